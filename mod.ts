@@ -1,0 +1,37 @@
+/**
+ * A distributed lock that you hold with `await using`: it is renewed while it is held, tells its holder when it has
+ * been lost (`lock.signal`), carries a number that keeps a stale holder from doing harm (`lock.fence`), and serves its
+ * waiters first come, first served.
+ *
+ * On Redis or Valkey pass a client of ioredis's shape; with no server at all use `sqlite("locks.db")` of
+ * `@holdfast/lock/sqlite`.
+ *
+ * @example
+ * ```ts
+ * import { acquire } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * const store = memory(); // or: new Redis(), sqlite("locks.db")
+ * {
+ *   await using lock = await acquire(store, "invoice:42", { wait: 5_000 });
+ *   console.log("charging with fence", lock.fence);
+ * } // released here, also when the body throws
+ * ```
+ *
+ * @module
+ */
+export { acquire, tryAcquire } from "./src/acquire.ts";
+export {
+  isLockLost,
+  LockError,
+  type LockErrorCode,
+  LockLostError,
+  LockTimeoutError,
+  StoreError,
+} from "./src/errors.ts";
+export type { Lock } from "./src/lock.ts";
+export type { LockEvent, Observer } from "./src/observer.ts";
+export type { AcquireOptions, TryAcquireOptions } from "./src/options.ts";
+export type { LockTarget } from "./src/resolve.ts";
+export type { Attempt, AttemptOptions, Claim, Mode, Renewal, Store } from "./src/store.ts";
+export type { RedisClient, RedisSubscriber } from "./src/stores/redis/client.ts";

@@ -1,0 +1,39 @@
+import { MAX_DELAY } from "./_clock.ts";
+
+/** Rejects options with an unknown name. */
+export function checkKeys<T extends object>(options: T, known: string[]): T {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`options must be an object: got ${show(options)}`);
+  }
+  for (const key of Object.keys(options)) {
+    if (!known.includes(key)) {
+      throw new TypeError(`unknown option ${show(key)}: known are ${known.join(", ")}`);
+    }
+  }
+  return options;
+}
+
+/** Rejects what cannot be told what happens. */
+export function checkObserver(observer: unknown): void {
+  if (observer !== undefined && typeof observer !== "function") {
+    throw new TypeError(`observer must be a function: got ${show(observer)}`);
+  }
+}
+
+/** Rejects what is no number of milliseconds, or less than `least`. */
+export function checkMilliseconds(option: string, value: number, least: number): void {
+  if (typeof value !== "number") {
+    throw new TypeError(`${option} must be a number of milliseconds: got ${show(value)}`);
+  }
+  // Written so that NaN fails too.
+  if (!(value >= least && value <= MAX_DELAY)) {
+    throw new RangeError(`${option} must be from ${least} to ${MAX_DELAY} ms: got ${value}`);
+  }
+}
+
+/** A value as an error message quotes it. */
+export function show(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value);
+  if (typeof value === "object" && value !== null) return Object.prototype.toString.call(value);
+  return String(value);
+}

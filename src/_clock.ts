@@ -1,0 +1,136 @@
+/** A moment on both of the machine's clocks, in milliseconds. Only differences mean anything. */
+export interface Instant {
+  /** Never set, but it may stand still while the machine is suspended. */
+  readonly monotonic: number;
+  /** Goes on while the machine is suspended, but it may be set, also backwards. */
+  readonly wall: number;
+}
+
+/** A timer that was made by {@linkcode Clock.timer}. */
+export interface Timer {
+  /** After this the timer does not run any more. */
+  cancel(): void;
+}
+
+/** Everything that the package knows about time. Simulations pass their own. */
+export interface Clock {
+  /** The present moment. */
+  now(): Instant;
+  /** Runs a function once, in `ms` milliseconds. Does not keep the process alive. */
+  timer(ms: number, run: () => void): Timer;
+  /** Resolves in `ms` milliseconds, or as soon as the signal aborts. Keeps the process alive meanwhile. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The longest delay that `setTimeout` takes, in milliseconds: a 32-bit signed integer. */
+export const MAX_DELAY = 2 ** 31 - 1;
+
+/**
+ * The longest nap of the one timer behind a clock's timers, in milliseconds. Most timers are cancelled long before they
+ * run; as the nap is short, hardly any of them has to set the real timer anew.
+ */
+const MAX_NAP = 1_000;
+
+/** With many timers at once each may run so many milliseconds late, per timer: 10 ms with 10,000 of them. */
+const LATENESS = 1 / 1_000;
+
+/**
+ * A clock on the machine's own clocks. Its timers share one real timer, which exists only while one of them does: a
+ * lock is often held for less time than setting and clearing a real timer takes.
+ */
+export class SystemClock implements Clock {
+  readonly #alarms = new Set<Alarm>();
+  #napping: ReturnType<typeof setTimeout> | undefined;
+  #napEnds = Infinity;
+
+  now(): Instant {
+    return { monotonic: performance.now(), wall: Date.now() };
+  }
+
+  timer(ms: number, run: () => void): Timer {
+    const now = performance.now();
+    const alarm = new Alarm(this, now + ms, run);
+    this.#alarms.add(alarm);
+    if (alarm.due < this.#napEnds) this.#nap(now, alarm.due);
+    return alarm;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return sleep(ms, signal);
+  }
+
+  /** Takes a timer away; without any there is no real timer either. */
+  remove(alarm: Alarm): void {
+    if (this.#alarms.delete(alarm) && this.#alarms.size === 0) this.#stop();
+  }
+
+  #nap(now: number, until: number): void {
+    clearTimeout(this.#napping);
+    const ms = Math.min(Math.max(until - now, this.#alarms.size * LATENESS), MAX_NAP);
+    this.#napEnds = now + ms;
+    // Rounded up: a timer that runs a fraction early would find nothing to do.
+    const id: { unref?(): void } | number = setTimeout(() => this.#wake(), Math.ceil(ms));
+    // Deno, Node and Bun give an object; where there is no process to keep alive it is a number.
+    if (typeof id === "object") id.unref?.();
+    this.#napping = id as ReturnType<typeof setTimeout>;
+  }
+
+  #wake(): void {
+    this.#stop();
+    const now = performance.now();
+    let next = Infinity;
+    const due: Alarm[] = [];
+    for (const alarm of this.#alarms) {
+      if (alarm.due <= now) due.push(alarm);
+      else if (alarm.due < next) next = alarm.due;
+    }
+    for (const alarm of due) this.#alarms.delete(alarm);
+    if (next < Infinity) this.#nap(now, next);
+    // Last, and one by one: what they run may set and cancel timers.
+    for (const alarm of due) alarm.run();
+  }
+
+  #stop(): void {
+    clearTimeout(this.#napping);
+    this.#napping = undefined;
+    this.#napEnds = Infinity;
+  }
+}
+
+class Alarm implements Timer {
+  readonly #clock: SystemClock;
+  readonly due: number;
+  readonly run: () => void;
+
+  constructor(clock: SystemClock, due: number, run: () => void) {
+    this.#clock = clock;
+    this.due = due;
+    this.run = run;
+  }
+
+  cancel(): void {
+    this.#clock.remove(this);
+  }
+}
+
+/**
+ * Milliseconds from one moment to another: the *larger* of what the two clocks say. A suspended machine stops the
+ * monotonic clock and somebody may set the wall clock back, so each alone can make a lease seem younger than it is.
+ */
+export function elapsed(from: Instant, to: Instant): number {
+  return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
+}
+
+/** Resolves in `ms` milliseconds, or as soon as the signal aborts. Keeps the process alive meanwhile. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      clearTimeout(id);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const id = setTimeout(done, ms);
+    signal?.addEventListener("abort", done);
+  });
+}

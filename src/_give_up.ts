@@ -1,0 +1,58 @@
+import { type Clock, elapsed } from "./_clock.ts";
+import { StoreError } from "./errors.ts";
+import { tell } from "./observer.ts";
+import type { Claim, Store } from "./store.ts";
+
+/**
+ * How long a release is tried, in milliseconds. Longer than a Sentinel failover (2 s with the usual settings), so that
+ * the next waiter rarely has to wait for the lease to end; short enough not to hold up a process that shuts down.
+ */
+export const RELEASE_LIMIT = 5_000;
+
+/** The first pause after a release that failed, in milliseconds; it doubles with every failure. */
+const FIRST_PAUSE = 10;
+
+/**
+ * Releases a claim, trying again while the store fails, for at most {@linkcode RELEASE_LIMIT}. Resolves to whether the
+ * lock was still this owner's; rejects with `StoreError` when that is not known; hangs when the store does. Takes no
+ * signal: the caller's may be the reason why we are here.
+ */
+export async function giveUp(store: Store, claim: Claim, clock: Clock): Promise<boolean> {
+  const started = clock.now();
+  for (let pause = FIRST_PAUSE, failures = 0;; pause *= 2) {
+    try {
+      const released = await store.release(claim);
+      // After a failure the lock may be gone because that call released it and only its reply was lost.
+      return released || failures > 0;
+    } catch (error) {
+      failures++;
+      const { name, owner } = claim;
+      tell(store.observer, { type: "fault", name, owner, operation: "release", error });
+      if (elapsed(started, clock.now()) + pause >= RELEASE_LIMIT) {
+        throw new StoreError(`Cannot release lock "${name}" within ${RELEASE_LIMIT} ms: ${reason(error)}`, {
+          cause: error,
+        });
+      }
+    }
+    await clock.sleep(pause);
+  }
+}
+
+/** What an unknown error says. */
+export function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Settles like the promise, or rejects with what `late` makes after `ms` milliseconds; the promise then goes on unheard. */
+export function within<T>(ms: number, promise: Promise<T>, late: () => Error, clock: Clock): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.timer(ms, () => reject(late()));
+    promise.then((value) => {
+      timer.cancel();
+      resolve(value);
+    }, (error) => {
+      timer.cancel();
+      reject(error);
+    });
+  });
+}

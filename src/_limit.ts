@@ -1,0 +1,71 @@
+import type { Clock, Timer } from "./_clock.ts";
+
+/**
+ * What ends a wait from outside: the caller's signal, or the time that it is willing to wait. Every step of the wait
+ * is raced against it, because a client may hang for as long as its server is frozen.
+ */
+export class Limit {
+  readonly #outside: AbortSignal | undefined;
+  readonly #timer: Timer | undefined;
+  /** Only when there is anything that could end the wait: most acquires are granted before it is looked at. */
+  readonly #inside: AbortController | undefined;
+  readonly #abort = (): void => this.#inside?.abort(this.#outside?.reason);
+
+  /** Aborts with the reason of `signal`, or with what `late` makes after `wait` milliseconds (0 and `Infinity`: never). */
+  constructor(signal: AbortSignal | undefined, wait: number, late: () => Error, clock: Clock) {
+    this.#outside = signal;
+    const timed = wait > 0 && wait !== Infinity;
+    if (signal === undefined && !timed) return;
+    const inside = this.#inside = new AbortController();
+    signal?.addEventListener("abort", this.#abort);
+    if (timed) this.#timer = clock.timer(wait, () => inside.abort(late()));
+  }
+
+  get limited(): boolean {
+    return this.#inside !== undefined;
+  }
+
+  /** Whether the wait is over. */
+  get reached(): boolean {
+    return this.#inside?.signal.aborted ?? false;
+  }
+
+  /** Throws the reason when the wait is over. */
+  check(): void {
+    this.#inside?.signal.throwIfAborted();
+  }
+
+  /** Settles like the promise, or rejects when the wait is over; the promise then goes on unheard. */
+  async race<T>(promise: Promise<T>): Promise<T> {
+    const signal = this.#inside?.signal;
+    if (signal === undefined) return await promise;
+    const { promise: over, reject } = Promise.withResolvers<never>();
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop);
+    try {
+      if (signal.aborted) stop();
+      return await Promise.race([promise, over]);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Runs one step of the wait with a signal that aborts when the step or the whole wait is over. */
+  async step(run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const step = new AbortController();
+    const stop = () => step.abort();
+    this.#inside?.signal.addEventListener("abort", stop);
+    try {
+      if (!this.reached) await run(step.signal);
+    } finally {
+      this.#inside?.signal.removeEventListener("abort", stop);
+      step.abort();
+    }
+  }
+
+  /** Removes the timer and the listener. */
+  end(): void {
+    this.#timer?.cancel();
+    this.#outside?.removeEventListener("abort", this.#abort);
+  }
+}

@@ -1,0 +1,180 @@
+import { type Clock, elapsed, type Instant, SystemClock } from "./_clock.ts";
+import { giveUp, reason, within } from "./_give_up.ts";
+import { Limit } from "./_limit.ts";
+import { LockTimeoutError, StoreError } from "./errors.ts";
+import { Lease } from "./lease.ts";
+import { LeasedLock, type Lock } from "./lock.ts";
+import { tell } from "./observer.ts";
+import {
+  type AcquireOptions,
+  checkAcquireOptions,
+  checkName,
+  checkTryAcquireOptions,
+  type Settings,
+  type TryAcquireOptions,
+} from "./options.ts";
+import { type LockTarget, storeOf } from "./resolve.ts";
+import type { Attempt, Claim, Store } from "./store.ts";
+
+/** How long a waiter lives through faults of the store that do not let up, in milliseconds: a failover, with reserve. */
+const FAULT_TOLERANCE = 10_000;
+
+/** The pauses between attempts that fail, in milliseconds: the first one and the longest one. */
+const FAULT_PAUSES = [20, 500] as const;
+
+/** How long a first attempt that failed may take to give back what it may have taken, in milliseconds. */
+const UNDO_LIMIT = 1_000;
+
+/**
+ * Acquires a lock, waiting for it first come, first served. Hold it with `await using`: it is renewed while it is held
+ * and released when the scope ends.
+ *
+ * @example
+ * ```ts
+ * import { acquire } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * const store = memory();
+ * await using lock = await acquire(store, "invoice:42", { wait: 5_000 });
+ * console.log(lock.held); // true
+ * ```
+ *
+ * @param target a Redis client of ioredis's shape, or a store such as `sqlite("locks.db")`
+ * @param name the name of the lock, 1 to 1,024 bytes of UTF-8
+ * @param options how to wait and how to hold; durations in milliseconds
+ * @returns the lock, held
+ * @throws {LockTimeoutError} when the lock was not free within `wait` milliseconds
+ * @throws {StoreError} when the store fails at the first attempt, or for 10 s without a break while waiting
+ * @throws {TypeError} when an argument is of the wrong kind or an option is unknown
+ * @throws {RangeError} when the name or a number is out of range
+ * @throws the reason of `signal`, when that aborts before the lock is held
+ */
+export async function acquire(target: LockTarget, name: string, options?: AcquireOptions): Promise<Lock> {
+  checkName(name);
+  const settings = checkAcquireOptions(options);
+  const lock = await attain(target, name, settings);
+  if (lock === null) throw timeout(name, settings.wait);
+  return lock;
+}
+
+/**
+ * Acquires a lock if it is free and nobody waits for it; gives `null` when it is busy.
+ *
+ * @example Only one instance writes the report
+ * ```ts
+ * import { tryAcquire } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * const store = memory();
+ * await using lock = await tryAcquire(store, "nightly-report");
+ * if (lock === null) console.log("another instance is at it");
+ * ```
+ *
+ * @param target a Redis client of ioredis's shape, or a store such as `sqlite("locks.db")`
+ * @param name the name of the lock, 1 to 1,024 bytes of UTF-8
+ * @param options how to hold; durations in milliseconds. To bound the call itself, pass
+ * `signal: AbortSignal.timeout(500)`
+ * @returns the lock, held, or `null`
+ * @throws {StoreError} when the store fails
+ * @throws {TypeError} when an argument is of the wrong kind or an option is unknown
+ * @throws {RangeError} when the name or a number is out of range
+ * @throws the reason of `signal`, when that aborts before the store has answered
+ */
+export async function tryAcquire(
+  target: LockTarget,
+  name: string,
+  options?: TryAcquireOptions,
+): Promise<Lock | null> {
+  checkName(name);
+  return await attain(target, name, checkTryAcquireOptions(options));
+}
+
+function attain(target: LockTarget, name: string, settings: Settings): Promise<Lock | null> {
+  settings.signal?.throwIfAborted();
+  const store = storeOf(target);
+  if (!(store instanceof Promise)) return attainFrom(store, name, settings, clockOf(store));
+  return store.then((store) => attainFrom(store, name, settings, clockOf(store)));
+}
+
+/** Each store has a clock of its own: where a runtime ties timers to a request, so are the clients of its stores. */
+const clocks = new WeakMap<Store, Clock>();
+
+function clockOf(store: Store): Clock {
+  const known = clocks.get(store);
+  if (known !== undefined) return known;
+  const clock = new SystemClock();
+  clocks.set(store, clock);
+  return clock;
+}
+
+/**
+ * Attempts, waits and attempts again, until the lock is granted; `null` when it is busy and `settings.wait` is 0. On
+ * any other end nothing is left in the store, as soon as that answers.
+ */
+export async function attainFrom(store: Store, name: string, settings: Settings, clock: Clock): Promise<Lock | null> {
+  const { wait } = settings;
+  const claim: Claim = { name, owner: crypto.randomUUID(), mode: settings.mode, lease: settings.lease };
+  const { owner } = claim;
+  const started = clock.now();
+  const limit = new Limit(settings.signal, wait, () => timeout(name, wait), clock);
+  let attempting: Promise<Attempt> | undefined;
+  let lease: Lease | undefined;
+  let failingSince: Instant | undefined;
+  let pause: number = FAULT_PAUSES[0];
+  try {
+    for (let first = true;; first = false) {
+      const sentAt = clock.now();
+      let retryAfter: number;
+      try {
+        attempting = store.attempt(claim, { enqueue: wait > 0 });
+        // Made while the attempt is on its way, so that nothing is left to do when the answer comes.
+        lease = new Lease(store, claim, settings, sentAt, clock);
+        const attempt = await (limit.limited ? limit.race(attempting) : attempting);
+        if (attempt.granted) {
+          const { fence } = attempt;
+          // Too late is as good as never: the store may have given the lock away again.
+          if (!lease.begin()) throw new Error(`the answer took longer than the lease of ${claim.lease} ms`);
+          tell(store.observer, { type: "acquired", name, owner, fence, waited: elapsed(started, clock.now()) });
+          return new LeasedLock(store, lease, fence, settings.strict, clock);
+        }
+        lease.end();
+        if (wait === 0) return null;
+        failingSince = undefined;
+        pause = FAULT_PAUSES[0];
+        retryAfter = attempt.retryAfter;
+      } catch (error) {
+        lease?.end();
+        limit.check();
+        tell(store.observer, { type: "fault", name, owner, operation: "attempt", error });
+        failingSince ??= sentAt;
+        if (first || elapsed(failingSince, clock.now()) >= FAULT_TOLERANCE) {
+          throw new StoreError(`Cannot acquire lock "${name}": ${reason(error)}`, { cause: error });
+        }
+        retryAfter = pause;
+        pause = Math.min(pause * 2, FAULT_PAUSES[1]);
+      }
+      if (first) tell(store.observer, { type: "waiting", name, owner });
+      await limit.step((signal) => nextTry(store, claim, retryAfter, signal, clock));
+      limit.check();
+    }
+  } catch (error) {
+    // A call that is still out may take the lock later: what it takes is given back when it returns.
+    const undone = (attempting ?? Promise.resolve()).catch(() => {}).then(() => giveUp(store, claim, clock));
+    undone.catch(() => {});
+    if (!limit.reached) await within(UNDO_LIMIT, undone, () => new Error("late"), clock).catch(() => {});
+    throw error;
+  } finally {
+    limit.end();
+  }
+}
+
+/** Resolves when another attempt makes sense: on a wake-up, or after `ms` milliseconds. */
+async function nextTry(store: Store, claim: Claim, ms: number, signal: AbortSignal, clock: Clock): Promise<void> {
+  const sleep = clock.sleep(ms, signal);
+  // A store that cannot wake us is polled.
+  await Promise.race([sleep, store.wakeup?.(claim, signal).catch(() => sleep) ?? sleep]);
+}
+
+function timeout(name: string, wait: number): LockTimeoutError {
+  return new LockTimeoutError(`Cannot acquire lock "${name}" within ${wait} ms: held by another owner`);
+}

@@ -1,0 +1,111 @@
+/** The reason a {@linkcode LockError} was raised, as a literal to switch on. */
+export type LockErrorCode = "timeout" | "lost" | "store";
+
+/**
+ * What every error of this package extends, bad arguments aside (those are `TypeError` and `RangeError`).
+ *
+ * @example Tell the reasons apart
+ * ```ts
+ * import { acquire, LockError } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * try {
+ *   await using lock = await acquire(memory(), "invoice:42", { wait: 5_000 });
+ * } catch (error) {
+ *   if (error instanceof LockError) console.error(error.code, error.message);
+ *   throw error;
+ * }
+ * ```
+ */
+export abstract class LockError extends Error {
+  /** `"timeout"`, `"lost"` or `"store"`. */
+  abstract readonly code: LockErrorCode;
+}
+
+/**
+ * The lock was not free within `wait` milliseconds. Nothing is held, and the place in the queue is given up.
+ *
+ * @example
+ * ```ts
+ * import { acquire, LockTimeoutError } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * const store = memory();
+ * await using first = await acquire(store, "report");
+ * const error = await acquire(store, "report", { wait: 20 }).catch((error: unknown) => error);
+ * console.log(error instanceof LockTimeoutError); // true
+ * ```
+ */
+export class LockTimeoutError extends LockError {
+  override readonly name: string = "LockTimeoutError";
+  readonly code = "timeout";
+}
+
+/**
+ * The lease ended, or may have ended, before the lock was released: somebody else can hold the lock now.
+ * It is the reason of `lock.signal`, and what `release()` and, unless `strict: false`, dispose reject with.
+ *
+ * @example
+ * ```ts
+ * import { acquire, LockLostError } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * const lock = await acquire(memory(), "report", { lease: 20, renew: false });
+ * await new Promise((resolve) => lock.signal.addEventListener("abort", resolve));
+ * console.log(lock.signal.reason instanceof LockLostError); // true
+ * ```
+ */
+export class LockLostError extends LockError {
+  override readonly name: string = "LockLostError";
+  readonly code = "lost";
+}
+
+/**
+ * The store could not be reached or refused; `cause` is its own error. Whether the store did what it was asked is not
+ * known; what may have been taken is given back, or ends with its lease.
+ *
+ * @example
+ * ```ts
+ * import { StoreError } from "@holdfast/lock";
+ *
+ * const error = new StoreError("Cannot acquire lock \"a\"", { cause: new Error("READONLY") });
+ * console.log(error.code, error.cause); // store Error: READONLY
+ * ```
+ */
+export class StoreError extends LockError {
+  override readonly name: string = "StoreError";
+  readonly code = "store";
+}
+
+/**
+ * Whether an error is, or wraps, a {@linkcode LockLostError}. When the body of an `await using` scope throws and the
+ * lock was lost as well, the language wraps both in a `SuppressedError`; this looks inside it, and along `cause`.
+ *
+ * @example
+ * ```ts
+ * import { acquire, isLockLost } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * try {
+ *   await using lock = await acquire(memory(), "import");
+ *   lock.signal.throwIfAborted();
+ * } catch (error) {
+ *   if (!isLockLost(error)) throw error;
+ *   console.warn("the import ran without protection, starting again");
+ * }
+ * ```
+ */
+export function isLockLost(error: unknown): boolean {
+  const seen = new Set<unknown>();
+  const open = [error];
+  for (const each of open) {
+    if (each instanceof LockLostError) return true;
+    if (!(each instanceof Error) || seen.has(each)) continue;
+    seen.add(each);
+    open.push(each.cause);
+    if (each.name === "SuppressedError" && "error" in each && "suppressed" in each) {
+      open.push(each.error, each.suppressed);
+    }
+  }
+  return false;
+}

@@ -1,0 +1,36 @@
+import type { Corkable } from "./writes.ts";
+
+/**
+ * What the Redis store needs of a client: the shape of ioredis 5 and 6 (one server, Sentinel or Cluster) and of
+ * iovalkey. Structural, so that no client library is a dependency and clients from any copy of one work.
+ */
+export interface RedisClient {
+  /** Runs a script by its SHA-1. */
+  evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
+  /** Runs a script by its text. */
+  eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
+  /** Makes a second client with the same options, for the subscription. */
+  duplicate(...overrides: never[]): RedisSubscriber;
+  /** Listens to the life of the connection: `"close"` and `"end"`. */
+  on(event: "close" | "end", listener: () => void): unknown;
+  /** The socket, once there is one; a Cluster client has none of its own. */
+  readonly stream?: Corkable | undefined;
+  /** Whether this is a Cluster client. */
+  readonly isCluster?: boolean;
+  /** The options that it was made with. */
+  readonly options?: { readonly keyPrefix?: string | Uint8Array | undefined };
+}
+
+/** What the Redis store needs of the second client. */
+export interface RedisSubscriber {
+  /** Subscribes to a channel. */
+  subscribe(channel: string): Promise<unknown>;
+  /** Closes the connection for good. */
+  disconnect(): void;
+  /** Listens to the life of the connection. */
+  on(event: "connect" | "ready" | "end" | "error", listener: () => void): unknown;
+  /** Listens to messages. */
+  on(event: "message", listener: (channel: string, message: string) => void): unknown;
+  /** The socket, once there is one. */
+  readonly stream?: { unref?(): unknown } | undefined;
+}

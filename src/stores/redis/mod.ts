@@ -1,0 +1,17 @@
+/**
+ * Locks on a Redis or Valkey server.
+ *
+ * @example With a prefix of one's own
+ * ```ts ignore
+ * import { Redis } from "ioredis";
+ * import { acquire } from "@holdfast/lock";
+ * import { redis } from "@holdfast/lock/redis";
+ *
+ * const store = redis(new Redis(), { prefix: "billing:" });
+ * await using lock = await acquire(store, "invoice:42");
+ * ```
+ *
+ * @module
+ */
+export { redis, type RedisOptions } from "./store.ts";
+export type { RedisClient, RedisSubscriber } from "./client.ts";

@@ -1,0 +1,181 @@
+/** A Lua script and its SHA-1, by which the server knows it. */
+export interface Script {
+  readonly source: string;
+  readonly sha: string;
+}
+
+/**
+ * The longest time between two attempts of a waiter, in milliseconds: what a lost wake-up can cost. A waiter that has
+ * missed three of them is taken for dead.
+ */
+export const POLL = 5_000;
+
+/**
+ * How long a lock is kept for the waiter whose turn it is, in milliseconds: many round trips, and a short break for the
+ * others if that waiter has died unnoticed.
+ */
+export const CLAIM = 1_500;
+
+/** Why a waiter is written to: it is its turn, or it is the next one. */
+export const TURN = "!";
+export const NEXT = "?";
+
+/** How a waiter's channel is written down: with whether nobody hearing a message proves that its client is gone. */
+export const PROVABLE = "!";
+export const UNPROVABLE = "?";
+
+// The numbers in the scripts: a waiter is dead after 15,000 ms (3 × POLL), and the queue of a lock expires then as
+// well; a lock is reserved for 1,500 ms (CLAIM) or, if shorter, the lease of whoever serves; waiters look again 20 ms
+// apart, so that the head of the queue comes first; a fence is kept for 7 days.
+
+/**
+ * Serves the head of the queue. For `attempt` and `release`, which have the first three KEYS in common.
+ *
+ * Pops waiters until one is alive, reserves the lock for it for the claim time and tells it; the next in line is told
+ * too, so that it looks again after the claim time in case the reservation is never claimed. A waiter that has not
+ * asked for three polls, or whose channel nobody hears on a server where that is a proof, is dead and skipped: it comes
+ * back with its old ticket should it live after all. A reservation instead of a grant, because a process that slept
+ * through the message would believe in a lease that is over.
+ *
+ * Returns the owner that is served (`me` is served without a message), or false when nobody waits.
+ */
+const SERVE = `
+local function serve(now, lease, me)
+  while true do
+    local head = redis.call('ZPOPMIN', KEYS[2])[1]
+    if not head then return false end
+    local entry = redis.call('HGET', KEYS[3], head)
+    redis.call('HDEL', KEYS[3], head)
+    if head == me then return head end
+    local seen, provable, channel = string.match(entry or '', '^(%d+)(.)(.*)$')
+    if seen and now - seen < 15000 then
+      local heard = redis.call('PUBLISH', channel, '!' .. head)
+      if heard > 0 or provable == '?' then
+        redis.call('SET', KEYS[1], head, 'PX', math.min(lease, 1500))
+        local following = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+        if following then
+          channel = string.match(redis.call('HGET', KEYS[3], following) or '', '^%d+.(.*)$')
+          if channel then redis.call('PUBLISH', channel, '?' .. following) end
+        end
+        return head
+      end
+    end
+  end
+end
+`;
+
+/**
+ * attempt. KEYS: lock, queue, waiters, fence. ARGV: owner, lease ms, and to wait when busy: how the waiter is reached
+ * (PROVABLE or UNPROVABLE and its channel) and its ticket, empty when it has none.
+ *
+ * Granted when the lock is this owner's (reserved for it, or the reply to an earlier attempt was lost), or free with
+ * nobody ahead. Free with somebody ahead: that one is served. Everything that can fail is called before the lock is
+ * set, so that an error means that nothing is held.
+ *
+ * The fence is max(last + 1, server's clock in µs): a hybrid logical clock (Kulkarni et al. 2014), which still rises
+ * after its key was lost. Numbers of 16 digits do not survive Lua's tostring; they are formatted or passed straight on.
+ *
+ * A ticket is the server's clock in µs at the first enqueue, but later than every ticket in the queue, should the clock
+ * have been set back. A waiter that was dropped returns with its ticket.
+ *
+ * Replies: granted, the fence as a string; busy, [ms to the next attempt, ticket].
+ */
+const ATTEMPT = SERVE + `
+local lock, owner = KEYS[1], ARGV[1]
+local holder = redis.call('GET', lock)
+local waiting = redis.call('ZCARD', KEYS[2])
+local time = redis.call('TIME')
+local free = not holder and waiting == 0
+
+if not free and holder ~= owner then
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  if ARGV[3] then
+    local ticket = ARGV[4]
+    if ticket == '' then
+      ticket = time[1] * 1000000 + time[2]
+      local last = tonumber(redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2])
+      if last and last >= ticket then ticket = last + 1 end
+    end
+    redis.call('HSET', KEYS[3], owner, now .. ARGV[3])
+    waiting = waiting + redis.call('ZADD', KEYS[2], 'NX', ticket, owner)
+    redis.call('PEXPIRE', KEYS[2], '15000')
+    redis.call('PEXPIRE', KEYS[3], '15000')
+  end
+  if not holder then
+    local served = serve(now, ARGV[2], owner)
+    free = not served or served == owner
+  end
+  if not free then
+    local left = redis.call('PTTL', lock)
+    local rank = redis.call('ZRANK', KEYS[2], owner) or waiting
+    if left < 0 then left = 5000 end
+    return { math.min(left + 1 + rank * 20, 5000), redis.call('ZSCORE', KEYS[2], owner) or '' }
+  end
+end
+
+local fence = time[1] * 1000000 + time[2]
+local text = string.format('%.0f', fence)
+local last = tonumber(redis.call('SET', KEYS[4], text, 'PX', '604800000', 'GET') or 0)
+if last and last >= fence then
+  text = string.format('%.0f', last + 1)
+  redis.call('SET', KEYS[4], text, 'PX', '604800000')
+end
+redis.call('SET', lock, owner, 'PX', ARGV[2])
+return text
+`;
+
+/** Runs the attempt script; see there for keys, arguments and replies. */
+export const attempt: Script = { source: ATTEMPT, sha: "12477c9e5ee43cf3ea11fff89fc3916d3ea21cf3" };
+
+/** A reply of the attempt script, decoded. */
+export type AttemptReply =
+  | { readonly granted: true; readonly fence: bigint }
+  | { readonly granted: false; readonly retryAfter: number; readonly ticket: string };
+
+/** Decodes a reply of the attempt script. */
+export function decodeAttempt(reply: unknown): AttemptReply {
+  if (!Array.isArray(reply)) return { granted: true, fence: BigInt(String(reply)) };
+  return { granted: false, retryAfter: Number(reply[0]), ticket: String(reply[1]) };
+}
+
+/**
+ * release. KEYS: lock, queue, waiters. ARGV: owner, lease ms.
+ *
+ * The lock is this owner's, held or reserved: the head of the queue is served, or the lock is deleted. Else the owner
+ * leaves the queue.
+ *
+ * Replies: 1 if there was anything to give up, else 0.
+ */
+const RELEASE = SERVE + `
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  if redis.call('ZCARD', KEYS[2]) > 0 then
+    local time = redis.call('TIME')
+    if serve(time[1] * 1000 + math.floor(time[2] / 1000), ARGV[2]) then return 1 end
+  end
+  redis.call('DEL', KEYS[1])
+  return 1
+end
+redis.call('HDEL', KEYS[3], ARGV[1])
+return redis.call('ZREM', KEYS[2], ARGV[1])
+`;
+
+/** Runs the release script; see there for keys, arguments and replies. */
+export const release: Script = { source: RELEASE, sha: "d630df6696208308533a409dc06281d1a915f02d" };
+
+/**
+ * renew. KEYS: lock. ARGV: owner, lease ms.
+ *
+ * Replies: 1 if the lock is this owner's and its lease begins anew, else 0.
+ */
+const RENEW = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 0
+`;
+
+/** Runs the renew script; see there for keys, arguments and replies. */
+export const renew: Script = { source: RENEW, sha: "f1c66239ba779c38fca646bc77904a0f1614075b" };
+
+/** Decodes a reply of the release or renew script. */
+export function decodeFlag(reply: unknown): boolean {
+  return Number(reply) === 1;
+}

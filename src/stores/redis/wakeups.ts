@@ -1,0 +1,154 @@
+import { SystemClock, type Timer } from "../../_clock.ts";
+import type { RedisClient, RedisSubscriber } from "./client.ts";
+import { NEXT, PROVABLE, TURN, UNPROVABLE } from "./scripts.ts";
+
+/** One owner that waits for its turn. */
+interface Waiter {
+  /** Its place in the queue, as the server gave it; it stays its own while the server forgets it. */
+  ticket: string;
+  /** Whether a wake-up came that nobody has heard yet. */
+  woken: boolean;
+  /** Hears the next wake-up. */
+  wake: ((kind: typeof TURN | typeof NEXT) => void) | undefined;
+}
+
+/** The wake-ups of each client: one channel and one connection, however many stores use it. */
+const wakeups = new WeakMap<RedisClient, Wakeups>();
+
+/**
+ * Hears over Pub/Sub when it is a waiter's turn. Its connection is made at the first contended wait and closed with the
+ * client that it was made from; it does not keep the process alive.
+ */
+export class Wakeups {
+  readonly #client: RedisClient;
+  readonly #channel = `holdfast:${crypto.randomUUID()}`;
+  readonly #clock = new SystemClock();
+  readonly #waiters = new Map<string, Waiter>();
+  #subscriber: RedisSubscriber | undefined;
+  #subscribing: Promise<void> | undefined;
+  #subscribed = false;
+
+  private constructor(client: RedisClient) {
+    this.#client = client;
+    client.on("end", () => this.#close());
+  }
+
+  /** The wake-ups of a client. */
+  static of(client: RedisClient): Wakeups {
+    const known = wakeups.get(client) ?? new Wakeups(client);
+    wakeups.set(client, known);
+    return known;
+  }
+
+  /** How the server reaches the waiters of this client. */
+  get reach(): string {
+    // In a Cluster PUBLISH counts only the listeners of one node.
+    return (this.#client.isCluster ? UNPROVABLE : PROVABLE) + this.#channel;
+  }
+
+  /** Whether messages arrive. */
+  get subscribed(): boolean {
+    return this.#subscribed;
+  }
+
+  /** Resolves when messages arrive. To be awaited before anybody queues: a client that hears nothing counts as dead. */
+  subscribe(): Promise<void> {
+    return this.#subscribing ??= this.#open();
+  }
+
+  /** The ticket of an owner, empty when it has none yet. From here on its wake-ups are kept for it. */
+  enter(owner: string): string {
+    const waiter = this.#waiters.get(owner);
+    if (waiter === undefined) this.#waiters.set(owner, { ticket: "", woken: false, wake: undefined });
+    return waiter?.ticket ?? "";
+  }
+
+  /** Notes the ticket that an owner was given. */
+  keep(owner: string, ticket: string): void {
+    const waiter = this.#waiters.get(owner);
+    if (waiter !== undefined) waiter.ticket = ticket;
+  }
+
+  /** Forgets an owner. */
+  leave(owner: string): void {
+    this.#waiters.delete(owner);
+  }
+
+  /** Resolves when it is the owner's turn or, `standby` milliseconds after it became the next one, perhaps is. */
+  wait(owner: string, standby: number, signal: AbortSignal): Promise<void> {
+    const waiter = this.#waiters.get(owner);
+    return new Promise((resolve) => {
+      let timer: Timer | undefined;
+      const done = () => {
+        timer?.cancel();
+        signal.removeEventListener("abort", done);
+        if (waiter !== undefined) waiter.wake = undefined;
+        resolve();
+      };
+      if (signal.aborted || waiter?.woken) {
+        if (waiter !== undefined) waiter.woken = false;
+        return done();
+      }
+      signal.addEventListener("abort", done);
+      if (waiter === undefined) return;
+      waiter.wake = (kind) => {
+        if (kind === TURN) return done();
+        timer?.cancel();
+        timer = this.#clock.timer(standby, done);
+      };
+    });
+  }
+
+  #open(): Promise<void> {
+    const overrides = {
+      autoResubscribe: false,
+      commandTimeout: undefined,
+      enableAutoPipelining: false,
+      enableOfflineQueue: true,
+      keyPrefix: "",
+      lazyConnect: false,
+      maxRetriesPerRequest: null,
+    };
+    // The contract leaves the arguments open: a Cluster client takes start-up nodes before the options.
+    const duplicate = this.#client.duplicate.bind(this.#client) as (...overrides: unknown[]) => RedisSubscriber;
+    const subscriber = this.#client.isCluster ? duplicate([], overrides) : duplicate(overrides);
+    this.#subscriber = subscriber;
+    return new Promise((resolve, reject) => {
+      subscriber.on("error", () => {}); // The client reconnects; waiters poll meanwhile.
+      subscriber.on("connect", () => subscriber.stream?.unref?.());
+      subscriber.on("message", (channel, message) => {
+        if (channel === this.#channel) this.#hear(message);
+      });
+      subscriber.on("ready", () => {
+        subscriber.subscribe(this.#channel).then(() => {
+          this.#subscribed = true;
+          // Messages were lost while nobody listened.
+          for (const owner of this.#waiters.keys()) this.#hear(TURN + owner);
+          resolve();
+        }, (error: unknown) => {
+          this.#close();
+          reject(error);
+        });
+      });
+      subscriber.on("end", () => {
+        if (this.#subscriber === subscriber) this.#close();
+        reject(new Error("the connection for wake-ups was closed"));
+      });
+    });
+  }
+
+  #hear(message: string): void {
+    const waiter = this.#waiters.get(message.slice(1));
+    const kind = message[0] === NEXT ? NEXT : TURN;
+    if (waiter === undefined) return;
+    if (waiter.wake !== undefined) waiter.wake(kind);
+    else if (kind === TURN) waiter.woken = true;
+  }
+
+  #close(): void {
+    this.#subscriber?.disconnect();
+    this.#subscriber = undefined;
+    this.#subscribing = undefined;
+    this.#subscribed = false;
+  }
+}

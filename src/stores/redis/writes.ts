@@ -1,0 +1,41 @@
+/** A socket that can hold back what is written to it. */
+export interface Corkable {
+  /** Holds back. */
+  cork?(): void;
+  /** Writes what was held back. */
+  uncork?(): void;
+}
+
+/**
+ * How many commands are written at once. More save hardly any system calls, but then the server idles while a batch is
+ * being made: of 4, 8, 16, 32 and all, 8 and 16 were the fastest with 64 locks at a time.
+ */
+const BATCH = 16;
+
+/**
+ * Writes the commands of one turn of the event loop in few system calls. Clients of ioredis's shape write each command
+ * by itself, which takes more of a busy process than everything else about a lock. The first command of a turn is not
+ * held back; a client without a socket of its own (Cluster) is left alone.
+ */
+export class Writes {
+  #commands = 0;
+  #corked: Corkable | undefined;
+  readonly #flush = (): void => {
+    this.#commands = 0;
+    this.#corked?.uncork?.();
+    this.#corked = undefined;
+  };
+
+  /** To be called before each command. */
+  next(socket: Corkable | undefined): void {
+    this.#commands++;
+    if (this.#commands === 1) queueMicrotask(this.#flush);
+    else if (this.#corked === undefined) {
+      socket?.cork?.();
+      this.#corked = socket;
+    } else if (this.#commands % BATCH === 0) {
+      this.#corked.uncork?.();
+      this.#corked.cork?.();
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { Redis as Redis5 } from "ioredis5";
+import { redis } from "@holdfast/lock/redis";
+import { storeSuite } from "@holdfast/lock/testing";
+import { RedisServer } from "../../redis_server.ts";
+
+const clients = {
+  "ioredis 6 with RESP3": (server: RedisServer) => server.connect({ protocol: 3 }),
+  "ioredis 6 with RESP2": (server: RedisServer) => server.connect({ protocol: 2 }),
+  "ioredis 5": (server: RedisServer) => server.adopt(new Redis5(server.port, "127.0.0.1")),
+  "ioredis 6 with a key prefix and autopipelining": (server: RedisServer) =>
+    server.connect({ keyPrefix: "app:", enableAutoPipelining: true, db: 3 }),
+};
+
+for (const [client, connect] of Object.entries(clients)) {
+  storeSuite({
+    test: (name, run) => Deno.test(`redis over ${client}: ${name}`, run),
+    open: async () => {
+      const server = await RedisServer.start();
+      return {
+        connect: () => redis(connect(server)),
+        leftovers: () => server.leftovers(),
+        restart: async () => {
+          await server.kill();
+          await server.start();
+        },
+        close: () => server[Symbol.asyncDispose](),
+      };
+    },
+  });
+}
