@@ -28,10 +28,8 @@ export async function giveUp(store: Store, claim: Claim, clock: Clock): Promise<
       failures++;
       const { name, owner } = claim;
       tell(store.observer, { type: "fault", name, owner, operation: "release", error });
-      if (elapsed(started, clock.now()) + pause >= RELEASE_LIMIT) {
-        throw new StoreError(`Cannot release lock "${name}" within ${RELEASE_LIMIT} ms: ${reason(error)}`, {
-          cause: error,
-        });
+      if (store.closed || elapsed(started, clock.now()) + pause >= RELEASE_LIMIT) {
+        throw new StoreError(`Cannot release lock "${name}": ${reason(error)}`, { cause: error });
       }
     }
     await clock.sleep(pause);

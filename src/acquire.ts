@@ -147,7 +147,7 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
         limit.check();
         tell(store.observer, { type: "fault", name, owner, operation: "attempt", error });
         failingSince ??= sentAt;
-        if (first || elapsed(failingSince, clock.now()) >= FAULT_TOLERANCE) {
+        if (first || store.closed || elapsed(failingSince, clock.now()) >= FAULT_TOLERANCE) {
           throw new StoreError(`Cannot acquire lock "${name}": ${reason(error)}`, { cause: error });
         }
         retryAfter = pause;
@@ -159,8 +159,8 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
     }
   } catch (error) {
     // A call that is still out may take the lock later: what it takes is given back when it returns.
-    const undone = (attempting ?? Promise.resolve()).catch(() => {}).then(() => giveUp(store, claim, clock));
-    undone.catch(() => {});
+    const undone = (attempting ?? Promise.resolve()).catch(() => {}).then(() => store.release(claim));
+    undone.catch(() => giveUp(store, claim, clock)).catch(() => {});
     if (!limit.reached) await within(UNDO_LIMIT, undone, () => new Error("late"), clock).catch(() => {});
     throw error;
   } finally {

@@ -59,6 +59,8 @@ export interface Store {
   wakeup?(claim: Claim, signal: AbortSignal): Promise<void>;
   /** How much earlier than the lease the holder must stop trusting it, in milliseconds: clocks drift apart. */
   readonly drift: (lease: number) => number;
+  /** Whether it was closed for good, so that asking again is of no use. */
+  readonly closed?: boolean;
   /** Hears what happens to the locks of this store. */
   readonly observer?: Observer | undefined;
 }

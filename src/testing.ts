@@ -90,8 +90,10 @@ const behaviours: Record<string, (fixture: StoreFixture) => Promise<void>> = {
     granted(await a.attempt(claim, { enqueue: false }));
     const refused = await b.attempt(claimOf(claim.name, LONG), { enqueue: false });
     check(!refused.granted && refused.retryAfter > 0, "a second owner is refused, and told when to ask again");
-    granted(await b.attempt(claimOf("another", SHORT), { enqueue: false }));
+    const another = claimOf("another", LONG);
+    granted(await b.attempt(another, { enqueue: false }));
     check(await a.release(claim), "the holder releases");
+    check(await b.release(another), "and that of another name");
     const next = claimOf(claim.name, SHORT);
     granted(await b.attempt(next, { enqueue: false }));
     await b.release(next);

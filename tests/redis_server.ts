@@ -98,10 +98,15 @@ export class RedisServer implements AsyncDisposable {
 
 /** Closes a client, and waits until that is done. */
 export async function closed(client: Redis): Promise<void> {
-  if (client.status === "end") return;
+  if (client.status === "end" || client.status === "wait") return;
+  client.options.retryStrategy = () => null;
   const end = new Promise<void>((resolve) => client.on("end", () => resolve()));
+  // Between two connections disconnect() tells of no end and leaves a timer: let the next connection come or fail.
+  if (client.status === "reconnecting") {
+    await Promise.race([end, new Promise<void>((resolve) => client.on("ready", () => resolve()))]);
+  }
   client.disconnect();
-  if (client.status !== "wait") await end;
+  await end;
 }
 
 /** A port of the loopback interface that nobody listens on. */

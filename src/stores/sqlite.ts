@@ -136,6 +136,10 @@ class FileStore implements SqliteStore {
     this.#database = open(path);
   }
 
+  get closed(): boolean {
+    return !this.#database.isOpen;
+  }
+
   async attempt(claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
     const { owner } = claim;
     const now = Date.now();
@@ -185,7 +189,7 @@ class FileStore implements SqliteStore {
 
   close(): void {
     this.#statements = undefined;
-    if (this.#database.isOpen) this.#database.close();
+    if (!this.closed) this.#database.close();
   }
 
   [Symbol.dispose](): void {
@@ -228,7 +232,7 @@ class FileStore implements SqliteStore {
   }
 
   #prepare(): Statements {
-    if (!this.#database.isOpen) throw new Error(`the store ${show(this.#path)} is closed`);
+    if (this.closed) throw new Error(`the store ${show(this.#path)} is closed`);
     // WAL: readers and the writer do not wait for each other. NORMAL: a commit outlives the process, not a power cut,
     // which no holder outlives either.
     this.#database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");

@@ -32,6 +32,7 @@ storeSuite({
 
 function rows(path: string): string[] {
   using database = new DatabaseSync(path);
+  if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'waiters'").get() === undefined) return [];
   const owners = database.prepare("SELECT owner FROM locks UNION ALL SELECT owner FROM waiters").all();
   return owners.map((row) => String(row["owner"]));
 }

@@ -13,6 +13,8 @@ export interface RedisClient {
   duplicate(...overrides: never[]): RedisSubscriber;
   /** Listens to the life of the connection: `"close"` and `"end"`. */
   on(event: "close" | "end", listener: () => void): unknown;
+  /** The state of the connection: `"end"` when it was closed for good. */
+  readonly status?: string;
   /** The socket, once there is one; a Cluster client has none of its own. */
   readonly stream?: Corkable | undefined;
   /** Whether this is a Cluster client. */
@@ -31,6 +33,8 @@ export interface RedisSubscriber {
   on(event: "connect" | "ready" | "end" | "error", listener: () => void): unknown;
   /** Listens to messages. */
   on(event: "message", listener: (channel: string, message: string) => void): unknown;
+  /** The state of the connection. */
+  readonly status?: string;
   /** The socket, once there is one. */
   readonly stream?: { unref?(): unknown } | undefined;
 }

@@ -69,6 +69,10 @@ class RedisStore implements Store {
     client.on("close", () => this.#cuts++);
   }
 
+  get closed(): boolean {
+    return this.#client.status === "end";
+  }
+
   attempt(claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
     if (!enqueue) return this.#attempt(claim, false);
     return this.#wakeups.subscribed ? this.#attempt(claim, true) : this.#firstWait(claim);

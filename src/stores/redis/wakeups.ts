@@ -12,6 +12,9 @@ interface Waiter {
   wake: ((kind: typeof TURN | typeof NEXT) => void) | undefined;
 }
 
+/** The longest pause between two tries to connect again, in milliseconds; waiters are polled meanwhile. */
+const MAX_RETRY = 1_000;
+
 /** The wake-ups of each client: one channel and one connection, however many stores use it. */
 const wakeups = new WeakMap<RedisClient, Wakeups>();
 
@@ -100,6 +103,10 @@ export class Wakeups {
   }
 
   #open(): Promise<void> {
+    // A client that is closed between two connections does not tell: its second one must not go on for ever.
+    const retry = (times: number) => {
+      return this.#subscriber !== subscriber || this.#waiters.size === 0 ? null : Math.min(times * 50, MAX_RETRY);
+    };
     const overrides = {
       autoResubscribe: false,
       commandTimeout: undefined,
@@ -108,6 +115,8 @@ export class Wakeups {
       keyPrefix: "",
       lazyConnect: false,
       maxRetriesPerRequest: null,
+      retryStrategy: retry,
+      clusterRetryStrategy: retry,
     };
     // The contract leaves the arguments open: a Cluster client takes start-up nodes before the options.
     const duplicate = this.#client.duplicate.bind(this.#client) as (...overrides: unknown[]) => RedisSubscriber;
@@ -146,7 +155,8 @@ export class Wakeups {
   }
 
   #close(): void {
-    this.#subscriber?.disconnect();
+    // Between two connections ioredis's disconnect() leaves a timer; the next connection will not come anyway.
+    if (this.#subscriber?.status !== "reconnecting") this.#subscriber?.disconnect();
     this.#subscriber = undefined;
     this.#subscribing = undefined;
     this.#subscribed = false;
