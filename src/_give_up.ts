@@ -19,7 +19,8 @@ const FIRST_PAUSE = 10;
  */
 export async function giveUp(store: Store, claim: Claim, clock: Clock): Promise<boolean> {
   const started = clock.now();
-  for (let pause = FIRST_PAUSE, failures = 0;; pause *= 2) {
+  let failures = 0;
+  for (let pause = FIRST_PAUSE;; pause *= 2) {
     try {
       const released = await store.release(claim);
       // After a failure the lock may be gone because that call released it and only its reply was lost.

@@ -37,7 +37,9 @@ export abstract class LockError extends Error {
  * ```
  */
 export class LockTimeoutError extends LockError {
+  /** The name of the class. */
   override readonly name: string = "LockTimeoutError";
+  /** What to switch on. */
   readonly code = "timeout";
 }
 
@@ -51,12 +53,14 @@ export class LockTimeoutError extends LockError {
  * import { memory } from "@holdfast/lock/memory";
  *
  * const lock = await acquire(memory(), "report", { lease: 20, renew: false });
- * await new Promise((resolve) => lock.signal.addEventListener("abort", resolve));
- * console.log(lock.signal.reason instanceof LockLostError); // true
+ * await new Promise((resolve) => setTimeout(resolve, 50));
+ * console.log(lock.held, lock.signal.reason instanceof LockLostError); // false true
  * ```
  */
 export class LockLostError extends LockError {
+  /** The name of the class. */
   override readonly name: string = "LockLostError";
+  /** What to switch on. */
   readonly code = "lost";
 }
 
@@ -73,7 +77,9 @@ export class LockLostError extends LockError {
  * ```
  */
 export class StoreError extends LockError {
+  /** The name of the class. */
   override readonly name: string = "StoreError";
+  /** What to switch on. */
   readonly code = "store";
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from "./_clock.ts";
 import { giveUp, RELEASE_LIMIT, within } from "./_give_up.ts";
 import { LockLostError, StoreError } from "./errors.ts";
-import { Lease } from "./lease.ts";
+import type { Lease } from "./lease.ts";
 import { tell } from "./observer.ts";
 import type { Mode, Store } from "./store.ts";
 

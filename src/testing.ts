@@ -17,6 +17,7 @@
  *
  * @module
  */
+import { elapsed, SystemClock } from "./_clock.ts";
 import { acquire } from "./acquire.ts";
 import type { Attempt, Claim, Store } from "./store.ts";
 
@@ -39,6 +40,8 @@ export interface StoreSuiteOptions {
   /** Opens an empty place for the locks of one test. */
   open: () => StoreFixture | Promise<StoreFixture>;
 }
+
+const clock = new SystemClock();
 
 /** Long enough not to end during a step of a test on a busy machine, in milliseconds. */
 const LONG = 60_000;
@@ -126,7 +129,7 @@ const behaviours: Record<string, (fixture: StoreFixture) => Promise<void>> = {
     const claim = claimOf("renew", SHORT);
     granted(await a.attempt(claim, { enqueue: false }));
     check(await a.renew({ ...claim, lease: LONG }) === "renewed", "renewed");
-    await sleep(SHORT + 50);
+    await clock.sleep(SHORT + 50);
     check(!(await b.attempt(claimOf("renew", LONG), { enqueue: false })).granted, "still held after the old lease");
     check(await a.renew({ ...claim, lease: SHORT }) === "renewed", "renewed again");
     await freed(b, "renew");
@@ -136,7 +139,7 @@ const behaviours: Record<string, (fixture: StoreFixture) => Promise<void>> = {
     const store = await fixture.connect();
     const claim = claimOf("ended", SHORT);
     granted(await store.attempt(claim, { enqueue: false }));
-    await sleep(SHORT + 50);
+    await clock.sleep(SHORT + 50);
     check(await store.renew(claim) === "lost", "lost");
     check(!await store.release(claim), "nothing to release");
   },
@@ -218,7 +221,7 @@ const behaviours: Record<string, (fixture: StoreFixture) => Promise<void>> = {
         check(++inside === 1, "alone");
         check(lock.fence > last, "the fence rises");
         last = lock.fence;
-        await sleep(0);
+        await clock.sleep(0);
         inside--;
         sections++;
         await lock.release();
@@ -239,7 +242,7 @@ const behaviours: Record<string, (fixture: StoreFixture) => Promise<void>> = {
     };
     for (let i = 0; i < 10; i++) await store.release(await next(LONG));
     await next(SHORT);
-    await sleep(SHORT + 50);
+    await clock.sleep(SHORT + 50);
     await store.release(await next(LONG));
     if (fixture.restart === undefined) return;
     await fixture.restart();
@@ -296,13 +299,9 @@ function check(condition: boolean, what: string): asserts condition {
 }
 
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const started = performance.now();
+  const started = clock.now();
   while (!await condition()) {
-    check(performance.now() - started < GRACE, what);
-    await sleep(10);
+    check(elapsed(started, clock.now()) < GRACE, what);
+    await clock.sleep(10);
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

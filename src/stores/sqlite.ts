@@ -15,7 +15,7 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { checkKeys, checkObserver, show } from "../_check.ts";
-import { sleep } from "../_clock.ts";
+import { elapsed, SystemClock } from "../_clock.ts";
 import type { Observer } from "../observer.ts";
 import { type Attempt, type AttemptOptions, type Claim, drift, type Renewal, type Store } from "../store.ts";
 
@@ -125,6 +125,7 @@ interface Waiter {
 class FileStore implements SqliteStore {
   readonly drift = drift;
   readonly observer: Observer | undefined;
+  readonly #clock = new SystemClock();
   readonly #path: string;
   readonly #database: DatabaseSync;
   #statements: Statements | undefined;
@@ -142,7 +143,7 @@ class FileStore implements SqliteStore {
 
   async attempt(claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
     const { owner } = claim;
-    const now = Date.now();
+    const now = this.#clock.now().wall;
     const waiter = this.#waiters.get(owner);
     // Most polls find nothing changed: they only read, so that waiters do not hold up one another.
     if (waiter !== undefined && now - waiter.signed < SIGN_OF_LIFE) {
@@ -174,14 +175,16 @@ class FileStore implements SqliteStore {
   }
 
   async renew({ name, owner, lease }: Claim): Promise<Renewal> {
-    const { changes } = await this.#transact((run) => run.renew.run({ name, owner, lease, now: Date.now() }));
+    const { changes } = await this.#transact((run) =>
+      run.renew.run({ name, owner, lease, now: this.#clock.now().wall })
+    );
     return Number(changes) === 1 ? "renewed" : "lost";
   }
 
   async release({ name, owner }: Claim): Promise<boolean> {
     this.#waiters.delete(owner);
     return await this.#transact((run) => {
-      const held = run.holder.get({ name, now: Date.now() });
+      const held = run.holder.get({ name, now: this.#clock.now().wall });
       const freed = Number(run.free.run({ name, owner }).changes) > 0 && Number(held?.["left"]) > 0;
       return Number(run.leave.run({ name, owner }).changes) > 0 || freed;
     });
@@ -220,14 +223,14 @@ class FileStore implements SqliteStore {
 
   /** SQLite itself would sleep while another process writes, and block this one: wait outside of it instead. */
   async #retry<T>(work: (run: Statements) => T): Promise<T> {
-    const started = performance.now();
+    const started = this.#clock.now();
     for (let pause = 1;; pause = Math.min(pause * 2, POLL.max)) {
       try {
         return work(this.#statements ??= this.#prepare());
       } catch (error) {
-        if (!isBusy(error) || performance.now() - started > BUSY_LIMIT) throw error;
+        if (!isBusy(error) || elapsed(started, this.#clock.now()) > BUSY_LIMIT) throw error;
       }
-      await sleep(pause * Math.random());
+      await this.#clock.sleep(pause * Math.random());
     }
   }
 

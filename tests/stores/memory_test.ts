@@ -2,7 +2,7 @@ import { assertThrows } from "@std/assert";
 import { memory } from "@holdfast/lock/memory";
 import { storeSuite } from "@holdfast/lock/testing";
 import { SystemClock } from "../../src/_clock.ts";
-import { MemoryStore } from "../../src/stores/memory.ts";
+import { MemoryStore } from "../../src/stores/_memory_store.ts";
 
 storeSuite({
   test: (name, run) => Deno.test(`memory: ${name}`, run),

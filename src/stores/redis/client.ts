@@ -1,5 +1,3 @@
-import type { Corkable } from "./writes.ts";
-
 /**
  * What the Redis store needs of a client: the shape of ioredis 5 and 6 (one server, Sentinel or Cluster) and of
  * iovalkey. Structural, so that no client library is a dependency and clients from any copy of one work.
@@ -16,7 +14,7 @@ export interface RedisClient {
   /** The state of the connection: `"end"` when it was closed for good. */
   readonly status?: string;
   /** The socket, once there is one; a Cluster client has none of its own. */
-  readonly stream?: Corkable | undefined;
+  readonly stream?: { cork?(): void; uncork?(): void } | undefined;
   /** Whether this is a Cluster client. */
   readonly isCluster?: boolean;
   /** The options that it was made with. */

@@ -1,10 +1,4 @@
-/** A socket that can hold back what is written to it. */
-export interface Corkable {
-  /** Holds back. */
-  cork?(): void;
-  /** Writes what was held back. */
-  uncork?(): void;
-}
+import type { RedisClient } from "./client.ts";
 
 /**
  * How many commands are written at once. More save hardly any system calls, but then the server idles while a batch is
@@ -19,7 +13,7 @@ const BATCH = 16;
  */
 export class Writes {
   #commands = 0;
-  #corked: Corkable | undefined;
+  #corked: RedisClient["stream"];
   readonly #flush = (): void => {
     this.#commands = 0;
     this.#corked?.uncork?.();
@@ -27,7 +21,7 @@ export class Writes {
   };
 
   /** To be called before each command. */
-  next(socket: Corkable | undefined): void {
+  next(socket: RedisClient["stream"]): void {
     this.#commands++;
     if (this.#commands === 1) queueMicrotask(this.#flush);
     else if (this.#corked === undefined) {

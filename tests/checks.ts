@@ -1,0 +1,42 @@
+/**
+ * Everything that must hold before a change lands, but for the tests: format, lint, types, docs, coverage, package.
+ *
+ * @module
+ */
+import { importArguments } from "./offline/arguments.ts";
+
+const HELP = `Check format, lint, types, docs, coverage and the package: deno task checks
+
+The coverage is that of the last "deno task test"; "deno task ok" runs both.`;
+
+const { exports } = JSON.parse(await Deno.readTextFile("deno.json"));
+const entries: string[] = Object.values(exports);
+
+async function main(args: string[]): Promise<number> {
+  if (args.length > 0) {
+    console.log(HELP);
+    return args.every((argument) => ["--help", "-h"].includes(argument)) ? 0 : 2;
+  }
+  const imports = await importArguments();
+  const steps: Record<string, string[]> = {
+    "format": ["fmt", "--check"],
+    "lint": ["lint"],
+    "types, also of the code in the docs": ["check", "--doc", ...imports, "mod.ts", "src", "tests", "examples"],
+    "docs": ["doc", "--lint", ...entries],
+    "coverage": ["coverage", "--include=/src/", "coverage"],
+    "package": ["publish", "--dry-run", "--allow-dirty"],
+  };
+  let failed = 0;
+  for (const [name, args] of Object.entries(steps)) {
+    const started = performance.now();
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, stdin: "null" }).output();
+    const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+    console.log(`${success ? "ok    " : "FAILED"} ${name} (${seconds} s)`);
+    if (success) continue;
+    failed++;
+    console.log(new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr));
+  }
+  return failed === 0 ? 0 : 1;
+}
+
+Deno.exitCode = await main(Deno.args);

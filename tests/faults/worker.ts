@@ -1,0 +1,143 @@
+/**
+ * The program that worker processes run: `worker.ts <redis | sqlite> <port | path>`. It obeys commands, one JSON object
+ * per line of its input, and writes reports in the same way. It ends when its input does, so that none is left over
+ * when a test run is killed.
+ */
+import { Redis } from "npm:ioredis@^6";
+import { acquire, type AcquireOptions, type Lock, LockError, type LockEvent } from "../../mod.ts";
+import { redis } from "../../src/stores/redis/mod.ts";
+import { sqlite } from "../../src/stores/sqlite.ts";
+import { lines } from "./lines.ts";
+
+/** What a worker can be told to do. */
+export type Command =
+  /** Acquire a lock and hold it. */
+  | { do: "acquire"; name: string; options?: AcquireOptions }
+  | { do: "extend"; name: string }
+  | { do: "release"; name: string }
+  /** Go through a critical section so many times; see {@linkcode section}. */
+  | { do: "sections"; name: string; count: number; directory: string }
+  /** Ask the lock all the time whether it is held, until told to stop. */
+  | { do: "watch"; name: string }
+  | { do: "stop"; name: string }
+  /** Close the store, or the client if it has one. */
+  | { do: "close" };
+
+/** What a worker reports. Times are of the wall clock, which all processes of a machine share. */
+export type Report =
+  | { type: "ready" }
+  /** It is in the queue. */
+  | { type: "waiting"; owner: string }
+  /** It holds the lock, and trusts in it until then if it cannot renew. */
+  | { type: "granted"; owner: string; fence: string; at: number; until: number }
+  | { type: "renewed"; until: number }
+  /** The signal of a lock has aborted. */
+  | { type: "aborted"; name: string; at: number }
+  | { type: "extended" }
+  | { type: "released" }
+  | { type: "sections"; ms: number }
+  | { type: "watching" }
+  /** When it asked for the last time, and when for the last time the lock was still held. */
+  | { type: "watched"; lastAsked: number; lastHeld: number }
+  | { type: "closed" }
+  /** A command failed; the code is that of a `LockError`. */
+  | { type: "failed"; command: Command["do"]; code?: string; message: string };
+
+const output = new TextEncoder();
+
+function report(report: Report): void {
+  Deno.stdout.writeSync(output.encode(`${JSON.stringify(report)}\n`));
+}
+
+function observer(event: LockEvent): void {
+  if (event.type === "waiting") report({ type: "waiting", owner: event.owner });
+  if (event.type === "renewed") report({ type: "renewed", until: Date.now() + event.remaining });
+}
+
+const [kind, address] = Deno.args as [string, string];
+const client = kind === "redis" ? new Redis(Number(address), "127.0.0.1") : undefined;
+const file = client === undefined ? sqlite(address, { observer }) : undefined;
+const store = client === undefined ? file! : redis(client, { observer });
+const locks = new Map<string, Lock>();
+const watching = new Set<string>();
+
+async function obey(command: Command): Promise<void> {
+  switch (command.do) {
+    case "acquire": {
+      const { name } = command;
+      const lock = await acquire(store, name, command.options);
+      locks.set(name, lock);
+      lock.signal.addEventListener("abort", () => report({ type: "aborted", name, at: Date.now() }));
+      const at = Date.now();
+      return report({ type: "granted", owner: lock.owner, fence: `${lock.fence}`, at, until: at + lock.remaining() });
+    }
+    case "extend":
+      await held(command.name).extend();
+      return report({ type: "extended" });
+    case "release":
+      await held(command.name).release();
+      return report({ type: "released" });
+    case "sections": {
+      const started = performance.now();
+      for (let done = 0; done < command.count; done++) await section(command.name, command.directory);
+      return report({ type: "sections", ms: performance.now() - started });
+    }
+    case "watch":
+      return await watch(command.name);
+    case "stop":
+      watching.delete(command.name);
+      return;
+    case "close":
+      file?.close();
+      await client?.quit();
+      return report({ type: "closed" });
+  }
+}
+
+function held(name: string): Lock {
+  const lock = locks.get(name);
+  if (lock === undefined) throw new Error(`${name} was never acquired`);
+  return lock;
+}
+
+/**
+ * A critical section. It fails if another process is inside as well: only one can make a file that must not exist. It
+ * raises a counter, by reading and writing it, and writes down whose turn it was, with the fence.
+ */
+async function section(name: string, directory: string): Promise<void> {
+  await using lock = await acquire(store, name);
+  const marker = `${directory}/inside`;
+  Deno.openSync(marker, { write: true, createNew: true }).close();
+  const counter = Number(await Deno.readTextFile(`${directory}/counter`));
+  Deno.writeTextFileSync(`${directory}/turns`, `${lock.owner} ${lock.fence}\n`, { append: true });
+  await Deno.writeTextFile(`${directory}/counter`, `${counter + 1}`);
+  Deno.removeSync(marker);
+}
+
+/** Mostly busy, so that a process that is stopped and goes on does so in the middle of this code, not in a timer. */
+async function watch(name: string): Promise<void> {
+  const lock = held(name);
+  let lastAsked = 0;
+  let lastHeld = 0;
+  watching.add(name);
+  report({ type: "watching" });
+  while (watching.has(name)) {
+    const turn = performance.now();
+    while (performance.now() - turn < 20) {
+      lastAsked = Date.now();
+      if (lock.held) lastHeld = lastAsked;
+    }
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  report({ type: "watched", lastAsked, lastHeld });
+}
+
+report({ type: "ready" });
+for await (const line of lines(Deno.stdin.readable)) {
+  const command: Command = JSON.parse(line);
+  obey(command).catch((error) => {
+    const code = error instanceof LockError ? { code: error.code } : {};
+    report({ type: "failed", command: command.do, ...code, message: String(error) });
+  });
+}
+Deno.exit();

@@ -1,0 +1,69 @@
+/**
+ * The test command: finds or installs what the tests start, runs them all with coverage, and counts them.
+ *
+ * @module
+ */
+import { importArguments } from "./offline/arguments.ts";
+import { requirements } from "./requirements.ts";
+
+const HELP = `Run the tests of Holdfast on real servers: deno task test [arguments of deno test]
+
+  deno task test                             all tests, with the examples in the docs
+  deno task test tests/lease_test.ts         one file
+  deno task test --filter "release()"        by name
+  REDIS_SERVER=path deno task test           on another server, such as valkey-server
+
+Needs redis-server or valkey-server, and a C compiler; as root on Debian or Ubuntu it installs them.
+Leaves the coverage in coverage/, for "deno task checks".`;
+
+const COVERAGE = "coverage";
+const REPORT = `${COVERAGE}/junit.xml`;
+
+async function main(args: string[]): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) {
+    console.log(HELP);
+    return 0;
+  }
+  const env = await requirements();
+  const imports = await importArguments();
+  const everything = args.length === 0 ? ["--doc", "mod.ts", "src", "tests"] : args;
+  await Deno.remove(COVERAGE, { recursive: true }).catch(() => {});
+  await Deno.mkdir(COVERAGE);
+  // A group of its own, so that the servers which the tests have started end with it.
+  const tests = new Deno.Command(Deno.execPath(), {
+    args: ["test", "--allow-all", ...imports, `--coverage=${COVERAGE}`, `--junit-path=${REPORT}`, ...everything],
+    env,
+    stdin: "null",
+    detached: true,
+  }).spawn();
+  let interrupted = false;
+  const stop = () => {
+    interrupted = true;
+    Deno.kill(-tests.pid, "SIGTERM");
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);
+  const { code } = await tests.status;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(signal, stop);
+  if (interrupted) return 130;
+  console.log(await count());
+  return code;
+}
+
+/** The line that sums the report up; a run that ended before any test has failed once. */
+async function count(): Promise<string> {
+  const report = await Deno.readTextFile(REPORT).catch(() => "");
+  const root = /<testsuites [^>]*>/.exec(report)?.[0];
+  if (root === undefined) return "0 passed, 1 failed";
+  const number = (attribute: string) => Number(new RegExp(` ${attribute}="(\\d+)"`).exec(root)?.[1] ?? 0);
+  const skipped = report.match(/<skipped/g)?.length ?? 0;
+  const failed = number("failures") + number("errors");
+  const passed = number("tests") - failed - skipped;
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+}
+
+try {
+  Deno.exitCode = await main(Deno.args);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  Deno.exitCode = 1;
+}
