@@ -1,4 +1,4 @@
-import { type Clock, elapsed } from "./_clock.ts";
+import { type Clock, elapsed, type Instant } from "./_clock.ts";
 import { StoreError } from "./errors.ts";
 import { tell } from "./observer.ts";
 import type { Claim, Store } from "./store.ts";
@@ -18,18 +18,17 @@ const FIRST_PAUSE = 10;
  * signal: the caller's may be the reason why we are here.
  */
 export async function giveUp(store: Store, claim: Claim, clock: Clock): Promise<boolean> {
-  const started = clock.now();
-  let failures = 0;
+  let failingSince: Instant | undefined;
   for (let pause = FIRST_PAUSE;; pause *= 2) {
     try {
       const released = await store.release(claim);
       // After a failure the lock may be gone because that call released it and only its reply was lost.
-      return released || failures > 0;
+      return released || failingSince !== undefined;
     } catch (error) {
-      failures++;
+      failingSince ??= clock.now();
       const { name, owner } = claim;
       tell(store.observer, { type: "fault", name, owner, operation: "release", error });
-      if (store.closed || elapsed(started, clock.now()) + pause >= RELEASE_LIMIT) {
+      if (store.closed || elapsed(failingSince, clock.now()) + pause >= RELEASE_LIMIT) {
         throw new StoreError(`Cannot release lock "${name}": ${reason(error)}`, { cause: error });
       }
     }

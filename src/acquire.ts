@@ -123,7 +123,7 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
   let pause: number = FAULT_PAUSES[0];
   try {
     for (let first = true;; first = false) {
-      const sentAt = clock.now();
+      const sentAt = first ? started : clock.now();
       let retryAfter: number;
       try {
         attempting = store.attempt(claim, { enqueue: wait > 0 });
@@ -134,7 +134,9 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
           const { fence } = attempt;
           // Too late is as good as never: the store may have given the lock away again.
           if (!lease.begin()) throw new Error(`the answer took longer than the lease of ${claim.lease} ms`);
-          tell(store.observer, { type: "acquired", name, owner, fence, waited: elapsed(started, clock.now()) });
+          if (store.observer !== undefined) {
+            tell(store.observer, { type: "acquired", name, owner, fence, waited: elapsed(started, clock.now()) });
+          }
           return new LeasedLock(store, lease, fence, settings.strict, clock);
         }
         lease.end();

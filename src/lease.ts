@@ -49,14 +49,15 @@ export class Lease {
     this.#sentAt = this.#triedAt = sentAt;
     this.#trusted = claim.lease - store.drift(claim.lease);
     this.#due = this.#interval;
-    this.#arm();
+    this.#arm(sentAt);
   }
 
   /** Begins the lease when it is granted; gives false when the answer came after the deadline. */
   begin(): boolean {
     this.#begun = true;
-    if (this.#left(this.#clock.now()) <= 0) this.#stop();
-    else if (this.#timer === undefined) this.#arm();
+    const now = this.#clock.now();
+    if (this.#left(now) <= 0) this.#stop();
+    else if (this.#timer === undefined) this.#arm(now);
     return !this.#ended;
   }
 
@@ -118,7 +119,6 @@ export class Lease {
 
   /** Ends the lease because its holder gives it up. */
   end(): void {
-    this.#check();
     this.#stop();
   }
 
@@ -165,11 +165,10 @@ export class Lease {
   }
 
   /** Sets the one timer: to the next renewal or, if that comes first or is already under way, to the deadline. */
-  #arm(): void {
+  #arm(now = this.#clock.now()): void {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#ended) return;
-    const now = this.#clock.now();
     const renewal = this.#renewing === undefined ? this.#due - elapsed(this.#triedAt, now) : Infinity;
     this.#timer = this.#clock.timer(Math.min(renewal, this.#left(now)), () => this.#tick());
   }

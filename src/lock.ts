@@ -148,6 +148,8 @@ export class LeasedLock implements Lock {
       const stolen = lease.disown();
       if (stolen !== undefined) throw stolen;
     }
-    tell(this.#store.observer, { type: "released", name: claim.name, owner: claim.owner });
+    if (this.#store.observer !== undefined) {
+      tell(this.#store.observer, { type: "released", name: claim.name, owner: claim.owner });
+    }
   }
 }

@@ -69,11 +69,12 @@ end
  * (PROVABLE or UNPROVABLE and its channel) and its ticket, empty when it has none.
  *
  * Granted when the lock is this owner's (reserved for it, or the reply to an earlier attempt was lost), or free with
- * nobody ahead. Free with somebody ahead: that one is served. Everything that can fail is called before the lock is
- * set, so that an error means that nothing is held.
+ * nobody ahead. Free with somebody ahead: that one is served. After an error nothing is held: the fence is the only
+ * thing that can fail once the lock is set, and then the lock is deleted.
  *
  * The fence is max(last + 1, server's clock in µs): a hybrid logical clock (Kulkarni et al. 2014), which still rises
- * after its key was lost. Numbers of 16 digits do not survive Lua's tostring; they are formatted or passed straight on.
+ * after its key was lost. Numbers of 16 digits do not survive Lua's tostring: the clock's parts are joined as strings,
+ * other fences are formatted.
  *
  * A ticket is the server's clock in µs at the first enqueue, but later than every ticket in the queue, should the clock
  * have been set back. A waiter that was dropped returns with its ticket.
@@ -82,50 +83,53 @@ end
  */
 const ATTEMPT = SERVE + `
 local lock, owner = KEYS[1], ARGV[1]
-local holder = redis.call('GET', lock)
-local waiting = redis.call('ZCARD', KEYS[2])
 local time = redis.call('TIME')
-local free = not holder and waiting == 0
+local waiting = redis.call('ZCARD', KEYS[2])
 
-if not free and holder ~= owner then
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  if ARGV[3] then
-    local ticket = ARGV[4]
-    if ticket == '' then
-      ticket = time[1] * 1000000 + time[2]
-      local last = tonumber(redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2])
-      if last and last >= ticket then ticket = last + 1 end
+if waiting > 0 or not redis.call('SET', lock, owner, 'NX', 'PX', ARGV[2]) then
+  local holder = redis.call('GET', lock)
+  if holder ~= owner then
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    if ARGV[3] then
+      local ticket = ARGV[4]
+      if ticket == '' then
+        ticket = time[1] * 1000000 + time[2]
+        local last = tonumber(redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2])
+        if last and last >= ticket then ticket = last + 1 end
+      end
+      redis.call('HSET', KEYS[3], owner, now .. ARGV[3])
+      waiting = waiting + redis.call('ZADD', KEYS[2], 'NX', ticket, owner)
+      redis.call('PEXPIRE', KEYS[2], '15000')
+      redis.call('PEXPIRE', KEYS[3], '15000')
     end
-    redis.call('HSET', KEYS[3], owner, now .. ARGV[3])
-    waiting = waiting + redis.call('ZADD', KEYS[2], 'NX', ticket, owner)
-    redis.call('PEXPIRE', KEYS[2], '15000')
-    redis.call('PEXPIRE', KEYS[3], '15000')
+    local served = true
+    if not holder then served = serve(now, ARGV[2], owner) end
+    if served and served ~= owner then
+      local left = redis.call('PTTL', lock)
+      local rank = redis.call('ZRANK', KEYS[2], owner) or waiting
+      if left < 0 then left = 5000 end
+      return { math.min(left + 1 + rank * 20, 5000), redis.call('ZSCORE', KEYS[2], owner) or '' }
+    end
   end
-  if not holder then
-    local served = serve(now, ARGV[2], owner)
-    free = not served or served == owner
-  end
-  if not free then
-    local left = redis.call('PTTL', lock)
-    local rank = redis.call('ZRANK', KEYS[2], owner) or waiting
-    if left < 0 then left = 5000 end
-    return { math.min(left + 1 + rank * 20, 5000), redis.call('ZSCORE', KEYS[2], owner) or '' }
-  end
+  redis.call('SET', lock, owner, 'PX', ARGV[2])
 end
 
-local fence = time[1] * 1000000 + time[2]
-local text = string.format('%.0f', fence)
-local last = tonumber(redis.call('SET', KEYS[4], text, 'PX', '604800000', 'GET') or 0)
-if last and last >= fence then
-  text = string.format('%.0f', last + 1)
-  redis.call('SET', KEYS[4], text, 'PX', '604800000')
+local fence = time[1] .. string.sub('00000' .. time[2], -6)
+local last = redis.pcall('SET', KEYS[4], fence, 'PX', '604800000', 'GET')
+if type(last) == 'table' then
+  redis.call('DEL', lock)
+  return last
 end
-redis.call('SET', lock, owner, 'PX', ARGV[2])
-return text
+last = tonumber(last or 0)
+if last and last >= tonumber(fence) then
+  fence = string.format('%.0f', last + 1)
+  redis.call('SET', KEYS[4], fence, 'PX', '604800000')
+end
+return fence
 `;
 
 /** Runs the attempt script; see there for keys, arguments and replies. */
-export const attempt: Script = { source: ATTEMPT, sha: "12477c9e5ee43cf3ea11fff89fc3916d3ea21cf3" };
+export const attempt: Script = { source: ATTEMPT, sha: "a139566f15531f8c38d77c454da937a748650447" };
 
 /** A reply of the attempt script, decoded. */
 export type AttemptReply =

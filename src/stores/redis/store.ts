@@ -78,20 +78,19 @@ class RedisStore implements Store {
     return this.#wakeups.subscribed ? this.#attempt(claim, true) : this.#firstWait(claim);
   }
 
-  async renew(claim: Claim): Promise<Renewal> {
-    const reply = await this.#run(scripts.renew, [this.#prefix + claim.name], [claim.owner, milliseconds(claim.lease)]);
-    return scripts.decodeFlag(reply) ? "renewed" : "lost";
+  renew(claim: Claim): Promise<Renewal> {
+    const keys = [this.#prefix + claim.name];
+    const argv = [claim.owner, milliseconds(claim.lease)];
+    return this.#run(scripts.renew, keys, argv, (reply) => scripts.decodeFlag(reply) ? "renewed" : "lost");
   }
 
-  async release(claim: Claim): Promise<boolean> {
+  release(claim: Claim): Promise<boolean> {
     this.#wakeups.leave(claim.owner);
     const cuts = this.#cuts;
-    const released = await this.#run(scripts.release, this.#keys(claim).slice(0, 3), [
-      claim.owner,
-      milliseconds(claim.lease),
-    ]);
+    const argv = [claim.owner, milliseconds(claim.lease)];
     // Cut off while it was out, the release may have been sent twice: then the first of them gave up the lock.
-    return scripts.decodeFlag(released) || cuts !== this.#cuts;
+    const decode = (reply: unknown) => scripts.decodeFlag(reply) || cuts !== this.#cuts;
+    return this.#run(scripts.release, this.#keys(claim).slice(0, 3), argv, decode);
   }
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
@@ -106,14 +105,16 @@ class RedisStore implements Store {
     return await this.#attempt(claim, true);
   }
 
-  async #attempt(claim: Claim, enqueue: boolean): Promise<Attempt> {
+  #attempt(claim: Claim, enqueue: boolean): Promise<Attempt> {
     const { owner } = claim;
     const argv = [owner, milliseconds(claim.lease)];
     if (enqueue) argv.push(this.#wakeups.reach, this.#wakeups.enter(owner));
-    const attempt = scripts.decodeAttempt(await this.#run(scripts.attempt, this.#keys(claim), argv));
-    if (attempt.granted) this.#wakeups.leave(owner);
-    else this.#wakeups.keep(owner, attempt.ticket);
-    return attempt;
+    return this.#run(scripts.attempt, this.#keys(claim), argv, (reply) => {
+      const attempt = scripts.decodeAttempt(reply);
+      if (attempt.granted) this.#wakeups.leave(owner);
+      else this.#wakeups.keep(owner, attempt.ticket);
+      return attempt;
+    });
   }
 
   #keys(claim: Claim): string[] {
@@ -121,14 +122,12 @@ class RedisStore implements Store {
     return lockKeys(this.#prefix + claim.name, keyPrefix === undefined ? "" : String(keyPrefix));
   }
 
-  async #run(script: scripts.Script, keys: string[], argv: string[]): Promise<unknown> {
+  #run<T>(script: scripts.Script, keys: string[], argv: string[], decode: (reply: unknown) => T): Promise<T> {
     this.#writes.next(this.#client.stream);
-    try {
-      return await this.#client.evalsha(script.sha, keys.length, ...keys, ...argv);
-    } catch (error) {
+    return this.#client.evalsha(script.sha, keys.length, ...keys, ...argv).then(decode, async (error) => {
       if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-      return await this.#client.eval(script.source, keys.length, ...keys, ...argv);
-    }
+      return decode(await this.#client.eval(script.source, keys.length, ...keys, ...argv));
+    });
   }
 }
 
