@@ -1,0 +1,98 @@
+import { assert, assertEquals } from "@std/assert";
+
+const root = new URL("../", import.meta.url);
+
+/** What each file of src imports, as paths of src; `type:` stands before what is only a type. */
+function imports(path: string): string[] {
+  const source = withoutComments(Deno.readTextFileSync(new URL(path, root)));
+  const found = source.matchAll(/\b(?:import|export)\b([^;"]*?)\bfrom\s+"([^"]+)"|\bimport\(\s*"([^"]+)"/g);
+  return [...found].map(([, what = "", from, dynamic]) => {
+    const specifier = from ?? dynamic ?? "";
+    const target = specifier.startsWith(".")
+      ? new URL(specifier, new URL(path, root)).href.slice(root.href.length)
+      : specifier;
+    return `${/^\s*type\b/.test(what) ? "type:" : ""}${target}`;
+  });
+}
+
+function withoutComments(source: string): string {
+  return source.replace(/\/\*[^]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+}
+
+function files(folder: string): string[] {
+  return [...Deno.readDirSync(new URL(folder, root))].flatMap(({ name, isDirectory }) =>
+    isDirectory ? files(`${folder}${name}/`) : [`${folder}${name}`]
+  ).sort();
+}
+
+/** The folder or file of the store that a path belongs to, if it does. */
+function technology(path: string): string | undefined {
+  return /(?:^|:)src\/stores\/_?([^/._]+)/.exec(path)?.[1];
+}
+
+Deno.test("src/ has no dependency", () => {
+  for (const file of files("src/")) {
+    for (const target of imports(file)) {
+      assert(target.startsWith("src/") || target.startsWith("type:"), `${file} imports ${target}`);
+    }
+  }
+});
+
+Deno.test("src/ of the core imports no store, but for the one that resolve() loads for a client", () => {
+  const arrows = files("src/").filter((file) => technology(file) === undefined)
+    .flatMap((file) => imports(file).filter(technology).map((target) => `${file} -> ${target}`));
+  assertEquals(arrows, [
+    "src/resolve.ts -> type:src/stores/redis/client.ts",
+    "src/resolve.ts -> src/stores/redis/mod.ts",
+  ]);
+  const resolve = withoutComments(Deno.readTextFileSync(new URL("src/resolve.ts", root)));
+  assert(resolve.includes('await import("./stores/redis/mod.ts")'), "loaded only when a client comes");
+});
+
+Deno.test("src/stores/ imports the contract, errors, observer and underscore files only", () => {
+  const allowed = /^(type:)?src\/(store|errors|observer|_[a-z_]+)\.ts$/;
+  for (const file of files("src/stores/")) {
+    for (const target of imports(file)) {
+      const own = technology(target) === technology(file);
+      assert(own || allowed.test(target) || target === "type:node:sqlite", `${file} imports ${target}`);
+    }
+  }
+});
+
+Deno.test("_clock.ts is the only reader of time and maker of timers", () => {
+  for (const file of files("src/").filter((file) => file !== "src/_clock.ts")) {
+    const found = /\b(setTimeout|setInterval|Date\.now|performance\.now|new Date|AbortSignal\.timeout)\b/
+      .exec(withoutComments(Deno.readTextFileSync(new URL(file, root))));
+    assertEquals(found?.[0], undefined, file);
+  }
+});
+
+Deno.test("src/ has no syntax that Node 20 cannot parse once its types are stripped", () => {
+  for (const file of files("src/")) {
+    const source = withoutComments(Deno.readTextFileSync(new URL(file, root)));
+    assert(!/\b(await )?using [a-z]/.test(source), `${file} uses "using"`);
+    assert(!/^\s*(export )?(const )?(enum|namespace) /m.test(source), `${file} has syntax that is not erased`);
+    assert(!/constructor\([^)]*\b(private|public|readonly) /.test(source), `${file} has parameter properties`);
+  }
+});
+
+Deno.test("importing the package loads neither SQLite nor a Redis client", async () => {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json", "mod.ts"], cwd: root })
+    .output();
+  interface Graph {
+    modules: { specifier: string; dependencies?: { code?: { specifier: string }; isDynamic?: boolean }[] }[];
+  }
+  const graph: Graph = JSON.parse(new TextDecoder().decode(stdout));
+  const loaded = new Set<string>();
+  const load = (specifier: string) => {
+    if (loaded.has(specifier)) return;
+    loaded.add(specifier);
+    const module = graph.modules.find((module) => module.specifier === specifier);
+    for (const { code, isDynamic } of module?.dependencies ?? []) {
+      if (code !== undefined && !isDynamic) load(code.specifier);
+    }
+  };
+  load(new URL("mod.ts", root).href);
+  assert(loaded.has(new URL("src/acquire.ts", root).href), "the graph was read");
+  assertEquals([...loaded].filter((specifier) => /stores|sqlite|redis/.test(specifier)), []);
+});
