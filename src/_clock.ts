@@ -90,16 +90,12 @@ export class SystemClock implements Clock {
   #wake(): void {
     this.#stop();
     const now = performance.now();
+    const due = [...this.#alarms].filter((alarm) => alarm.due <= now).sort((a, b) => a.due - b.due);
+    // One by one: what one of them runs may cancel another.
+    for (const alarm of due) if (this.#alarms.delete(alarm)) alarm.run();
     let next = Infinity;
-    const due: Alarm[] = [];
-    for (const alarm of this.#alarms) {
-      if (alarm.due <= now) due.push(alarm);
-      else if (alarm.due < next) next = alarm.due;
-    }
-    for (const alarm of due) this.#alarms.delete(alarm);
-    if (next < Infinity) this.#nap(now, next);
-    // Last, and one by one: what they run may set and cancel timers.
-    for (const alarm of due) alarm.run();
+    for (const alarm of this.#alarms) next = Math.min(next, alarm.due);
+    if (next < this.#napEnds) this.#nap(now, next);
   }
 
   #stop(): void {

@@ -9,8 +9,11 @@ import type { Claim, Store } from "./store.ts";
  */
 export const RELEASE_LIMIT = 5_000;
 
-/** The first pause after a release that failed, in milliseconds; it doubles with every failure. */
-const FIRST_PAUSE = 10;
+/** When it is tried for the last time, in milliseconds: what that says is heard before the limit. */
+const LAST_TRY = RELEASE_LIMIT - 100;
+
+/** The pauses after a release that failed, in milliseconds: the first one, doubled with every failure, and the longest. */
+const PAUSES = [10, 500] as const;
 
 /**
  * Releases a claim, trying again while the store fails, for at most {@linkcode RELEASE_LIMIT}. Resolves to whether the
@@ -19,7 +22,7 @@ const FIRST_PAUSE = 10;
  */
 export async function giveUp(store: Store, claim: Claim, clock: Clock): Promise<boolean> {
   let failingSince: Instant | undefined;
-  for (let pause = FIRST_PAUSE;; pause *= 2) {
+  for (let pause: number = PAUSES[0];; pause = Math.min(pause * 2, PAUSES[1])) {
     try {
       const released = await store.release(claim);
       // After a failure the lock may be gone because that call released it and only its reply was lost.
@@ -28,11 +31,12 @@ export async function giveUp(store: Store, claim: Claim, clock: Clock): Promise<
       failingSince ??= clock.now();
       const { name, owner } = claim;
       tell(store.observer, { type: "fault", name, owner, operation: "release", error });
-      if (store.closed || elapsed(failingSince, clock.now()) + pause >= RELEASE_LIMIT) {
+      const left = LAST_TRY - elapsed(failingSince, clock.now());
+      if (store.closed || left <= 0) {
         throw new StoreError(`Cannot release lock "${name}": ${reason(error)}`, { cause: error });
       }
+      await clock.sleep(Math.min(pause, left));
     }
-    await clock.sleep(pause);
   }
 }
 

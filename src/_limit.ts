@@ -18,6 +18,7 @@ export class Limit {
     if (signal === undefined && !timed) return;
     const inside = this.#inside = new AbortController();
     signal?.addEventListener("abort", this.#abort);
+    if (signal?.aborted) this.#abort();
     if (timed) this.#timer = clock.timer(wait, () => inside.abort(late()));
   }
 

@@ -93,7 +93,10 @@ function attain(target: LockTarget, name: string, settings: Settings): Promise<L
   settings.signal?.throwIfAborted();
   const store = storeOf(target);
   if (!(store instanceof Promise)) return attainFrom(store, name, settings, clockOf(store));
-  return store.then((store) => attainFrom(store, name, settings, clockOf(store)));
+  return store.then((store) => {
+    settings.signal?.throwIfAborted();
+    return attainFrom(store, name, settings, clockOf(store));
+  });
 }
 
 /** Each store has a clock of its own: where a runtime ties timers to a request, so are the clients of its stores. */

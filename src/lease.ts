@@ -10,6 +10,9 @@ type Outcome = "renewed" | "lost" | "unknown";
 /** The first pause after a renewal that failed, as a part of the interval; it doubles up to one interval. */
 const FIRST_RETRY = 1 / 8;
 
+/** The longest such pause, as a part of what is left of the lease, so that there is time for another try. */
+const LAST_RETRIES = 1 / 2;
+
 /**
  * A lease: until when the holder may believe that it holds the lock.
  *
@@ -99,11 +102,11 @@ export class Lease {
     checkLease(length);
     if (!this.#autoInterval && this.#interval !== Infinity) checkInterval(this.#interval, length);
     // One renewal at a time: if two crossed on the wire, the shorter lease could be the one that lasts.
-    while (this.#renewing !== undefined && this.held) await Promise.race([this.#renewing, this.#whenLost()]);
+    while (this.#renewing !== undefined && this.held) await this.#orLost(this.#renewing);
     if (this.held) {
       this.#claim = { ...this.#claim, lease: length };
       if (this.#autoInterval) this.#interval = defaultInterval(length);
-      const outcome = await Promise.race([this.#renew(), this.#whenLost()]);
+      const outcome = await this.#orLost(this.#renew());
       if (outcome === "unknown" && this.held) {
         throw new StoreError(`Cannot extend lock "${this.#claim.name}" by ${length} ms: the store did not answer`);
       }
@@ -145,12 +148,18 @@ export class Lease {
     tell(this.#store.observer, { type: "lost", name, owner, error: this.#lost });
   }
 
-  /** Resolves when the lease is lost: a store may hang for longer. */
-  #whenLost(): Promise<Outcome> {
-    return new Promise((resolve) => {
-      if (this.signal.aborted) resolve("lost");
-      else this.signal.addEventListener("abort", () => resolve("lost"), { once: true });
-    });
+  /** Settles like the promise, or as soon as the lease is lost: a store may hang for longer. */
+  async #orLost(outcome: Promise<Outcome>): Promise<Outcome> {
+    const { signal } = this;
+    const { promise: lost, resolve } = Promise.withResolvers<Outcome>();
+    const stop = () => resolve("lost");
+    signal.addEventListener("abort", stop);
+    try {
+      if (signal.aborted) stop();
+      return await Promise.race([outcome, lost]);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
   }
 
   /** A process that slept past the deadline finds out here, before any of its timers has run. */
@@ -194,7 +203,7 @@ export class Lease {
     const settled = this.#send().then((outcome) => {
       this.#renewing = undefined;
       this.#failures = outcome === "unknown" ? this.#failures + 1 : 0;
-      this.#due = this.#interval * Math.min(1, this.#failures === 0 ? 1 : FIRST_RETRY * 2 ** (this.#failures - 1));
+      this.#due = outcome === "unknown" ? elapsed(sentAt, this.#clock.now()) + this.#pause() : this.#interval;
       // The answer may have come after the deadline: then it is too late, whatever it says.
       this.#check();
       if (this.#ended) return outcome;
@@ -211,6 +220,12 @@ export class Lease {
     this.#renewing = settled;
     this.#arm();
     return settled;
+  }
+
+  /** How long to wait after a renewal that failed: not too often, but while there is time. */
+  #pause(): number {
+    const pause = this.#interval * Math.min(1, FIRST_RETRY * 2 ** (this.#failures - 1));
+    return Math.max(1, Math.min(pause, this.#left(this.#clock.now()) * LAST_RETRIES));
   }
 
   async #send(): Promise<Outcome> {

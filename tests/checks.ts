@@ -29,7 +29,7 @@ async function main(args: string[]): Promise<number> {
   let failed = 0;
   for (const [name, args] of Object.entries(steps)) {
     const started = performance.now();
-    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, stdin: "null" }).output();
+    const { success, stdout, stderr } = await new Deno.Command("deno", { args, stdin: "null" }).output();
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     console.log(`${success ? "ok    " : "FAILED"} ${name} (${seconds} s)`);
     if (success) continue;

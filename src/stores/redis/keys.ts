@@ -16,18 +16,19 @@ export function lockKeys(key: string, keyPrefix = ""): LockKeys {
   return [key, `${tagged}:queue`, `${tagged}:waiters`, `${tagged}:fence`];
 }
 
-/** The start of a key that lies in the slot of `key` and of no other lock. */
+/** The start of keys that lie in the slot of `key`, and are no lock's own key unless the prefix itself begins so. */
 function tag(key: string, keyPrefix: string): string {
   const full = keyPrefix + key;
-  if (hashed(full) !== full) return key;
   // The usual case: no brace anywhere, so the whole key can be the tag.
   if (!full.includes("{") && !full.includes("}")) return `{${full}}`;
-  // A brace that makes no tag cannot stand inside one: find a number that hashes into the same slot instead.
-  const wanted = slot(full);
-  for (let number = 0; number < 100 * SLOTS; number++) {
-    // "}" first as well: an open brace in the client's prefix would begin the tag.
-    const candidate = `{${number}}${key}`;
-    if (slot(`${keyPrefix}${candidate}:`) === wanted) return candidate;
+  const fits = (candidate: string) => {
+    const start = `${keyPrefix}${candidate}:`;
+    return hashed(start) !== start && slot(start) === slot(full);
+  };
+  if (fits(`{${hashed(full)}}${key}`)) return `{${hashed(full)}}${key}`;
+  // A brace that makes no tag cannot stand inside one: then a number is found that hashes into the same slot.
+  for (let number = 0; number < 100 * SLOTS && hashed(`${keyPrefix}{0}`) !== `${keyPrefix}{0}`; number++) {
+    if (fits(`{${number}}${key}`)) return `{${number}}${key}`;
   }
   throw new RangeError(`keyPrefix must not contain "{}": got ${JSON.stringify(keyPrefix)}`);
 }

@@ -58,15 +58,12 @@ class RedisStore implements Store {
   readonly #prefix: string;
   readonly #wakeups: Wakeups;
   readonly #writes = new Writes();
-  /** How often the connection was cut. Clients send again what was not answered, without a word. */
-  #cuts = 0;
 
   constructor(client: RedisClient, prefix: string, observer: Observer | undefined) {
     this.#client = client;
     this.#prefix = prefix;
     this.#wakeups = Wakeups.of(client);
     this.observer = observer;
-    client.on("close", () => this.#cuts++);
   }
 
   get closed(): boolean {
@@ -86,10 +83,10 @@ class RedisStore implements Store {
 
   release(claim: Claim): Promise<boolean> {
     this.#wakeups.leave(claim.owner);
-    const cuts = this.#cuts;
+    const { cuts } = this.#wakeups;
     const argv = [claim.owner, milliseconds(claim.lease)];
     // Cut off while it was out, the release may have been sent twice: then the first of them gave up the lock.
-    const decode = (reply: unknown) => scripts.decodeFlag(reply) || cuts !== this.#cuts;
+    const decode = (reply: unknown) => scripts.decodeFlag(reply) || cuts !== this.#wakeups.cuts;
     return this.#run(scripts.release, this.#keys(claim).slice(0, 3), argv, decode);
   }
 

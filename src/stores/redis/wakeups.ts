@@ -30,9 +30,11 @@ export class Wakeups {
   #subscriber: RedisSubscriber | undefined;
   #subscribing: Promise<void> | undefined;
   #subscribed = false;
+  #cuts = 0;
 
   private constructor(client: RedisClient) {
     this.#client = client;
+    client.on("close", () => this.#cuts++);
     client.on("end", () => this.#close());
   }
 
@@ -47,6 +49,11 @@ export class Wakeups {
   get reach(): string {
     // In a Cluster PUBLISH counts only the listeners of one node.
     return (this.#client.isCluster ? UNPROVABLE : PROVABLE) + this.#channel;
+  }
+
+  /** How often the client's connection was cut. A client sends again what was not answered, without a word. */
+  get cuts(): number {
+    return this.#cuts;
   }
 
   /** Whether messages arrive. */
@@ -160,5 +167,7 @@ export class Wakeups {
     this.#subscriber = undefined;
     this.#subscribing = undefined;
     this.#subscribed = false;
+    // Whoever waits asks again, and finds out how things are.
+    for (const owner of this.#waiters.keys()) this.#hear(TURN + owner);
   }
 }
