@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { RedisServer } from "./redis_server.ts";
+import { withoutCoverage } from "./without_coverage.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 
@@ -19,6 +20,8 @@ async function run(code: string, server: RedisServer): Promise<string> {
     const child = new Deno.Command(Deno.execPath(), {
       args: ["run", "--check", "--allow-all", `--config=${root}deno.json`, "-"],
       cwd: directory,
+      clearEnv: true,
+      env: withoutCoverage(),
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",

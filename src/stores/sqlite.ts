@@ -202,7 +202,9 @@ class FileStore implements SqliteStore {
   /** A waiter looks again soon when its place has just changed, and ever more rarely when it does not. */
   #busy(waiter: Waiter, left: number, ahead: number, now: number): Attempt {
     if (waiter.ahead !== ahead) Object.assign(waiter, { ahead, since: now });
-    const pause = Math.min(Math.max((now - waiter.since) * PATIENCE, POLL.min), POLL.max);
+    // Nobody is served sooner than those ahead take to hand over.
+    const soonest = POLL.min * Math.max(1, ahead);
+    const pause = Math.min(Math.max((now - waiter.since) * PATIENCE, soonest), POLL.max);
     return { granted: false, retryAfter: left > 0 && ahead === 0 ? Math.min(pause, Math.max(left, POLL.min)) : pause };
   }
 

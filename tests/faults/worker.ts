@@ -20,17 +20,17 @@ export type Command =
   /** Ask the lock all the time whether it is held, until told to stop. */
   | { do: "watch"; name: string }
   | { do: "stop"; name: string }
-  /** Close the store, or the client if it has one. */
-  | { do: "close" };
+  /** Close the Redis client. */
+  | { do: "close"; by: "quit" | "disconnect" };
 
 /** What a worker reports. Times are of the wall clock, which all processes of a machine share. */
 export type Report =
   | { type: "ready" }
   /** It is in the queue. */
   | { type: "waiting"; owner: string }
-  /** It holds the lock, and trusts in it until then if it cannot renew. */
-  | { type: "granted"; owner: string; fence: string; at: number; until: number }
-  | { type: "renewed"; until: number }
+  | { type: "granted"; owner: string; fence: string; at: number }
+  /** A lease was renewed; it ends at the deadline unless it is renewed again. */
+  | { type: "renewed"; deadline: number }
   /** The signal of a lock has aborted. */
   | { type: "aborted"; name: string; at: number }
   | { type: "extended" }
@@ -51,13 +51,12 @@ function report(report: Report): void {
 
 function observer(event: LockEvent): void {
   if (event.type === "waiting") report({ type: "waiting", owner: event.owner });
-  if (event.type === "renewed") report({ type: "renewed", until: Date.now() + event.remaining });
+  if (event.type === "renewed") report({ type: "renewed", deadline: Date.now() + event.remaining });
 }
 
 const [kind, address] = Deno.args as [string, string];
 const client = kind === "redis" ? new Redis(Number(address), "127.0.0.1") : undefined;
-const file = client === undefined ? sqlite(address, { observer }) : undefined;
-const store = client === undefined ? file! : redis(client, { observer });
+const store = client === undefined ? sqlite(address, { observer }) : redis(client, { observer });
 const locks = new Map<string, Lock>();
 const watching = new Set<string>();
 
@@ -68,8 +67,7 @@ async function obey(command: Command): Promise<void> {
       const lock = await acquire(store, name, command.options);
       locks.set(name, lock);
       lock.signal.addEventListener("abort", () => report({ type: "aborted", name, at: Date.now() }));
-      const at = Date.now();
-      return report({ type: "granted", owner: lock.owner, fence: `${lock.fence}`, at, until: at + lock.remaining() });
+      return report({ type: "granted", owner: lock.owner, fence: `${lock.fence}`, at: Date.now() });
     }
     case "extend":
       await held(command.name).extend();
@@ -88,8 +86,7 @@ async function obey(command: Command): Promise<void> {
       watching.delete(command.name);
       return;
     case "close":
-      file?.close();
-      await client?.quit();
+      await client![command.by]();
       return report({ type: "closed" });
   }
 }
@@ -119,16 +116,20 @@ async function watch(name: string): Promise<void> {
   const lock = held(name);
   let lastAsked = 0;
   let lastHeld = 0;
-  watching.add(name);
-  report({ type: "watching" });
-  while (watching.has(name)) {
-    const turn = performance.now();
-    while (performance.now() - turn < 20) {
+  const ask = () => {
+    for (let asks = 0; asks < 20_000; asks++) {
       lastAsked = Date.now();
       if (lock.held) lastHeld = lastAsked;
     }
+  };
+  watching.add(name);
+  ask();
+  report({ type: "watching" });
+  while (watching.has(name)) {
+    ask();
     await new Promise((resolve) => setTimeout(resolve));
   }
+  ask();
   report({ type: "watched", lastAsked, lastHeld });
 }
 

@@ -2,9 +2,10 @@ import { deadline } from "@std/async";
 import { RedisServer } from "../redis_server.ts";
 import { lines } from "./lines.ts";
 import type { Command, Report } from "./worker.ts";
+import { withoutCoverage } from "../without_coverage.ts";
 
 /** How long a report may take, in milliseconds: a process starts in 0.3 s, and in several under load. */
-const REPORT_LIMIT = 30_000;
+const REPORT_LIMIT = 60_000;
 
 type Reported<Type extends Report["type"]> = Extract<Report, { type: Type }>;
 
@@ -12,15 +13,17 @@ type Reported<Type extends Report["type"]> = Extract<Report, { type: Type }>;
 export class WorkerProcess implements AsyncDisposable {
   readonly #process: Deno.ChildProcess;
   readonly #input: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
-  readonly #unread: Report[] = [];
   readonly #reading: Promise<void>;
-  #arrived = Promise.withResolvers<void>();
+  readonly #unread: Report[] = [];
+  #arrival = Promise.withResolvers<void>();
   #ended = false;
 
   /** Starts a process that uses a store of this kind at this address. */
-  constructor(kind: string, address: string) {
+  constructor(kind: StoreKind, address: string) {
     this.#process = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--quiet", "--allow-all", new URL("worker.ts", import.meta.url).pathname, kind, address],
+      args: ["run", "--quiet", "--allow-all", import.meta.resolve("./worker.ts"), kind, address],
+      clearEnv: true,
+      env: withoutCoverage(),
       stdin: "piped",
       stdout: "piped",
       stderr: "inherit",
@@ -34,15 +37,13 @@ export class WorkerProcess implements AsyncDisposable {
     await this.#input.write(new TextEncoder().encode(`${JSON.stringify(command)}\n`));
   }
 
-  /** The next report of this type that was not read yet; a failed command rejects, unless that is what is expected. */
+  /** The next report of this type. Rejects when a command fails, unless that is what is asked for. */
   async next<Type extends Report["type"]>(type: Type): Promise<Reported<Type>> {
-    return await deadline(this.#next(type), REPORT_LIMIT);
-  }
-
-  /** Tells it to acquire a lock, and waits until it is in the queue. Gives its owner. */
-  async enqueue(name: string, command: "acquire" | Command = "acquire"): Promise<string> {
-    await this.tell(command === "acquire" ? { do: "acquire", name } : command);
-    return (await this.next("waiting")).owner;
+    try {
+      return await deadline(this.#next(type), REPORT_LIMIT);
+    } catch (error) {
+      throw new Error(`no report "${type}" of a worker`, { cause: error });
+    }
   }
 
   /** Sends it a signal. */
@@ -52,14 +53,14 @@ export class WorkerProcess implements AsyncDisposable {
 
   /** Kills it without a warning, and waits until it is gone. */
   async kill(): Promise<void> {
-    this.#process.kill("SIGKILL");
-    await this.#process.status;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
+    // The process may have ended by itself.
     if (!this.#ended) this.#process.kill("SIGKILL");
     await this.#process.status;
     await this.#reading;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
     await this.#input.abort().catch(() => {});
   }
 
@@ -68,31 +69,32 @@ export class WorkerProcess implements AsyncDisposable {
       this.#unread.push(JSON.parse(line));
       this.#announce();
     }
+    await this.#process.status;
     this.#ended = true;
     this.#announce();
   }
 
   #announce(): void {
-    this.#arrived.resolve();
-    this.#arrived = Promise.withResolvers();
+    this.#arrival.resolve();
+    this.#arrival = Promise.withResolvers();
   }
 
   async #next<Type extends Report["type"]>(type: Type): Promise<Reported<Type>> {
     for (;;) {
       const index = this.#unread.findIndex((report) => report.type === type || report.type === "failed");
-      const report = this.#unread[index];
-      if (report !== undefined) {
-        this.#unread.splice(index, 1);
-        if (report.type === type) return report as Reported<Type>;
-        throw new Error(`expected ${type}: got ${JSON.stringify(report)}`);
-      }
-      if (this.#ended) throw new Error(`expected ${type}: the worker has ended`);
-      await this.#arrived.promise;
+      const [report] = index < 0 ? [] : this.#unread.splice(index, 1);
+      if (report?.type === type) return report as Reported<Type>;
+      if (report !== undefined) throw new Error(`got ${JSON.stringify(report)}`);
+      if (this.#ended) throw new Error("the process has ended");
+      await this.#arrival.promise;
     }
   }
 }
 
-/** A fresh store that worker processes share, a fresh directory, and the processes. */
+/** The stores that several processes can share. */
+export type StoreKind = "redis" | "sqlite";
+
+/** A fresh store, the processes that share it, and a fresh directory for them. */
 export class Site implements AsyncDisposable {
   readonly kind: StoreKind;
   readonly directory = Deno.makeTempDirSync({ prefix: "holdfast_faults_" });
@@ -104,9 +106,14 @@ export class Site implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** Starts the server, if the store needs one. */
+  /** Makes the store; starts its server, if it needs one. */
   static async open(kind: StoreKind): Promise<Site> {
     return new Site(kind, kind === "redis" ? await RedisServer.start() : undefined);
+  }
+
+  /** The port of the server, or the path of the file. */
+  get address(): string {
+    return this.#server === undefined ? `${this.directory}/locks.db` : `${this.#server.port}`;
   }
 
   /** The server of the store. */
@@ -115,21 +122,22 @@ export class Site implements AsyncDisposable {
     return this.#server;
   }
 
-  /** Starts worker processes, and waits until they are ready. */
-  async start<const Count extends number>(count: Count): Promise<WorkerProcess[]> {
-    const address = this.#server === undefined ? `${this.directory}/locks.db` : `${this.#server.port}`;
-    const workers = Array.from({ length: count }, () => new WorkerProcess(this.kind, address));
-    this.#workers.push(...workers);
-    for (const worker of workers) await worker.next("ready");
-    return workers;
+  /** Starts a process, and waits until it listens to commands. */
+  async worker(): Promise<WorkerProcess> {
+    const worker = new WorkerProcess(this.kind, this.address);
+    this.#workers.push(worker);
+    await worker.next("ready");
+    return worker;
+  }
+
+  /** Starts several processes. */
+  async workers(count: number): Promise<WorkerProcess[]> {
+    return await Promise.all(Array.from({ length: count }, () => this.worker()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const worker of this.#workers) await worker[Symbol.asyncDispose]();
+    await Promise.all(this.#workers.map((worker) => worker[Symbol.asyncDispose]()));
     await this.#server?.[Symbol.asyncDispose]();
     await Deno.remove(this.directory, { recursive: true });
   }
 }
-
-/** The stores that several processes can share. */
-export type StoreKind = "redis" | "sqlite";

@@ -1,0 +1,122 @@
+import { assertEquals } from "@std/assert";
+import { Site, withoutCoverage } from "./workers.ts";
+import { until } from "./until.ts";
+
+/** How long a program may run, in milliseconds. One that does not end by itself runs for ever. */
+const RUN_LIMIT = 20_000;
+
+/** How a program makes `store`, at a site of some kind, and in which ways it closes it. */
+const STORES = {
+  redis: {
+    kind: "redis",
+    open: (port: string) => `const store = new Redis(${port}, "127.0.0.1");`,
+    close: ["await store.quit();", "store.disconnect();"],
+  },
+  sqlite: {
+    kind: "sqlite",
+    open: (path: string) => `const store = sqlite(${JSON.stringify(path)});`,
+    close: ["store.close();", ""],
+  },
+  memory: {
+    kind: "sqlite", // It needs no site.
+    open: () => "const store = memory();",
+    close: [""],
+  },
+} as const;
+
+/** Two wait: when the second one has given up, the first one is in the queue. */
+const WAIT = `
+  const first = await acquire(store, name);
+  const second = acquire(store, name, { lease: 600 });
+  second.catch(() => {});
+  await acquire(store, name, { wait: 100 }).catch(() => {});`;
+
+/** What a program does before it closes the store. */
+const BODIES = [
+  `await (await acquire(store, name)).release();`,
+  `${WAIT} await first.release(); await (await second).release();`,
+  // Still held, so that its renewals go on, if there is anything to make them.
+  `await acquire(store, name, { lease: 600 });`,
+  `${WAIT} await first.release(); await second;`,
+];
+
+for (const [name, { kind, open, close }] of Object.entries(STORES)) {
+  Deno.test(`acquire() lets the process exit, over ${name}`, async () => {
+    await using site = await Site.open(kind);
+    for (const body of BODIES) {
+      for (const end of close) {
+        assertEquals(await run(`${open(site.address)} ${body} ${end} console.log("end");`), "end\n", body + end);
+      }
+    }
+  });
+
+  Deno.test(`acquire() keeps the process alive while it waits, over ${name}`, async () => {
+    await using site = await Site.open(kind);
+    // Not awaited at the top level: there the runtime itself would wait for any timer.
+    const wait = `await acquire(store, name, { lease: 300, renew: false });
+      acquire(store, name).then(() => {
+        console.log("served");
+        Deno.exit();
+      });`;
+    assertEquals(await run(`${open(site.address)} ${wait}`), "served\n");
+  });
+}
+
+for (const by of ["quit", "disconnect"] as const) {
+  Deno.test(`acquire() leaves no connection behind after ${by}()`, async () => {
+    await using site = await Site.open("redis");
+    const client = site.server.connect();
+    const connections = async () => String(await client.client("LIST")).trim().split("\n").length;
+    const worker = await site.worker();
+    await worker.tell({ do: "acquire", name: "a" });
+    await worker.next("granted");
+    await worker.tell({ do: "acquire", name: "a" });
+    await worker.next("waiting");
+    await worker.tell({ do: "release", name: "a" });
+    await worker.next("granted");
+    assertEquals(await connections(), 3);
+    await worker.tell({ do: "close", by });
+    await worker.next("closed");
+    await until(async () => await connections() === 1, "only the connection of the test is left");
+  });
+
+  Deno.test(`acquire() gives up at once when its client is closed with ${by}()`, async () => {
+    await using site = await Site.open("redis");
+    const program = `${STORES.redis.open(site.address)} ${WAIT}
+      const closed = performance.now();
+      await store.${by}();
+      const error = await second.catch((error) => error);
+      console.log(error.code, performance.now() - closed < 2_000);`;
+    assertEquals(await run(program), "store true\n");
+  });
+}
+
+/** Runs a program that ends by itself, and gives what it has written. */
+async function run(program: string): Promise<string> {
+  const modules = `
+    import { Redis } from "npm:ioredis@^6";
+    import { acquire } from "./mod.ts";
+    import { memory } from "./src/stores/memory.ts";
+    import { sqlite } from "./src/stores/sqlite.ts";
+    const name = crypto.randomUUID();`;
+  const process = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--allow-all", "-"],
+    cwd: new URL("../../", import.meta.url),
+    clearEnv: true,
+    env: withoutCoverage(),
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const timer = setTimeout(() => process.kill("SIGKILL"), RUN_LIMIT);
+  try {
+    const input = process.stdin.getWriter();
+    await input.write(new TextEncoder().encode(modules + program));
+    await input.close();
+    const { stdout, stderr, code } = await process.output();
+    const text = new TextDecoder();
+    return text.decode(stdout) + text.decode(stderr) + (code === 0 ? "" : `exit status ${code}`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
