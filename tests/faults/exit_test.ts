@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { Site, withoutCoverage } from "./workers.ts";
+import { withoutCoverage } from "../without_coverage.ts";
+import { Site } from "./workers.ts";
 import { until } from "./until.ts";
 
 /** How long a program may run, in milliseconds. One that does not end by itself runs for ever. */
