@@ -19,13 +19,18 @@ export class RedisServer implements AsyncDisposable {
   /** Starts a server; settings are those of its command line, such as `"--maxmemory", "2mb"`. */
   static async start(settings: string[] = [], env: Record<string, string> = {}): Promise<RedisServer> {
     const server = new RedisServer(freePort(), settings, env);
-    await server.start();
+    try {
+      await server.start();
+    } catch (error) {
+      await server[Symbol.asyncDispose]();
+      throw error;
+    }
     return server;
   }
 
   /** Starts the process, and waits until it answers. */
   async start(): Promise<void> {
-    this.#process = new Deno.Command(Deno.env.get("REDIS_SERVER") ?? "redis-server", {
+    const process = this.#process = new Deno.Command(Deno.env.get("REDIS_SERVER") ?? "redis-server", {
       args: [
         ...["--port", `${this.port}`, "--bind", "127.0.0.1", "--dir", this.#directory],
         ...["--save", "", "--appendonly", "no", "--daemonize", "no", ...this.#settings],
@@ -35,12 +40,14 @@ export class RedisServer implements AsyncDisposable {
       stdout: "null",
       stderr: "null",
     }).spawn();
+    let ended = false;
+    void process.status.then(() => ended = true);
     for (let tries = 0;; tries++) {
       try {
         (await Deno.connect({ hostname: "127.0.0.1", port: this.port })).close();
         return;
       } catch (error) {
-        if (tries === 500) throw error;
+        if (ended || tries === 500) throw error;
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     }
@@ -62,20 +69,29 @@ export class RedisServer implements AsyncDisposable {
 
   /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
   freeze(): void {
-    this.#process?.kill("SIGSTOP");
+    this.#signal("SIGSTOP");
   }
 
   /** Lets it go on. */
   thaw(): void {
-    this.#process?.kill("SIGCONT");
+    this.#signal("SIGCONT");
   }
 
   /** Kills the process, and waits until it is gone. */
   async kill(): Promise<void> {
     const process = this.#process;
+    this.#signal("SIGKILL");
     this.#process = undefined;
-    process?.kill("SIGKILL");
     await process?.status;
+  }
+
+  #signal(signal: Deno.Signal): void {
+    try {
+      this.#process?.kill(signal);
+    } catch (error) {
+      // It has ended already: Ctrl-C reaches all processes of a terminal.
+      if (!(error instanceof TypeError)) throw error;
+    }
   }
 
   /** The keys on the server, without fences: those stay for 7 days. */
@@ -89,7 +105,7 @@ export class RedisServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#process?.kill("SIGCONT");
+    this.#signal("SIGCONT");
     await Promise.all([...this.#clients].map(closed));
     await this.kill();
     await Deno.remove(this.#directory, { recursive: true });

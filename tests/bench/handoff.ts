@@ -1,0 +1,74 @@
+import { redis } from "@holdfast/lock/redis";
+import { countCommands, resetCommands } from "./commands.ts";
+import type { Figure } from "./figure.ts";
+import { pause } from "./pause.ts";
+import { IDLE, relay } from "./relay.ts";
+import type { Bench } from "./row.ts";
+import { median, summarize } from "./statistics.ts";
+
+/** How long the queue is. */
+const WAITERS = [1, 100, 1_000];
+
+/** For each length. */
+const SECONDS = 10;
+
+/** So many PINGs are measured while nobody waits. */
+const QUIET = 40;
+
+/** Waiters that make PING so many times slower than it is without them are not to gain by it. */
+const BUSY = 2;
+
+/**
+ * From the call of `release` until the next holder runs, against a PING after an equally long idle time: a processor
+ * that was asleep takes its time to answer either.
+ */
+export async function handoff({ server, scale, progress }: Bench): Promise<Figure[]> {
+  const client = server.connect();
+  const ping = async () => {
+    await pause(IDLE);
+    const sent = performance.now();
+    await client.ping();
+    return performance.now() - sent;
+  };
+  const figures: Figure[] = [];
+  for (const waiters of WAITERS) {
+    const quiet: number[] = [];
+    const between: number[] = [];
+    while (quiet.length < QUIET) quiet.push(await ping());
+    await resetCommands(client);
+    const times = await relay({
+      open: (observer) => redis(server.connect(), { prefix: `${waiters}:`, observer }),
+      waiters,
+      seconds: SECONDS * scale,
+      between: async () => void between.push(await ping()),
+      progress: (text) => progress(`${waiters} waiting, ${text}`),
+    });
+    const { scripts } = await countCommands(client);
+    // In turns, as machines change their pace; unless it is the waiters that keep the server busy.
+    const reference = median(between) > BUSY * median(quiet) ? quiet : between;
+    figures.push(...compare(waiters, times, reference, { idle: IDLE, scripts, quietPing: summarize(quiet) }));
+  }
+  return figures;
+}
+
+function compare(waiters: number, times: number[], pings: number[], details: Figure["details"]): Figure[] {
+  const ours = summarize(times);
+  const ping = summarize(pings);
+  const what = (part: string) => `handoff, ${waiters.toLocaleString("en")} waiting, ${part}`;
+  return [
+    {
+      what: what("p50"),
+      ours: { value: ours.median, unit: "ms" },
+      reference: { name: "PING", value: ping.median, unit: "ms" },
+      ratio: ours.median / ping.median,
+      target: { bound: "at most", value: 3 },
+      details: { ...details, ours, ping },
+    },
+    {
+      what: what("p95"),
+      ours: { value: ours.p95, unit: "ms" },
+      reference: { name: "PING", value: ping.p95, unit: "ms" },
+      ratio: ours.p95 / ping.p95,
+    },
+  ];
+}

@@ -1,0 +1,56 @@
+import { parseArgs } from "node:util";
+
+/** What the command line asks for. */
+export interface Options {
+  readonly help: boolean;
+  readonly quick: boolean;
+  readonly strict: boolean;
+  /** The rows to run, in their order. */
+  readonly rows: string[];
+  /** Where the JSON goes. */
+  readonly json: string | URL;
+}
+
+/** Reads the command line; throws an `Error` that says what is wrong with it. */
+export function parseOptions(args: string[], rows: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    allowPositionals: false,
+    options: {
+      help: { type: "boolean", default: false },
+      quick: { type: "boolean", default: false },
+      strict: { type: "boolean", default: false },
+      only: { type: "string", multiple: true },
+      json: { type: "string" },
+    },
+  });
+  const only = values.only ?? rows;
+  for (const row of only) {
+    if (!rows.includes(row)) throw new Error(`Unknown row "${row}": the rows are ${rows.join(", ")}`);
+  }
+  if (values.json === "") throw new Error("--json needs the path of a file");
+  return {
+    help: values.help,
+    quick: values.quick,
+    strict: values.strict,
+    rows: rows.filter((row) => only.includes(row)),
+    json: values.json ?? new URL("results.json", import.meta.url),
+  };
+}
+
+/** What `--help` prints. */
+export function usage(rows: string[]): string {
+  return `Measures Holdfast against the least that a lock on Redis can be, on a server of its own.
+
+Usage: deno task bench [options]
+
+  --quick      a first impression, in under 20 seconds; without it the run takes about one and a half minutes
+  --only ROW   only this row; may be given several times
+               rows: ${rows.join(", ")}
+  --json PATH  where the figures go, with quartiles and versions (default: results.json beside the benchmark)
+  --strict     exit status 1 when a target is missed
+  --help       this text
+
+REDIS_SERVER names the server program (default: redis-server). The ratios are what counts: both sides are measured in
+turns, on the same machine and the same server.`;
+}
