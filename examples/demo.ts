@@ -1,0 +1,76 @@
+/**
+ * What a lock is good for, shown with real processes: they spoil a shared counter without one and keep it right with
+ * one; then a holder is killed, and another is frozen and wakes up too late.
+ *
+ * ```sh
+ * deno run --allow-run --allow-read --allow-write examples/demo.ts
+ * ```
+ *
+ * `--help` lists the options.
+ *
+ * @module
+ */
+import { Crew } from "./demo/crew.ts";
+import { HELP, type Options, parse } from "./demo/options.ts";
+import { show } from "./demo/show.ts";
+
+/** The signals that stop the demo, with the exit status that a shell would give. */
+const STOPPED = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+Deno.exit(await main());
+
+async function main(): Promise<number> {
+  let options: Options;
+  try {
+    options = parse(Deno.args);
+  } catch (error) {
+    // Node's advice on how to pass an argument that begins with a dash is of no use here.
+    return fail(2, `${reason(error).replace(/\. To specify .*$/s, "")} (--help lists the options)`);
+  }
+  if (options.help) {
+    console.log(HELP);
+    return 0;
+  }
+  if (Deno.build.os === "windows") return fail(1, "it kills and freezes processes with POSIX signals: run it in WSL");
+  if (globalThis.process?.getBuiltinModule?.("node:sqlite") === undefined) {
+    return fail(1, "it needs node:sqlite, which this runtime lacks: use Deno 2.2 or later");
+  }
+  return await run(options);
+}
+
+/** Runs the demo, and leaves no process and no file behind, whatever ends it. */
+async function run({ redis, sections }: Options): Promise<number> {
+  let status: number | undefined;
+  let crew: Crew | undefined;
+  // Nothing disposes of anything when a signal ends a process: stop the workers, and all that waits for them ends.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    Deno.addSignalListener(signal, () => {
+      status ??= STOPPED[signal];
+      crew?.stop();
+    });
+  }
+  const directory = Deno.makeTempDirSync({ prefix: "holdfast_demo_" });
+  try {
+    await using workers = new Crew({ directory, redis, sections, lock: `holdfast-demo:${crypto.randomUUID()}` });
+    crew = workers;
+    const held = await show(workers);
+    status ??= held ? 0 : 1;
+  } catch (error) {
+    if (status === undefined) return fail(1, reason(error));
+    // Whoever waited for a worker that was stopped has failed too. The line still holds the progress, or "^C".
+    console.log();
+    fail(status, "stopped");
+  } finally {
+    Deno.removeSync(directory, { recursive: true });
+  }
+  return status;
+}
+
+function fail(status: number, message: string): number {
+  console.error(`demo: ${message}`);
+  return status;
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

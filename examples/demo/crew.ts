@@ -1,0 +1,118 @@
+import { lines } from "./lines.ts";
+import type { Message, Order } from "./worker.ts";
+
+/** A worker that says nothing for so many milliseconds hangs: its server is frozen, or the machine is far too busy. */
+const SILENCE = 15_000;
+
+/** What all workers of one run have in common. */
+export type Run = Pick<Order, "directory" | "redis" | "lock" | "sections">;
+
+/** The worker processes of one run. None of them outlives it. */
+export class Crew implements AsyncDisposable {
+  /** What its workers have in common. */
+  readonly run: Run;
+  readonly #workers = new Set<Worker>();
+  #stopped = false;
+
+  /** A crew without workers. */
+  constructor(run: Run) {
+    this.run = run;
+  }
+
+  /** Starts a worker, and waits until it can begin at once. */
+  async start(task: Order["task"], author: string, lease: number): Promise<Worker> {
+    if (this.#stopped) throw new Error("the demo was stopped");
+    const worker = new Worker({ ...this.run, task, author, lease });
+    this.#workers.add(worker);
+    await worker.hear("ready");
+    return worker;
+  }
+
+  /** Kills all workers, and starts no more. */
+  stop(): void {
+    this.#stopped = true;
+    for (const worker of this.#workers) worker.kill("SIGKILL");
+  }
+
+  /** Kills all workers, and waits until they are gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.stop();
+    await Promise.all([...this.#workers].map((worker) => worker.gone));
+  }
+}
+
+/** One worker process. */
+export class Worker {
+  /** How it is called. */
+  readonly author: string;
+  readonly #process: Deno.ChildProcess;
+  readonly #input: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #output: AsyncGenerator<string, void, void>;
+
+  /** Starts the process. */
+  constructor(order: Order) {
+    this.author = order.author;
+    this.#process = new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["run", "--quiet", "--no-prompt", ...permissions(order)],
+        ...[new URL("worker.ts", import.meta.url).href, JSON.stringify(order)],
+      ],
+      stdin: "piped",
+      stdout: "piped",
+      // Ctrl-C in a terminal is for the demo alone: a worker that it ended would look like one that failed.
+      detached: true,
+    }).spawn();
+    this.#input = this.#process.stdin.getWriter();
+    this.#output = lines(this.#process.stdout);
+  }
+
+  /** Resolves when the process is gone. */
+  get gone(): Promise<unknown> {
+    return this.#process.status;
+  }
+
+  /** Tells it something. One that has died does not hear it. */
+  tell(command: "begin" | "write" | "release"): void {
+    this.#input.write(new TextEncoder().encode(`${command}\n`)).catch(() => {});
+  }
+
+  /** The next message of a type; others that come before are dropped. */
+  async hear<T extends Message["type"]>(type: T): Promise<Extract<Message, { type: T }>> {
+    let silent = false;
+    const timer = setTimeout(() => {
+      silent = true;
+      this.kill("SIGKILL");
+    }, SILENCE);
+    try {
+      for (;;) {
+        const { value, done } = await this.#output.next();
+        if (silent) throw new Error(`${this.author} said nothing for ${SILENCE} ms`);
+        if (done) throw new Error(`${this.author} ended too early`);
+        const message: Message = JSON.parse(value);
+        if (message.type === "failed") throw new Error(message.reason);
+        if (message.type === type) return message as Extract<Message, { type: T }>;
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Sends it a signal, unless it is gone. */
+  kill(signal: "SIGKILL" | "SIGSTOP" | "SIGCONT"): void {
+    try {
+      this.#process.kill(signal);
+    } catch (error) {
+      if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+}
+
+/** What a worker may do: touch the shared files, and talk to the server if there is one. */
+function permissions({ directory, redis }: Order): string[] {
+  const files = directory.replaceAll(",", ",,"); // A single comma would begin another path.
+  const flags = [`--allow-read=${files}`, `--allow-write=${files}`];
+  if (redis === undefined) return flags;
+  const { hostname, port } = new URL(redis);
+  // ioredis reads variables of its own choice.
+  return [...flags, `--allow-net=${hostname}:${port || 6379}`, "--allow-env"];
+}

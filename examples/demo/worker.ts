@@ -1,0 +1,110 @@
+/**
+ * One process of the demo. Its argument says what it is to do, lines on its standard input say when, and what it did
+ * goes to its standard output, one message in JSON a line.
+ *
+ * @module
+ */
+import { acquire, isLockLost, type Observer, type Store } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { sqlite } from "@holdfast/lock/sqlite";
+import { Counter } from "./counter.ts";
+import { lines } from "./lines.ts";
+import { write } from "./record.ts";
+
+/** What a worker is to do. */
+export interface Order {
+  /** Raise the counter without and with the lock, or hold the lock. */
+  readonly task: "count" | "count locked" | "hold";
+  /** How its messages and its writes are signed. */
+  readonly author: string;
+  /** Where the shared files are. */
+  readonly directory: string;
+  /** The Redis server to lock on instead of a file. */
+  readonly redis: string | undefined;
+  /** The name of the lock. */
+  readonly lock: string;
+  /** In milliseconds. */
+  readonly lease: number;
+  /** How often to raise the counter. */
+  readonly sections: number;
+}
+
+/** What a worker tells. */
+export type Message =
+  | { readonly type: "ready" | "waiting" }
+  | { readonly type: "section"; readonly value: number; readonly waited: number; readonly fence: string }
+  | { readonly type: "held"; readonly fence: string }
+  | { readonly type: "wrote"; readonly knew: boolean; readonly accepted: boolean }
+  | { readonly type: "released"; readonly lost: boolean }
+  | { readonly type: "failed"; readonly reason: string };
+
+/** How long the server may take to answer, in milliseconds: longer than it takes over any network. */
+const ANSWER_LIMIT = 3_000;
+
+if (import.meta.main) {
+  try {
+    await work(JSON.parse(Deno.args[0] ?? "{}"), lines(Deno.stdin.readable));
+  } catch (error) {
+    say({ type: "failed", reason: error instanceof Error ? error.message : String(error) });
+  }
+  // Standard input may still be open.
+  Deno.exit();
+}
+
+async function work(order: Order, commands: AsyncGenerator<string, void>): Promise<void> {
+  const store = await open(order, (event) => {
+    if (event.type === "waiting" && order.task === "hold") say({ type: "waiting" });
+  });
+  say({ type: "ready" });
+  if ((await commands.next()).done) return;
+  if (order.task === "hold") await hold(order, store, commands);
+  else await count(order, store);
+}
+
+async function open(order: Order, observer: Observer): Promise<Store> {
+  if (order.redis === undefined) return sqlite(`${order.directory}/locks.db`, { observer });
+  // Only now: without a server nothing has to be installed.
+  const { Redis } = await import("ioredis");
+  const limits = { connectTimeout: ANSWER_LIMIT, commandTimeout: ANSWER_LIMIT, retryStrategy: () => null };
+  const client = new Redis(order.redis, { ...limits, lazyConnect: true });
+  let reason: unknown;
+  client.on("error", (error) => reason = error);
+  await client.connect().catch((error: unknown) => {
+    throw reason ?? error;
+  });
+  return redis(client, { observer });
+}
+
+/** Raises the counter, each time in a critical section of its own. */
+async function count(order: Order, store: Store): Promise<void> {
+  using counter = new Counter(`${order.directory}/counter`);
+  for (let section = 0; section < order.sections; section++) {
+    if (order.task === "count") {
+      say({ type: "section", value: await counter.raise(), waited: 0, fence: "0" });
+      continue;
+    }
+    const asked = performance.now();
+    await using lock = await acquire(store, order.lock, { lease: order.lease });
+    const waited = performance.now() - asked;
+    say({ type: "section", value: await counter.raise(), waited, fence: `${lock.fence}` });
+  }
+}
+
+/** Holds the lock, writes into the record when told to, and releases. */
+async function hold(order: Order, store: Store, commands: AsyncGenerator<string, void>): Promise<void> {
+  await using lock = await acquire(store, order.lock, { lease: order.lease, strict: false });
+  say({ type: "held", fence: `${lock.fence}` });
+  for await (const command of commands) {
+    if (command === "release") break;
+    const knew = !lock.held && lock.signal.aborted;
+    // A careful program would stop here. This one writes all the same, like one that fell asleep after it had looked.
+    say({ type: "wrote", knew, accepted: write(`${order.directory}/record.db`, order.author, lock.fence) });
+  }
+  const error = await lock.release().catch((error: unknown) => error);
+  if (error !== undefined && !isLockLost(error)) throw error;
+  say({ type: "released", lost: error !== undefined });
+}
+
+function say(message: Message): void {
+  console.log(JSON.stringify(message));
+}
