@@ -54,10 +54,10 @@ export class SystemClock implements Clock {
   }
 
   timer(ms: number, run: () => void): Timer {
-    const now = performance.now();
-    const alarm = new Alarm(this, now + ms, run);
+    const now = this.now();
+    const alarm = new Alarm(this, now, ms, run);
     this.#alarms.add(alarm);
-    if (alarm.due < this.#napEnds) this.#nap(now, alarm.due);
+    if (alarm.due < this.#napEnds) this.#nap(now.monotonic, alarm.due);
     return alarm;
   }
 
@@ -89,8 +89,11 @@ export class SystemClock implements Clock {
 
   #wake(): void {
     this.#stop();
-    const now = performance.now();
-    const due = [...this.#alarms].filter((alarm) => alarm.due <= now).sort((a, b) => a.due - b.due);
+    const { monotonic: now, wall } = this.now();
+    // By the wall clock as well: the holder of a lease is to be told within one nap after its machine was asleep.
+    const due = [...this.#alarms].filter((alarm) => alarm.due <= now || alarm.dueWall <= wall).sort((a, b) =>
+      a.due - b.due
+    );
     // One by one: what one of them runs may cancel another.
     for (const alarm of due) if (this.#alarms.delete(alarm)) alarm.run();
     let next = Infinity;
@@ -108,11 +111,14 @@ export class SystemClock implements Clock {
 class Alarm implements Timer {
   readonly #clock: SystemClock;
   readonly due: number;
+  /** A millisecond later, as the wall clock counts in whole ones: never early. */
+  readonly dueWall: number;
   readonly run: () => void;
 
-  constructor(clock: SystemClock, due: number, run: () => void) {
+  constructor(clock: SystemClock, made: Instant, ms: number, run: () => void) {
     this.#clock = clock;
-    this.due = due;
+    this.due = made.monotonic + ms;
+    this.dueWall = made.wall + ms + 1;
     this.run = run;
   }
 

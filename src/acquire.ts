@@ -124,10 +124,13 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
   let lease: Lease | undefined;
   let failingSince: Instant | undefined;
   let pause: number = FAULT_PAUSES[0];
+  let refused = false;
   try {
     for (let first = true;; first = false) {
       const sentAt = first ? started : clock.now();
-      let retryAfter: number;
+      let late = false;
+      refused = false;
+      let next: (signal: AbortSignal) => Promise<void>;
       try {
         attempting = store.attempt(claim, { enqueue: wait > 0 });
         // Made while the attempt is on its way, so that nothing is left to do when the answer comes.
@@ -136,7 +139,8 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
         if (attempt.granted) {
           const { fence } = attempt;
           // Too late is as good as never: the store may have given the lock away again.
-          if (!lease.begin()) throw new Error(`the answer took longer than the lease of ${claim.lease} ms`);
+          late = !lease.begin();
+          if (late) throw new Error(`the answer took longer than the lease of ${claim.lease} ms`);
           if (store.observer !== undefined) {
             tell(store.observer, { type: "acquired", name, owner, fence, waited: elapsed(started, clock.now()) });
           }
@@ -146,26 +150,33 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
         if (wait === 0) return null;
         failingSince = undefined;
         pause = FAULT_PAUSES[0];
-        retryAfter = attempt.retryAfter;
+        const { retryAfter } = attempt;
+        next = (signal) => nextTry(store, claim, retryAfter, signal, clock);
       } catch (error) {
         lease?.end();
         limit.check();
         tell(store.observer, { type: "fault", name, owner, operation: "attempt", error });
         failingSince ??= sentAt;
-        if (first || store.closed || elapsed(failingSince, clock.now()) >= FAULT_TOLERANCE) {
-          throw new StoreError(`Cannot acquire lock "${name}": ${reason(error)}`, { cause: error });
+        refused = error instanceof StoreError;
+        // What comes late is worth another try: the first wait of a client takes longer than others.
+        const fatal = first && !(late && wait > 0) || store.closed;
+        if (fatal || elapsed(failingSince, clock.now()) >= FAULT_TOLERANCE) {
+          const cause = refused ? (error as StoreError).cause : error;
+          throw new StoreError(`Cannot acquire lock "${name}": ${reason(error)}`, { cause });
         }
-        retryAfter = pause;
+        // No wake-up cuts this short: one may come of every try, from a connection that is made and lost each time.
+        const ms = pause;
+        next = (signal) => clock.sleep(ms, signal);
         pause = Math.min(pause * 2, FAULT_PAUSES[1]);
       }
       if (first) tell(store.observer, { type: "waiting", name, owner });
-      await limit.step((signal) => nextTry(store, claim, retryAfter, signal, clock));
+      await limit.step(next);
       limit.check();
     }
   } catch (error) {
     // A call that is still out may take the lock later: what it takes is given back when it returns.
     const undone = (attempting ?? Promise.resolve()).catch(() => {}).then(() => store.release(claim));
-    undone.catch(() => giveUp(store, claim, clock)).catch(() => {});
+    undone.catch(() => refused || giveUp(store, claim, clock)).catch(() => {});
     if (!limit.reached) await within(UNDO_LIMIT, undone, () => new Error("late"), clock).catch(() => {});
     throw error;
   } finally {

@@ -33,8 +33,9 @@ export type Renewal = "renewed" | "lost";
 
 /**
  * Where locks are kept. A store orders its waiters first come, first served, and answers every call by the owner in
- * the claim, so that a call may be repeated whenever its reply was lost. It rejects when it cannot tell the outcome;
- * the caller does not have to wait for a call that hangs.
+ * the claim, so that a call may be repeated whenever its reply was lost. It rejects when it cannot tell the outcome
+ * (with a {@linkcode StoreError} when it knows that nothing was done); the caller does not have to wait for a call that
+ * hangs.
  *
  * `src/testing.ts` (`@holdfast/lock/testing`) holds the behaviours that every store must show.
  */
@@ -45,7 +46,10 @@ export interface Store {
    * that it has had since its first attempt, and a further attempt shows that it is still alive.
    */
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt>;
-  /** Extends the lease to `claim.lease` milliseconds from now if this owner holds the lock. */
+  /**
+   * Extends the lease to at least `claim.lease` milliseconds from now if this owner holds the lock. A store need not make
+   * it shorter than it is.
+   */
   renew(claim: Claim): Promise<Renewal>;
   /**
    * Gives up the lock, or the place in the queue; the next waiter is served. Resolves to whether there was anything to

@@ -146,7 +146,7 @@ class FileStore implements SqliteStore {
     const now = this.#clock.now().wall;
     const waiter = this.#waiters.get(owner);
     // Most polls find nothing changed: they only read, so that waiters do not hold up one another.
-    if (waiter !== undefined && now - waiter.signed < SIGN_OF_LIFE) {
+    if (waiter !== undefined && Math.abs(now - waiter.signed) < SIGN_OF_LIFE) {
       const { left, ahead, mine } = await this.#retry((run) => look(run, claim, now));
       if (!mine && (left > 0 || ahead > 0)) return this.#busy(waiter, left, ahead, now);
     }
@@ -201,7 +201,7 @@ class FileStore implements SqliteStore {
 
   /** A waiter looks again soon when its place has just changed, and ever more rarely when it does not. */
   #busy(waiter: Waiter, left: number, ahead: number, now: number): Attempt {
-    if (waiter.ahead !== ahead) Object.assign(waiter, { ahead, since: now });
+    if (waiter.ahead !== ahead || now < waiter.since) Object.assign(waiter, { ahead, since: now });
     // Nobody is served sooner than those ahead take to hand over.
     const soonest = POLL.min * Math.max(1, ahead);
     const pause = Math.min(Math.max((now - waiter.since) * PATIENCE, soonest), POLL.max);
@@ -217,7 +217,11 @@ class FileStore implements SqliteStore {
         this.#database.exec("COMMIT");
         return result;
       } catch (error) {
-        this.#database.exec("ROLLBACK");
+        try {
+          this.#database.exec("ROLLBACK");
+        } catch {
+          // After some errors, such as a full disk, SQLite has rolled back by itself: what counts is that error.
+        }
         throw error;
       }
     });

@@ -25,10 +25,10 @@ export interface RedisClient {
 export interface RedisSubscriber {
   /** Subscribes to a channel. */
   subscribe(channel: string): Promise<unknown>;
-  /** Closes the connection for good. */
-  disconnect(): void;
+  /** Closes the connection: for good, or to make a new one. */
+  disconnect(reconnect?: boolean): void;
   /** Listens to the life of the connection. */
-  on(event: "connect" | "ready" | "end" | "error", listener: () => void): unknown;
+  on(event: "connect" | "ready" | "close" | "end" | "error", listener: () => void): unknown;
   /** Listens to messages. */
   on(event: "message", listener: (channel: string, message: string) => void): unknown;
   /** The state of the connection. */

@@ -27,10 +27,22 @@ function tag(key: string, keyPrefix: string): string {
   };
   if (fits(`{${hashed(full)}}${key}`)) return `{${hashed(full)}}${key}`;
   // A brace that makes no tag cannot stand inside one: then a number is found that hashes into the same slot.
-  for (let number = 0; number < 100 * SLOTS && hashed(`${keyPrefix}{0}`) !== `${keyPrefix}{0}`; number++) {
-    if (fits(`{${number}}${key}`)) return `{${number}}${key}`;
-  }
+  if (hashed(`${keyPrefix}{0}`) !== `${keyPrefix}{0}`) return `{${numberIn(slot(full), keyPrefix)}}${key}`;
   throw new RangeError(`keyPrefix must not contain "{}": got ${JSON.stringify(keyPrefix)}`);
+}
+
+/** The numbers that were found for the slots behind a prefix; the search goes on where it ended. */
+const numbers = new Map<string, { readonly of: Map<number, number>; next: number }>();
+
+/** A number that as a tag behind the prefix lies in a slot. */
+function numberIn(wanted: number, keyPrefix: string): number {
+  const found = numbers.get(keyPrefix) ?? { of: new Map(), next: 0 };
+  numbers.set(keyPrefix, found);
+  for (; !found.of.has(wanted); found.next++) {
+    const each = slot(`${keyPrefix}{${found.next}}`);
+    if (!found.of.has(each)) found.of.set(each, found.next);
+  }
+  return found.of.get(wanted)!;
 }
 
 /** The Cluster slot of a key: CRC-16/XMODEM of its hashed part, as the Redis Cluster specification defines it. */

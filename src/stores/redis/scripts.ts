@@ -25,8 +25,9 @@ export const PROVABLE = "!";
 export const UNPROVABLE = "?";
 
 // The numbers in the scripts: a waiter is dead after 15,000 ms (3 × POLL), and the queue of a lock expires then as
-// well; a lock is reserved for 1,500 ms (CLAIM) or, if shorter, the lease of whoever serves; waiters look again 20 ms
-// apart, so that the head of the queue comes first; a fence is kept for 7 days.
+// well; a lock is reserved for the lease of whoever serves, but at least 250 ms, for a distant waiter, and at most
+// 1,500 ms (CLAIM); waiters look again 20 ms apart, so that the head of the queue comes first; a fence is kept for
+// 7 days.
 
 /**
  * Serves the head of the queue. For `attempt` and `release`, which have the first three KEYS in common.
@@ -51,7 +52,7 @@ local function serve(now, lease, me)
     if seen and now - seen < 15000 then
       local heard = redis.call('PUBLISH', channel, '!' .. head)
       if heard > 0 or provable == '?' then
-        redis.call('SET', KEYS[1], head, 'PX', math.min(lease, 1500))
+        redis.call('SET', KEYS[1], head, 'PX', math.min(math.max(lease, 250), 1500))
         local following = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
         if following then
           channel = string.match(redis.call('HGET', KEYS[3], following) or '', '^%d+.(.*)$')
@@ -69,7 +70,7 @@ end
  * (PROVABLE or UNPROVABLE and its channel) and its ticket, empty when it has none.
  *
  * Granted when the lock is this owner's (reserved for it, or the reply to an earlier attempt was lost), or free with
- * nobody ahead. Free with somebody ahead: that one is served. After an error nothing is held: the fence is the only
+ * nobody ahead. Free with somebody ahead: that one is served. The lease that the owner has is never made shorter. After an error nothing is held: the fence is the only
  * thing that can fail once the lock is set, and then the lock is deleted.
  *
  * The fence is max(last + 1, server's clock in µs): a hybrid logical clock (Kulkarni et al. 2014), which still rises
@@ -85,10 +86,13 @@ const ATTEMPT = SERVE + `
 local lock, owner = KEYS[1], ARGV[1]
 local time = redis.call('TIME')
 local waiting = redis.call('ZCARD', KEYS[2])
+local granted = tonumber(ARGV[2])
 
 if waiting > 0 or not redis.call('SET', lock, owner, 'NX', 'PX', ARGV[2]) then
   local holder = redis.call('GET', lock)
-  if holder ~= owner then
+  if holder == owner then
+    granted = math.max(granted, redis.call('PTTL', lock))
+  else
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
     if ARGV[3] then
       local ticket = ARGV[4]
@@ -111,7 +115,7 @@ if waiting > 0 or not redis.call('SET', lock, owner, 'NX', 'PX', ARGV[2]) then
       return { math.min(left + 1 + rank * 20, 5000), redis.call('ZSCORE', KEYS[2], owner) or '' }
     end
   end
-  redis.call('SET', lock, owner, 'PX', ARGV[2])
+  redis.call('SET', lock, owner, 'PX', granted)
 end
 
 local fence = time[1] .. string.sub('00000' .. time[2], -6)
@@ -129,7 +133,7 @@ return fence
 `;
 
 /** Runs the attempt script; see there for keys, arguments and replies. */
-export const attempt: Script = { source: ATTEMPT, sha: "a139566f15531f8c38d77c454da937a748650447" };
+export const attempt: Script = { source: ATTEMPT, sha: "902e79f7dcc1fd0bf1492102605dc0b89a6ffce8" };
 
 /** A reply of the attempt script, decoded. */
 export type AttemptReply =
@@ -164,20 +168,24 @@ return redis.call('ZREM', KEYS[2], ARGV[1])
 `;
 
 /** Runs the release script; see there for keys, arguments and replies. */
-export const release: Script = { source: RELEASE, sha: "d630df6696208308533a409dc06281d1a915f02d" };
+export const release: Script = { source: RELEASE, sha: "565a2ef23a55d158ee9b29a6563d4823d30a4fd4" };
 
 /**
  * renew. KEYS: lock. ARGV: owner, lease ms.
  *
+ * Never makes a lease shorter: a network may deliver what was sent over a connection that is long closed, and a renewal
+ * that comes so late must not take away what a later one has given.
+ *
  * Replies: 1 if the lock is this owner's and its lease begins anew, else 0.
  */
 const RENEW = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 0
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 1
 `;
 
 /** Runs the renew script; see there for keys, arguments and replies. */
-export const renew: Script = { source: RENEW, sha: "f1c66239ba779c38fca646bc77904a0f1614075b" };
+export const renew: Script = { source: RENEW, sha: "4e4f611d03296b33bd28a90b4111021b5e1fb8a8" };
 
 /** Decodes a reply of the release or renew script. */
 export function decodeFlag(reply: unknown): boolean {

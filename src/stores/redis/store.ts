@@ -1,3 +1,4 @@
+import { StoreError } from "../../errors.ts";
 import type { Observer } from "../../observer.ts";
 import { type Attempt, type AttemptOptions, type Claim, drift, type Renewal, type Store } from "../../store.ts";
 import { checkKeys, checkObserver, show } from "../../_check.ts";
@@ -50,6 +51,9 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
   checkObserver(observer);
   return new RedisStore(client, prefix, observer);
 }
+
+/** The longest time between two attempts of a waiter that cannot be told of its turn: several in a claim time. */
+const DEAF_POLL = 500;
 
 class RedisStore implements Store {
   readonly drift = drift;
@@ -110,7 +114,8 @@ class RedisStore implements Store {
       const attempt = scripts.decodeAttempt(reply);
       if (attempt.granted) this.#wakeups.leave(owner);
       else this.#wakeups.keep(owner, attempt.ticket);
-      return attempt;
+      if (attempt.granted || this.#wakeups.hearing) return attempt;
+      return { granted: false, retryAfter: Math.min(attempt.retryAfter, DEAF_POLL) };
     });
   }
 
@@ -122,10 +127,18 @@ class RedisStore implements Store {
   #run<T>(script: scripts.Script, keys: string[], argv: string[], decode: (reply: unknown) => T): Promise<T> {
     this.#writes.next(this.#client.stream);
     return this.#client.evalsha(script.sha, keys.length, ...keys, ...argv).then(decode, async (error) => {
-      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-      return decode(await this.#client.eval(script.source, keys.length, ...keys, ...argv));
+      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw refusal(error);
+      return await this.#client.eval(script.source, keys.length, ...keys, ...argv).then(decode, (error) => {
+        throw refusal(error);
+      });
     });
   }
+}
+
+/** What the server itself has answered is an outcome: it did not do it. */
+function refusal(error: unknown): unknown {
+  if (!(error instanceof Error) || error.name !== "ReplyError") return error;
+  return new StoreError(error.message, { cause: error });
 }
 
 /** A duration as Redis takes it: whole milliseconds, never less than the holder believes in. */

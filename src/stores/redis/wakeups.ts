@@ -1,6 +1,6 @@
 import { SystemClock, type Timer } from "../../_clock.ts";
 import type { RedisClient, RedisSubscriber } from "./client.ts";
-import { NEXT, PROVABLE, TURN, UNPROVABLE } from "./scripts.ts";
+import { CLAIM, NEXT, POLL, PROVABLE, TURN, UNPROVABLE } from "./scripts.ts";
 
 /** One owner that waits for its turn. */
 interface Waiter {
@@ -8,6 +8,8 @@ interface Waiter {
   ticket: string;
   /** Whether a wake-up came that nobody has heard yet. */
   woken: boolean;
+  /** When it last asked, by the monotonic clock. */
+  seen: number;
   /** Hears the next wake-up. */
   wake: ((kind: typeof TURN | typeof NEXT) => void) | undefined;
 }
@@ -30,6 +32,10 @@ export class Wakeups {
   #subscriber: RedisSubscriber | undefined;
   #subscribing: Promise<void> | undefined;
   #subscribed = false;
+  /** Whether the subscription is up, as far as is known. */
+  #hearing = false;
+  /** Whether a message has come since a waiter last asked. */
+  #heard = false;
   #cuts = 0;
 
   private constructor(client: RedisClient) {
@@ -48,7 +54,8 @@ export class Wakeups {
   /** How the server reaches the waiters of this client. */
   get reach(): string {
     // In a Cluster PUBLISH counts only the listeners of one node.
-    return (this.#client.isCluster ? UNPROVABLE : PROVABLE) + this.#channel;
+    // Who is cut off just now is not dead.
+    return (this.#client.isCluster || !this.#hearing ? UNPROVABLE : PROVABLE) + this.#channel;
   }
 
   /** How often the client's connection was cut. A client sends again what was not answered, without a word. */
@@ -56,7 +63,12 @@ export class Wakeups {
     return this.#cuts;
   }
 
-  /** Whether messages arrive. */
+  /** Whether messages arrive now. */
+  get hearing(): boolean {
+    return this.#hearing;
+  }
+
+  /** Whether messages arrive, or will again by themselves. */
   get subscribed(): boolean {
     return this.#subscribed;
   }
@@ -69,8 +81,14 @@ export class Wakeups {
   /** The ticket of an owner, empty when it has none yet. From here on its wake-ups are kept for it. */
   enter(owner: string): string {
     const waiter = this.#waiters.get(owner);
-    if (waiter === undefined) this.#waiters.set(owner, { ticket: "", woken: false, wake: undefined });
-    return waiter?.ticket ?? "";
+    const seen = this.#clock.now().monotonic;
+    if (waiter === undefined) {
+      this.#waiters.set(owner, { ticket: "", woken: false, wake: undefined, seen });
+      return "";
+    }
+    waiter.seen = seen;
+    this.#probe();
+    return waiter.ticket;
   }
 
   /** Notes the ticket that an owner was given. */
@@ -112,7 +130,7 @@ export class Wakeups {
   #open(): Promise<void> {
     // A client that is closed between two connections does not tell: its second one must not go on for ever.
     const retry = (times: number) => {
-      return this.#subscriber !== subscriber || this.#waiters.size === 0 ? null : Math.min(times * 50, MAX_RETRY);
+      return this.#subscriber !== subscriber || !this.#wanted() ? null : Math.min(times * 50, MAX_RETRY);
     };
     const overrides = {
       autoResubscribe: false,
@@ -133,24 +151,52 @@ export class Wakeups {
       subscriber.on("error", () => {}); // The client reconnects; waiters poll meanwhile.
       subscriber.on("connect", () => subscriber.stream?.unref?.());
       subscriber.on("message", (channel, message) => {
+        this.#heard = true;
         if (channel === this.#channel) this.#hear(message);
       });
       subscriber.on("ready", () => {
+        // Given up between two connections, when disconnect() does nothing for it.
+        if (this.#subscriber !== subscriber) return subscriber.disconnect();
         subscriber.subscribe(this.#channel).then(() => {
-          this.#subscribed = true;
-          // Messages were lost while nobody listened.
-          for (const owner of this.#waiters.keys()) this.#hear(TURN + owner);
+          this.#subscribed = this.#hearing = true;
+          this.#wakeAll(); // Messages were lost while nobody listened.
           resolve();
         }, (error: unknown) => {
           this.#close();
           reject(error);
         });
       });
+      subscriber.on("close", () => {
+        if (this.#subscriber !== subscriber) return;
+        this.#hearing = false;
+        this.#wakeAll(); // So that they ask as waiters whom nobody reaches, lest they be taken for dead.
+      });
       subscriber.on("end", () => {
         if (this.#subscriber === subscriber) this.#close();
         reject(new Error("the connection for wake-ups was closed"));
       });
     });
+  }
+
+  /** Whether anybody waits: asleep, or asking at this moment; not a waiter whose client will never answer it. */
+  #wanted(): boolean {
+    const now = this.#clock.now().monotonic;
+    for (const { wake, seen } of this.#waiters.values()) if (wake !== undefined || now - seen < CLAIM) return true;
+    return false;
+  }
+
+  /** Who only listens never notices that the other end is gone: a waiter that was not told anything has it asked. */
+  #probe(): void {
+    const subscriber = this.#subscriber;
+    if (this.#hearing && !this.#heard && subscriber !== undefined) {
+      const timer = this.#clock.timer(POLL, () => subscriber.disconnect(true));
+      subscriber.subscribe(this.#channel).catch(() => {}).finally(() => timer.cancel());
+    }
+    this.#heard = false;
+  }
+
+  #wakeAll(): void {
+    for (const owner of this.#waiters.keys()) this.#hear(TURN + owner);
   }
 
   #hear(message: string): void {
@@ -162,12 +208,12 @@ export class Wakeups {
   }
 
   #close(): void {
-    // Between two connections ioredis's disconnect() leaves a timer; the next connection will not come anyway.
-    if (this.#subscriber?.status !== "reconnecting") this.#subscriber?.disconnect();
+    // Without a connection ioredis's disconnect() leaves a timer; the next connection closes itself.
+    const status = this.#subscriber?.status ?? "end";
+    if (status !== "end" && status !== "reconnecting") this.#subscriber?.disconnect();
     this.#subscriber = undefined;
     this.#subscribing = undefined;
-    this.#subscribed = false;
-    // Whoever waits asks again, and finds out how things are.
-    for (const owner of this.#waiters.keys()) this.#hear(TURN + owner);
+    this.#subscribed = this.#hearing = false;
+    this.#wakeAll(); // They ask again, and find out how things are.
   }
 }
