@@ -1,0 +1,269 @@
+import { assert, assertEquals } from "@std/assert";
+import { getEventListeners } from "node:events";
+import { elapsed, type Instant, MAX_DELAY, SystemClock } from "../src/_clock.ts";
+import { settled } from "./virtual_clock.ts";
+
+const HOUR = 3_600_000;
+
+/** Longer than any timer of these tests may be late, in milliseconds. */
+const LATE = 10_000;
+
+Deno.test("elapsed() is what the faster of the two clocks says", () => {
+  const from: Instant = { monotonic: 500, wall: 1_700_000_000_000 };
+  const after = (monotonic: number, wall: number) =>
+    elapsed(from, { monotonic: from.monotonic + monotonic, wall: from.wall + wall });
+  assertEquals(after(0, 0), 0);
+  assertEquals(after(20, 20), 20);
+  assertEquals(after(20, 20 - HOUR), 20, "the wall clock was set back");
+  assertEquals(after(20, 20 + HOUR), 20 + HOUR, "it was set forward");
+  assertEquals(after(0, HOUR), HOUR, "the machine was suspended");
+});
+
+Deno.test("SystemClock.now() goes on with both clocks of the machine", async () => {
+  const clock = new SystemClock();
+  const from = clock.now();
+  await clock.sleep(30);
+  const to = clock.now();
+  assert(Math.abs(to.wall - Date.now()) < LATE, "the wall clock is that of the machine");
+  assert(to.monotonic - from.monotonic >= 29, "the monotonic clock went on");
+  assert(to.wall - from.wall >= 28, "the wall clock went on");
+});
+
+Deno.test("SystemClock.timer() runs timers in the order in which they fall due, none early", async () => {
+  const clock = new SystemClock();
+  const ran: number[] = [];
+  const began = performance.now();
+  const all = [60, 20, 40, 0, 80].map((ms) =>
+    new Promise<void>((resolve) =>
+      clock.timer(ms, () => {
+        assert(performance.now() - began >= ms, `${ms} ms is not early`);
+        ran.push(ms);
+        resolve();
+      })
+    )
+  );
+  await soon(Promise.all(all));
+  assertEquals(ran, [0, 20, 40, 60, 80]);
+});
+
+Deno.test("SystemClock.timer() keeps the order when the process was busy while several fell due", async () => {
+  const clock = new SystemClock();
+  const ran: number[] = [];
+  const all = [30, 10, 20].map((ms) =>
+    new Promise<void>((resolve) => clock.timer(ms, () => resolve(void ran.push(ms))))
+  );
+  occupy(50);
+  await soon(Promise.all(all));
+  assertEquals(ran, [10, 20, 30]);
+});
+
+Deno.test("Timer.cancel() keeps the timer from running, also when it is due already", async () => {
+  const clock = new SystemClock();
+  const ran: string[] = [];
+  clock.timer(10, () => ran.push("cancelled")).cancel();
+  const last = new Promise<void>((resolve) => {
+    const second = () => {
+      ran.push("second");
+      resolve();
+    };
+    // Both are due at once; whichever runs first cancels the other.
+    const one = clock.timer(10, () => {
+      ran.push("one");
+      other.cancel();
+    });
+    const other = clock.timer(10, () => {
+      ran.push("other");
+      one.cancel();
+    });
+    clock.timer(30, second);
+  });
+  occupy(20);
+  await soon(last);
+  assertEquals(ran, ["one", "second"]);
+  const timer = clock.timer(0, () => ran.push("again"));
+  timer.cancel();
+  timer.cancel();
+});
+
+Deno.test("SystemClock.timer() may be called by a timer that runs", async () => {
+  const clock = new SystemClock();
+  const counted = new Promise<number>((resolve) => {
+    const step = (done: number) => {
+      if (done === 5) resolve(done);
+      else clock.timer(5, () => step(done + 1));
+    };
+    step(0);
+  });
+  assertEquals(await soon(counted), 5);
+});
+
+Deno.test("SystemClock keeps one real timer for all of its timers, and none without any", async () => {
+  using real = new RealTimers();
+  const clock = new SystemClock();
+  assertEquals(real.live.size, 0);
+  const timers = Array.from({ length: 1_000 }, (_, i) => clock.timer(HOUR + i, () => {}));
+  assertEquals(real.live.size, 1);
+  assertEquals(real.delays.length, 1);
+  const sooner = clock.timer(10, () => {});
+  assertEquals(real.live.size, 1, "a sooner one takes its place");
+  assertEquals(real.delays.at(-1), 10);
+  sooner.cancel();
+  for (const timer of timers) timer.cancel();
+  await settled();
+  assertEquals(real.live.size, 0);
+  await soon(new Promise<void>((resolve) => clock.timer(10, resolve)));
+  await settled();
+  assertEquals(real.live.size, 0, "none is left after the last has run");
+});
+
+Deno.test("SystemClock keeps no real timer when a running timer cancels the rest", async () => {
+  using real = new RealTimers();
+  const clock = new SystemClock();
+  const later = clock.timer(HOUR, () => {});
+  const cancelled = new Promise<void>((resolve) =>
+    clock.timer(10, () => {
+      later.cancel();
+      resolve();
+    })
+  );
+  await soon(cancelled);
+  await settled();
+  assertEquals(real.live.size, 0);
+});
+
+Deno.test("SystemClock.timer() runs after more than one nap, at its time", async () => {
+  const clock = new SystemClock();
+  const began = performance.now();
+  await soon(new Promise<void>((resolve) => clock.timer(1_150, resolve)));
+  const took = performance.now() - began;
+  assert(took >= 1_150 && took < 1_150 + LATE, `${took} ms`);
+});
+
+Deno.test("SystemClock.timer() takes the longest delay and more, where setTimeout alone would run at once", async () => {
+  using real = new RealTimers();
+  const clock = new SystemClock();
+  let ran = false;
+  const timers = [MAX_DELAY, 2 * MAX_DELAY, Infinity].map((ms) => clock.timer(ms, () => ran = true));
+  const other = new SystemClock().timer(2 * MAX_DELAY, () => ran = true);
+  await soon(new Promise<void>((resolve) => clock.timer(50, resolve)));
+  for (const timer of [...timers, other]) timer.cancel();
+  assert(!ran, "not yet");
+  for (const ms of real.delays) assert(ms !== undefined && ms <= MAX_DELAY, `setTimeout does not take ${ms} ms`);
+});
+
+Deno.test("SystemClock.timer() runs soon after the machine was asleep, when only the wall clock went on", async () => {
+  using wall = new WallClock();
+  const clock = new SystemClock();
+  const ran = new Promise<void>((resolve) => clock.timer(HOUR, resolve));
+  wall.set(2 * HOUR);
+  await soon(ran);
+});
+
+Deno.test("SystemClock.timer() runs at its time although the wall clock is set back", async () => {
+  using wall = new WallClock();
+  const clock = new SystemClock();
+  const began = performance.now();
+  const ran = new Promise<void>((resolve) => clock.timer(30, resolve));
+  wall.set(-HOUR);
+  await soon(ran);
+  assert(performance.now() - began >= 30, "not early");
+});
+
+Deno.test("SystemClock.timer() does not keep the process alive, and sleep() does", async () => {
+  const began = performance.now();
+  const output = await run(`
+    clock.timer(60_000, () => console.log("timer"));
+    clock.sleep(100).then(() => console.log("slept"));
+  `);
+  assertEquals(output, "slept\n");
+  assert(performance.now() - began < 30_000, "the process ended long before its timer");
+});
+
+Deno.test("sleep() ends with its time or its signal, and leaves no listener", async () => {
+  const clock = new SystemClock();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const began = performance.now();
+  await clock.sleep(20, signal);
+  assert(performance.now() - began >= 19, "not early");
+  assertEquals(getEventListeners(signal, "abort").length, 0);
+
+  const sleeping = clock.sleep(HOUR, signal);
+  controller.abort();
+  await soon(sleeping);
+  assertEquals(getEventListeners(signal, "abort").length, 0);
+  await soon(clock.sleep(HOUR, signal));
+  assertEquals(getEventListeners(signal, "abort").length, 0);
+});
+
+/** Settles like the promise, but soon; it keeps the process alive, which the timers of a SystemClock do not. */
+async function soon<T>(promise: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const id = setTimeout(() => reject(new Error(`not within ${LATE} ms`)), LATE);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(id);
+  }
+}
+
+/** Keeps the process from running anything else. */
+function occupy(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+/** Runs code with a `clock` in a process of its own, to its end, and gives what it printed. */
+async function run(code: string): Promise<string> {
+  const clock = new URL("../src/_clock.ts", import.meta.url).href;
+  const source = `import { SystemClock } from ${JSON.stringify(clock)}; const clock = new SystemClock(); ${code}`;
+  const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-config", "--no-lock", source],
+    stdin: "null",
+  }).output();
+  assert(success, new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout);
+}
+
+/** Sets the wall clock of this process while it is in use. */
+class WallClock implements Disposable {
+  readonly #now = Date.now;
+
+  set(by: number): void {
+    Date.now = () => this.#now() + by;
+  }
+
+  [Symbol.dispose](): void {
+    Date.now = this.#now;
+  }
+}
+
+/** Counts the timers that really exist while it is in use. */
+class RealTimers implements Disposable {
+  readonly live = new Set<unknown>();
+  /** Of all that were made. */
+  readonly delays: (number | undefined)[] = [];
+  readonly #setTimeout = globalThis.setTimeout;
+  readonly #clearTimeout = globalThis.clearTimeout;
+
+  constructor() {
+    globalThis.setTimeout = Object.assign((run: () => void, ms?: number) => {
+      const id = this.#setTimeout(() => {
+        this.live.delete(id);
+        run();
+      }, ms);
+      this.live.add(id);
+      this.delays.push(ms);
+      return id;
+    }, this.#setTimeout);
+    globalThis.clearTimeout = (id) => {
+      this.live.delete(id);
+      this.#clearTimeout(id);
+    };
+  }
+
+  [Symbol.dispose](): void {
+    globalThis.setTimeout = this.#setTimeout;
+    globalThis.clearTimeout = this.#clearTimeout;
+  }
+}

@@ -1,0 +1,69 @@
+import { assert, assertEquals } from "@std/assert";
+import { deadline } from "@std/async";
+import { acquire } from "@holdfast/lock";
+import { attempt } from "../../src/stores/redis/scripts.ts";
+import { RedisServer } from "../redis_server.ts";
+import { TcpProxy } from "./tcp_proxy.ts";
+import { until } from "./until.ts";
+
+/** Much longer than a test, in milliseconds: nobody is served because a lease has ended. */
+const LEASE = 60_000;
+
+/** How long anything may take, in milliseconds: so long only when something is broken. */
+const LIMIT = 20_000;
+
+/** How much later than on an idle machine something may happen, in milliseconds. Less than a reservation lasts. */
+const MARGIN = 1_000;
+
+/** Why a wait ends. */
+const reason = new Error("enough");
+
+Deno.test("acquire() that is aborted while it waits rejects with the reason and leaves the queue", async () => {
+  await using server = await RedisServer.start();
+  const [client, other] = [server.connect(), server.connect()];
+  const holder = await acquire(other, "a", { lease: LEASE });
+  const controllers = Array.from({ length: 10 }, () => new AbortController());
+  const waiting = controllers.map(({ signal }) => acquire(client, "a", { signal }).catch((error: unknown) => error));
+  await until(async () => await other.zcard("{lock:a}:queue") === 10, "all are queued");
+  const started = performance.now();
+  for (const controller of controllers) controller.abort(reason);
+  for (const error of await deadline(Promise.all(waiting), LIMIT / 2)) assert(error === reason);
+  const after = performance.now() - started;
+  assert(after < MARGIN, `rejected after ${after} ms`);
+  await until(async () => await other.exists("{lock:a}:queue", "{lock:a}:waiters") === 0, "the queue is empty");
+  await holder.release();
+  assertEquals(await server.leftovers(), []);
+});
+
+for (const crossing of ["message", "reply to its claim"]) {
+  Deno.test(`acquire() that is aborted passes its turn on when the ${crossing} is under way`, async () => {
+    await using server = await RedisServer.start();
+    await using proxy = await TcpProxy.start(server.port);
+    const [client, slow] = [server.connect(), proxy.connect()];
+    const holder = await acquire(client, "a", { lease: LEASE });
+    const controller = new AbortController();
+    const aborted = acquire(slow, "a", { lease: LEASE, signal: controller.signal }).catch((error: unknown) => error);
+    await until(async () => await client.zcard("{lock:a}:queue") === 1, "the waiter is queued");
+    const next = acquire(client, "a", { lease: LEASE, wait: LIMIT });
+    await until(async () => await client.zcard("{lock:a}:queue") === 2, "the next one is queued");
+
+    const claimed = crossing === "message" ? undefined : proxy.stallReply(attempt.sha);
+    if (claimed === undefined) proxy.stall();
+    await holder.release();
+    await claimed;
+    // Its turn, but it does not know that yet.
+    await until(async () => await client.zcard("{lock:a}:queue") === 1, "the turn is the waiter's");
+    const started = performance.now();
+    controller.abort(reason);
+    assert(await deadline(aborted, LIMIT / 2) === reason);
+    const rejected = performance.now() - started;
+    assert(rejected < MARGIN, `rejected after ${rejected} ms`);
+    // Only the reply tells that a call is over; a request that was sent after it might overtake it.
+    if (claimed !== undefined) proxy.resume();
+    const lock = await next;
+    const served = performance.now() - started;
+    assert(served < MARGIN, `served after ${served} ms`);
+    await lock.release();
+    assertEquals(await server.leftovers(), []);
+  });
+}

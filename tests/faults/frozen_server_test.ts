@@ -1,0 +1,97 @@
+import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import { deadline } from "@std/async";
+import { acquire, type Lock, LockLostError, LockTimeoutError, tryAcquire } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { RedisServer } from "../redis_server.ts";
+import { until } from "./until.ts";
+
+/** Much longer than a test, in milliseconds: whatever stays held is seen. */
+const LEASE = 60_000;
+
+/** How much later than on an idle machine a call may settle, in milliseconds. */
+const MARGIN = 1_500;
+
+Deno.test("Lock.signal aborts before a frozen server could give the lock away", async () => {
+  await using server = await RedisServer.start();
+  const [client, other] = [server.connect(), server.connect()];
+  await Promise.all([client.ping(), other.ping()]);
+  const lease = 900;
+  const store = redis(client);
+  const attempt = store.attempt.bind(store);
+  const couldBeGivenAway: Promise<void>[] = [];
+  store.attempt = (claim, options) => {
+    // The server's lease does not begin before the request is sent.
+    couldBeGivenAway.push(new Promise((resolve) => setTimeout(resolve, lease)));
+    return attempt(claim, options);
+  };
+  const started = performance.now();
+  const locks = [await acquire(store, "a", { lease }), await acquire(store, "b", { lease, renew: false })];
+  server.freeze();
+  // Not read from the lock again: its getters look at the clock themselves.
+  const signals = locks.map((lock) => lock.signal);
+  const aborts: number[] = [];
+  for (const signal of signals) signal.addEventListener("abort", () => aborts.push(performance.now() - started));
+  // Of two timers the one that is due earlier runs earlier, however late they both are.
+  for (const [i, end] of couldBeGivenAway.entries()) assert((await end, signals[i]?.aborted), `${i} is aborted`);
+  assertEquals(aborts.length, locks.length);
+  for (const after of aborts) assert(after >= lease / 2, `aborted after ${after} ms of ${lease}`);
+  for (const lock of locks) {
+    assertInstanceOf(lock.signal.reason, LockLostError);
+    assert(!lock.held);
+    const releasedAt = performance.now();
+    await assertRejects(() => lock.release(), LockLostError);
+    assert(performance.now() - releasedAt < MARGIN, "release() does not wait for the server");
+  }
+  server.thaw();
+  for (const { name, fence } of locks) {
+    const next = await acquire(other, name, { wait: 10_000 });
+    assert(next.fence > fence);
+    await next.release();
+  }
+});
+
+Deno.test("acquire() and tryAcquire() settle in time although the server is frozen, and take nothing", async () => {
+  await using server = await RedisServer.start();
+  const [client, other] = [server.connect(), server.connect()];
+  await Promise.all([client.ping(), other.ping()]);
+  const holder = await acquire(other, "queued", { lease: LEASE, renew: false });
+  const abort = new AbortController();
+  const queued = acquire(client, "queued", { lease: LEASE, signal: abort.signal });
+  await until(async () => await other.zcard("{lock:queued}:queue") === 1, "the waiter is queued");
+
+  server.freeze();
+  let answered = false;
+  const answer = client.ping().then(() => answered = true);
+  const connecting = server.connect();
+  const started = performance.now();
+  const reason = new Error("enough");
+  setTimeout(() => abort.abort(reason), 500);
+  const signal = abort.signal;
+  const calls: Record<string, Promise<Lock | null>> = {
+    queued,
+    waited: acquire(client, "waited", { lease: LEASE, wait: 500 }),
+    aborted: acquire(client, "aborted", { lease: LEASE, signal }),
+    tried: tryAcquire(client, "tried", { lease: LEASE, signal }),
+    "waited while connecting": acquire(connecting, "waited while connecting", { lease: LEASE, wait: 500 }),
+    "tried while connecting": tryAcquire(connecting, "tried while connecting", { lease: LEASE, signal }),
+  };
+  await Promise.all(
+    Object.entries(calls).map(async ([name, call]) => {
+      const error = await deadline(call, 20_000).catch((error: unknown) => error);
+      const after = performance.now() - started;
+      if (name.startsWith("waited")) assertInstanceOf(error, LockTimeoutError);
+      else assert(error === reason, `${name}: ${error}`);
+      assert(after >= 490 && after < 500 + MARGIN, `${name} settled after ${after} ms`);
+    }),
+  );
+  assert(!answered, "the server is frozen");
+
+  server.thaw();
+  await answer;
+  await holder.release();
+  for (const name of Object.keys(calls)) {
+    const next = await acquire(other, name, { wait: LEASE / 3 });
+    await next.release();
+  }
+  await until(async () => (await server.leftovers()).length === 0, "nothing is left");
+});

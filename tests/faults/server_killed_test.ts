@@ -1,0 +1,166 @@
+import { assert, assertEquals } from "@std/assert";
+import { deadline, delay } from "@std/async";
+import { redis } from "@holdfast/lock/redis";
+import type { Redis } from "ioredis";
+import { attempt, release, renew } from "../../src/stores/redis/scripts.ts";
+import { closed, RedisServer } from "../redis_server.ts";
+import type { End, Plan } from "./phases.ts";
+import { TcpProxy } from "./tcp_proxy.ts";
+import { until } from "./until.ts";
+
+/** How long the process may run, in milliseconds: every call settles much earlier. */
+const RUN_LIMIT = 30_000;
+
+/** How long a server that comes back stays away, in milliseconds: a few of the client's attempts to connect. */
+const DOWN = 300;
+
+/** How long the locks are leased, in milliseconds. */
+const LEASE = 1_600;
+
+/** How long they are held, in milliseconds: less than their leases, and much longer. */
+const [SHORT, LONG] = [100, 60_000];
+
+/** How long a lock is given back in the background while that fails, in milliseconds, and a little longer. */
+const GIVING_BACK = 5_900;
+
+/** Whoever holds the lock when the process is to wait for it. */
+const OTHER = { name: "a", owner: "other", mode: "exclusive", lease: 60_000 } as const;
+
+/** A server, the network before it, and a client that does not use that network. */
+interface Site {
+  readonly server: RedisServer;
+  readonly proxy: TcpProxy;
+  readonly direct: Redis;
+}
+
+/** In what a server can be killed, and how the lock ends then. */
+interface Phase {
+  /** Whether the lock is somebody else's at first. */
+  readonly busy: boolean;
+  /** How long the process holds the lock, unless that is lost, in milliseconds. */
+  readonly hold: number;
+  /** Whether a request to a server that stays down is pending until the process ends. */
+  readonly patient: boolean;
+  /** Resolves when the process is in this phase. */
+  readonly reached: (site: Site) => Promise<void>;
+  /** How its lock ends when the server comes back without any data, and when it stays down. */
+  readonly ends: readonly [returned: End, down: End];
+}
+
+const PHASES: Record<string, Phase> = {
+  attempting: {
+    busy: false,
+    hold: SHORT,
+    patient: false,
+    reached: ({ proxy }) => proxy.stallReply(attempt.sha),
+    ends: ["released", "store"],
+  },
+  queueing: {
+    busy: true,
+    hold: SHORT,
+    patient: false,
+    reached: ({ proxy }) => proxy.stallReply("subscribe"),
+    ends: ["store", "store"],
+  },
+  waiting: {
+    busy: true,
+    hold: SHORT,
+    patient: false,
+    reached: (site) => queued(site),
+    ends: ["released", "timeout"],
+  },
+  claiming: {
+    busy: true,
+    hold: SHORT,
+    patient: true,
+    reached: async (site) => {
+      await queued(site);
+      const claimed = site.proxy.stallReply(attempt.sha);
+      await redis(site.direct).release(OTHER);
+      await claimed;
+    },
+    ends: ["released", "timeout"],
+  },
+  holding: {
+    busy: false,
+    hold: LONG,
+    patient: false,
+    reached: ({ direct }) => until(async () => await direct.exists("lock:a") === 1, "the lock is held"),
+    ends: ["lost", "lost"],
+  },
+  renewing: {
+    busy: false,
+    hold: LONG,
+    patient: false,
+    reached: ({ proxy }) => proxy.stallReply(renew.sha),
+    ends: ["lost", "lost"],
+  },
+  releasing: {
+    busy: false,
+    hold: SHORT,
+    patient: false,
+    reached: ({ proxy }) => proxy.stallReply(release.sha),
+    ends: ["released", "store"],
+  },
+};
+
+for (const returns of [true, false]) {
+  const fate = returns ? "comes back" : "stays down";
+  Deno.test(`acquire() and Lock handle all that fails when the server is killed at any time and ${fate}`, async () => {
+    await using stack = new AsyncDisposableStack();
+    const phases = Object.values(PHASES);
+    const sites = await Promise.all(phases.map(async ({ busy }) => {
+      const server = stack.use(await RedisServer.start());
+      const proxy = stack.use(await TcpProxy.start(server.port));
+      const direct = server.connect();
+      if (busy) await direct.set("lock:a", OTHER.owner, "PX", OTHER.lease);
+      return { server, proxy, direct };
+    }));
+    const kills = Promise.all(sites.map(async (site, i) => {
+      const { server, proxy, direct } = site;
+      await phases[i]!.reached(site);
+      await closed(direct);
+      if (!returns) proxy.refuse();
+      await server.kill();
+      if (!returns) return;
+      await delay(DOWN);
+      await server.start();
+    }));
+    kills.catch(() => {}); // Reported below, after what the process says.
+
+    const plan: Plan = {
+      sites: phases.map(({ hold, patient }, i) => ({ port: sites[i]!.proxy.port, hold, patient: returns || patient })),
+      lease: LEASE,
+      wait: returns ? 10_000 : LEASE,
+      linger: returns ? 0 : LEASE + GIVING_BACK,
+    };
+    const process = stack.adopt(
+      new Deno.Command(Deno.execPath(), {
+        args: ["run", "--allow-all", import.meta.resolve("./phases.ts"), JSON.stringify(plan)],
+        stdin: "null",
+        stdout: "piped",
+        stderr: "piped",
+      }).spawn(),
+      stop,
+    );
+    const { success, stdout, stderr } = await deadline(process.output(), RUN_LIMIT);
+    assert(success, `the process died: ${new TextDecoder().decode(stderr)}`);
+    await deadline(kills, RUN_LIMIT);
+    const ends: End[] = JSON.parse(new TextDecoder().decode(stdout));
+    const expected = Object.entries(PHASES).map(([name, { ends }]) => `${name}: ${ends[returns ? 0 : 1]}`);
+    assertEquals(Object.keys(PHASES).map((name, i) => `${name}: ${ends[i]}`), expected);
+  });
+}
+
+async function queued({ direct }: Site): Promise<void> {
+  await until(async () => await direct.zcard("{lock:a}:queue") === 1, "the process is queued");
+}
+
+/** Stops a process that may have ended. */
+function stop(process: Deno.ChildProcess): void {
+  try {
+    process.kill("SIGKILL");
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
+}

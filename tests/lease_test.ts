@@ -1,0 +1,431 @@
+import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import { LockLostError, StoreError } from "@holdfast/lock";
+import { getEventListeners } from "node:events";
+import { Lease } from "../src/lease.ts";
+import { type AcquireOptions, checkAcquireOptions } from "../src/options.ts";
+import type { Renewal } from "../src/store.ts";
+import { hanging, inTurn, ScriptedStore, unreachable } from "./scripted_store.ts";
+import { settled, VirtualClock } from "./virtual_clock.ts";
+
+const HOUR = 3_600_000;
+
+const renewed = (): Renewal => "renewed";
+const lost = (): Renewal => "lost";
+
+interface Scene {
+  readonly clock: VirtualClock;
+  readonly store: ScriptedStore;
+  readonly lease: Lease;
+}
+
+/** A lease whose request was sent at 0 and, `answeredAfter` milliseconds later, granted. */
+function scene(options: AcquireOptions = {}, answeredAfter = 0): Scene {
+  const clock = new VirtualClock();
+  const store = new ScriptedStore(clock);
+  const settings = checkAcquireOptions(options);
+  const claim = { name: "a", owner: crypto.randomUUID(), mode: settings.mode, lease: settings.lease };
+  const lease = new Lease(store, claim, settings, clock.now(), clock);
+  clock.stall(answeredAfter);
+  assert(lease.begin(), "the lease begins");
+  return { clock, store, lease };
+}
+
+/** Whether the lease is lost, as its holder can see it, and nothing else goes on. */
+function assertLost({ clock, lease, store }: Scene): void {
+  assertEquals([lease.held, lease.remaining, lease.signal.aborted, clock.pending], [false, 0, true, 0]);
+  assertInstanceOf(lease.lost, LockLostError);
+  assertEquals(lease.signal.reason, lease.lost);
+  assertEquals(store.heard.filter((type) => type === "lost").length, 1);
+}
+
+Deno.test("Lease counts its deadline from before the request was sent, less the drift", async () => {
+  // 1 % and 2 ms: 1,000 ms are trusted for 988.
+  const late = scene({ lease: 1_000, renew: false }, 400);
+  assertEquals(late.lease.remaining, 588);
+  await late.clock.advance(587);
+  assertEquals([late.lease.held, late.lease.remaining, late.lease.signal.aborted], [true, 1, false]);
+  await late.clock.advance(1);
+  assertLost(late);
+});
+
+Deno.test("Lease.begin() refuses a grant that comes after the deadline", () => {
+  for (const [after, begins] of [[987, true], [988, false], [5_000, false]] as const) {
+    const clock = new VirtualClock();
+    const store = new ScriptedStore(clock);
+    const settings = checkAcquireOptions({ lease: 1_000 });
+    const lease = new Lease(
+      store,
+      { name: "a", owner: "me", mode: "exclusive", lease: 1_000 },
+      settings,
+      clock.now(),
+      clock,
+    );
+    clock.stall(after);
+    assertEquals(lease.begin(), begins);
+    assertEquals(clock.pending, begins ? 1 : 0);
+    assertEquals(store.heard, [], "what never began is not lost");
+  }
+});
+
+Deno.test("Lease is renewed every third of it, and each renewal moves the deadline", async () => {
+  const { clock, store, lease } = scene({ lease: 900 });
+  await clock.advance(299);
+  assertEquals(store.times("renew"), []);
+  await clock.advance(1);
+  assertEquals([store.times("renew"), lease.remaining], [[300], 889]);
+  await clock.advance(90_000 - 300);
+  assertEquals(store.times("renew"), Array.from({ length: 300 }, (_, i) => (i + 1) * 300));
+  assertEquals([lease.held, lease.remaining], [true, 889]);
+  assertEquals(store.events.at(-1), { type: "renewed", name: "a", owner: lease.claim.owner, remaining: 889 });
+  lease.end();
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("Lease counts a renewal from when it was sent, not from its answer", async () => {
+  const { clock, store, lease } = scene({ lease: 900 });
+  const { promise, resolve } = Promise.withResolvers<Renewal>();
+  store.onRenew = () => promise;
+  await clock.advance(500);
+  assertEquals(lease.remaining, 889 - 500, "not before the answer");
+  resolve("renewed");
+  await settled();
+  assertEquals(lease.remaining, 889 - 200);
+  lease.end();
+});
+
+Deno.test("renew: a number is the interval between renewals, false means none", async () => {
+  const often = scene({ lease: 1_000, renew: 50 });
+  await often.clock.advance(220);
+  assertEquals(often.store.times("renew"), [50, 100, 150, 200]);
+  often.lease.end();
+
+  const never = scene({ lease: 1_000, renew: false });
+  await never.clock.advance(988);
+  assertEquals(never.store.calls, []);
+  assertLost(never);
+});
+
+Deno.test("Lease aborts at once when the store says that it is lost", async () => {
+  const all = scene({ lease: 900 });
+  all.store.onRenew = inTurn(renewed, lost);
+  const { signal } = all.lease;
+  await all.clock.advance(599);
+  assertEquals(signal.aborted, false);
+  await all.clock.advance(1);
+  assertEquals(signal.aborted, true);
+  assertLost(all);
+  await all.clock.advance(HOUR);
+  assertEquals(all.store.times("renew"), [300, 600]);
+});
+
+Deno.test("Lease survives a renewal that fails, and tries again after a part of the interval", async () => {
+  for (const failures of [1, 2, 3]) {
+    const { clock, store, lease } = scene({ lease: 900 });
+    store.onRenew = inTurn(...Array(failures).fill(unreachable), renewed);
+    await clock.advance(899);
+    assert(lease.held && !lease.signal.aborted, `held after ${failures} failures`);
+    const [first, second] = store.times("renew");
+    assert(second! - first! >= 10 && second! - first! < 300, "soon, but not at once");
+    assertEquals(store.heard.slice(0, failures + 1), [...Array(failures).fill("fault"), "renewed"]);
+    const renewedAt = store.times("renew")[failures]!;
+    await clock.advance(renewedAt + 300 - 899);
+    assertEquals(store.times("renew").at(-1), renewedAt + 300, "then at the usual interval");
+    lease.end();
+  }
+});
+
+Deno.test("Lease survives one failure also when the interval is nearly all of it", async () => {
+  const { clock, store, lease } = scene({ lease: 1_000, renew: 900 });
+  store.onRenew = inTurn(unreachable, renewed);
+  await clock.advance(1_500);
+  assert(lease.held, "there were 88 ms left to try again");
+  lease.end();
+});
+
+Deno.test("Lease on a store that fails or hangs makes no storm, and is lost at its deadline", async () => {
+  for (const [lease, most] of [[50, 12], [30_000, 30]] as const) {
+    for (const answer of [unreachable, hanging]) {
+      const all = scene({ lease });
+      all.store.onRenew = answer;
+      const trusted = lease - lease / 100 - 2;
+      await all.clock.advance(Math.floor(trusted));
+      assert(all.lease.held || trusted % 1 === 0, "held until then");
+      await all.clock.advance(1);
+      assertLost(all);
+      await all.clock.advance(HOUR);
+      const tries = all.store.times("renew").length;
+      assert(tries >= 1 && tries <= most, `${tries} renewals of a lease of ${lease} ms`);
+    }
+  }
+});
+
+Deno.test("Lease of 50 ms that is held makes one renewal per interval, failures aside", async () => {
+  const { clock, store, lease } = scene({ lease: 50 });
+  let calls = 0;
+  // Every other call fails: one more try for each interval, after an eighth of it.
+  store.onRenew = () => calls++ % 2 === 0 ? unreachable() : "renewed";
+  await clock.advance(10_000);
+  assert(lease.held, "held");
+  const tries = store.times("renew").length;
+  assert(tries > 600 && tries <= 2 * 10_000 / (50 / 3), `${tries} renewals`);
+  lease.end();
+});
+
+Deno.test("Lease is lost at the deadline while a renewal is pending, whatever that says later", async () => {
+  const all = scene({ lease: 900 });
+  const { promise, resolve } = Promise.withResolvers<Renewal>();
+  all.store.onRenew = () => promise;
+  await all.clock.advance(888);
+  assertEquals([all.store.times("renew"), all.lease.held], [[300], true]);
+  await all.clock.advance(1);
+  assertLost(all);
+  resolve("renewed");
+  await settled();
+  assertLost(all);
+  assertEquals(all.store.heard, ["lost"]);
+});
+
+Deno.test("Lease that was slept through is not held before any timer has run", () => {
+  const looks: ((lease: Lease) => boolean)[] = [
+    (lease) => !lease.held,
+    (lease) => lease.remaining === 0,
+    (lease) => lease.signal.aborted,
+    (lease) => lease.lost !== undefined,
+  ];
+  for (const sleep of [889, HOUR]) {
+    for (const look of looks) {
+      const all = scene({ lease: 900 });
+      assert(!look(all.lease), "held");
+      all.clock.stall(sleep);
+      assert(look(all.lease), `lost: ${look}`);
+      assertLost(all);
+      assertEquals(all.store.calls, []);
+    }
+  }
+});
+
+Deno.test("Lease that was slept through is lost although the answer to a renewal is heard before any timer", async () => {
+  const all = scene({ lease: 900 });
+  const { promise, resolve } = Promise.withResolvers<Renewal>();
+  all.store.onRenew = () => promise;
+  await all.clock.advance(300);
+  all.clock.stall(600);
+  resolve("renewed");
+  await settled();
+  assertLost(all);
+});
+
+Deno.test("Lease that was slept through aborts the signal that its holder keeps, with the first timer", async () => {
+  const all = scene({ lease: 900 });
+  const { signal } = all.lease;
+  all.clock.stall(HOUR);
+  assertEquals(signal.aborted, false);
+  await all.clock.advance(0);
+  assertEquals(signal.aborted, true);
+  assertEquals(all.store.calls, [], "too late to renew");
+});
+
+Deno.test("Lease is lost when the wall clock is set an hour forward, or the machine was suspended", async () => {
+  const all = scene({ lease: 30_000 });
+  const { signal } = all.lease;
+  all.clock.setWall(HOUR);
+  assertLost(all);
+
+  const waiting = scene({ lease: 30_000 });
+  const kept = waiting.lease.signal;
+  waiting.clock.setWall(HOUR);
+  await waiting.clock.advance(10_000);
+  assertEquals([signal.aborted, kept.aborted], [true, true], "at the next timer at the latest");
+  assertEquals(waiting.store.calls, []);
+});
+
+Deno.test("Lease ends by the monotonic clock when the wall clock is set an hour back", async () => {
+  const fixed = scene({ lease: 900, renew: false });
+  fixed.clock.setWall(-HOUR);
+  await fixed.clock.advance(888);
+  assert(fixed.lease.held, "not early");
+  await fixed.clock.advance(1);
+  assertLost(fixed);
+
+  const { clock, store, lease } = scene({ lease: 900 });
+  clock.setWall(-HOUR);
+  await clock.advance(3_000);
+  assertEquals(store.times("renew").length, 10, "renewed all the same");
+  assert(lease.remaining <= 889, "never believed longer than the lease");
+  lease.end();
+});
+
+Deno.test("Lease is never believed longer than the store keeps it, however the wall clock jumps", async () => {
+  for (const jump of [HOUR, -HOUR, 500, -500]) {
+    const { clock, store, lease } = scene({ lease: 900 });
+    let keptUntil = 900;
+    const now = () => clock.now().monotonic - 1_000;
+    store.onRenew = () => {
+      if (now() >= keptUntil) return "lost";
+      keptUntil = now() + 900;
+      return "renewed";
+    };
+    for (let step = 0; step < 40; step++) {
+      if (step % 7 === 3) clock.setWall(jump);
+      await clock.advance(100);
+      assert(!lease.held || now() + lease.remaining <= keptUntil, `after a jump of ${jump} ms`);
+    }
+    lease.end();
+  }
+});
+
+Deno.test("extend() renews now, for longer or shorter, and for good", async () => {
+  const { clock, store, lease } = scene({ lease: 900 });
+  await clock.advance(100);
+  await lease.extend(9_000);
+  assertEquals([lease.remaining, lease.claim.lease], [9_000 - 92, 9_000]);
+  assertEquals(store.calls.at(-1)?.claim.lease, 9_000);
+  await clock.advance(3_000);
+  assertEquals(store.times("renew"), [100, 3_100], "the interval is a third of the new lease");
+  await lease.extend(90);
+  assertEquals(Math.round(lease.remaining), 87);
+  await clock.advance(30);
+  assertEquals(store.times("renew").at(-1), 3_130);
+  await lease.extend();
+  assertEquals(store.calls.at(-1)?.claim.lease, 90);
+  lease.end();
+});
+
+Deno.test("extend() keeps an interval that was given, and revives a lease without renewal", async () => {
+  const given = scene({ lease: 900, renew: 200 });
+  await given.lease.extend(9_000);
+  await given.clock.advance(400);
+  assertEquals(given.store.times("renew"), [0, 200, 400]);
+  given.lease.end();
+
+  const fixed = scene({ lease: 900, renew: false });
+  await fixed.clock.advance(500);
+  await fixed.lease.extend();
+  await fixed.clock.advance(888);
+  assert(fixed.lease.held, "held for another lease");
+  await fixed.clock.advance(1);
+  assertLost(fixed);
+  assertEquals(fixed.store.times("renew"), [500]);
+});
+
+Deno.test("extend() rejects a bad lease, and asks the store nothing", async () => {
+  const { store, lease } = scene({ lease: 900, renew: 300 });
+  for (const length of [NaN, -1, 0, 9, Infinity, 2 ** 31, 299, 300]) {
+    const error = await assertRejects(() => lease.extend(length), RangeError);
+    assert(error.message.includes("lease") || error.message.includes("renew"), error.message);
+  }
+  await assertRejects(() => lease.extend("900" as never), TypeError, "lease");
+  assertEquals([store.calls, lease.claim.lease, lease.remaining], [[], 900, 889]);
+  lease.end();
+});
+
+Deno.test("extend() counts a shorter lease from its sending, also when the reply is lost", async () => {
+  const all = scene({ lease: 9_000 });
+  all.store.onRenew = unreachable;
+  await assertRejects(() => all.lease.extend(900), StoreError);
+  assertEquals(all.lease.remaining, 889);
+  await all.clock.advance(889);
+  assertLost(all);
+
+  const pending = scene({ lease: 9_000 });
+  pending.store.onRenew = hanging;
+  const extending = assertRejects(() => pending.lease.extend(900), LockLostError);
+  await pending.clock.advance(1);
+  assertEquals(pending.lease.remaining, 888);
+  await pending.clock.advance(888);
+  assertLost(pending);
+  await extending;
+});
+
+Deno.test("extend() for longer rejects with StoreError when the store fails, and the lock stays held as before", async () => {
+  const { clock, store, lease } = scene({ lease: 900 });
+  store.onRenew = inTurn(unreachable, renewed);
+  const error = await assertRejects(() => lease.extend(90_000), StoreError);
+  assertEquals([error.code, lease.held, lease.remaining], ["store", true, 889]);
+  await clock.advance(1_000);
+  assert(lease.held, "it is tried again in time");
+  lease.end();
+});
+
+Deno.test("extend() waits for the renewal in flight, and for another extend()", async () => {
+  const { clock, store, lease } = scene({ lease: 900 });
+  const answers = [
+    Promise.withResolvers<Renewal>(),
+    Promise.withResolvers<Renewal>(),
+    Promise.withResolvers<Renewal>(),
+  ];
+  store.onRenew = inTurn(...answers.map((answer) => () => answer.promise));
+  await clock.advance(300);
+  const extended: number[] = [];
+  const all = [1_800, 2_700].map((length) => lease.extend(length).then(() => extended.push(length)));
+  await settled();
+  assertEquals(store.calls.map((call) => call.claim.lease), [900], "one renewal at a time");
+  answers[0]!.resolve("renewed");
+  await settled();
+  assertEquals(store.calls.map((call) => call.claim.lease), [900, 1_800]);
+  answers[1]!.resolve("renewed");
+  await settled();
+  assertEquals(store.calls.map((call) => call.claim.lease), [900, 1_800, 2_700]);
+  answers[2]!.resolve("renewed");
+  await Promise.all(all);
+  assertEquals([extended, lease.remaining], [[1_800, 2_700], 2_671]);
+  lease.end();
+});
+
+Deno.test("extend() rejects with LockLostError when the lock is lost or was released", async () => {
+  const all = scene({ lease: 900 });
+  all.store.onRenew = lost;
+  const error = await assertRejects(() => all.lease.extend(), LockLostError);
+  assertLost(all);
+  assertEquals(all.lease.lost, error);
+  assertEquals(await assertRejects(() => all.lease.extend(), LockLostError), error);
+
+  const slept = scene({ lease: 900 });
+  slept.clock.stall(HOUR);
+  await assertRejects(() => slept.lease.extend(), LockLostError);
+
+  const released = scene({ lease: 900 });
+  released.lease.end();
+  await assertRejects(() => released.lease.extend(), LockLostError, "released");
+  assertEquals([all, slept, released].map(({ store }) => store.times("renew").length), [1, 0, 0]);
+});
+
+Deno.test("extend() rejects at the deadline while a renewal hangs", async () => {
+  const all = scene({ lease: 900 });
+  all.store.onRenew = hanging;
+  await all.clock.advance(300);
+  const waiting = assertRejects(() => all.lease.extend(9_000), LockLostError);
+  await all.clock.advance(589);
+  await waiting;
+  assertLost(all);
+});
+
+Deno.test("extend() leaves no listener on the signal", async () => {
+  const { lease } = scene();
+  for (let i = 0; i < 20; i++) await lease.extend();
+  assertEquals(getEventListeners(lease.signal, "abort").length, 0);
+  lease.end();
+});
+
+Deno.test("Lease.end() leaves no timer, aborts nothing and tells nothing", async () => {
+  const { clock, store, lease } = scene({ lease: 900 });
+  const { signal } = lease;
+  store.onRenew = hanging;
+  await clock.advance(400);
+  lease.end();
+  assertEquals([clock.pending, lease.held, lease.remaining, lease.lost], [0, false, 0, undefined]);
+  await clock.advance(HOUR);
+  assertEquals([signal.aborted, lease.signal.aborted, store.heard], [false, false, []]);
+});
+
+Deno.test("Lease.disown() gives an error before the deadline only", async () => {
+  const stolen = scene({ lease: 900 });
+  stolen.lease.end();
+  assertInstanceOf(stolen.lease.disown(), LockLostError);
+  assertLost(stolen);
+
+  const slow = scene({ lease: 900 });
+  slow.lease.end();
+  await slow.clock.advance(900);
+  assertEquals([slow.lease.disown(), slow.store.heard], [undefined, []]);
+});

@@ -1,0 +1,292 @@
+import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import { type AcquireOptions, isLockLost, type Lock, LockLostError, StoreError } from "@holdfast/lock";
+import { RELEASE_LIMIT } from "../src/_give_up.ts";
+import { attainFrom } from "../src/acquire.ts";
+import { checkAcquireOptions } from "../src/options.ts";
+import type { Renewal } from "../src/store.ts";
+import { granted, hanging, inTurn, ScriptedStore, unreachable } from "./scripted_store.ts";
+import { settled, VirtualClock } from "./virtual_clock.ts";
+
+const HOUR = 3_600_000;
+
+interface Scene {
+  readonly clock: VirtualClock;
+  readonly store: ScriptedStore;
+  readonly lock: Lock;
+}
+
+/** A lock that is held, on a store that has not been asked for anything since. */
+async function scene(options: AcquireOptions = {}): Promise<Scene> {
+  const clock = new VirtualClock();
+  const store = new ScriptedStore(clock);
+  store.onAttempt = () => granted(7n);
+  const lock = await attainFrom(store, "a", checkAcquireOptions(options), clock);
+  assert(lock !== null, "granted");
+  store.calls.length = 0;
+  store.events.length = 0;
+  return { clock, store, lock };
+}
+
+/** How a promise ends, with time to do so. */
+async function outcome({ clock }: Scene, promise: Promise<unknown>, ms = HOUR): Promise<unknown> {
+  const settling = promise.then(() => "resolved", (error: unknown) => error);
+  await clock.advance(ms);
+  return await Promise.race([settling, Promise.resolve("pending")]);
+}
+
+Deno.test("Lock says what is held", async () => {
+  const { clock, lock } = await scene({ lease: 900 });
+  assertEquals([lock.name, lock.mode, lock.fence, lock.held], ["a", "exclusive", 7n, true]);
+  assertEquals([lock.remaining(), lock.signal.aborted], [889, false]);
+  assert(/^[\da-f-]{36}$/.test(lock.owner), lock.owner);
+  await clock.advance(100);
+  assertEquals(lock.remaining(), 789);
+  await lock.release();
+  assertEquals([lock.held, lock.remaining(), lock.signal.aborted], [false, 0, false]);
+});
+
+Deno.test("release() gives up the lock once, and gives the same promise every time", async () => {
+  const { clock, store, lock } = await scene();
+  const first = lock.release();
+  assertEquals(lock.held, false, "given up from now on");
+  assert(first === lock.release(), "the same promise");
+  await first;
+  assert(first === lock.release(), "the same promise");
+  await lock[Symbol.asyncDispose]();
+  assertEquals(store.calls.map((call) => [call.operation, call.claim.owner]), [["release", lock.owner]]);
+  assertEquals(store.events, [{ type: "released", name: "a", owner: lock.owner }]);
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("dispose releases once, however often it is called", async () => {
+  const { clock, store, lock } = await scene();
+  await Promise.all([lock[Symbol.asyncDispose](), lock[Symbol.asyncDispose](), lock.release()]);
+  await lock[Symbol.asyncDispose]();
+  assertEquals([store.times("release"), store.heard, clock.pending], [[0], ["released"], 0]);
+});
+
+Deno.test("release() and dispose reject with the LockLostError of the signal when the lock was lost", async () => {
+  for (const end of ["release", "dispose"] as const) {
+    const all = await scene({ lease: 900, renew: false });
+    const { clock, store, lock } = all;
+    const { signal } = lock;
+    await clock.advance(889);
+    const error = await outcome(all, end === "release" ? lock.release() : lock[Symbol.asyncDispose]());
+    assertInstanceOf(error, LockLostError);
+    assertEquals([error, error.code, isLockLost(error)], [signal.reason, "lost", true]);
+    assertEquals(store.heard, ["lost"]);
+    assertEquals(store.times("release").length, 1, "what may be left of it is given up all the same");
+    assertEquals(await outcome(all, lock[Symbol.asyncDispose]()), "resolved", "the caller has heard it");
+  }
+});
+
+Deno.test("release() of a lock that was slept through rejects before any timer has run", async () => {
+  const { clock, lock } = await scene({ lease: 900 });
+  clock.stall(HOUR);
+  const error = await assertRejects(() => lock.release(), LockLostError);
+  assertEquals(lock.signal.reason, error);
+});
+
+Deno.test("release() of a lost lock does not wait for the store", async () => {
+  const { clock, store, lock } = await scene({ lease: 900, renew: false });
+  store.onRelease = hanging;
+  clock.stall(900);
+  await assertRejects(() => lock.release(), LockLostError);
+});
+
+Deno.test("strict: false keeps dispose quiet about a lost lock, and release() not", async () => {
+  const quiet = await scene({ lease: 900, strict: false });
+  quiet.clock.stall(900);
+  await quiet.lock[Symbol.asyncDispose]();
+  assertEquals([quiet.lock.signal.aborted, quiet.store.heard], [true, ["lost"]]);
+
+  const loud = await scene({ lease: 900, strict: false });
+  loud.clock.stall(900);
+  await assertRejects(() => loud.lock.release(), LockLostError);
+  await loud.lock[Symbol.asyncDispose]();
+});
+
+Deno.test("dispose of a lost lock suppresses nothing: isLockLost() finds it beside the error of the body", async () => {
+  const { clock, lock: held } = await scene({ lease: 900 });
+  const body = new Error("of the body");
+  const run = async () => {
+    await using lock = held;
+    clock.stall(900);
+    throw lock.held ? new Error("held") : body;
+  };
+  const error = await run().catch((error: unknown) => error);
+  assertInstanceOf(error, SuppressedError);
+  assertEquals(error.suppressed, body);
+  assert(isLockLost(error) && !isLockLost(body), "found");
+});
+
+Deno.test("dispose of a lock that is held lets the result and the error of the body through", async () => {
+  const body = new Error("of the body");
+  const returning = await scene();
+  const run = async (held: Lock, fail: boolean) => {
+    await using _lock = held;
+    await Promise.resolve();
+    if (fail) throw body;
+    return "result";
+  };
+  assertEquals(await run(returning.lock, false), "result");
+  const throwing = await scene();
+  assertEquals(await run(throwing.lock, true).catch((error: unknown) => error), body);
+  assertEquals([returning, throwing].map(({ store }) => store.heard), [["released"], ["released"]]);
+});
+
+Deno.test("release() is tried again while the store fails, within its limit", async () => {
+  // That a retry finds nothing is no theft: the call whose reply was lost may have released it.
+  for (const found of [true, false]) {
+    const all = await scene();
+    all.store.onRelease = inTurn(unreachable, unreachable, () => found);
+    assertEquals(await outcome(all, all.lock.release(), 1_000), "resolved");
+    assertEquals(all.store.heard, ["fault", "fault", "released"]);
+    assert(all.store.times("release")[1]! >= 5, "not at once");
+  }
+});
+
+Deno.test("release() succeeds when the store is back shortly before the limit", async () => {
+  const all = await scene();
+  all.store.onRelease = () => all.store.times("release").at(-1)! < RELEASE_LIMIT - 1_000 ? unreachable() : true;
+  assertEquals(await outcome(all, all.lock.release(), RELEASE_LIMIT), "resolved");
+  assertEquals(all.store.heard.at(-1), "released");
+});
+
+Deno.test("release() rejects with StoreError when the store stays down, and makes no storm", async () => {
+  const all = await scene();
+  all.store.onRelease = unreachable;
+  const error = await outcome(all, all.lock.release(), RELEASE_LIMIT);
+  assertInstanceOf(error, StoreError);
+  assertInstanceOf(error.cause, Error);
+  assertEquals([error.code, error.cause.message], ["store", "connection refused"]);
+  const times = all.store.times("release");
+  const pauses = times.slice(1).map((time, i) => time - times[i]!);
+  assert(times.length <= 30 && pauses.every((pause) => pause <= 1_000), `tried at ${times} ms`);
+  assert(all.store.heard.every((type) => type === "fault"), "only faults are told");
+  assertEquals(all.clock.pending, 0);
+  assertEquals(await outcome(all, all.lock[Symbol.asyncDispose]()), "resolved");
+});
+
+Deno.test("release() asks a closed store once", async () => {
+  const all = await scene();
+  all.store.closed = true;
+  all.store.onRelease = unreachable;
+  assertInstanceOf(await outcome(all, all.lock.release(), 0), StoreError);
+  assertEquals(all.store.times("release"), [0]);
+});
+
+Deno.test("dispose does not fail a body that ran protected when the store is down", async () => {
+  for (const answer of [unreachable, hanging]) {
+    const all = await scene();
+    all.store.onRelease = answer;
+    assertEquals(await outcome(all, all.lock[Symbol.asyncDispose](), RELEASE_LIMIT), "resolved");
+  }
+});
+
+Deno.test("release() that hangs ends after its limit, on a lease however long", async () => {
+  const all = await scene({ lease: HOUR });
+  all.store.onRelease = hanging;
+  const releasing = all.lock.release();
+  assertEquals(await outcome(all, releasing, RELEASE_LIMIT - 1), "pending");
+  const error = await outcome(all, releasing, 1);
+  assertInstanceOf(error, StoreError);
+  assertEquals([error.code, all.clock.pending, all.lock.held], ["store", 0, false]);
+});
+
+Deno.test("release() waits for the renewal in flight", async () => {
+  for (const answer of ["renewed", "lost"] as const) {
+    const all = await scene({ lease: 900 });
+    const renewal = Promise.withResolvers<Renewal>();
+    all.store.onRenew = () => renewal.promise;
+    all.store.onRelease = () => answer === "renewed";
+    await all.clock.advance(300);
+    const releasing = all.lock.release();
+    await all.clock.advance(100);
+    assertEquals([all.lock.held, all.store.times("release")], [false, []]);
+    renewal.resolve(answer);
+    const ended = await outcome(all, releasing, 0);
+    assertEquals(all.store.times("release"), [400]);
+    if (answer === "renewed") assertEquals(ended, "resolved");
+    else assertInstanceOf(ended, LockLostError);
+    await all.clock.advance(HOUR);
+    assertEquals(all.store.times("renew"), [300], "no renewal after it");
+  }
+});
+
+Deno.test("release() behind a renewal that hangs ends after its limit, and is sent when that returns", async () => {
+  const all = await scene({ lease: HOUR, renew: 100 });
+  const renewal = Promise.withResolvers<Renewal>();
+  all.store.onRenew = () => renewal.promise;
+  await all.clock.advance(100);
+  assertInstanceOf(await outcome(all, all.lock.release(), RELEASE_LIMIT), StoreError);
+  assertEquals(all.store.times("release"), []);
+  renewal.resolve("renewed");
+  await settled();
+  assertEquals(all.store.times("release").length, 1);
+});
+
+Deno.test("release() of a lock that the store does not know any more rejects before the deadline only", async () => {
+  const stolen = await scene({ lease: 900 });
+  stolen.store.onRelease = () => false;
+  const error = await outcome(stolen, stolen.lock.release(), 0);
+  assertInstanceOf(error, LockLostError);
+  assertEquals([stolen.lock.signal.reason, stolen.store.heard], [error, ["lost"]]);
+
+  // The lease ended while the release was on its way: the section was protected to its end.
+  const slow = await scene({ lease: 900 });
+  slow.store.onRelease = async () => {
+    await slow.clock.sleep(2_000);
+    return false;
+  };
+  assertEquals(await outcome(slow, slow.lock.release()), "resolved");
+  assertEquals(slow.store.heard, ["released"]);
+});
+
+Deno.test("release() leaves no timer whatever ends it, and the observer hears one end", async () => {
+  for (const answer of [() => true, () => false, unreachable, hanging]) {
+    const all = await scene({ lease: 900 });
+    all.store.onRelease = answer;
+    await outcome(all, all.lock.release());
+    assertEquals(all.clock.pending, 0);
+    assert(all.store.heard.filter((type) => type !== "fault").length <= 1, all.store.heard.join());
+  }
+});
+
+Deno.test("Lock is neither held, renewed nor extended after release()", async () => {
+  const all = await scene({ lease: 900 });
+  await all.lock.release();
+  await assertRejects(() => all.lock.extend(), LockLostError);
+  await all.clock.advance(HOUR);
+  assertEquals([all.store.times("renew"), all.lock.held, all.lock.signal.aborted], [[], false, false]);
+});
+
+Deno.test("extend() of a lock rejects what it cannot do, and asks for what it can", async () => {
+  const { store, lock } = await scene({ lease: 900, renew: 300 });
+  for (const lease of [NaN, 9, 300, 2 ** 31]) {
+    assertInstanceOf(await lock.extend(lease).catch((error: unknown) => error), RangeError);
+  }
+  assertEquals(store.calls, []);
+  await lock.extend(1_800);
+  assertEquals([store.calls[0]?.claim.lease, lock.remaining()], [1_800, 1_780]);
+  await lock.release();
+});
+
+Deno.test("Lock on a store whose observer throws is renewed, lost and released as ever", async () => {
+  const broken = () => {
+    throw new Error("observer");
+  };
+  const all = await scene({ lease: 900 });
+  all.store.observer = broken;
+  await all.clock.advance(900);
+  assertEquals([all.lock.held, all.lock.remaining()], [true, 889]);
+  await all.lock.release();
+
+  const lost = await scene({ lease: 900 });
+  lost.store.observer = broken;
+  lost.store.onRenew = inTurn(unreachable, () => "lost");
+  const { signal } = lost.lock;
+  await lost.clock.advance(400);
+  assertEquals([lost.lock.held, signal.aborted], [false, true]);
+  await assertRejects(() => lost.lock.release(), LockLostError);
+});

@@ -1,0 +1,89 @@
+import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import { acquire, isLockLost, LockLostError, tryAcquire } from "@holdfast/lock";
+import { until } from "../../faults/until.ts";
+import { RedisServer } from "../../redis_server.ts";
+
+/** How much later than on an idle machine something may happen, in milliseconds. */
+const MARGIN = 3_000;
+
+/** How often a waiter looks by itself, in milliseconds. */
+const POLL = 5_000;
+
+Deno.test("acquire() is excluded by a plain SET NX PX until that expires or is deleted", async () => {
+  await using server = await RedisServer.start();
+  const [client, stranger] = [server.connect(), server.connect()];
+  const lease = 1_000;
+  const setAt = performance.now();
+  assertEquals(await stranger.set("lock:expires", "stranger", "PX", lease, "NX"), "OK");
+  assertEquals(await stranger.set("lock:deleted", "stranger", "PX", 60_000, "NX"), "OK");
+  // Some set no expiry at all.
+  assertEquals(await stranger.set("lock:endless", "stranger", "NX"), "OK");
+  const names = ["expires", "deleted", "endless"];
+  for (const name of names) assertEquals(await tryAcquire(client, name), null);
+  const waiting = names.map((name) => acquire(client, name, { wait: 20_000 }));
+  for (const name of names) {
+    await until(async () => await stranger.zcard(`{lock:${name}}:queue`) === 1, "the waiter is queued");
+    assertEquals(await stranger.get(`lock:${name}`), "stranger");
+  }
+  const deletedAt = performance.now();
+  await stranger.del("lock:deleted", "lock:endless");
+
+  const expired = await waiting[0]!;
+  const after = performance.now() - setAt;
+  // The server counts whole milliseconds.
+  assert(after > lease - 2 && after < lease + MARGIN, `served after ${after} ms`);
+  const locks = [expired, ...await Promise.all(waiting.slice(1))];
+  const waited = performance.now() - deletedAt;
+  assert(waited < POLL + MARGIN, `served after ${waited} ms`);
+  for (const lock of locks) {
+    assertEquals(await stranger.get(`lock:${lock.name}`), lock.owner);
+    await lock.release();
+  }
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("acquire() excludes a plain SET NX PX", async () => {
+  await using server = await RedisServer.start();
+  const [client, stranger] = [server.connect(), server.connect()];
+  const lock = await acquire(client, "a");
+  assertEquals(await stranger.set("lock:a", "stranger", "PX", 60_000, "NX"), null);
+  assertEquals(await stranger.get("lock:a"), lock.owner);
+  await lock.release();
+  assertEquals(await stranger.set("lock:a", "stranger", "PX", 60_000, "NX"), "OK");
+  assertEquals(await tryAcquire(client, "a"), null);
+});
+
+const thefts = {
+  deletes: { command: ["DEL", "lock:a"], left: null },
+  overwrites: { command: ["SET", "lock:a", "stranger"], left: "stranger" },
+};
+
+for (const [deed, { command, left }] of Object.entries(thefts)) {
+  Deno.test(`Lock hears at its next renewal that a stranger ${deed} its key, and leaves that alone`, async () => {
+    await using server = await RedisServer.start();
+    const [client, stranger] = [server.connect(), server.connect()];
+    const lock = await acquire(client, "a", { lease: 60_000, renew: 200 });
+    const { signal } = lock;
+    await stranger.call(command[0]!, ...command.slice(1));
+    const started = performance.now();
+    await until(() => Promise.resolve(signal.aborted), "the holder hears of it");
+    const heard = performance.now() - started;
+    assert(heard < 200 + MARGIN, `heard after ${heard} ms`);
+    assertInstanceOf(signal.reason, LockLostError);
+    assert(isLockLost(signal.reason));
+    assert(!lock.held);
+    await assertRejects(() => lock.release(), LockLostError);
+    // The release is on its way; what is asked over the same connection comes after it.
+    assertEquals(await client.get("lock:a"), left);
+  });
+
+  Deno.test(`Lock.release() rejects when a stranger ${deed} its key, and leaves that alone`, async () => {
+    await using server = await RedisServer.start();
+    const [client, stranger] = [server.connect(), server.connect()];
+    const lock = await acquire(client, "a", { lease: 60_000, renew: false });
+    await stranger.call(command[0]!, ...command.slice(1));
+    await assertRejects(() => lock.release(), LockLostError);
+    assert(lock.signal.aborted);
+    assertEquals(await client.get("lock:a"), left);
+  });
+}

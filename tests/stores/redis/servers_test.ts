@@ -1,0 +1,106 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, LockLostError } from "@holdfast/lock";
+import type { Redis } from "ioredis";
+import { until } from "../../faults/until.ts";
+import { RedisServer } from "../../redis_server.ts";
+
+/** Much longer than a test, in milliseconds, so that nobody is served because a lease has ended. */
+const LEASE = 60_000;
+
+/** How long to wait for a lock, in milliseconds: so long only when something is broken. */
+const LIMIT = 20_000;
+
+/** How long a handoff may take under load, in milliseconds: less than until a waiter looks by itself, which is 5 s. */
+const WOKEN = 2_500;
+
+Deno.test("acquire() is woken on each of two servers in one process", async () => {
+  await using a = await RedisServer.start();
+  await using b = await RedisServer.start();
+  const pairs = [a, b].map((server) => [server.connect(), server.connect()] as const);
+  // Twice: what a server's first handoff leaves must not keep the other's from working.
+  for (let round = 0; round < 2; round++) {
+    for (const [holder, waiter] of pairs) await handOver(holder, waiter);
+    await Promise.all(pairs.map(([holder, waiter]) => handOver(waiter, holder)));
+  }
+  for (const server of [a, b]) assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("acquire() is woken on each of two databases of a server, and locks in that of its client", async () => {
+  await using server = await RedisServer.start();
+  const pairs = [0, 5].map((db) => [server.connect({ db }), server.connect({ db })] as const);
+  const locks = await Promise.all(pairs.map(([client]) => acquire(client, "a", { lease: LEASE })));
+  for (const [i, [, client]] of pairs.entries()) {
+    assertEquals((await client.keys("*")).sort(), ["lock:a", "{lock:a}:fence"]);
+    assertEquals(await client.get("lock:a"), locks[i]?.owner);
+  }
+  for (const lock of locks) await lock.release();
+  for (const [holder, waiter] of pairs) await handOver(holder, waiter);
+  await Promise.all(pairs.map(([holder, waiter]) => handOver(waiter, holder)));
+  for (const [client] of pairs) assertEquals(await client.keys("*"), ["{lock:a}:fence"]);
+});
+
+Deno.test("acquire() is woken although the server has forgotten the scripts in the meantime", async () => {
+  await using server = await RedisServer.start();
+  const [holder, waiter] = [server.connect(), server.connect()];
+  await handOver(holder, waiter, async () => void await holder.script("FLUSH"));
+  const lock = await acquire(holder, "a", { lease: LEASE });
+  await holder.script("FLUSH");
+  await lock.extend();
+  await holder.script("FLUSH");
+  await lock.release();
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("acquire() is woken although the server has cut the connection for wake-ups", async () => {
+  await using server = await RedisServer.start();
+  const [holder, waiter] = [server.connect(), server.connect()];
+  const cut = async () => void await holder.call("CLIENT", "KILL", "TYPE", "pubsub");
+  await handOver(holder, waiter);
+  // While nobody waits, and while somebody does.
+  await cut();
+  await handOver(holder, waiter);
+  await handOver(holder, waiter, cut);
+  await handOver(holder, waiter);
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("acquire() goes on waiting when the server restarts without data, and is woken afterwards", async () => {
+  await using server = await RedisServer.start();
+  const [holder, waiter] = [server.connect(), server.connect()];
+  const lock = await acquire(holder, "a", { lease: LEASE, renew: 100 });
+  const waiting = acquire(waiter, "a", { lease: LEASE, wait: LIMIT });
+  await queued(holder);
+  await server.kill();
+  await server.start();
+  const restarted = performance.now();
+  const next = await waiting;
+  const after = performance.now() - restarted;
+  assert(after < WOKEN, `served after ${after} ms`);
+  assert(next.fence > lock.fence);
+  await until(() => Promise.resolve(lock.signal.aborted), "the holder knows that it has lost the lock");
+  await assertRejects(() => lock.release(), LockLostError);
+  assert(next.held);
+  await next.release();
+  await handOver(holder, waiter);
+  await handOver(waiter, holder);
+  assertEquals(await server.leftovers(), []);
+});
+
+/** Hands a lock over from one client to another, and fails unless a message did that. */
+async function handOver(from: Redis, to: Redis, meanwhile = () => Promise.resolve()): Promise<void> {
+  const lock = await acquire(from, "a", { lease: LEASE });
+  const waiting = acquire(to, "a", { lease: LEASE, wait: LIMIT });
+  await queued(from);
+  await meanwhile();
+  const released = performance.now();
+  await lock.release();
+  const next = await waiting;
+  const after = performance.now() - released;
+  assert(after < WOKEN, `served after ${after} ms`);
+  assert(next.fence > lock.fence);
+  await next.release();
+}
+
+async function queued(client: Redis): Promise<void> {
+  await until(async () => await client.zcard("{lock:a}:queue") === 1, "the waiter is queued");
+}
