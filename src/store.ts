@@ -46,10 +46,7 @@ export interface Store {
    * that it has had since its first attempt, and a further attempt shows that it is still alive.
    */
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt>;
-  /**
-   * Extends the lease to at least `claim.lease` milliseconds from now if this owner holds the lock. A store need not make
-   * it shorter than it is.
-   */
+  /** Extends the lease to `claim.lease` milliseconds from now if this owner holds the lock. */
   renew(claim: Claim): Promise<Renewal>;
   /**
    * Gives up the lock, or the place in the queue; the next waiter is served. Resolves to whether there was anything to

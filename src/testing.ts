@@ -132,7 +132,6 @@ const behaviours: Record<string, (fixture: StoreFixture) => Promise<void>> = {
     await clock.sleep(SHORT + 50);
     check(!(await b.attempt(claimOf("renew", LONG), { enqueue: false })).granted, "still held after the old lease");
     check(await a.renew({ ...claim, lease: SHORT }) === "renewed", "renewed again");
-    check(await a.release(claim), "the holder releases");
     await freed(b, "renew");
   },
 

@@ -173,19 +173,17 @@ export const release: Script = { source: RELEASE, sha: "565a2ef23a55d158ee9b29a6
 /**
  * renew. KEYS: lock. ARGV: owner, lease ms.
  *
- * Never makes a lease shorter: a network may deliver what was sent over a connection that is long closed, and a renewal
- * that comes so late must not take away what a later one has given.
+ * Also makes a lease shorter, so that it is put right after the server's clock was set back.
  *
  * Replies: 1 if the lock is this owner's and its lease begins anew, else 0.
  */
 const RENEW = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 1
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 0
 `;
 
 /** Runs the renew script; see there for keys, arguments and replies. */
-export const renew: Script = { source: RENEW, sha: "4e4f611d03296b33bd28a90b4111021b5e1fb8a8" };
+export const renew: Script = { source: RENEW, sha: "f1c66239ba779c38fca646bc77904a0f1614075b" };
 
 /** Decodes a reply of the release or renew script. */
 export function decodeFlag(reply: unknown): boolean {

@@ -1,0 +1,147 @@
+import { assert, assertInstanceOf, assertRejects } from "@std/assert";
+import { acquire, LockLostError } from "@holdfast/lock";
+import type { Redis } from "ioredis";
+import { closed, RedisServer } from "../redis_server.ts";
+import { until } from "./until.ts";
+
+const HOUR = 3_600_000;
+
+/** What to do when the library that shifts the clock cannot be compiled. */
+const REMEDY = 'install one with "apt-get install gcc libc6-dev"';
+
+/** How often the locks are renewed, in milliseconds. */
+const RENEW = 200;
+
+/** How much later than on an idle machine something may happen, in milliseconds. */
+const MARGIN = 3_000;
+
+/** A server whose wall clock can be set while it runs. */
+class ShiftedServer implements AsyncDisposable {
+  readonly server: RedisServer;
+  readonly #directory: string;
+
+  private constructor(server: RedisServer, directory: string) {
+    this.server = server;
+    this.#directory = directory;
+  }
+
+  static async start(): Promise<ShiftedServer> {
+    const directory = await Deno.makeTempDir({ prefix: "holdfast_clock_" });
+    try {
+      const [library, file] = [`${directory}/clock_shift.so`, `${directory}/shift`];
+      await compile(`${import.meta.dirname}/clock_shift.c`, library);
+      await Deno.writeTextFile(file, "0");
+      const server = await RedisServer.start([], { LD_PRELOAD: library, CLOCK_SHIFT_FILE: file });
+      return new ShiftedServer(server, directory);
+    } catch (error) {
+      await Deno.remove(directory, { recursive: true });
+      throw error;
+    }
+  }
+
+  /** Sets the clock to the true time and `ms` milliseconds. */
+  async shift(ms: number): Promise<void> {
+    await Deno.writeTextFile(`${this.#directory}/shift`, `${ms}`);
+    const client = this.server.connect();
+    const [seconds] = await client.time();
+    const off = Number(seconds) * 1_000 - Date.now() - ms;
+    assert(Math.abs(off) < 60_000, `the server's clock is ${off} ms off: was the library loaded?`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.server[Symbol.asyncDispose]();
+    await Deno.remove(this.#directory, { recursive: true });
+  }
+}
+
+Deno.test("Lock hears of its end at the next renewal when the server's clock is set forward", async () => {
+  await using shifted = await ShiftedServer.start();
+  const { server } = shifted;
+  const [client, other] = [server.connect(), server.connect()];
+  const long = await acquire(client, "long", { lease: 60_000, renew: RENEW });
+  const contended = await acquire(client, "contended", { lease: 1_000, renew: RENEW });
+  const waiting = acquire(other, "contended", { lease: 60_000, wait: 20_000 });
+  await queued(other, "contended");
+
+  const shiftedAt = performance.now();
+  await shifted.shift(HOUR);
+  await until(() => Promise.resolve(long.signal.aborted), "the holder hears of it");
+  const heard = performance.now() - shiftedAt;
+  assert(heard < RENEW + MARGIN, `the holder heard after ${heard} ms`);
+  assertInstanceOf(long.signal.reason, LockLostError);
+  await assertRejects(() => long.release(), LockLostError);
+  const next = await acquire(other, "long", { wait: MARGIN });
+  assert(next.fence > long.fence);
+  await next.release();
+
+  const served = await waiting;
+  assert(contended.signal.aborted);
+  assert(served.fence > contended.fence);
+  await assertRejects(() => contended.release(), LockLostError);
+  await served.extend();
+  await served.release();
+});
+
+Deno.test("fences rise and waiters are served when the server's clock is set back and forth", async () => {
+  await using shifted = await ShiftedServer.start();
+  const { server } = shifted;
+  const [client, other] = [server.connect(), server.connect()];
+  let [last, before] = [0n, 0];
+  for (const shift of [0, -HOUR, HOUR, -HOUR, 0]) {
+    // The waiter looks again when this lease would end, in case its place in the queue has expired.
+    const holder = await acquire(client, "a", { lease: 1_000, renew: RENEW });
+    assert(holder.fence > last, `${holder.fence} after ${last}`);
+    const waiting = acquire(other, "a", { lease: 60_000, wait: 20_000 });
+    await queued(other, "a");
+    await shifted.shift(shift);
+    const shiftedAt = performance.now();
+    if (shift <= before) await holder.extend();
+    await holder.release().catch((error) => assert(shift > before && error instanceof LockLostError, `${error}`));
+    const next = await waiting;
+    const after = performance.now() - shiftedAt;
+    assert(after < 1_000 + MARGIN, `served after ${after} ms with ${shift}`);
+    assert(next.fence > holder.fence, `${next.fence} after ${holder.fence}`);
+    await next.extend();
+    await next.release();
+    [last, before] = [next.fence, shift];
+  }
+});
+
+Deno.test("acquire() is served when the holder dies after the server's clock was set back", async () => {
+  await using shifted = await ShiftedServer.start();
+  const { server } = shifted;
+  const [client, other] = [server.connect(), server.connect()];
+  const lease = 1_000;
+  const lock = await acquire(client, "a", { lease, renew: RENEW });
+  await shifted.shift(-HOUR);
+  // The first renewal after that puts right when the lease ends.
+  await lock.extend();
+  await closed(client);
+  const started = performance.now();
+  const next = await acquire(other, "a", { wait: 20_000 });
+  const after = performance.now() - started;
+  assert(after < lease + MARGIN, `served after ${after} ms`);
+  assert(next.fence > lock.fence);
+  await next.release();
+  await until(() => Promise.resolve(lock.signal.aborted), "the holder hears of it");
+});
+
+async function queued(client: Redis, name: string): Promise<void> {
+  await until(async () => await client.zcard(`{lock:${name}}:queue`) === 1, "the waiter is queued");
+}
+
+/** Compiles a library with the C compiler that the test command has found, or the first that there is. */
+async function compile(source: string, library: string): Promise<void> {
+  const named = Deno.env.get("CC");
+  const args = ["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o", library, source];
+  for (const compiler of named ? [named] : ["cc", "gcc", "clang"]) {
+    try {
+      const { success, stderr } = await new Deno.Command(compiler, { args, stderr: "piped" }).output();
+      if (success) return;
+      throw new Error(`${compiler} fails: ${REMEDY}. It says: ${new TextDecoder().decode(stderr)}`);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+  throw new Error(`no C compiler: ${REMEDY}`);
+}
