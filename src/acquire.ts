@@ -22,6 +22,9 @@ const FAULT_TOLERANCE = 10_000;
 /** The pauses between attempts that fail, in milliseconds: the first one and the longest one. */
 const FAULT_PAUSES = [20, 500] as const;
 
+/** What usually keeps a lock from being acquired, in the words of an error. */
+const HELD = "held by another owner";
+
 /** How long a first attempt that failed may take to give back what it may have taken, in milliseconds. */
 const UNDO_LIMIT = 1_000;
 
@@ -53,7 +56,7 @@ export async function acquire(target: LockTarget, name: string, options?: Acquir
   checkName(name);
   const settings = checkAcquireOptions(options);
   const lock = await attain(target, name, settings);
-  if (lock === null) throw timeout(name, settings.wait);
+  if (lock === null) throw timeout(name, settings.wait, HELD);
   return lock;
 }
 
@@ -119,7 +122,8 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
   const claim: Claim = { name, owner: crypto.randomUUID(), mode: settings.mode, lease: settings.lease };
   const { owner } = claim;
   const started = clock.now();
-  const limit = new Limit(settings.signal, wait, () => timeout(name, wait), clock);
+  let obstacle = "the store did not answer";
+  const limit = new Limit(settings.signal, wait, () => timeout(name, wait, obstacle), clock);
   let attempting: Promise<Attempt> | undefined;
   let lease: Lease | undefined;
   let failingSince: Instant | undefined;
@@ -129,7 +133,6 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
     for (let first = true;; first = false) {
       const sentAt = first ? started : clock.now();
       let late = false;
-      refused = false;
       let next: (signal: AbortSignal) => Promise<void>;
       try {
         attempting = store.attempt(claim, { enqueue: wait > 0 });
@@ -148,6 +151,7 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
         }
         lease.end();
         if (wait === 0) return null;
+        obstacle = HELD;
         failingSince = undefined;
         pause = FAULT_PAUSES[0];
         const { retryAfter } = attempt;
@@ -156,12 +160,14 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
         lease?.end();
         limit.check();
         tell(store.observer, { type: "fault", name, owner, operation: "attempt", error });
+        obstacle = reason(error);
         failingSince ??= sentAt;
-        refused = error instanceof StoreError;
+        // Later on, an earlier attempt has left a place in the queue.
+        refused = first && error instanceof StoreError;
         // What comes late is worth another try: the first wait of a client takes longer than others.
         const fatal = first && !(late && wait > 0) || store.closed;
         if (fatal || elapsed(failingSince, clock.now()) >= FAULT_TOLERANCE) {
-          const cause = refused ? (error as StoreError).cause : error;
+          const cause = error instanceof StoreError ? error.cause : error;
           throw new StoreError(`Cannot acquire lock "${name}": ${reason(error)}`, { cause });
         }
         // No wake-up cuts this short: one may come of every try, from a connection that is made and lost each time.
@@ -191,6 +197,6 @@ async function nextTry(store: Store, claim: Claim, ms: number, signal: AbortSign
   await Promise.race([sleep, store.wakeup?.(claim, signal).catch(() => sleep) ?? sleep]);
 }
 
-function timeout(name: string, wait: number): LockTimeoutError {
-  return new LockTimeoutError(`Cannot acquire lock "${name}" within ${wait} ms: held by another owner`);
+function timeout(name: string, wait: number, obstacle: string): LockTimeoutError {
+  return new LockTimeoutError(`Cannot acquire lock "${name}" within ${wait} ms: ${obstacle}`);
 }

@@ -349,18 +349,21 @@ Deno.test("acquire() gives the store's own words and cause when that has refused
   assertEquals(all.store.times("release"), [0], "nothing was done: there is nothing to insist on");
 });
 
-Deno.test("acquire() insists on giving back what an attempt may have taken although an earlier one was refused", async () => {
-  const { promise, resolve } = Promise.withResolvers<Attempt>();
-  const controller = new AbortController();
+Deno.test("acquire() insists on giving back what an attempt may have taken although another one was refused", async () => {
   const refused = () => Promise.reject(new StoreError("LOADING"));
-  const all = scene({ signal: controller.signal }, () => busy(10), refused, () => promise);
-  all.store.onRelease = inTurn(unreachable, () => true);
-  await all.clock.advance(500);
-  controller.abort("enough");
-  resolve(granted(1n));
-  await all.clock.advance(1_000);
-  assertEquals([all.result(), all.store.times("release").length], ["enough", 2]);
-  assertGivenUp(all);
+  const { promise, resolve } = Promise.withResolvers<Attempt>();
+  // Aborted while an attempt is out that is granted later, and in the pause after the refusal, with a place in the queue.
+  for (const last of [() => promise, refused]) {
+    const controller = new AbortController();
+    const all = scene({ signal: controller.signal }, () => busy(10), refused, last);
+    all.store.onRelease = inTurn(unreachable, () => true);
+    await all.clock.advance(500);
+    controller.abort("enough");
+    resolve(granted(1n));
+    await all.clock.advance(1_000);
+    assertEquals([all.result(), all.store.times("release").length], ["enough", 2]);
+    assertGivenUp(all);
+  }
 });
 
 Deno.test("acquire() counts the lease from before the attempt was sent", async () => {

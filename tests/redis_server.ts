@@ -119,7 +119,9 @@ export async function closed(client: Redis): Promise<void> {
   const end = new Promise<void>((resolve) => client.on("end", () => resolve()));
   // Between two connections disconnect() tells of no end and leaves a timer: let the next connection come or fail.
   if (client.status === "reconnecting") {
-    await Promise.race([end, new Promise<void>((resolve) => client.on("ready", () => resolve()))]);
+    const ready = new Promise<void>((resolve) => client.on("ready", () => resolve()));
+    const ended = await Promise.race([end.then(() => true), ready.then(() => false)]);
+    if (ended) return;
   }
   client.disconnect();
   await end;

@@ -125,6 +125,12 @@ class RedisStore implements Store {
   }
 
   #run<T>(script: scripts.Script, keys: string[], argv: string[], decode: (reply: unknown) => T): Promise<T> {
+    const { cuts } = this.#wakeups;
+    // What the server has answered is an outcome: it did not do it. Unless it was asked twice, over two connections.
+    const refusal = (error: unknown) => {
+      if (!(error instanceof Error) || error.name !== "ReplyError" || cuts !== this.#wakeups.cuts) return error;
+      return new StoreError(error.message, { cause: error });
+    };
     this.#writes.next(this.#client.stream);
     return this.#client.evalsha(script.sha, keys.length, ...keys, ...argv).then(decode, async (error) => {
       if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw refusal(error);
@@ -133,12 +139,6 @@ class RedisStore implements Store {
       });
     });
   }
-}
-
-/** What the server itself has answered is an outcome: it did not do it. */
-function refusal(error: unknown): unknown {
-  if (!(error instanceof Error) || error.name !== "ReplyError") return error;
-  return new StoreError(error.message, { cause: error });
 }
 
 /** A duration as Redis takes it: whole milliseconds, never less than the holder believes in. */

@@ -124,9 +124,10 @@ Deno.test("Wakeups wakes everybody when its connection is cut, and when it has s
   using cut = new Waiting(wakeups, ["a", "b"]);
   assertEquals(await client.call("CLIENT", "KILL", "TYPE", "pubsub"), 1);
   await until(() => Promise.resolve(cut.woken.length === 2), "both are woken");
+  assertEquals(cut.hearing, [false, false]);
   using subscribed = new Waiting(wakeups, ["a", "b"]);
   await until(() => Promise.resolve(subscribed.woken.length === 2), "both are woken again");
-  assert(wakeups.hearing, "messages arrive again");
+  assertEquals(subscribed.hearing, [true, true]);
   using again = new Waiting(wakeups, ["a", "b"]);
   await tell(client, wakeups, TURN + "a");
   await until(() => Promise.resolve(again.woken.length > 0), "a is woken");
@@ -173,13 +174,19 @@ Deno.test("subscribe() rejects when the user may not, closes its connection, and
 /** Owners that wait, and which of them were woken; it ends their waits. */
 class Waiting implements Disposable {
   readonly woken: string[] = [];
+  /** Whether messages arrived when they were. */
+  readonly hearing: boolean[] = [];
   readonly #controller = new AbortController();
 
   constructor(wakeups: Wakeups, owners: string[], standby = NEVER) {
     const { signal } = this.#controller;
     for (const owner of owners) {
       wakeups.enter(owner);
-      wakeups.wait(owner, standby, signal).then(() => signal.aborted || this.woken.push(owner));
+      wakeups.wait(owner, standby, signal).then(() => {
+        if (signal.aborted) return;
+        this.woken.push(owner);
+        this.hearing.push(wakeups.hearing);
+      });
     }
   }
 
