@@ -9,6 +9,7 @@ export class Limit {
   readonly #timer: Timer | undefined;
   /** Only when there is anything that could end the wait: most acquires are granted before it is looked at. */
   readonly #inside: AbortController | undefined;
+  #leave: (() => void) | undefined;
   readonly #abort = (): void => this.#inside?.abort(this.#outside?.reason);
 
   /** Aborts with the reason of `signal`, or with what `late` makes after `wait` milliseconds (0 and `Infinity`: never). */
@@ -51,21 +52,29 @@ export class Limit {
     }
   }
 
-  /** Runs one step of the wait with a signal that aborts when the step or the whole wait is over. */
+  /** Runs one step of the wait with a signal that aborts when the whole wait is over, or in {@linkcode tidy}. */
   async step(run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    this.tidy();
     const step = new AbortController();
-    const stop = () => step.abort();
+    // A reason of our own: the default is an error, whose stack takes longer to collect than the rest of a wake-up.
+    const stop = () => step.abort("over");
     this.#inside?.signal.addEventListener("abort", stop);
-    try {
-      if (!this.reached) await run(step.signal);
-    } finally {
+    this.#leave = () => {
       this.#inside?.signal.removeEventListener("abort", stop);
-      step.abort();
-    }
+      stop();
+    };
+    if (!this.reached) await run(step.signal);
   }
 
-  /** Removes the timer and the listener. */
+  /** Takes the timers and listeners of the last step away. Not part of it: what comes next is in a hurry. */
+  tidy(): void {
+    this.#leave?.();
+    this.#leave = undefined;
+  }
+
+  /** Removes every timer and listener. */
   end(): void {
+    this.tidy();
     this.#timer?.cancel();
     this.#outside?.removeEventListener("abort", this.#abort);
   }

@@ -138,6 +138,7 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
         attempting = store.attempt(claim, { enqueue: wait > 0 });
         // Made while the attempt is on its way, so that nothing is left to do when the answer comes.
         lease = new Lease(store, claim, settings, sentAt, clock);
+        limit.tidy();
         const attempt = await (limit.limited ? limit.race(attempting) : attempting);
         if (attempt.granted) {
           const { fence } = attempt;

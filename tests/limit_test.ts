@@ -68,7 +68,7 @@ Deno.test("Limit.race() settles like the promise, and lets a late rejection go u
   cancellable.end();
 });
 
-Deno.test("Limit.step() tells its step when the wait is over, or the step is done", async () => {
+Deno.test("Limit.step() tells its step when the wait is over, and tidy() when the step is done", async () => {
   const controller = new AbortController();
   const { limit: cancellable } = limit(0, controller.signal);
   let done: AbortSignal | undefined;
@@ -77,6 +77,8 @@ Deno.test("Limit.step() tells its step when the wait is over, or the step is don
     assert(!signal.aborted, "not while it runs");
     return Promise.resolve();
   });
+  assert(!done?.aborted, "the next attempt comes first");
+  cancellable.tidy();
   assert(done?.aborted, "what the step has begun ends with it");
 
   const waiting = cancellable.step((signal) =>
@@ -95,6 +97,8 @@ Deno.test("Limit.end() leaves neither a timer nor a listener", async () => {
   for (let i = 0; i < 20; i++) await both.race(Promise.resolve());
   for (let i = 0; i < 20; i++) await both.step(() => Promise.resolve());
   assert(listeners.added >= 40, "each step listens");
+  assertEquals(listeners.count, 1, "that of the last step");
+  both.tidy();
   assertEquals(listeners.count, 0);
   assertEquals([clock.pending, getEventListeners(signal, "abort").length], [1, 1]);
   both.end();
