@@ -29,10 +29,14 @@ async function main(args: string[]): Promise<number> {
   const everything = args.length === 0 ? ["--doc", "mod.ts", "src", "tests"] : args;
   await Deno.remove(COVERAGE, { recursive: true }).catch(() => {});
   await Deno.mkdir(COVERAGE);
+  const scratch = await Deno.makeTempDir({ prefix: "holdfast_tests_" });
   // A group of its own, so that the servers which the tests have started end with it.
   const tests = new Deno.Command(Deno.execPath(), {
-    args: ["test", "--allow-all", ...imports, `--coverage=${COVERAGE}`, `--junit-path=${REPORT}`, ...everything],
-    env,
+    args: [
+      ...["test", "--allow-all", ...imports, `--junit-path=${REPORT}`],
+      ...[`--coverage=${COVERAGE}`, "--coverage-raw-data-only", ...everything],
+    ],
+    env: { ...env, TMPDIR: scratch },
     stdin: "null",
     detached: true,
   }).spawn();
@@ -44,6 +48,7 @@ async function main(args: string[]): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);
   const { code } = await tests.status;
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(signal, stop);
+  await Deno.remove(scratch, { recursive: true });
   if (interrupted) return 130;
   console.log(await count());
   return code;
