@@ -23,10 +23,6 @@ export class Limit {
     if (timed) this.#timer = clock.timer(wait, () => inside.abort(late()));
   }
 
-  get limited(): boolean {
-    return this.#inside !== undefined;
-  }
-
   /** Whether the wait is over. */
   get reached(): boolean {
     return this.#inside?.signal.aborted ?? false;
@@ -38,18 +34,8 @@ export class Limit {
   }
 
   /** Settles like the promise, or rejects when the wait is over; the promise then goes on unheard. */
-  async race<T>(promise: Promise<T>): Promise<T> {
-    const signal = this.#inside?.signal;
-    if (signal === undefined) return await promise;
-    const { promise: over, reject } = Promise.withResolvers<never>();
-    const stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop);
-    try {
-      if (signal.aborted) stop();
-      return await Promise.race([promise, over]);
-    } finally {
-      signal.removeEventListener("abort", stop);
-    }
+  race<T>(promise: Promise<T>): Promise<T> {
+    return this.#inside === undefined ? promise : unlessAborted(promise, this.#inside.signal);
   }
 
   /** Runs one step of the wait with a signal that aborts when the whole wait is over, or in {@linkcode tidy}. */
@@ -77,5 +63,18 @@ export class Limit {
     this.tidy();
     this.#timer?.cancel();
     this.#outside?.removeEventListener("abort", this.#abort);
+  }
+}
+
+/** Settles like the promise, or rejects with the signal's reason once that aborts; the promise then goes on unheard. */
+export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
+  signal.addEventListener("abort", stop);
+  try {
+    if (signal.aborted) stop();
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }

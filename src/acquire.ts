@@ -139,7 +139,7 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
         // Made while the attempt is on its way, so that nothing is left to do when the answer comes.
         lease = new Lease(store, claim, settings, sentAt, clock);
         limit.tidy();
-        const attempt = await (limit.limited ? limit.race(attempting) : attempting);
+        const attempt = await limit.race(attempting);
         if (attempt.granted) {
           const { fence } = attempt;
           // Too late is as good as never: the store may have given the lock away again.

@@ -1,4 +1,5 @@
 import { type Clock, elapsed, type Instant, type Timer } from "./_clock.ts";
+import { unlessAborted } from "./_limit.ts";
 import { LockLostError, StoreError } from "./errors.ts";
 import { tell } from "./observer.ts";
 import { checkInterval, checkLease, defaultInterval, type Settings } from "./options.ts";
@@ -102,11 +103,12 @@ export class Lease {
     checkLease(length);
     if (!this.#autoInterval && this.#interval !== Infinity) checkInterval(this.#interval, length);
     // One renewal at a time: if two crossed on the wire, the shorter lease could be the one that lasts.
-    while (this.#renewing !== undefined && this.held) await this.#orLost(this.#renewing);
+    while (this.#renewing !== undefined && this.held) await unlessAborted(this.#renewing, this.signal);
     if (this.held) {
       this.#claim = { ...this.#claim, lease: length };
       if (this.#autoInterval) this.#interval = defaultInterval(length);
-      const outcome = await this.#orLost(this.#renew());
+      // A store may hang for longer than the lease lasts.
+      const outcome = await unlessAborted(this.#renew(), this.signal);
       if (outcome === "unknown" && this.held) {
         throw new StoreError(`Cannot extend lock "${this.#claim.name}" by ${length} ms: the store did not answer`);
       }
@@ -146,20 +148,6 @@ export class Lease {
     this.#lost = new LockLostError(`Lost lock "${name}": ${why}`);
     this.#controller?.abort(this.#lost);
     tell(this.#store.observer, { type: "lost", name, owner, error: this.#lost });
-  }
-
-  /** Settles like the promise, or as soon as the lease is lost: a store may hang for longer. */
-  async #orLost(outcome: Promise<Outcome>): Promise<Outcome> {
-    const { signal } = this;
-    const { promise: lost, resolve } = Promise.withResolvers<Outcome>();
-    const stop = () => resolve("lost");
-    signal.addEventListener("abort", stop);
-    try {
-      if (signal.aborted) stop();
-      return await Promise.race([outcome, lost]);
-    } finally {
-      signal.removeEventListener("abort", stop);
-    }
   }
 
   /** A process that slept past the deadline finds out here, before any of its timers has run. */
