@@ -27,11 +27,23 @@ export {
   type LockErrorCode,
   LockLostError,
   LockTimeoutError,
+  type NodeFailure,
+  QuorumError,
   StoreError,
 } from "./src/errors.ts";
 export type { Lock } from "./src/lock.ts";
 export type { LockEvent, Observer } from "./src/observer.ts";
 export type { AcquireOptions, TryAcquireOptions } from "./src/options.ts";
 export type { LockTarget } from "./src/resolve.ts";
-export type { Attempt, AttemptOptions, Claim, Mode, Renewal, Store } from "./src/store.ts";
+export type {
+  Attempt,
+  AttemptOptions,
+  Claim,
+  Mode,
+  QuorumNode,
+  Renewal,
+  Store,
+  Vote,
+  VoteOptions,
+} from "./src/store.ts";
 export type { RedisClient, RedisSubscriber } from "./src/stores/redis/client.ts";

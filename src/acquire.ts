@@ -42,7 +42,8 @@ const UNDO_LIMIT = 1_000;
  * console.log(lock.held); // true
  * ```
  *
- * @param target a Redis client of ioredis's shape, or a store such as `sqlite("locks.db")`
+ * @param target a Redis client of ioredis's shape; an array of clients of independent servers (Redlock); or a store such
+ * as `sqlite("locks.db")`
  * @param name the name of the lock, 1 to 1,024 bytes of UTF-8
  * @param options how to wait and how to hold; durations in milliseconds
  * @returns the lock, held

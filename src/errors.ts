@@ -1,5 +1,5 @@
 /** The reason a {@linkcode LockError} was raised, as a literal to switch on. */
-export type LockErrorCode = "timeout" | "lost" | "store";
+export type LockErrorCode = "timeout" | "lost" | "store" | "quorum";
 
 /**
  * What every error of this package extends, bad arguments aside (those are `TypeError` and `RangeError`).
@@ -18,7 +18,7 @@ export type LockErrorCode = "timeout" | "lost" | "store";
  * ```
  */
 export abstract class LockError extends Error {
-  /** `"timeout"`, `"lost"` or `"store"`. */
+  /** `"timeout"`, `"lost"`, `"store"` or `"quorum"`. */
   abstract readonly code: LockErrorCode;
 }
 
@@ -80,7 +80,50 @@ export class StoreError extends LockError {
   /** The name of the class. */
   override readonly name: string = "StoreError";
   /** What to switch on. */
-  readonly code = "store";
+  readonly code: "store" | "quorum" = "store";
+}
+
+/** How one node of a quorum failed. */
+export interface NodeFailure {
+  /** The place of the node in the list that was given, from 0. */
+  readonly index: number;
+  /** Where it is, as `host:port`, if that is known. */
+  readonly address: string | undefined;
+  /** Its own error, or that it did not answer in time. */
+  readonly error: unknown;
+}
+
+/**
+ * Too many nodes of a quorum failed for any majority.
+ *
+ * @example
+ * ```ts
+ * import { QuorumError } from "@holdfast/lock";
+ *
+ * const error = new QuorumError("Cannot acquire lock \"a\"", [
+ *   { index: 0, address: "10.0.0.1:6379", error: new Error("no answer within 300 ms") },
+ * ]);
+ * console.log(error.code, error.failures[0]?.address); // quorum 10.0.0.1:6379
+ * ```
+ */
+export class QuorumError extends StoreError {
+  /** The name of the class. */
+  override readonly name: string = "QuorumError";
+  /** What to switch on. */
+  override readonly code = "quorum";
+  /** The nodes that failed. */
+  readonly failures: readonly NodeFailure[];
+
+  /** Adds what every node says to the message; the causes are all of their errors. */
+  constructor(message: string, failures: readonly NodeFailure[]) {
+    const each = failures.map(({ index, address, error }) => {
+      return `node ${index}${address === undefined ? "" : ` (${address})`}: ${
+        error instanceof Error ? error.message : error
+      }`;
+    });
+    super(`${message}: ${each.join("; ")}`, { cause: new AggregateError(failures.map(({ error }) => error)) });
+    this.failures = failures;
+  }
 }
 
 /**

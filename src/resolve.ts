@@ -2,26 +2,28 @@ import { show } from "./_check.ts";
 import type { Store } from "./store.ts";
 import type { RedisClient } from "./stores/redis/client.ts";
 
-/** Where a lock can be taken: a store, or a Redis client, for which a store with default options is made. */
-export type LockTarget = Store | RedisClient;
+/**
+ * Where a lock can be taken: a store; or a Redis client, for which a store with default options is made; or an array of
+ * clients of independent servers, for which one is made that holds the lock on a majority of them (Redlock).
+ */
+export type LockTarget = Store | RedisClient | readonly RedisClient[];
 
 /** The store of each client, so that `acquire(client, …)` in a loop makes nothing anew. */
 const stores = new WeakMap<RedisClient, Store>();
 
+/** The stores of arrays, by their first client: an array is the same if its clients are, in their order. */
+const quorums = new WeakMap<RedisClient, { readonly clients: readonly RedisClient[]; readonly store: Store }[]>();
+
 /**
- * The store that a target stands for. The only place where the core knows of a store: it is loaded when the first
+ * The store that a target stands for. The only place where the core knows of stores: they are loaded when the first
  * client comes, so that importing the package loads none.
  */
 export function storeOf(target: LockTarget): Store | Promise<Store> {
+  if (Array.isArray(target)) return knownQuorum(target) ?? makeQuorum(target.map(checkClient));
   const known = stores.get(target as RedisClient);
   if (known !== undefined) return known;
-  if (isStore(target)) return target;
-  if (!isRedisClient(target)) {
-    throw new TypeError(
-      `store must be a Store, or a Redis client with evalsha(), eval(), duplicate() and on(): got ${show(target)}`,
-    );
-  }
-  return makeStore(target);
+  if (isStore(target as Store)) return target as Store;
+  return makeStore(checkClient(target as RedisClient));
 }
 
 async function makeStore(client: RedisClient): Promise<Store> {
@@ -32,12 +34,32 @@ async function makeStore(client: RedisClient): Promise<Store> {
   return store;
 }
 
-function isStore(target: LockTarget): target is Store {
-  return hasMethods(target, ["attempt", "renew", "release", "drift"]);
+function knownQuorum(clients: readonly RedisClient[]): Store | undefined {
+  const known = quorums.get(clients[0]!) ?? [];
+  return known.find((each) => each.clients.length === clients.length && each.clients.every((c, i) => c === clients[i]))
+    ?.store;
 }
 
-function isRedisClient(target: LockTarget): target is RedisClient {
-  return hasMethods(target, ["evalsha", "eval", "duplicate", "on"]);
+async function makeQuorum(clients: readonly RedisClient[]): Promise<Store> {
+  const { redlock } = await import("./stores/redlock/mod.ts");
+  const known = knownQuorum(clients);
+  if (known !== undefined) return known;
+  const store = redlock(clients);
+  quorums.set(clients[0]!, [...quorums.get(clients[0]!) ?? [], { clients, store }]);
+  return store;
+}
+
+function checkClient(client: RedisClient): RedisClient {
+  if (hasMethods(client, ["evalsha", "eval", "duplicate", "on"])) return client;
+  throw new TypeError(
+    `store must be a Store, a Redis client with evalsha(), eval(), duplicate() and on(), or an array of such clients: got ${
+      show(client)
+    }`,
+  );
+}
+
+function isStore(target: Store): boolean {
+  return hasMethods(target, ["attempt", "renew", "release", "drift"]);
 }
 
 function hasMethods(value: object, methods: string[]): boolean {

@@ -72,6 +72,46 @@ export interface AttemptOptions {
   readonly enqueue: boolean;
 }
 
+/** How a {@linkcode QuorumNode} is to vote. */
+export interface VoteOptions extends AttemptOptions {
+  /** The fence that the asker hopes for. */
+  readonly guess: bigint;
+  /** How far ahead of the node's own clock a guess may be, in milliseconds: one bad clock must not poison the counter. */
+  readonly maxClockSkew: number;
+}
+
+/** The vote of one node: an attempt without a fence of its own. */
+export type Vote =
+  | {
+    readonly granted: true;
+    /** The node's counter of fences, after the vote. */
+    readonly counter: bigint;
+    /** Whether the counter was lower than the guess, and is the guess now. */
+    readonly raised: boolean;
+  }
+  | {
+    readonly granted: false;
+    /** When to ask again if no wake-up comes before, in milliseconds from now. */
+    readonly retryAfter: number;
+  };
+
+/**
+ * What a store must do besides to be a node of a quorum: the counter of fences of each name belongs to the quorum then.
+ */
+export interface QuorumNode extends Store {
+  /** Attempts, and raises the counter to the guess if it is lower, in one step. */
+  vote(claim: Claim, options: VoteOptions): Promise<Vote>;
+  /** Raises the counter to `fence` if it is lower and this owner holds the lock; resolves to whether both were so. */
+  confirm(claim: Claim, fence: bigint): Promise<boolean>;
+  /**
+   * Gives the lock back to an owner that the node has lost, if nobody holds it and the counter is still `fence`, so
+   * that nobody can have held it since. Resolves to whether it did.
+   */
+  retake(claim: Claim, fence: bigint): Promise<boolean>;
+  /** Where the node is, as `host:port`, for errors. */
+  readonly address?: string | undefined;
+}
+
 /**
  * The clock allowance of a single store: 1 % of the lease, for clocks that run at different speeds, and 2 ms for the
  * resolution of timers and of expiry, as the Redis documentation's description of Redlock proposes.

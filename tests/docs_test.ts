@@ -13,8 +13,35 @@ function blocks(path: string, tag: string): { name: string; code: string }[] {
   }));
 }
 
-/** Checks the types of a program and runs it, in an empty directory, with a server where it expects one. */
-async function run(code: string, server: RedisServer): Promise<string> {
+/** Servers for the examples: on the port that a client uses by itself, and on the two after that. */
+class Servers implements AsyncDisposable {
+  readonly all: readonly RedisServer[];
+
+  private constructor(all: readonly RedisServer[]) {
+    this.all = all;
+  }
+
+  static async start(): Promise<Servers> {
+    return new Servers(await Promise.all([0, 1, 2].map(() => RedisServer.start())));
+  }
+
+  /** The code, with their real ports. */
+  place(code: string): string {
+    return code.replaceAll("new Redis()", "new Redis(6379)")
+      .replaceAll(/\b(6379|6380|6381)\b/g, (port) => `${this.all[Number(port) - 6379]!.port}`);
+  }
+
+  async leftovers(): Promise<string[]> {
+    return (await Promise.all(this.all.map((server) => server.leftovers()))).flat();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.all.map((server) => server[Symbol.asyncDispose]()));
+  }
+}
+
+/** Checks the types of a program and runs it, in an empty directory, with servers where it expects them. */
+async function run(code: string, servers: Servers): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "holdfast_docs_" });
   try {
     const child = new Deno.Command(Deno.execPath(), {
@@ -27,7 +54,7 @@ async function run(code: string, server: RedisServer): Promise<string> {
       stderr: "piped",
     }).spawn();
     const writer = child.stdin.getWriter();
-    await writer.write(new TextEncoder().encode(code.replaceAll("new Redis()", `new Redis(${server.port})`)));
+    await writer.write(new TextEncoder().encode(servers.place(code)));
     await writer.close();
     const { success, stdout, stderr } = await child.output();
     assert(success, new TextDecoder().decode(stderr));
@@ -38,19 +65,20 @@ async function run(code: string, server: RedisServer): Promise<string> {
 }
 
 Deno.test("README.md has examples that run and end by themselves", async () => {
-  await using server = await RedisServer.start();
+  await using servers = await Servers.start();
   const found = blocks("README.md", "ts");
   assert(found.length >= 3, "the examples were found");
-  const outputs = await Promise.all(found.map(({ code }) => run(code, server)));
+  const outputs = await Promise.all(found.map(({ code }) => run(code, servers)));
   assert(outputs.some((output) => /fence \d{16}/.test(output)), "the first example prints its fence");
-  assertEquals(await server.leftovers(), ["charged:42"]);
+  assertEquals(await servers.leftovers(), ["charged:42"]);
 });
 
 Deno.test("docstrings whose examples need a server or a test runner have examples that run", async () => {
-  await using server = await RedisServer.start();
-  const files = ["src/stores/redis/mod.ts", "src/stores/redis/store.ts", "src/testing.ts"];
+  await using servers = await Servers.start();
+  const files = ["redis/mod.ts", "redis/store.ts", "redlock/mod.ts"].map((file) => `src/stores/${file}`);
+  files.push("src/testing.ts");
   const found = files.flatMap((file) => blocks(file, "ts ignore"));
-  assert(found.length >= 4, "the examples were found");
+  assert(found.length >= 6, "the examples were found");
   // One that shows how to define tests defines none outside of a test run.
-  await Promise.all(found.map(({ code }) => run(`${code}\nsetTimeout(() => Deno.exit(), 500);`, server)));
+  await Promise.all(found.map(({ code }) => run(`${code}\nsetTimeout(() => Deno.exit(), 500);`, servers)));
 });

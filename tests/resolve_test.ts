@@ -30,7 +30,7 @@ Deno.test("storeOf() makes one store for each client of ioredis 6 and 5, and rem
 Deno.test("storeOf() rejects what is neither a store nor a client", () => {
   const method = () => {};
   const targets = [
-    ...[undefined, null, 7, "redis://localhost", method, {}, [], new Map()],
+    ...[undefined, null, 7, "redis://localhost", method, {}, [{}], new Map()],
     { evalsha: method, eval: method, duplicate: method },
     { evalsha: method, eval: method, on: method },
     { evalsha: method, duplicate: method, on: method },

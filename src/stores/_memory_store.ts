@@ -1,6 +1,15 @@
 import { type Clock, elapsed, type Instant } from "../_clock.ts";
 import type { Observer } from "../observer.ts";
-import { type Attempt, type AttemptOptions, type Claim, drift, type Renewal, type Store } from "../store.ts";
+import {
+  type Attempt,
+  type AttemptOptions,
+  type Claim,
+  drift,
+  type QuorumNode,
+  type Renewal,
+  type Vote,
+  type VoteOptions,
+} from "../store.ts";
 
 /** The longest time between two attempts of a waiter, in milliseconds; after three of them it is taken for dead. */
 const POLL = 200;
@@ -21,7 +30,7 @@ interface Waiter {
 }
 
 /** The plainest store that keeps the contract. */
-export class MemoryStore implements Store {
+export class MemoryStore implements QuorumNode {
   readonly drift = drift;
   readonly observer: Observer | undefined;
   readonly #clock: Clock;
@@ -39,7 +48,44 @@ export class MemoryStore implements Store {
     return [...this.#locks.keys()];
   }
 
-  attempt({ name, owner, lease }: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
+  attempt(claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
+    const busy = this.#take(claim, enqueue);
+    if (busy !== undefined) return Promise.resolve(busy);
+    const clock = BigInt(Math.floor(this.#clock.now().wall * 1000));
+    this.#fence = clock > this.#fence ? clock : this.#fence + 1n;
+    return Promise.resolve({ granted: true, fence: this.#fence });
+  }
+
+  vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
+    const busy = this.#take(claim, enqueue);
+    if (busy !== undefined) return Promise.resolve(busy);
+    const latest = BigInt(Math.floor((this.#clock.now().wall + maxClockSkew) * 1000));
+    const raised = this.#fence < guess && guess <= latest;
+    if (raised) this.#fence = guess;
+    return Promise.resolve({ granted: true, counter: this.#fence, raised });
+  }
+
+  confirm({ name, owner }: Claim, fence: bigint): Promise<boolean> {
+    const confirmed = this.#holder(name) === owner && this.#fence < fence;
+    if (confirmed) this.#fence = fence;
+    return Promise.resolve(confirmed);
+  }
+
+  retake({ name, owner, lease }: Claim, fence: bigint): Promise<boolean> {
+    if (this.#holder(name) !== undefined || this.#fence !== fence) return Promise.resolve(false);
+    const queue = this.#locks.get(name)?.queue ?? [];
+    this.#locks.set(name, { owner, since: this.#clock.now(), lease, queue });
+    return Promise.resolve(true);
+  }
+
+  /** Who holds a lock, if anybody does. */
+  #holder(name: string): string | undefined {
+    const lock = this.#locks.get(name);
+    return lock === undefined || elapsed(lock.since, this.#clock.now()) >= lock.lease ? undefined : lock.owner;
+  }
+
+  /** Takes the lock; gives the answer when it is busy. */
+  #take({ name, owner, lease }: Claim, enqueue: boolean): { granted: false; retryAfter: number } | undefined {
     const now = this.#clock.now();
     const lock = this.#locks.get(name) ?? { owner: undefined, since: now, lease, queue: [] };
     const left = lock.owner === undefined ? 0 : lock.lease - elapsed(lock.since, now);
@@ -51,14 +97,15 @@ export class MemoryStore implements Store {
       if (place >= 0) lock.queue.splice(place, 1);
       Object.assign(lock, { owner, since: now, lease });
       this.#locks.set(name, lock);
-      const clock = BigInt(Math.floor(now.wall * 1000));
-      this.#fence = clock > this.#fence ? clock : this.#fence + 1n;
-      return Promise.resolve({ granted: true, fence: this.#fence });
+      return undefined;
     }
     if (place >= 0) lock.queue[place]!.seen = now;
-    else if (enqueue) lock.queue.push({ owner, seen: now, wake: undefined });
+    else if (enqueue) {
+      lock.queue.push({ owner, seen: now, wake: undefined });
+      this.#locks.set(name, lock);
+    }
     if (left <= 0) lock.queue[0]?.wake?.();
-    return Promise.resolve({ granted: false, retryAfter: Math.max(1, Math.min(left, POLL)) });
+    return { granted: false, retryAfter: Math.max(1, Math.min(left, POLL)) };
   }
 
   renew({ name, owner, lease }: Claim): Promise<Renewal> {

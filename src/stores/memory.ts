@@ -16,7 +16,7 @@
 import { checkKeys, checkObserver } from "../_check.ts";
 import { SystemClock } from "../_clock.ts";
 import type { Observer } from "../observer.ts";
-import type { Store } from "../store.ts";
+import type { QuorumNode } from "../store.ts";
 import { MemoryStore } from "./_memory_store.ts";
 
 /** What `memory()` takes. */
@@ -38,7 +38,7 @@ export interface MemoryOptions {
  *
  * @throws {TypeError} when an option is unknown or of the wrong kind
  */
-export function memory(options: MemoryOptions = {}): Store {
+export function memory(options: MemoryOptions = {}): QuorumNode {
   const { observer } = checkKeys(options, ["observer"]);
   checkObserver(observer);
   return new MemoryStore(observer, new SystemClock());

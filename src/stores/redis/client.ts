@@ -18,7 +18,11 @@ export interface RedisClient {
   /** Whether this is a Cluster client. */
   readonly isCluster?: boolean;
   /** The options that it was made with. */
-  readonly options?: { readonly keyPrefix?: string | Uint8Array | undefined };
+  readonly options?: {
+    readonly keyPrefix?: string | Uint8Array | undefined;
+    readonly host?: string | undefined;
+    readonly port?: number | undefined;
+  };
 }
 
 /** What the Redis store needs of the second client. */

@@ -66,23 +66,19 @@ end
 `;
 
 /**
- * attempt. KEYS: lock, queue, waiters, fence. ARGV: owner, lease ms, and to wait when busy: how the waiter is reached
- * (PROVABLE or UNPROVABLE and its channel) and its ticket, empty when it has none.
+ * Takes the lock. For `attempt` and `vote`, which have all KEYS and the first four ARGV in common: lock, queue, waiters,
+ * fence; owner, lease ms, and to wait when busy: how the waiter is reached (PROVABLE or UNPROVABLE and its channel) and
+ * its ticket, empty when it has none.
  *
  * Granted when the lock is this owner's (reserved for it, or the reply to an earlier attempt was lost), or free with
- * nobody ahead. Free with somebody ahead: that one is served. The lease that the owner has is never made shorter. After an error nothing is held: the fence is the only
- * thing that can fail once the lock is set, and then the lock is deleted.
- *
- * The fence is max(last + 1, server's clock in µs): a hybrid logical clock (Kulkarni et al. 2014), which still rises
- * after its key was lost. Numbers of 16 digits do not survive Lua's tostring: the clock's parts are joined as strings,
- * other fences are formatted.
+ * nobody ahead. Free with somebody ahead: that one is served. The lease that the owner has is never made shorter.
  *
  * A ticket is the server's clock in µs at the first enqueue, but later than every ticket in the queue, should the clock
  * have been set back. A waiter that was dropped returns with its ticket.
  *
- * Replies: granted, the fence as a string; busy, [ms to the next attempt, ticket].
+ * Replies when busy: [ms to the next attempt, ticket]. Goes on when granted.
  */
-const ATTEMPT = SERVE + `
+const TAKE = SERVE + `
 local lock, owner = KEYS[1], ARGV[1]
 local time = redis.call('TIME')
 local waiting = redis.call('ZCARD', KEYS[2])
@@ -94,7 +90,7 @@ if waiting > 0 or not redis.call('SET', lock, owner, 'NX', 'PX', ARGV[2]) then
     granted = math.max(granted, redis.call('PTTL', lock))
   else
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
-    if ARGV[3] then
+    if ARGV[3] and ARGV[3] ~= '' then
       local ticket = ARGV[4]
       if ticket == '' then
         ticket = time[1] * 1000000 + time[2]
@@ -117,7 +113,21 @@ if waiting > 0 or not redis.call('SET', lock, owner, 'NX', 'PX', ARGV[2]) then
   end
   redis.call('SET', lock, owner, 'PX', granted)
 end
+`;
 
+/**
+ * attempt. KEYS and ARGV: see TAKE.
+ *
+ * Takes the lock and issues a fence. After an error nothing is held: the fence is the only thing that can fail once the
+ * lock is set, and then the lock is deleted.
+ *
+ * The fence is max(last + 1, server's clock in µs): a hybrid logical clock (Kulkarni et al. 2014), which still rises
+ * after its key was lost. Numbers of 16 digits do not survive Lua's tostring: the clock's parts are joined as strings,
+ * other fences are formatted.
+ *
+ * Replies: granted, the fence as a string; busy, [ms to the next attempt, ticket].
+ */
+const ATTEMPT = TAKE + `
 local fence = time[1] .. string.sub('00000' .. time[2], -6)
 local last = redis.pcall('SET', KEYS[4], fence, 'PX', '604800000', 'GET')
 if type(last) == 'table' then
@@ -133,7 +143,7 @@ return fence
 `;
 
 /** Runs the attempt script; see there for keys, arguments and replies. */
-export const attempt: Script = { source: ATTEMPT, sha: "902e79f7dcc1fd0bf1492102605dc0b89a6ffce8" };
+export const attempt: Script = { source: ATTEMPT, sha: "87467e31d4ab2995249e9014dae90e91d07ce29f" };
 
 /** A reply of the attempt script, decoded. */
 export type AttemptReply =
@@ -144,6 +154,45 @@ export type AttemptReply =
 export function decodeAttempt(reply: unknown): AttemptReply {
   if (!Array.isArray(reply)) return { granted: true, fence: BigInt(String(reply)) };
   return { granted: false, retryAfter: Number(reply[0]), ticket: String(reply[1]) };
+}
+
+/**
+ * vote. KEYS and ARGV: see TAKE, with an empty string for what is not given; then a guess, and how many ms it may be ahead
+ * of the server's clock.
+ *
+ * Takes the lock and, instead of issuing a fence, raises the counter to the guess if it is lower. After an error nothing
+ * is held, as above.
+ *
+ * Replies: granted, [the counter as a string, 1 if it was raised, else 0, 1]; busy, [ms to the next attempt, ticket].
+ */
+const VOTE = TAKE + `
+local counter = redis.pcall('GET', KEYS[4])
+if type(counter) == 'table' then
+  redis.call('DEL', lock)
+  return counter
+end
+counter = tonumber(counter or 0) or 0
+local guess = tonumber(ARGV[5])
+if counter < guess and guess <= time[1] * 1000000 + time[2] + ARGV[6] * 1000 then
+  redis.call('SET', KEYS[4], ARGV[5], 'PX', '604800000')
+  return { ARGV[5], 1, 1 }
+end
+return { string.format('%.0f', counter), 0, 1 }
+`;
+
+/** Runs the vote script; see there for keys, arguments and replies. */
+export const vote: Script = { source: VOTE, sha: "67284f96ebf1e96b4c2fef10fdd920d768a43512" };
+
+/** A reply of the vote script, decoded. */
+export type VoteReply =
+  | { readonly granted: true; readonly counter: bigint; readonly raised: boolean }
+  | { readonly granted: false; readonly retryAfter: number; readonly ticket: string };
+
+/** Decodes a reply of the vote script. */
+export function decodeVote(reply: unknown): VoteReply {
+  const [first, second, granted] = reply as unknown[];
+  if (granted !== undefined) return { granted: true, counter: BigInt(String(first)), raised: Number(second) === 1 };
+  return { granted: false, retryAfter: Number(first), ticket: String(second) };
 }
 
 /**
@@ -185,7 +234,39 @@ return 0
 /** Runs the renew script; see there for keys, arguments and replies. */
 export const renew: Script = { source: RENEW, sha: "f1c66239ba779c38fca646bc77904a0f1614075b" };
 
-/** Decodes a reply of the release or renew script. */
+/**
+ * confirm. KEYS: lock, fence. ARGV: owner, fence.
+ *
+ * Compares and raises: the counter must be lower than the fence, and the lock this owner's. With the owner alone two
+ * owners could get one fence. A repeat is refused, which costs a round of votes and no more.
+ *
+ * Replies: 1 if both were so and the counter is the fence now, else 0.
+ */
+const CONFIRM = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if (tonumber(redis.call('GET', KEYS[2]) or 0) or 0) >= tonumber(ARGV[2]) then return 0 end
+redis.call('SET', KEYS[2], ARGV[2], 'PX', '604800000')
+return 1
+`;
+
+/** Runs the confirm script; see there for keys, arguments and replies. */
+export const confirm: Script = { source: CONFIRM, sha: "d3bc2b44a856c3217f58764cff77d7f07456fa88" };
+
+/**
+ * retake. KEYS: lock, fence. ARGV: owner, lease ms, fence.
+ *
+ * Replies: 1 if nobody held the lock, the counter was still the fence, and the lock is this owner's again, else 0.
+ */
+const RETAKE = `
+if tonumber(redis.call('GET', KEYS[2]) or 0) ~= tonumber(ARGV[3]) then return 0 end
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+return 0
+`;
+
+/** Runs the retake script; see there for keys, arguments and replies. */
+export const retake: Script = { source: RETAKE, sha: "a8fec4a1802f46dddbd351e89654cfe946661722" };
+
+/** Decodes a reply of the scripts that say yes or no. */
 export function decodeFlag(reply: unknown): boolean {
   return Number(reply) === 1;
 }

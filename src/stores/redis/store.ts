@@ -1,9 +1,18 @@
 import { StoreError } from "../../errors.ts";
 import type { Observer } from "../../observer.ts";
-import { type Attempt, type AttemptOptions, type Claim, drift, type Renewal, type Store } from "../../store.ts";
+import {
+  type Attempt,
+  type AttemptOptions,
+  type Claim,
+  drift,
+  type QuorumNode,
+  type Renewal,
+  type Vote,
+  type VoteOptions,
+} from "../../store.ts";
 import { checkKeys, checkObserver, show } from "../../_check.ts";
 import type { RedisClient } from "./client.ts";
-import { lockKeys } from "./keys.ts";
+import { type LockKeys, lockKeys } from "./keys.ts";
 import * as scripts from "./scripts.ts";
 import { Wakeups } from "./wakeups.ts";
 import { Writes } from "./writes.ts";
@@ -40,7 +49,7 @@ export interface RedisOptions {
  * @param options the prefix of the keys, and an observer
  * @throws {TypeError} when the client lacks a method that is needed, or an option is of the wrong kind
  */
-export function redis(client: RedisClient, options: RedisOptions = {}): Store {
+export function redis(client: RedisClient, options: RedisOptions = {}): QuorumNode {
   for (const method of ["evalsha", "eval", "duplicate", "on"]) {
     if (typeof Reflect.get(Object(client), method) !== "function") {
       throw new TypeError(`client must have the methods of an ioredis client: ${method} is missing`);
@@ -55,7 +64,7 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
 /** The longest time between two attempts of a waiter that cannot be told of its turn: several in a claim time. */
 const DEAF_POLL = 500;
 
-class RedisStore implements Store {
+class RedisStore implements QuorumNode {
   readonly drift = drift;
   readonly observer: Observer | undefined;
   readonly #client: RedisClient;
@@ -74,9 +83,37 @@ class RedisStore implements Store {
     return this.#client.status === "end";
   }
 
+  get address(): string | undefined {
+    const { host, port } = this.#client.options ?? {};
+    return host === undefined || port === undefined ? undefined : `${host}:${port}`;
+  }
+
   attempt(claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
-    if (!enqueue) return this.#attempt(claim, false);
-    return this.#wakeups.subscribed ? this.#attempt(claim, true) : this.#firstWait(claim);
+    return this.#wakeable(enqueue, (enqueue) => this.#attempt(claim, enqueue));
+  }
+
+  vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
+    const ask = (enqueue: boolean) => {
+      const argv = [
+        ...this.#asking(claim, enqueue),
+        ...(enqueue ? [] : ["", ""]),
+        `${guess}`,
+        milliseconds(maxClockSkew),
+      ];
+      return this.#run(scripts.vote, this.#keys(claim), argv, (reply) => this.#note(claim, scripts.decodeVote(reply)));
+    };
+    return this.#wakeable(enqueue, ask);
+  }
+
+  confirm(claim: Claim, fence: bigint): Promise<boolean> {
+    const [lock, , , counter] = this.#keys(claim);
+    return this.#run(scripts.confirm, [lock, counter], [claim.owner, `${fence}`], scripts.decodeFlag);
+  }
+
+  retake(claim: Claim, fence: bigint): Promise<boolean> {
+    const [lock, , , counter] = this.#keys(claim);
+    const argv = [claim.owner, milliseconds(claim.lease), `${fence}`];
+    return this.#run(scripts.retake, [lock, counter], argv, scripts.decodeFlag);
   }
 
   renew(claim: Claim): Promise<Renewal> {
@@ -98,28 +135,44 @@ class RedisStore implements Store {
     return this.#wakeups.wait(claim.owner, scripts.CLAIM, signal);
   }
 
+  #wakeable<T extends { granted: boolean }>(enqueue: boolean, ask: (enqueue: boolean) => Promise<T>): Promise<T> {
+    return !enqueue || this.#wakeups.subscribed ? ask(enqueue) : this.#firstWait(ask);
+  }
+
   /** Nobody queues before it can be woken: the first contended wait of a client takes one more trip. */
-  async #firstWait(claim: Claim): Promise<Attempt> {
-    const attempt = await this.#attempt(claim, false);
-    if (attempt.granted) return attempt;
+  async #firstWait<T extends { granted: boolean }>(ask: (enqueue: boolean) => Promise<T>): Promise<T> {
+    const answer = await ask(false);
+    if (answer.granted) return answer;
     await this.#wakeups.subscribe();
-    return await this.#attempt(claim, true);
+    return await ask(true);
   }
 
   #attempt(claim: Claim, enqueue: boolean): Promise<Attempt> {
-    const { owner } = claim;
-    const argv = [owner, milliseconds(claim.lease)];
-    if (enqueue) argv.push(this.#wakeups.reach, this.#wakeups.enter(owner));
+    const argv = this.#asking(claim, enqueue);
     return this.#run(scripts.attempt, this.#keys(claim), argv, (reply) => {
-      const attempt = scripts.decodeAttempt(reply);
-      if (attempt.granted) this.#wakeups.leave(owner);
-      else this.#wakeups.keep(owner, attempt.ticket);
-      if (attempt.granted || this.#wakeups.hearing) return attempt;
-      return { granted: false, retryAfter: Math.min(attempt.retryAfter, DEAF_POLL) };
+      return this.#note(claim, scripts.decodeAttempt(reply));
     });
   }
 
-  #keys(claim: Claim): string[] {
+  /** The first arguments of the scripts that take the lock. */
+  #asking(claim: Claim, enqueue: boolean): string[] {
+    const argv = [claim.owner, milliseconds(claim.lease)];
+    if (enqueue) argv.push(this.#wakeups.reach, this.#wakeups.enter(claim.owner));
+    return argv;
+  }
+
+  /** What their answer means for the wake-ups of the owner. */
+  #note<T extends { granted: true }>(claim: Claim, answer: T | Busy): T | { granted: false; retryAfter: number } {
+    if (answer.granted) {
+      this.#wakeups.leave(claim.owner);
+      return answer;
+    }
+    this.#wakeups.keep(claim.owner, answer.ticket);
+    const { granted, retryAfter } = answer;
+    return { granted, retryAfter: this.#wakeups.hearing ? retryAfter : Math.min(retryAfter, DEAF_POLL) };
+  }
+
+  #keys(claim: Claim): LockKeys {
     const keyPrefix = this.#client.options?.keyPrefix;
     return lockKeys(this.#prefix + claim.name, keyPrefix === undefined ? "" : String(keyPrefix));
   }
@@ -139,6 +192,13 @@ class RedisStore implements Store {
       });
     });
   }
+}
+
+/** A busy answer of the scripts that take the lock. */
+interface Busy {
+  readonly granted: false;
+  readonly retryAfter: number;
+  readonly ticket: string;
 }
 
 /** A duration as Redis takes it: whole milliseconds, never less than the holder believes in. */

@@ -278,6 +278,18 @@ async function liveThrough(client: Redis, name: string): Promise<void> {
   const [lock, other] = [await acquire(store, name), acquire(store, name)];
   await lock.release();
   await (await other).release();
+  for (const enqueue of [true, false]) {
+    const vote = await store.vote(holder, { enqueue, guess: 1n, maxClockSkew: 0 });
+    assert(vote.granted && !vote.raised && vote.counter > 1n, "an old guess raises nothing");
+    assert(!(await store.vote(first, { enqueue, guess: 1n, maxClockSkew: 0 })).granted, "busy");
+    assert(await store.confirm(holder, vote.counter + 1n), "a higher fence is confirmed");
+    assert(!await store.confirm(holder, vote.counter + 1n), "and only once");
+    assert(!await store.retake(first, vote.counter + 1n), "it is held");
+    await store.release(first);
+    await store.release(holder);
+    assert(!await store.retake(holder, vote.counter), "the counter is another");
+    assert(await store.retake(holder, vote.counter + 1n) && await store.release(holder), "it is taken back");
+  }
 }
 
 function claimOf(name: string, lease: number): Claim {
