@@ -1,0 +1,63 @@
+import { assertEquals } from "@std/assert";
+import { redis } from "@holdfast/lock/redis";
+import fc from "fast-check";
+import { MemoryStore } from "../../../src/stores/_memory_store.ts";
+import type { QuorumNode } from "../../../src/store.ts";
+import { RedisServer } from "../../redis_server.ts";
+import { VirtualClock } from "../../virtual_clock.ts";
+
+/** What is done to a node: by an owner, or to its lock. */
+type Step =
+  | { readonly does: "vote" | "confirm" | "retake"; readonly owner: string; readonly number: number }
+  | { readonly does: "renew" | "release"; readonly owner: string }
+  | { readonly does: "expire" };
+
+const LEASE = 60_000;
+
+const owner = fc.constantFrom("a", "b", "c");
+const number = fc.integer({ min: 1, max: 12 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ does: fc.constant("vote"), owner, number }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant("confirm"), owner, number }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant("retake"), owner, number }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("renew", "release"), owner }) },
+  { weight: 1, arbitrary: fc.constant({ does: "expire" }) },
+) as fc.Arbitrary<Step>;
+
+Deno.test("MemoryStore answers as a node of a quorum what the scripts answer on a server", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const real = redis(client);
+  let runs = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+      const name = `run ${runs++}`;
+      const clock = new VirtualClock();
+      const model = new MemoryStore(undefined, clock);
+      const onModel = (step: Step) => take(model, name, step, () => clock.advance(LEASE));
+      const onServer = (step: Step) => take(real, name, step, () => client.del(`lock:${name}`));
+      for (const step of steps) assertEquals(await onModel(step), await onServer(step), JSON.stringify(step));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+async function take(node: QuorumNode, name: string, step: Step, expire: () => Promise<unknown>): Promise<unknown> {
+  if (step.does === "expire") return void await expire();
+  const claim = { name, owner: step.owner, mode: "exclusive" as const, lease: LEASE };
+  switch (step.does) {
+    case "vote": {
+      const options = { enqueue: false, guess: BigInt(step.number), maxClockSkew: 0 };
+      const vote = await node.vote(claim, options);
+      return vote.granted ? vote : vote.granted;
+    }
+    case "confirm":
+      return await node.confirm(claim, BigInt(step.number));
+    case "retake":
+      return await node.retake(claim, BigInt(step.number));
+    case "renew":
+      return await node.renew(claim);
+    case "release":
+      return await node.release(claim);
+  }
+}
