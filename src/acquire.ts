@@ -1,7 +1,7 @@
 import { type Clock, elapsed, type Instant, SystemClock } from "./_clock.ts";
 import { giveUp, reason, within } from "./_give_up.ts";
 import { Limit } from "./_limit.ts";
-import { LockTimeoutError, StoreError } from "./errors.ts";
+import { LockTimeoutError, QuorumError, StoreError } from "./errors.ts";
 import { Lease } from "./lease.ts";
 import { LeasedLock, type Lock } from "./lock.ts";
 import { tell } from "./observer.ts";
@@ -169,6 +169,7 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
         // What comes late is worth another try: the first wait of a client takes longer than others.
         const fatal = first && !(late && wait > 0) || store.closed;
         if (fatal || elapsed(failingSince, clock.now()) >= FAULT_TOLERANCE) {
+          if (error instanceof QuorumError) throw error;
           const cause = error instanceof StoreError ? error.cause : error;
           throw new StoreError(`Cannot acquire lock "${name}": ${reason(error)}`, { cause });
         }

@@ -1,5 +1,4 @@
 import { type Clock, elapsed, type Instant } from "../../_clock.ts";
-import { within } from "../../_give_up.ts";
 import { QuorumError } from "../../errors.ts";
 import type { Observer } from "../../observer.ts";
 import type { Attempt, AttemptOptions, Claim, QuorumNode, Renewal, Store, Vote } from "../../store.ts";
@@ -21,7 +20,9 @@ export interface QuorumSettings {
 /** One round of votes of one handle, and what it holds after it. */
 interface Round {
   /** Its id on each node. Fresh for every round, so that a late command of another round is never taken for this one. */
-  readonly ids: readonly string[];
+  readonly ids: string[];
+  /** The nodes that were asked, and so may hold or queue it. */
+  readonly asked: Set<number>;
   /** How many rounds of this handle nobody has won before. */
   readonly splits: number;
   /** The node in whose queue it stands. */
@@ -93,28 +94,27 @@ export class RedlockStore implements Store {
     if (round.queuedAt !== undefined || this.#contention.recent(claim.name)) {
       // The coordinator first: the first node in the order that answers, as long as there can be a majority.
       for (coordinator of order.slice(0, this.#nodes.length - this.#needed + 1)) {
-        const vote = await ask(coordinator).catch(() => undefined);
-        if (vote?.granted === false) return this.#lose(claim, round, coordinator, [{ value: vote }], enqueue);
+        const vote = await this.#single(claim, coordinator, ask(coordinator)).catch(() => undefined);
+        if (vote?.granted === false) return this.#lose(claim, round, coordinator, vote, enqueue);
         if (vote !== undefined) break;
       }
+      this.#leaveQueue(claim, round, coordinator);
     }
-    let { outcome, answers } = await this.#count(this.#nodes.map((_, i) => ask(i)), coordinator, enqueue);
+    let { outcome, answers } = await this.#count(claim, this.#nodes.map((_, i) => ask(i)), coordinator, enqueue);
     // It is this handle's turn, but whoever held the lock before is still releasing it on the other nodes.
     for (let pause = 1; outcome === "busy" && valueOf(answers[coordinator])?.granted && pause <= HANDOVER; pause *= 2) {
       await this.#nap(pause);
       for (const [i, answer] of answers.entries()) if (valueOf(answer)?.granted === false) delete votes[i];
-      ({ outcome, answers } = await this.#count(this.#nodes.map((_, i) => ask(i)), coordinator, enqueue));
+      ({ outcome, answers } = await this.#count(claim, this.#nodes.map((_, i) => ask(i)), coordinator, enqueue));
     }
     let fence: bigint | undefined;
     if (outcome === "granted") fence = wish;
     if (outcome === "confirm") fence = await this.#confirm(claim, round, answers);
     if (fence === undefined) {
       if (outcome === "failed") throw this.#fail(claim, round, answers);
-      return this.#lose(claim, round, coordinator, answers, enqueue);
+      return this.#lose(claim, round, coordinator, valueOf(answers[coordinator]), enqueue);
     }
-    // Given up meanwhile: its releases are on their way.
-    if (round.freeing !== undefined) return { granted: false, retryAfter: POLL };
-    this.#leaveQueue(claim, round, coordinator);
+    round.queuedAt = undefined;
     if (fence > this.#highest) this.#highest = fence;
     round.fence = fence;
     return { granted: true, fence };
@@ -139,13 +139,11 @@ export class RedlockStore implements Store {
     const round = this.#rounds.get(claim.owner);
     if (round === undefined) return false;
     const freeing = this.#free(claim, round);
-    let released = false;
-    if (round.fence !== undefined) released = await this.#majority(claim, "release", freeing);
-    else if (round.queuedAt !== undefined) {
-      released = await this.#bounded(claim, round.queuedAt, freeing[round.queuedAt]!);
-    }
-    this.#rounds.delete(claim.owner);
-    return released;
+    // A release that is tried again waits for the same ones.
+    Promise.allSettled(freeing).then(() => this.#rounds.delete(claim.owner));
+    if (round.fence !== undefined) return await this.#majority(claim, "release", freeing);
+    if (round.queuedAt === undefined) return false;
+    return await this.#single(claim, round.queuedAt, freeing[round.queuedAt]!);
   }
 
   async wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
@@ -159,7 +157,7 @@ export class RedlockStore implements Store {
   #newRound(splits = 0): Round {
     const id = crypto.randomUUID();
     const ids = this.#nodes.map(() => id);
-    return { ids, splits, queuedAt: undefined, fence: undefined, freeing: undefined };
+    return { ids, asked: new Set(), splits, queuedAt: undefined, fence: undefined, freeing: undefined };
   }
 
   /** The nodes in the order in which they coordinate: those that failed a moment ago come last. */
@@ -175,28 +173,49 @@ export class RedlockStore implements Store {
   #vote(claim: Claim, round: Round, i: number, guess: bigint, enqueue: boolean): Promise<Vote> {
     const { maxClockSkew } = this.#settings;
     const mine = as(claim, round, i);
+    round.asked.add(i);
     const vote = this.#nodes[i]!.vote(mine, { enqueue, guess, maxClockSkew });
     vote.then(async (vote) => {
       // It came too late: the release may have come before it.
       if (vote.granted && round.freeing !== undefined) await this.#release(i, mine);
     }).catch(() => {});
-    return this.#bounded(claim, i, vote);
+    return vote;
   }
 
-  /** A call to a node, bounded in time; whether it failed is remembered. */
-  #bounded<T>(claim: Claim, i: number, call: Promise<T>): Promise<T> {
+  /** What one node says, within its time. */
+  async #single<T>(claim: Claim, i: number, call: Promise<T>): Promise<T> {
+    const answers = await this.#poll(claim, [call], ([answer]) => answer && [answer], [i]);
+    const [answer] = answers;
+    if (answer !== undefined && "value" in answer) return answer.value;
+    throw answer?.error;
+  }
+
+  /** What nodes say, within their time. Which of them failed is remembered. */
+  #poll<T, R>(
+    claim: Claim,
+    calls: readonly Promise<T>[],
+    decide: (answers: readonly Answer<T>[]) => R | undefined,
+    indices = [...calls.keys()],
+  ): Promise<R> {
     const ms = this.#settings.nodeTimeout ?? nodeTimeout(claim.lease);
-    const bounded = within(ms, call, () => new Error(`no answer within ${ms} ms`), this.#clock);
-    bounded.then(() => this.#failed.delete(i), () => this.#failed.set(i, this.#clock.now()));
-    return bounded;
+    const note = (answers: readonly Answer<T>[]) => {
+      for (const [place, answer] of answers.entries()) {
+        if (answer === undefined) continue;
+        if ("error" in answer) this.#failed.set(indices[place]!, this.#clock.now());
+        else this.#failed.delete(indices[place]!);
+      }
+      return decide(answers);
+    };
+    return count(calls, note, ms, this.#clock);
   }
 
   #count(
+    claim: Claim,
     votes: readonly Promise<Vote>[],
     coordinator: number,
     enqueue: boolean,
   ): Promise<{ outcome: Verdict; answers: Answer<Vote>[] }> {
-    return count(votes, (answers) => {
+    return this.#poll(claim, votes, (answers) => {
       const outcome = this.#outcome(answers, coordinator);
       // Who is to wait must hear from the coordinator whether it stands in the queue.
       if (outcome === "busy" && enqueue && answers[coordinator] === undefined) return undefined;
@@ -224,50 +243,52 @@ export class RedlockStore implements Store {
     if (fence > this.#highest) this.#highest = fence;
     const asked = counters.map((counter, i) => {
       if (counter === undefined) return Promise.resolve(false);
-      return this.#bounded(claim, i, this.#nodes[i]!.confirm(as(claim, round, i), fence));
+      return this.#nodes[i]!.confirm(as(claim, round, i), fence);
     });
-    const confirmed = await count(asked, (answers) => {
+    const confirmed = await this.#poll(claim, asked, (answers) => {
       return majority(answers, this.#needed) ?? (answers.includes(undefined) ? undefined : false);
     });
     return confirmed ? fence : undefined;
   }
 
   /** Ends a round that did not get the lock: all is given back but its place in the coordinator's queue. */
-  #lose(claim: Claim, round: Round, coordinator: number, answers: readonly Answer<Vote>[], enqueue: boolean): Attempt {
-    if (round.freeing !== undefined) return { granted: false, retryAfter: POLL };
+  #lose(claim: Claim, round: Round, coordinator: number, first: Vote | undefined, enqueue: boolean): Attempt {
     this.#contention.note(claim.name);
-    const votes = answers.map(valueOf);
-    const first = answers.length === 1 ? votes[0] : votes[coordinator];
-    const queued = enqueue && first?.granted === false;
-    this.#leaveQueue(claim, round, queued ? coordinator : undefined);
-    const next = this.#newRound(first?.granted === false ? 0 : round.splits + 1);
-    const ids = next.ids.map((id, i) => queued && i === coordinator ? round.ids[i]! : id);
-    if (enqueue) this.#rounds.set(claim.owner, { ...next, ids, queuedAt: queued ? coordinator : undefined });
+    const refused = first?.granted === false;
+    const next = this.#newRound(refused ? 0 : round.splits + 1);
+    if (refused && enqueue) {
+      this.#leaveQueue(claim, round, coordinator);
+      next.ids[coordinator] = round.ids[coordinator]!;
+      next.asked.add(coordinator);
+      next.queuedAt = coordinator;
+    }
+    this.#free(claim, round, next.queuedAt);
+    if (enqueue) this.#rounds.set(claim.owner, next);
     else this.#rounds.delete(claim.owner);
-    // Only the coordinator was asked: there is nothing else to give back.
-    if (answers.length > 1) this.#free(claim, round, queued ? coordinator : undefined);
-    if (first?.granted === false) return { granted: false, retryAfter: Math.min(first.retryAfter, POLL) };
+    if (refused) return { granted: false, retryAfter: Math.min(first.retryAfter, POLL) };
     return { granted: false, retryAfter: 1 + this.#random() * Math.min(SPLIT * 2 ** round.splits, POLL) };
   }
 
   #fail(claim: Claim, round: Round, answers: readonly Answer<Vote>[]): QuorumError {
-    if (round.freeing === undefined) {
-      this.#free(claim, round);
-      this.#rounds.delete(claim.owner);
-    }
+    this.#free(claim, round);
+    this.#rounds.delete(claim.owner);
     return this.#error(claim, "acquire", answers);
   }
 
-  /** Gives up the place in another node's queue than that of the coordinator. */
-  #leaveQueue(claim: Claim, round: Round, coordinator: number | undefined): void {
+  /** Gives up the place in the queue of a node that is not the coordinator any more; there the round begins anew. */
+  #leaveQueue(claim: Claim, round: Round, coordinator: number): void {
     const i = round.queuedAt;
-    if (i !== undefined && i !== coordinator) this.#release(i, as(claim, round, i)).catch(() => {});
+    if (i === undefined || i === coordinator) return;
+    this.#release(i, as(claim, round, i)).catch(() => {});
+    round.ids[i] = crypto.randomUUID();
+    round.queuedAt = undefined;
   }
 
-  /** Ends a round: releases it on all nodes, or on all but one. Begun once, and not waited for here. */
+  /** Ends a round: releases it on all nodes that were asked, or on all but one. Begun once, and not waited for here. */
   #free(claim: Claim, round: Round, except?: number): readonly Promise<boolean>[] {
     return round.freeing ??= this.#nodes.map((_, i) => {
-      const free = i === except ? Promise.resolve(false) : this.#release(i, as(claim, round, i));
+      const asked = i !== except && round.asked.has(i);
+      const free = asked ? this.#release(i, as(claim, round, i)) : Promise.resolve(false);
       free.catch(() => {});
       return free;
     });
@@ -294,7 +315,7 @@ export class RedlockStore implements Store {
 
   /** What a majority of nodes says within their time. */
   async #majority(claim: Claim, action: string, calls: readonly Promise<boolean>[]): Promise<boolean> {
-    return await count(calls.map((call, i) => this.#bounded(claim, i, call)), (answers) => {
+    return await this.#poll(claim, calls, (answers) => {
       const decided = majority(answers, this.#needed);
       if (decided === undefined && !answers.includes(undefined)) throw this.#error(claim, action, answers);
       return decided;
