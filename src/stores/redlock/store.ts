@@ -141,9 +141,13 @@ export class RedlockStore implements Store {
     const freeing = this.#free(claim, round);
     // A release that is tried again waits for the same ones.
     Promise.allSettled(freeing).then(() => this.#rounds.delete(claim.owner));
-    if (round.fence !== undefined) return await this.#majority(claim, "release", freeing);
-    if (round.queuedAt === undefined) return false;
-    return await this.#single(claim, round.queuedAt, freeing[round.queuedAt]!);
+    let released = false;
+    if (round.fence !== undefined) released = await this.#majority(claim, "release", freeing);
+    else if (round.queuedAt !== undefined) {
+      released = await this.#single(claim, round.queuedAt, freeing[round.queuedAt]!);
+    }
+    this.#rounds.delete(claim.owner);
+    return released;
   }
 
   async wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
