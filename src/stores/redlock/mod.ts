@@ -95,9 +95,10 @@ export function redlock(nodes: readonly (QuorumNode | RedisClient)[], options: R
   ]);
   if (nodeTimeout !== undefined) checkMilliseconds("nodeTimeout", nodeTimeout, 1);
   checkMilliseconds("maxClockSkew", maxClockSkew, 0);
+  if (typeof driftFactor !== "number") throw new TypeError(`driftFactor must be a number: got ${show(driftFactor)}`);
   // Written so that NaN fails too.
   if (!(driftFactor >= 0 && driftFactor < 1)) {
-    throw new RangeError(`driftFactor must be from 0 to less than 1: got ${show(driftFactor)}`);
+    throw new RangeError(`driftFactor must be from 0 to less than 1: got ${driftFactor}`);
   }
   checkObserver(observer);
   const stores = nodes.map((node) => isNode(node) ? node : redis(node));

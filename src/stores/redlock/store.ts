@@ -31,6 +31,8 @@ interface Round {
   fence: bigint | undefined;
   /** The releases on all nodes, once it is over: whatever a node grants to it later is given back as well. */
   freeing: readonly Promise<boolean>[] | undefined;
+  /** The node on which it is not released, because the next round keeps its place in the queue. */
+  kept: number | undefined;
 }
 
 /** A node that failed less than so many milliseconds ago coordinates only if no other one can. */
@@ -98,12 +100,15 @@ export class RedlockStore implements Store {
         if (vote?.granted === false) return this.#lose(claim, round, coordinator, vote, enqueue);
         if (vote !== undefined) break;
       }
+      const queue = round.queuedAt;
       this.#leaveQueue(claim, round, coordinator);
+      // What it says to the waiter does not count any more: that is being released.
+      if (queue !== undefined && round.queuedAt === undefined) delete votes[queue];
     }
     let { outcome, answers } = await this.#count(claim, this.#nodes.map((_, i) => ask(i)), coordinator, enqueue);
     // It is this handle's turn, but whoever held the lock before is still releasing it on the other nodes.
     for (let pause = 1; outcome === "busy" && valueOf(answers[coordinator])?.granted && pause <= HANDOVER; pause *= 2) {
-      await this.#nap(pause);
+      await this.#clock.sleep(pause);
       for (const [i, answer] of answers.entries()) if (valueOf(answer)?.granted === false) delete votes[i];
       ({ outcome, answers } = await this.#count(claim, this.#nodes.map((_, i) => ask(i)), coordinator, enqueue));
     }
@@ -129,7 +134,10 @@ export class RedlockStore implements Store {
     // A node that was restarted, or whose key was deleted, gets the lock back if nobody can have held it since.
     for (const [i, renewal] of renewals.entries()) {
       renewal.then(async (renewed) => {
-        if (!renewed && round.freeing === undefined) await this.#nodes[i]!.retake(as(claim, round, i), fence);
+        if (renewed || round.freeing !== undefined) return;
+        await this.#nodes[i]!.retake(as(claim, round, i), fence);
+        // Released meanwhile: perhaps before it was taken again.
+        if (round.freeing !== undefined) await this.#release(i, as(claim, round, i));
       }).catch(() => {});
     }
     return "renewed";
@@ -142,7 +150,9 @@ export class RedlockStore implements Store {
     // A release that is tried again waits for the same ones.
     Promise.allSettled(freeing).then(() => this.#rounds.delete(claim.owner));
     let released = false;
-    if (round.fence !== undefined) released = await this.#majority(claim, "release", freeing);
+    // Whoever asks next is to find the coordinator free.
+    const coordinator = this.#order(claim.name)[0]!;
+    if (round.fence !== undefined) released = await this.#majority(claim, "release", freeing, coordinator);
     else if (round.queuedAt !== undefined) {
       released = await this.#single(claim, round.queuedAt, freeing[round.queuedAt]!);
     }
@@ -161,7 +171,15 @@ export class RedlockStore implements Store {
   #newRound(splits = 0): Round {
     const id = crypto.randomUUID();
     const ids = this.#nodes.map(() => id);
-    return { ids, asked: new Set(), splits, queuedAt: undefined, fence: undefined, freeing: undefined };
+    return {
+      ids,
+      asked: new Set(),
+      splits,
+      queuedAt: undefined,
+      fence: undefined,
+      freeing: undefined,
+      kept: undefined,
+    };
   }
 
   /** The nodes in the order in which they coordinate: those that failed a moment ago come last. */
@@ -179,9 +197,10 @@ export class RedlockStore implements Store {
     const mine = as(claim, round, i);
     round.asked.add(i);
     const vote = this.#nodes[i]!.vote(mine, { enqueue, guess, maxClockSkew });
-    vote.then(async (vote) => {
-      // It came too late: the release may have come before it.
-      if (vote.granted && round.freeing !== undefined) await this.#release(i, mine);
+    vote.catch(() => undefined).then(async (vote) => {
+      // It came too late, or may yet come: the release may have overtaken it.
+      const over = round.ids[i] !== mine.owner || round.freeing !== undefined && i !== round.kept;
+      if (over && (vote?.granted !== false || enqueue)) await this.#release(i, mine);
     }).catch(() => {});
     return vote;
   }
@@ -266,7 +285,8 @@ export class RedlockStore implements Store {
       next.asked.add(coordinator);
       next.queuedAt = coordinator;
     }
-    this.#free(claim, round, next.queuedAt);
+    round.kept = next.queuedAt;
+    this.#free(claim, round);
     if (enqueue) this.#rounds.set(claim.owner, next);
     else this.#rounds.delete(claim.owner);
     if (refused) return { granted: false, retryAfter: Math.min(first.retryAfter, POLL) };
@@ -288,10 +308,10 @@ export class RedlockStore implements Store {
     round.queuedAt = undefined;
   }
 
-  /** Ends a round: releases it on all nodes that were asked, or on all but one. Begun once, and not waited for here. */
-  #free(claim: Claim, round: Round, except?: number): readonly Promise<boolean>[] {
+  /** Ends a round: releases it on all nodes that were asked, but the one that is kept. Begun once, not waited for. */
+  #free(claim: Claim, round: Round): readonly Promise<boolean>[] {
     return round.freeing ??= this.#nodes.map((_, i) => {
-      const asked = i !== except && round.asked.has(i);
+      const asked = i !== round.kept && round.asked.has(i);
       const free = asked ? this.#release(i, as(claim, round, i)) : Promise.resolve(false);
       free.catch(() => {});
       return free;
@@ -308,21 +328,17 @@ export class RedlockStore implements Store {
       } catch (error) {
         if (node.closed || elapsed(started, this.#clock.now()) >= claim.lease) throw error;
       }
-      await this.#nap(pause);
+      // Does not keep the process alive: what is undone meanwhile ends with its lease.
+      await new Promise<void>((resolve) => this.#clock.timer(pause, resolve));
     }
   }
 
-  /** Does not keep the process alive: what is undone meanwhile ends with its lease. */
-  #nap(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#clock.timer(ms, resolve));
-  }
-
-  /** What a majority of nodes says within their time. */
-  async #majority(claim: Claim, action: string, calls: readonly Promise<boolean>[]): Promise<boolean> {
+  /** What a majority of nodes says within their time, once one of them has answered too. */
+  async #majority(claim: Claim, action: string, calls: readonly Promise<boolean>[], one?: number): Promise<boolean> {
     return await this.#poll(claim, calls, (answers) => {
       const decided = majority(answers, this.#needed);
       if (decided === undefined && !answers.includes(undefined)) throw this.#error(claim, action, answers);
-      return decided;
+      return one !== undefined && answers[one] === undefined ? undefined : decided;
     });
   }
 
