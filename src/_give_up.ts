@@ -1,5 +1,5 @@
 import { type Clock, elapsed, type Instant } from "./_clock.ts";
-import { StoreError } from "./errors.ts";
+import { QuorumError, StoreError } from "./errors.ts";
 import { tell } from "./observer.ts";
 import type { Claim, Store } from "./store.ts";
 
@@ -33,6 +33,7 @@ export async function giveUp(store: Store, claim: Claim, clock: Clock): Promise<
       tell(store.observer, { type: "fault", name, owner, operation: "release", error });
       const left = LAST_TRY - elapsed(failingSince, clock.now());
       if (store.closed || left <= 0) {
+        if (error instanceof QuorumError) throw error;
         throw new StoreError(`Cannot release lock "${name}": ${reason(error)}`, { cause: error });
       }
       await clock.sleep(Math.min(pause, left));

@@ -13,10 +13,11 @@ import { describe, headline, type Machine } from "./machine.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import { Progress } from "./progress.ts";
 import { json, table } from "./report.ts";
+import { redlock } from "./redlock.ts";
 import type { Row } from "./row.ts";
 import { concurrent, uncontended } from "./uncontended.ts";
 
-const ROWS: Readonly<Record<string, Row>> = { uncontended, concurrent, contended, handoff, held, embedded };
+const ROWS: Readonly<Record<string, Row>> = { uncontended, concurrent, contended, handoff, held, redlock, embedded };
 
 /** How much of the usual time `--quick` takes. */
 const QUICK = 1 / 7;

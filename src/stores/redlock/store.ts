@@ -150,10 +150,10 @@ export class RedlockStore implements Store {
     // A release that is tried again waits for the same ones.
     Promise.allSettled(freeing).then(() => this.#rounds.delete(claim.owner));
     let released = false;
-    // Whoever asks next is to find the coordinator free.
-    const coordinator = this.#order(claim.name)[0]!;
-    if (round.fence !== undefined) released = await this.#majority(claim, "release", freeing, coordinator);
-    else if (round.queuedAt !== undefined) {
+    if (round.fence !== undefined) {
+      released = await this.#majority(claim, "release", freeing);
+      await this.#settled(this.#order(claim.name)[0]!, freeing);
+    } else if (round.queuedAt !== undefined) {
       released = await this.#single(claim, round.queuedAt, freeing[round.queuedAt]!);
     }
     this.#rounds.delete(claim.owner);
@@ -333,12 +333,21 @@ export class RedlockStore implements Store {
     }
   }
 
-  /** What a majority of nodes says within their time, once one of them has answered too. */
-  async #majority(claim: Claim, action: string, calls: readonly Promise<boolean>[], one?: number): Promise<boolean> {
+  /** Whoever asks next is to find the coordinator free: that is waited for too, but hardly if it hangs. */
+  async #settled(coordinator: number, freeing: readonly Promise<boolean>[]): Promise<void> {
+    const over = new AbortController();
+    const answered = freeing[coordinator]!.then(() => true, () => true);
+    const late = this.#clock.sleep(HANDOVER, over.signal).then(() => false);
+    if (!await Promise.race([answered, late])) this.#failed.set(coordinator, this.#clock.now());
+    over.abort("over");
+  }
+
+  /** What a majority of nodes says within their time. */
+  async #majority(claim: Claim, action: string, calls: readonly Promise<boolean>[]): Promise<boolean> {
     return await this.#poll(claim, calls, (answers) => {
       const decided = majority(answers, this.#needed);
       if (decided === undefined && !answers.includes(undefined)) throw this.#error(claim, action, answers);
-      return one !== undefined && answers[one] === undefined ? undefined : decided;
+      return decided;
     });
   }
 
