@@ -23,6 +23,7 @@
 export { acquire, tryAcquire } from "./src/acquire.ts";
 export {
   isLockLost,
+  LockConflictError,
   LockError,
   type LockErrorCode,
   LockLostError,
@@ -38,10 +39,15 @@ export type { LockTarget } from "./src/resolve.ts";
 export type {
   Attempt,
   AttemptOptions,
+  Capability,
   Claim,
+  Conflict,
+  Entry,
+  Kind,
   Mode,
   QuorumNode,
   Renewal,
+  Snapshot,
   Store,
   Vote,
   VoteOptions,

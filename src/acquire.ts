@@ -1,7 +1,8 @@
 import { type Clock, elapsed, type Instant, SystemClock } from "./_clock.ts";
+import { show } from "./_check.ts";
 import { giveUp, reason, within } from "./_give_up.ts";
 import { Limit } from "./_limit.ts";
-import { LockTimeoutError, QuorumError, StoreError } from "./errors.ts";
+import { LockConflictError, LockTimeoutError, QuorumError, StoreError } from "./errors.ts";
 import { Lease } from "./lease.ts";
 import { LeasedLock, type Lock } from "./lock.ts";
 import { tell } from "./observer.ts";
@@ -14,7 +15,7 @@ import {
   type TryAcquireOptions,
 } from "./options.ts";
 import { type LockTarget, storeOf } from "./resolve.ts";
-import type { Attempt, Claim, Store } from "./store.ts";
+import type { Attempt, Claim, Conflict, Store } from "./store.ts";
 
 /** How long a waiter lives through faults of the store that do not let up, in milliseconds: a failover, with reserve. */
 const FAULT_TOLERANCE = 10_000;
@@ -49,7 +50,8 @@ const UNDO_LIMIT = 1_000;
  * @returns the lock, held
  * @throws {LockTimeoutError} when the lock was not free within `wait` milliseconds
  * @throws {StoreError} when the store fails at the first attempt, or for 10 s without a break while waiting
- * @throws {TypeError} when an argument is of the wrong kind or an option is unknown
+ * @throws {LockConflictError} when the lock is held with other `permits`, or shared by the same `owner`
+ * @throws {TypeError} when an argument is of the wrong kind, or an option is unknown or not supported by the store
  * @throws {RangeError} when the name or a number is out of range
  * @throws the reason of `signal`, when that aborts before the lock is held
  */
@@ -80,7 +82,8 @@ export async function acquire(target: LockTarget, name: string, options?: Acquir
  * `signal: AbortSignal.timeout(500)`
  * @returns the lock, held, or `null`
  * @throws {StoreError} when the store fails
- * @throws {TypeError} when an argument is of the wrong kind or an option is unknown
+ * @throws {LockConflictError} when the lock is held with other `permits`, or shared by the same `owner`
+ * @throws {TypeError} when an argument is of the wrong kind, or an option is unknown or not supported by the store
  * @throws {RangeError} when the name or a number is out of range
  * @throws the reason of `signal`, when that aborts before the store has answered
  */
@@ -120,7 +123,7 @@ function clockOf(store: Store): Clock {
  */
 export async function attainFrom(store: Store, name: string, settings: Settings, clock: Clock): Promise<Lock | null> {
   const { wait } = settings;
-  const claim: Claim = { name, owner: crypto.randomUUID(), mode: settings.mode, lease: settings.lease };
+  const claim = claimOf(store, name, settings);
   const { owner } = claim;
   const started = clock.now();
   let obstacle = "the store did not answer";
@@ -136,7 +139,7 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
       let late = false;
       let next: (signal: AbortSignal) => Promise<void>;
       try {
-        attempting = store.attempt(claim, { enqueue: wait > 0 });
+        attempting = store.attempt(claim, { enqueue: wait > 0, steal: settings.steal });
         // Made while the attempt is on its way, so that nothing is left to do when the answer comes.
         lease = new Lease(store, claim, settings, sentAt, clock);
         limit.tidy();
@@ -152,6 +155,7 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
           return new LeasedLock(store, lease, fence, settings.strict, clock);
         }
         lease.end();
+        if ("conflict" in attempt) throw conflict(claim, attempt.conflict);
         if (wait === 0) return null;
         obstacle = HELD;
         failingSince = undefined;
@@ -161,6 +165,7 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
       } catch (error) {
         lease?.end();
         limit.check();
+        if (error instanceof LockConflictError) throw error;
         tell(store.observer, { type: "fault", name, owner, operation: "attempt", error });
         obstacle = reason(error);
         failingSince ??= sentAt;
@@ -198,6 +203,23 @@ async function nextTry(store: Store, claim: Claim, ms: number, signal: AbortSign
   const sleep = clock.sleep(ms, signal);
   // A store that cannot wake us is polled.
   await Promise.race([sleep, store.wakeup?.(claim, signal).catch(() => sleep) ?? sleep]);
+}
+
+/** What is asked of the store. */
+function claimOf(store: Store, name: string, { mode, permits, owner, lease, needs }: Settings): Claim {
+  for (const need of needs) {
+    if (store.capabilities?.includes(need)) continue;
+    throw new TypeError(`${need === "shared" ? `mode "shared"` : need} is not supported by this store`);
+  }
+  const id = crypto.randomUUID();
+  return { name, mode, permits, lease, owner: owner ?? id, hold: owner === undefined ? undefined : `${owner}/${id}` };
+}
+
+function conflict({ name, mode, permits, owner }: Claim, { present, own }: Conflict): LockConflictError {
+  const held = typeof present === "number" ? `with ${present} permits` : `in mode "${present}"`;
+  const asked = permits === undefined ? `in mode "${mode}"` : `with ${permits} permits`;
+  const why = own ? `by the owner ${show(owner)} itself, which would wait for itself` : "at present";
+  return new LockConflictError(`Cannot acquire lock "${name}" ${asked}: it is held ${held} ${why}`);
 }
 
 function timeout(name: string, wait: number, obstacle: string): LockTimeoutError {

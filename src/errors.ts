@@ -1,5 +1,5 @@
 /** The reason a {@linkcode LockError} was raised, as a literal to switch on. */
-export type LockErrorCode = "timeout" | "lost" | "store" | "quorum";
+export type LockErrorCode = "timeout" | "lost" | "conflict" | "store" | "quorum";
 
 /**
  * What every error of this package extends, bad arguments aside (those are `TypeError` and `RangeError`).
@@ -18,7 +18,7 @@ export type LockErrorCode = "timeout" | "lost" | "store" | "quorum";
  * ```
  */
 export abstract class LockError extends Error {
-  /** `"timeout"`, `"lost"`, `"store"` or `"quorum"`. */
+  /** `"timeout"`, `"lost"`, `"conflict"`, `"store"` or `"quorum"`. */
   abstract readonly code: LockErrorCode;
 }
 
@@ -62,6 +62,28 @@ export class LockLostError extends LockError {
   override readonly name: string = "LockLostError";
   /** What to switch on. */
   readonly code = "lost";
+}
+
+/**
+ * What was asked for does not go with how the lock is held: with other `permits`, or exclusively by an owner that shares
+ * it and would wait for itself. Nothing was done.
+ *
+ * @example
+ * ```ts
+ * import { acquire, LockConflictError } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * const store = memory();
+ * await using lock = await acquire(store, "printers", { permits: 3 });
+ * const error = await acquire(store, "printers", { permits: 5 }).catch((error: unknown) => error);
+ * console.log(error instanceof LockConflictError); // true
+ * ```
+ */
+export class LockConflictError extends LockError {
+  /** The name of the class. */
+  override readonly name: string = "LockConflictError";
+  /** What to switch on. */
+  readonly code = "conflict";
 }
 
 /**

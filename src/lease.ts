@@ -42,6 +42,7 @@ export class Lease {
   #lost: LockLostError | undefined;
   /** Made when somebody asks for the signal: most holders never do. */
   #controller: AbortController | undefined;
+  #watching: AbortController | undefined;
 
   /** Prepares the lease that a request sent at `sentAt` may be granted. */
   constructor(store: Store, claim: Claim, settings: Settings, sentAt: Instant, clock: Clock) {
@@ -94,6 +95,7 @@ export class Lease {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#lost !== undefined) this.#controller.abort(this.#lost);
+      else if (!this.#ended) this.#watch();
     }
     return this.#controller.signal;
   }
@@ -136,8 +138,19 @@ export class Lease {
     return this.#lost;
   }
 
+  /** Hears at once when the lock is taken away; only for those who want to know, because it takes a connection. */
+  #watch(): void {
+    const over = this.#watching = new AbortController();
+    // What goes wrong here is made up for by the next renewal.
+    this.#store.eviction?.(this.#claim, over.signal).then(() => {
+      if (!over.signal.aborted && this.held) this.#lose("it was taken away");
+    }, () => {});
+  }
+
   #stop(): void {
     this.#ended = true;
+    // A reason of our own: the default is an error with a stack.
+    this.#watching?.abort("over");
     this.#timer?.cancel();
     this.#timer = undefined;
   }

@@ -1,5 +1,5 @@
 import { checkKeys, checkMilliseconds, show } from "./_check.ts";
-import type { Mode } from "./store.ts";
+import type { Capability, Mode } from "./store.ts";
 
 /** What `tryAcquire` takes. */
 export interface TryAcquireOptions {
@@ -19,11 +19,28 @@ export interface TryAcquireOptions {
   /** Ends the wait: the call rejects with `signal.reason`. After the grant it has no effect. */
   signal?: AbortSignal | undefined;
   /**
-   * How the lock is held: one holder at a time.
+   * How the lock is held: by one holder at a time, or `"shared"`, by any number of shared holders.
    *
    * @default {"exclusive"}
    */
   mode?: Mode | undefined;
+  /**
+   * Makes the lock a semaphore: how many owners may hold it at once, a whole number from 1 to 2³¹ − 1, the same for all
+   * of them. Each has a lease and a fence of its own.
+   */
+  permits?: number | undefined;
+  /**
+   * Who holds the lock: 1 to 1,024 bytes of UTF-8 that do not begin with a colon. An owner that holds the lock already,
+   * by any handle in any process, gets another handle at once, with the same fence; the lock is free when all of them
+   * are released. By default every call is an owner of its own.
+   */
+  owner?: string | undefined;
+  /**
+   * Takes the lock from whoever holds it, ahead of the queue. Only for exclusive locks.
+   *
+   * @default {false}
+   */
+  steal?: boolean | undefined;
   /**
    * Whether leaving the scope rejects with `LockLostError` when the lease was lost before the release. With `false`
    * only `lock.signal` and the store's observer tell.
@@ -54,7 +71,12 @@ export interface Settings {
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
   readonly mode: Mode;
+  readonly permits: number | undefined;
+  readonly owner: string | undefined;
+  readonly steal: boolean;
   readonly strict: boolean;
+  /** What of it not every store supports. */
+  readonly needs: readonly Capability[];
 }
 
 /** 30 s: longer than the failover of a usual Redis deployment, short enough to wait out after a crash. */
@@ -63,21 +85,15 @@ const DEFAULT_LEASE = 30_000;
 /** Below this the resolution of timers and of the store's expiry (1 ms each) and the drift eat up the lease. */
 const MIN_LEASE = 10;
 
-const MAX_NAME_BYTES = 1024;
-const TRY_OPTIONS = ["lease", "renew", "signal", "mode", "strict"];
+const MAX_BYTES = 1024;
+const MAX_PERMITS = 2 ** 31 - 1;
+const TRY_OPTIONS = ["lease", "renew", "signal", "mode", "permits", "owner", "steal", "strict"];
 const ACQUIRE_OPTIONS = [...TRY_OPTIONS, "wait"];
 const DEFAULTS = checkAcquireOptions({});
 
 /** Rejects what is no name of a lock. */
 export function checkName(name: string): void {
-  if (typeof name !== "string") throw new TypeError(`name must be a string: got ${show(name)}`);
-  if (name === "") throw new RangeError(`name must not be empty: got ""`);
-  // No UTF-16 unit takes more than 3 bytes of UTF-8.
-  if (name.length * 3 > MAX_NAME_BYTES && new TextEncoder().encode(name).length > MAX_NAME_BYTES) {
-    throw new RangeError(`name must have at most ${MAX_NAME_BYTES} bytes of UTF-8: got ${show(name)}`);
-  }
-  // Half a surrogate pair becomes U+FFFD on the wire: two names would be one lock.
-  if (!name.isWellFormed()) throw new TypeError(`name must be well-formed Unicode: got ${show(name)}`);
+  checkText("name", name);
 }
 
 /** Checks what `acquire` was given and fills in the rest. */
@@ -110,8 +126,20 @@ export function checkInterval(interval: number, lease: number): void {
   }
 }
 
+function checkText(option: string, text: string): void {
+  if (typeof text !== "string") throw new TypeError(`${option} must be a string: got ${show(text)}`);
+  if (text === "") throw new RangeError(`${option} must not be empty: got ""`);
+  // No UTF-16 unit takes more than 3 bytes of UTF-8.
+  if (text.length * 3 > MAX_BYTES && new TextEncoder().encode(text).length > MAX_BYTES) {
+    throw new RangeError(`${option} must have at most ${MAX_BYTES} bytes of UTF-8: got ${show(text)}`);
+  }
+  // Half a surrogate pair becomes U+FFFD on the wire: two names would be one lock.
+  if (!text.isWellFormed()) throw new TypeError(`${option} must be well-formed Unicode: got ${show(text)}`);
+}
+
 function complete(options: TryAcquireOptions, wait: number): Settings {
   const { lease = DEFAULT_LEASE, renew = true, signal, mode = "exclusive", strict = true } = options;
+  const { permits, owner, steal = false } = options;
   checkLease(lease);
   if (typeof renew === "number") {
     checkMilliseconds("renew", renew, MIN_LEASE);
@@ -122,11 +150,38 @@ function complete(options: TryAcquireOptions, wait: number): Settings {
   if (signal !== undefined && !isSignal(signal)) {
     throw new TypeError(`signal must be an AbortSignal: got ${show(signal)}`);
   }
-  if (mode !== "exclusive") throw new TypeError(`mode must be "exclusive": got ${show(mode)}`);
+  if (mode !== "exclusive" && mode !== "shared") {
+    throw new TypeError(`mode must be "exclusive" or "shared": got ${show(mode)}`);
+  }
+  if (permits !== undefined) checkPermits(permits, mode);
+  if (owner !== undefined) checkOwner(owner);
+  if (typeof steal !== "boolean") throw new TypeError(`steal must be a boolean: got ${show(steal)}`);
+  if (steal && (mode === "shared" || permits !== undefined)) {
+    throw new TypeError("steal must be false for a lock that is shared or has permits: got true");
+  }
   if (typeof strict !== "boolean") throw new TypeError(`strict must be a boolean: got ${show(strict)}`);
   const autoInterval = renew === true;
   const interval = autoInterval ? defaultInterval(lease) : renew || Infinity;
-  return { lease, interval, autoInterval, wait, signal, mode, strict };
+  const needs: Capability[] = [];
+  if (mode === "shared") needs.push("shared");
+  if (permits !== undefined) needs.push("permits");
+  if (owner !== undefined) needs.push("owner");
+  if (steal) needs.push("steal");
+  return { lease, interval, autoInterval, wait, signal, mode, permits, owner, steal, strict, needs };
+}
+
+function checkPermits(permits: number, mode: Mode): void {
+  if (typeof permits !== "number") throw new TypeError(`permits must be a number: got ${show(permits)}`);
+  if (!Number.isInteger(permits) || permits < 1 || permits > MAX_PERMITS) {
+    throw new RangeError(`permits must be a whole number from 1 to ${MAX_PERMITS}: got ${permits}`);
+  }
+  if (mode === "shared") throw new TypeError(`permits must not be given for mode "shared": got ${permits}`);
+}
+
+function checkOwner(owner: string): void {
+  checkText("owner", owner);
+  // So begins what stands in the place of an owner while several hold a lock.
+  if (owner.startsWith(":")) throw new RangeError(`owner must not begin with a colon: got ${show(owner)}`);
 }
 
 function isSignal(value: object): value is AbortSignal {

@@ -1,21 +1,52 @@
 import type { Observer } from "./observer.ts";
 
-/** How a lock is held; the word is that of the Web Locks API. */
-export type Mode = "exclusive";
+/** How a lock is held: by one, or by any number who share it; the words are those of the Web Locks API. */
+export type Mode = "exclusive" | "shared";
+
+/** What kind of lock a name is while somebody holds it: its mode or, of a semaphore, how many may hold it at once. */
+export type Kind = Mode | number;
 
 /** Who asks for which lock, for how long. A value: each call to a {@linkcode Store} carries one. */
 export interface Claim {
   /** The name of the lock, 1 to 1,024 bytes of UTF-8. */
   readonly name: string;
-  /** The id of the one handle that holds the lock or waits for it. Unique: a fresh UUID for every `acquire`. */
+  /** Who holds the lock or waits for it: a fresh UUID for every `acquire`, unless the caller gave its own. */
   readonly owner: string;
+  /**
+   * The id of the one handle that asks, if the caller gave the owner: that, a slash and a UUID. Without it the owner is
+   * the handle's id.
+   */
+  readonly hold?: string | undefined;
   /** How the lock is held. */
   readonly mode: Mode;
+  /** Of a semaphore: how many owners may hold it at once, at least 1. */
+  readonly permits?: number | undefined;
   /** How long the store keeps the lock after hearing from its holder, in milliseconds. */
   readonly lease: number;
 }
 
-/** How an attempt ended: the lock is held from now on, or it is busy and another attempt makes sense later. */
+/** The id of the handle that a claim is for. */
+export function holdOf({ owner, hold }: Claim): string {
+  return hold ?? owner;
+}
+
+/** What kind of lock a claim is for. */
+export function kindOf({ mode, permits }: Claim): Kind {
+  return permits ?? mode;
+}
+
+/** Why waiting would be of no use: how the lock is held at present, and whether by the owner that asks. */
+export interface Conflict {
+  /** The mode, or the permits of a semaphore. */
+  readonly present: Kind;
+  /** Whether the owner would wait for itself. */
+  readonly own: boolean;
+}
+
+/**
+ * How an attempt ended: the lock is held from now on; or it is busy and another attempt makes sense later; or the claim
+ * does not go with the present holders, and nothing was done.
+ */
 export type Attempt =
   | {
     readonly granted: true;
@@ -26,10 +57,38 @@ export type Attempt =
     readonly granted: false;
     /** When to ask again if no wake-up comes before, in milliseconds from now. */
     readonly retryAfter: number;
+  }
+  | {
+    readonly granted: false;
+    /** What stands against it. */
+    readonly conflict: Conflict;
   };
 
 /** How a renewal ended. A call that fails or never answers is neither: the lease then ends at its deadline. */
 export type Renewal = "renewed" | "lost";
+
+/** An option of `acquire` that not every store supports. */
+export type Capability = "shared" | "permits" | "owner" | "steal";
+
+/** A handle that holds a lock or waits for it, as {@linkcode Store.query} lists it. */
+export interface Entry {
+  /** The name of the lock. */
+  readonly name: string;
+  /** Whose handle it is. */
+  readonly owner: string;
+  /** How the lock is held. */
+  readonly mode: Mode;
+  /** Of a semaphore: how many may hold it at once. */
+  readonly permits?: number | undefined;
+}
+
+/** Who holds the locks of a store and who waits for them, at one moment for each name. */
+export interface Snapshot {
+  /** Who holds a lock. */
+  readonly held: readonly Entry[];
+  /** Who waits; for each name in the order in which they will be served. */
+  readonly pending: readonly Entry[];
+}
 
 /**
  * Where locks are kept. A store orders its waiters first come, first served, and answers every call by the owner in
@@ -41,23 +100,37 @@ export type Renewal = "renewed" | "lost";
  */
 export interface Store {
   /**
-   * Asks for the lock. If this owner holds it already (a reply was lost, or the lock was handed over), the answer is
-   * *granted*, with the full lease from now. With `enqueue`, a busy answer leaves the owner in the queue, at the place
+   * Asks for the lock. If this handle holds it already (a reply was lost, or the lock was handed over), the answer is
+   * *granted*, with the full lease from now. With `enqueue`, a busy answer leaves the handle in the queue, at the place
    * that it has had since its first attempt, and a further attempt shows that it is still alive.
+   *
+   * A shared claim or one for a permit is granted beside others of its kind, but not past the queue. An owner that
+   * holds the lock already is granted another hold at once, with the fence that it has.
    */
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt>;
-  /** Extends the lease to `claim.lease` milliseconds from now if this owner holds the lock. */
+  /** Extends the lease to `claim.lease` milliseconds from now if this handle holds the lock. */
   renew(claim: Claim): Promise<Renewal>;
   /**
-   * Gives up the lock, or the place in the queue; the next waiter is served. Resolves to whether there was anything to
-   * give up.
+   * Gives up this handle's hold, or its place in the queue; whoever can hold the lock now is served. Resolves to whether
+   * there was anything to give up.
    */
   release(claim: Claim): Promise<boolean>;
   /**
-   * Resolves when another attempt of this queued owner is worthwhile. Only an optimisation: it may come for nothing,
+   * Resolves when another attempt of this queued handle is worthwhile. Only an optimisation: it may come for nothing,
    * and a store without it is polled at `retryAfter`. Resolves as well when `signal` aborts.
    */
   wakeup?(claim: Claim, signal: AbortSignal): Promise<void>;
+  /** The options of `acquire` that it supports besides; none when left out. */
+  readonly capabilities?: readonly Capability[] | undefined;
+  /**
+   * Resolves soon after the lock was taken from this handle by `steal` or {@linkcode evict}, and when `signal` aborts.
+   * Only an optimisation: the next renewal tells too.
+   */
+  eviction?(claim: Claim, signal: AbortSignal): Promise<void>;
+  /** Takes the lock from whoever holds it, and serves the queue. Resolves to how many holds there were. */
+  evict?(name: string): Promise<number>;
+  /** Lists who holds the locks of this store and who waits for them. */
+  query?(): Promise<Snapshot>;
   /** How much earlier than the lease the holder must stop trusting it, in milliseconds: clocks drift apart. */
   readonly drift: (lease: number) => number;
   /** Whether it was closed for good, so that asking again is of no use. */
@@ -70,6 +143,8 @@ export interface Store {
 export interface AttemptOptions {
   /** Whether to wait in the queue when the lock is busy. */
   readonly enqueue: boolean;
+  /** Whether to take the lock from whoever holds it, ahead of the queue. */
+  readonly steal?: boolean | undefined;
 }
 
 /** How a {@linkcode QuorumNode} is to vote. */

@@ -58,7 +58,14 @@ Deno.test("acquire() of a free lock with default options is one attempt and one 
   const all = scene({}, () => granted(5n));
   const lock = await heldBy(all);
   assertEquals(all.store.calls.map((call) => [call.operation, call.claim]), [
-    ["attempt", { name: "a", owner: lock.owner, mode: "exclusive", lease: 30_000 }],
+    ["attempt", {
+      name: "a",
+      owner: lock.owner,
+      hold: undefined,
+      mode: "exclusive",
+      permits: undefined,
+      lease: 30_000,
+    }],
   ]);
   assertEquals([lock.fence, all.clock.pending], [5n, 1]);
   assertEquals(all.store.events, [{ type: "acquired", name: "a", owner: lock.owner, fence: 5n, waited: 0 }]);

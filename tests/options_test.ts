@@ -152,7 +152,11 @@ Deno.test("checkAcquireOptions() fills in the defaults, and takes undefined for 
     wait: Infinity,
     signal: undefined,
     mode: "exclusive",
+    permits: undefined,
+    owner: undefined,
+    steal: false,
     strict: true,
+    needs: [],
   };
   assertEquals(checkAcquireOptions(), defaults);
   assertEquals(checkAcquireOptions({}), defaults);

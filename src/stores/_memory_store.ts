@@ -3,10 +3,16 @@ import type { Observer } from "../observer.ts";
 import {
   type Attempt,
   type AttemptOptions,
+  type Capability,
   type Claim,
   drift,
+  type Entry,
+  holdOf,
+  type Kind,
+  kindOf,
   type QuorumNode,
   type Renewal,
+  type Snapshot,
   type Vote,
   type VoteOptions,
 } from "../store.ts";
@@ -15,23 +21,36 @@ import {
 const POLL = 200;
 
 interface Lock {
-  owner: string | undefined;
-  /** The lease lasts `lease` milliseconds from `since`. */
-  since: Instant;
-  lease: number;
+  /** What it is while somebody holds it. */
+  kind: Kind;
+  readonly holds: Map<string, Hold>;
   /** First come, first served. */
   readonly queue: Waiter[];
 }
 
+/** One handle's part of a lock. Its lease lasts `lease` milliseconds from `since`. */
+interface Hold {
+  readonly claim: Claim;
+  readonly since: Instant;
+  readonly lease: number;
+  readonly fence: bigint;
+  /** Hears that it was taken away. */
+  evicted: (() => void) | undefined;
+}
+
 interface Waiter {
-  readonly owner: string;
+  readonly claim: Claim;
   seen: Instant;
   wake: (() => void) | undefined;
 }
 
+/** Why a lock was not taken. */
+type Refusal = Exclude<Attempt, { granted: true }>;
+
 /** The plainest store that keeps the contract. */
 export class MemoryStore implements QuorumNode {
   readonly drift = drift;
+  readonly capabilities: readonly Capability[] = ["shared", "permits", "owner", "steal"];
   readonly observer: Observer | undefined;
   readonly #clock: Clock;
   readonly #locks = new Map<string, Lock>();
@@ -48,99 +67,196 @@ export class MemoryStore implements QuorumNode {
     return [...this.#locks.keys()];
   }
 
-  attempt(claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
-    const busy = this.#take(claim, enqueue);
-    if (busy !== undefined) return Promise.resolve(busy);
+  attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const admission = this.#admit(claim, options);
+    if ("granted" in admission) return Promise.resolve(admission);
     const clock = BigInt(Math.floor(this.#clock.now().wall * 1000));
-    this.#fence = clock > this.#fence ? clock : this.#fence + 1n;
-    return Promise.resolve({ granted: true, fence: this.#fence });
+    const fence = admission.fence ?? (this.#fence = clock > this.#fence ? clock : this.#fence + 1n);
+    this.#grant(admission.lock, claim, fence);
+    return Promise.resolve({ granted: true, fence });
   }
 
-  vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
-    const busy = this.#take(claim, enqueue);
-    if (busy !== undefined) return Promise.resolve(busy);
+  vote(claim: Claim, { guess, maxClockSkew, ...options }: VoteOptions): Promise<Vote> {
+    const admission = this.#admit(claim, options);
+    if ("granted" in admission) {
+      return Promise.resolve("conflict" in admission ? { granted: false, retryAfter: POLL } : admission);
+    }
     const latest = BigInt(Math.floor((this.#clock.now().wall + maxClockSkew) * 1000));
     const raised = this.#fence < guess && guess <= latest;
     if (raised) this.#fence = guess;
+    this.#grant(admission.lock, claim, this.#fence);
     return Promise.resolve({ granted: true, counter: this.#fence, raised });
   }
 
-  confirm({ name, owner }: Claim, fence: bigint): Promise<boolean> {
-    const confirmed = this.#holder(name) === owner && this.#fence < fence;
+  confirm(claim: Claim, fence: bigint): Promise<boolean> {
+    const held = this.#lock(claim.name)?.holds.has(holdOf(claim)) === true;
+    const confirmed = held && this.#fence < fence;
     if (confirmed) this.#fence = fence;
     return Promise.resolve(confirmed);
   }
 
-  retake({ name, owner, lease }: Claim, fence: bigint): Promise<boolean> {
-    if (this.#holder(name) !== undefined || this.#fence !== fence) return Promise.resolve(false);
-    const queue = this.#locks.get(name)?.queue ?? [];
-    this.#locks.set(name, { owner, since: this.#clock.now(), lease, queue });
-    return Promise.resolve(true);
+  retake(claim: Claim, fence: bigint): Promise<boolean> {
+    const lock = this.#lock(claim.name) ?? { kind: kindOf(claim), holds: new Map(), queue: [] };
+    const retaken = this.#fence === fence && fits(lock, claim);
+    if (retaken) this.#grant(lock, claim, fence);
+    return Promise.resolve(retaken);
   }
 
-  /** Who holds a lock, if anybody does. */
-  #holder(name: string): string | undefined {
-    const lock = this.#locks.get(name);
-    return lock === undefined || elapsed(lock.since, this.#clock.now()) >= lock.lease ? undefined : lock.owner;
-  }
-
-  /** Takes the lock; gives the answer when it is busy. */
-  #take({ name, owner, lease }: Claim, enqueue: boolean): { granted: false; retryAfter: number } | undefined {
-    const now = this.#clock.now();
-    const lock = this.#locks.get(name) ?? { owner: undefined, since: now, lease, queue: [] };
-    const left = lock.owner === undefined ? 0 : lock.lease - elapsed(lock.since, now);
-    const place = lock.queue.findIndex((waiter) => waiter.owner === owner);
-    // A waiter that sleeps in wakeup() is alive; one that neither sleeps nor asks is dead, and passed over.
-    const ahead = lock.queue.slice(0, place < 0 ? undefined : place)
-      .filter((waiter) => waiter.wake !== undefined || elapsed(waiter.seen, now) < 3 * POLL).length;
-    if (lock.owner === owner && left > 0 || left <= 0 && ahead === 0) {
-      if (place >= 0) lock.queue.splice(place, 1);
-      Object.assign(lock, { owner, since: now, lease });
-      this.#locks.set(name, lock);
-      return undefined;
-    }
-    if (place >= 0) lock.queue[place]!.seen = now;
-    else if (enqueue) {
-      lock.queue.push({ owner, seen: now, wake: undefined });
-      this.#locks.set(name, lock);
-    }
-    if (left <= 0) lock.queue[0]?.wake?.();
-    return { granted: false, retryAfter: Math.max(1, Math.min(left, POLL)) };
-  }
-
-  renew({ name, owner, lease }: Claim): Promise<Renewal> {
-    const now = this.#clock.now();
-    const lock = this.#locks.get(name);
-    if (lock?.owner !== owner || elapsed(lock.since, now) >= lock.lease) return Promise.resolve("lost");
-    Object.assign(lock, { since: now, lease });
+  renew(claim: Claim): Promise<Renewal> {
+    const holds = this.#lock(claim.name)?.holds;
+    const hold = holds?.get(holdOf(claim));
+    if (hold === undefined) return Promise.resolve("lost");
+    holds?.set(holdOf(claim), { ...hold, since: this.#clock.now(), lease: claim.lease });
     return Promise.resolve("renewed");
   }
 
-  release({ name, owner }: Claim): Promise<boolean> {
-    const lock = this.#locks.get(name);
+  release(claim: Claim): Promise<boolean> {
+    const lock = this.#lock(claim.name);
     if (lock === undefined) return Promise.resolve(false);
-    const held = lock.owner === owner && elapsed(lock.since, this.#clock.now()) < lock.lease;
-    const place = lock.queue.findIndex((waiter) => waiter.owner === owner);
-    if (place >= 0) lock.queue.splice(place, 1);
-    if (lock.owner === owner) lock.owner = undefined;
-    if (lock.owner === undefined && lock.queue.length === 0) this.#locks.delete(name);
-    if (lock.owner === undefined) lock.queue[0]?.wake?.();
-    return Promise.resolve(held || place >= 0);
+    const given = lock.holds.delete(holdOf(claim)) || leave(lock, claim);
+    this.#serve(claim.name, lock);
+    return Promise.resolve(given);
   }
 
-  wakeup({ name, owner }: Claim, signal: AbortSignal): Promise<void> {
-    const lock = this.#locks.get(name);
-    const waiter = lock?.queue.find((waiter) => waiter.owner === owner);
-    return new Promise((resolve) => {
-      const done = () => {
-        signal.removeEventListener("abort", done);
-        if (waiter !== undefined) waiter.wake = undefined;
-        resolve();
-      };
-      // The lock may have been released between the attempt and this call.
-      if (signal.aborted || lock?.owner === undefined && lock?.queue[0] === waiter) return done();
-      signal.addEventListener("abort", done);
-      if (waiter !== undefined) waiter.wake = done;
+  wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
+    const lock = this.#lock(claim.name);
+    const waiter = lock?.queue.find((waiter) => holdOf(waiter.claim) === holdOf(claim));
+    // It may have become its turn between the attempt and this call.
+    const now = lock !== undefined && waiter !== undefined && lock.queue[0] === waiter && fits(lock, claim);
+    return heard(signal, now, (wake) => {
+      if (waiter !== undefined) waiter.wake = wake;
     });
   }
+
+  eviction(claim: Claim, signal: AbortSignal): Promise<void> {
+    const hold = this.#lock(claim.name)?.holds.get(holdOf(claim));
+    return heard(signal, hold === undefined, (evicted) => {
+      const held = this.#locks.get(claim.name)?.holds.get(holdOf(claim));
+      if (held !== undefined) held.evicted = evicted;
+    });
+  }
+
+  evict(name: string): Promise<number> {
+    const lock = this.#lock(name);
+    if (lock === undefined) return Promise.resolve(0);
+    const { size } = lock.holds;
+    clear(lock);
+    this.#serve(name, lock);
+    return Promise.resolve(size);
+  }
+
+  query(): Promise<Snapshot> {
+    const locks = this.names.map((name) => this.#lock(name)).filter((lock) => lock !== undefined);
+    return Promise.resolve({
+      held: locks.flatMap(({ holds }) => [...holds.values()].map(entry)),
+      pending: locks.flatMap(({ queue }) => queue.map(entry)),
+    });
+  }
+
+  /** A lock, without the holds whose leases have ended. */
+  #lock(name: string): Lock | undefined {
+    const lock = this.#locks.get(name);
+    const now = this.#clock.now();
+    for (const [id, { since, lease }] of lock?.holds ?? []) {
+      if (elapsed(since, now) >= lease) lock?.holds.delete(id);
+    }
+    return lock;
+  }
+
+  /** Whether the claim can be granted: the lock, with the fence that its owner has already; else why not. */
+  #admit(claim: Claim, { enqueue, steal = false }: AttemptOptions): Refusal | { lock: Lock; fence?: bigint } {
+    const { name, owner } = claim;
+    const id = holdOf(claim);
+    const now = this.#clock.now();
+    const lock: Lock = this.#lock(name) ?? { kind: kindOf(claim), holds: new Map(), queue: [] };
+    const own = [...lock.holds.values()].find((hold) => hold.claim.owner === owner);
+    if (own !== undefined) {
+      if (lock.holds.has(id) || lock.kind === "exclusive" || lock.kind === kindOf(claim)) {
+        return { lock, fence: own.fence };
+      }
+      return { granted: false, conflict: { present: lock.kind, own: true } };
+    }
+    if (steal) clear(lock);
+    const place = lock.queue.findIndex((waiter) => holdOf(waiter.claim) === id);
+    // A waiter that sleeps in wakeup() is alive; one that neither sleeps nor asks is dead, and passed over.
+    const ahead = lock.queue.slice(0, place < 0 ? undefined : place)
+      .filter((waiter) => waiter.wake !== undefined || elapsed(waiter.seen, now) < 3 * POLL);
+    if (steal || ahead.length === 0 && fits(lock, claim)) return { lock };
+    // Who stands in the queue came when things were otherwise, and they may be so again.
+    if (place < 0 && lock.holds.size > 0 && permitsOf(lock.kind) !== permitsOf(kindOf(claim))) {
+      return { granted: false, conflict: { present: lock.kind, own: false } };
+    }
+    if (place >= 0) lock.queue[place]!.seen = now;
+    else if (enqueue) {
+      lock.queue.push({ claim, seen: now, wake: undefined });
+      this.#locks.set(name, lock);
+    }
+    this.#serve(name, lock);
+    // A permit may be free with the first lease that ends, the lock of the others with the last one.
+    const leases = [...lock.holds.values()].map(({ since, lease }) => lease - elapsed(since, now));
+    const left = typeof lock.kind === "number" ? Math.min(...leases) : Math.max(0, ...leases);
+    return { granted: false, retryAfter: Math.max(1, Math.min(left, POLL)) };
+  }
+
+  #grant(lock: Lock, claim: Claim, fence: bigint): void {
+    leave(lock, claim);
+    if (lock.holds.size === 0) lock.kind = kindOf(claim);
+    const { evicted } = lock.holds.get(holdOf(claim)) ?? {};
+    lock.holds.set(holdOf(claim), { claim, since: this.#clock.now(), lease: claim.lease, fence, evicted });
+    this.#locks.set(claim.name, lock);
+    this.#serve(claim.name, lock);
+  }
+
+  /** Wakes whoever can hold the lock now: another handle of its owner, or the head of the queue; that wakes the next. */
+  #serve(name: string, lock: Lock): void {
+    const { holds, queue } = lock;
+    if (holds.size === 0 && queue.length === 0) this.#locks.delete(name);
+    const owners = new Set([...holds.values()].map(({ claim }) => claim.owner));
+    for (const { claim, wake } of queue) {
+      if (claim === queue[0]?.claim && fits(lock, claim) || owners.has(claim.owner)) wake?.();
+    }
+  }
+}
+
+/** Whether the lock can be held by one more. */
+function fits({ kind, holds }: Lock, claim: Claim): boolean {
+  if (holds.size === 0) return true;
+  if (kind === "exclusive" || kind !== kindOf(claim)) return false;
+  return new Set([...holds.values()].map(({ claim }) => claim.owner)).size < permitsOf(kind);
+}
+
+/** How many may hold a lock at once, those who share it aside. */
+function permitsOf(kind: Kind): number {
+  return typeof kind === "number" ? kind : Infinity;
+}
+
+/** Leaves the queue; gives whether it stood there. */
+function leave({ queue }: Lock, claim: Claim): boolean {
+  const place = queue.findIndex((waiter) => holdOf(waiter.claim) === holdOf(claim));
+  if (place >= 0) queue.splice(place, 1);
+  return place >= 0;
+}
+
+/** Takes the lock from whoever holds it. */
+function clear({ holds }: Lock): void {
+  for (const { evicted } of holds.values()) evicted?.();
+  holds.clear();
+}
+
+function entry({ claim: { name, owner, mode, permits } }: { readonly claim: Claim }): Entry {
+  return { name, owner, mode, permits };
+}
+
+/** Resolves when it is called back, or when the signal aborts. */
+function heard(signal: AbortSignal, now: boolean, listen: (callback: (() => void) | undefined) => void): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      signal.removeEventListener("abort", done);
+      listen(undefined);
+      resolve();
+    };
+    if (signal.aborted || now) return done();
+    signal.addEventListener("abort", done);
+    listen(done);
+  });
 }

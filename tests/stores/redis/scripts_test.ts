@@ -305,7 +305,7 @@ async function grant(store: Store, claim: Claim): Promise<bigint> {
 /** Queues, or asks again, and gives when to ask next. */
 async function ask(store: Store, claim: Claim): Promise<number> {
   const attempt = await store.attempt(claim, { enqueue: true });
-  assert(!attempt.granted, "busy");
+  assert("retryAfter" in attempt, "busy");
   return attempt.retryAfter;
 }
 
