@@ -21,6 +21,7 @@
  * @module
  */
 export { acquire, tryAcquire } from "./src/acquire.ts";
+export { acquireAll, type MultiLock } from "./src/acquire_all.ts";
 export {
   isLockLost,
   LockConflictError,

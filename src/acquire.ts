@@ -109,7 +109,8 @@ function attain(target: LockTarget, name: string, settings: Settings): Promise<L
 /** Each store has a clock of its own: where a runtime ties timers to a request, so are the clients of its stores. */
 const clocks = new WeakMap<Store, Clock>();
 
-function clockOf(store: Store): Clock {
+/** The clock of a store. */
+export function clockOf(store: Store): Clock {
   const known = clocks.get(store);
   if (known !== undefined) return known;
   const clock = new SystemClock();

@@ -96,11 +96,67 @@ const broken: [behaviour: string, fault: string, breakage: Breakage][] = [
   ["wakeup() resolves when its signal aborts", "nobody queues", (right) => ({
     attempt: (claim) => right.attempt(claim, { enqueue: false }),
   })],
+  ["shared claims are granted together", "shared claims exclude one another", (right) => ({
+    attempt: (claim, options) => right.attempt({ ...claim, mode: "exclusive" }, options),
+  })],
+  ["does not overtake a waiting exclusive one", "who shares goes past the queue", (right) => {
+    const readers = (claim: Claim) => {
+      return claim.mode === "exclusive" ? claim : { ...claim, owner: "readers", hold: `readers/${claim.owner}` };
+    };
+    return {
+      attempt: (claim, options) => right.attempt(readers(claim), options),
+      release: (claim) => right.release(readers(claim)),
+      wakeup: (claim, signal) => right.wakeup(readers(claim), signal),
+    };
+  }],
+  ["when the exclusive waiter ahead of it gives up", "nobody leaves the queue", () => ({
+    release: () => Promise.resolve(false),
+  })],
+  ["each shared hold ends with its own lease", "every renewal succeeds", () => ({
+    renew: () => Promise.resolve("renewed"),
+  })],
+  ["as many as there are permits", "there is one more", (right) => ({
+    attempt: (claim, options) => right.attempt({ ...claim, permits: (claim.permits ?? 1) + 1 }, options),
+  })],
+  ["served in order, also when a holder has died", "a lease never ends", (right) => ({
+    attempt: (claim, options) => right.attempt({ ...claim, lease: 1_000 * claim.lease }, options),
+  })],
+  ["another number of them is a conflict", "conflicts wait", conflictsWait],
+  ["granted with the same fence", "every hold has a fence of its own", (right) => {
+    let fence = 0n;
+    return withFences(right, () => ++fence);
+  }],
+  ["does not make the lease shorter", "the last lease is that of all holds", (right) => {
+    const claims: Claim[] = [];
+    return {
+      attempt: async (claim, options) => {
+        const attempt = await right.attempt(claim, options);
+        if (claim.hold === undefined) return attempt;
+        claims.push(claim);
+        for (const each of claims) await right.renew({ ...each, lease: claim.lease });
+        return attempt;
+      },
+    };
+  }],
+  ["does not wait behind the queue", "every hold is an owner of its own", ownersApart],
+  ["two handles that wait", "every hold is an owner of its own", ownersApart],
+  ["never waits for itself", "conflicts wait", conflictsWait],
+  ["ahead of the queue", "nobody steals", (right) => ({
+    attempt: (claim, { enqueue }) => right.attempt(claim, { enqueue }),
+  })],
+  ["the holder hears of it", "everybody hears of it", () => ({ eviction: () => Promise.resolve() })],
+  ["evict() frees a lock", "evict() does nothing", () => ({ evict: () => Promise.resolve(0) })],
+  ["lists who holds and who waits", "the last waiter comes first", (right) => ({
+    query: async () => {
+      const { held, pending } = await right.query();
+      return { held, pending: pending.toReversed() };
+    },
+  })],
 ];
 
 Deno.test("storeSuite() passes a store that keeps the contract", async () => {
   const behaviours = behavioursOver(() => ({}));
-  assert(behaviours.size >= 13, `${behaviours.size} behaviours`);
+  assert(behaviours.size >= 29, `${behaviours.size} behaviours`);
   await Promise.all([...behaviours.values()].map((run) => run()));
 });
 
@@ -125,6 +181,7 @@ function behavioursOver(breakage: Breakage): Map<string, () => Promise<void>> {
   const behaviours = new Map<string, () => Promise<void>>();
   storeSuite({
     test: (name, run) => behaviours.set(name, run),
+    capabilities: ["shared", "permits", "owner", "steal"],
     open: () => {
       const held = new Set<string>();
       const right = new MemoryStore(undefined, new SystemClock());
@@ -149,6 +206,10 @@ function storeOver(right: MemoryStore, breakage: Breakage, held: Set<string>): S
     renew: (claim) => right.renew(claim),
     release: (claim) => right.release(claim),
     wakeup: (claim, signal) => right.wakeup(claim, signal),
+    capabilities: right.capabilities,
+    eviction: (claim, signal) => right.eviction(claim, signal),
+    evict: (name) => right.evict(name),
+    query: () => right.query(),
     drift: right.drift,
     observer: ({ type, owner }) => {
       if (type === "acquired") held.add(owner);
@@ -164,6 +225,20 @@ function everybodyIsGranted(): Partial<Store> {
     attempt: () => Promise.resolve({ granted: true, fence: ++fence }),
     // So that a lock which nobody releases ends soon.
     drift: (lease) => lease - 50,
+  };
+}
+
+function ownersApart(right: MemoryStore): Partial<Store> {
+  const apart = (claim: Claim) => ({ ...claim, owner: claim.hold ?? claim.owner });
+  return { attempt: (claim, options) => right.attempt(apart(claim), options) };
+}
+
+function conflictsWait(right: MemoryStore): Partial<Store> {
+  return {
+    attempt: async (claim, options) => {
+      const attempt = await right.attempt(claim, options);
+      return "conflict" in attempt ? { granted: false, retryAfter: 10 } : attempt;
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import { MemoryStore } from "../../src/stores/_memory_store.ts";
 
 storeSuite({
   test: (name, run) => Deno.test(`memory: ${name}`, run),
+  capabilities: ["shared", "permits", "owner", "steal"],
   open: () => {
     const store = new MemoryStore(undefined, new SystemClock());
     return { connect: () => store, leftovers: () => store.names, close: () => {} };
