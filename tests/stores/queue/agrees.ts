@@ -1,0 +1,106 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Claim, Store } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
+import fc from "fast-check";
+import { holdOf } from "../../../src/store.ts";
+import { type Fate, QueueModel } from "./model.ts";
+
+/** What a run does: somebody new asks, or the handle at a place in the list of all of them gives up. */
+type Step =
+  | { readonly ask: Pick<Claim, "mode" | "permits">; readonly owner: string | undefined; readonly steal: boolean }
+  | { readonly release: number };
+
+const kinds: Pick<Claim, "mode" | "permits">[] = [
+  { mode: "exclusive" },
+  { mode: "shared" },
+  { mode: "exclusive", permits: 2 },
+  { mode: "exclusive", permits: 3 },
+];
+
+/** Most runs keep to two kinds: more of them mostly conflict. */
+const runs = fc.uniqueArray(fc.constantFrom(...kinds), { minLength: 1, maxLength: 3 }).chain((kinds) =>
+  fc.array(
+    fc.oneof(
+      { weight: 3, arbitrary: fc.record({ release: fc.nat(30) }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          ask: fc.constantFrom(...kinds),
+          owner: fc.option(fc.constantFrom("x", "y"), { nil: undefined, freq: 3 }),
+          steal: fc.nat(12).map((n) => n === 0),
+        }),
+      },
+    ) as fc.Arbitrary<Step>,
+    { minLength: 10, maxLength: 40 },
+  )
+);
+
+/** Plays runs on a store and on the model; after each step the same handles must hold the lock, wait and be refused. */
+export async function agrees(connect: () => Store, numRuns: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(runs, fc.nat(), async (steps, order) => {
+      const store = connect();
+      const model = new QueueModel();
+      const name = crypto.randomUUID();
+      const claims: Claim[] = [];
+      const fates = new Map<string, Fate>();
+      const fences = new Map<string, bigint>();
+      let highest = 0n;
+      let next = 0n;
+      const ask = async (claim: Claim, steal: boolean): Promise<Fate> => {
+        const attempt = await store.attempt(claim, { enqueue: true, steal });
+        if ("conflict" in attempt) {
+          await store.release(claim);
+          return "conflict";
+        }
+        if (!attempt.granted) return "waiting";
+        const { fence } = attempt;
+        const own = claims.find((each) => each.owner === claim.owner && fates.get(holdOf(each)) === "granted");
+        if (own !== undefined) assertEquals(fence, fences.get(holdOf(own)), "an owner keeps its fence");
+        else assert(fence > highest && ![...fences.values()].includes(fence), `fence ${fence} after ${highest}`);
+        fences.set(holdOf(claim), fence);
+        if (fence > next) next = fence;
+        return "granted";
+      };
+      for (const step of steps) {
+        highest = next;
+        if ("release" in step) {
+          const claim = claims[step.release % Math.max(1, claims.length)];
+          if (claim === undefined) continue;
+          await store.release(claim);
+          fates.set(holdOf(claim), "gone");
+          model.release(claim);
+        } else {
+          const id = crypto.randomUUID();
+          const { owner } = step;
+          const who = owner === undefined ? { owner: id } : { owner, hold: `${owner}/${id}` };
+          const steal = step.steal && step.ask.permits === undefined && step.ask.mode === "exclusive";
+          const claim: Claim = { name, ...step.ask, ...who, lease: 60_000 };
+          claims.push(claim);
+          fates.set(holdOf(claim), await ask(claim, steal));
+          model.request(claim, steal);
+        }
+        // Whoever waits asks until nothing changes any more, in an order that must not matter.
+        for (let changed = true; changed;) {
+          changed = false;
+          const waiting = claims.filter((claim) => fates.get(holdOf(claim)) === "waiting");
+          for (const i of waiting.keys()) {
+            const claim = waiting[(i + order) % waiting.length]!;
+            if (fates.get(holdOf(claim)) !== "waiting") continue;
+            const fate = await ask(claim, false);
+            fates.set(holdOf(claim), fate);
+            if (fate !== "waiting") changed = true;
+          }
+        }
+        for (const claim of claims) {
+          if (fates.get(holdOf(claim)) === "granted" && await store.renew(claim) === "lost") {
+            fates.set(holdOf(claim), "gone");
+          }
+        }
+        assertEquals([...fates.values()], claims.map((claim) => model.fates.get(holdOf(claim))), JSON.stringify(step));
+      }
+      for (const claim of claims) await store.release(claim);
+    }),
+    { numRuns },
+  );
+}
