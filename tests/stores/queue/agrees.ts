@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Claim, Store } from "@holdfast/lock";
-import { memory } from "@holdfast/lock/memory";
 import fc from "fast-check";
 import { holdOf } from "../../../src/store.ts";
 import { type Fate, QueueModel } from "./model.ts";
