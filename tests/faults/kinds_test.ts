@@ -1,0 +1,116 @@
+import { assert, assertEquals } from "@std/assert";
+import { withoutCoverage } from "../without_coverage.ts";
+import { ACCOUNTS, PERMITS } from "./kinds.ts";
+import { Site } from "./workers.ts";
+
+const PROCESSES = 6;
+
+/** Has several processes do a task so many times each; gives how long each of them waited, in milliseconds. */
+async function perform(site: Site, task: string, count: number): Promise<Record<string, number[]>> {
+  const { kind, address, directory } = site;
+  const script = import.meta.resolve("./kinds_worker.ts");
+  const outputs = await Promise.all(Array.from({ length: PROCESSES }, async () => {
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--quiet", "--allow-all", script, kind, address, directory, task, `${count}`],
+      clearEnv: true,
+      env: withoutCoverage(),
+      stdin: "null",
+    }).output();
+    assert(success, new TextDecoder().decode(stderr));
+    return JSON.parse(new TextDecoder().decode(stdout)) as Record<string, number[]>;
+  }));
+  const waits: Record<string, number[]> = {};
+  for (const output of outputs) {
+    for (const [what, each] of Object.entries(output)) waits[what] = [...waits[what] ?? [], ...each];
+  }
+  return waits;
+}
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
+}
+
+for (const kind of ["redis", "sqlite"] as const) {
+  Deno.test(`mode "shared": exclusive holders of ${PROCESSES} processes are alone and do not starve, over ${kind}`, async () => {
+    await using site = await Site.open(kind);
+    const { shared = [], exclusive = [] } = await perform(site, "share", 170);
+    assertEquals(shared.length + exclusive.length, PROCESSES * 170);
+    const ratio = Math.max(...exclusive) / mean(exclusive);
+    // 3 is what an idle machine shows; a process that is not scheduled for a while waits longer.
+    assert(ratio < 10, `the longest exclusive wait is ${ratio.toFixed(1)} times the mean of ${exclusive.length}`);
+  });
+
+  Deno.test(`permits: never more than ${PERMITS} of ${PROCESSES} processes are inside, over ${kind}`, async () => {
+    await using site = await Site.open(kind);
+    const waits = await perform(site, "permits", 100);
+    assertEquals(waits["permits"]?.length, PROCESSES * 100);
+  });
+
+  Deno.test(`permits: that of a killed holder is back after its lease, over ${kind}`, async () => {
+    await using site = await Site.open(kind);
+    const workers = await site.workers(3);
+    const options = { permits: 2, lease: 300 };
+    for (const worker of workers.slice(0, 2)) {
+      await worker.tell({ do: "acquire", name: "pool", options });
+      await worker.next("granted");
+    }
+    await workers[2]!.tell({ do: "acquire", name: "pool", options });
+    await workers[2]!.next("waiting");
+    await workers[0]!.kill();
+    await workers[2]!.next("granted");
+    await workers[1]!.tell({ do: "release", name: "pool" });
+    await workers[1]!.next("released");
+  });
+
+  Deno.test(`owner: two processes hold one lock, and each releases its own hold, over ${kind}`, async () => {
+    await using site = await Site.open(kind);
+    const [one, two, other] = await site.workers(3);
+    const fences = [];
+    for (const worker of [one!, two!]) {
+      await worker.tell({ do: "acquire", name: "job", options: { owner: "import 7" } });
+      fences.push((await worker.next("granted")).fence);
+    }
+    assertEquals(fences[0], fences[1]);
+    await other!.tell({ do: "acquire", name: "job" });
+    await other!.next("waiting");
+    await one!.tell({ do: "release", name: "job" });
+    await one!.next("released");
+    await two!.tell({ do: "extend", name: "job" });
+    await two!.next("extended");
+    await two!.tell({ do: "release", name: "job" });
+    await two!.next("released");
+    assert(BigInt((await other!.next("granted")).fence) > BigInt(fences[0]!));
+  });
+
+  Deno.test(`acquireAll() of ${PROCESSES} processes with overlapping names loses no update, over ${kind}`, async () => {
+    await using site = await Site.open(kind);
+    const { directory } = site;
+    for (const account of ACCOUNTS) Deno.writeTextFileSync(`${directory}/${account}`, "0");
+    const waits = await perform(site, "accounts", 50);
+    assertEquals(waits["accounts"]?.length, PROCESSES * 50);
+    const balances = new Map(ACCOUNTS.map((account) => [account, 0]));
+    for (const move of Deno.readTextFileSync(`${directory}/moves`).trimEnd().split("\n")) {
+      const [from, to] = move.split(" ") as [string, string];
+      balances.set(from, balances.get(from)! - 1);
+      balances.set(to, balances.get(to)! + 1);
+    }
+    for (const [account, balance] of balances) {
+      assertEquals(Deno.readTextFileSync(`${directory}/${account}`), `${balance}`, `account ${account}`);
+    }
+  });
+
+  Deno.test(`steal: the holder in another process hears of it soon, over ${kind}`, async () => {
+    await using site = await Site.open(kind);
+    const [holder, thief] = await site.workers(2);
+    await holder!.tell({ do: "acquire", name: "job", options: { lease: 60_000, renew: 20_000 } });
+    const before = await holder!.next("granted");
+    // Its signal was read when it got the lock, so that it listens by now or, at the latest, looks when it does.
+    await thief!.tell({ do: "acquire", name: "job", options: { steal: true } });
+    const after = await thief!.next("granted");
+    const { at } = await holder!.next("aborted");
+    assert(at - after.at < 2_000, `it heard ${at - after.at} ms later; its next renewal is 20 s away`);
+    assert(BigInt(after.fence) > BigInt(before.fence));
+    await holder!.tell({ do: "release", name: "job" });
+    assertEquals((await holder!.next("failed")).code, "lost");
+  });
+}

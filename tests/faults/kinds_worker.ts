@@ -1,0 +1,69 @@
+/**
+ * The program of worker processes that take locks of all kinds: `kinds_worker.ts <redis | sqlite> <port | path>
+ * <directory> <task> <count>`. Does a task so many times, fails if anybody is inside who must not be, and writes its
+ * waits as JSON.
+ */
+import { Redis } from "npm:ioredis@^6";
+import { acquire, acquireAll } from "../../mod.ts";
+import { redis } from "../../src/stores/redis/mod.ts";
+import { sqlite } from "../../src/stores/sqlite.ts";
+import { ACCOUNTS, PERMITS } from "./kinds.ts";
+
+const [kind, address, directory, task, count] = Deno.args as [string, string, string, string, string];
+const client = kind === "redis" ? new Redis(Number(address), "127.0.0.1") : undefined;
+const store = client === undefined ? sqlite(address) : redis(client);
+const waits: Record<string, number[]> = {};
+
+/** Runs something, and notes how long it took. */
+async function timed<T>(what: string, run: () => Promise<T>): Promise<T> {
+  const started = performance.now();
+  const result = await run();
+  (waits[what] ??= []).push(performance.now() - started);
+  return result;
+}
+
+/** Is inside for a moment, by a file of its own; fails if `mayBeInside` says that somebody must not be. */
+async function inside(prefix: string, mayBeInside: (files: string[]) => boolean): Promise<void> {
+  const marker = `${directory}/${prefix}-${crypto.randomUUID()}`;
+  Deno.openSync(marker, { write: true, createNew: true }).close();
+  const look = () => {
+    const files = [...Deno.readDirSync(`${directory}`)].map(({ name }) => name).filter((name) => name.includes("-"));
+    if (!mayBeInside(files)) throw new Error(`${prefix} met ${files}`);
+  };
+  look();
+  await new Promise((resolve) => setTimeout(resolve, Math.random() * 2));
+  look();
+  Deno.removeSync(marker);
+}
+
+const tasks: Record<string, () => Promise<void>> = {
+  /** One section in ten is exclusive. */
+  async share() {
+    const mode = Math.random() < 0.9 ? "shared" : "exclusive";
+    await using _lock = await timed(mode, () => acquire(store, "shared", { mode }));
+    await inside(mode, (files) => files.length === 1 || files.every((name) => name.startsWith("shared-")));
+  },
+  async permits() {
+    await using _lock = await timed("permits", () => acquire(store, "pool", { permits: PERMITS }));
+    await inside("permit", (files) => files.length <= PERMITS);
+  },
+  /** Moves money between accounts that are picked at random, in files that only the locks protect. */
+  async accounts() {
+    const picked = ACCOUNTS.filter(() => Math.random() < 0.5);
+    if (picked.length < 2) picked.splice(0, picked.length, "1", "2");
+    await using locks = await timed("accounts", () => acquireAll(store, picked.toSorted(() => Math.random() - 0.5)));
+    const [from, to] = [picked[0], picked.at(-1)];
+    const read = (account: string | undefined) => Number(Deno.readTextFileSync(`${directory}/${account}`));
+    const [less, more] = [read(from) - 1, read(to) + 1];
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    locks.signal.throwIfAborted();
+    Deno.writeTextFileSync(`${directory}/${from}`, `${less}`);
+    Deno.writeTextFileSync(`${directory}/${to}`, `${more}`);
+    Deno.writeTextFileSync(`${directory}/moves`, `${from} ${to}\n`, { append: true });
+  },
+};
+
+for (let done = 0; done < Number(count); done++) await tasks[task]!();
+console.log(JSON.stringify(waits));
+await client?.quit();
+Deno.exit();
