@@ -98,7 +98,7 @@ async function run(program: string): Promise<string> {
     import { Redis } from "npm:ioredis@^6";
     import { acquire } from "./mod.ts";
     import { memory } from "./src/stores/memory.ts";
-    import { sqlite } from "./src/stores/sqlite.ts";
+    import { sqlite } from "./src/stores/sqlite/mod.ts";
     const name = crypto.randomUUID();`;
   const process = new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--allow-all", "-"],

@@ -6,7 +6,7 @@
 import { Redis } from "npm:ioredis@^6";
 import { acquire, type AcquireOptions, type Lock, LockError, type LockEvent } from "../../mod.ts";
 import { redis } from "../../src/stores/redis/mod.ts";
-import { sqlite } from "../../src/stores/sqlite.ts";
+import { sqlite } from "../../src/stores/sqlite/mod.ts";
 import { lines } from "./lines.ts";
 
 /** What a worker can be told to do. */

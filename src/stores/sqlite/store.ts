@@ -1,0 +1,187 @@
+import { checkKeys, checkObserver, show } from "../../_check.ts";
+import { SystemClock } from "../../_clock.ts";
+import type { Observer } from "../../observer.ts";
+import {
+  type Attempt,
+  type AttemptOptions,
+  type Capability,
+  type Claim,
+  drift,
+  type Entry,
+  holdOf,
+  kindOf,
+  type Renewal,
+  type Snapshot,
+  type Store,
+} from "../../store.ts";
+import { Evictions } from "./evictions.ts";
+import { LockFile } from "./file.ts";
+import { look, type Standing } from "./standing.ts";
+import type { Statements } from "./statements.ts";
+import { Waiters } from "./waiters.ts";
+
+/** What `sqlite()` takes. */
+export interface SqliteOptions {
+  /** Hears what happens to the locks of this store. */
+  observer?: Observer | undefined;
+}
+
+/** A store that has a file open. */
+export interface SqliteStore extends Store, Disposable {
+  /** Takes the lock from whoever holds it. Resolves to how many holds there were. */
+  evict(name: string): Promise<number>;
+  /** Lists who holds the locks of this file and who waits for them, in all processes. */
+  query(): Promise<Snapshot>;
+  /** Closes the file. Locks that are still held end with their leases. */
+  close(): void;
+}
+
+/**
+ * A store in an SQLite file, which is made if it does not exist. The file must lie on a local disk: SQLite's own locks
+ * do not hold on network file systems.
+ *
+ * @example
+ * ```ts
+ * import { acquire } from "@holdfast/lock";
+ * import { sqlite } from "@holdfast/lock/sqlite";
+ *
+ * using store = sqlite(":memory:");
+ * await using lock = await acquire(store, "nightly-report", { wait: 1_000 });
+ * ```
+ *
+ * @param path the path of the file
+ * @param options an observer
+ * @throws {TypeError} when the path is no string or empty, or an option is unknown or of the wrong kind
+ * @throws {Error} when this runtime has no `node:sqlite`, or the file cannot be opened
+ */
+export function sqlite(path: string, options: SqliteOptions = {}): SqliteStore {
+  if (typeof path !== "string" || path === "") {
+    throw new TypeError(`path must be a string that is not empty: got ${show(path)}`);
+  }
+  const { observer } = checkKeys(options, ["observer"]);
+  checkObserver(observer);
+  return new FileStore(path, observer);
+}
+
+class FileStore implements SqliteStore {
+  readonly drift = drift;
+  readonly capabilities: readonly Capability[] = ["shared", "permits", "owner", "steal"];
+  readonly observer: Observer | undefined;
+  readonly #clock = new SystemClock();
+  readonly #file: LockFile;
+  readonly #waiters = new Waiters();
+  readonly #evictions: Evictions;
+
+  constructor(path: string, observer: Observer | undefined) {
+    this.observer = observer;
+    this.#file = new LockFile(path, this.#clock);
+    this.#evictions = new Evictions(this.#file, this.#clock);
+  }
+
+  get closed(): boolean {
+    return this.#file.closed;
+  }
+
+  async attempt(claim: Claim, { enqueue, steal = false }: AttemptOptions): Promise<Attempt> {
+    const now = this.#clock.now().wall;
+    // Most polls find nothing changed: they only read, so that waiters do not hold up one another.
+    if (this.#waiters.seen(claim, now)) {
+      const standing = await this.#file.read((run, now) => look(run, claim, now));
+      if (standing.outcome !== "free") return this.#refuse(claim, standing, now);
+    }
+    const { standing, fence } = await this.#file.write((run, now) => {
+      const standing = look(run, claim, now);
+      const stolen = steal && standing.fence === undefined;
+      if (stolen) take(run, claim.name, standing.holds);
+      if (stolen || standing.outcome === "free") {
+        return { standing, fence: grant(run, claim, stolen ? { ...standing, kind: kindOf(claim) } : standing, now) };
+      }
+      if (standing.outcome === "busy") {
+        run.mend.run({ name: claim.name, now });
+        run.forget.run({ name: claim.name, now });
+        if (enqueue) {
+          const { name, owner } = claim;
+          run.enqueue.run({ name, hold: holdOf(claim), owner, kind: kindOf(claim), now });
+        }
+      }
+      return { standing, fence: undefined };
+    });
+    if (fence !== undefined) {
+      this.#waiters.delete(claim);
+      return { granted: true, fence: BigInt(fence) };
+    }
+    if (enqueue && standing.outcome === "busy") this.#waiters.sign(claim, now);
+    return this.#refuse(claim, standing, now);
+  }
+
+  async renew(claim: Claim): Promise<Renewal> {
+    const { name, lease } = claim;
+    const { changes } = await this.#file.write((run, now) => run.renew.run({ name, hold: holdOf(claim), lease, now }));
+    return Number(changes) === 1 ? "renewed" : "lost";
+  }
+
+  async release(claim: Claim): Promise<boolean> {
+    this.#waiters.delete(claim);
+    const { name } = claim;
+    const hold = holdOf(claim);
+    return await this.#file.write((run, now) =>
+      run.free.get({ name, hold, now })?.["held"] === 1 || Number(run.leave.run({ name, hold }).changes) > 0
+    );
+  }
+
+  eviction(claim: Claim, signal: AbortSignal): Promise<void> {
+    return this.#evictions.watch(claim, signal);
+  }
+
+  async evict(name: string): Promise<number> {
+    return await this.#file.write((run, now) => {
+      const holds = Number(run.holders.get({ name, owner: "", hold: "", now })?.["holds"]);
+      take(run, name, holds);
+      return holds;
+    });
+  }
+
+  async query(): Promise<Snapshot> {
+    const rows = await this.#file.read((run, now) => run.list.all({ now }));
+    const entries = (held: number): Entry[] =>
+      rows.filter((row) => row["held"] === held).map(({ name, owner, kind }) => ({
+        name: String(name),
+        owner: String(owner),
+        mode: kind === "shared" ? "shared" : "exclusive",
+        permits: typeof kind === "number" ? kind : undefined,
+      }));
+    return { held: entries(1), pending: entries(0) };
+  }
+
+  close(): void {
+    this.#evictions.stop();
+    this.#file.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #refuse(claim: Claim, standing: Standing, now: number): Attempt {
+    const { outcome } = standing;
+    if (typeof outcome === "object") return { granted: false, conflict: outcome };
+    return { granted: false, retryAfter: this.#waiters.pause(claim, standing, now) };
+  }
+}
+
+/** Writes down that the claim holds the lock; gives its fence. */
+function grant(run: Statements, claim: Claim, { kind, lapsed, queued, fence }: Standing, now: number): number {
+  const { name, owner, lease } = claim;
+  const hold = holdOf(claim);
+  if (lapsed) run.bury.run({ name, now });
+  if (queued) run.leave.run({ name, hold });
+  const granted = fence ?? Number(run.fence.get({ now })?.["last"]);
+  run.hold.run({ name, hold, owner, kind, asked: kindOf(claim), lease, now, fence: granted });
+  return granted;
+}
+
+/** Takes the lock from whoever holds it. */
+function take(run: Statements, name: string, holds: number): void {
+  run.clear.run({ name });
+  if (holds > 0) run.evict.run();
+}
