@@ -6,7 +6,7 @@
 import { Redis } from "npm:ioredis@^6";
 import { acquire, acquireAll } from "../../mod.ts";
 import { redis } from "../../src/stores/redis/mod.ts";
-import { sqlite } from "../../src/stores/sqlite.ts";
+import { sqlite } from "../../src/stores/sqlite/mod.ts";
 import { ACCOUNTS, PERMITS } from "./kinds.ts";
 
 const [kind, address, directory, task, count] = Deno.args as [string, string, string, string, string];
@@ -27,7 +27,9 @@ async function inside(prefix: string, mayBeInside: (files: string[]) => boolean)
   const marker = `${directory}/${prefix}-${crypto.randomUUID()}`;
   Deno.openSync(marker, { write: true, createNew: true }).close();
   const look = () => {
-    const files = [...Deno.readDirSync(`${directory}`)].map(({ name }) => name).filter((name) => name.includes("-"));
+    const files = [...Deno.readDirSync(`${directory}`)].map(({ name }) => name).filter((name) =>
+      /^(shared|exclusive|permit)-/.test(name)
+    );
     if (!mayBeInside(files)) throw new Error(`${prefix} met ${files}`);
   };
   look();

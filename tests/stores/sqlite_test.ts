@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 
 storeSuite({
   test: (name, run) => Deno.test(`sqlite: ${name}`, run),
+  capabilities: ["shared", "permits", "owner", "steal"],
   open: () => {
     const directory = Deno.makeTempDirSync({ prefix: "holdfast_sqlite_" });
     const path = `${directory}/locks.db`;

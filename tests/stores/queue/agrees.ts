@@ -35,10 +35,9 @@ const runs = fc.uniqueArray(fc.constantFrom(...kinds), { minLength: 1, maxLength
 );
 
 /** Plays runs on a store and on the model; after each step the same handles must hold the lock, wait and be refused. */
-export async function agrees(connect: () => Store, numRuns: number): Promise<void> {
+export async function agrees(store: Store, numRuns: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(runs, fc.nat(), async (steps, order) => {
-      const store = connect();
       const model = new QueueModel();
       const name = crypto.randomUUID();
       const claims: Claim[] = [];
