@@ -15,9 +15,18 @@ import { Progress } from "./progress.ts";
 import { json, table } from "./report.ts";
 import { redlock } from "./redlock.ts";
 import type { Row } from "./row.ts";
-import { concurrent, uncontended } from "./uncontended.ts";
+import { concurrent, kinds, uncontended } from "./uncontended.ts";
 
-const ROWS: Readonly<Record<string, Row>> = { uncontended, concurrent, contended, handoff, held, redlock, embedded };
+const ROWS: Readonly<Record<string, Row>> = {
+  uncontended,
+  concurrent,
+  contended,
+  handoff,
+  held,
+  kinds,
+  redlock,
+  embedded,
+};
 
 /** How much of the usual time `--quick` takes. */
 const QUICK = 1 / 7;

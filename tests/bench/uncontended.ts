@@ -1,4 +1,4 @@
-import { acquire } from "@holdfast/lock";
+import { acquire, type AcquireOptions, type LockTarget } from "@holdfast/lock";
 import { BarePair } from "./bare.ts";
 import type { Figure, Target } from "./figure.ts";
 import { interleave } from "./rounds.ts";
@@ -12,26 +12,65 @@ interface Load {
   readonly seconds: number;
 }
 
+/** What is measured against what: each takes a lock and gives it back, in the loop of that number. */
+interface Contest {
+  readonly what: string;
+  readonly ours: (loop: number) => Promise<void>;
+  readonly reference: (loop: number) => Promise<void>;
+  readonly against: string;
+  readonly target?: Target;
+}
+
 /** One loop, one name. */
 export async function uncontended(bench: Bench): Promise<Figure[]> {
   const load = { loops: 1, pairs: 400, seconds: 14 };
-  return [await compare("uncontended acquire + release", load, { bound: "at least", value: 0.92 }, bench)];
+  const target = { bound: "at least", value: 0.92 } as const;
+  return [await compare(await toBarePair("uncontended acquire + release", target, bench), load, bench)];
 }
 
 /** Many loops in one process, on one connection, each with a name of its own. */
 export async function concurrent(bench: Bench): Promise<Figure[]> {
   const load = { loops: 64, pairs: 20, seconds: 14 };
-  return [await compare("64 concurrent, distinct names", load, { bound: "at least", value: 0.85 }, bench)];
+  const target = { bound: "at least", value: 0.85 } as const;
+  return [await compare(await toBarePair("64 concurrent, distinct names", target, bench), load, bench)];
 }
 
-async function compare(what: string, load: Load, target: Target, bench: Bench): Promise<Figure> {
-  const { server, scale, progress } = bench;
-  const [ours, reference] = [server.connect(), server.connect()];
-  const bare = await BarePair.on(reference);
-  const rounds = await interleave({
+/** The other kinds of lock against the exclusive one. */
+export async function kinds(bench: Bench): Promise<Figure[]> {
+  const load = { loops: 1, pairs: 400, seconds: 10 };
+  const [ours, reference] = [bench.server.connect(), bench.server.connect()];
+  const kinds: [string, AcquireOptions][] = [["shared", { mode: "shared" }], ["permits", { permits: 8 }]];
+  const figures: Figure[] = [];
+  for (const [what, options] of kinds) {
+    const contest: Contest = {
+      what: `${what} acquire + release`,
+      ours: (loop) => section(ours, `ours:${loop}`, options),
+      reference: (loop) => section(reference, `them:${loop}`),
+      against: "exclusive",
+      target: { bound: "at least", value: 0.9 },
+    };
+    figures.push(await compare(contest, load, bench));
+  }
+  return figures;
+}
+
+async function toBarePair(what: string, target: Target, { server }: Bench): Promise<Contest> {
+  const client = server.connect();
+  const bare = await BarePair.on(server.connect());
+  return {
+    what,
     // The keys are equally long: "lock:" is the default prefix.
-    ours: () => everywhere(load, (loop) => section(ours, `ours:${loop}`)),
-    reference: () => everywhere(load, (loop) => bare.run(`lock:bare:${loop}`)),
+    ours: (loop) => section(client, `ours:${loop}`),
+    reference: (loop) => bare.run(`lock:bare:${loop}`),
+    against: "bare pair",
+    target,
+  };
+}
+
+async function compare(contest: Contest, load: Load, { scale, progress }: Bench): Promise<Figure> {
+  const rounds = await interleave({
+    ours: () => everywhere(load, contest.ours),
+    reference: () => everywhere(load, contest.reference),
     seconds: load.seconds * scale,
     progress,
   });
@@ -39,11 +78,11 @@ async function compare(what: string, load: Load, target: Target, bench: Bench): 
   const perSecond = (times: number[]) => times.map((ms) => pairs / ms * 1_000);
   const comparison = ratios(rounds.reference, rounds.ours);
   return {
-    what,
+    what: contest.what,
     ours: { value: median(perSecond(rounds.ours)), unit: "/s" },
-    reference: { name: "bare pair", value: median(perSecond(rounds.reference)), unit: "/s" },
+    reference: { name: contest.against, value: median(perSecond(rounds.reference)), unit: "/s" },
     ratio: median(comparison),
-    target,
+    ...contest.target === undefined ? {} : { target: contest.target },
     details: {
       pairsPerRound: pairs,
       ratio: summarize(comparison),
@@ -60,6 +99,6 @@ async function everywhere({ loops, pairs }: Load, run: (loop: number) => Promise
 }
 
 /** As users write it. */
-async function section(client: Parameters<typeof acquire>[0], name: string): Promise<void> {
-  await using _lock = await acquire(client, name);
+async function section(client: LockTarget, name: string, options?: AcquireOptions): Promise<void> {
+  await using _lock = await acquire(client, name, options);
 }
