@@ -27,8 +27,8 @@ export interface RedisClient {
 
 /** What the Redis store needs of the second client. */
 export interface RedisSubscriber {
-  /** Subscribes to a channel. */
-  subscribe(channel: string): Promise<unknown>;
+  /** Subscribes to channels. */
+  subscribe(...channels: string[]): Promise<unknown>;
   /** Closes the connection: for good, or to make a new one. */
   disconnect(reconnect?: boolean): void;
   /** Listens to the life of the connection. */

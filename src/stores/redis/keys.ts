@@ -1,5 +1,5 @@
 /** The keys of one lock, in the order in which the scripts take them. */
-export type LockKeys = [lock: string, queue: string, waiters: string, fence: string];
+export type LockKeys = [lock: string, queue: string, waiters: string, holders: string, fence: string];
 
 /** The number of hash slots of a Redis Cluster. */
 const SLOTS = 16_384;
@@ -13,7 +13,7 @@ const SLOTS = 16_384;
  */
 export function lockKeys(key: string, keyPrefix = ""): LockKeys {
   const tagged = tag(key, keyPrefix);
-  return [key, `${tagged}:queue`, `${tagged}:waiters`, `${tagged}:fence`];
+  return [key, `${tagged}:queue`, `${tagged}:waiters`, `${tagged}:holders`, `${tagged}:fence`];
 }
 
 /** The start of keys that lie in the slot of `key`, and are no lock's own key unless the prefix itself begins so. */
