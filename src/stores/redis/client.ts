@@ -17,12 +17,22 @@ export interface RedisClient {
   readonly stream?: { cork?(): void; uncork?(): void } | undefined;
   /** Whether this is a Cluster client. */
   readonly isCluster?: boolean;
+  /** The nodes that a Cluster client knows. */
+  nodes?(role: "master"): readonly RedisNode[];
+  /** Goes through the keys of a server; only for `query()`. */
+  scan?: RedisNode["scan"];
   /** The options that it was made with. */
   readonly options?: {
     readonly keyPrefix?: string | Uint8Array | undefined;
     readonly host?: string | undefined;
     readonly port?: number | undefined;
   };
+}
+
+/** What the Redis store needs of each node of a Cluster. */
+export interface RedisNode {
+  /** Goes through the keys of a server; only for `query()`. */
+  scan?(cursor: string, match: "MATCH", pattern: string, count: "COUNT", keys: number): Promise<[string, string[]]>;
 }
 
 /** What the Redis store needs of the second client. */

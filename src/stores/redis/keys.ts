@@ -16,6 +16,19 @@ export function lockKeys(key: string, keyPrefix = ""): LockKeys {
   return [key, `${tagged}:queue`, `${tagged}:waiters`, `${tagged}:holders`, `${tagged}:fence`];
 }
 
+/**
+ * The lock that a key on a server belongs to: the lock's own key, without what the client puts before it.
+ *
+ * @param found a key as the server has it
+ * @param keyPrefix what the client puts before every key, as it does before this one
+ */
+export function lockOf(found: string, keyPrefix = ""): string {
+  const key = found.slice(keyPrefix.length);
+  const [, tagged = "", plain = ""] = /^\{([^}]*)\}(.*):[a-z]+$/s.exec(key) ?? [];
+  const lock = plain === "" ? tagged.slice(keyPrefix.length) : plain;
+  return lock !== "" && lockKeys(lock, keyPrefix).includes(key) ? lock : key;
+}
+
 /** The start of keys that lie in the slot of `key`, and are no lock's own key unless the prefix itself begins so. */
 function tag(key: string, keyPrefix: string): string {
   const full = keyPrefix + key;

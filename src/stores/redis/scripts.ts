@@ -1,4 +1,4 @@
-import type { Conflict, Kind } from "../../store.ts";
+import type { Conflict, Entry, Kind, Snapshot } from "../../store.ts";
 import { HOLDS } from "./holds.ts";
 import { EVICT, SERVE } from "./queue.ts";
 import { TAKE } from "./take.ts";
@@ -185,6 +185,53 @@ return evicted
 
 /** Runs the evict script; see there for keys, arguments and replies. */
 export const evict: Script = { source: EVICTION, sha: "6bc42aff7823ccce55c04973fec593566309b20d" };
+
+/**
+ * look. KEYS: lock, queue, waiters, holders. Only reads.
+ *
+ * Replies: [what the lock is, a marker or an owner; the owners of the holds; for each live waiter, in order, its owner
+ * and what it waits for], nothing when the lock's key is of another type.
+ */
+const LOOK = `
+if type(redis.pcall('GET', KEYS[1])) == 'table' then return {} end
+local time = redis.call('TIME')
+` + HOLDS + SERVE + `
+local function ownerOf(hold)
+  local owner = named(hold)
+  return owner and string.sub(owner, 1, -2) or hold
+end
+local owners, waiters = { holder or nil }, {}
+if several() or holder and redis.call('ZSCORE', KEYS[4], holder .. '/') then
+  owners = {}
+  for _, hold in ipairs(redis.call('ZRANGE', KEYS[4], '(' .. now, '+inf', 'BYSCORE')) do
+    table.insert(owners, ownerOf(hold))
+  end
+end
+for _, hold in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
+  local seen, _, _, kind = entry(hold)
+  if seen and now - seen < 15000 then
+    table.insert(waiters, ownerOf(hold))
+    table.insert(waiters, kind)
+  end
+end
+return { holder or '', owners, waiters }
+`;
+
+/** Runs the look script; see there for keys and replies. */
+export const look: Script = { source: LOOK, sha: "66d2e98e3ab12c9f5d8d225474c9c942b1b2a0f7" };
+
+/** Decodes a reply of the look script about the lock of this name. */
+export function decodeLook(name: string, reply: unknown): Snapshot {
+  const [holder = "", owners = [], waiters = []] = reply as [string?, string[]?, string[]?];
+  const entry = (owner: string, marker: string): Entry => {
+    const kind = decodeKind(marker);
+    return typeof kind === "number" ? { name, owner, mode: "exclusive", permits: kind } : { name, owner, mode: kind };
+  };
+  return {
+    held: owners.map((owner) => entry(String(owner), String(holder))),
+    pending: waiters.flatMap((owner, i) => i % 2 === 0 ? [entry(String(owner), String(waiters[i + 1]))] : []),
+  };
+}
 
 /** Decodes a reply of the scripts that say yes or no. */
 export function decodeFlag(reply: unknown): boolean {

@@ -9,12 +9,14 @@ import {
   holdOf,
   type QuorumNode,
   type Renewal,
+  type Snapshot,
   type Vote,
   type VoteOptions,
 } from "../../store.ts";
 import { checkKeys, checkObserver, show } from "../../_check.ts";
 import type { RedisClient } from "./client.ts";
 import { type LockKeys, lockKeys } from "./keys.ts";
+import { query } from "./query.ts";
 import * as quorum from "./quorum_scripts.ts";
 import * as scripts from "./scripts.ts";
 import { Wakeups } from "./wakeups.ts";
@@ -148,6 +150,12 @@ class RedisStore implements QuorumNode {
     return this.#run(scripts.evict, this.#keys({ name }).slice(0, 4), [`${scripts.CLAIM}`], Number);
   }
 
+  query(): Promise<Snapshot> {
+    return query(this.#client, this.#prefix, this.#keyPrefix, (name) => {
+      return this.#run(scripts.look, this.#keys({ name }).slice(0, 4), [], (reply) => scripts.decodeLook(name, reply));
+    });
+  }
+
   #wakeable<T extends { granted: boolean }>(enqueue: boolean, ask: (enqueue: boolean) => Promise<T>): Promise<T> {
     return !enqueue || this.#wakeups.subscribed ? ask(enqueue) : this.#firstWait(ask);
   }
@@ -184,8 +192,12 @@ class RedisStore implements QuorumNode {
   }
 
   #keys({ name }: Pick<Claim, "name">): LockKeys {
+    return lockKeys(this.#prefix + name, this.#keyPrefix);
+  }
+
+  get #keyPrefix(): string {
     const keyPrefix = this.#client.options?.keyPrefix;
-    return lockKeys(this.#prefix + name, keyPrefix === undefined ? "" : String(keyPrefix));
+    return keyPrefix === undefined ? "" : String(keyPrefix);
   }
 
   #run<T>(script: scripts.Script, keys: string[], argv: string[], decode: (reply: unknown) => T): Promise<T> {
