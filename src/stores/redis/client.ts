@@ -17,6 +17,10 @@ export interface RedisClient {
   readonly stream?: { cork?(): void; uncork?(): void } | undefined;
   /** Whether this is a Cluster client. */
   readonly isCluster?: boolean;
+  /** The nodes that a Cluster client knows. */
+  nodes?(role: "master"): readonly RedisNode[];
+  /** Goes through the keys of a server; only for `query()`. */
+  scan?: RedisNode["scan"];
   /** The options that it was made with. */
   readonly options?: {
     readonly keyPrefix?: string | Uint8Array | undefined;
@@ -25,10 +29,16 @@ export interface RedisClient {
   };
 }
 
+/** What the Redis store needs of each node of a Cluster. */
+export interface RedisNode {
+  /** Goes through the keys of a server; only for `query()`. */
+  scan?(cursor: string, match: "MATCH", pattern: string, count: "COUNT", keys: number): Promise<[string, string[]]>;
+}
+
 /** What the Redis store needs of the second client. */
 export interface RedisSubscriber {
-  /** Subscribes to a channel. */
-  subscribe(channel: string): Promise<unknown>;
+  /** Subscribes to channels. */
+  subscribe(...channels: string[]): Promise<unknown>;
   /** Closes the connection: for good, or to make a new one. */
   disconnect(reconnect?: boolean): void;
   /** Listens to the life of the connection. */

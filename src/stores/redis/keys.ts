@@ -1,5 +1,5 @@
 /** The keys of one lock, in the order in which the scripts take them. */
-export type LockKeys = [lock: string, queue: string, waiters: string, fence: string];
+export type LockKeys = [lock: string, queue: string, waiters: string, holders: string, fence: string];
 
 /** The number of hash slots of a Redis Cluster. */
 const SLOTS = 16_384;
@@ -13,7 +13,20 @@ const SLOTS = 16_384;
  */
 export function lockKeys(key: string, keyPrefix = ""): LockKeys {
   const tagged = tag(key, keyPrefix);
-  return [key, `${tagged}:queue`, `${tagged}:waiters`, `${tagged}:fence`];
+  return [key, `${tagged}:queue`, `${tagged}:waiters`, `${tagged}:holders`, `${tagged}:fence`];
+}
+
+/**
+ * The lock that a key on a server belongs to: the lock's own key, without what the client puts before it.
+ *
+ * @param found a key as the server has it
+ * @param keyPrefix what the client puts before every key, as it does before this one
+ */
+export function lockOf(found: string, keyPrefix = ""): string {
+  const key = found.slice(keyPrefix.length);
+  const [, tagged = "", plain = ""] = /^\{([^}]*)\}(.*):[a-z]+$/s.exec(key) ?? [];
+  const lock = plain === "" ? tagged.slice(keyPrefix.length) : plain;
+  return lock !== "" && lockKeys(lock, keyPrefix).includes(key) ? lock : key;
 }
 
 /** The start of keys that lie in the slot of `key`, and are no lock's own key unless the prefix itself begins so. */

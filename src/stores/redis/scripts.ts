@@ -1,3 +1,8 @@
+import type { Conflict, Entry, Kind, Snapshot } from "../../store.ts";
+import { HOLDS } from "./holds.ts";
+import { EVICT, SERVE } from "./queue.ts";
+import { TAKE } from "./take.ts";
+
 /** A Lua script and its SHA-1, by which the server knows it. */
 export interface Script {
   readonly source: string;
@@ -29,107 +34,28 @@ export const UNPROVABLE = "?";
 // 1,500 ms (CLAIM); waiters look again 20 ms apart, so that the head of the queue comes first; a fence is kept for
 // 7 days.
 
-/**
- * Serves the head of the queue. For `attempt` and `release`, which have the first three KEYS in common.
- *
- * Pops waiters until one is alive, reserves the lock for it for the claim time and tells it; the next in line is told
- * too, so that it looks again after the claim time in case the reservation is never claimed. A waiter that has not
- * asked for three polls, or whose channel nobody hears on a server where that is a proof, is dead and skipped: it comes
- * back with its old ticket should it live after all. A reservation instead of a grant, because a process that slept
- * through the message would believe in a lease that is over.
- *
- * Returns the owner that is served (`me` is served without a message), or false when nobody waits.
- */
-const SERVE = `
-local function serve(now, lease, me)
-  while true do
-    local head = redis.call('ZPOPMIN', KEYS[2])[1]
-    if not head then return false end
-    local entry = redis.call('HGET', KEYS[3], head)
-    redis.call('HDEL', KEYS[3], head)
-    if head == me then return head end
-    local seen, provable, channel = string.match(entry or '', '^(%d+)(.)(.*)$')
-    if seen and now - seen < 15000 then
-      local heard = redis.call('PUBLISH', channel, '!' .. head)
-      if heard > 0 or provable == '?' then
-        redis.call('SET', KEYS[1], head, 'PX', math.min(math.max(lease, 250), 1500))
-        local following = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
-        if following then
-          channel = string.match(redis.call('HGET', KEYS[3], following) or '', '^%d+.(.*)$')
-          if channel then redis.call('PUBLISH', channel, '?' .. following) end
-        end
-        return head
-      end
-    end
-  end
-end
-`;
-
-/**
- * Takes the lock. For `attempt` and `vote`, which have all KEYS and the first four ARGV in common: lock, queue, waiters,
- * fence; owner, lease ms, and to wait when busy: how the waiter is reached (PROVABLE or UNPROVABLE and its channel) and
- * its ticket, empty when it has none.
- *
- * Granted when the lock is this owner's (reserved for it, or the reply to an earlier attempt was lost), or free with
- * nobody ahead. Free with somebody ahead: that one is served. The lease that the owner has is never made shorter.
- *
- * A ticket is the server's clock in µs at the first enqueue, but later than every ticket in the queue, should the clock
- * have been set back. A waiter that was dropped returns with its ticket.
- *
- * Replies when busy: [ms to the next attempt, ticket]. Goes on when granted.
- */
-const TAKE = SERVE + `
-local lock, owner = KEYS[1], ARGV[1]
-local time = redis.call('TIME')
-local waiting = redis.call('ZCARD', KEYS[2])
-local granted = tonumber(ARGV[2])
-
-if waiting > 0 or not redis.call('SET', lock, owner, 'NX', 'PX', ARGV[2]) then
-  local holder = redis.call('GET', lock)
-  if holder == owner then
-    granted = math.max(granted, redis.call('PTTL', lock))
-  else
-    local now = time[1] * 1000 + math.floor(time[2] / 1000)
-    if ARGV[3] and ARGV[3] ~= '' then
-      local ticket = ARGV[4]
-      if ticket == '' then
-        ticket = time[1] * 1000000 + time[2]
-        local last = tonumber(redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2])
-        if last and last >= ticket then ticket = last + 1 end
-      end
-      redis.call('HSET', KEYS[3], owner, now .. ARGV[3])
-      waiting = waiting + redis.call('ZADD', KEYS[2], 'NX', ticket, owner)
-      redis.call('PEXPIRE', KEYS[2], '15000')
-      redis.call('PEXPIRE', KEYS[3], '15000')
-    end
-    local served = true
-    if not holder then served = serve(now, ARGV[2], owner) end
-    if served and served ~= owner then
-      local left = redis.call('PTTL', lock)
-      local rank = redis.call('ZRANK', KEYS[2], owner) or waiting
-      if left < 0 then left = 5000 end
-      return { math.min(left + 1 + rank * 20, 5000), redis.call('ZSCORE', KEYS[2], owner) or '' }
-    end
-  end
-  redis.call('SET', lock, owner, 'PX', granted)
-end
-`;
+/** The channel on which all clients hear which holds were taken away. */
+export const EVICTED = "holdfast:evicted";
 
 /**
  * attempt. KEYS and ARGV: see TAKE.
  *
- * Takes the lock and issues a fence. After an error nothing is held: the fence is the only thing that can fail once the
- * lock is set, and then the lock is deleted.
+ * Takes the lock and issues a fence, or gives the one that the owner has. After an error nothing is held: the fence is
+ * the only thing that can fail once the lock is set, and then the lock is deleted.
  *
  * The fence is max(last + 1, server's clock in µs): a hybrid logical clock (Kulkarni et al. 2014), which still rises
  * after its key was lost. Numbers of 16 digits do not survive Lua's tostring: the clock's parts are joined as strings,
  * other fences are formatted.
  *
- * Replies: granted, the fence as a string; busy, [ms to the next attempt, ticket].
+ * Replies: granted, the fence as a string; busy or a conflict, see TAKE.
  */
 const ATTEMPT = TAKE + `
+if owner then
+  local known = tonumber(redis.call('ZSCORE', KEYS[4], owner))
+  if known < 0 then return string.format('%.0f', -known) end
+end
 local fence = time[1] .. string.sub('00000' .. time[2], -6)
-local last = redis.pcall('SET', KEYS[4], fence, 'PX', '604800000', 'GET')
+local last = redis.pcall('SET', KEYS[5], fence, 'PX', '604800000', 'GET')
 if type(last) == 'table' then
   redis.call('DEL', lock)
   return last
@@ -137,134 +63,175 @@ end
 last = tonumber(last or 0)
 if last and last >= tonumber(fence) then
   fence = string.format('%.0f', last + 1)
-  redis.call('SET', KEYS[4], fence, 'PX', '604800000')
+  redis.call('SET', KEYS[5], fence, 'PX', '604800000')
 end
+if owner then redis.call('ZADD', KEYS[4], '-' .. fence, owner) end
 return fence
 `;
 
 /** Runs the attempt script; see there for keys, arguments and replies. */
-export const attempt: Script = { source: ATTEMPT, sha: "87467e31d4ab2995249e9014dae90e91d07ce29f" };
+export const attempt: Script = { source: ATTEMPT, sha: "c3fa027f8070d8eac34c6ab55df34ab30ecd5305" };
+
+/** What the scripts that take the lock answer when they do not. */
+export type Refusal =
+  | { readonly granted: false; readonly retryAfter: number; readonly ticket: string }
+  | { readonly granted: false; readonly conflict: Conflict };
 
 /** A reply of the attempt script, decoded. */
-export type AttemptReply =
-  | { readonly granted: true; readonly fence: bigint }
-  | { readonly granted: false; readonly retryAfter: number; readonly ticket: string };
+export type AttemptReply = { readonly granted: true; readonly fence: bigint } | Refusal;
 
 /** Decodes a reply of the attempt script. */
 export function decodeAttempt(reply: unknown): AttemptReply {
-  if (!Array.isArray(reply)) return { granted: true, fence: BigInt(String(reply)) };
-  return { granted: false, retryAfter: Number(reply[0]), ticket: String(reply[1]) };
+  return Array.isArray(reply) ? decodeRefusal(reply) : { granted: true, fence: BigInt(String(reply)) };
 }
 
-/**
- * vote. KEYS and ARGV: see TAKE, with an empty string for what is not given; then a guess, and how many ms it may be ahead
- * of the server's clock.
- *
- * Takes the lock and, instead of issuing a fence, raises the counter to the guess if it is lower. After an error nothing
- * is held, as above.
- *
- * Replies: granted, [the counter as a string, 1 if it was raised, else 0, 1]; busy, [ms to the next attempt, ticket].
- */
-const VOTE = TAKE + `
-local counter = redis.pcall('GET', KEYS[4])
-if type(counter) == 'table' then
-  redis.call('DEL', lock)
-  return counter
-end
-counter = tonumber(counter or 0) or 0
-local guess = tonumber(ARGV[5])
-if counter < guess and guess <= time[1] * 1000000 + time[2] + ARGV[6] * 1000 then
-  redis.call('SET', KEYS[4], ARGV[5], 'PX', '604800000')
-  return { ARGV[5], 1, 1 }
-end
-return { string.format('%.0f', counter), 0, 1 }
-`;
-
-/** Runs the vote script; see there for keys, arguments and replies. */
-export const vote: Script = { source: VOTE, sha: "67284f96ebf1e96b4c2fef10fdd920d768a43512" };
-
-/** A reply of the vote script, decoded. */
-export type VoteReply =
-  | { readonly granted: true; readonly counter: bigint; readonly raised: boolean }
-  | { readonly granted: false; readonly retryAfter: number; readonly ticket: string };
-
-/** Decodes a reply of the vote script. */
-export function decodeVote(reply: unknown): VoteReply {
-  const [first, second, granted] = reply as unknown[];
-  if (granted !== undefined) return { granted: true, counter: BigInt(String(first)), raised: Number(second) === 1 };
+/** Decodes a refusal. */
+export function decodeRefusal([first, second]: readonly unknown[]): Refusal {
+  const present = String(first);
+  if (present.startsWith(":")) {
+    return { granted: false, conflict: { present: decodeKind(present), own: Number(second) === 1 } };
+  }
   return { granted: false, retryAfter: Number(first), ticket: String(second) };
 }
 
+/** How a kind of lock is written down: see TAKE, of whose markers only some are in the lock's own key. */
+export function decodeKind(marker: string): Kind {
+  const [, permits] = /^:permits=(\d+)$/.exec(marker) ?? [];
+  if (permits !== undefined) return Number(permits);
+  return marker === ":shared" ? "shared" : "exclusive";
+}
+
 /**
- * release. KEYS: lock, queue, waiters. ARGV: owner, lease ms.
+ * release. KEYS: lock, queue, waiters, holders. ARGV: hold, lease ms.
  *
- * The lock is this owner's, held or reserved: the head of the queue is served, or the lock is deleted. Else the owner
- * leaves the queue.
+ * The hold is held or reserved: it ends, and the lock with the last one. Else it leaves the queue. Either way the queue
+ * is served: who waits behind may not have to wait any more.
  *
  * Replies: 1 if there was anything to give up, else 0.
  */
-const RELEASE = SERVE + `
-if redis.call('GET', KEYS[1]) == ARGV[1] then
-  if redis.call('ZCARD', KEYS[2]) > 0 then
-    local time = redis.call('TIME')
-    if serve(time[1] * 1000 + math.floor(time[2] / 1000), ARGV[2]) then return 1 end
-  end
-  redis.call('DEL', KEYS[1])
-  return 1
+const RELEASE = `
+local hold = ARGV[1]
+if redis.call('GET', KEYS[1]) == hold and redis.call('ZCARD', KEYS[2]) == 0 then
+  return redis.call('DEL', KEYS[1])
 end
-redis.call('HDEL', KEYS[3], ARGV[1])
-return redis.call('ZREM', KEYS[2], ARGV[1])
+local time = redis.call('TIME')
+` + HOLDS + SERVE + `
+local given = 1
+if listed(hold) then purge() end
+if holder == hold then
+  holder = false
+elseif listed(hold) and drop({ hold }) == 1 then
+  settle()
+else
+  given = leave(hold)
+end
+if given == 1 and (not holder or several()) then
+  serve(tonumber(ARGV[2]))
+  if not holder then redis.call('DEL', KEYS[1]) end
+end
+return given
 `;
 
 /** Runs the release script; see there for keys, arguments and replies. */
-export const release: Script = { source: RELEASE, sha: "565a2ef23a55d158ee9b29a6563d4823d30a4fd4" };
+export const release: Script = { source: RELEASE, sha: "32a314d02eb99c8bd38e5fff2c135df4e76b788c" };
 
 /**
- * renew. KEYS: lock. ARGV: owner, lease ms.
+ * renew. KEYS: lock and, unless it is exclusive and the owner fresh, queue, waiters, holders. ARGV: hold, lease ms.
  *
  * Also makes a lease shorter, so that it is put right after the server's clock was set back.
  *
- * Replies: 1 if the lock is this owner's and its lease begins anew, else 0.
+ * Replies: 1 if the hold is held and its lease begins anew, else 0.
  */
 const RENEW = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 0
-`;
-
-/** Runs the renew script; see there for keys, arguments and replies. */
-export const renew: Script = { source: RENEW, sha: "f1c66239ba779c38fca646bc77904a0f1614075b" };
-
-/**
- * confirm. KEYS: lock, fence. ARGV: owner, fence.
- *
- * Compares and raises: the counter must be lower than the fence, and the lock this owner's. With the owner alone two
- * owners could get one fence. A repeat is refused, which costs a round of votes and no more.
- *
- * Replies: 1 if both were so and the counter is the fence now, else 0.
- */
-const CONFIRM = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-if (tonumber(redis.call('GET', KEYS[2]) or 0) or 0) >= tonumber(ARGV[2]) then return 0 end
-redis.call('SET', KEYS[2], ARGV[2], 'PX', '604800000')
+if not KEYS[4] then return 0 end
+local time = redis.call('TIME')
+` + HOLDS + `
+if not holds(ARGV[1]) then return 0 end
+redis.call('ZADD', KEYS[4], now + ARGV[2], ARGV[1])
+settle()
 return 1
 `;
 
-/** Runs the confirm script; see there for keys, arguments and replies. */
-export const confirm: Script = { source: CONFIRM, sha: "d3bc2b44a856c3217f58764cff77d7f07456fa88" };
+/** Runs the renew script; see there for keys, arguments and replies. */
+export const renew: Script = { source: RENEW, sha: "a926dc82df747d53dc461ab36ca043ec61b2a52d" };
 
 /**
- * retake. KEYS: lock, fence. ARGV: owner, lease ms, fence.
+ * held. KEYS: lock, queue, waiters, holders. ARGV: hold.
  *
- * Replies: 1 if nobody held the lock, the counter was still the fence, and the lock is this owner's again, else 0.
+ * Replies: 1 if the hold is held, else 0.
  */
-const RETAKE = `
-if tonumber(redis.call('GET', KEYS[2]) or 0) ~= tonumber(ARGV[3]) then return 0 end
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
-return 0
+const HELD = `
+local time = redis.call('TIME')
+` + HOLDS + `
+return holds(ARGV[1]) and 1 or 0
 `;
 
-/** Runs the retake script; see there for keys, arguments and replies. */
-export const retake: Script = { source: RETAKE, sha: "a8fec4a1802f46dddbd351e89654cfe946661722" };
+/** Runs the held script; see there for keys, arguments and replies. */
+export const held: Script = { source: HELD, sha: "0b2d39fd87965b1c3ca4d964b53c29c541940768" };
+
+/**
+ * evict. KEYS: lock, queue, waiters, holders. ARGV: ms to keep the lock for whose turn it is.
+ *
+ * Replies: how many holds there were.
+ */
+const EVICTION = `
+local time = redis.call('TIME')
+` + HOLDS + SERVE + EVICT + `
+local evicted = evict()
+serve(tonumber(ARGV[1]))
+return evicted
+`;
+
+/** Runs the evict script; see there for keys, arguments and replies. */
+export const evict: Script = { source: EVICTION, sha: "6bc42aff7823ccce55c04973fec593566309b20d" };
+
+/**
+ * look. KEYS: lock, queue, waiters, holders. Only reads.
+ *
+ * Replies: [what the lock is, a marker or an owner; the owners of the holds; for each live waiter, in order, its owner
+ * and what it waits for], nothing when the lock's key is of another type.
+ */
+const LOOK = `
+if type(redis.pcall('GET', KEYS[1])) == 'table' then return {} end
+local time = redis.call('TIME')
+` + HOLDS + SERVE + `
+local function ownerOf(hold)
+  local owner = named(hold)
+  return owner and string.sub(owner, 1, -2) or hold
+end
+local owners, waiters = { holder or nil }, {}
+if several() or holder and redis.call('ZSCORE', KEYS[4], holder .. '/') then
+  owners = {}
+  for _, hold in ipairs(redis.call('ZRANGE', KEYS[4], '(' .. now, '+inf', 'BYSCORE')) do
+    table.insert(owners, ownerOf(hold))
+  end
+end
+for _, hold in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
+  local seen, _, _, kind = entry(hold)
+  if seen and now - seen < 15000 then
+    table.insert(waiters, ownerOf(hold))
+    table.insert(waiters, kind)
+  end
+end
+return { holder or '', owners, waiters }
+`;
+
+/** Runs the look script; see there for keys and replies. */
+export const look: Script = { source: LOOK, sha: "66d2e98e3ab12c9f5d8d225474c9c942b1b2a0f7" };
+
+/** Decodes a reply of the look script about the lock of this name. */
+export function decodeLook(name: string, reply: unknown): Snapshot {
+  const [holder = "", owners = [], waiters = []] = reply as [string?, string[]?, string[]?];
+  const entry = (owner: string, marker: string): Entry => {
+    const kind = decodeKind(marker);
+    return typeof kind === "number" ? { name, owner, mode: "exclusive", permits: kind } : { name, owner, mode: kind };
+  };
+  return {
+    held: owners.map((owner) => entry(String(owner), String(holder))),
+    pending: waiters.flatMap((owner, i) => i % 2 === 0 ? [entry(String(owner), String(waiters[i + 1]))] : []),
+  };
+}
 
 /** Decodes a reply of the scripts that say yes or no. */
 export function decodeFlag(reply: unknown): boolean {

@@ -3,16 +3,21 @@ import type { Observer } from "../../observer.ts";
 import {
   type Attempt,
   type AttemptOptions,
+  type Capability,
   type Claim,
   drift,
+  holdOf,
   type QuorumNode,
   type Renewal,
+  type Snapshot,
   type Vote,
   type VoteOptions,
 } from "../../store.ts";
 import { checkKeys, checkObserver, show } from "../../_check.ts";
 import type { RedisClient } from "./client.ts";
 import { type LockKeys, lockKeys } from "./keys.ts";
+import { query } from "./query.ts";
+import * as quorum from "./quorum_scripts.ts";
 import * as scripts from "./scripts.ts";
 import { Wakeups } from "./wakeups.ts";
 import { Writes } from "./writes.ts";
@@ -66,6 +71,7 @@ const DEAF_POLL = 500;
 
 class RedisStore implements QuorumNode {
   readonly drift = drift;
+  readonly capabilities: readonly Capability[] = ["shared", "permits", "owner", "steal"];
   readonly observer: Observer | undefined;
   readonly #client: RedisClient;
   readonly #prefix: string;
@@ -88,51 +94,66 @@ class RedisStore implements QuorumNode {
     return host === undefined || port === undefined ? undefined : `${host}:${port}`;
   }
 
-  attempt(claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
-    return this.#wakeable(enqueue, (enqueue) => this.#attempt(claim, enqueue));
+  attempt(claim: Claim, { enqueue, steal = false }: AttemptOptions): Promise<Attempt> {
+    return this.#wakeable(enqueue, (enqueue) => {
+      const argv = this.#asking(claim, enqueue, marker(claim, steal));
+      return this.#run(scripts.attempt, this.#keys(claim), argv, (reply) => {
+        return this.#note(claim, scripts.decodeAttempt(reply));
+      });
+    });
   }
 
-  vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
-    const ask = (enqueue: boolean) => {
-      const argv = [
-        ...this.#asking(claim, enqueue),
-        ...(enqueue ? [] : ["", ""]),
-        `${guess}`,
-        milliseconds(maxClockSkew),
-      ];
-      return this.#run(scripts.vote, this.#keys(claim), argv, (reply) => this.#note(claim, scripts.decodeVote(reply)));
-    };
-    return this.#wakeable(enqueue, ask);
+  async vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
+    const vote = await this.#wakeable(enqueue, (enqueue) => {
+      const argv = [...this.#asking(claim, enqueue, marker(claim)), ...Array(5).fill("")].slice(0, 5);
+      argv.push(`${guess}`, milliseconds(maxClockSkew));
+      return this.#run(quorum.vote, this.#keys(claim), argv, (reply) => this.#note(claim, quorum.decodeVote(reply)));
+    });
+    return "conflict" in vote ? { granted: false, retryAfter: scripts.POLL } : vote;
   }
 
   confirm(claim: Claim, fence: bigint): Promise<boolean> {
-    const [lock, , , counter] = this.#keys(claim);
-    return this.#run(scripts.confirm, [lock, counter], [claim.owner, `${fence}`], scripts.decodeFlag);
+    return this.#run(quorum.confirm, this.#keys(claim), [holdOf(claim), `${fence}`], scripts.decodeFlag);
   }
 
   retake(claim: Claim, fence: bigint): Promise<boolean> {
-    const [lock, , , counter] = this.#keys(claim);
-    const argv = [claim.owner, milliseconds(claim.lease), `${fence}`];
-    return this.#run(scripts.retake, [lock, counter], argv, scripts.decodeFlag);
+    const argv = [holdOf(claim), milliseconds(claim.lease), marker(claim), `${fence}`];
+    return this.#run(quorum.retake, this.#keys(claim), argv, scripts.decodeFlag);
   }
 
   renew(claim: Claim): Promise<Renewal> {
-    const keys = [this.#prefix + claim.name];
-    const argv = [claim.owner, milliseconds(claim.lease)];
+    const keys = marker(claim) === "" ? [this.#prefix + claim.name] : this.#keys(claim).slice(0, 4);
+    const argv = [holdOf(claim), milliseconds(claim.lease)];
     return this.#run(scripts.renew, keys, argv, (reply) => scripts.decodeFlag(reply) ? "renewed" : "lost");
   }
 
   release(claim: Claim): Promise<boolean> {
-    this.#wakeups.leave(claim.owner);
+    this.#wakeups.leave(holdOf(claim));
     const { cuts } = this.#wakeups;
-    const argv = [claim.owner, milliseconds(claim.lease)];
+    const argv = [holdOf(claim), milliseconds(claim.lease)];
     // Cut off while it was out, the release may have been sent twice: then the first of them gave up the lock.
     const decode = (reply: unknown) => scripts.decodeFlag(reply) || cuts !== this.#wakeups.cuts;
-    return this.#run(scripts.release, this.#keys(claim).slice(0, 3), argv, decode);
+    return this.#run(scripts.release, this.#keys(claim).slice(0, 4), argv, decode);
   }
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
-    return this.#wakeups.wait(claim.owner, scripts.CLAIM, signal);
+    return this.#wakeups.wait(holdOf(claim), scripts.CLAIM, signal);
+  }
+
+  eviction(claim: Claim, signal: AbortSignal): Promise<void> {
+    const keys = this.#keys(claim).slice(0, 4);
+    const held = () => this.#run(scripts.held, keys, [holdOf(claim)], scripts.decodeFlag);
+    return this.#wakeups.evicted(holdOf(claim), held, signal);
+  }
+
+  evict(name: string): Promise<number> {
+    return this.#run(scripts.evict, this.#keys({ name }).slice(0, 4), [`${scripts.CLAIM}`], Number);
+  }
+
+  query(): Promise<Snapshot> {
+    return query(this.#client, this.#prefix, this.#keyPrefix, (name) => {
+      return this.#run(scripts.look, this.#keys({ name }).slice(0, 4), [], (reply) => scripts.decodeLook(name, reply));
+    });
   }
 
   #wakeable<T extends { granted: boolean }>(enqueue: boolean, ask: (enqueue: boolean) => Promise<T>): Promise<T> {
@@ -142,39 +163,41 @@ class RedisStore implements QuorumNode {
   /** Nobody queues before it can be woken: the first contended wait of a client takes one more trip. */
   async #firstWait<T extends { granted: boolean }>(ask: (enqueue: boolean) => Promise<T>): Promise<T> {
     const answer = await ask(false);
-    if (answer.granted) return answer;
+    if (answer.granted || "conflict" in answer) return answer;
     await this.#wakeups.subscribe();
     return await ask(true);
   }
 
-  #attempt(claim: Claim, enqueue: boolean): Promise<Attempt> {
-    const argv = this.#asking(claim, enqueue);
-    return this.#run(scripts.attempt, this.#keys(claim), argv, (reply) => {
-      return this.#note(claim, scripts.decodeAttempt(reply));
-    });
-  }
-
   /** The first arguments of the scripts that take the lock. */
-  #asking(claim: Claim, enqueue: boolean): string[] {
-    const argv = [claim.owner, milliseconds(claim.lease)];
-    if (enqueue) argv.push(this.#wakeups.reach, this.#wakeups.enter(claim.owner));
+  #asking(claim: Claim, enqueue: boolean, marker: string): string[] {
+    const argv = [holdOf(claim), milliseconds(claim.lease)];
+    if (enqueue) argv.push(this.#wakeups.reach, this.#wakeups.enter(holdOf(claim)));
+    // Most locks are exclusive, and say nothing.
+    if (marker !== "") argv.push(...Array(4 - argv.length).fill(""), marker);
     return argv;
   }
 
-  /** What their answer means for the wake-ups of the owner. */
-  #note<T extends { granted: true }>(claim: Claim, answer: T | Busy): T | { granted: false; retryAfter: number } {
-    if (answer.granted) {
-      this.#wakeups.leave(claim.owner);
+  /** What their answer means for the wake-ups of the handle. */
+  #note<T extends { granted: true }>(
+    claim: Claim,
+    answer: T | scripts.Refusal,
+  ): T | Exclude<Attempt, { granted: true }> {
+    if (answer.granted || "conflict" in answer) {
+      this.#wakeups.leave(holdOf(claim));
       return answer;
     }
-    this.#wakeups.keep(claim.owner, answer.ticket);
+    this.#wakeups.keep(holdOf(claim), answer.ticket);
     const { granted, retryAfter } = answer;
     return { granted, retryAfter: this.#wakeups.hearing ? retryAfter : Math.min(retryAfter, DEAF_POLL) };
   }
 
-  #keys(claim: Claim): LockKeys {
+  #keys({ name }: Pick<Claim, "name">): LockKeys {
+    return lockKeys(this.#prefix + name, this.#keyPrefix);
+  }
+
+  get #keyPrefix(): string {
     const keyPrefix = this.#client.options?.keyPrefix;
-    return lockKeys(this.#prefix + claim.name, keyPrefix === undefined ? "" : String(keyPrefix));
+    return keyPrefix === undefined ? "" : String(keyPrefix);
   }
 
   #run<T>(script: scripts.Script, keys: string[], argv: string[], decode: (reply: unknown) => T): Promise<T> {
@@ -194,11 +217,12 @@ class RedisStore implements QuorumNode {
   }
 }
 
-/** A busy answer of the scripts that take the lock. */
-interface Busy {
-  readonly granted: false;
-  readonly retryAfter: number;
-  readonly ticket: string;
+/** What is asked for, as the scripts take it; empty for the usual: an exclusive lock and a fresh owner. */
+function marker({ mode, permits, hold }: Claim, steal = false): string {
+  if (permits !== undefined) return `:permits=${permits}`;
+  if (mode === "shared") return ":shared";
+  if (steal) return ":steal";
+  return hold === undefined ? "" : ":exclusive";
 }
 
 /** A duration as Redis takes it: whole milliseconds, never less than the holder believes in. */

@@ -1,6 +1,7 @@
 import { SystemClock, type Timer } from "../../_clock.ts";
 import type { RedisClient, RedisSubscriber } from "./client.ts";
-import { CLAIM, NEXT, POLL, PROVABLE, TURN, UNPROVABLE } from "./scripts.ts";
+import { Evictions } from "./evictions.ts";
+import { CLAIM, EVICTED, NEXT, POLL, PROVABLE, TURN, UNPROVABLE } from "./scripts.ts";
 
 /** One owner that waits for its turn. */
 interface Waiter {
@@ -29,6 +30,7 @@ export class Wakeups {
   readonly #channel = `holdfast:${crypto.randomUUID()}`;
   readonly #clock = new SystemClock();
   readonly #waiters = new Map<string, Waiter>();
+  readonly #evictions = new Evictions();
   #subscriber: RedisSubscriber | undefined;
   #subscribing: Promise<void> | undefined;
   #subscribed = false;
@@ -127,6 +129,14 @@ export class Wakeups {
     });
   }
 
+  /** Resolves when the hold is taken away, which `held` asks the server, or when the signal aborts. */
+  async evicted(hold: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+    const evicted = this.#evictions.wait(hold, held, signal);
+    if (this.#subscribed) this.#evictions.check(hold); // It may have happened since the lock was granted.
+    else this.subscribe().catch(() => {}); // And then they are all asked about.
+    await evicted;
+  }
+
   #open(): Promise<void> {
     // A client that is closed between two connections does not tell: its second one must not go on for ever.
     const retry = (times: number) => {
@@ -153,13 +163,15 @@ export class Wakeups {
       subscriber.on("message", (channel, message) => {
         this.#heard = true;
         if (channel === this.#channel) this.#hear(message);
+        else this.#evictions.hear(message);
       });
       subscriber.on("ready", () => {
         // Given up between two connections, when disconnect() does nothing for it.
         if (this.#subscriber !== subscriber) return subscriber.disconnect();
-        subscriber.subscribe(this.#channel).then(() => {
+        subscriber.subscribe(this.#channel, EVICTED).then(() => {
           this.#subscribed = this.#hearing = true;
           this.#wakeAll(); // Messages were lost while nobody listened.
+          this.#evictions.check();
           resolve();
         }, (error: unknown) => {
           this.#close();
@@ -180,6 +192,7 @@ export class Wakeups {
 
   /** Whether anybody waits: asleep, or asking at this moment; not a waiter whose client will never answer it. */
   #wanted(): boolean {
+    if (this.#evictions.size > 0) return true; // Their leases end, if nothing else.
     const now = this.#clock.now().monotonic;
     for (const { wake, seen } of this.#waiters.values()) if (wake !== undefined || now - seen < CLAIM) return true;
     return false;

@@ -19,7 +19,7 @@ const RULE = {
   /** The server asks for the rights to what a script does, too. */
   scripts: [
     ...["+time", "+get", "+set", "+del", "+pexpire", "+pttl", "+publish", "+hset", "+hget", "+hdel"],
-    ...["+zadd", "+zcard", "+zrange", "+zrank", "+zscore", "+zrem", "+zpopmin"],
+    ...["+zadd", "+zcard", "+zrange", "+zrank", "+zscore", "+zrem"],
   ],
 };
 

@@ -3,6 +3,7 @@ import { acquire, type Claim, type Store } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import * as quorum from "../../../src/stores/redis/quorum_scripts.ts";
 import * as scripts from "../../../src/stores/redis/scripts.ts";
 import { until } from "../../faults/until.ts";
 import { RedisServer } from "../../redis_server.ts";
@@ -10,7 +11,7 @@ import { RedisServer } from "../../redis_server.ts";
 const LONG = 60_000;
 const WEEK = 7 * 24 * 60 * 60 * 1_000;
 
-const all = Object.values(scripts as Record<string, unknown>).filter(isScript);
+const all = Object.values({ ...scripts, ...quorum } as Record<string, unknown>).filter(isScript);
 
 Deno.test("each script's SHA-1 is that of its source, as the server counts it", async () => {
   await using server = await RedisServer.start();

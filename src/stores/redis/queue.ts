@@ -1,0 +1,67 @@
+import { CHANGES } from "./holds.ts";
+
+/**
+ * Serves the queue, for `ms` milliseconds of lease. After HOLDS.
+ *
+ * As long as its head fits beside the holders, that is popped, the lock is reserved for it for the claim time, and it
+ * is told; so shared waiters in a row are served together. The first that does not fit is told, too, if others were
+ * served: it looks again after the claim time in case a reservation is never claimed. A waiter that has not asked for
+ * three polls, or whose channel nobody hears on a server where that is a proof, is dead and dropped: it comes back with
+ * its old ticket should it live after all. A reservation instead of a grant, because a process that slept through the
+ * message would believe in a lease that is over.
+ *
+ * `me` is the one that asks: it gets the lock itself, without a message. Returns whether it did.
+ *
+ * An entry of the waiters: when it was last seen (ms of the server's clock), PROVABLE or UNPROVABLE, its channel, and
+ * what kind of lock it waits for, as in the lock's key; empty: exclusive.
+ */
+export const SERVE = CHANGES + `
+local function entry(hold)
+  return string.match(redis.call('HGET', KEYS[3], hold) or '', '^(%d+)(.)(holdfast:[^:]+)(.*)$')
+end
+
+local function leave(hold)
+  redis.call('HDEL', KEYS[3], hold)
+  return redis.call('ZREM', KEYS[2], hold)
+end
+
+local function serve(ms, me)
+  local mine, others = false, false
+  while true do
+    local head = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+    if not head then return mine end
+    local seen, provable, channel, kind = entry(head)
+    local alive = seen and now - seen < 15000
+    if alive and not fits(kind, named(head)) then
+      if others and head ~= me then redis.call('PUBLISH', channel, '?' .. head) end
+      return mine
+    end
+    leave(head)
+    if head == me then
+      take(head, kind, ms)
+      mine = true
+    elseif alive and (redis.call('PUBLISH', channel, '!' .. head) > 0 or provable == '?') then
+      take(head, kind, math.min(math.max(ms, 250), 1500))
+      others = true
+    end
+  end
+end
+`;
+
+/**
+ * Takes the lock from whoever holds it, and tells them over the channel that all clients hear. After SERVE. Returns how
+ * many holds there were.
+ */
+export const EVICT = `
+local function evict()
+  local list = { holder or nil }
+  if several() or holder and redis.call('ZSCORE', KEYS[4], holder .. '/') then
+    purge()
+    list = redis.call('ZRANGE', KEYS[4], '(0', '+inf', 'BYSCORE')
+  end
+  for _, hold in ipairs(list) do redis.call('PUBLISH', 'holdfast:evicted', hold) end
+  redis.call('DEL', KEYS[1], KEYS[4])
+  holder = false
+  return #list
+end
+`;

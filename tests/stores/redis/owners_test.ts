@@ -1,0 +1,194 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, LockConflictError, tryAcquire } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { until } from "../../faults/until.ts";
+import { RedisServer } from "../../redis_server.ts";
+import { ask, claimOf, clash, grant, LONG } from "./claims.ts";
+
+/** A lease that a test waits for the end of, in milliseconds. */
+const SHORT = 300;
+
+const HOLDERS = "{lock:a}:holders";
+
+/** Owners that are hard on whoever takes a hold apart. */
+const OWNERS = ["me", "a/b", "/", "a/", "%d+", "a\n b", "\u0000", "😀", "a:b", "*"];
+
+for (const owner of OWNERS) {
+  Deno.test(`attempt() lets the owner ${JSON.stringify(owner)} in again, with one fence, until it has released all`, async () => {
+    await using server = await RedisServer.start();
+    const client = server.connect();
+    // Holds are counted on the server.
+    const [store, other] = [redis(client), redis(server.connect())];
+    const [first, second, third] = [1, 2, 3].map(() => claimOf("a", "exclusive", LONG, owner)) as [
+      ReturnType<typeof claimOf>,
+      ReturnType<typeof claimOf>,
+      ReturnType<typeof claimOf>,
+    ];
+    const fence = await grant(store, first);
+    for (let i = 0; i < 3; i++) assertEquals(await grant(other, second), fence, "it keeps the fence");
+    assertEquals(await grant(store, { ...third, mode: "shared" }), fence);
+    assertEquals(await client.get("lock:a"), owner);
+    assertEquals(await client.set("lock:a", "stranger", "PX", LONG, "NX"), null);
+    for (const kind of ["exclusive", "shared"] as const) {
+      await ask(store, claimOf("a", kind), false);
+      await ask(store, claimOf("a", kind, LONG, `${owner}/b`), false);
+      await ask(store, claimOf("a", kind, LONG, owner + "b"), false);
+    }
+    assert(await store.release(first), "released");
+    assert(!await store.release(first), "but once");
+    assertEquals(await store.renew(first), "lost");
+    await ask(store, claimOf("a"), false);
+    assert(await other.release(second), "released");
+    assertEquals(await store.renew({ ...third, mode: "shared" }), "renewed");
+    await ask(store, claimOf("a"), false);
+    assert(await store.release(third), "released");
+    assertEquals(await server.leftovers(), []);
+    // All over: a new lock, a new fence.
+    assert(await grant(store, first) > fence, "it rises");
+    await store.release(first);
+    assertEquals(await server.leftovers(), []);
+  });
+}
+
+Deno.test("attempt() grants another hold past the queue, and a repeated one without counting it twice", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  for (const kind of ["exclusive", "shared", 1] as const) {
+    const [first, second] = [claimOf("a", kind, LONG, "me"), claimOf("a", kind, LONG, "me")];
+    const waiter = claimOf("a", kind === 1 ? 1 : "exclusive");
+    const fence = await grant(store, first);
+    await ask(store, waiter);
+    for (let i = 0; i < 3; i++) assertEquals(await grant(store, second), fence);
+    await store.release(first);
+    await ask(store, waiter);
+    await store.release(second);
+    assert(await grant(store, waiter) > fence, "it rises");
+    await store.release(waiter);
+    assertEquals(await server.leftovers(), []);
+  }
+});
+
+Deno.test("attempt() does not shorten the lease of an owner that comes again, and each hold ends by itself", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  for (const kind of ["exclusive", "shared"] as const) {
+    const [long, short] = [claimOf("a", kind, LONG, "me"), claimOf("a", kind, SHORT, "me")];
+    const fence = await grant(store, long);
+    assertEquals(await grant(store, short), fence);
+    assert(await client.pttl("lock:a") > LONG / 2, "the lease is as long as it was");
+    await until(async () => (await store.query!()).held.length === 1, "the lease of the second one has ended");
+    assertEquals(await store.renew(short), "lost");
+    assert(!await store.release(short), "it is held no more");
+    // What is left has the fence still.
+    assertEquals(await grant(store, short), fence);
+    await until(async () => (await store.query!()).held.length === 1, "it has ended again");
+    assert(await store.release(long), "released");
+    assertEquals(await server.leftovers(), []);
+  }
+});
+
+Deno.test("an owner keeps its fence while others share, and loses it with its last hold", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const mine = () => claimOf("a", "shared", LONG, "me");
+  const [first, second, third, brief] = [mine(), mine(), mine(), claimOf("a", "shared", SHORT, "brief")];
+  const fence = await grant(store, first);
+  const others = [claimOf("a", "shared"), claimOf("a", "shared", LONG, "you")];
+  for (const other of others) assert(await grant(store, other) > fence, "a fence of its own");
+  const briefly = await grant(store, brief);
+  assertEquals(await grant(store, second), fence);
+  await store.release(first);
+  assertEquals(await grant(store, first), fence);
+  for (const claim of [first, second]) await store.release(claim);
+  const next = await grant(store, third);
+  assert(next > briefly, "a new fence");
+  await until(async () => (await store.query!()).held.length === 3, "the brief one has ended");
+  assert(await grant(store, { ...brief, lease: LONG }) > next, "a new fence");
+  for (const claim of [third, brief, ...others]) assert(await store.release(claim), "released");
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("an owner counts once among the permits", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const mine = () => claimOf("a", 3, LONG, "me");
+  const [first, second, third, fourth] = [mine(), mine(), mine(), mine()];
+  const fresh = [claimOf("a", 3), claimOf("a", 3)];
+  const fences = new Set<bigint>();
+  for (const claim of [first, second, fresh[0]!, third, fresh[1]!, fourth]) fences.add(await grant(store, claim));
+  assertEquals(fences.size, 3);
+  for (const claim of [claimOf("a", 3), claimOf("a", 3, LONG, "you")]) await ask(store, claim, false);
+  const waiter = claimOf("a", 3);
+  await ask(store, waiter);
+  for (const claim of [first, second, third]) await store.release(claim);
+  await ask(store, waiter);
+  await store.release(fourth);
+  await grant(store, waiter);
+  for (const claim of [waiter, ...fresh]) assert(await store.release(claim), "released");
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("attempt() refuses an owner that would wait for itself, and does nothing", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const cases = [["shared", "exclusive"], ["shared", 2], [2, "exclusive"], [2, "shared"], [2, 3]] as const;
+  for (const [present, asked] of cases) {
+    const holder = claimOf("a", present, LONG, "me");
+    await grant(store, holder);
+    for (const enqueue of [true, false]) {
+      assertEquals(await clash(store, claimOf("a", asked, LONG, "me"), enqueue), { present, own: true });
+    }
+    assertEquals(await client.exists("{lock:a}:queue"), 0);
+    assertEquals(await client.zcard(HOLDERS), 2);
+    await store.release(holder);
+    assertEquals(await server.leftovers(), []);
+  }
+  await using _shared = await acquire(client, "a", { owner: "me", mode: "shared" });
+  await assertRejects(() => acquire(client, "a", { owner: "me" }), LockConflictError, '"me" itself');
+  await assertRejects(() => tryAcquire(client, "a", { owner: "me" }), LockConflictError, '"me" itself');
+});
+
+Deno.test("acquire() of all handles of an owner that wait resolves as soon as one of them holds the lock", async () => {
+  await using server = await RedisServer.start();
+  const [client, other] = [server.connect(), server.connect()];
+  const holder = await acquire(client, "a");
+  const handles = [];
+  for (const [i, from] of [client, other, client].entries()) {
+    handles.push(acquire(from, "a", { owner: "me", wait: 20_000 }));
+    await until(async () => await client.zcard("{lock:a}:queue") === 2 * i + 1, "it is queued");
+    acquire(client, "a", { wait: 1 }).catch(() => {});
+    const stranger = acquire(other, "a", { wait: 20_000 });
+    handles.push(stranger.then((lock) => lock.release()));
+    await until(async () => await client.zcard("{lock:a}:queue") === 2 * i + 2, "so is a stranger");
+  }
+  const started = performance.now();
+  await holder.release();
+  const mine = await Promise.all([handles[0], handles[2], handles[4]]);
+  assert(performance.now() - started < 2_500, "they were woken, not polled");
+  assertEquals(new Set(mine.map((lock) => lock?.fence)).size, 1);
+  for (const lock of mine) await lock?.release();
+  await Promise.all(handles);
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("a waiter of an owner that has got the lock otherwise hears that it would wait for itself", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const holder = await acquire(client, "a");
+  const shared = acquire(client, "a", { owner: "me", mode: "shared" });
+  await until(async () => await client.zcard("{lock:a}:queue") === 1, "it is queued");
+  const exclusive = acquire(client, "a", { owner: "me" });
+  await until(async () => await client.zcard("{lock:a}:queue") === 2, "so is the other");
+  const behind = acquire(client, "a", { mode: "shared" });
+  await until(async () => await client.zcard("{lock:a}:queue") === 3, "and a third");
+  await holder.release();
+  await assertRejects(() => exclusive, LockConflictError);
+  // It has made way.
+  for (const lock of await Promise.all([shared, behind])) await lock.release();
+  assertEquals(await server.leftovers(), []);
+});

@@ -1,0 +1,174 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import type { Claim, Entry, Store } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { Cluster } from "ioredis";
+import { lockKeys, lockOf } from "../../../src/stores/redis/keys.ts";
+import { until } from "../../faults/until.ts";
+import { RedisServer } from "../../redis_server.ts";
+import { ask, claimOf, grant, LONG } from "./claims.ts";
+
+/** Names that are hard on patterns and hash tags. */
+const NAMES = [
+  "a",
+  "b*",
+  "[c]",
+  "d?",
+  "\\e",
+  "f{g}h",
+  "}i{",
+  "{",
+  "j:queue",
+  "{lock:a}:fence",
+  "😀",
+  "k\nl",
+  "^",
+  "lock:a",
+];
+
+Deno.test("query() lists the holds and the waiters of each name, these in order", async () => {
+  await using server = await RedisServer.start();
+  const store = redis(server.connect());
+  const expected: { held: Claim[]; pending: Claim[] } = { held: [], pending: [] };
+  assertEquals(await store.query!(), { held: [], pending: [] });
+  const kinds = ["exclusive", "shared", 2] as const;
+  for (const kind of kinds) {
+    const name = `a ${kind}`;
+    const [one, two] = [claimOf(name, kind), claimOf(name, kind, LONG, "me/too")];
+    await grant(store, one);
+    expected.held.push(one);
+    if (kind !== "exclusive") {
+      await grant(store, two);
+      await grant(store, { ...two, hold: two.hold + "2" });
+      expected.held.push(two, two);
+    }
+    const waiters = kind === 2 ? [claimOf(name, 2), claimOf(name, 2)] : [claimOf(name), claimOf(name, "shared")];
+    for (const waiter of [...waiters, claimOf(name, kind === 2 ? 2 : "exclusive", LONG, "you")]) {
+      await ask(store, waiter);
+      expected.pending.push(waiter);
+    }
+  }
+  const [mine, again] = [claimOf("b", "exclusive", LONG, "me"), claimOf("b", "exclusive", LONG, "me")];
+  for (const claim of [mine, again]) await grant(store, claim);
+  expected.held.push(mine, again);
+  const { held, pending } = await store.query!();
+  assertEquals(sorted(held), sorted(expected.held.map(entryOf)));
+  for (const kind of kinds) {
+    const of = ({ name }: Entry) => name === `a ${kind}`;
+    assertEquals(pending.filter(of), expected.pending.map(entryOf).filter(of));
+  }
+  assertEquals(pending.length, expected.pending.length);
+});
+
+Deno.test("query() lists names of every kind, behind prefixes of every kind, and no others", async () => {
+  await using server = await RedisServer.start();
+  const admin = server.connect();
+  for (const keyPrefix of [undefined, "app:", "{x}:", "[*]", "a{b"]) {
+    for (const prefix of ["lock:", "", "*:", "{y}:", "z{"]) {
+      await admin.flushall();
+      const store = redis(server.connect(keyPrefix === undefined ? {} : { keyPrefix }), { prefix });
+      const others = [redis(admin, { prefix: "another:" }), redis(server.connect({ keyPrefix: "other:" }), { prefix })];
+      const claims = NAMES.map((name) => claimOf(name, "shared"));
+      for (const claim of claims) {
+        await grant(store, claim);
+        await ask(store, claimOf(claim.name));
+        if (prefix !== "" || keyPrefix !== undefined) {
+          for (const other of others) await grant(other, { ...claim, mode: "exclusive" });
+        }
+      }
+      const { held, pending } = await store.query!();
+      const where = JSON.stringify([keyPrefix, prefix]);
+      // A prefix that is empty holds everything.
+      const ours = (entries: readonly Entry[]) => entries.filter(({ name }) => NAMES.includes(name));
+      if (prefix !== "") assertEquals(held.length, ours(held).length, where);
+      assertEquals(ours(held).map(({ name }) => name).sort(), [...NAMES].sort(), where);
+      assertEquals(pending.map(({ name }) => name).sort(), [...NAMES].sort(), where);
+    }
+  }
+});
+
+Deno.test("query() lists names that are only waited for, and not the dead, the ended and what is no lock", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  await client.hset("lock:hash", "mine", 1);
+  await client.set("lock:stranger", "a/b", "PX", LONG);
+  const [holder, waiter, dead, brief] = [claimOf("a"), claimOf("a"), claimOf("a"), claimOf("b", "shared", 100)];
+  await grant(store, brief);
+  const long = claimOf("b", "shared");
+  await grant(store, long);
+  await grant(store, holder);
+  for (const claim of [dead, waiter]) await ask(store, claim);
+  await client.del("lock:a");
+  await client.hset("{lock:a}:waiters", dead.owner, "0!holdfast:x");
+  await until(async () => (await store.query!()).held.length === 2, "the brief one has ended");
+  const { held, pending } = await store.query!();
+  assertEquals(sorted(held), sorted([entryOf(long), { name: "stranger", owner: "a/b", mode: "exclusive" }]));
+  assertEquals(pending, [entryOf(waiter)]);
+});
+
+Deno.test("query() only reads, and never asks for all keys at once", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store: Store = redis(client);
+  for (let i = 0; i < 1_500; i++) client.set(`other:${i}`, "1");
+  const claims = Array.from({ length: 250 }, (_, i) => claimOf(`${i}`, "shared"));
+  await Promise.all(claims.map((claim) => grant(store, claim)));
+  const monitor = server.adopt(await client.monitor());
+  const commands: string[][] = [];
+  monitor.on("monitor", (_time: string, args: string[]) => commands.push(args.map(String)));
+  assertEquals((await store.query!()).held.length, 250);
+  await client.echo("the end");
+  await until(() => Promise.resolve(commands.at(-1)?.[1] === "the end"), "the monitor has shown all");
+  const names = new Set(commands.map(([name]) => name!.toLowerCase()));
+  const allowed = ["scan", "evalsha", "eval", "get", "time", "zrange", "zscore", "hget", "echo"];
+  assertEquals([...names].filter((name) => !allowed.includes(name)), []);
+  // Two patterns, and all pages of each.
+  const pages = commands.filter(([name]) => name!.toLowerCase() === "scan");
+  assertEquals(pages.length >= 4 && pages.length < 20, true, `${pages.length} pages`);
+});
+
+Deno.test("query() asks all masters of a Cluster", async () => {
+  await using server = await RedisServer.start(["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"]);
+  const admin = server.connect();
+  await admin.call("CLUSTER", "ADDSLOTSRANGE", "0", "16383");
+  await until(async () => String(await admin.cluster("INFO")).includes("cluster_state:ok"), "the cluster is up");
+  const cluster = new Cluster([{ host: "127.0.0.1", port: server.port }], { keyPrefix: "app:" });
+  try {
+    const store = redis(cluster);
+    const claims = ["a", "b{c}", "}d"].map((name) => claimOf(name));
+    for (const claim of claims) await grant(store, claim);
+    assertEquals(sorted((await store.query!()).held), sorted(claims.map(entryOf)));
+  } finally {
+    cluster.disconnect();
+    await until(() => Promise.resolve(cluster.status === "end"), "it is closed");
+  }
+});
+
+Deno.test("query() says what a client lacks", async () => {
+  await using server = await RedisServer.start();
+  const { evalsha, eval: run, duplicate, on } = server.connect();
+  const store = redis({ evalsha, eval: run, duplicate, on } as Parameters<typeof redis>[0]);
+  await assertRejects(() => store.query!(), TypeError, "scan");
+});
+
+Deno.test("lockOf() finds the lock of each of its keys, and leaves others alone", () => {
+  for (const keyPrefix of ["", "app:", "{x}:", "a{b", "}"]) {
+    for (const name of NAMES) {
+      for (const key of lockKeys(`lock:${name}`, keyPrefix)) {
+        assertEquals(lockOf(keyPrefix + key, keyPrefix), `lock:${name}`, JSON.stringify([keyPrefix, key]));
+      }
+    }
+    for (const other of ["{a}", "{a}:", "{a}:other", "{a}b:queue", "a:queue", "{}:queue", ":queue", ""]) {
+      assertEquals(lockOf(keyPrefix + other, keyPrefix), other);
+    }
+  }
+});
+
+function entryOf({ name, owner, mode, permits }: Claim): Entry {
+  return permits === undefined ? { name, owner, mode } : { name, owner, mode, permits };
+}
+
+function sorted(entries: readonly Entry[]): Entry[] {
+  const text = (entry: Entry) => JSON.stringify([entry.name, entry.owner]);
+  return [...entries].sort((a, b) => text(a) < text(b) ? -1 : 1);
+}
