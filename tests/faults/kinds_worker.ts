@@ -4,14 +4,25 @@
  * waits as JSON.
  */
 import { Redis } from "npm:ioredis@^6";
-import { acquire, acquireAll } from "../../mod.ts";
+import { acquire, acquireAll, type LockEvent } from "../../mod.ts";
 import { redis } from "../../src/stores/redis/mod.ts";
 import { sqlite } from "../../src/stores/sqlite/mod.ts";
 import { ACCOUNTS, PERMITS } from "./kinds.ts";
 
 const [kind, address, directory, task, count] = Deno.args as [string, string, string, string, string];
 const client = kind === "redis" ? new Redis(Number(address), "127.0.0.1") : undefined;
-const store = client === undefined ? sqlite(address) : redis(client);
+
+let mode: "shared" | "exclusive" = "exclusive";
+
+/** Writes down in which order all processes come into the queue and out of it. */
+function note(what: "waiting" | "granted", owner: string): void {
+  Deno.writeTextFileSync(`${directory}/turns`, `${what} ${mode} ${owner}\n`, { append: true });
+}
+
+const observer = (event: LockEvent): void => {
+  if (event.type === "waiting") note("waiting", event.owner);
+};
+const store = client === undefined ? sqlite(address, { observer }) : redis(client, { observer });
 const waits: Record<string, number[]> = {};
 
 /** Runs something, and notes how long it took. */
@@ -41,8 +52,9 @@ async function inside(prefix: string, mayBeInside: (files: string[]) => boolean)
 const tasks: Record<string, () => Promise<void>> = {
   /** One section in ten is exclusive. */
   async share() {
-    const mode = Math.random() < 0.9 ? "shared" : "exclusive";
-    await using _lock = await timed(mode, () => acquire(store, "shared", { mode }));
+    mode = Math.random() < 0.9 ? "shared" : "exclusive";
+    await using lock = await timed(mode, () => acquire(store, "shared", { mode }));
+    note("granted", lock.owner);
     await inside(mode, (files) => files.length === 1 || files.every((name) => name.startsWith("shared-")));
   },
   async permits() {
