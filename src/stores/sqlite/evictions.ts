@@ -64,7 +64,7 @@ export class Evictions {
         const count = run.evictions.get()?.["count"];
         for (const watch of this.#watches) {
           if (watch.seen && count === this.#count) continue;
-          watch.seen = run.held.get({ name: watch.name, hold: watch.hold }) !== undefined;
+          watch.seen = run.expiry.get(watch.name, watch.hold) !== undefined;
           if (!watch.seen) watch.end();
         }
         this.#count = count;
