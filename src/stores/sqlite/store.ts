@@ -1,5 +1,5 @@
 import { checkKeys, checkObserver, show } from "../../_check.ts";
-import { SystemClock } from "../../_clock.ts";
+import { type Clock, SystemClock } from "../../_clock.ts";
 import type { Observer } from "../../observer.ts";
 import {
   type Attempt,
@@ -60,22 +60,25 @@ export function sqlite(path: string, options: SqliteOptions = {}): SqliteStore {
   }
   const { observer } = checkKeys(options, ["observer"]);
   checkObserver(observer);
-  return new FileStore(path, observer);
+  return new FileStore(path, observer, new SystemClock());
 }
 
-class FileStore implements SqliteStore {
+/** Locks as rows of a file. */
+export class FileStore implements SqliteStore {
   readonly drift = drift;
   readonly capabilities: readonly Capability[] = ["shared", "permits", "owner", "steal"];
   readonly observer: Observer | undefined;
-  readonly #clock = new SystemClock();
+  readonly #clock: Clock;
   readonly #file: LockFile;
   readonly #waiters = new Waiters();
   readonly #evictions: Evictions;
 
-  constructor(path: string, observer: Observer | undefined) {
+  /** Opens a file, with a clock. */
+  constructor(path: string, observer: Observer | undefined, clock: Clock) {
     this.observer = observer;
-    this.#file = new LockFile(path, this.#clock);
-    this.#evictions = new Evictions(this.#file, this.#clock);
+    this.#clock = clock;
+    this.#file = new LockFile(path, clock);
+    this.#evictions = new Evictions(this.#file, clock);
   }
 
   get closed(): boolean {
@@ -85,7 +88,7 @@ class FileStore implements SqliteStore {
   async attempt(claim: Claim, { enqueue, steal = false }: AttemptOptions): Promise<Attempt> {
     const now = this.#clock.now().wall;
     // Most polls find nothing changed: they only read, so that waiters do not hold up one another.
-    if (this.#waiters.seen(claim, now)) {
+    if (!steal && this.#waiters.seen(claim, now)) {
       const standing = await this.#file.read((run, now) => look(run, claim, now));
       if (standing.outcome !== "free") return this.#refuse(claim, standing, now);
     }
