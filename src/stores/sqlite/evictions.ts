@@ -54,11 +54,11 @@ export class Evictions {
   }
 
   #arm(): void {
+    this.#timer?.cancel();
     this.#timer = this.#clock.timer(POLL, () => this.#poll().catch(() => {}));
   }
 
   async #poll(): Promise<void> {
-    const timer = this.#timer;
     try {
       await this.#file.read((run) => {
         const count = run.evictions.get()?.["count"];
@@ -70,8 +70,8 @@ export class Evictions {
         this.#count = count;
       });
     } finally {
-      // After a fault too; but while it was waited for, the last watch may have ended and another begun.
-      if (timer === this.#timer && this.#watches.size > 0 && !this.#file.closed) this.#arm();
+      // After a fault, too.
+      if (this.#watches.size > 0 && !this.#file.closed) this.#arm();
     }
   }
 }

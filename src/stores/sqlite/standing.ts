@@ -16,7 +16,7 @@ export interface Standing {
   readonly lapsed: boolean;
   /** The fence of the owner, if that holds the lock. */
   readonly fence: number | undefined;
-  /** When it may be free, in milliseconds; 0 without holders. */
+  /** When the first lease ends, in milliseconds; 0 without holders. */
   readonly left: number;
   /** The place of the claim in the queue, if it has one. */
   readonly ticket: number | undefined;
@@ -29,14 +29,14 @@ export function look(run: Statements, claim: Claim, now: number): Standing {
   const { name, owner } = claim;
   const hold = holdOf(claim);
   const asked = kindOf(claim);
-  const holders = run.holders.get(owner, hold, now, name)!;
+  const holders = run.holders.get(owner, now, name)!;
   const ticket = run.ticket.get(name, hold)?.["ticket"] as number | undefined;
   const queue = run.ahead.get(asked, name, ticket ?? END, now)!;
   const holds = Number(holders["holds"]);
   const kind = holds === 0 ? asked : holders["kind"] as Kind;
   const own = holders["fence"] !== null;
   const outcome = () => {
-    if (own) return kind === "exclusive" || kind === asked || holders["mine"] === 1 ? "free" : { present: kind, own };
+    if (own) return kind === "exclusive" || kind === asked ? "free" : { present: kind, own };
     // Those ahead who can hold it beside this one do not hold it up: each takes its place when it asks again.
     const fits = holds === 0 || kind === asked && kind !== "exclusive";
     const taken = () => Number(run.taken.get(name, now, name, ticket ?? END, now)?.["taken"]);
@@ -50,8 +50,7 @@ export function look(run: Statements, claim: Claim, now: number): Standing {
     holds,
     lapsed: Number(holders["entries"]) > holds,
     fence: own ? Number(holders["fence"]) : undefined,
-    // A permit may be free with the first lease that ends, the lock of the others with the last one.
-    left: holds === 0 ? 0 : Number(holders[typeof kind === "number" ? "first" : "last"]),
+    left: Number(holders["left"]),
     ticket,
     ahead: Number(queue["ahead"]),
   };

@@ -30,13 +30,12 @@ const ALIVE = `abs(? - seen) < ${DEAD}`;
  * because names take longer to bind than the statements take to run.
  */
 const STATEMENTS = {
-  // owner, hold, now, name: how many rows there are and how many of them count, what the lock is and when the first and
-  // the last lease end; the fence of the owner if it holds the lock, and whether this hold does. A clock that was set
-  // back must not make a lease longer than it is.
+  // owner, now, name: how many rows there are and how many of them count, what the lock is, when the first lease ends,
+  // and the fence of the owner if that holds the lock.
   holders: `SELECT count(*) AS entries, count(*) FILTER (WHERE left > 0) AS holds,
-    max(kind) FILTER (WHERE left > 0) AS kind, min(left) FILTER (WHERE left > 0) AS first, max(left) AS last,
-    max(fence) FILTER (WHERE left > 0 AND owner = ?) AS fence, max(left > 0 AND hold = ?) AS mine
-    FROM (SELECT *, min(expires - ?, lease) AS left FROM holds WHERE name = ?)`,
+    max(kind) FILTER (WHERE left > 0) AS kind, min(left) FILTER (WHERE left > 0) AS left,
+    max(fence) FILTER (WHERE left > 0 AND owner = ?) AS fence
+    FROM (SELECT *, expires - ? AS left FROM holds WHERE name = ?)`,
   // name, hold
   ticket: `SELECT ticket FROM queue WHERE name = ? AND hold = ?`,
   // kind, name, ticket, now: who is ahead, and how many of those cannot hold the lock beside one of this kind.
@@ -52,7 +51,7 @@ const STATEMENTS = {
   hold: `INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   // name, now
   bury: `DELETE FROM holds WHERE name = ? AND expires <= ?`,
-  // now, name, now
+  // now, name, now: a clock that was set back must not make a lease longer than it is.
   mend: `UPDATE holds SET expires = ? + lease WHERE name = ? AND expires > ? + lease`,
   // expires, lease, name, hold, now
   renew: `UPDATE holds SET expires = ?, lease = ? WHERE name = ? AND hold = ? AND expires > ?`,

@@ -106,7 +106,6 @@ testOnSite("eviction() looks no more when the file is closed", async (site) => {
   const other = site.a.eviction(claim, over.signal);
   await site.clock.advance(100);
   store.close();
-  await site.clock.advance(100);
   assertEquals(site.clock.pending, 1, "that of the other connection");
   over.abort();
   await other;
