@@ -42,7 +42,7 @@ Deno.test("FileStore answers what the memory store answers", async () => {
       }
       assertEquals(await file.query(), { held: [], pending: [] });
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   );
 });
 

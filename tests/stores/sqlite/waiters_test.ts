@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
 import type { Claim } from "../../../src/store.ts";
 import type { FileStore } from "../../../src/stores/sqlite/store.ts";
 import { ask, claimOf, LEASE, rows, testOnSite } from "./site.ts";
@@ -46,3 +47,26 @@ testOnSite("attempt() deletes those who have died in the queue long ago", async 
   assertEquals(rows(site.path), [holder.owner]);
   await site.a.release(holder);
 });
+
+testOnSite(
+  "attempt() of a waiter only reads while nothing changes, but for a sign of life now and then",
+  async (site) => {
+    const [holder, waiter] = [claimOf(), claimOf()];
+    assertEquals(await ask(site.a, holder), true);
+    assertEquals(await ask(site.b, waiter), false);
+    using observer = new DatabaseSync(site.path);
+    // It changes whenever another connection has written.
+    const version = () => observer.prepare("PRAGMA data_version").get()?.["data_version"];
+    const before = version();
+    for (let poll = 0; poll < 9; poll++) {
+      await site.clock.advance(10);
+      assertEquals(await ask(site.b, waiter), false);
+    }
+    assertEquals(version(), before);
+    await site.clock.advance(10);
+    assertEquals(await ask(site.b, waiter), false);
+    assert(version() !== before);
+    await site.a.release(holder);
+    await site.b.release(waiter);
+  },
+);
