@@ -102,5 +102,6 @@ Deno.test("importing the package loads neither SQLite nor a Redis client", async
   };
   load(new URL("mod.ts", root).href);
   assert(loaded.has(new URL("src/acquire.ts", root).href), "the graph was read");
-  assertEquals([...loaded].filter((specifier) => /stores|sqlite|redis/.test(specifier)), []);
+  const paths = [...loaded].map((specifier) => specifier.replace(root.href, ""));
+  assertEquals(paths.filter((path) => /stores|sqlite|redis/.test(path)), []);
 });

@@ -54,24 +54,24 @@ export class Evictions {
   }
 
   #arm(): void {
+    this.#timer?.cancel();
     this.#timer = this.#clock.timer(POLL, () => this.#poll().catch(() => {}));
   }
 
   async #poll(): Promise<void> {
-    const timer = this.#timer;
     try {
       await this.#file.read((run) => {
         const count = run.evictions.get()?.["count"];
         for (const watch of this.#watches) {
           if (watch.seen && count === this.#count) continue;
-          watch.seen = run.held.get({ name: watch.name, hold: watch.hold }) !== undefined;
+          watch.seen = run.expiry.get(watch.name, watch.hold) !== undefined;
           if (!watch.seen) watch.end();
         }
         this.#count = count;
       });
     } finally {
-      // After a fault too; but while it was waited for, the last watch may have ended and another begun.
-      if (timer === this.#timer && this.#watches.size > 0 && !this.#file.closed) this.#arm();
+      // After a fault, too.
+      if (this.#watches.size > 0 && !this.#file.closed) this.#arm();
     }
   }
 }

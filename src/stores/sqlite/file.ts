@@ -21,6 +21,8 @@ export class LockFile {
   readonly #clock: Clock;
   readonly #database: DatabaseSync;
   #statements: Statements | undefined;
+  // Not the database's isOpen: Node has that since 22.15 only.
+  #closed = false;
 
   /** Opens the file, and makes it if it does not exist. */
   constructor(path: string, clock: Clock) {
@@ -30,12 +32,14 @@ export class LockFile {
   }
 
   get closed(): boolean {
-    return !this.#database.isOpen;
+    return this.#closed;
   }
 
   close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
     this.#statements = undefined;
-    if (!this.closed) this.#database.close();
+    this.#database.close();
   }
 
   /** Does what writes nothing. */
@@ -83,7 +87,7 @@ function open(path: string): DatabaseSync {
   // Not an import: this module must load where there is no SQLite, to say so.
   const module = globalThis.process?.getBuiltinModule?.("node:sqlite");
   if (module === undefined) {
-    throw new Error("sqlite() needs node:sqlite, which this runtime lacks: use Deno 2.2, Node 22.5 or later");
+    throw new Error("sqlite() needs node:sqlite, which this runtime lacks: use Deno 2.2, Node 22.13 or later");
   }
   try {
     return new module.DatabaseSync(path);

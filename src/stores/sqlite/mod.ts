@@ -1,5 +1,5 @@
 /**
- * Locks in an SQLite file, for any number of processes on one machine; nothing to install in Deno and Node 22.5 or
+ * Locks in an SQLite file, for any number of processes on one machine; nothing to install in Deno and Node 22.13 or
  * later.
  *
  * @example

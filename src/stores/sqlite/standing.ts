@@ -1,6 +1,9 @@
 import { type Claim, type Conflict, holdOf, type Kind, kindOf } from "../../store.ts";
 import type { Statements } from "./statements.ts";
 
+/** Behind all tickets. */
+const END = Number.MAX_SAFE_INTEGER;
+
 /** How a lock stands for a claim. */
 export interface Standing {
   /** Whether the claim can be granted; or what makes waiting useless. */
@@ -13,10 +16,10 @@ export interface Standing {
   readonly lapsed: boolean;
   /** The fence of the owner, if that holds the lock. */
   readonly fence: number | undefined;
-  /** When it may be free, in milliseconds; 0 without holders. */
+  /** When the first lease ends, in milliseconds; 0 without holders. */
   readonly left: number;
-  /** Whether the claim stands in the queue. */
-  readonly queued: boolean;
+  /** The place of the claim in the queue, if it has one. */
+  readonly ticket: number | undefined;
   /** How many live waiters are ahead of it. */
   readonly ahead: number;
 }
@@ -26,20 +29,20 @@ export function look(run: Statements, claim: Claim, now: number): Standing {
   const { name, owner } = claim;
   const hold = holdOf(claim);
   const asked = kindOf(claim);
-  const holders = run.holders.get({ name, owner, hold, now })!;
-  const queue = run.ahead.get({ name, hold, kind: asked, now })!;
+  const holders = run.holders.get(owner, now, name)!;
+  const ticket = run.ticket.get(name, hold)?.["ticket"] as number | undefined;
+  const queue = run.ahead.get(asked, name, ticket ?? END, now)!;
   const holds = Number(holders["holds"]);
   const kind = holds === 0 ? asked : holders["kind"] as Kind;
   const own = holders["fence"] !== null;
-  const queued = queue["ticket"] !== null;
   const outcome = () => {
-    if (own) return kind === "exclusive" || kind === asked || holders["mine"] === 1 ? "free" : { present: kind, own };
+    if (own) return kind === "exclusive" || kind === asked ? "free" : { present: kind, own };
     // Those ahead who can hold it beside this one do not hold it up: each takes its place when it asks again.
     const fits = holds === 0 || kind === asked && kind !== "exclusive";
-    const taken = () => Number(run.taken.get({ name, hold, now })?.["taken"]);
+    const taken = () => Number(run.taken.get(name, now, name, ticket ?? END, now)?.["taken"]);
     if (fits && queue["apart"] === 0 && (typeof kind !== "number" || taken() < kind)) return "free";
     // Who stands in the queue came when things were otherwise, and they may be so again.
-    return queued || permitsOf(kind) === permitsOf(asked) ? "busy" : { present: kind, own };
+    return ticket !== undefined || permitsOf(kind) === permitsOf(asked) ? "busy" : { present: kind, own };
   };
   return {
     outcome: outcome(),
@@ -47,9 +50,8 @@ export function look(run: Statements, claim: Claim, now: number): Standing {
     holds,
     lapsed: Number(holders["entries"]) > holds,
     fence: own ? Number(holders["fence"]) : undefined,
-    // A permit may be free with the first lease that ends, the lock of the others with the last one.
-    left: holds === 0 ? 0 : Number(holders[typeof kind === "number" ? "first" : "last"]),
-    queued,
+    left: Number(holders["left"]),
+    ticket,
     ahead: Number(queue["ahead"]),
   };
 }

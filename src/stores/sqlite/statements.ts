@@ -22,50 +22,58 @@ const SCHEMA = `
   INSERT OR IGNORE INTO evictions VALUES (1, 0);
 `;
 
-/** Whether somebody holds the lock still. */
-const HELD = "expires > @now";
-
-/** A clock that was set back must not make a lease longer than it is. */
-const LEFT = "min(expires - @now, lease)";
-
 /** Whether somebody waits still. A sign of life from the future was written before the clock was set back. */
-const ALIVE = `abs(@now - seen) < ${DEAD}`;
+const ALIVE = `abs(? - seen) < ${DEAD}`;
 
-/** Whether somebody stands in the queue before @hold, or before its end if that does not. */
-const AHEAD = `name = @name AND ${ALIVE}
-  AND ticket < coalesce((SELECT ticket FROM queue WHERE name = @name AND hold = @hold), 9e18)`;
-
-/** What each statement does, with @now in milliseconds of the wall clock. */
+/**
+ * What each statement does, and the order of what it takes; `now` is in milliseconds of the wall clock. By their order,
+ * because names take longer to bind than the statements take to run.
+ */
 const STATEMENTS = {
-  // How many rows there are, how many of them count, what the lock is and when the first and the last lease end; the
-  // fence of @owner if that holds it, and whether @hold does.
-  holders:
-    `SELECT count(*) AS entries, count(*) FILTER (WHERE ${HELD}) AS holds, max(kind) FILTER (WHERE ${HELD}) AS kind,
-    min(${LEFT}) FILTER (WHERE ${HELD}) AS first, max(${LEFT}) AS last,
-    max(fence) FILTER (WHERE owner = @owner AND ${HELD}) AS fence, max(hold = @hold AND ${HELD}) AS mine
-    FROM holds WHERE name = @name`,
-  // Who is ahead, and how many of those cannot hold the lock beside a @kind.
-  ahead: `SELECT count(*) AS ahead, count(*) FILTER (WHERE kind <> @kind OR kind = 'exclusive') AS apart,
-    (SELECT ticket FROM queue WHERE name = @name AND hold = @hold) AS ticket FROM queue WHERE ${AHEAD}`,
-  // Of how many owners the permits are that are taken or will be before it is the turn of @hold.
-  taken: `SELECT count(*) AS taken FROM (SELECT owner FROM holds WHERE name = @name AND ${HELD}
-    UNION SELECT owner FROM queue WHERE ${AHEAD})`,
-  fence: `UPDATE fences SET last = max(last + 1, CAST(@now * 1000 AS INTEGER)) RETURNING last`,
-  hold: `INSERT OR REPLACE INTO holds VALUES (@name, @hold, @owner, @kind, @asked, @now + @lease, @lease, @fence)`,
-  bury: `DELETE FROM holds WHERE name = @name AND NOT ${HELD}`,
-  mend: `UPDATE holds SET expires = @now + lease WHERE name = @name AND expires > @now + lease`,
-  renew: `UPDATE holds SET expires = @now + @lease, lease = @lease WHERE name = @name AND hold = @hold AND ${HELD}`,
-  free: `DELETE FROM holds WHERE name = @name AND hold = @hold RETURNING ${HELD} AS held`,
-  clear: `DELETE FROM holds WHERE name = @name`,
+  // owner, now, name: how many rows there are and how many of them count, what the lock is, when the first lease ends,
+  // and the fence of the owner if that holds the lock.
+  holders: `SELECT count(*) AS entries, count(*) FILTER (WHERE left > 0) AS holds,
+    max(kind) FILTER (WHERE left > 0) AS kind, min(left) FILTER (WHERE left > 0) AS left,
+    max(fence) FILTER (WHERE left > 0 AND owner = ?) AS fence
+    FROM (SELECT *, expires - ? AS left FROM holds WHERE name = ?)`,
+  // name, hold
+  ticket: `SELECT ticket FROM queue WHERE name = ? AND hold = ?`,
+  // kind, name, ticket, now: who is ahead, and how many of those cannot hold the lock beside one of this kind.
+  ahead: `SELECT count(*) AS ahead, count(*) FILTER (WHERE kind <> ? OR kind = 'exclusive') AS apart
+    FROM queue WHERE name = ? AND ticket < ? AND ${ALIVE}`,
+  // name, now, name, ticket, now: the owners that have a permit or will have one before it is the ticket's turn.
+  taken: `SELECT count(*) AS taken FROM (SELECT owner FROM holds WHERE name = ? AND expires > ?
+    UNION SELECT owner FROM queue WHERE name = ? AND ticket < ? AND ${ALIVE})`,
+  lastFence: `SELECT last FROM fences`,
+  // fence
+  raise: `UPDATE fences SET last = ?`,
+  // name, hold, owner, kind, asked, expires, lease, fence
+  hold: `INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  // name, now
+  bury: `DELETE FROM holds WHERE name = ? AND expires <= ?`,
+  // now, name, now: a clock that was set back must not make a lease longer than it is.
+  mend: `UPDATE holds SET expires = ? + lease WHERE name = ? AND expires > ? + lease`,
+  // expires, lease, name, hold, now
+  renew: `UPDATE holds SET expires = ?, lease = ? WHERE name = ? AND hold = ? AND expires > ?`,
+  // name, hold
+  expiry: `SELECT expires FROM holds WHERE name = ? AND hold = ?`,
+  // name, hold
+  free: `DELETE FROM holds WHERE name = ? AND hold = ?`,
+  // name, now
+  count: `SELECT count(*) AS holds FROM holds WHERE name = ? AND expires > ?`,
+  // name
+  clear: `DELETE FROM holds WHERE name = ?`,
   evict: `UPDATE evictions SET count = count + 1`,
   evictions: `SELECT count FROM evictions`,
-  held: `SELECT 1 FROM holds WHERE name = @name AND hold = @hold`,
-  enqueue: `INSERT INTO queue (name, hold, owner, kind, seen) VALUES (@name, @hold, @owner, @kind, @now)
+  // name, hold, owner, kind, now
+  enqueue: `INSERT INTO queue (name, hold, owner, kind, seen) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (name, hold) DO UPDATE SET seen = excluded.seen`,
-  leave: `DELETE FROM queue WHERE name = @name AND hold = @hold`,
-  forget: `DELETE FROM queue WHERE name = @name AND abs(@now - seen) > ${FORGET}`,
-  // One statement, so that it shows one moment.
-  list: `SELECT 1 AS held, name, owner, asked AS kind, fence AS place FROM holds WHERE ${HELD}
+  // ticket
+  leave: `DELETE FROM queue WHERE ticket = ?`,
+  // name, now
+  forget: `DELETE FROM queue WHERE name = ? AND abs(? - seen) > ${FORGET}`,
+  // now, now: one statement, so that it shows one moment.
+  list: `SELECT 1 AS held, name, owner, asked AS kind, fence AS place FROM holds WHERE expires > ?
     UNION ALL SELECT 0, name, owner, kind, ticket FROM queue WHERE ${ALIVE} ORDER BY place`,
 } as const;
 

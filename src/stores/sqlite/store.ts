@@ -1,5 +1,5 @@
 import { checkKeys, checkObserver, show } from "../../_check.ts";
-import { SystemClock } from "../../_clock.ts";
+import { type Clock, SystemClock } from "../../_clock.ts";
 import type { Observer } from "../../observer.ts";
 import {
   type Attempt,
@@ -60,22 +60,25 @@ export function sqlite(path: string, options: SqliteOptions = {}): SqliteStore {
   }
   const { observer } = checkKeys(options, ["observer"]);
   checkObserver(observer);
-  return new FileStore(path, observer);
+  return new FileStore(path, observer, new SystemClock());
 }
 
-class FileStore implements SqliteStore {
+/** Locks as rows of a file. */
+export class FileStore implements SqliteStore {
   readonly drift = drift;
   readonly capabilities: readonly Capability[] = ["shared", "permits", "owner", "steal"];
   readonly observer: Observer | undefined;
-  readonly #clock = new SystemClock();
+  readonly #clock: Clock;
   readonly #file: LockFile;
   readonly #waiters = new Waiters();
   readonly #evictions: Evictions;
 
-  constructor(path: string, observer: Observer | undefined) {
+  /** Opens a file, with a clock. */
+  constructor(path: string, observer: Observer | undefined, clock: Clock) {
     this.observer = observer;
-    this.#file = new LockFile(path, this.#clock);
-    this.#evictions = new Evictions(this.#file, this.#clock);
+    this.#clock = clock;
+    this.#file = new LockFile(path, clock);
+    this.#evictions = new Evictions(this.#file, clock);
   }
 
   get closed(): boolean {
@@ -85,7 +88,7 @@ class FileStore implements SqliteStore {
   async attempt(claim: Claim, { enqueue, steal = false }: AttemptOptions): Promise<Attempt> {
     const now = this.#clock.now().wall;
     // Most polls find nothing changed: they only read, so that waiters do not hold up one another.
-    if (this.#waiters.seen(claim, now)) {
+    if (!steal && this.#waiters.seen(claim, now)) {
       const standing = await this.#file.read((run, now) => look(run, claim, now));
       if (standing.outcome !== "free") return this.#refuse(claim, standing, now);
     }
@@ -97,12 +100,9 @@ class FileStore implements SqliteStore {
         return { standing, fence: grant(run, claim, stolen ? { ...standing, kind: kindOf(claim) } : standing, now) };
       }
       if (standing.outcome === "busy") {
-        run.mend.run({ name: claim.name, now });
-        run.forget.run({ name: claim.name, now });
-        if (enqueue) {
-          const { name, owner } = claim;
-          run.enqueue.run({ name, hold: holdOf(claim), owner, kind: kindOf(claim), now });
-        }
+        run.mend.run(now, claim.name, now);
+        run.forget.run(claim.name, now);
+        if (enqueue) run.enqueue.run(claim.name, holdOf(claim), claim.owner, kindOf(claim), now);
       }
       return { standing, fence: undefined };
     });
@@ -116,7 +116,9 @@ class FileStore implements SqliteStore {
 
   async renew(claim: Claim): Promise<Renewal> {
     const { name, lease } = claim;
-    const { changes } = await this.#file.write((run, now) => run.renew.run({ name, hold: holdOf(claim), lease, now }));
+    const { changes } = await this.#file.write((run, now) =>
+      run.renew.run(now + lease, lease, name, holdOf(claim), now)
+    );
     return Number(changes) === 1 ? "renewed" : "lost";
   }
 
@@ -124,9 +126,14 @@ class FileStore implements SqliteStore {
     this.#waiters.delete(claim);
     const { name } = claim;
     const hold = holdOf(claim);
-    return await this.#file.write((run, now) =>
-      run.free.get({ name, hold, now })?.["held"] === 1 || Number(run.leave.run({ name, hold }).changes) > 0
-    );
+    return await this.#file.write((run, now) => {
+      const expires = run.expiry.get(name, hold)?.["expires"];
+      if (expires !== undefined) run.free.run(name, hold);
+      if (Number(expires) > now) return true;
+      const ticket = run.ticket.get(name, hold)?.["ticket"];
+      if (ticket !== undefined) run.leave.run(ticket);
+      return ticket !== undefined;
+    });
   }
 
   eviction(claim: Claim, signal: AbortSignal): Promise<void> {
@@ -135,14 +142,14 @@ class FileStore implements SqliteStore {
 
   async evict(name: string): Promise<number> {
     return await this.#file.write((run, now) => {
-      const holds = Number(run.holders.get({ name, owner: "", hold: "", now })?.["holds"]);
+      const holds = Number(run.count.get(name, now)?.["holds"]);
       take(run, name, holds);
       return holds;
     });
   }
 
   async query(): Promise<Snapshot> {
-    const rows = await this.#file.read((run, now) => run.list.all({ now }));
+    const rows = await this.#file.read((run, now) => run.list.all(now, now));
     const entries = (held: number): Entry[] =>
       rows.filter((row) => row["held"] === held).map(({ name, owner, kind }) => ({
         name: String(name),
@@ -170,18 +177,24 @@ class FileStore implements SqliteStore {
 }
 
 /** Writes down that the claim holds the lock; gives its fence. */
-function grant(run: Statements, claim: Claim, { kind, lapsed, queued, fence }: Standing, now: number): number {
+function grant(run: Statements, claim: Claim, { kind, lapsed, ticket, fence }: Standing, now: number): number {
   const { name, owner, lease } = claim;
-  const hold = holdOf(claim);
-  if (lapsed) run.bury.run({ name, now });
-  if (queued) run.leave.run({ name, hold });
-  const granted = fence ?? Number(run.fence.get({ now })?.["last"]);
-  run.hold.run({ name, hold, owner, kind, asked: kindOf(claim), lease, now, fence: granted });
+  if (lapsed) run.bury.run(name, now);
+  if (ticket !== undefined) run.leave.run(ticket);
+  const granted = fence ?? nextFence(run, now);
+  run.hold.run(name, holdOf(claim), owner, kind, kindOf(claim), now + lease, lease, granted);
   return granted;
+}
+
+/** Larger than every fence before. In microseconds of the clock, so that it rises when the file is lost, too. */
+function nextFence(run: Statements, now: number): number {
+  const fence = Math.max(Number(run.lastFence.get()?.["last"]) + 1, Math.floor(now * 1000));
+  run.raise.run(fence);
+  return fence;
 }
 
 /** Takes the lock from whoever holds it. */
 function take(run: Statements, name: string, holds: number): void {
-  run.clear.run({ name });
+  run.clear.run(name);
   if (holds > 0) run.evict.run();
 }

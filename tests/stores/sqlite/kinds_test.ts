@@ -1,0 +1,197 @@
+import { assert, assertEquals } from "@std/assert";
+import { ask, claimOf, fenceOf, handles, LEASE, testOnSite } from "./site.ts";
+
+testOnSite(
+  "attempt() grants a shared lock to any number, and an exclusive one after the last of them",
+  async (site) => {
+    const readers = Array.from({ length: 5 }, () => claimOf({ mode: "shared" }));
+    const fences: bigint[] = [];
+    for (const [i, reader] of readers.entries()) {
+      fences.push(await fenceOf((i % 2 ? site.a : site.b).attempt(reader, { enqueue: false })));
+    }
+    assertEquals(new Set(fences).size, 5);
+    assertEquals(fences.toSorted((a, b) => Number(a - b)), fences);
+    const writer = claimOf();
+    for (const reader of readers) {
+      assertEquals(await ask(site.a, writer), false);
+      assert(await site.b.release(reader));
+    }
+    assertEquals(await ask(site.a, writer), true);
+    assertEquals(await ask(site.b, readers[0]!), false);
+    await site.a.release(writer);
+    assertEquals(await ask(site.b, readers[0]!), true);
+    await site.b.release(readers[0]!);
+  },
+);
+
+testOnSite("attempt() lets no shared newcomer overtake a waiting exclusive one", async (site) => {
+  const [reader, newcomer, passerBy] = [1, 2, 3].map(() => claimOf({ mode: "shared" }));
+  const writer = claimOf();
+  assertEquals(await ask(site.a, reader!), true);
+  assertEquals(await ask(site.b, writer), false);
+  assertEquals(await ask(site.a, newcomer!), false);
+  assertEquals((await site.b.attempt(passerBy!, { enqueue: false })).granted, false);
+  await site.a.release(reader!);
+  assertEquals(await ask(site.a, newcomer!), false);
+  assertEquals(await ask(site.b, writer), true);
+  await site.b.release(writer);
+  assertEquals(await ask(site.a, newcomer!), true);
+  await site.a.release(newcomer!);
+});
+
+testOnSite("attempt() grants consecutive shared waiters together, whichever of them asks first", async (site) => {
+  const first = claimOf();
+  const [one, two, late] = [1, 2, 3].map(() => claimOf({ mode: "shared" }));
+  const writer = claimOf();
+  assertEquals(await ask(site.a, first), true);
+  for (const claim of [one!, two!, writer, late!]) assertEquals(await ask(site.b, claim), false);
+  await site.a.release(first);
+  assertEquals(await ask(site.b, late!), false);
+  assertEquals(await ask(site.b, two!), true);
+  assertEquals(await ask(site.b, writer), false);
+  assertEquals(await ask(site.b, one!), true);
+  await site.b.release(one!);
+  await site.b.release(two!);
+  assertEquals(await ask(site.b, late!), false);
+  assertEquals(await ask(site.b, writer), true);
+  await site.b.release(writer);
+  assertEquals(await ask(site.b, late!), true);
+  await site.b.release(late!);
+});
+
+testOnSite("attempt() counts a lease for each shared holder: one that dies frees only itself", async (site) => {
+  const [dies, renews] = [1, 2].map(() => claimOf({ mode: "shared" }));
+  const writer = claimOf();
+  assertEquals(await ask(site.a, dies!), true);
+  assertEquals(await ask(site.b, renews!), true);
+  await site.clock.advance(LEASE - 10);
+  assertEquals(await site.b.renew(renews!), "renewed");
+  await site.clock.advance(20);
+  assertEquals(await site.a.renew(dies!), "lost");
+  assertEquals(await site.a.release(dies!), false);
+  assertEquals(await ask(site.a, writer), false);
+  await site.clock.advance(LEASE);
+  assertEquals(await ask(site.a, writer), true);
+  assertEquals(await site.b.renew(renews!), "lost");
+  await site.a.release(writer);
+});
+
+testOnSite("attempt() passes over a dead exclusive waiter", async (site) => {
+  const [one, two] = [1, 2].map(() => claimOf({ mode: "shared" }));
+  const dead = claimOf();
+  assertEquals(await ask(site.a, one!), true);
+  assertEquals(await ask(site.b, dead), false);
+  assertEquals(await ask(site.b, two!), false);
+  await site.clock.advance(1_000);
+  assertEquals(await ask(site.b, two!), true);
+  for (const claim of [one!, two!, dead]) await site.a.release(claim);
+});
+
+testOnSite(
+  "attempt() gives out so many permits, first come, first served, and that of the dead again",
+  async (site) => {
+    const [one, two, three, four, five] = Array.from({ length: 5 }, () => claimOf({ permits: 2 }));
+    assertEquals(await ask(site.a, one!), true);
+    assertEquals(await ask(site.b, two!), true);
+    await site.clock.advance(LEASE / 2);
+    for (const claim of [three!, four!, five!]) assertEquals(await ask(site.b, claim), false);
+    await site.a.release(one!);
+    // One is free, and meant for the first of them.
+    assertEquals(await ask(site.b, four!), false);
+    assertEquals(await ask(site.b, three!), true);
+    assertEquals(await ask(site.b, four!), false);
+    await site.clock.advance(LEASE / 2 + 10);
+    for (const claim of [three!, four!, five!]) assertEquals(await ask(site.b, claim), claim !== five);
+    assertEquals(await site.b.renew(two!), "lost");
+    // Two are free, and both meant for those ahead.
+    await site.a.release(three!);
+    await site.a.release(four!);
+    const [six, seven] = [claimOf({ permits: 2 }), claimOf({ permits: 2 })];
+    assertEquals(await ask(site.a, six), true);
+    assertEquals(await ask(site.a, seven), false);
+    for (const claim of [five!, six]) assertEquals(await ask(site.b, claim), true);
+    for (const claim of [five!, six, seven]) assert(await site.b.release(claim));
+  },
+);
+
+testOnSite("attempt() says so when the number of permits is another", async (site) => {
+  const [two, three, exclusive] = [claimOf({ permits: 2 }), claimOf({ permits: 3 }), claimOf()];
+  assertEquals(await ask(site.a, two), true);
+  assertEquals(await ask(site.b, three), { present: 2, own: false });
+  assertEquals(await ask(site.b, exclusive), { present: 2, own: false });
+  await site.a.release(two);
+  assertEquals(await ask(site.b, exclusive), true);
+  assertEquals(await ask(site.a, three), { present: "exclusive", own: false });
+  await site.b.release(exclusive);
+  // Who waits already came when that was all right.
+  const waiter = claimOf();
+  assertEquals(await ask(site.a, exclusive), true);
+  assertEquals(await ask(site.b, waiter), false);
+  await site.a.release(exclusive);
+  await site.clock.advance(1_000);
+  assertEquals(await ask(site.a, three), true);
+  assertEquals(await ask(site.b, waiter), false);
+  await site.a.release(three);
+  assertEquals(await ask(site.b, waiter), true);
+  await site.b.release(waiter);
+});
+
+testOnSite("attempt() by the same owner adds a hold with the same fence, in any process", async (site) => {
+  const [first, second, brief] = handles("me", {}, {}, { lease: 100 });
+  const fence = await fenceOf(site.a.attempt(first!, { enqueue: false }));
+  assertEquals(await fenceOf(site.b.attempt(second!, { enqueue: false })), fence);
+  assertEquals(await fenceOf(site.b.attempt(second!, { enqueue: false })), fence, "a repeated request");
+  assertEquals(await fenceOf(site.b.attempt(brief!, { enqueue: false })), fence);
+  await site.clock.advance(200);
+  assertEquals(await site.a.renew(first!), "renewed");
+  assertEquals(await site.a.renew(brief!), "lost");
+  const other = claimOf();
+  assertEquals(await ask(site.a, other), false);
+  assert(await site.a.release(first!));
+  assert(!await site.a.release(first!));
+  assertEquals(await ask(site.a, other), false);
+  assert(await site.a.release(second!), "once is enough, though it was asked for twice");
+  assertEquals(await ask(site.a, other), true);
+  assert(await fenceOf(site.a.attempt(other, { enqueue: false })) > fence);
+  await site.a.release(other);
+});
+
+testOnSite("attempt() of an owner goes ahead of the queue, and takes no second permit", async (site) => {
+  const [first, second] = handles("me", { permits: 1 }, { permits: 1 });
+  const other = claimOf({ permits: 1 });
+  assertEquals(await ask(site.a, first!), true);
+  assertEquals(await ask(site.b, other), false);
+  assertEquals(await ask(site.b, second!), true);
+  await site.a.release(first!);
+  assertEquals(await ask(site.b, other), false);
+  await site.a.release(second!);
+  assertEquals(await ask(site.b, other), true);
+  await site.b.release(other);
+});
+
+testOnSite("attempt() lets no owner wait for itself", async (site) => {
+  const [shared, exclusive, permit] = handles("me", { mode: "shared" }, {}, { permits: 2 });
+  assertEquals(await ask(site.a, shared!), true);
+  assertEquals(await ask(site.b, exclusive!), { present: "shared", own: true });
+  assertEquals(await ask(site.b, permit!), { present: "shared", own: true });
+  await site.a.release(shared!);
+  // What the owner has alone it can share with itself, and with nobody else.
+  assertEquals(await ask(site.a, exclusive!), true);
+  assertEquals(await ask(site.b, shared!), true);
+  await site.a.release(exclusive!);
+  const reader = claimOf({ mode: "shared" });
+  assertEquals(await ask(site.a, reader), false);
+  await site.b.release(shared!);
+  assertEquals(await ask(site.a, reader), true);
+  await site.a.release(reader);
+});
+
+testOnSite("attempt() of one owner waits for two locks at once", async (site) => {
+  const names = ["one", "two"];
+  const holders = names.map((name) => claimOf({ name }));
+  for (const holder of holders) assertEquals(await ask(site.a, holder), true);
+  const waiters = names.map((name) => claimOf({ name, owner: "me" }));
+  for (const waiter of waiters) assertEquals(await ask(site.b, waiter), false);
+  assertEquals((await site.a.query()).pending.map(({ name }) => name), names);
+  for (const claim of [...holders, ...waiters]) assert(await site.b.release(claim));
+});

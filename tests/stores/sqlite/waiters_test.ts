@@ -1,0 +1,72 @@
+import { assert, assertEquals } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import type { Claim } from "../../../src/store.ts";
+import type { FileStore } from "../../../src/stores/sqlite/store.ts";
+import { ask, claimOf, LEASE, rows, testOnSite } from "./site.ts";
+
+async function retryAfter(store: FileStore, claim: Claim): Promise<number> {
+  const attempt = await store.attempt(claim, { enqueue: true });
+  assert("retryAfter" in attempt);
+  return attempt.retryAfter;
+}
+
+testOnSite("attempt() is worthwhile again ever more rarely, and when the first lease ends", async (site) => {
+  const [holder, waiter] = [claimOf(), claimOf()];
+  assertEquals(await ask(site.a, holder), true);
+  assertEquals(await retryAfter(site.b, waiter), 1);
+  await site.clock.advance(80);
+  assertEquals(await retryAfter(site.b, waiter), 20);
+  await site.clock.advance(LEASE - 90);
+  assertEquals(await retryAfter(site.b, waiter), 10);
+  await site.clock.advance(10);
+  assertEquals(await ask(site.b, waiter), true);
+  await site.b.release(waiter);
+});
+
+testOnSite("attempt() counts a lease from when it hears that the clock was set back", async (site) => {
+  const [holder, waiter] = [claimOf(), claimOf()];
+  assertEquals(await ask(site.a, holder), true);
+  site.clock.setWall(-24 * 3_600_000);
+  assertEquals(await ask(site.b, waiter), false);
+  await site.clock.advance(LEASE - 10);
+  assertEquals(await ask(site.b, waiter), false);
+  await site.clock.advance(20);
+  assertEquals(await ask(site.b, waiter), true);
+  await site.b.release(waiter);
+});
+
+testOnSite("attempt() deletes those who have died in the queue long ago", async (site) => {
+  const [holder, dead, passerBy] = [claimOf({ lease: 3_600_000 }), claimOf(), claimOf()];
+  assertEquals(await ask(site.a, holder), true);
+  assertEquals(await ask(site.b, dead), false);
+  await site.clock.advance(599_000);
+  await site.a.attempt(passerBy, { enqueue: false });
+  assertEquals(rows(site.path), [holder.owner, dead.owner]);
+  await site.clock.advance(2_000);
+  await site.a.attempt(passerBy, { enqueue: false });
+  assertEquals(rows(site.path), [holder.owner]);
+  await site.a.release(holder);
+});
+
+testOnSite(
+  "attempt() of a waiter only reads while nothing changes, but for a sign of life now and then",
+  async (site) => {
+    const [holder, waiter] = [claimOf(), claimOf()];
+    assertEquals(await ask(site.a, holder), true);
+    assertEquals(await ask(site.b, waiter), false);
+    using observer = new DatabaseSync(site.path);
+    // It changes whenever another connection has written.
+    const version = () => observer.prepare("PRAGMA data_version").get()?.["data_version"];
+    const before = version();
+    for (let poll = 0; poll < 9; poll++) {
+      await site.clock.advance(10);
+      assertEquals(await ask(site.b, waiter), false);
+    }
+    assertEquals(version(), before);
+    await site.clock.advance(10);
+    assertEquals(await ask(site.b, waiter), false);
+    assert(version() !== before);
+    await site.a.release(holder);
+    await site.b.release(waiter);
+  },
+);
