@@ -27,6 +27,7 @@ webLocksSuite({
     "request() converts the name to a string",
     "request() does not call back before it returns",
     "ifAvailable calls back with null when somebody waits",
+    "those who waited behind an aborted request are served",
   ],
   ignore: platform === undefined,
 });

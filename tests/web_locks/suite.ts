@@ -1,9 +1,13 @@
+import { deadline } from "@std/async";
 import { ABORTING } from "./aborting.ts";
 import { ARGUMENTS } from "./arguments.ts";
 import { GRANTING } from "./granting.ts";
 import type { Locks, Steps } from "./place.ts";
 import { QUERYING } from "./querying.ts";
 import { STEALING } from "./stealing.ts";
+
+/** How long a test may take, in milliseconds: a request that is never granted would hang. */
+const PATIENCE = 30_000;
 
 /** Where the locks of one test are kept, opened anew for each. */
 export interface Fixture {
@@ -33,7 +37,8 @@ export function webLocksSuite({ of, open, except = [], ignore = false }: SuiteOp
       fn: async () => {
         const fixture = await open();
         try {
-          await run({ connect: () => fixture.connect(), name: crypto.randomUUID() });
+          const place = { connect: () => fixture.connect(), name: crypto.randomUUID() };
+          await deadline(Promise.resolve(run(place)), PATIENCE);
         } finally {
           await fixture.close();
         }
