@@ -22,6 +22,16 @@ Deno.test("LockManager refuses what it cannot use, and sends nothing", () => {
   assertEquals(store.calls, []);
 });
 
+Deno.test("request() asks the store nothing when it is called in the wrong way", async () => {
+  const store = new ScriptedStore(new SystemClock());
+  const locks = new LockManager(store);
+  await assertRejects(() => locks.request("a", {} as never), TypeError, "callback");
+  await assertRejects(() => locks.request("a", {}, {} as never), TypeError, "callback");
+  await assertRejects(() => locks.request("a", { mode: "none" as never }, () => {}), TypeError, "mode");
+  await assertDomError(locks.request("-", () => {}), "NotSupportedError");
+  assertEquals(store.calls, []);
+});
+
 Deno.test("request() asks the store for its lease, with an owner that names the manager", async () => {
   const store = new ScriptedStore(new SystemClock());
   const locks = new LockManager(store, { lease: 1_234, renew: false });
@@ -116,6 +126,8 @@ Deno.test("request() rejects with NotSupportedError what the store does not supp
   const locks = new LockManager(store);
   await assertDomError(locks.request("a", { mode: "shared" }, () => {}), "NotSupportedError");
   await assertDomError(locks.request("a", { steal: true }, () => {}), "NotSupportedError");
+  const signal = AbortSignal.abort("enough");
+  assertEquals(await failure(locks.request("a", { mode: "shared", signal }, () => {})), "enough");
   assertEquals(store.calls, []);
   assertEquals(await locks.request("a", (lock) => lock?.fence), 1n);
 });
