@@ -96,7 +96,8 @@ export async function tryAcquire(
   return await attain(target, name, checkTryAcquireOptions(options));
 }
 
-function attain(target: LockTarget, name: string, settings: Settings): Promise<Lock | null> {
+/** {@linkcode attainFrom} for a target, on the clock of its store. */
+export function attain(target: LockTarget, name: string, settings: Settings): Promise<Lock | null> {
   settings.signal?.throwIfAborted();
   const store = storeOf(target);
   if (!(store instanceof Promise)) return attainFrom(store, name, settings, clockOf(store));
@@ -207,12 +208,13 @@ async function nextTry(store: Store, claim: Claim, ms: number, signal: AbortSign
 }
 
 /** What is asked of the store. */
-function claimOf(store: Store, name: string, { mode, permits, owner, lease, needs }: Settings): Claim {
+function claimOf(store: Store, name: string, { mode, permits, owner, client, lease, needs }: Settings): Claim {
   for (const need of needs) {
     if (store.capabilities?.includes(need)) continue;
     throw new TypeError(`${need === "shared" ? `mode "shared"` : need} is not supported by this store`);
   }
-  const id = crypto.randomUUID();
+  const uuid = crypto.randomUUID();
+  const id = client === undefined ? uuid : `${client}:${uuid}`;
   return { name, mode, permits, lease, owner: owner ?? id, hold: owner === undefined ? undefined : `${owner}/${id}` };
 }
 

@@ -73,6 +73,8 @@ export interface Settings {
   readonly mode: Mode;
   readonly permits: number | undefined;
   readonly owner: string | undefined;
+  /** Which client asks, if the owner is to tell: a fresh owner then is that, a colon and a UUID. */
+  readonly client: string | undefined;
   readonly steal: boolean;
   readonly strict: boolean;
   /** What of it not every store supports. */
@@ -167,7 +169,8 @@ function complete(options: TryAcquireOptions, wait: number): Settings {
   if (permits !== undefined) needs.push("permits");
   if (owner !== undefined) needs.push("owner");
   if (steal) needs.push("steal");
-  return { lease, interval, autoInterval, wait, signal, mode, permits, owner, steal, strict, needs };
+  const client = undefined;
+  return { lease, interval, autoInterval, wait, signal, mode, permits, owner, client, steal, strict, needs };
 }
 
 function checkPermits(permits: number, mode: Mode): void {
@@ -184,7 +187,8 @@ function checkOwner(owner: string): void {
   if (owner.startsWith(":")) throw new RangeError(`owner must not begin with a colon: got ${show(owner)}`);
 }
 
-function isSignal(value: object): value is AbortSignal {
+/** Whether a value is an `AbortSignal`, of whatever realm. */
+export function isSignal(value: unknown): value is AbortSignal {
   // Not instanceof: a signal may come from another realm or a polyfill.
   return value !== null && typeof value === "object" && "aborted" in value && "addEventListener" in value;
 }

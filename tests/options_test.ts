@@ -168,6 +168,7 @@ Deno.test("checkAcquireOptions() fills in the defaults, and takes undefined for 
     mode: "exclusive",
     permits: undefined,
     owner: undefined,
+    client: undefined,
     steal: false,
     strict: true,
     needs: [],

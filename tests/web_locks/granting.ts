@@ -1,0 +1,241 @@
+import { assert, assertEquals } from "@std/assert";
+import { ask, failure, hold, holders, pending, type Steps, wait } from "./place.ts";
+
+/** How a request is queued, granted and released. */
+export const GRANTING: Steps = {
+  async "request() does not call back before it returns"({ connect, name }) {
+    const asked = ask(connect(), name);
+    assert(!asked.called());
+    await asked.granted;
+    asked.release();
+    await asked.done;
+  },
+
+  async "request() calls back with the name and the mode of the lock"({ connect, name }) {
+    const locks = connect();
+    for (const mode of ["exclusive", "shared"] as const) {
+      const held = await hold(locks, name, { mode });
+      assertEquals([held.lock?.name, held.lock?.mode], [name, mode]);
+      held.release();
+      await held.done;
+    }
+  },
+
+  async "request() calls back with one argument, once"({ connect, name }) {
+    let calls = 0;
+    await connect().request(name, (...args) => {
+      calls++;
+      assertEquals(args.length, 1);
+    });
+    assertEquals(calls, 1);
+  },
+
+  async "the lock is held until the promise of the callback is fulfilled, and that is the result"({ connect, name }) {
+    const locks = connect();
+    const held = await hold(locks, name);
+    const next = await wait(connect(), name);
+    assertEquals((await holders(locks, name)).length, 1);
+    assert(!next.called());
+    held.release("result");
+    assertEquals(await held.done, "result");
+    await next.granted;
+    next.release();
+    await next.done;
+  },
+
+  async "the lock is held until the promise of the callback is rejected, and so is the request"({ connect, name }) {
+    const held = await hold(connect(), name);
+    const next = await wait(connect(), name);
+    const reason = { no: "error" };
+    held.fail(reason);
+    assert(await failure(held.done) === reason);
+    await next.granted;
+    next.release();
+    await next.done;
+  },
+
+  async "the lock is released when the callback returns no promise, and that is the result"({ connect, name }) {
+    const locks = connect();
+    assertEquals(await locks.request(name, () => 42), 42);
+    assertEquals(await holders(locks, name), []);
+  },
+
+  async "the lock is released when the callback throws, and the request rejects"({ connect, name }) {
+    const locks = connect();
+    const reason = new Error("thrown");
+    const thrown = failure(locks.request(name, () => {
+      throw reason;
+    }));
+    assert(await thrown === reason);
+    assertEquals(await holders(locks, name), []);
+  },
+
+  async "the lock is held until a thenable that the callback returns is settled"({ connect, name }) {
+    const thenable = { then: (resolve: (value: number) => void) => resolve(42) };
+    assertEquals<unknown>(await connect().request(name, () => thenable), 42);
+  },
+
+  async "the request settles after the release"({ connect, name }) {
+    const locks = connect();
+    const tryAgain = () => connect().request(name, { ifAvailable: true }, (lock) => lock !== null);
+    for (let i = 0; i < 10; i++) {
+      await locks.request(name, () => {});
+      assert(await tryAgain(), "free once it is fulfilled");
+      await locks.request(name, () => Promise.reject(new Error("failed"))).catch(() => {});
+      assert(await tryAgain(), "free once it is rejected");
+    }
+  },
+
+  async "locks of other names do not matter"({ connect, name }) {
+    const first = await hold(connect(), name);
+    const second = await hold(connect(), `${name}:other`);
+    const busy = await connect().request(name, { ifAvailable: true }, (lock) => lock);
+    assertEquals(busy, null);
+    for (const held of [first, second]) {
+      held.release();
+      await held.done;
+    }
+  },
+
+  async "an exclusive lock is not granted while anybody holds it"({ connect, name }) {
+    for (const mode of ["exclusive", "shared"] as const) {
+      const held = await hold(connect(), name, { mode });
+      const asked = await wait(connect(), name);
+      assert(!asked.called());
+      held.release();
+      await asked.granted;
+      asked.release();
+      await asked.done;
+    }
+  },
+
+  async "a shared lock is granted beside shared ones"({ connect, name }) {
+    const locks = connect();
+    const all = [];
+    for (let i = 0; i < 3; i++) all.push(await hold(connect(), name, { mode: "shared" }));
+    assertEquals((await holders(locks, name)).map(({ mode }) => mode), ["shared", "shared", "shared"]);
+    for (const held of all) {
+      held.release();
+      await held.done;
+    }
+  },
+
+  async "a shared lock is not granted while an exclusive one is held"({ connect, name }) {
+    const held = await hold(connect(), name);
+    const asked = await wait(connect(), name, { mode: "shared" });
+    assert(!asked.called());
+    held.release();
+    await asked.granted;
+    asked.release();
+    await asked.done;
+  },
+
+  async "a request is granted only when it is the first in the queue"({ connect, name }) {
+    const reader = await hold(connect(), name, { mode: "shared" });
+    const writer = await wait(connect(), name);
+    const late = await wait(connect(), name, { mode: "shared" });
+    assert(!late.called(), "it does not pass the exclusive one");
+    reader.release();
+    await writer.granted;
+    assert(!late.called());
+    writer.release();
+    await late.granted;
+    late.release();
+    await late.done;
+  },
+
+  async "requests are granted in the order in which they were made"({ connect, name }) {
+    const held = await hold(connect(), name);
+    const order: number[] = [];
+    const all = [];
+    for (let i = 0; i < 5; i++) {
+      const asked = await wait(connect(), name);
+      void asked.granted.then(() => {
+        order.push(i);
+        asked.release();
+      });
+      all.push(asked.done);
+    }
+    held.release();
+    await Promise.all(all);
+    assertEquals(order, [0, 1, 2, 3, 4]);
+  },
+
+  async "requests of one manager keep their order though none of them is awaited"({ connect, name }) {
+    const locks = connect();
+    const order: number[] = [];
+    await Promise.all(Array.from({ length: 20 }, (_, i) => locks.request(name, () => order.push(i))));
+    assertEquals(order, Array.from({ length: 20 }, (_, i) => i));
+  },
+
+  async "shared requests that follow each other are granted together"({ connect, name }) {
+    const held = await hold(connect(), name);
+    const readers = [];
+    for (let i = 0; i < 3; i++) readers.push(await wait(connect(), name, { mode: "shared" }));
+    const writer = await wait(connect(), name);
+    held.release();
+    await Promise.all(readers.map(({ granted }) => granted));
+    assert(!writer.called());
+    for (const reader of readers) reader.release();
+    await writer.granted;
+    writer.release();
+    await writer.done;
+  },
+
+  async "ifAvailable calls back with the lock when that is free"({ connect, name }) {
+    const held = await hold(connect(), name, { ifAvailable: true });
+    assertEquals(held.lock?.name, name);
+    assertEquals((await holders(connect(), name)).length, 1);
+    held.release("result");
+    assertEquals(await held.done, "result");
+  },
+
+  async "ifAvailable calls back with null when the lock is held, and does not queue"({ connect, name }) {
+    const locks = connect();
+    const held = await hold(locks, name);
+    for (const mode of ["exclusive", "shared"] as const) {
+      const asked = await hold(locks, name, { mode, ifAvailable: true });
+      assertEquals(asked.lock, null);
+      assertEquals(await pending(locks, name), []);
+      asked.release();
+    }
+    held.release();
+    await held.done;
+  },
+
+  async "ifAvailable calls back with null when somebody waits"({ connect, name }) {
+    const locks = connect();
+    const reader = await hold(locks, name, { mode: "shared" });
+    assertEquals(await locks.request(name, { mode: "shared", ifAvailable: true }, (lock) => lock?.mode), "shared");
+    const writer = await wait(locks, name);
+    assertEquals(await locks.request(name, { mode: "shared", ifAvailable: true }, (lock) => lock), null);
+    reader.release();
+    await writer.granted;
+    writer.release();
+    await writer.done;
+  },
+
+  async "ifAvailable gives what the callback makes of null"({ connect, name }) {
+    const locks = connect();
+    const held = await hold(locks, name);
+    const reason = new Error("thrown");
+    const fail = () => {
+      throw reason;
+    };
+    assertEquals(await locks.request(name, { ifAvailable: true }, () => "busy"), "busy");
+    assertEquals(await locks.request(name, { ifAvailable: true }, () => Promise.resolve("busy")), "busy");
+    assert(await failure(locks.request(name, { ifAvailable: true }, fail)) === reason);
+    assert(await failure(locks.request(name, { ifAvailable: true }, () => Promise.reject(reason))) === reason);
+    held.release();
+    await held.done;
+  },
+
+  async "a callback may request another lock, and one of the same name that is not available"({ connect, name }) {
+    const locks = connect();
+    const inner = await locks.request(name, async () => [
+      await locks.request(`${name}:inner`, (lock) => lock?.name),
+      await locks.request(name, { ifAvailable: true }, (lock) => lock),
+    ]);
+    assertEquals(inner, [`${name}:inner`, null]);
+  },
+};

@@ -1,0 +1,100 @@
+import { assertEquals, assertInstanceOf } from "@std/assert";
+import type { LockInfo, LockManager, LockOptions, WebLock } from "@holdfast/lock/web-locks";
+import { until } from "../faults/until.ts";
+
+/** What a lock manager must have, whether it is the platform's or ours. */
+export type Locks = Pick<LockManager, "request" | "query">;
+
+/** Where the locks of one test are kept. */
+export interface Place {
+  /** Another lock manager of this place, or the same one where there is only one. */
+  connect(): Locks;
+  /** A name that no other test uses. */
+  readonly name: string;
+}
+
+/** Tests by name: each shows one step of an algorithm of the specification. */
+export type Steps = Record<string, (place: Place) => Promise<void> | void>;
+
+/** A lock that is held until it is told to release, or a request that was called back with `null`. */
+export interface Held {
+  /** What the callback was given. */
+  readonly lock: WebLock | null;
+  /** What `request()` gave. */
+  readonly done: Promise<unknown>;
+  /** Fulfils the promise of the callback. */
+  release(value?: unknown): void;
+  /** Rejects it. */
+  fail(error: unknown): void;
+}
+
+/** A request, and how it goes on. */
+export interface Asked extends Omit<Held, "lock"> {
+  /** Whether the callback has been called. */
+  called(): boolean;
+  /** When it is. */
+  readonly granted: Promise<WebLock | null>;
+}
+
+/** Requests a lock, without waiting for it. */
+export function ask(locks: Locks, name: string, options: LockOptions = {}): Asked {
+  const { promise: granted, resolve: grant, reject: refuse } = Promise.withResolvers<WebLock | null>();
+  const { promise: held, resolve: release, reject: fail } = Promise.withResolvers<unknown>();
+  let called = false;
+  const done = locks.request(name, options, (lock) => {
+    called = true;
+    grant(lock);
+    return held;
+  });
+  // Most tests look at one of these alone.
+  done.catch(refuse);
+  granted.catch(() => {});
+  return { called: () => called, granted, done, release, fail };
+}
+
+/** Requests a lock, and waits until the callback is called. */
+export async function hold(locks: Locks, name: string, options: LockOptions = {}): Promise<Held> {
+  const asked = ask(locks, name, options);
+  return { ...asked, lock: await asked.granted };
+}
+
+/** Requests a lock, and waits until the request stands in the queue. */
+export async function wait(locks: Locks, name: string, options: LockOptions = {}): Promise<Asked> {
+  const before = (await pending(locks, name)).length;
+  const asked = ask(locks, name, options);
+  await queued(locks, name, before + 1);
+  return asked;
+}
+
+/** Waits until so many requests stand in the queue. */
+export async function queued(locks: Locks, name: string, count: number): Promise<void> {
+  await until(async () => (await pending(locks, name)).length === count, `${count} requests are pending`);
+}
+
+/** Those who wait for a lock. */
+export async function pending(locks: Locks, name: string): Promise<LockInfo[]> {
+  return (await locks.query()).pending.filter((info) => info.name === name);
+}
+
+/** Those who hold a lock. */
+export async function holders(locks: Locks, name: string): Promise<LockInfo[]> {
+  return (await locks.query()).held.filter((info) => info.name === name);
+}
+
+/** Fails unless the promise rejects with a `DOMException` of that name. */
+export async function assertDomError(promise: Promise<unknown>, name: string): Promise<void> {
+  const error = await failure(promise);
+  assertInstanceOf(error, DOMException);
+  assertEquals(error.name, name);
+}
+
+/** What a promise rejects with. */
+export async function failure(promise: Promise<unknown>): Promise<unknown> {
+  let value;
+  try {
+    value = await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error(`expected a rejection: got ${value}`);
+}

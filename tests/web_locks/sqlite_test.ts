@@ -1,0 +1,34 @@
+import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
+import { LockManager } from "@holdfast/lock/web-locks";
+import { until } from "../faults/until.ts";
+import { webLocksSuite } from "./suite.ts";
+
+const probe = sqlite(":memory:");
+probe.close();
+
+webLocksSuite({
+  of: "LockManager on sqlite",
+  // Until this store has every kind of lock.
+  ignore: probe.query === undefined,
+  open: () => {
+    const directory = Deno.makeTempDirSync({ prefix: "holdfast_sqlite_" });
+    const stores: SqliteStore[] = [];
+    const open = () => {
+      const store = sqlite(`${directory}/locks.db`);
+      stores.push(store);
+      return store;
+    };
+    const empty = async () => {
+      const { held, pending } = await new LockManager(open()).query();
+      return held.length + pending.length === 0;
+    };
+    return {
+      connect: () => new LockManager(open()),
+      close: async () => {
+        await until(empty, "nothing is left");
+        for (const store of stores) store.close();
+        Deno.removeSync(directory, { recursive: true });
+      },
+    };
+  },
+});

@@ -1,0 +1,48 @@
+import { deadline } from "@std/async";
+import { ABORTING } from "./aborting.ts";
+import { ARGUMENTS } from "./arguments.ts";
+import { GRANTING } from "./granting.ts";
+import type { Locks, Steps } from "./place.ts";
+import { QUERYING } from "./querying.ts";
+import { STEALING } from "./stealing.ts";
+
+/** How long a test may take, in milliseconds: a request that is never granted would hang. */
+const PATIENCE = 30_000;
+
+/** Where the locks of one test are kept, opened anew for each. */
+export interface Fixture {
+  /** Another lock manager of this place. */
+  connect(): Locks;
+  /** Fails if anything is left, and closes the place. */
+  close(): void | Promise<void>;
+}
+
+/** What {@linkcode webLocksSuite} takes. */
+export interface SuiteOptions {
+  /** What is tested, for the names of the tests. */
+  of: string;
+  open: () => Fixture | Promise<Fixture>;
+  /** The tests that do not hold there. */
+  except?: readonly string[];
+  ignore?: boolean;
+}
+
+/** Defines the tests: the steps of the specification's algorithms, each with the words of its own. */
+export function webLocksSuite({ of, open, except = [], ignore = false }: SuiteOptions): void {
+  const all: Steps = { ...ARGUMENTS, ...GRANTING, ...STEALING, ...ABORTING, ...QUERYING };
+  for (const [step, run] of Object.entries(all)) {
+    Deno.test({
+      name: `${of}: ${step}`,
+      ignore: ignore || except.includes(step),
+      fn: async () => {
+        const fixture = await open();
+        try {
+          const place = { connect: () => fixture.connect(), name: crypto.randomUUID() };
+          await deadline(Promise.resolve(run(place)), PATIENCE);
+        } finally {
+          await fixture.close();
+        }
+      },
+    });
+  }
+}
