@@ -163,14 +163,14 @@ const behaviours: Record<string, (fixture: StoreFixture) => Promise<void>> = {
     const waiters: Promise<void>[] = [];
     for (let i = 0; i < 6; i++) {
       const store = await fixture.connect();
-      const queued = Promise.withResolvers<void>();
-      waiters.push(
-        acquire(watched(store, () => queued.resolve()), "fifo", { lease: LONG }).then(async (lock) => {
-          served.push(i);
-          await lock.release();
-        }),
-      );
-      await queued.promise;
+      await new Promise<void>((queued) => {
+        waiters.push(
+          acquire(watched(store, queued), "fifo", { lease: LONG }).then(async (lock) => {
+            served.push(i);
+            await lock.release();
+          }),
+        );
+      });
     }
     await holder.release(claim);
     await Promise.all(waiters);
@@ -182,10 +182,10 @@ const behaviours: Record<string, (fixture: StoreFixture) => Promise<void>> = {
     const claim = claimOf("abort", LONG);
     granted(await a.attempt(claim, { enqueue: false }));
     const controller = new AbortController();
-    const queued = Promise.withResolvers<void>();
-    const aborted = acquire(watched(b, () => queued.resolve()), "abort", { signal: controller.signal })
-      .catch((error: unknown) => error);
-    await queued.promise;
+    let aborted: Promise<unknown> | undefined;
+    await new Promise<void>((queued) => {
+      aborted = acquire(watched(b, queued), "abort", { signal: controller.signal }).catch((error: unknown) => error);
+    });
     const next = acquire(c, "abort");
     controller.abort("enough");
     check(await aborted === "enough", "it rejects with the reason of the signal");
