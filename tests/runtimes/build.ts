@@ -6,6 +6,9 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 const NODE = `${MODULES}/node24/bin/node`;
 const TSC = `${MODULES}/typescript5/bin/tsc`;
 
+/** The tests of the SQLite store: not every runtime has SQLite. */
+export const SQLITE = "stores/sqlite_test.ts";
+
 /** The test files that run in every runtime, but for those that a runtime cannot load. */
 const FILES = [
   "acquire_test.ts",
@@ -19,7 +22,7 @@ const FILES = [
   "resolve_test.ts",
   "testing_test.ts",
   "stores/memory_test.ts",
-  "stores/sqlite_test.ts",
+  SQLITE,
   "stores/redis/interoperability_test.ts",
   "stores/redis/keys_test.ts",
   "stores/redis/scripts_test.ts",
@@ -39,8 +42,8 @@ const STD = ["assert", "async", "uuid"];
 export interface Build {
   /** The folder that has it in its `node_modules`. */
   readonly folder: string;
-  /** Writes the program that runs all tests but those of some files, and gives its path. */
-  program(main: "node" | "workerd", without: readonly string[]): Promise<string>;
+  /** Writes the program that runs all tests but those of some files in one runtime, and gives its path. */
+  program(runtime: string, main: "node" | "workerd", without: readonly string[]): Promise<string>;
   /** The script that runs workerd. */
   readonly miniflare: string;
   /** The program that holds a lock and ends. */
@@ -64,9 +67,10 @@ export async function build(folder: string): Promise<Build> {
   }
   return {
     folder,
-    program: async (main, without) => {
+    program: async (runtime, main, without) => {
       const files = FILES.filter((file) => !without.includes(file));
-      const path = `${installed}/tests/${main}_${files.length}.js`;
+      if (without.includes(SQLITE)) files.push("runtimes/inside/no_sqlite.ts");
+      const path = `${installed}/tests/${runtime}.js`;
       // Loaded by the program itself: workerd allows a file to make what it likes only while a request is answered.
       const loads = files.map((file) => `() => import("./${file.replace(/ts$/, "js")}"),`);
       const run = main === "node" ? "await run" : "export default worker";

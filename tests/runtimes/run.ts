@@ -1,5 +1,6 @@
 import { lines } from "../faults/lines.ts";
 import type { Build } from "./build.ts";
+import { Child } from "./child.ts";
 import type { Host } from "./host.ts";
 import type { Line, Settings } from "./inside/settings.ts";
 import type { Runtime } from "./runtimes.ts";
@@ -7,7 +8,7 @@ import type { Runtime } from "./runtimes.ts";
 /** How long nothing may be heard of a runtime, in milliseconds: longer than a test may take. */
 const SILENCE = 90_000;
 
-/** How long a process may take to end after its last test, in milliseconds: a timer or socket keeps it alive. */
+/** How long a process may take to end after its last test, in milliseconds: a timer or socket would keep it alive. */
 const LINGER = 15_000;
 
 /** What the tests in one runtime have come to. */
@@ -30,51 +31,23 @@ export async function run(
   const outcome: Outcome = { passed: 0, failures: [], skipped: new Map() };
   for (const why of Object.values(runtime.without)) skip(outcome, why);
   if (runtime.process !== undefined) await endsByItself(runtime.process, build, outcome, over);
-  const [program = "", ...args] = await runtime.prepare(build);
   const settings: Settings = { host: host.url, freePorts: host.freePorts(8), skip: { ...runtime.skip } };
-  over.throwIfAborted();
-  // A group of its own: some runtimes are several processes.
-  const child = new Deno.Command(program, {
-    args,
-    cwd: build.folder,
-    env: { HOLDFAST_SETTINGS: JSON.stringify(settings), TMPDIR: build.folder, NO_COLOR: "1" },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-    detached: true,
-  }).spawn();
-  const stop = () => {
-    try {
-      Deno.kill(-child.pid, "SIGKILL");
-    } catch {
-      // It has ended.
-    }
-  };
-  over.addEventListener("abort", stop);
-  const errors = new Response(child.stderr).text();
-  let timer = setTimeout(stop, SILENCE);
+  const env = { HOLDFAST_SETTINGS: JSON.stringify(settings), TMPDIR: build.folder };
+  using child = new Child(await runtime.prepare(build), env, build.folder, over);
   let ended = false;
-  try {
-    for await (const text of lines(child.stdout)) {
-      // A test may print something too.
-      if (!text.startsWith(`{"type":`)) continue;
-      const line: Line = JSON.parse(text);
-      clearTimeout(timer);
-      ended ||= line.type === "end";
-      timer = setTimeout(stop, ended ? LINGER : SILENCE);
-      note(outcome, line);
-      progress(outcome.passed + outcome.failures.length);
-    }
-    const { code, signal } = await child.status;
-    over.throwIfAborted();
-    const why = signal ?? `exit status ${code}`;
-    if (!ended) outcome.failures.push(`the run ended before the last test: ${why}\n${await errors}`);
-    else if (code !== 0) outcome.failures.push(`the process did not end by itself: ${why}\n${await errors}`);
-  } finally {
-    clearTimeout(timer);
-    over.removeEventListener("abort", stop);
-    stop();
+  child.limit(SILENCE);
+  for await (const text of lines(child.stdout)) {
+    // A test may print something too.
+    if (!text.startsWith(`{"type":`)) continue;
+    const line: Line = JSON.parse(text);
+    ended ||= line.type === "end";
+    child.limit(ended ? LINGER : SILENCE);
+    note(outcome, line);
+    progress(outcome.passed + outcome.failures.length);
   }
+  const failure = await child.failure();
+  if (!ended) outcome.failures.push(`the run ended before the last test: ${failure}`);
+  else if (failure !== undefined) outcome.failures.push(`the process did not end well by itself: ${failure}`);
   return outcome;
 }
 
@@ -90,10 +63,10 @@ function skip(outcome: Outcome, why: string): void {
 
 /** Whether a program that holds a lock ends by itself. */
 async function endsByItself(program: string, build: Build, outcome: Outcome, over: AbortSignal): Promise<void> {
-  const signal = AbortSignal.any([over, AbortSignal.timeout(LINGER)]);
-  const { code, stdout, stderr } = await new Deno.Command(program, { args: [build.ends], signal, stdin: "null" })
-    .output();
-  const [printed, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  if (code === 0 && printed === "timeout\n") outcome.passed++;
-  else outcome.failures.push(`a program that holds a lock ends by itself: exit status ${code}\n${printed}${errors}`);
+  using child = new Child([program, build.ends], {}, build.folder, over);
+  child.limit(LINGER);
+  const printed = await new Response(child.stdout).text();
+  const failure = await child.failure();
+  if (failure === undefined && printed === "timeout\n") outcome.passed++;
+  else outcome.failures.push(`a program that holds a lock ends by itself: ${failure}\n${printed}`);
 }

@@ -1,4 +1,4 @@
-import type { Build } from "./build.ts";
+import { type Build, SQLITE } from "./build.ts";
 import { command } from "./command.ts";
 import { MODULES } from "./versions.ts";
 
@@ -16,7 +16,7 @@ export interface Runtime {
   readonly without: Readonly<Record<string, string>>;
 }
 
-const NO_SQLITE = { "stores/sqlite_test.ts": "the file of the SQLite store: there is no node:sqlite" };
+const NO_SQLITE = { [SQLITE]: "the file of the SQLite store: there is no working node:sqlite" };
 const NO_DENO = { "SystemClock.timer() does not keep the process alive": "it starts processes of Deno" };
 
 function node(name: string, without: Record<string, string> = {}): Runtime {
@@ -24,7 +24,7 @@ function node(name: string, without: Record<string, string> = {}): Runtime {
   return {
     process: program,
     version: () => command(program, ["--version"]),
-    prepare: async (build) => [program, await build.program("node", Object.keys(without))],
+    prepare: async (build) => [program, await build.program(name, "node", Object.keys(without))],
     skip: NO_DENO,
     without,
   };
@@ -40,7 +40,7 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
   bun: {
     process: bun,
     version: () => command(bun, ["--version"]),
-    prepare: async (build) => [bun, await build.program("node", [])],
+    prepare: async (build) => [bun, await build.program("bun", "node", [])],
     skip: NO_DENO,
     without: {},
   },
@@ -54,7 +54,7 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
       const worker = `${build.folder}/worker.js`;
       await command(`${MODULES}/node24/bin/node`, [
         `${MODULES}/esbuild/bin/esbuild`,
-        await build.program("workerd", Object.keys(NO_SQLITE)),
+        await build.program("workerd", "workerd", Object.keys(NO_SQLITE)),
         ...["--bundle", "--format=esm", "--platform=node", "--target=esnext", `--outfile=${worker}`],
         // For the modules of Node that ioredis asks for in the manner of CommonJS.
         `--banner:js=import { createRequire } from "node:module"; const require = createRequire("/");`,
