@@ -68,8 +68,8 @@ export class Limit {
 
 /** Settles like the promise, or rejects with the signal's reason once that aborts; the promise then goes on unheard. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
+  let stop = () => {};
+  const aborted = new Promise<never>((_, reject) => stop = () => reject(signal.reason));
   signal.addEventListener("abort", stop);
   try {
     if (signal.aborted) stop();

@@ -1,11 +1,12 @@
 /**
- * Everything that must hold before a change lands, but for the tests: format, lint, types, docs, coverage, package.
+ * Everything that must hold before a change lands, but for the tests: format, lint, types, docs, coverage, package,
+ * size.
  *
  * @module
  */
 import { importArguments } from "./offline/arguments.ts";
 
-const HELP = `Check format, lint, types, docs, coverage and the package: deno task checks
+const HELP = `Check format, lint, types, docs, coverage, the package and its size: deno task checks
 
 The coverage is that of the last "deno task test"; "deno task ok" runs both.`;
 
@@ -25,13 +26,16 @@ async function main(args: string[]): Promise<number> {
     "docs": ["doc", "--lint", ...entries],
     "coverage": ["coverage", "--include=/src/", "coverage"],
     "package": ["publish", "--dry-run", "--allow-dirty"],
+    "size": ["run", "--allow-read", "--allow-write", "--allow-run", "tests/size.ts"],
   };
   let failed = 0;
   for (const [name, args] of Object.entries(steps)) {
     const started = performance.now();
     const { success, stdout, stderr } = await new Deno.Command("deno", { args, stdin: "null" }).output();
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-    console.log(`${success ? "ok    " : "FAILED"} ${name} (${seconds} s)`);
+    // The sizes are worth knowing even so.
+    const details = success && name === "size" ? `: ${new TextDecoder().decode(stdout).trim()}` : "";
+    console.log(`${success ? "ok    " : "FAILED"} ${name} (${seconds} s)${details}`);
     if (success) continue;
     failed++;
     console.log(new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr));

@@ -84,6 +84,20 @@ Deno.test("src/ has no syntax that Node 20 cannot parse once its types are strip
   }
 });
 
+Deno.test("src/ uses no builtin that Node 20 lacks", () => {
+  const younger = [
+    ...["Promise\\.(withResolvers|try)", "Array\\.fromAsync", "(Object|Map)\\.groupBy", "Iterator\\.", "Temporal\\."],
+    ...["(Async)?DisposableStack", "new (SuppressedError|WebSocket)", "RegExp\\.escape", "Error\\.isError"],
+    "\\w\\.(union|intersection|difference|symmetricDifference|isSubsetOf|isSupersetOf|isDisjointFrom)\\(",
+  ];
+  for (const file of files("src/")) {
+    const found = new RegExp(`\\b(${younger.join("|")})`).exec(
+      withoutComments(Deno.readTextFileSync(new URL(file, root))),
+    );
+    assertEquals(found?.[0], undefined, file);
+  }
+});
+
 Deno.test("importing the package loads neither SQLite nor a Redis client", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json", "mod.ts"], cwd: root })
     .output();

@@ -1,0 +1,70 @@
+import { assert, assertEquals } from "@std/assert";
+
+const root = new URL("../", import.meta.url);
+
+/** The files of src/, or of a folder in it. */
+function files(folder: string): string[] {
+  return [...Deno.readDirSync(new URL(folder, root))].flatMap(({ name, isDirectory }) =>
+    isDirectory ? files(`${folder}${name}/`) : [`${folder}${name}`]
+  );
+}
+
+/** Runs a program on a copy of the package that lacks all stores but those that these begin the paths of. */
+async function runWith(stores: string[], program: string): Promise<{ success: boolean; output: string }> {
+  const folder = await Deno.makeTempDir({ prefix: "holdfast_loads_" });
+  try {
+    const kept = (file: string) => !file.startsWith("src/stores/") || stores.some((store) => file.startsWith(store));
+    for (const file of ["mod.ts", ...files("src/").filter(kept)]) {
+      await Deno.mkdir(`${folder}/${file.slice(0, file.lastIndexOf("/") + 1)}`, { recursive: true });
+      await Deno.copyFile(new URL(file, root), `${folder}/${file}`);
+    }
+    await Deno.writeTextFile(`${folder}/program.ts`, program);
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--no-config", "--no-lock", "--allow-read", `${folder}/program.ts`],
+      env: { NO_COLOR: "1" },
+      stdin: "null",
+    }).output();
+    return { success, output: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Takes a lock on a store of its own, beside what is imported. */
+const LOCK = `
+  import { acquire } from "./mod.ts";
+  const store = {
+    attempt: () => Promise.resolve({ granted: true, fence: 7n }),
+    renew: () => Promise.resolve("renewed"),
+    release: () => Promise.resolve(true),
+    drift: () => 0,
+  };
+  const lock = await acquire(store, "a");
+  await lock.release();
+  console.log("fence", lock.fence);
+`;
+
+Deno.test("acquire() on a store of one's own runs without the files of any store", async () => {
+  assertEquals(await runWith([], LOCK), { success: true, output: "fence 7n\n" });
+});
+
+Deno.test("acquire() on a Redis client is what loads the Redis store", async () => {
+  const client = "{ evalsha() {}, eval() {}, duplicate() {}, on() {} }";
+  const { success, output } = await runWith([], `${LOCK}\nawait acquire(${client}, "a");`);
+  assertEquals(success, false);
+  assert(output.startsWith("fence 7n\n") && /stores\/redis\/mod\.ts/.test(output), output);
+});
+
+for (
+  const [entry, stores] of [
+    ["memory.ts", ["src/stores/memory.ts", "src/stores/_memory_store.ts"]],
+    ["sqlite.ts", ["src/stores/sqlite.ts"]],
+    ["redis/mod.ts", ["src/stores/redis/"]],
+    ["redlock/mod.ts", ["src/stores/redlock/", "src/stores/redis/"]],
+  ] as const
+) {
+  Deno.test(`stores/${entry} runs without the files of other stores`, async () => {
+    const program = `import "./src/stores/${entry}";\n${LOCK}`;
+    assertEquals(await runWith([...stores], program), { success: true, output: "fence 7n\n" });
+  });
+}

@@ -1,0 +1,117 @@
+import { command } from "./command.ts";
+import { MODULES } from "./versions.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+
+const NODE = `${MODULES}/node24/bin/node`;
+const TSC = `${MODULES}/typescript5/bin/tsc`;
+
+/** The tests of the SQLite store: not every runtime has SQLite. */
+export const SQLITE = "stores/sqlite_test.ts";
+
+/** The test files that run in every runtime, but for those that a runtime cannot load. */
+const FILES = [
+  "acquire_test.ts",
+  "clock_test.ts",
+  "errors_test.ts",
+  "lease_test.ts",
+  "limit_test.ts",
+  "lock_test.ts",
+  "observer_test.ts",
+  "options_test.ts",
+  "resolve_test.ts",
+  "testing_test.ts",
+  "stores/memory_test.ts",
+  SQLITE,
+  "stores/redis/interoperability_test.ts",
+  "stores/redis/keys_test.ts",
+  "stores/redis/scripts_test.ts",
+  "stores/redis/servers_test.ts",
+  "stores/redis/store_test.ts",
+  "stores/redis/wakeups_test.ts",
+  "stores/redis/writes_test.ts",
+  "stores/redlock/arithmetic_test.ts",
+  "stores/redlock/mod_test.ts",
+  "stores/redlock/store_test.ts",
+];
+
+/** The adapters for the std packages, which npm does not have. */
+const STD = ["assert", "async", "uuid"];
+
+/** The packed package, as it would be installed, with the tests compiled into it. */
+export interface Build {
+  /** The folder that has it in its `node_modules`. */
+  readonly folder: string;
+  /** Writes the program that runs all tests but those of some files in one runtime, and gives its path. */
+  program(runtime: string, main: "node" | "workerd", without: readonly string[]): Promise<string>;
+  /** The script that runs workerd. */
+  readonly miniflare: string;
+  /** The program that holds a lock and ends. */
+  readonly ends: string;
+}
+
+/** Packs the package as for npm, unpacks it, and puts the tests in their place beside its `src/`. */
+export async function build(folder: string): Promise<Build> {
+  const tarball = `${folder}/package.tgz`;
+  await command(Deno.execPath(), ["pack", "--quiet", "--allow-dirty", `--output=${tarball}`], ROOT);
+  const modules = `${folder}/node_modules`;
+  const installed = `${modules}/@holdfast/lock`;
+  await Deno.mkdir(installed, { recursive: true });
+  await command("tar", ["xzf", tarball, "-C", installed, "--strip-components=1"]);
+  await compile(folder, `${installed}/tests`);
+  for (const name of STD) {
+    await Deno.mkdir(`${modules}/@std/${name}`, { recursive: true });
+    await Deno.writeTextFile(`${modules}/@std/${name}/package.json`, `{"type":"module","exports":"./mod.js"}`);
+    const target = `../../@holdfast/lock/tests/offline/${name}.js`;
+    await Deno.writeTextFile(`${modules}/@std/${name}/mod.js`, `export * from ${JSON.stringify(target)};\n`);
+  }
+  return {
+    folder,
+    program: async (runtime, main, without) => {
+      const files = FILES.filter((file) => !without.includes(file));
+      if (without.includes(SQLITE)) files.push("runtimes/inside/no_sqlite.ts");
+      const path = `${installed}/tests/${runtime}.js`;
+      // Loaded by the program itself: workerd allows a file to make what it likes only while a request is answered.
+      const loads = files.map((file) => `() => import("./${file.replace(/ts$/, "js")}"),`);
+      const run = main === "node" ? "await run" : "export default worker";
+      const start = main === "node" ? "run" : "worker";
+      await Deno.writeTextFile(
+        path,
+        `import { ${start} } from "./runtimes/inside/${main}.js";\n\n${run}([\n${loads.join("\n")}\n]);\n`,
+      );
+      return path;
+    },
+    miniflare: `${installed}/tests/runtimes/inside/miniflare.js`,
+    ends: `${installed}/tests/runtimes/inside/ends.js`,
+  };
+}
+
+async function compile(folder: string, tests: string): Promise<void> {
+  const inside = Array.from(Deno.readDirSync(`${ROOT}tests/runtimes/inside`), ({ name }) => `runtimes/inside/${name}`);
+  const std = STD.map((name) => `offline/${name}.ts`);
+  const configuration = {
+    compilerOptions: {
+      // "using" is younger than some of the runtimes.
+      ...{ target: "es2022", lib: ["esnext", "dom"], module: "esnext", moduleResolution: "bundler" },
+      ...{ rewriteRelativeImportExtensions: true, verbatimModuleSyntax: true, noCheck: true, types: [] },
+      ...{ rootDir: ROOT, outDir: `${folder}/compiled` },
+    },
+    files: [...FILES, ...inside, ...std].map((file) => `${ROOT}tests/${file}`),
+  };
+  await Deno.writeTextFile(`${folder}/tsconfig.json`, JSON.stringify(configuration));
+  await command(NODE, [TSC, "--project", `${folder}/tsconfig.json`], folder);
+  // What was compiled of src/ stays out: the tests run on the packed files.
+  await Deno.rename(`${folder}/compiled/tests`, tests);
+  await Deno.writeTextFile(`${tests}/redis_server.js`, `export * from "./runtimes/inside/redis_server.js";\n`);
+  for (const path of scripts(tests)) {
+    // In the tests alone: the package has to do without.
+    const text = await Deno.readTextFile(path);
+    await Deno.writeTextFile(path, text.replaceAll(/\b(Promise\.withResolvers|Map\.groupBy)\(/g, "Deno.$1("));
+  }
+}
+
+function scripts(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
+    isDirectory ? scripts(`${folder}/${name}`) : [`${folder}/${name}`]
+  );
+}

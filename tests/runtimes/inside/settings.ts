@@ -1,0 +1,30 @@
+/** What the program that has started a runtime tells the tests in it. */
+export interface Settings {
+  /** Where it starts servers. */
+  host: string;
+  /** Ports that nobody listens on. */
+  freePorts: number[];
+  /** Why tests are not run here, by what their names begin with. */
+  skip: Record<string, string>;
+}
+
+/** Set once, before the first test. */
+export const settings: Settings = { host: "", freePorts: [], skip: {} };
+
+/** What a test asks for: all but `"open"` of a server that was opened. */
+export type Operation =
+  | { readonly do: "open"; readonly args: string[] }
+  | { readonly do: "start" | "kill" | "leftovers" | "close"; readonly id: number };
+
+/** The answer to `"open"`. */
+export interface Started {
+  readonly id: number;
+  readonly port: number;
+}
+
+/** What a test has come to, one line of JSON each; the last line of all says that there are no more. */
+export type Line =
+  | { readonly type: "passed"; readonly name: string; readonly ms: number }
+  | { readonly type: "failed"; readonly name: string; readonly error: string }
+  | { readonly type: "skipped"; readonly name: string; readonly why: string }
+  | { readonly type: "end"; readonly count: number };

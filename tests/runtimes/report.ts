@@ -1,0 +1,38 @@
+import type { Outcome } from "./run.ts";
+
+/** What was run, and what it came to. */
+export interface Row {
+  readonly name: string;
+  readonly version: string;
+  readonly seconds: number;
+  readonly outcome: Outcome;
+}
+
+/** The rows as a table, with the reasons of what was not run below. */
+export function table(rows: readonly Row[]): string {
+  const cells = rows.map(({ name, version, seconds, outcome: { passed, failures, skipped } }) => [
+    ...[name, version, `${passed}`, `${failures.length}`, `${sum(skipped)}`, `${seconds.toFixed(0)} s`],
+  ]);
+  const all = [["runtime", "version", "passed", "failed", "skipped", "time"], ...cells];
+  const widths = all[0]!.map((_, i) => Math.max(...all.map((row) => row[i]!.length)));
+  const lines = all.map((row) => row.map((cell, i) => cell.padEnd(widths[i]!)).join("  ").trimEnd());
+  const reasons = rows.flatMap(({ name, outcome }) =>
+    [...outcome.skipped].map(([why, count]) => `${name}: ${count} skipped: ${why}`)
+  );
+  return [...lines, ...(reasons.length > 0 ? ["", ...reasons] : [])].join("\n");
+}
+
+/** The line that sums them up, as that of `deno task test` does. */
+export function summary(rows: readonly Row[]): string {
+  let [passed, failed, skipped] = [0, 0, 0];
+  for (const { outcome } of rows) {
+    passed += outcome.passed;
+    failed += outcome.failures.length;
+    skipped += sum(outcome.skipped);
+  }
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((a, b) => a + b, 0);
+}

@@ -1,0 +1,72 @@
+import { lines } from "../faults/lines.ts";
+import type { Build } from "./build.ts";
+import { Child } from "./child.ts";
+import type { Host } from "./host.ts";
+import type { Line, Settings } from "./inside/settings.ts";
+import type { Runtime } from "./runtimes.ts";
+
+/** How long nothing may be heard of a runtime, in milliseconds: longer than a test may take. */
+const SILENCE = 90_000;
+
+/** How long a process may take to end after its last test, in milliseconds: a timer or socket would keep it alive. */
+const LINGER = 15_000;
+
+/** What the tests in one runtime have come to. */
+export interface Outcome {
+  passed: number;
+  /** What went wrong, with the name of the test. */
+  readonly failures: string[];
+  /** How many tests or test files were not run, by the reason. */
+  readonly skipped: Map<string, number>;
+}
+
+/** Runs the tests in a runtime, and says after each how many have ended. */
+export async function run(
+  runtime: Runtime,
+  build: Build,
+  host: Host,
+  progress: (ended: number) => void,
+  over: AbortSignal,
+): Promise<Outcome> {
+  const outcome: Outcome = { passed: 0, failures: [], skipped: new Map() };
+  for (const why of Object.values(runtime.without)) skip(outcome, why);
+  if (runtime.process !== undefined) await endsByItself(runtime.process, build, outcome, over);
+  const settings: Settings = { host: host.url, freePorts: host.freePorts(8), skip: { ...runtime.skip } };
+  const env = { HOLDFAST_SETTINGS: JSON.stringify(settings), TMPDIR: build.folder };
+  using child = new Child(await runtime.prepare(build), env, build.folder, over);
+  let ended = false;
+  child.limit(SILENCE);
+  for await (const text of lines(child.stdout)) {
+    // A test may print something too.
+    if (!text.startsWith(`{"type":`)) continue;
+    const line: Line = JSON.parse(text);
+    ended ||= line.type === "end";
+    child.limit(ended ? LINGER : SILENCE);
+    note(outcome, line);
+    progress(outcome.passed + outcome.failures.length);
+  }
+  const failure = await child.failure();
+  if (!ended) outcome.failures.push(`the run ended before the last test: ${failure}`);
+  else if (failure !== undefined) outcome.failures.push(`the process did not end well by itself: ${failure}`);
+  return outcome;
+}
+
+function note(outcome: Outcome, line: Line): void {
+  if (line.type === "passed") outcome.passed++;
+  if (line.type === "failed") outcome.failures.push(`${line.name}\n${line.error}`);
+  if (line.type === "skipped") skip(outcome, line.why);
+}
+
+function skip(outcome: Outcome, why: string): void {
+  outcome.skipped.set(why, (outcome.skipped.get(why) ?? 0) + 1);
+}
+
+/** Whether a program that holds a lock ends by itself. */
+async function endsByItself(program: string, build: Build, outcome: Outcome, over: AbortSignal): Promise<void> {
+  using child = new Child([program, build.ends], {}, build.folder, over);
+  child.limit(LINGER);
+  const printed = await new Response(child.stdout).text();
+  const failure = await child.failure();
+  if (failure === undefined && printed === "timeout\n") outcome.passed++;
+  else outcome.failures.push(`a program that holds a lock ends by itself: ${failure}\n${printed}`);
+}

@@ -1,0 +1,44 @@
+import type { Build } from "./build.ts";
+import { command } from "./command.ts";
+import type { Outcome } from "./run.ts";
+import { MODULES } from "./versions.ts";
+
+/** The compilers, and how each is asked to find packages. */
+const COMPILERS = ["typescript5", "typescript7"];
+const RESOLUTIONS = { nodenext: "nodenext", bundler: "esnext" } as const;
+
+/** The versions of the compilers. */
+export async function versions(): Promise<string> {
+  const texts = COMPILERS.map((name) => Deno.readTextFile(`${MODULES}/${name}/package.json`));
+  return (await Promise.all(texts)).map((text) => JSON.parse(text).version).join(", ");
+}
+
+/** Compiles a user's program on the types of the packed package, with each compiler and each way to find packages. */
+export async function checkTypes(build: Build, progress: (ended: number) => void): Promise<Outcome> {
+  const outcome: Outcome = { passed: 0, failures: [], skipped: new Map() };
+  const folder = `${build.folder}/types`;
+  await Deno.mkdir(folder);
+  await Deno.copyFile(new URL("types/program.ts", import.meta.url), `${folder}/program.ts`);
+  await Deno.writeTextFile(`${folder}/package.json`, `{"type":"module"}`);
+  for (const compiler of COMPILERS) {
+    for (const [moduleResolution, module] of Object.entries(RESOLUTIONS)) {
+      const configuration = {
+        compilerOptions: {
+          ...{ strict: true, noEmit: true, target: "es2022", lib: ["es2022", "esnext.disposable"] },
+          ...{ module, moduleResolution, types: ["node"], typeRoots: [`${MODULES}/@types`] },
+        },
+        files: ["program.ts"],
+      };
+      const path = `${folder}/${compiler}_${moduleResolution}.json`;
+      await Deno.writeTextFile(path, JSON.stringify(configuration));
+      try {
+        await command(`${MODULES}/node24/bin/node`, [`${MODULES}/${compiler}/bin/tsc`, "--project", path], folder);
+        outcome.passed++;
+      } catch (error) {
+        outcome.failures.push(`${compiler}, moduleResolution ${moduleResolution}\n${(error as Error).message}`);
+      }
+      progress(outcome.passed + outcome.failures.length);
+    }
+  }
+  return outcome;
+}

@@ -1,0 +1,129 @@
+/**
+ * A user's program that has something to do with every export. It is compiled, never run: it shows that the types of
+ * the packed package are what TypeScript needs, with clients of both versions of ioredis.
+ *
+ * @module
+ */
+import {
+  acquire,
+  type AcquireOptions,
+  type Attempt,
+  type AttemptOptions,
+  type Claim,
+  isLockLost,
+  type Lock,
+  LockError,
+  type LockErrorCode,
+  type LockEvent,
+  LockLostError,
+  type LockTarget,
+  LockTimeoutError,
+  type Mode,
+  type NodeFailure,
+  type Observer,
+  QuorumError,
+  type QuorumNode,
+  type RedisClient,
+  type RedisSubscriber,
+  type Renewal,
+  type Store,
+  StoreError,
+  tryAcquire,
+  type TryAcquireOptions,
+  type Vote,
+  type VoteOptions,
+} from "@holdfast/lock";
+import { memory, type MemoryOptions } from "@holdfast/lock/memory";
+import { redis, type RedisOptions } from "@holdfast/lock/redis";
+import { redlock, type RedlockOptions } from "@holdfast/lock/redlock";
+import { sqlite, type SqliteOptions, type SqliteStore } from "@holdfast/lock/sqlite";
+import { type StoreFixture, storeSuite, type StoreSuiteOptions } from "@holdfast/lock/testing";
+import { Cluster as Cluster6, Redis as Redis6 } from "ioredis";
+import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
+
+const clients: RedisClient[] = [
+  new Redis6(),
+  new Redis5(),
+  new Cluster6([{ host: "127.0.0.1", port: 7000 }]),
+  new Cluster5([{ host: "127.0.0.1", port: 7000 }]),
+  new Redis6({ sentinels: [{ host: "127.0.0.1", port: 26379 }], name: "main" }),
+];
+const subscriber: RedisSubscriber = new Redis6();
+subscriber.disconnect();
+
+const observer: Observer = (event: LockEvent) => {
+  if (event.type === "acquired") console.log(event.fence + 1n, event.waited.toFixed());
+  if (event.type === "lost") console.log(event.error.message);
+};
+const mode: Mode = "exclusive";
+const common: TryAcquireOptions = { lease: 30_000, renew: 1_000, mode, strict: false, signal: undefined };
+const options: AcquireOptions = { ...common, wait: 5_000 };
+
+/** Takes a lock in each of the ways. */
+export async function use(): Promise<void> {
+  for (const client of [new Redis6(), new Redis5(), ...clients]) {
+    await using lock = await acquire(client, "invoice:42", options);
+    const fence: bigint = lock.fence;
+    const signal: AbortSignal = lock.signal;
+    await fetch("https://example.com", { signal, headers: { fence: String(fence) } });
+  }
+  await using quorum = await acquire([new Redis6(), new Redis5(), new Redis6()], "invoice:42");
+  console.log(quorum.remaining().toFixed(), quorum.held, quorum.name, quorum.owner, quorum.mode);
+  const maybe: Lock | null = await tryAcquire(clients, "nightly-report", common);
+  await maybe?.extend(60_000);
+  await maybe?.release();
+  using file: SqliteStore = sqlite("locks.db", { observer } satisfies SqliteOptions);
+  const node: QuorumNode = redis(new Redis6(), { prefix: "billing:", observer } satisfies RedisOptions);
+  const nodes = redlock(
+    [node, new Redis5(), new Redis6()],
+    { nodeTimeout: 200, driftFactor: 0.02 } satisfies RedlockOptions,
+  );
+  const targets: LockTarget[] = [
+    file,
+    node,
+    nodes,
+    memory({ observer } satisfies MemoryOptions),
+    own,
+    ...clients,
+    clients,
+  ];
+  for (const target of targets) {
+    await using lock = await acquire(target, "a");
+    console.log(lock.held);
+  }
+}
+
+/** What an error tells. */
+export function explain(error: unknown): LockErrorCode | undefined {
+  if (isLockLost(error)) return "lost";
+  if (error instanceof QuorumError) {
+    const failures: readonly NodeFailure[] = error.failures;
+    for (const { index, address, error } of failures) console.log(index.toFixed(), address?.length, error);
+  }
+  if (error instanceof LockTimeoutError || error instanceof LockLostError) {
+    const code: "timeout" | "lost" = error.code;
+    return code;
+  }
+  if (error instanceof StoreError) console.log(error.cause);
+  return error instanceof LockError ? error.code : undefined;
+}
+
+/** A store of one's own. */
+export const own: Store = {
+  attempt: (claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> =>
+    Promise.resolve(enqueue ? { granted: false, retryAfter: claim.lease } : { granted: true, fence: 1n }),
+  renew: (): Promise<Renewal> => Promise.resolve("renewed"),
+  release: () => Promise.resolve(true),
+  drift: (lease) => lease / 100,
+};
+
+/** How a quorum asks. */
+export function vote(node: QuorumNode, claim: Claim, options: VoteOptions): Promise<Vote> {
+  return node.vote(claim, { ...options, guess: 1n });
+}
+
+const suite: StoreSuiteOptions = {
+  test: (name, run) => void console.log(name, run),
+  open: (): StoreFixture => ({ connect: () => own, leftovers: () => [], restart: () => {}, close: () => {} }),
+};
+storeSuite(suite);

@@ -1,0 +1,25 @@
+import { assert, assertEquals } from "@std/assert";
+
+const root = new URL("../../", import.meta.url);
+
+/** The names that the package exports. */
+async function exported(): Promise<string[]> {
+  const { exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["doc", "--json", ...Object.values<string>(exports)],
+    cwd: root,
+  }).output();
+  interface Docs {
+    nodes: Record<string, { symbols: { name: string }[] }>;
+  }
+  const { nodes }: Docs = JSON.parse(new TextDecoder().decode(stdout));
+  return [...new Set(Object.values(nodes).flatMap(({ symbols }) => symbols.map(({ name }) => name)))].sort();
+}
+
+Deno.test("the program that TypeScript checks on the packed package uses every export", async () => {
+  const names = await exported();
+  assert(names.includes("acquire") && names.includes("storeSuite"), "the exports were found");
+  const program = await Deno.readTextFile(new URL("types/program.ts", import.meta.url));
+  const body = program.slice(program.lastIndexOf(`from "`));
+  assertEquals(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(body)), []);
+});

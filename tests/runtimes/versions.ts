@@ -1,0 +1,37 @@
+/** Where the runtimes, and what the tests need in them, are installed: ignored by git, and kept from run to run. */
+export const FOLDER = new URL("../../.runtimes/", import.meta.url).pathname;
+
+/** The installed packages. */
+export const MODULES = `${FOLDER}node_modules`;
+
+/** The versions of Node, by major. Their npm packages are named after the machine that they are for. */
+const NODE = { node20: "20.20.2", node22: "22.23.3", node24: "24.21.0" } as const;
+
+const BUN = "1.4.5";
+
+/** How npm names this machine for Node and for Bun; both are there for these alone. */
+const MACHINES: Readonly<Record<string, { readonly node: string; readonly bun: string }>> = {
+  "linux-x86_64": { node: "linux-x64", bun: "linux-x64" },
+  "linux-aarch64": { node: "linux-arm64", bun: "linux-aarch64" },
+};
+
+/** Every version that is installed, in the form of the dependencies of a package.json: the one place to raise them. */
+export function dependencies(): Record<string, string> {
+  const machine = MACHINES[`${Deno.build.os}-${Deno.build.arch}`];
+  if (machine === undefined) {
+    throw new Error(`The runtimes are installed on ${Object.keys(MACHINES).join(" and ")} only`);
+  }
+  const nodes = Object.entries(NODE).map(([name, version]) => [name, `npm:node-${machine.node}@${version}`]);
+  return {
+    ...Object.fromEntries(nodes),
+    bun: `npm:@oven/bun-${machine.bun}@${BUN}`,
+    esbuild: "0.28.2",
+    miniflare: "4.20260730.0",
+    ioredis: "6.0.0",
+    ioredis5: "npm:ioredis@5.11.1",
+    uuid: "14.0.3",
+    typescript5: "npm:typescript@5.9.3",
+    typescript7: "npm:typescript@7.0.2",
+    "@types/node": "22.20.5",
+  };
+}
