@@ -1,5 +1,5 @@
 import { acquire } from "./acquire.ts";
-import { check, claimOf, clock, freed, granted, LONG, SHORT, watched } from "./_expect.ts";
+import { check, claimOf, clock, freed, granted, LONG, SHORT, waiting } from "./_expect.ts";
 import type { StoreFixture } from "./testing.ts";
 
 /** What every store must show. */
@@ -80,14 +80,12 @@ export const behaviours: Record<string, (fixture: StoreFixture) => Promise<void>
     const waiters: Promise<void>[] = [];
     for (let i = 0; i < 6; i++) {
       const store = await fixture.connect();
-      const queued = Promise.withResolvers<void>();
-      waiters.push(
-        acquire(watched(store, () => queued.resolve()), "fifo", { lease: LONG }).then(async (lock) => {
-          served.push(i);
-          await lock.release();
-        }),
-      );
-      await queued.promise;
+      const { lock, queued } = waiting(store, "fifo", { lease: LONG });
+      waiters.push(lock.then(async (lock) => {
+        served.push(i);
+        await lock.release();
+      }));
+      await queued;
     }
     await holder.release(claim);
     await Promise.all(waiters);
@@ -99,10 +97,9 @@ export const behaviours: Record<string, (fixture: StoreFixture) => Promise<void>
     const claim = claimOf("abort", LONG);
     granted(await a.attempt(claim, { enqueue: false }));
     const controller = new AbortController();
-    const queued = Promise.withResolvers<void>();
-    const aborted = acquire(watched(b, () => queued.resolve()), "abort", { signal: controller.signal })
-      .catch((error: unknown) => error);
-    await queued.promise;
+    const { lock, queued } = waiting(b, "abort", { signal: controller.signal });
+    const aborted = lock.catch((error: unknown) => error);
+    await queued;
     const next = acquire(c, "abort");
     controller.abort("enough");
     check(await aborted === "enough", "it rejects with the reason of the signal");

@@ -1,5 +1,7 @@
 import { elapsed, SystemClock } from "./_clock.ts";
 import { acquire } from "./acquire.ts";
+import type { Lock } from "./lock.ts";
+import type { AcquireOptions } from "./options.ts";
 import type { Attempt, Claim, Store } from "./store.ts";
 
 /** The clock by which the behaviours are judged. */
@@ -18,8 +20,19 @@ export function claimOf(name: string, lease: number): Claim {
   return { name, owner: crypto.randomUUID(), mode: "exclusive", lease };
 }
 
+/** Acquires a lock; `queued` resolves when that stands in the queue. */
+export function waiting(
+  store: Store,
+  name: string,
+  options: AcquireOptions,
+): { readonly lock: Promise<Lock>; readonly queued: Promise<void> } {
+  let stands = () => {};
+  const queued = new Promise<void>((resolve) => stands = resolve);
+  return { lock: acquire(watched(store, stands), name, options), queued };
+}
+
 /** A store that tells when its owner stands in the queue. */
-export function watched(store: Store, queued: () => void): Store {
+function watched(store: Store, queued: () => void): Store {
   return {
     attempt: async (claim, options) => {
       const attempt = await store.attempt(claim, options);

@@ -1,5 +1,4 @@
-import { acquire } from "./acquire.ts";
-import { check, claimOf, clock, freed, GRACE, granted, LONG, SHORT, until, watched } from "./_expect.ts";
+import { check, claimOf, clock, freed, GRACE, granted, LONG, SHORT, until, waiting } from "./_expect.ts";
 import type { Lock } from "./lock.ts";
 import type { Attempt, Capability, Claim, Conflict, Kind } from "./store.ts";
 import type { StoreFixture } from "./testing.ts";
@@ -158,9 +157,9 @@ const owner: Behaviours = {
     const a = await fixture.connect();
     const holder = claimOf("both", LONG);
     granted(await a.attempt(holder, TRY));
-    const waiting = await inOrder(fixture, "both", ["exclusive", "exclusive"], "me");
+    const locks = await inOrder(fixture, "both", ["exclusive", "exclusive"], "me");
     await a.release(holder);
-    const [one, two] = await Promise.all(waiting);
+    const [one, two] = await Promise.all(locks);
     check(one!.fence === two!.fence, "they hold it together");
     await Promise.all([one!.release(), two!.release()]);
   },
@@ -279,17 +278,15 @@ function conflict(attempt: Attempt): Conflict {
 
 /** Waiters of these kinds, each in the queue before the next one asks. */
 async function inOrder(fixture: StoreFixture, name: string, kinds: Kind[], owner?: string): Promise<Promise<Lock>[]> {
-  const waiting: Promise<Lock>[] = [];
+  const locks: Promise<Lock>[] = [];
   for (const kind of kinds) {
-    const store = await fixture.connect();
-    const queued = Promise.withResolvers<void>();
     const what = typeof kind === "number" ? { permits: kind } : { mode: kind };
     // Whoever is forgotten by a behaviour that fails comes to an end by itself.
     const options = { ...what, owner, lease: GRACE, renew: false, wait: GRACE };
-    const lock = acquire(watched(store, () => queued.resolve()), name, options);
+    const { lock, queued } = waiting(await fixture.connect(), name, options);
     lock.catch(() => {});
-    waiting.push(lock);
-    await Promise.race([queued.promise, lock]);
+    locks.push(lock);
+    await Promise.race([queued, lock]);
   }
-  return waiting;
+  return locks;
 }
