@@ -1,6 +1,7 @@
 import { deadline } from "@std/async";
 import { ABORTING } from "./aborting.ts";
 import { ARGUMENTS } from "./arguments.ts";
+import { AVAILABLE } from "./available.ts";
 import { GRANTING } from "./granting.ts";
 import type { Locks, Steps } from "./place.ts";
 import { QUERYING } from "./querying.ts";
@@ -29,7 +30,7 @@ export interface SuiteOptions {
 
 /** Defines the tests: the steps of the specification's algorithms, each with the words of its own. */
 export function webLocksSuite({ of, open, except = [], ignore = false }: SuiteOptions): void {
-  const all: Steps = { ...ARGUMENTS, ...GRANTING, ...STEALING, ...ABORTING, ...QUERYING };
+  const all: Steps = { ...ARGUMENTS, ...GRANTING, ...AVAILABLE, ...STEALING, ...ABORTING, ...QUERYING };
   for (const [step, run] of Object.entries(all)) {
     Deno.test({
       name: `${of}: ${step}`,
