@@ -1,19 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, isLockLost } from "@holdfast/lock";
-import { redis } from "@holdfast/lock/redis";
 import { LockManager } from "@holdfast/lock/web-locks";
-import { Redis } from "ioredis";
 import { until } from "../faults/until.ts";
 import { RedisServer } from "../redis_server.ts";
 import { failure, hold, holders, wait } from "./place.ts";
 import { webLocksSuite } from "./suite.ts";
 
-// Until this store has every kind of lock.
-const ignore = redis(new Redis({ lazyConnect: true })).query === undefined;
-
 webLocksSuite({
   of: "LockManager on redis",
-  ignore,
   open: async () => {
     const server = await RedisServer.start();
     return {
@@ -27,25 +21,21 @@ webLocksSuite({
   },
 });
 
-Deno.test({
-  name: "LockManager on a Redis client excludes acquire() on it, and is heard of by other clients",
-  ignore,
-  fn: async () => {
-    await using server = await RedisServer.start();
-    const client = server.connect();
-    const [a, b] = [new LockManager(client), new LockManager(server.connect())];
-    const lock = await acquire(client, "a");
-    const asked = await wait(a, "a", { mode: "shared" });
-    assertEquals(await holders(b, "a"), [{ name: "a", mode: "exclusive", clientId: lock.owner }]);
-    assertEquals((await b.query()).pending, [{ name: "a", mode: "shared", clientId: a.clientId }]);
-    await lock.release();
-    const first = await asked.granted;
-    assert(first!.fence > lock.fence);
-    const thief = await hold(b, "a", { steal: true });
-    assert(thief.lock!.fence > first!.fence);
-    assert(isLockLost(await failure(asked.done)));
-    assert(first!.signal.aborted);
-    thief.release();
-    await thief.done;
-  },
+Deno.test("LockManager on a Redis client excludes acquire() on it, and is heard of by other clients", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const [a, b] = [new LockManager(client), new LockManager(server.connect())];
+  const lock = await acquire(client, "a");
+  const asked = await wait(a, "a", { mode: "shared" });
+  assertEquals(await holders(b, "a"), [{ name: "a", mode: "exclusive", clientId: lock.owner }]);
+  assertEquals((await b.query()).pending, [{ name: "a", mode: "shared", clientId: a.clientId }]);
+  await lock.release();
+  const first = await asked.granted;
+  assert(first!.fence > lock.fence);
+  const thief = await hold(b, "a", { steal: true });
+  assert(thief.lock!.fence > first!.fence);
+  assert(isLockLost(await failure(asked.done)));
+  assert(first!.signal.aborted);
+  thief.release();
+  await thief.done;
 });
