@@ -172,8 +172,9 @@ class RedisStore implements QuorumNode {
   #asking(claim: Claim, enqueue: boolean, marker: string): string[] {
     const argv = [holdOf(claim), milliseconds(claim.lease)];
     if (enqueue) argv.push(this.#wakeups.reach, this.#wakeups.enter(holdOf(claim)));
+    else if (marker !== "") argv.push("", "");
     // Most locks are exclusive, and say nothing.
-    if (marker !== "") argv.push(...Array(4 - argv.length).fill(""), marker);
+    if (marker !== "") argv.push(marker);
     return argv;
   }
 

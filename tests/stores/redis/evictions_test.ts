@@ -67,6 +67,7 @@ for (const [whom, claimsOf] of Object.entries(present)) {
     assertEquals([...messages].sort(), expected.sort());
     for (const claim of claims) assertEquals(await store.renew(claim), "lost");
     if (whom !== "nobody") {
+      assertEquals((await store.query!()).pending, [], "it is served");
       // It is kept for the head of the queue.
       if (waiter.permits === undefined) await ask(store, claimOf("a"), false);
       await grant(store, waiter);
@@ -76,6 +77,16 @@ for (const [whom, claimsOf] of Object.entries(present)) {
     assertEquals(await server.leftovers(), []);
   });
 }
+
+Deno.test("evict() counts no holds that have ended", async () => {
+  await using server = await RedisServer.start();
+  const store = redis(server.connect());
+  for (const claim of [claimOf("a", "shared"), claimOf("a", "shared", 100), claimOf("a", "shared")]) {
+    await grant(store, claim);
+  }
+  await until(async () => (await store.query!()).held.length === 2, "one has ended");
+  assertEquals(await store.evict!("a"), 2);
+});
 
 Deno.test("attempt() of an owner that holds the lock steals nothing from itself", async () => {
   await using server = await RedisServer.start();
