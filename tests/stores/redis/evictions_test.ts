@@ -138,6 +138,23 @@ Deno.test("eviction() resolves at once when the hold was taken away before anybo
   }
 });
 
+Deno.test("eviction() resolves on the message", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const [holder, waiter] = [claimOf("other"), claimOf("other")];
+  await grant(store, holder);
+  await ask(store, waiter);
+  for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "me")]) {
+    await grant(store, claim);
+    const evicted = store.eviction!(claim, new AbortController().signal);
+    // It listens already, and what it has asked is answered before this: that it is held.
+    assertEquals(await store.renew(claim), "renewed");
+    await store.evict!("a");
+    await within(evicted, "told");
+  }
+});
+
 Deno.test("eviction() does not resolve while the hold is held, and on the signal leaves no listener", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
