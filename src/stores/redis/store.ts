@@ -37,8 +37,9 @@ export interface RedisOptions {
 /**
  * A store on a Redis (6.2 or later) or Valkey server. `acquire(client, …)` makes one with default options by itself.
  *
- * The key of a lock is `prefix + name`, a plain string with the owner, which any program that uses `SET NX PX` respects
- * and is respected by. Beside it are its queue, while somebody waits, and its last fence, for 7 days.
+ * The key of a lock is `prefix + name`, a plain string with the owner (with a word that begins with a colon when several
+ * may hold it), which any program that uses `SET NX PX` respects and is respected by. Beside it are the list of its
+ * holders, when there are several, its queue, while somebody waits, and its last fence, for 7 days.
  *
  * @example
  * ```ts ignore

@@ -150,8 +150,8 @@ Deno.test("query() asks all masters of a Cluster", async () => {
     assertEquals(sorted(held), sorted(claims.map(entryOf)));
     assertEquals(sorted(pending), sorted(waiters.map(entryOf)));
   } finally {
-    cluster.disconnect();
-    await until(() => Promise.resolve(cluster.status === "end"), "it is closed");
+    await cluster.quit();
+    await until(() => Promise.resolve(["close", "end"].includes(cluster.status)), "it is closed");
   }
 });
 
