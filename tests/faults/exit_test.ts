@@ -38,6 +38,8 @@ const BODIES = [
   `${WAIT} await first.release(); await (await second).release();`,
   // Still held, so that its renewals go on, if there is anything to make them.
   `await acquire(store, name, { lease: 600 });`,
+  // Still held, and heard about.
+  `(await acquire(store, name, { lease: 60_000 })).signal.throwIfAborted();`,
   `${WAIT} await first.release(); await second;`,
 ];
 

@@ -2,8 +2,9 @@
  * Who holds a lock. KEYS: lock, queue, waiters, holders. Needs `time`, the server's.
  *
  * The lock's own key tells whether it is held, to every program: its value is the exclusive owner, or a marker when
- * several may hold it, `:shared` or `:permits=N`; no owner begins with a colon. An owner that gave its own name, and
- * those whose place the marker takes, are in the list of holders: hold → when it ends, in ms of the server's clock.
+ * several may hold it, `:shared` or `:permits=N`; no owner begins with a colon. As long as that is a fresh owner alone,
+ * its hold stands behind the marker and a space. Else those whose place the marker takes, and the holds of an owner that
+ * gave its own name, are in the list of holders: hold → when it ends, in ms of the server's clock.
  * Beside the holds of such an owner stands `owner/` → its fence, negative, or 0 while it has none: all its holds have
  * one fence. A hold is named `owner/UUID` then; a fresh owner has no slash. So the first of the list is a named owner's
  * if there is any, and the last is the hold that ends last; with that both keys end.
@@ -14,9 +15,16 @@
 export const HOLDS = `
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local holder = redis.call('GET', KEYS[1])
+local marker, alone = string.match(holder or '', '^(:%S+) (.+)$')
+
+local function plural(value)
+  return value == ':shared' or string.match(value or '', '^:permits=%d+$')
+end
+
+if not plural(marker) then alone = nil end
 
 local function several()
-  return holder and string.sub(holder, 1, 1) == ':'
+  return plural(holder)
 end
 
 local function named(hold)
@@ -28,6 +36,7 @@ local function listed(hold)
 end
 
 local function holds(hold)
+  if alone then return alone == hold end
   if not listed(hold) then return holder == hold end
   local ends = redis.call('ZSCORE', KEYS[4], hold)
   return ends and tonumber(ends) > now
@@ -46,13 +55,24 @@ end
 `;
 
 /**
- * Takes holds and gives them up. After HOLDS.
+ * Takes holds and gives them up. After HOLDS; first of all puts who was alone into the list.
  *
  * `drop` takes an owner's fence with its last hold. `purge` drops what has ended. `fits` says whether one more hold of
  * a kind (empty: exclusive) can be granted; an owner that holds the lock already counts once. `take` grants it for so
  * many ms, or prolongs it; its first write is the one that a server without memory refuses.
  */
 export const CHANGES = `
+if alone then
+  redis.call('ZCARD', KEYS[4])
+  local left = redis.call('PTTL', KEYS[1]) + 1
+  if left < 1 then left = 604800000 end
+  redis.call('SET', KEYS[1], marker, 'PX', left)
+  redis.call('DEL', KEYS[4])
+  redis.call('ZADD', KEYS[4], now + left, alone)
+  redis.call('PEXPIRE', KEYS[4], left)
+  holder, alone = marker, nil
+end
+
 local function drop(list)
   local dropped, owners = 0, {}
   for _, hold in ipairs(list) do

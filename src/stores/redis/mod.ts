@@ -14,4 +14,4 @@
  * @module
  */
 export { redis, type RedisOptions } from "./store.ts";
-export type { RedisClient, RedisSubscriber } from "./client.ts";
+export type { RedisClient, RedisNode, RedisSubscriber } from "./client.ts";

@@ -1,3 +1,4 @@
+import { StoreError } from "../../errors.ts";
 import type { Snapshot } from "../../store.ts";
 import type { RedisClient } from "./client.ts";
 import { lockOf } from "./keys.ts";
@@ -30,7 +31,7 @@ export async function query(
     if (node.scan === undefined) throw new TypeError("client must have the method scan for a query");
     let cursor = "0";
     do {
-      const [next, keys] = await node.scan(cursor, "MATCH", pattern, "COUNT", COUNT);
+      const [next, keys] = await node.scan(cursor, "MATCH", pattern, "COUNT", COUNT).catch(fail);
       for (const lock of keys.map((key) => lockOf(key, keyPrefix))) {
         if (lock.startsWith(prefix) && lock !== prefix) names.add(lock.slice(prefix.length));
       }
@@ -50,6 +51,11 @@ export async function query(
     }
   }
   return { held: held.flat(), pending: pending.flat() };
+}
+
+/** Nothing is done by looking, so that nothing was. */
+function fail(error: unknown): never {
+  throw new StoreError(error instanceof Error ? error.message : String(error), { cause: error });
 }
 
 /** A text as a pattern that only it matches. */

@@ -1,6 +1,16 @@
 import { CHANGES } from "./holds.ts";
 
 /**
+ * An entry of the waiters: when it was last seen (ms of the server's clock), PROVABLE or UNPROVABLE, its channel, and
+ * what kind of lock it waits for, as in the lock's key; empty: exclusive.
+ */
+export const ENTRY = `
+local function entry(hold)
+  return string.match(redis.call('HGET', KEYS[3], hold) or '', '^(%d+)(.)(holdfast:[^:]+)(.*)$')
+end
+`;
+
+/**
  * Serves the queue, for `ms` milliseconds of lease. After HOLDS.
  *
  * As long as its head fits beside the holders, that is popped, the lock is reserved for it for the claim time, and it
@@ -11,15 +21,8 @@ import { CHANGES } from "./holds.ts";
  * message would believe in a lease that is over.
  *
  * `me` is the one that asks: it gets the lock itself, without a message. Returns whether it did.
- *
- * An entry of the waiters: when it was last seen (ms of the server's clock), PROVABLE or UNPROVABLE, its channel, and
- * what kind of lock it waits for, as in the lock's key; empty: exclusive.
  */
-export const SERVE = CHANGES + `
-local function entry(hold)
-  return string.match(redis.call('HGET', KEYS[3], hold) or '', '^(%d+)(.)(holdfast:[^:]+)(.*)$')
-end
-
+export const SERVE = CHANGES + ENTRY + `
 local function leave(hold)
   redis.call('HDEL', KEYS[3], hold)
   return redis.call('ZREM', KEYS[2], hold)

@@ -27,7 +27,7 @@ return { string.format('%.0f', counter), 0, 1 }
 `;
 
 /** Runs the vote script; see there for keys, arguments and replies. */
-export const vote: Script = { source: VOTE, sha: "a976d7043c137e15f46383b57b1fe4846caba125" };
+export const vote: Script = { source: VOTE, sha: "9a4ac66bd7a330f74c2404d58c637e577b94a6d7" };
 
 /** A reply of the vote script, decoded. */
 export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | Refusal;
@@ -57,7 +57,7 @@ return 1
 `;
 
 /** Runs the confirm script; see there for keys, arguments and replies. */
-export const confirm: Script = { source: CONFIRM, sha: "f617e04f30967d25c8d65e99a6b8ab81dfd2f1c3" };
+export const confirm: Script = { source: CONFIRM, sha: "02c9443becfa28c89ad722fa4302429fe56753a9" };
 
 /**
  * retake. KEYS: lock, queue, waiters, holders, fence. ARGV: hold, lease ms, what is asked for (see TAKE), fence.
@@ -76,4 +76,4 @@ return 1
 `;
 
 /** Runs the retake script; see there for keys, arguments and replies. */
-export const retake: Script = { source: RETAKE, sha: "e8d5d66c5e27b891fb7e5e71269930caf14daca1" };
+export const retake: Script = { source: RETAKE, sha: "f77b19b83e81ae6c3bb54587e37321980f923f9e" };

@@ -1,6 +1,6 @@
 import type { Conflict, Entry, Kind, Snapshot } from "../../store.ts";
 import { HOLDS } from "./holds.ts";
-import { EVICT, SERVE } from "./queue.ts";
+import { ENTRY, EVICT, SERVE } from "./queue.ts";
 import { TAKE } from "./take.ts";
 
 /** A Lua script and its SHA-1, by which the server knows it. */
@@ -70,7 +70,7 @@ return fence
 `;
 
 /** Runs the attempt script; see there for keys, arguments and replies. */
-export const attempt: Script = { source: ATTEMPT, sha: "c3fa027f8070d8eac34c6ab55df34ab30ecd5305" };
+export const attempt: Script = { source: ATTEMPT, sha: "6f588dd932d65e4110f00c365841955b56ec5836" };
 
 /** What the scripts that take the lock answer when they do not. */
 export type Refusal =
@@ -111,8 +111,9 @@ export function decodeKind(marker: string): Kind {
  */
 const RELEASE = `
 local hold = ARGV[1]
-if redis.call('GET', KEYS[1]) == hold and redis.call('ZCARD', KEYS[2]) == 0 then
-  return redis.call('DEL', KEYS[1])
+local value = redis.call('GET', KEYS[1])
+if value == hold or value and string.match(value, '^:%S+ (.*)$') == hold then
+  if redis.call('ZCARD', KEYS[2]) == 0 then return redis.call('DEL', KEYS[1]) end
 end
 local time = redis.call('TIME')
 ` + HOLDS + SERVE + `
@@ -133,7 +134,7 @@ return given
 `;
 
 /** Runs the release script; see there for keys, arguments and replies. */
-export const release: Script = { source: RELEASE, sha: "32a314d02eb99c8bd38e5fff2c135df4e76b788c" };
+export const release: Script = { source: RELEASE, sha: "e78004e3f2a4552b742d3d58ad8ac4a06edbcb57" };
 
 /**
  * renew. KEYS: lock and, unless it is exclusive and the owner fresh, queue, waiters, holders. ARGV: hold, lease ms.
@@ -143,7 +144,10 @@ export const release: Script = { source: RELEASE, sha: "32a314d02eb99c8bd38e5fff
  * Replies: 1 if the hold is held and its lease begins anew, else 0.
  */
 const RENEW = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+local value = redis.call('GET', KEYS[1])
+if value == ARGV[1] or value and string.match(value, '^:%S+ (.*)$') == ARGV[1] then
+  return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
 if not KEYS[4] then return 0 end
 local time = redis.call('TIME')
 ` + HOLDS + `
@@ -154,7 +158,7 @@ return 1
 `;
 
 /** Runs the renew script; see there for keys, arguments and replies. */
-export const renew: Script = { source: RENEW, sha: "a926dc82df747d53dc461ab36ca043ec61b2a52d" };
+export const renew: Script = { source: RENEW, sha: "39045859a336cc4ffb5be56454192f4f36122af0" };
 
 /**
  * held. KEYS: lock, queue, waiters, holders. ARGV: hold.
@@ -168,7 +172,7 @@ return holds(ARGV[1]) and 1 or 0
 `;
 
 /** Runs the held script; see there for keys, arguments and replies. */
-export const held: Script = { source: HELD, sha: "0b2d39fd87965b1c3ca4d964b53c29c541940768" };
+export const held: Script = { source: HELD, sha: "c55988e63b269b6d1dcbec8675b51e027daac3b0" };
 
 /**
  * evict. KEYS: lock, queue, waiters, holders. ARGV: ms to keep the lock for whose turn it is.
@@ -184,7 +188,7 @@ return evicted
 `;
 
 /** Runs the evict script; see there for keys, arguments and replies. */
-export const evict: Script = { source: EVICTION, sha: "6bc42aff7823ccce55c04973fec593566309b20d" };
+export const evict: Script = { source: EVICTION, sha: "b79bb6e5cd62de84b1b85351b4f762b3fa3fac4e" };
 
 /**
  * look. KEYS: lock, queue, waiters, holders. Only reads.
@@ -195,13 +199,15 @@ export const evict: Script = { source: EVICTION, sha: "6bc42aff7823ccce55c04973f
 const LOOK = `
 if type(redis.pcall('GET', KEYS[1])) == 'table' then return {} end
 local time = redis.call('TIME')
-` + HOLDS + SERVE + `
+` + HOLDS + ENTRY + `
 local function ownerOf(hold)
   local owner = named(hold)
   return owner and string.sub(owner, 1, -2) or hold
 end
-local owners, waiters = { holder or nil }, {}
-if several() or holder and redis.call('ZSCORE', KEYS[4], holder .. '/') then
+local owners, waiters = { alone or holder or nil }, {}
+if alone then
+  holder = marker
+elseif several() or holder and redis.call('ZSCORE', KEYS[4], holder .. '/') then
   owners = {}
   for _, hold in ipairs(redis.call('ZRANGE', KEYS[4], '(' .. now, '+inf', 'BYSCORE')) do
     table.insert(owners, ownerOf(hold))
@@ -218,7 +224,7 @@ return { holder or '', owners, waiters }
 `;
 
 /** Runs the look script; see there for keys and replies. */
-export const look: Script = { source: LOOK, sha: "66d2e98e3ab12c9f5d8d225474c9c942b1b2a0f7" };
+export const look: Script = { source: LOOK, sha: "a890827bd731b50895e11a7a32280e2dd474dac8" };
 
 /** Decodes a reply of the look script about the lock of this name. */
 export function decodeLook(name: string, reply: unknown): Snapshot {

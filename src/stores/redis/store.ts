@@ -37,8 +37,9 @@ export interface RedisOptions {
 /**
  * A store on a Redis (6.2 or later) or Valkey server. `acquire(client, …)` makes one with default options by itself.
  *
- * The key of a lock is `prefix + name`, a plain string with the owner, which any program that uses `SET NX PX` respects
- * and is respected by. Beside it are its queue, while somebody waits, and its last fence, for 7 days.
+ * The key of a lock is `prefix + name`, a plain string with the owner (with a word that begins with a colon when several
+ * may hold it), which any program that uses `SET NX PX` respects and is respected by. Beside it are the list of its
+ * holders, when there are several, its queue, while somebody waits, and its last fence, for 7 days.
  *
  * @example
  * ```ts ignore
@@ -172,8 +173,9 @@ class RedisStore implements QuorumNode {
   #asking(claim: Claim, enqueue: boolean, marker: string): string[] {
     const argv = [holdOf(claim), milliseconds(claim.lease)];
     if (enqueue) argv.push(this.#wakeups.reach, this.#wakeups.enter(holdOf(claim)));
+    else if (marker !== "") argv.push("", "");
     // Most locks are exclusive, and say nothing.
-    if (marker !== "") argv.push(...Array(4 - argv.length).fill(""), marker);
+    if (marker !== "") argv.push(marker);
     return argv;
   }
 

@@ -7,7 +7,7 @@ import { EVICT, SERVE } from "./queue.ts";
  * and its ticket, empty when it has none; and, unless the lock is exclusive and the owner fresh, what is asked for:
  * `:exclusive`, `:steal`, `:shared` or `:permits=N`. What is not given is empty or left out.
  *
- * Most locks are free, exclusive and nobody's turn: that comes first. Else, in this order:
+ * Most owners are fresh, and most locks free and nobody's turn: that comes first. Else, in this order:
  *
  * - The hold is held (reserved for it, or the reply to an earlier attempt was lost): granted. The lease that it has is
  *   never made shorter.
@@ -31,11 +31,16 @@ import { EVICT, SERVE } from "./queue.ts";
  */
 export const TAKE = `
 local lock, hold, kind = KEYS[1], ARGV[1], ARGV[5] or ''
+local value = hold
+if kind ~= '' then
+  local named = string.find(hold, '/', 1, true) or kind == ':exclusive' or kind == ':steal'
+  value = not named and kind .. ' ' .. hold
+end
 local time = redis.call('TIME')
 local waiting = redis.call('ZCARD', KEYS[2])
 local owner
 
-if kind ~= '' or waiting > 0 or not redis.call('SET', lock, hold, 'NX', 'PX', ARGV[2]) then
+if not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX', ARGV[2]) then
   local ms = tonumber(ARGV[2])
 ` +
   HOLDS + SERVE + EVICT + `
@@ -58,8 +63,11 @@ if kind ~= '' or waiting > 0 or not redis.call('SET', lock, hold, 'NX', 'PX', AR
   elseif waiting == 0 and fits(kind, owner) then
     take(hold, kind, ms)
   else
+    local function permits(value)
+      return plural(value) and string.match(value, '%d+')
+    end
     local ticket = ARGV[4] or ''
-    if holder and ticket == '' and string.match(holder, '^:permits.*') ~= string.match(kind, '^:permits.*') then
+    if holder and ticket == '' and permits(holder) ~= permits(kind) then
       if not redis.call('ZSCORE', KEYS[2], hold) then return { several() and holder or ':exclusive', 0 } end
     end
     if ARGV[3] and ARGV[3] ~= '' then
@@ -77,7 +85,7 @@ if kind ~= '' or waiting > 0 or not redis.call('SET', lock, hold, 'NX', 'PX', AR
     if not (open and serve(ms, hold)) then
       if not open or redis.call('ZCARD', KEYS[2]) > 0 or not fits(kind, owner) then
         local left = redis.call('PTTL', lock)
-        if string.match(holder, '^:permits') then
+        if permits(holder) then
           left = redis.call('ZRANGE', KEYS[4], '(0', '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2] - now
         end
         local rank = redis.call('ZRANK', KEYS[2], hold) or waiting

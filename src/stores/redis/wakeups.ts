@@ -22,8 +22,9 @@ const MAX_RETRY = 1_000;
 const wakeups = new WeakMap<RedisClient, Wakeups>();
 
 /**
- * Hears over Pub/Sub when it is a waiter's turn. Its connection is made at the first contended wait and closed with the
- * client that it was made from; it does not keep the process alive.
+ * Hears over Pub/Sub when it is a waiter's turn, and when a hold is taken away. Its connection is made at the first
+ * contended wait, or when somebody wants to hear of the latter, and closed with the client that it was made from; it
+ * does not keep the process alive. Owners are told apart by the ids of their handles.
  */
 export class Wakeups {
   readonly #client: RedisClient;

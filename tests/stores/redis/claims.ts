@@ -5,7 +5,12 @@ import type { Claim, Conflict, Kind, Store } from "@holdfast/lock";
 export const LONG = 60_000;
 
 /** A claim of a new handle; with `owner` it is one of that owner's. */
-export function claimOf(name: string, kind: Kind = "exclusive", lease = LONG, owner?: string): Claim {
+export function claimOf(
+  name: string,
+  kind: Kind = "exclusive",
+  lease: number = LONG,
+  owner: string | undefined = undefined,
+): Claim {
   const id = crypto.randomUUID();
   const hold = owner === undefined ? undefined : `${owner}/${id}`;
   const permits = typeof kind === "number" ? { permits: kind } : {};

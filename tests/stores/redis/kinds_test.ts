@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Claim, Store } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
+import { Buffer } from "node:buffer";
 import { CLAIM } from "../../../src/stores/redis/scripts.ts";
 import { until } from "../../faults/until.ts";
 import { RedisServer } from "../../redis_server.ts";
@@ -244,15 +245,16 @@ Deno.test("attempt() refuses other permits than the present holders', does nothi
   for (const present of ["exclusive", "shared", 2] as const) {
     const holder = claimOf("a", present);
     await grant(store, holder);
-    const before = [await client.get("lock:a"), await client.zrange(HOLDERS, 0, "-1", "WITHSCORES")];
+    const before = await store.query!();
     for (const kind of ["exclusive", "shared", 3, 2] as const) {
       for (const enqueue of [true, false]) {
         if (typeof kind === typeof present && kind !== 3) continue;
         assertEquals(await clash(store, claimOf("a", kind), enqueue), { present, own: false });
       }
     }
-    assertEquals([await client.get("lock:a"), await client.zrange(HOLDERS, 0, "-1", "WITHSCORES")], before);
+    assertEquals(await store.query!(), before);
     assertEquals(await client.exists(QUEUE), 0);
+    assertEquals(await store.renew(holder), "renewed");
     await store.release(holder);
   }
   await client.set("lock:a", "stranger", "PX", LONG);
@@ -265,6 +267,10 @@ Deno.test("attempt() refuses other permits than the present holders', does nothi
   await grant(store, claimOf("a", 3));
   await ask(store, queued);
   await client.set("lock:a", "stranger", "PX", LONG);
+  await ask(store, queued);
+  // Nor does it matter that the answer to its first attempt was lost, or that it was taken for dead.
+  await ask(redis(server.connect()), queued);
+  await client.zrem(QUEUE, queued.owner);
   await ask(store, queued);
   await client.del("lock:a");
   await grant(store, queued);
@@ -299,15 +305,102 @@ Deno.test("a lock that several hold is refused where a key is of another type, a
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
+  const named = (["exclusive", "shared", 2] as const).map((kind) => claimOf("a", kind, LONG, "me"));
   for (const key of ["queue", "holders", "fence"].map((key) => `{lock:a}:${key}`)) {
     await client.hset(key, "mine", 1);
-    for (const claim of [claimOf("a", "shared"), claimOf("a", 2), claimOf("a", "exclusive", LONG, "me")]) {
+    // Who is alone is in no list.
+    const fresh = key === HOLDERS ? [] : [claimOf("a", "shared"), claimOf("a", 2)];
+    for (const claim of [...fresh, ...named]) {
       const error = await store.attempt(claim, { enqueue: true }).catch((error: unknown) => error);
       assert(String(error).includes("WRONGTYPE"), String(error));
       assertEquals(await client.keys("*"), [key]);
     }
     assertEquals(await client.hgetall(key), { mine: "1" });
     await client.del(key);
+  }
+  const [alone, second] = [claimOf("a", "shared"), claimOf("a", "shared")];
+  await client.hset(HOLDERS, "mine", 1);
+  await grant(store, alone);
+  const error = await store.attempt(second, { enqueue: true }).catch((error: unknown) => error);
+  assert(String(error).includes("WRONGTYPE"), String(error));
+  assertEquals(await store.renew(alone), "renewed");
+  assert(await store.release(alone) && !await store.release(second), "the first one held it, and it alone");
+  assertEquals(await client.hgetall(HOLDERS), { mine: "1" });
+  assertEquals((await server.leftovers()).sort(), [HOLDERS]);
+});
+
+Deno.test("who is alone keeps its lease when others come, and is known everywhere before and after", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  for (const kind of ["shared", 2] as const) {
+    const marker = kind === 2 ? ":permits=2" : ":shared";
+    const [alone, second, endless] = [claimOf("a", kind, LONG / 2), claimOf("a", kind, SHORT), claimOf("b", kind)];
+    const fence = await grant(store, alone);
+    assertEquals(await client.get("lock:a"), `${marker} ${alone.owner}`);
+    assertEquals(await client.exists(HOLDERS), 0);
+    assertEquals(await store.renew({ ...alone, lease: LONG }), "renewed");
+    assertEquals((await store.query!()).held.map(({ owner }) => owner), [alone.owner]);
+    assertEquals([await store.renew(second), await store.release(second)], ["lost", false]);
+    assert(await grant(store, second) > fence, "the fence rises");
+    await assertEnds(client, LONG);
+    assertEquals(await client.get("lock:a"), marker);
+    assertEquals(await store.renew(alone), "renewed");
+    await until(async () => !await isHeld(store, second), "the second one has ended");
+    assert(await store.release(alone), "released");
+    // A stranger may have taken the expiry away.
+    await grant(store, endless);
+    await client.persist("lock:b");
+    await grant(store, { ...second, name: "b" });
+    for (const claim of [endless, { ...second, name: "b" }]) await store.release(claim);
+    assertEquals(await server.leftovers(), []);
+  }
+});
+
+Deno.test("attempt() takes a stranger's value for a holder, whatever it looks like", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const values = [
+    ":",
+    ":shared ",
+    ":sharedx",
+    ": a",
+    ":a b",
+    ":permits=",
+    ":permits=x",
+    ":permits=2x c",
+    "a/b",
+    "",
+    "\xff",
+  ];
+  for (const value of [...values, Buffer.from([0xff, 0, 0x20, 0xfe])]) {
+    await client.set("lock:a", value, "PX", LONG);
+    const before = await client.getBuffer("lock:a");
+    for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "a")]) {
+      await ask(store, claim, false);
+      assertEquals([await store.renew(claim), await store.release(claim)], ["lost", false]);
+    }
+    assertEquals(await clash(store, claimOf("a", 2)), { present: "exclusive", own: false });
+    assertEquals((await store.query!()).held.length, 1);
+    assertEquals(await client.getBuffer("lock:a"), before);
+    assertEquals(await store.evict!("a"), 1);
+  }
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("attempt() takes a lock for free whose list of holders is gone", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  for (const next of ["exclusive", "shared", 2] as const) {
+    const [one, two, claim] = [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a", next)];
+    for (const claim of [one, two]) await grant(store, claim);
+    await client.del(HOLDERS);
+    await grant(store, claim);
+    assertEquals([await store.renew(one), await store.release(two)], ["lost", false]);
+    assert(await store.release(claim), "released");
+    assertEquals(await server.leftovers(), []);
   }
 });
 
@@ -342,6 +435,7 @@ async function isHeld(store: Store, claim: Claim): Promise<boolean> {
 async function assertEnds(client: Redis, ms: number): Promise<void> {
   for (const key of ["lock:a", HOLDERS]) {
     const left = await client.pttl(key);
-    assert(left <= ms && left > ms - Math.min(ms, 10_000), `${key} has ${left} ms left of ${ms}`);
+    // A part of a millisecond counts as a whole one.
+    assert(left <= ms + 1 && left > ms - Math.min(ms, 10_000), `${key} has ${left} ms left of ${ms}`);
   }
 }

@@ -1,10 +1,10 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Claim, Entry, Store } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import { Cluster } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import { lockKeys, lockOf } from "../../../src/stores/redis/keys.ts";
 import { until } from "../../faults/until.ts";
-import { RedisServer } from "../../redis_server.ts";
+import { freePort, RedisServer } from "../../redis_server.ts";
 import { ask, claimOf, grant, LONG } from "./claims.ts";
 
 /** Names that are hard on patterns and hash tags. */
@@ -92,6 +92,7 @@ Deno.test("query() lists names that are only waited for, and not the dead, the e
   const store = redis(client);
   await client.hset("lock:hash", "mine", 1);
   await client.set("lock:stranger", "a/b", "PX", LONG);
+  await client.set("lock:", "no name");
   const [holder, waiter, dead, brief] = [claimOf("a"), claimOf("a"), claimOf("a"), claimOf("b", "shared", 100)];
   await grant(store, brief);
   const long = claimOf("b", "shared");
@@ -128,19 +129,29 @@ Deno.test("query() only reads, and never asks for all keys at once", async () =>
 });
 
 Deno.test("query() asks all masters of a Cluster", async () => {
-  await using server = await RedisServer.start(["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"]);
-  const admin = server.connect();
-  await admin.call("CLUSTER", "ADDSLOTSRANGE", "0", "16383");
-  await until(async () => String(await admin.cluster("INFO")).includes("cluster_state:ok"), "the cluster is up");
-  const cluster = new Cluster([{ host: "127.0.0.1", port: server.port }], { keyPrefix: "app:" });
+  await using one = await startMaster();
+  await using other = await startMaster();
+  const [first, second] = [one, other].map(({ port }) => ({ port, client: one.adopt(new Redis(port, "127.0.0.1")) }));
+  await first!.client.call("CLUSTER", "ADDSLOTSRANGE", "0", "8191");
+  await second!.client.call("CLUSTER", "ADDSLOTSRANGE", "8192", "16383");
+  await first!.client.call("CLUSTER", "MEET", "127.0.0.1", other.port, other.bus);
+  for (const { client } of [first!, second!]) {
+    await until(async () => String(await client.cluster("INFO")).includes("cluster_state:ok"), "the cluster is up");
+  }
+  const cluster = new Cluster([{ host: "127.0.0.1", port: one.port }], { keyPrefix: "app:" });
   try {
     const store = redis(cluster);
-    const claims = ["a", "b{c}", "}d"].map((name) => claimOf(name));
+    const claims = Array.from({ length: 10 }, (_, i) => claimOf(i % 2 === 0 ? `${i}` : `${i}{a}}${i}`, "shared"));
+    const waiters = claims.map(({ name }) => claimOf(name));
     for (const claim of claims) await grant(store, claim);
-    assertEquals(sorted((await store.query!()).held), sorted(claims.map(entryOf)));
+    for (const waiter of waiters) await ask(store, waiter);
+    for (const { client } of [first!, second!]) assert((await client.dbsize()) > 0, "each master has some");
+    const { held, pending } = await store.query!();
+    assertEquals(sorted(held), sorted(claims.map(entryOf)));
+    assertEquals(sorted(pending), sorted(waiters.map(entryOf)));
   } finally {
-    cluster.disconnect();
-    await until(() => Promise.resolve(cluster.status === "end"), "it is closed");
+    await cluster.quit();
+    await until(() => Promise.resolve(["close", "end"].includes(cluster.status)), "it is closed");
   }
 });
 
@@ -163,6 +174,13 @@ Deno.test("lockOf() finds the lock of each of its keys, and leaves others alone"
     }
   }
 });
+
+/** A server in cluster mode, and the port on which it talks to others. */
+async function startMaster(): Promise<RedisServer & { bus: number }> {
+  const bus = freePort();
+  const settings = ["--cluster-enabled", "yes", "--cluster-port", `${bus}`, "--cluster-announce-ip", "127.0.0.1"];
+  return Object.assign(await RedisServer.start(settings), { bus });
+}
 
 function entryOf({ name, owner, mode, permits }: Claim): Entry {
   return permits === undefined ? { name, owner, mode } : { name, owner, mode, permits };

@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
-import { acquire, LockTimeoutError, StoreError, tryAcquire } from "@holdfast/lock";
+import { acquire, LockLostError, LockTimeoutError, StoreError, tryAcquire } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { lockKeys } from "../../../src/stores/redis/keys.ts";
-import { attempt, release, renew } from "../../../src/stores/redis/scripts.ts";
+import * as scripts from "../../../src/stores/redis/scripts.ts";
 import { until } from "../../faults/until.ts";
 import { RedisServer } from "../../redis_server.ts";
 
@@ -25,6 +26,9 @@ const RULE = {
 
 /** The further keys of locks with a brace in their names. */
 const BRACES = "~{*}lock:*";
+
+/** What the store's `query()` takes besides. */
+const QUERY = "+scan";
 
 /** What ioredis asks for when it connects; it can be told not to. */
 const READY_CHECK = "+info";
@@ -111,6 +115,18 @@ Deno.test("acquire() and Lock need no more rights than those in the README", asy
     await first.release();
     await Promise.all(waiting);
     assert(performance.now() - started < PROMPT, "they were woken, not polled");
+    for (const kind of [{ mode: "shared" }, { permits: 2 }, { owner: "me" }] as const) {
+      const held = await acquire(client, name, kind);
+      const { signal } = held;
+      await using _thief = await acquire(client, name, { steal: true });
+      await until(() => Promise.resolve(signal.aborted), "the holder hears of it");
+    }
+    const lock = await acquire(client, name, { mode: "shared" });
+    assertEquals(await redis(client).evict!(name), 1);
+    await assertRejects(() => lock.release(), LockLostError);
+    await assertRejects(() => redis(client).query!(), StoreError, "NOPERM");
+    await admin.call("ACL", "SETUSER", user, QUERY);
+    assertEquals(await redis(client).query!(), { held: [], pending: [] });
   }
   assertEquals(await server.leftovers(), []);
 });
@@ -132,7 +148,9 @@ Deno.test("acquire() does not storm a server that refuses to wake it any more", 
 });
 
 Deno.test("the rights in the README are those that the scripts need", () => {
-  const calls = [attempt, renew, release].flatMap(({ source }) => [...source.matchAll(/redis\.p?call\('(\w+)'/g)]);
+  const { attempt, renew, release, held, evict, look } = scripts;
+  const sources = [attempt, renew, release, held, evict, look].map(({ source }) => source).join();
+  const calls = [...sources.matchAll(/redis\.p?call\('(\w+)'/g)];
   const needed = new Set(calls.map(([, command]) => `+${command?.toLowerCase()}`));
   assertEquals([...needed].sort(), [...RULE.scripts].sort());
 });

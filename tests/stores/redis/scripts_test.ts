@@ -7,6 +7,7 @@ import * as quorum from "../../../src/stores/redis/quorum_scripts.ts";
 import * as scripts from "../../../src/stores/redis/scripts.ts";
 import { until } from "../../faults/until.ts";
 import { RedisServer } from "../../redis_server.ts";
+import { claimOf as kindOf } from "./claims.ts";
 
 const LONG = 60_000;
 const WEEK = 7 * 24 * 60 * 60 * 1_000;
@@ -217,8 +218,10 @@ Deno.test("the scripts use no key but those that they are given", async () => {
   const monitor = server.adopt(await client.monitor());
   const commands: { args: string[]; source: string }[] = [];
   monitor.on("monitor", (_time: string, args: string[], source: string) => commands.push({ args, source }));
-  await liveThrough(client, "a");
-  await liveThrough(client, "b{c}d");
+  for (const name of ["a", "b{c}d"]) {
+    await liveThrough(client, name);
+    await liveTogether(client, name);
+  }
   await client.echo("the end");
   await until(() => Promise.resolve(commands.at(-1)?.args[1] === "the end"), "the monitor has shown all");
 
@@ -246,9 +249,11 @@ Deno.test("the scripts run on a server in cluster mode, for names of every kind"
   await until(async () => String(await client.cluster("INFO")).includes("cluster_state:ok"), "the cluster is up");
   for (const name of ["a", "a b:c", "😀", "{}", "}{", "a}b{c", "a{b}c", "{a}"]) {
     await liveThrough(client, name);
+    await liveTogether(client, name);
   }
   const prefixed = server.connect({ keyPrefix: "app{1}:" });
   await liveThrough(prefixed, "a}b{c");
+  await liveTogether(prefixed, "a}b{c");
 });
 
 /** Everything that may happen to a lock: held, waited for, handed over, renewed, left to expire, given up. */
@@ -290,6 +295,37 @@ async function liveThrough(client: Redis, name: string): Promise<void> {
     await store.release(holder);
     assert(!await store.retake(holder, vote.counter), "the counter is another");
     assert(await store.retake(holder, vote.counter + 1n) && await store.release(holder), "it is taken back");
+  }
+}
+
+/** The same of locks that several may hold, with owners that come again, thieves and operators. */
+async function liveTogether(client: Redis, name: string): Promise<void> {
+  const store = redis(client);
+  for (const kind of ["shared", 2] as const) {
+    const mine = () => kindOf(name, kind, LONG, "me");
+    const [one, two, again, brief] = [kindOf(name, kind), mine(), mine(), { ...mine(), lease: 50 }];
+    for (const claim of [one, two, again, brief]) await grant(store, claim);
+    for (const claim of [one, two]) assertEquals(await store.renew(claim), "renewed");
+    const [writer, ...waiters] = [kindOf(name, kind === 2 ? 2 : "exclusive"), kindOf(name, kind), kindOf(name, kind)];
+    for (const claim of [writer!, ...waiters]) await ask(store, claim);
+    assert("conflict" in await store.attempt(kindOf(name, 3), { enqueue: true }), "it does not go with them");
+    await until(async () => (await store.query!()).held.length === 3, "one has ended");
+    for (const claim of [one, two, again]) assert(await store.release(claim), "released");
+    for (const claim of [writer!, ...waiters]) {
+      await grant(store, claim);
+      assert(await store.release(claim), "released");
+    }
+    await grant(store, one);
+    await grant(store, kindOf(name, kind));
+    await ask(store, kindOf(name, kind === 2 ? 2 : "exclusive", LONG, "you"));
+    const thief = kindOf(name, "exclusive", LONG, "me");
+    assert((await store.attempt(thief, { enqueue: false, steal: true })).granted, "stolen");
+    assert((await store.query!()).held.length > 0, "it is listed");
+    assertEquals(await store.evict!(name), 1);
+    await store.eviction!(one, new AbortController().signal);
+    const { pending, held } = await store.query!();
+    for (const entry of [...pending, ...held]) assertEquals(entry.name, name);
+    await client.del(...lockKeys(`lock:${name}`));
   }
 }
 
