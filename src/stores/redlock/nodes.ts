@@ -10,6 +10,9 @@ const DOWN = 1_000;
 /** How long a release that has taken effect waits for the coordinator, in milliseconds: it hardly waits if that hangs. */
 const COURTESY = 16;
 
+/** How long a node keeps a place in its queue of which it hears nothing, in milliseconds: 15 s on Redis. */
+const PLACE = 15_000;
+
 /** The pauses between releases on a node that fails, in milliseconds: the first one, doubled each time, the longest. */
 const PAUSES = [50, 1_000] as const;
 
@@ -97,7 +100,7 @@ export class Nodes {
     return released;
   }
 
-  /** Releases on one node, trying again for as long as the lease could last there. */
+  /** Releases on one node, trying again for as long as the lease or a place in the queue could last there. */
   release(i: number, claim: Claim): Promise<boolean> {
     const started = this.#clock.now();
     return this.list[i]!.release(claim).catch((error) => this.#releaseAgain(i, claim, started, error));
@@ -114,8 +117,9 @@ export class Nodes {
 
   async #releaseAgain(i: number, claim: Claim, started: Instant, failure: unknown): Promise<boolean> {
     const node = this.list[i]!;
+    const limit = Math.max(claim.lease, PLACE);
     for (let pause: number = PAUSES[0];; pause = Math.min(pause * 2, PAUSES[1])) {
-      if (node.closed || elapsed(started, this.#clock.now()) >= claim.lease) throw failure;
+      if (node.closed || elapsed(started, this.#clock.now()) >= limit) throw failure;
       // Does not keep the process alive: what is undone meanwhile ends with its lease.
       await new Promise<void>((resolve) => this.#clock.timer(pause, resolve));
       try {

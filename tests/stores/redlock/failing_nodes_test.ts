@@ -1,0 +1,210 @@
+import { assert, assertEquals } from "@std/assert";
+import { QuorumError } from "@holdfast/lock";
+import type { Claim } from "../../../src/store.ts";
+import { coordinators } from "../../../src/stores/redlock/arithmetic.ts";
+import { RedlockStore } from "../../../src/stores/redlock/store.ts";
+import { settled, VirtualClock } from "../../virtual_clock.ts";
+import { FaultyNode } from "./faulty_node.ts";
+
+const LEASE = 30_000;
+const NODE_TIMEOUT = LEASE / 100;
+
+/** Nodes that can fail, in the order in which they coordinate the name "a", and a store on them. */
+function quorum(n: number) {
+  const clock = new VirtualClock();
+  const nodes = Array.from({ length: n }, () => new FaultyNode(clock));
+  const settings = { nodeTimeout: undefined, maxClockSkew: 10_000, driftFactor: 0.01, observer: undefined };
+  const open = () => new RedlockStore(nodes, settings, clock, () => 0.5);
+  const order = coordinators("a", n).map((i) => nodes[i]!);
+  return { clock, nodes: order, open, store: open() };
+}
+
+function claimOf(name = "a", lease = LEASE): Claim {
+  return { name, owner: crypto.randomUUID(), mode: "exclusive", lease };
+}
+
+/** What a promise comes to, while the clock goes on; and after how many milliseconds. */
+async function after<T>(clock: VirtualClock, promise: Promise<T>): Promise<{ result: T | Error; ms: number }> {
+  let result: { of: T | Error } | undefined;
+  promise.then((value) => result = { of: value }, (error: Error) => result = { of: error });
+  await settled();
+  let ms = 0;
+  for (; result === undefined; ms++) {
+    assert(ms < 120_000, "it hangs");
+    await clock.advance(1);
+  }
+  return { result: result.of, ms };
+}
+
+const attempt = { enqueue: false };
+
+for (const mood of ["failing", "deaf"] as const) {
+  Deno.test(`release() of a lock on just a majority succeeds when one of its nodes is ${mood}, and others get it`, async () => {
+    const { clock, nodes, open, store } = quorum(3);
+    const [, second, third] = nodes;
+    third!.mood = "failing";
+    const claim = claimOf();
+    assert((await store.attempt(claim, attempt)).granted);
+    third!.mood = "well";
+    second!.mood = mood;
+    const { result, ms } = await after(clock, store.release(claim));
+    assertEquals(result, true);
+    assert(ms <= NODE_TIMEOUT, `${ms} ms`);
+    const { result: next } = await after(clock, open().attempt(claimOf(), attempt));
+    assert("granted" in next && next.granted);
+  });
+}
+
+Deno.test("release() gives false when so many nodes have lost the lock that no majority held it", async () => {
+  const { clock, nodes, store } = quorum(5);
+  const claim = claimOf();
+  assert((await store.attempt(claim, attempt)).granted);
+  // Somebody has deleted it there, and one that may have kept it does not answer.
+  for (const node of nodes.slice(0, 3)) node.release = () => Promise.resolve(false);
+  nodes[4]!.mood = "failing";
+  assertEquals((await after(clock, store.release(claim))).result, false);
+});
+
+Deno.test("release() rejects while a majority of the nodes fails, and succeeds as soon as one is back", async () => {
+  const { clock, nodes, store } = quorum(3);
+  const claim = claimOf();
+  assert((await store.attempt(claim, attempt)).granted);
+  for (const node of nodes.slice(1)) node.mood = "failing";
+  const { result, ms } = await after(clock, store.release(claim));
+  assert(result instanceof QuorumError && ms <= NODE_TIMEOUT, `${result} after ${ms} ms`);
+  nodes[1]!.mood = "well";
+  assertEquals((await after(clock, store.release(claim))).result, true);
+  nodes[2]!.mood = "well";
+  await clock.advance(2_000);
+  assertEquals(nodes.flatMap((node) => node.names), []);
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("release() does not wait for a node that hangs, which is free when it wakes", async () => {
+  const { clock, nodes, store } = quorum(3);
+  for (const frozen of nodes) {
+    const claim = claimOf();
+    assert((await store.attempt(claim, attempt)).granted);
+    frozen.mood = "deaf";
+    const { result, ms } = await after(clock, store.release(claim));
+    assertEquals(result, true);
+    assert(ms < NODE_TIMEOUT / 10, `${ms} ms`);
+    // However long that takes: the call is not sent twice.
+    await clock.advance(3 * LEASE);
+    assertEquals(frozen.calls.filter((call) => call === "release").length, 1);
+    assertEquals(clock.pending, 0);
+    frozen.mood = "well";
+    await settled();
+    assertEquals(nodes.flatMap((node) => node.names), []);
+    for (const node of nodes) node.calls.length = 0;
+  }
+});
+
+Deno.test("release() that a majority hangs on rejects each time, until the lease is over", async () => {
+  const { clock, nodes, store } = quorum(3);
+  const claim = claimOf();
+  assert((await store.attempt(claim, attempt)).granted);
+  for (const node of nodes.slice(1)) node.mood = "deaf";
+  for (let tries = 0; tries < 3; tries++) {
+    const { result } = await after(clock, store.release(claim));
+    assert(result instanceof QuorumError, `${result}`);
+  }
+  for (const node of nodes) node.mood = "well";
+  await clock.advance(LEASE);
+  assert((await store.attempt(claimOf("b"), attempt)).granted);
+  assertEquals(await store.release(claim), false, "it is forgotten");
+});
+
+Deno.test("attempt() takes twice the time of a node at the most, however many hang", async () => {
+  const { clock, nodes, open, store } = quorum(5);
+  const [holder, other] = [claimOf(), claimOf()];
+  assert((await open().attempt(holder, attempt)).granted);
+  assertEquals((await store.attempt(other, attempt)).granted, false, "the name is known to be contended");
+  for (const node of nodes.slice(0, 3)) node.mood = "deaf";
+  const { result, ms } = await after(clock, store.attempt(claimOf(), attempt));
+  assert(result instanceof QuorumError, `${result}`);
+  assert(ms <= 2 * NODE_TIMEOUT, `${ms} ms`);
+});
+
+Deno.test("attempt() asks the coordinator alone for a name that somebody on the same store asks for or holds", async () => {
+  const { clock, nodes, store } = quorum(5);
+  const [coordinator, ...others] = nodes;
+  const votes = (nodes: FaultyNode[]) => nodes.map(({ calls }) => calls.filter((call) => call === "vote").length);
+  const claims = Array.from({ length: 32 }, () => claimOf());
+  const attempts = await Promise.all(claims.map((claim) => store.attempt(claim, attempt)));
+  assertEquals(attempts.filter(({ granted }) => granted).length, 1);
+  assertEquals(votes(others), [1, 1, 1, 1], "at once");
+  await clock.advance(5_000);
+  assertEquals((await store.attempt(claimOf(), attempt)).granted, false);
+  assertEquals(votes(others), [1, 1, 1, 1], "while it is held");
+  assertEquals(votes([coordinator!]), [33]);
+  for (const claim of claims) await store.release(claim);
+  await clock.advance(1_000);
+  const late = claimOf();
+  coordinator!.mood = "deaf";
+  const { ms } = await after(clock, store.attempt(late, attempt));
+  assertEquals(ms, 0, "all are asked at once when nobody is at it any more");
+});
+
+Deno.test("attempt() asks all nodes at once again when a holder has let its lease run out without a word", async () => {
+  const { clock, nodes, store } = quorum(3);
+  for (let i = 0; i < 3; i++) {
+    assert((await store.attempt(claimOf("a", 1_000), attempt)).granted);
+    await clock.advance(1_000);
+  }
+  nodes[0]!.mood = "deaf";
+  assertEquals((await after(clock, store.attempt(claimOf(), attempt))).ms, 0);
+});
+
+Deno.test("a node that has answered late coordinates again", async () => {
+  const { clock, nodes, open, store } = quorum(3);
+  const [coordinator, second] = nodes;
+  const holder = claimOf();
+  assert((await open().attempt(holder, attempt)).granted);
+  assertEquals((await store.attempt(claimOf(), attempt)).granted, false, "the name is known to be contended");
+  coordinator!.mood = "deaf";
+  await after(clock, store.attempt(claimOf(), attempt));
+  coordinator!.mood = "well";
+  await settled();
+  const before = second!.calls.length;
+  assertEquals((await store.attempt(claimOf(), attempt)).granted, false);
+  assertEquals(second!.calls.length, before, "the coordinator alone was asked");
+});
+
+Deno.test("release() also frees a node that took the lock again meanwhile, and whose answer was lost", async () => {
+  const { clock, nodes, store } = quorum(3);
+  const [, , third] = nodes;
+  const claim = claimOf();
+  assert((await store.attempt(claim, attempt)).granted);
+  // It lost the lock, and takes it again only after the release: on a connection of its own.
+  const late = Promise.withResolvers<void>();
+  const retake = third!.retake.bind(third);
+  third!.retake = async (claim, fence) => {
+    await late.promise;
+    await retake(claim, fence);
+    throw new Error("the answer was lost");
+  };
+  third!.renew = () => Promise.resolve("lost");
+  await third!.loseLock();
+  assertEquals(await store.renew(claim), "renewed");
+  await settled();
+  assertEquals(await store.release(claim), true);
+  late.resolve();
+  await settled();
+  await clock.advance(100);
+  assertEquals(nodes.flatMap((node) => node.names), []);
+});
+
+Deno.test("release() gives up a place in the queue of a node that fails for longer than a short lease", async () => {
+  const { clock, nodes, store } = quorum(3);
+  assert((await store.attempt(claimOf("a", 60_000), attempt)).granted);
+  const waiter = claimOf("a", 100);
+  assertEquals((await store.attempt(waiter, { enqueue: true })).granted, false);
+  nodes[0]!.mood = "failing";
+  await after(clock, store.release(waiter));
+  await clock.advance(5_000);
+  nodes[0]!.mood = "well";
+  const asked = nodes[0]!.calls.length;
+  await clock.advance(2_000);
+  assert(nodes[0]!.calls.slice(asked).includes("release"));
+});
