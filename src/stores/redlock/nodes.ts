@@ -1,7 +1,7 @@
 import { type Clock, elapsed, type Instant } from "../../_clock.ts";
 import { QuorumError } from "../../errors.ts";
 import type { Claim, QuorumNode } from "../../store.ts";
-import { coordinators, nodeTimeout, quorum } from "./arithmetic.ts";
+import { coordinators, firstCoordinator, nodeTimeout, quorum } from "./arithmetic.ts";
 import { type Answer, count, majority } from "./ballot.ts";
 
 /** A node that failed less than so many milliseconds ago coordinates only if no other one can. */
@@ -36,8 +36,8 @@ export class Nodes {
 
   /** Who coordinates the waiters of a name: the first node of its order, but those that failed a moment ago come last. */
   coordinator(name: string): number {
+    if (this.#failed.size === 0) return firstCoordinator(name, this.list.length);
     const order = coordinators(name, this.list.length);
-    if (this.#failed.size === 0) return order[0]!;
     const now = this.#clock.now();
     const up = (i: number) => {
       const failed = this.#failed.get(i);
