@@ -49,8 +49,8 @@ export class Round {
   /** Asks one node. What comes of it when it is not wanted any more is given back. */
   vote(claim: Claim, i: number, options: VoteOptions): Promise<Vote> {
     const mine = this.claim(claim, i);
-    this.#asked.add(i);
     const vote = this.#nodes.list[i]!.vote(mine, options);
+    this.#asked.add(i);
     const settled = (vote?: Vote) => {
       const unwanted = this.#ids[i] !== mine.owner || this.over && i !== this.#kept;
       // It came too late, or may yet come: the release may have overtaken it.

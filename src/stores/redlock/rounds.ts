@@ -40,13 +40,15 @@ export class Rounds {
     if (this.#entries.delete(owner)) this.#contention.leave(entry!.name);
   }
 
-  /** Forgets whoever has let a lease run out, or could not release in time: a node keeps nothing of it any more. */
+  /** Forgets whoever has let a lease run out, or could not release in time. */
   sweep(): void {
     if (this.#entries.size === 0) return;
     const now = this.#clock.now();
     for (const [owner, { round, heard, lease }] of this.#entries) {
       const kept = round.fence !== undefined || round.over;
-      if (!kept || elapsed(heard, now) < lease) break;
+      // A renewal that nobody has heard of may have come through until the end of the lease: until then there is
+      // something to release.
+      if (!kept || elapsed(heard, now) < 2 * lease) break;
       this.forget(owner);
     }
   }

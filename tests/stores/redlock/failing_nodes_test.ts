@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { QuorumError } from "@holdfast/lock";
 import type { Claim } from "../../../src/store.ts";
 import { coordinators } from "../../../src/stores/redlock/arithmetic.ts";
@@ -100,7 +100,7 @@ Deno.test("release() does not wait for a node that hangs, which is free when it 
   }
 });
 
-Deno.test("release() that a majority hangs on rejects each time, until the lease is over", async () => {
+Deno.test("release() that a majority hangs on rejects each time, until nothing can be left", async () => {
   const { clock, nodes, store } = quorum(3);
   const claim = claimOf();
   assert((await store.attempt(claim, attempt)).granted);
@@ -110,9 +110,40 @@ Deno.test("release() that a majority hangs on rejects each time, until the lease
     assert(result instanceof QuorumError, `${result}`);
   }
   for (const node of nodes) node.mood = "well";
-  await clock.advance(LEASE);
+  await clock.advance(2 * LEASE);
   assert((await store.attempt(claimOf("b"), attempt)).granted);
   assertEquals(await store.release(claim), false, "it is forgotten");
+});
+
+Deno.test("release() frees the nodes when the lease was lost because the answers to a renewal were", async () => {
+  const { clock, nodes, store } = quorum(3);
+  const claim = claimOf("a", 1_000);
+  assert((await store.attempt(claim, attempt)).granted);
+  await clock.advance(900);
+  for (const node of nodes) {
+    const renew = node.renew.bind(node);
+    node.renew = async (claim) => {
+      await renew(claim);
+      throw new Error("the answer was lost");
+    };
+  }
+  assert((await after(clock, store.renew(claim))).result instanceof QuorumError);
+  await clock.advance(600);
+  assert((await store.attempt(claimOf("b", 1_000), attempt)).granted);
+  assertEquals(await store.release(claim), true);
+  assertEquals(nodes.flatMap((node) => node.names), ["b", "b", "b"]);
+});
+
+Deno.test("attempt() leaves nothing when one of the nodes cannot be asked at all", async () => {
+  const { nodes, store } = quorum(3);
+  nodes[1]!.vote = nodes[1]!.release = () => {
+    throw new RangeError("a key that cannot be made");
+  };
+  const claim = claimOf();
+  await assertRejects(() => store.attempt(claim, attempt), RangeError);
+  await store.release(claim);
+  await settled();
+  assertEquals(nodes.flatMap((node) => node.names), []);
 });
 
 Deno.test("attempt() takes twice the time of a node at the most, however many hang", async () => {
@@ -150,7 +181,7 @@ Deno.test("attempt() asks all nodes at once again when a holder has let its leas
   const { clock, nodes, store } = quorum(3);
   for (let i = 0; i < 3; i++) {
     assert((await store.attempt(claimOf("a", 1_000), attempt)).granted);
-    await clock.advance(1_000);
+    await clock.advance(2_000);
   }
   nodes[0]!.mood = "deaf";
   assertEquals((await after(clock, store.attempt(claimOf(), attempt))).ms, 0);
