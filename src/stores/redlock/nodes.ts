@@ -4,8 +4,11 @@ import type { Claim, QuorumNode } from "../../store.ts";
 import { coordinators, firstCoordinator, nodeTimeout, quorum } from "./arithmetic.ts";
 import { type Answer, count, majority } from "./ballot.ts";
 
-/** A node that failed less than so many milliseconds ago coordinates only if no other one can. */
-const DOWN = 1_000;
+/**
+ * A node that failed less than so many milliseconds ago coordinates only if no other one can: the first time, doubled each
+ * time that it has failed again, and the longest. As soon as it answers anything, also late, it is well.
+ */
+const DOWN = [1_000, 30_000] as const;
 
 /** How long a release that has taken effect waits for the coordinator, in milliseconds: it hardly waits if that hangs. */
 const COURTESY = 16;
@@ -23,8 +26,8 @@ export class Nodes {
   readonly needed: number;
   readonly #timeout: number | undefined;
   readonly #clock: Clock;
-  /** When each node failed last. */
-  readonly #failed = new Map<number, Instant>();
+  /** When nodes failed, and for how long they are left alone, in milliseconds. */
+  readonly #failed = new Map<number, { readonly since: Instant; readonly ms: number }>();
 
   /** A node may take `timeout` milliseconds to answer; `undefined`: as long as the lease allows. */
   constructor(list: readonly QuorumNode[], timeout: number | undefined, clock: Clock) {
@@ -39,11 +42,7 @@ export class Nodes {
     if (this.#failed.size === 0) return firstCoordinator(name, this.list.length);
     const order = coordinators(name, this.list.length);
     const now = this.#clock.now();
-    const up = (i: number) => {
-      const failed = this.#failed.get(i);
-      return failed === undefined || elapsed(failed, now) >= DOWN;
-    };
-    return order.find(up) ?? order[0]!;
+    return order.find((i) => !this.#down(i, now)) ?? order[0]!;
   }
 
   /** What nodes say, within their time: all of them, unless the indices of those that were asked are given. */
@@ -131,7 +130,18 @@ export class Nodes {
   }
 
   #note(i: number, answered: boolean): void {
-    if (!answered) this.#failed.set(i, this.#clock.now());
-    else if (this.#failed.size > 0) this.#failed.delete(i);
+    if (answered) {
+      if (this.#failed.size > 0) this.#failed.delete(i);
+      return;
+    }
+    const since = this.#clock.now();
+    if (this.#down(i, since)) return;
+    const before = this.#failed.get(i);
+    this.#failed.set(i, { since, ms: before === undefined ? DOWN[0] : Math.min(before.ms * 2, DOWN[1]) });
+  }
+
+  #down(i: number, now: Instant): boolean {
+    const failed = this.#failed.get(i);
+    return failed !== undefined && elapsed(failed.since, now) < failed.ms;
   }
 }

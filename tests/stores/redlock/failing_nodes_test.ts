@@ -187,6 +187,20 @@ Deno.test("attempt() asks all nodes at once again when a holder has let its leas
   assertEquals((await after(clock, store.attempt(claimOf(), attempt))).ms, 0);
 });
 
+Deno.test("attempt() of a contended name waits less and less often for a coordinator that hangs", async () => {
+  const { clock, nodes, open, store } = quorum(3);
+  assert((await open().attempt(claimOf(), attempt)).granted);
+  nodes[0]!.mood = "deaf";
+  assertEquals((await after(clock, store.attempt(claimOf(), attempt))).result, { granted: false, retryAfter: 13.5 });
+  let waited = 0;
+  for (let i = 0; i < 250; i++) {
+    const { ms } = await after(clock, store.attempt(claimOf(), attempt));
+    if (ms > 0) waited++;
+    await clock.advance(100);
+  }
+  assert(waited <= 5, `${waited} times`);
+});
+
 Deno.test("a node that has answered late coordinates again", async () => {
   const { clock, nodes, open, store } = quorum(3);
   const [coordinator, second] = nodes;
