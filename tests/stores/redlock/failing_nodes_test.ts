@@ -100,6 +100,17 @@ Deno.test("release() does not wait for a node that hangs, which is free when it 
   }
 });
 
+Deno.test("release() gives a slow coordinator a moment, so that whoever asks next finds it free", async () => {
+  const { clock, nodes, store } = quorum(3);
+  const claim = claimOf();
+  assert((await store.attempt(claim, attempt)).granted);
+  nodes[0]!.mood = "deaf";
+  const released = store.release(claim).then(() => nodes[0]!.names);
+  await clock.advance(5);
+  nodes[0]!.mood = "well";
+  assertEquals((await after(clock, released)).result, []);
+});
+
 Deno.test("release() that a majority hangs on rejects each time, until nothing can be left", async () => {
   const { clock, nodes, store } = quorum(3);
   const claim = claimOf();
@@ -185,6 +196,18 @@ Deno.test("attempt() asks all nodes at once again when a holder has let its leas
   }
   nodes[0]!.mood = "deaf";
   assertEquals((await after(clock, store.attempt(claimOf(), attempt))).ms, 0);
+});
+
+Deno.test("attempt() that has the coordinator's vote gives the holder before a moment to release the other nodes", async () => {
+  const { clock, nodes, store } = quorum(3);
+  const before = claimOf();
+  for (const node of nodes) await node.attempt(before, attempt);
+  await nodes[0]!.release(before);
+  const asked = store.attempt(claimOf(), attempt);
+  await clock.advance(5);
+  for (const node of nodes.slice(1)) await node.release(before);
+  const { result } = await after(clock, asked);
+  assert("granted" in result && result.granted);
 });
 
 Deno.test("attempt() of a contended name waits less and less often for a coordinator that hangs", async () => {
