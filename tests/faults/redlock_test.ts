@@ -24,7 +24,7 @@ const NODE_TIMEOUT = LEASE / 100;
 const RECONNECTED = 150;
 
 /** How long all processes of a test may take together, in milliseconds. */
-const RUN_LIMIT = 60_000;
+const RUN_LIMIT = 180_000;
 
 /** How many processes raise the number, and how often each of them. */
 const [PROCESSES, UPDATES] = [6, 200];
