@@ -10,6 +10,7 @@ import {
   type Vote,
   type VoteOptions,
 } from "../store.ts";
+import { Fences } from "./_memory_fences.ts";
 
 /** The longest time between two attempts of a waiter, in milliseconds; after three of them it is taken for dead. */
 const POLL = 200;
@@ -35,7 +36,7 @@ export class MemoryStore implements QuorumNode {
   readonly observer: Observer | undefined;
   readonly #clock: Clock;
   readonly #locks = new Map<string, Lock>();
-  #fence = 0n;
+  readonly #fences = new Fences();
 
   /** Makes an empty store on a clock. */
   constructor(observer: Observer | undefined, clock: Clock) {
@@ -52,27 +53,29 @@ export class MemoryStore implements QuorumNode {
     const busy = this.#take(claim, enqueue);
     if (busy !== undefined) return Promise.resolve(busy);
     const clock = BigInt(Math.floor(this.#clock.now().wall * 1000));
-    this.#fence = clock > this.#fence ? clock : this.#fence + 1n;
-    return Promise.resolve({ granted: true, fence: this.#fence });
+    const last = this.#fences.last(claim.name);
+    const fence = clock > last ? clock : last + 1n;
+    this.#fences.raise(claim.name, fence);
+    return Promise.resolve({ granted: true, fence });
   }
 
   vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
     const busy = this.#take(claim, enqueue);
     if (busy !== undefined) return Promise.resolve(busy);
     const latest = BigInt(Math.floor((this.#clock.now().wall + maxClockSkew) * 1000));
-    const raised = this.#fence < guess && guess <= latest;
-    if (raised) this.#fence = guess;
-    return Promise.resolve({ granted: true, counter: this.#fence, raised });
+    const raised = this.#fences.last(claim.name) < guess && guess <= latest;
+    if (raised) this.#fences.raise(claim.name, guess);
+    return Promise.resolve({ granted: true, counter: this.#fences.last(claim.name), raised });
   }
 
   confirm({ name, owner }: Claim, fence: bigint): Promise<boolean> {
-    const confirmed = this.#holder(name) === owner && this.#fence < fence;
-    if (confirmed) this.#fence = fence;
+    const confirmed = this.#holder(name) === owner && this.#fences.last(name) < fence;
+    if (confirmed) this.#fences.raise(name, fence);
     return Promise.resolve(confirmed);
   }
 
   retake({ name, owner, lease }: Claim, fence: bigint): Promise<boolean> {
-    if (this.#holder(name) !== undefined || this.#fence !== fence) return Promise.resolve(false);
+    if (this.#holder(name) !== undefined || this.#fences.last(name) !== fence) return Promise.resolve(false);
     const queue = this.#locks.get(name)?.queue ?? [];
     this.#locks.set(name, { owner, since: this.#clock.now(), lease, queue });
     return Promise.resolve(true);

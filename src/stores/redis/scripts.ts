@@ -161,27 +161,30 @@ export function decodeAttempt(reply: unknown): AttemptReply {
  * of the server's clock.
  *
  * Takes the lock and, instead of issuing a fence, raises the counter to the guess if it is lower. After an error nothing
- * is held, as above.
+ * is held, as above. Nearly every guess is higher than the counter: so it is set first, and put back when it was not.
  *
- * Replies: granted, [the counter as a string, 1 if it was raised, else 0, 1]; busy, [ms to the next attempt, ticket].
+ * Replies: granted and raised, the counter as a string; granted and not raised, [the counter as a string]; busy, [ms to
+ * the next attempt, ticket].
  */
 const VOTE = TAKE + `
-local counter = redis.pcall('GET', KEYS[4])
+local guess = tonumber(ARGV[5])
+local fits = guess <= time[1] * 1000000 + time[2] + ARGV[6] * 1000
+local counter
+if fits then counter = redis.pcall('SET', KEYS[4], ARGV[5], 'PX', '604800000', 'GET')
+else counter = redis.pcall('GET', KEYS[4]) end
 if type(counter) == 'table' then
   redis.call('DEL', lock)
   return counter
 end
 counter = tonumber(counter or 0) or 0
-local guess = tonumber(ARGV[5])
-if counter < guess and guess <= time[1] * 1000000 + time[2] + ARGV[6] * 1000 then
-  redis.call('SET', KEYS[4], ARGV[5], 'PX', '604800000')
-  return { ARGV[5], 1, 1 }
-end
-return { string.format('%.0f', counter), 0, 1 }
+if fits and counter < guess then return ARGV[5] end
+counter = string.format('%.0f', counter)
+if fits then redis.call('SET', KEYS[4], counter, 'PX', '604800000') end
+return { counter }
 `;
 
 /** Runs the vote script; see there for keys, arguments and replies. */
-export const vote: Script = { source: VOTE, sha: "67284f96ebf1e96b4c2fef10fdd920d768a43512" };
+export const vote: Script = { source: VOTE, sha: "6fd3f94d977e336bba9607ebebd1d7dd3b4c630c" };
 
 /** A reply of the vote script, decoded. */
 export type VoteReply =
@@ -190,9 +193,10 @@ export type VoteReply =
 
 /** Decodes a reply of the vote script. */
 export function decodeVote(reply: unknown): VoteReply {
-  const [first, second, granted] = reply as unknown[];
-  if (granted !== undefined) return { granted: true, counter: BigInt(String(first)), raised: Number(second) === 1 };
-  return { granted: false, retryAfter: Number(first), ticket: String(second) };
+  if (!Array.isArray(reply)) return { granted: true, counter: BigInt(String(reply)), raised: true };
+  const [first, ticket] = reply as unknown[];
+  if (ticket === undefined) return { granted: true, counter: BigInt(String(first)), raised: false };
+  return { granted: false, retryAfter: Number(first), ticket: String(ticket) };
 }
 
 /**
