@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock, Instant, Timer } from "../src/_clock.ts";
+import { sleep } from "./sleep.ts";
 
 interface Alarm {
   readonly due: number;
@@ -29,16 +30,7 @@ export class VirtualClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const done = () => {
-        timer.cancel();
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = this.timer(ms, done);
-      signal?.addEventListener("abort", done);
-    });
+    return sleep(this, ms, signal);
   }
 
   /** Moves both clocks on, and runs what falls due on the way at its own moment, one after the other. */

@@ -16,6 +16,7 @@ import {
   type Vote,
   type VoteOptions,
 } from "../store.ts";
+import { Fences } from "./_memory_fences.ts";
 
 /** The longest time between two attempts of a waiter, in milliseconds; after three of them it is taken for dead. */
 const POLL = 200;
@@ -54,7 +55,7 @@ export class MemoryStore implements QuorumNode {
   readonly observer: Observer | undefined;
   readonly #clock: Clock;
   readonly #locks = new Map<string, Lock>();
-  #fence = 0n;
+  readonly #fences = new Fences();
 
   /** Makes an empty store on a clock. */
   constructor(observer: Observer | undefined, clock: Clock) {
@@ -71,7 +72,9 @@ export class MemoryStore implements QuorumNode {
     const admission = this.#admit(claim, options);
     if ("granted" in admission) return Promise.resolve(admission);
     const clock = BigInt(Math.floor(this.#clock.now().wall * 1000));
-    const fence = admission.fence ?? (this.#fence = clock > this.#fence ? clock : this.#fence + 1n);
+    const last = this.#fences.last(claim.name);
+    const fence = admission.fence ?? (clock > last ? clock : last + 1n);
+    if (fence > last) this.#fences.raise(claim.name, fence);
     this.#grant(admission.lock, claim, fence);
     return Promise.resolve({ granted: true, fence });
   }
@@ -82,22 +85,24 @@ export class MemoryStore implements QuorumNode {
       return Promise.resolve("conflict" in admission ? { granted: false, retryAfter: POLL } : admission);
     }
     const latest = BigInt(Math.floor((this.#clock.now().wall + maxClockSkew) * 1000));
-    const raised = this.#fence < guess && guess <= latest;
-    if (raised) this.#fence = guess;
-    this.#grant(admission.lock, claim, this.#fence);
-    return Promise.resolve({ granted: true, counter: this.#fence, raised });
+    const last = this.#fences.last(claim.name);
+    const raised = last < guess && guess <= latest;
+    const counter = raised ? guess : last;
+    if (raised) this.#fences.raise(claim.name, counter);
+    this.#grant(admission.lock, claim, counter);
+    return Promise.resolve({ granted: true, counter, raised });
   }
 
   confirm(claim: Claim, fence: bigint): Promise<boolean> {
     const held = this.#lock(claim.name)?.holds.has(holdOf(claim)) === true;
-    const confirmed = held && this.#fence < fence;
-    if (confirmed) this.#fence = fence;
+    const confirmed = held && this.#fences.last(claim.name) < fence;
+    if (confirmed) this.#fences.raise(claim.name, fence);
     return Promise.resolve(confirmed);
   }
 
   retake(claim: Claim, fence: bigint): Promise<boolean> {
     const lock = this.#lock(claim.name) ?? { kind: kindOf(claim), holds: new Map(), queue: [] };
-    const retaken = this.#fence === fence && fits(lock, claim);
+    const retaken = this.#fences.last(claim.name) === fence && fits(lock, claim);
     if (retaken) this.#grant(lock, claim, fence);
     return Promise.resolve(retaken);
   }

@@ -24,10 +24,10 @@ const NODE_TIMEOUT = LEASE / 100;
 const RECONNECTED = 150;
 
 /** How long all processes of a test may take together, in milliseconds. */
-const RUN_LIMIT = 60_000;
+const RUN_LIMIT = 180_000;
 
 /** How many processes raise the number, and how often each of them. */
-const [PROCESSES, UPDATES] = [6, 100];
+const [PROCESSES, UPDATES] = [6, 200];
 
 /** What can happen to a master, and how it is undone; durations are in milliseconds. */
 const FAULTS = {
@@ -95,8 +95,15 @@ Deno.test("acquire() loses no update and no order while any 2 of 5 masters are k
   const taken = outcomes.reduce((sum, outcome) => sum + outcome.taken, 0);
   assertEquals(taken, PROCESSES * UPDATES);
   assertEquals(Number(await results.get("number")), taken, report);
+  const refused = outcomes.reduce((sum, outcome) => sum + outcome.refused, 0);
   const pauses = turns.slice(1).map(([, at], i) => Number(at! - turns[i]![1]!));
   assert(Math.max(...pauses) < 8_000, `nobody had a turn for ${Math.max(...pauses)} ms: ${report}`);
+  assert(history.length >= 4, `only ${history.length} faults`);
+  console.log(
+    `${PROCESSES} processes, ${taken} updates, ${history.length} faults, ${refused} updates refused,`,
+    `${outcomes.flatMap(({ failures }) => failures).length} locks not acquired or lost,`,
+    `longest time without a turn ${Math.max(...pauses)} ms`,
+  );
 });
 
 for (const fault of ["freeze", "kill"] as const) {
@@ -150,12 +157,19 @@ for (const fault of ["freeze", "kill"] as const) {
 Deno.test("acquire(), release and dispose do not wait for a frozen master, which is free when it wakes", async () => {
   await using masters = await Masters.start(MASTERS);
   const store = redlock(await masters.nodes());
+  const well: number[] = [];
+  for (let i = 0; i < 50; i++) {
+    const started = performance.now();
+    await using _lock = await acquire(store, `well ${i}`, { lease: LEASE });
+    well.push(performance.now() - started);
+  }
   for (const [place, server] of masters.servers.entries()) {
     // Held on all masters when one freezes, and never held there at all.
     const before = await acquire(store, `before ${place}`, { lease: LEASE });
     const disposed = await acquire(store, `disposed ${place}`, { lease: LEASE });
     server.freeze();
     const times: number[] = [];
+    const acquires: number[] = [];
     const timed = async <T>(run: () => Promise<T>): Promise<T> => {
       const started = performance.now();
       const result = await run();
@@ -166,12 +180,41 @@ Deno.test("acquire(), release and dispose do not wait for a frozen master, which
     await timed(() => disposed[Symbol.asyncDispose]());
     for (let i = 0; i < 10; i++) {
       const lock = await timed(() => acquire(store, `frozen ${place} ${i}`, { lease: LEASE }));
+      acquires.push(times.at(-1)!);
       await timed(() => lock.release());
     }
+    // Within 1.2 on a quiet machine, as the benchmark shows; what waits for the frozen one takes 100 times as long.
+    const pace = median(acquires) / median(well);
+    assert(pace < 10, `master ${place} frozen: ${pace} times as long as when all are well`);
     assert(median(times) < NODE_TIMEOUT / 10, `master ${place}: ${median(times)} ms, as a rule`);
     assert(Math.max(...times) < NODE_TIMEOUT - 100, `master ${place}: ${times.map(Math.round)} ms`);
     server.thaw();
     await until(async () => (await masters.leftovers()).length === 0, `master ${place} is free`);
+  }
+});
+
+Deno.test("release() succeeds in time when one of just the majority that held the lock is killed", async () => {
+  await using masters = await Masters.start(3);
+  const [, second, third] = coordinators("a", 3) as [number, number, number];
+  const store = redlock(await masters.nodes());
+  const other = (await masters.nodes())[third]!;
+  const holder = { name: "a", owner: "other", mode: "exclusive", lease: LEASE } as const;
+  await other.attempt(holder, { enqueue: false });
+  const lock = await acquire(store, "a", { lease: LEASE });
+  await other.release(holder);
+  await masters.kill(second);
+  const started = performance.now();
+  await lock.release();
+  assert(performance.now() - started < NODE_TIMEOUT + 1_000, "not tried again");
+  const next = await tryAcquire(redlock(await Promise.all(masters.servers.map(connected))), "a", { lease: LEASE });
+  assert(next !== null && next.fence > lock.fence);
+  await next.release();
+  await masters.servers[second]!.start();
+
+  async function connected(server: RedisServer, place: number) {
+    const client = server.connect();
+    if (place !== second) await client.ping();
+    return client;
   }
 });
 
@@ -205,6 +248,9 @@ Deno.test("acquire() serves 32 waiters without split votes", async () => {
   const all = waiters * sections;
   const failed = (rounds.size - all) / all;
   const scripts = (await Promise.all(counters.map(countCommands))).map(({ scripts }) => scripts / all);
+  console.log(
+    `${failed} rounds failed per section; scripts per section on the masters: ${scripts.map((n) => n.toFixed(2))}`,
+  );
   assert(failed <= 0.1, `${failed} rounds failed per section`);
   for (const each of scripts) assert(each <= 4, `${scripts} scripts per section on the masters`);
 });

@@ -4,16 +4,8 @@ import { redis } from "@holdfast/lock/redis";
 import type { Claim, QuorumNode, Vote } from "../../src/store.ts";
 import { RedisServer } from "../redis_server.ts";
 import { type Exploration, explore, type Model } from "./explore.ts";
-import {
-  type Bounds,
-  confirm,
-  exploreFence,
-  FenceModel,
-  type Invariant,
-  type Node,
-  type Rules,
-} from "./fence_model.ts";
-import { type State, vote, YES } from "./fence_model.ts";
+import { type Bounds, exploreFence, FenceModel, type Invariant, type State } from "./fence_model.ts";
+import { confirm, type Node, type Rules, vote, YES } from "./fence_node.ts";
 
 const SMALL: Bounds = { counters: [0, 0, 0], rounds: 2, guesses: [1] };
 

@@ -1,4 +1,5 @@
 import type { Clock, Instant, Timer } from "../../src/_clock.ts";
+import { sleep } from "../sleep.ts";
 import type { World } from "./world.ts";
 
 /** How a machine's clocks differ from true time. */
@@ -90,16 +91,7 @@ export class Machine implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const done = () => {
-        timer.cancel();
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = this.timer(ms, done);
-      signal?.addEventListener("abort", done);
-    });
+    return sleep(this, ms, signal);
   }
 
   /** Runs something in its process: now, or as soon as it goes on; never when the process is dead. */

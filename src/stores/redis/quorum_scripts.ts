@@ -7,36 +7,39 @@ import { TAKE } from "./take.ts";
  * of the server's clock.
  *
  * Takes the lock and, instead of issuing a fence, raises the counter to the guess if it is lower. After an error nothing
- * is held, as above.
+ * is held, as above. Nearly every guess is higher than the counter: so it is set first, and put back when it was not.
  *
- * Replies: granted, [the counter as a string, 1 if it was raised, else 0, 1]; busy or a conflict, see TAKE.
+ * Replies: granted and raised, the counter as a string; granted and not raised, [the counter as a string]; busy or a
+ * conflict, see TAKE.
  */
 const VOTE = TAKE + `
-local counter = redis.pcall('GET', KEYS[5])
+local guess = tonumber(ARGV[6])
+local possible = guess <= time[1] * 1000000 + time[2] + ARGV[7] * 1000
+local counter
+if possible then counter = redis.pcall('SET', KEYS[5], ARGV[6], 'PX', '604800000', 'GET')
+else counter = redis.pcall('GET', KEYS[5]) end
 if type(counter) == 'table' then
   redis.call('DEL', lock)
   return counter
 end
 counter = tonumber(counter or 0) or 0
-local guess = tonumber(ARGV[6])
-if counter < guess and guess <= time[1] * 1000000 + time[2] + ARGV[7] * 1000 then
-  redis.call('SET', KEYS[5], ARGV[6], 'PX', '604800000')
-  return { ARGV[6], 1, 1 }
-end
-return { string.format('%.0f', counter), 0, 1 }
+if possible and counter < guess then return ARGV[6] end
+counter = string.format('%.0f', counter)
+if possible then redis.call('SET', KEYS[5], counter, 'PX', '604800000') end
+return { counter }
 `;
 
 /** Runs the vote script; see there for keys, arguments and replies. */
-export const vote: Script = { source: VOTE, sha: "9a4ac66bd7a330f74c2404d58c637e577b94a6d7" };
+export const vote: Script = { source: VOTE, sha: "5c0db47457f3dbd40907b5fd08642f8a526657ce" };
 
 /** A reply of the vote script, decoded. */
 export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | Refusal;
 
 /** Decodes a reply of the vote script. */
 export function decodeVote(reply: unknown): VoteReply {
-  const [counter, raised, granted] = reply as unknown[];
-  if (granted === undefined) return decodeRefusal(reply as unknown[]);
-  return { granted: true, counter: BigInt(String(counter)), raised: Number(raised) === 1 };
+  if (!Array.isArray(reply)) return { granted: true, counter: BigInt(String(reply)), raised: true };
+  if (reply.length > 1) return decodeRefusal(reply);
+  return { granted: true, counter: BigInt(String(reply[0])), raised: false };
 }
 
 /**

@@ -3,14 +3,22 @@ export function quorum(n: number): number {
   return Math.floor(n / 2) + 1;
 }
 
+const utf8 = new TextEncoder();
+
 /**
- * The nodes in the order in which they coordinate the waiters of a name: the first that lives has the queue. The order
- * begins at a place that depends on the name (FNV-1a), so that the queues of many names spread over the nodes.
+ * The first of the nodes that coordinate the waiters of a name. It depends on the name (FNV-1a), so that the queues of
+ * many names spread over the nodes.
  */
-export function coordinators(name: string, n: number): number[] {
+export function firstCoordinator(name: string, n: number): number {
   let hash = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(name)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return Array.from({ length: n }, (_, i) => (hash + i) % n);
+  for (const byte of utf8.encode(name)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  return hash % n;
+}
+
+/** The nodes in the order in which they coordinate the waiters of a name: the first that lives has the queue. */
+export function coordinators(name: string, n: number): number[] {
+  const first = firstCoordinator(name, n);
+  return Array.from({ length: n }, (_, i) => (first + i) % n);
 }
 
 /** The fence that a round hopes for: later than any that was seen, and than the clock, in milliseconds. */

@@ -6,13 +6,28 @@ const RECENT = 1_000;
 /** How many names are remembered. */
 const NAMES = 1_000;
 
-/** Which names were busy a moment ago: those are asked for at their coordinators first. */
+/** Which names are probably busy: those are asked for at their coordinators first. */
 export class Contention {
   readonly #clock: Clock;
+  /** How many handles of this store hold each name or ask for it. */
+  readonly #present = new Map<string, number>();
+  /** When each name was busy last. */
   readonly #busy = new Map<string, Instant>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** Somebody asks for a name from now on, and may hold it after that. */
+  enter(name: string): void {
+    this.#present.set(name, (this.#present.get(name) ?? 0) + 1);
+  }
+
+  /** Somebody does so no longer. */
+  leave(name: string): void {
+    const others = this.#present.get(name)! - 1;
+    if (others > 0) this.#present.set(name, others);
+    else this.#present.delete(name);
   }
 
   /** Notes that a name is busy. */
@@ -26,8 +41,9 @@ export class Contention {
     this.#busy.set(name, this.#clock.now());
   }
 
-  /** Whether a name was busy a moment ago. */
-  recent(name: string): boolean {
+  /** Whether a name is probably busy: it was a moment ago, or somebody who uses this store is at it. */
+  expected(name: string): boolean {
+    if (this.#present.has(name)) return true;
     const busy = this.#busy.get(name);
     return busy !== undefined && elapsed(busy, this.#clock.now()) < RECENT;
   }

@@ -6,8 +6,9 @@ import type { QuorumNode } from "../../../src/store.ts";
 import { RedisServer } from "../../redis_server.ts";
 import { VirtualClock } from "../../virtual_clock.ts";
 
-/** What is done to a node: by an owner, or to its lock. */
-type Step =
+/** What is done to one of two locks of a node by an owner, or to both. */
+type Step = { readonly lock: string } & Doing;
+type Doing =
   | { readonly does: "vote" | "confirm" | "retake"; readonly owner: string; readonly number: number }
   | { readonly does: "renew" | "release"; readonly owner: string }
   | { readonly does: "expire" };
@@ -16,13 +17,17 @@ const LEASE = 60_000;
 
 const owner = fc.constantFrom("a", "b", "c");
 const number = fc.integer({ min: 1, max: 12 });
-const step: fc.Arbitrary<Step> = fc.oneof(
+const doing: fc.Arbitrary<Doing> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ does: fc.constant("vote"), owner, number }) },
   { weight: 3, arbitrary: fc.record({ does: fc.constant("confirm"), owner, number }) },
   { weight: 2, arbitrary: fc.record({ does: fc.constant("retake"), owner, number }) },
   { weight: 2, arbitrary: fc.record({ does: fc.constantFrom("renew", "release"), owner }) },
   { weight: 1, arbitrary: fc.constant({ does: "expire" }) },
-) as fc.Arbitrary<Step>;
+) as fc.Arbitrary<Doing>;
+const step: fc.Arbitrary<Step> = fc.tuple(fc.constantFrom("a", "b"), doing).map(([lock, doing]) => ({
+  lock,
+  ...doing,
+}));
 
 Deno.test("MemoryStore answers as a node of a quorum what the scripts answer on a server", async () => {
   await using server = await RedisServer.start();
@@ -35,16 +40,17 @@ Deno.test("MemoryStore answers as a node of a quorum what the scripts answer on 
       const clock = new VirtualClock();
       const model = new MemoryStore(undefined, clock);
       const onModel = (step: Step) => take(model, name, step, () => clock.advance(LEASE));
-      const onServer = (step: Step) => take(real, name, step, () => client.del(`lock:${name}`));
+      const keys = ["a", "b"].map((lock) => `lock:${name}${lock}`);
+      const onServer = (step: Step) => take(real, name, step, () => client.del(...keys));
       for (const step of steps) assertEquals(await onModel(step), await onServer(step), JSON.stringify(step));
     }),
-    { numRuns: 2_000 },
+    { numRuns: 2_500 },
   );
 });
 
 async function take(node: QuorumNode, name: string, step: Step, expire: () => Promise<unknown>): Promise<unknown> {
   if (step.does === "expire") return void await expire();
-  const claim = { name, owner: step.owner, mode: "exclusive" as const, lease: LEASE };
+  const claim = { name: name + step.lock, owner: step.owner, mode: "exclusive" as const, lease: LEASE };
   switch (step.does) {
     case "vote": {
       const options = { enqueue: false, guess: BigInt(step.number), maxClockSkew: 0 };

@@ -1,0 +1,109 @@
+import type { Claim, Vote, VoteOptions } from "../../store.ts";
+import type { Nodes } from "./nodes.ts";
+
+/**
+ * One round of votes of one handle, and what it holds after it. Its id is fresh, so that a late command of another round
+ * is never taken for this one's; only the node in whose queue it stands knows it by that of the round before.
+ */
+export class Round {
+  /** How many rounds of this handle nobody has won before. */
+  readonly splits: number;
+  readonly #nodes: Nodes;
+  /** The id on each node. */
+  readonly #ids: string[];
+  /** The nodes that were asked, and so may hold or queue it. */
+  readonly #asked = new Set<number>();
+  #queuedAt: number | undefined;
+  #fence: bigint | undefined;
+  #freeing: readonly Promise<boolean>[] | undefined;
+  /** The node on which it is not released, because the next round keeps its place in the queue. */
+  #kept: number | undefined;
+
+  constructor(nodes: Nodes, splits = 0) {
+    this.splits = splits;
+    this.#nodes = nodes;
+    const id = crypto.randomUUID();
+    this.#ids = nodes.list.map(() => id);
+  }
+
+  /** The node in whose queue it stands. */
+  get queuedAt(): number | undefined {
+    return this.#queuedAt;
+  }
+
+  /** The fence, once the lock is held. */
+  get fence(): bigint | undefined {
+    return this.#fence;
+  }
+
+  /** Whether it is being released: whatever a node grants to it later is given back as well. */
+  get over(): boolean {
+    return this.#freeing !== undefined;
+  }
+
+  /** The claim as a node knows it. */
+  claim(claim: Claim, i: number): Claim {
+    return { ...claim, owner: this.#ids[i]! };
+  }
+
+  /** Asks one node. What comes of it when it is not wanted any more is given back. */
+  vote(claim: Claim, i: number, options: VoteOptions): Promise<Vote> {
+    const mine = this.claim(claim, i);
+    const vote = this.#nodes.list[i]!.vote(mine, options);
+    this.#asked.add(i);
+    const settled = (vote?: Vote) => {
+      const unwanted = this.#ids[i] !== mine.owner || this.over && i !== this.#kept;
+      // It came too late, or may yet come: the release may have overtaken it.
+      if (unwanted && (vote?.granted !== false || options.enqueue)) this.#nodes.release(i, mine).catch(() => {});
+    };
+    vote.then(settled, () => settled());
+    return vote;
+  }
+
+  /** The lock is held from now on. */
+  win(fence: bigint): void {
+    this.#queuedAt = undefined;
+    this.#fence = fence;
+  }
+
+  /** Gives up the place in the queue of a node that is not the coordinator; gives that node: there it begins anew. */
+  leaveQueue(claim: Claim, coordinator: number): number | undefined {
+    const i = this.#queuedAt;
+    if (i === undefined || i === coordinator) return undefined;
+    this.#nodes.release(i, this.claim(claim, i)).catch(() => {});
+    this.#ids[i] = crypto.randomUUID();
+    this.#queuedAt = undefined;
+    return i;
+  }
+
+  /** The round after this one, which nobody has won, or which keeps its place in the queue of a node. */
+  next(claim: Claim, queue: number | undefined): Round {
+    if (queue === undefined) return new Round(this.#nodes, this.splits + 1);
+    const next = new Round(this.#nodes);
+    this.leaveQueue(claim, queue);
+    next.#ids[queue] = this.#ids[queue]!;
+    next.#asked.add(queue);
+    next.#queuedAt = queue;
+    this.#kept = queue;
+    return next;
+  }
+
+  /** Gives the lock back to a node that has lost it, if nobody can have held it there since. Never rejects. */
+  async retake(claim: Claim, i: number): Promise<void> {
+    if (this.over || this.#fence === undefined) return;
+    const mine = this.claim(claim, i);
+    await this.#nodes.list[i]!.retake(mine, this.#fence).catch(() => {});
+    // Released meanwhile: perhaps before it was taken again, also when the answer to that was lost.
+    if (this.over) await this.#nodes.release(i, mine).catch(() => {});
+  }
+
+  /** Releases it on all nodes that were asked, but the one that is kept. Begun once, not waited for. */
+  free(claim: Claim): readonly Promise<boolean>[] {
+    return this.#freeing ??= this.#ids.map((_, i) => {
+      if (i === this.#kept || !this.#asked.has(i)) return Promise.resolve(false);
+      const free = this.#nodes.release(i, this.claim(claim, i));
+      free.catch(() => {});
+      return free;
+    });
+  }
+}
