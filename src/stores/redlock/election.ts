@@ -1,12 +1,15 @@
 import type { Clock } from "../../_clock.ts";
 import type { Claim, Vote, VoteOptions } from "../../store.ts";
-import { candidate, type Verdict } from "./arithmetic.ts";
+import { candidate, guess, type Verdict } from "./arithmetic.ts";
 import { type Answer, majority, outcome, valueOf } from "./ballot.ts";
 import type { Nodes } from "./nodes.ts";
 import type { Round } from "./round.ts";
 
 /** The longest pause between tries of the other nodes when the coordinator has granted, in milliseconds; it begins at 1. */
 const HANDOVER = 16;
+
+/** How often a fence is asked for beside others who share the lock; the pause doubles each time. */
+const TRIES = 6;
 
 /** What came of an election. */
 export type Result =
@@ -27,17 +30,21 @@ export class Election {
   readonly #claim: Claim;
   readonly #options: VoteOptions;
   readonly #clock: Clock;
+  readonly #random: () => number;
+  #guess: bigint;
   /** The node whose queue decides who is next. */
   #coordinator: number;
   #highest = 0n;
   readonly #votes: Promise<Vote>[] = [];
 
-  constructor(nodes: Nodes, round: Round, claim: Claim, options: VoteOptions, clock: Clock) {
+  constructor(nodes: Nodes, round: Round, claim: Claim, options: VoteOptions, clock: Clock, random: () => number) {
     this.#nodes = nodes;
     this.#round = round;
     this.#claim = claim;
     this.#options = options;
+    this.#guess = options.guess;
     this.#clock = clock;
+    this.#random = random;
     this.#coordinator = nodes.coordinator(claim.name);
   }
 
@@ -57,17 +64,25 @@ export class Election {
       const refusal = await this.#askCoordinator();
       if (refusal !== undefined) return { outcome: "lost", refusal };
     }
-    const { verdict, answers } = await this.#ballot();
-    if (verdict === "failed") return { outcome: "failed", answers };
-    let fence: bigint | undefined;
-    if (verdict === "granted") fence = this.#options.guess;
-    if (verdict === "confirm") fence = await this.#confirm(answers);
-    if (fence !== undefined) {
-      if (fence > this.#highest) this.#highest = fence;
-      return { outcome: "won", fence };
+    for (let tries = 1;; tries++) {
+      const { verdict, answers } = await this.#ballot();
+      if (verdict === "failed") return { outcome: "failed", answers };
+      let fence: bigint | undefined;
+      if (verdict === "granted") fence = this.#guess;
+      if (verdict === "confirm") fence = await this.#confirm(answers);
+      if (fence !== undefined) {
+        if (fence > this.#highest) this.#highest = fence;
+        return { outcome: "won", fence };
+      }
+      if (verdict !== "confirm" || this.#claim.mode !== "shared" || tries === TRIES) {
+        const vote = valueOf(answers[this.#coordinator]);
+        return { outcome: "lost", refusal: vote?.granted === false ? vote : undefined };
+      }
+      // Others who share the lock have raised the counters meanwhile: it is held, and only wants a fence.
+      await this.#clock.sleep(this.#random() * 2 ** tries);
+      this.#votes.length = 0;
+      this.#guess = guess(this.#highest, this.#clock.now().wall);
     }
-    const vote = valueOf(answers[this.#coordinator]);
-    return { outcome: "lost", refusal: vote?.granted === false ? vote : undefined };
   }
 
   /** Gives its refusal. If it does not answer the next one takes its place, and is asked with all the others. */
@@ -97,10 +112,10 @@ export class Election {
   }
 
   #ask(i: number): Promise<Vote> {
-    const { enqueue, guess, maxClockSkew } = this.#options;
+    const { enqueue, maxClockSkew } = this.#options;
     return this.#votes[i] ??= this.#round.vote(this.#claim, i, {
       enqueue: enqueue && i === this.#coordinator,
-      guess,
+      guess: this.#guess,
       maxClockSkew,
     });
   }
@@ -109,8 +124,10 @@ export class Election {
     const votes = this.#nodes.list.map((_, i) => this.#ask(i));
     return this.#nodes.poll(this.#claim, votes, (answers) => {
       const verdict = outcome(answers, this.#coordinator);
-      // Who is to wait must hear from the coordinator whether it stands in the queue.
-      if (verdict === "busy" && this.#options.enqueue && answers[this.#coordinator] === undefined) return undefined;
+      // Who is to wait must hear from the coordinator whether it stands in the queue; and who may share a lock whether
+      // somebody waits: all other nodes would grant it.
+      const hearing = verdict === "busy" ? this.#options.enqueue : this.#claim.mode === "shared";
+      if (verdict !== "failed" && hearing && answers[this.#coordinator] === undefined) return undefined;
       return verdict && { verdict, answers: [...answers] };
     });
   }

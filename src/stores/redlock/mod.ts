@@ -66,6 +66,12 @@ const MAX_NODES = 9;
  * than `driftFactor`, and a node that crashes must keep its data (`appendfsync always`) or stay down for longer than the
  * longest lease: one that comes back empty votes as if it had granted nothing.
  *
+ * Locks may be shared: any two majorities have a node in common, which lets no exclusive holder in beside a shared one.
+ * Only the coordinator knows whether anybody waits, so a shared lock is not granted before that has answered or failed.
+ * What cannot be had by majorities is refused: `permits`, because two permits on each of five nodes are enough for three
+ * holders with three nodes each; `owner`, because each round of votes needs an id that no late command of another round
+ * can be taken for; `steal`, because nothing takes a lock from its holder on a majority of nodes at one moment.
+ *
  * Not for you if a single server with a replica and fences will do: the quorum costs as many commands as there are
  * nodes, and a resource that checks fences is safe without it.
  *

@@ -1,6 +1,6 @@
 import type { Clock } from "../../_clock.ts";
 import type { Observer } from "../../observer.ts";
-import type { Attempt, AttemptOptions, Claim, QuorumNode, Renewal, Store } from "../../store.ts";
+import type { Attempt, AttemptOptions, Capability, Claim, QuorumNode, Renewal, Store } from "../../store.ts";
 import { guess } from "./arithmetic.ts";
 import { Contention } from "./contention.ts";
 import { Election } from "./election.ts";
@@ -30,6 +30,7 @@ const SPLIT = 25;
  * queue of one of the nodes, and with fences.
  */
 export class RedlockStore implements Store {
+  readonly capabilities: readonly Capability[] = ["shared"];
   readonly observer: Observer | undefined;
   readonly #nodes: Nodes;
   readonly #settings: QuorumSettings;
@@ -70,7 +71,7 @@ export class RedlockStore implements Store {
       guess: guess(this.#highest, this.#clock.now().wall),
       maxClockSkew: this.#settings.maxClockSkew,
     };
-    const election = new Election(this.#nodes, round, claim, options, this.#clock);
+    const election = new Election(this.#nodes, round, claim, options, this.#clock, this.#random);
     const result = await election.hold(contended);
     if (election.highest > this.#highest) this.#highest = election.highest;
     if (result.outcome === "won") {
