@@ -9,6 +9,7 @@ export class RedisServer implements AsyncDisposable {
   readonly #file: string[];
   readonly #clients = new Set<Redis>();
   #process: Deno.ChildProcess | undefined;
+  #frozen = false;
 
   private constructor(settings: string[], env: Record<string, string>, file: string[]) {
     this.port = freePort();
@@ -71,6 +72,7 @@ export class RedisServer implements AsyncDisposable {
 
   /** Sends one command over a connection of its own, and gives the reply; rejects soon when the server is away. */
   async command(...words: [string, ...(string | number)[]]): Promise<unknown> {
+    if (this.#frozen) throw new Error("the server is frozen");
     const client = new Redis(this.port, "127.0.0.1", {
       lazyConnect: true,
       enableReadyCheck: false,
@@ -97,11 +99,13 @@ export class RedisServer implements AsyncDisposable {
 
   /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
   freeze(): void {
+    this.#frozen = true;
     this.#signal("SIGSTOP");
   }
 
   /** Lets it go on. */
   thaw(): void {
+    this.#frozen = false;
     this.#signal("SIGCONT");
   }
 
@@ -151,8 +155,10 @@ async function clusterClosed(client: Cluster): Promise<void> {
   const nodes = client.nodes();
   const end = new Promise<void>((resolve) => client.on("end", () => resolve()));
   client.options.clusterRetryStrategy = () => null;
+  // Between two connections it tells of no end.
+  const silent = client.status === "reconnecting";
   client.disconnect();
-  await Promise.all([end, ...nodes.map(redisClosed)]);
+  await Promise.all([silent || end, ...nodes.map(redisClosed)]);
 }
 
 async function redisClosed(client: Redis): Promise<void> {

@@ -35,16 +35,12 @@ export class ClusterDeployment implements AsyncDisposable {
   /** Starts so many masters that share the slots, with so many replicas each; settings are further ones of the nodes. */
   static async start({ masters = 3, replicas = 1, settings = [] as string[] } = {}): Promise<ClusterDeployment> {
     await using stack = new AsyncDisposableStack();
-    const buses = Array.from({ length: masters * (1 + replicas) }, freePort);
-    const servers = await startAll(
-      buses.map((bus) => () =>
-        RedisServer.start([
-          ...["--cluster-enabled", "yes", "--cluster-port", `${bus}`, "--cluster-node-timeout", `${NODE_TIMEOUT}`],
-          ...["--cluster-allow-replica-migration", "no", ...FOLLOWING, ...settings],
-        ])
-      ),
-      stack,
-    );
+    const start = () =>
+      RedisServer.start([
+        ...["--cluster-enabled", "yes", "--cluster-port", `${freePort()}`, "--cluster-node-timeout", `${NODE_TIMEOUT}`],
+        ...["--cluster-allow-replica-migration", "no", ...FOLLOWING, ...settings],
+      ]);
+    const servers = await startAll(Array(masters * (1 + replicas)).fill(start), stack);
     const nodes = await Promise.all(servers.map(async (server) => {
       return { server, id: String(await server.command("CLUSTER", "MYID")) };
     }));
@@ -56,7 +52,8 @@ export class ClusterDeployment implements AsyncDisposable {
         await server.command("CLUSTER", "SET-CONFIG-EPOCH", i + 1);
       }),
     );
-    await Promise.all(others.map((each) => each.command("CLUSTER", "MEET", "127.0.0.1", first.port, buses[0]!)));
+    const [, bus] = await first.command("CONFIG", "GET", "cluster-port") as [string, string];
+    await Promise.all(others.map((each) => each.command("CLUSTER", "MEET", "127.0.0.1", first.port, bus)));
     const known = async (server: RedisServer) => (await states(server)).length === servers.length;
     await until(async () => (await Promise.all(servers.map(known))).every(Boolean), "all nodes know of each other");
     await Promise.all(

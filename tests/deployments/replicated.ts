@@ -40,7 +40,8 @@ export async function startAll(
   starts: (() => Promise<RedisServer>)[],
   stack: AsyncDisposableStack,
 ): Promise<RedisServer[]> {
-  const started = await Promise.allSettled(starts.map((start) => start()));
+  // A port that was free may be taken a moment later: with so many servers that happens.
+  const started = await Promise.allSettled(starts.map((start) => start().catch(start).catch(start)));
   for (const each of started) if (each.status === "fulfilled") stack.use(each.value);
   return started.map((each) => {
     if (each.status === "rejected") throw each.reason;

@@ -9,20 +9,32 @@ export interface RedisClient {
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
   /** Makes a second client with the same options, for the subscription. */
   duplicate(...overrides: never[]): RedisSubscriber;
-  /** Listens to the life of the connection: `"close"` and `"end"`. */
-  on(event: "close" | "end", listener: () => void): unknown;
+  /** Listens to the life of the connection: `"close"` and `"end"`; of a Cluster client also to that of its nodes. */
+  on(event: "close" | "end" | "+node", listener: (node: RedisNode) => void): unknown;
   /** The state of the connection: `"end"` when it was closed for good. */
   readonly status?: string;
   /** The socket, once there is one; a Cluster client has none of its own. */
   readonly stream?: { cork?(): void; uncork?(): void } | undefined;
   /** Whether this is a Cluster client. */
   readonly isCluster?: boolean;
+  /** The nodes that a Cluster client knows. */
+  nodes?(): readonly RedisNode[];
   /** The options that it was made with. */
   readonly options?: {
     readonly keyPrefix?: string | Uint8Array | undefined;
     readonly host?: string | undefined;
     readonly port?: number | undefined;
   };
+}
+
+/** What the Redis store needs of each node of a Cluster client. */
+export interface RedisNode {
+  /** Makes a second client of this node. */
+  duplicate(...overrides: never[]): RedisSubscriber;
+  /** Listens to the life of its connection. */
+  on(event: "close", listener: () => void): unknown;
+  /** The state of its connection. */
+  readonly status?: string;
 }
 
 /** What the Redis store needs of the second client. */
