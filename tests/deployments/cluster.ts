@@ -38,7 +38,7 @@ export class ClusterDeployment implements AsyncDisposable {
     const start = () =>
       RedisServer.start([
         ...["--cluster-enabled", "yes", "--cluster-port", `${freePort()}`, "--cluster-node-timeout", `${NODE_TIMEOUT}`],
-        ...["--cluster-allow-replica-migration", "no", ...FOLLOWING, ...settings],
+        ...["--cluster-allow-replica-migration", "no", "--cluster-announce-ip", "127.0.0.1", ...FOLLOWING, ...settings],
       ]);
     const servers = await startAll(Array(masters * (1 + replicas)).fill(start), stack);
     const nodes = await Promise.all(servers.map(async (server) => {

@@ -44,8 +44,8 @@ Deno.test("acquire() is woken in a Cluster, also when the node that it listened 
 });
 
 Deno.test("Lock.release() in a Cluster is no failure when its reply is lost and it is sent again", async () => {
-  await using cluster = await ClusterDeployment.start({ masters: 1, replicas: 0 });
-  const { port } = cluster.nodes[0]!.server;
+  await using cluster = await ClusterDeployment.start({ replicas: 0 });
+  const { port } = (await cluster.masterOf(KEY)).server;
   await using proxy = await TcpProxy.start(port);
   const client = cluster.connect({ natMap: { [`127.0.0.1:${port}`]: { host: "127.0.0.1", port: proxy.port } } });
   for (let i = 0; i < 2; i++) {
