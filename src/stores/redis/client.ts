@@ -9,6 +9,8 @@ export interface RedisClient {
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
   /** Makes a second client with the same options, for the subscription. */
   duplicate(...overrides: never[]): RedisSubscriber;
+  /** Sends several commands together over one connection; only for the option `replicas`. */
+  pipeline?(): RedisPipeline;
   /** Listens to the life of the connection: `"close"` and `"end"`; of a Cluster client also to that of its nodes. */
   on(event: "close" | "end" | "+node", listener: (node: RedisNode) => void): unknown;
   /** The state of the connection: `"end"` when it was closed for good. */
@@ -25,6 +27,18 @@ export interface RedisClient {
     readonly host?: string | undefined;
     readonly port?: number | undefined;
   };
+}
+
+/** What the Redis store needs of a pipeline. */
+export interface RedisPipeline {
+  /** Adds a script by its SHA-1. */
+  evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: string[]): unknown;
+  /** Adds a script by its text. */
+  eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): unknown;
+  /** Adds WAIT. */
+  wait(replicas: number, timeout: number): unknown;
+  /** Sends them; resolves to the error or the reply of each. */
+  exec(): Promise<unknown>;
 }
 
 /** What the Redis store needs of each node of a Cluster client. */

@@ -13,6 +13,7 @@ import {
 import { checkKeys, checkObserver, show } from "../../_check.ts";
 import type { RedisClient } from "./client.ts";
 import { type LockKeys, lockKeys } from "./keys.ts";
+import { checkReplicas, type Replicas, type ReplicasOptions, runAndWait } from "./replicas.ts";
 import * as scripts from "./scripts.ts";
 import { Wakeups } from "./wakeups.ts";
 import { Writes } from "./writes.ts";
@@ -25,6 +26,20 @@ export interface RedisOptions {
    * @default {"lock:"}
    */
   prefix?: string | undefined;
+  /**
+   * Grant and renew a lock only when so many replicas have it (`WAIT`). A grant that they do not get in time is undone,
+   * and counts as a fault of the store; a renewal that they do not get leaves the deadline of the lock as it was.
+   *
+   * It closes one hole: a grant that died with the master before any replica had heard of it, or that was made by a
+   * master which is cut off from its replicas while one of them is being promoted. It is no consensus: a failover can
+   * still promote a replica that is not among those which had the lock, unless `min` is the number of all replicas, and
+   * what a replica has heard it can lose when it restarts. Then two holders believe, and only the fence tells them apart.
+   *
+   * It costs one more round trip for each grant, and the answer of the replicas. What else is sent over the same client
+   * has to wait meanwhile, up to `timeout`: give the store a client of its own. Without enough replicas nothing is
+   * granted any more, so let there be one more than `min`.
+   */
+  replicas?: ReplicasOptions | undefined;
   /** Hears what happens to the locks of this store. */
   observer?: Observer | undefined;
 }
@@ -46,8 +61,9 @@ export interface RedisOptions {
  * ```
  *
  * @param client a client of ioredis's shape; it stays yours to close
- * @param options the prefix of the keys, and an observer
+ * @param options the prefix of the keys, how many replicas must have a lock, and an observer
  * @throws {TypeError} when the client lacks a method that is needed, or an option is of the wrong kind
+ * @throws {RangeError} when a number is out of range
  */
 export function redis(client: RedisClient, options: RedisOptions = {}): QuorumNode {
   for (const method of ["evalsha", "eval", "duplicate", "on"]) {
@@ -55,10 +71,10 @@ export function redis(client: RedisClient, options: RedisOptions = {}): QuorumNo
       throw new TypeError(`client must have the methods of an ioredis client: ${method} is missing`);
     }
   }
-  const { prefix = "lock:", observer } = checkKeys(options, ["prefix", "observer"]);
+  const { prefix = "lock:", replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);
   if (typeof prefix !== "string") throw new TypeError(`prefix must be a string: got ${show(prefix)}`);
   checkObserver(observer);
-  return new RedisStore(client, prefix, observer);
+  return new RedisStore(client, prefix, replicas && checkReplicas(client, replicas), observer);
 }
 
 /** The longest time between two attempts of a waiter that cannot be told of its turn: several in a claim time. */
@@ -70,11 +86,18 @@ class RedisStore implements QuorumNode {
   readonly #client: RedisClient;
   readonly #prefix: string;
   readonly #wakeups: Wakeups;
+  readonly #replicas: Replicas | undefined;
   readonly #writes = new Writes();
 
-  constructor(client: RedisClient, prefix: string, observer: Observer | undefined) {
+  constructor(
+    client: RedisClient,
+    prefix: string,
+    replicas: Replicas | undefined,
+    observer: Observer | undefined,
+  ) {
     this.#client = client;
     this.#prefix = prefix;
+    this.#replicas = replicas;
     this.#wakeups = Wakeups.of(client);
     this.observer = observer;
   }
@@ -100,7 +123,7 @@ class RedisStore implements QuorumNode {
         `${guess}`,
         milliseconds(maxClockSkew),
       ];
-      return this.#run(scripts.vote, this.#keys(claim), argv, (reply) => this.#note(claim, scripts.decodeVote(reply)));
+      return this.#take(scripts.vote, claim, argv, scripts.decodeVote);
     };
     return this.#wakeable(enqueue, ask);
   }
@@ -116,23 +139,33 @@ class RedisStore implements QuorumNode {
     return this.#run(scripts.retake, [lock, counter], argv, scripts.decodeFlag);
   }
 
-  renew(claim: Claim): Promise<Renewal> {
-    const keys = [this.#prefix + claim.name];
-    const argv = [claim.owner, milliseconds(claim.lease)];
-    return this.#run(scripts.renew, keys, argv, (reply) => scripts.decodeFlag(reply) ? "renewed" : "lost");
+  async renew(claim: Claim): Promise<Renewal> {
+    if (this.#replicas === undefined) {
+      const argv = [claim.owner, milliseconds(claim.lease)];
+      const decode = (reply: unknown) => scripts.decodeFlag(reply) ? "renewed" : "lost";
+      return await this.#run(scripts.renew, [this.#prefix + claim.name], argv, decode);
+    }
+    // The holder must not trust a deadline that a promoted replica would not keep.
+    const outcome = await this.#renewOnReplicas(claim, this.#replicas);
+    if (outcome === "short") throw new Error(tooFew(this.#replicas));
+    return outcome;
   }
 
   release(claim: Claim): Promise<boolean> {
     this.#wakeups.leave(claim.owner);
+    return this.#giveBack(claim);
+  }
+
+  wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
+    return this.#wakeups.wait(claim.owner, scripts.CLAIM, signal);
+  }
+
+  #giveBack(claim: Claim): Promise<boolean> {
     const { cuts } = this.#wakeups;
     const argv = [claim.owner, milliseconds(claim.lease)];
     // Cut off while it was out, the release may have been sent twice: then the first of them gave up the lock.
     const decode = (reply: unknown) => scripts.decodeFlag(reply) || cuts !== this.#wakeups.cuts;
     return this.#run(scripts.release, this.#keys(claim).slice(0, 3), argv, decode);
-  }
-
-  wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
-    return this.#wakeups.wait(claim.owner, scripts.CLAIM, signal);
   }
 
   #wakeable<T extends { granted: boolean }>(enqueue: boolean, ask: (enqueue: boolean) => Promise<T>): Promise<T> {
@@ -149,9 +182,7 @@ class RedisStore implements QuorumNode {
 
   #attempt(claim: Claim, enqueue: boolean): Promise<Attempt> {
     const argv = this.#asking(claim, enqueue);
-    return this.#run(scripts.attempt, this.#keys(claim), argv, (reply) => {
-      return this.#note(claim, scripts.decodeAttempt(reply));
-    });
+    return this.#take(scripts.attempt, claim, argv, scripts.decodeAttempt);
   }
 
   /** The first arguments of the scripts that take the lock. */
@@ -159,6 +190,42 @@ class RedisStore implements QuorumNode {
     const argv = [claim.owner, milliseconds(claim.lease)];
     if (enqueue) argv.push(this.#wakeups.reach, this.#wakeups.enter(claim.owner));
     return argv;
+  }
+
+  #take<T extends { granted: true }>(
+    script: scripts.Script,
+    claim: Claim,
+    argv: string[],
+    decode: (reply: unknown) => T | Busy,
+  ): Promise<T | { granted: false; retryAfter: number }> {
+    if (this.#replicas !== undefined) return this.#takeOnReplicas(script, claim, argv, decode, this.#replicas);
+    return this.#run(script, this.#keys(claim), argv, (reply) => this.#note(claim, decode(reply)));
+  }
+
+  /** The owner keeps its ticket until the replicas have the lock, for the case that the grant is undone. */
+  async #takeOnReplicas<T extends { granted: true }>(
+    script: scripts.Script,
+    claim: Claim,
+    argv: string[],
+    decode: (reply: unknown) => T | Busy,
+    replicas: Replicas,
+  ): Promise<T | { granted: false; retryAfter: number }> {
+    const answer = await this.#run(script, this.#keys(claim), argv, decode);
+    const outcome = answer.granted ? await this.#renewOnReplicas(claim, replicas) : undefined;
+    if (outcome === "lost") throw new Error("the lock was lost before its replicas had it");
+    if (outcome === "short") {
+      await this.#giveBack(claim);
+      throw new StoreError(tooFew(replicas));
+    }
+    return this.#note(claim, answer);
+  }
+
+  async #renewOnReplicas(claim: Claim, replicas: Replicas): Promise<Renewal | "short"> {
+    const argv = [claim.owner, milliseconds(claim.lease)];
+    const keys = [this.#prefix + claim.name];
+    const [reply, count] = await runAndWait(this.#client, scripts.renew, keys, argv, replicas);
+    if (!scripts.decodeFlag(reply)) return "lost";
+    return count < replicas.min ? "short" : "renewed";
   }
 
   /** What their answer means for the wake-ups of the owner. */
@@ -204,4 +271,8 @@ interface Busy {
 /** A duration as Redis takes it: whole milliseconds, never less than the holder believes in. */
 function milliseconds(duration: number): string {
   return String(Math.ceil(duration));
+}
+
+function tooFew({ min, timeout }: Replicas): string {
+  return `fewer than ${min} replicas had it within ${timeout} ms`;
 }
