@@ -41,6 +41,11 @@ export type LockEvent =
     readonly owner: string;
     readonly operation: "attempt" | "renew" | "release";
     readonly error: unknown;
+  }
+  | {
+    /** The client of the store is set up in a way that hides failures. Told once, before the first lock; of no lock. */
+    readonly type: "warning";
+    readonly message: string;
   };
 
 /**

@@ -26,6 +26,16 @@ export interface RedisClient {
     readonly keyPrefix?: string | Uint8Array | undefined;
     readonly host?: string | undefined;
     readonly port?: number | undefined;
+    // Only looked at for the advice that a store gives.
+    readonly enableOfflineQueue?: unknown;
+    readonly enableReadyCheck?: unknown;
+    readonly failoverDetector?: unknown;
+    readonly maxRetriesPerRequest?: unknown;
+    readonly redisOptions?: unknown;
+    readonly sentinelCommandTimeout?: unknown;
+    readonly sentinels?: unknown;
+    readonly slotsRefreshInterval?: unknown;
+    readonly socketTimeout?: unknown;
   };
 }
 

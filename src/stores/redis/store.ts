@@ -1,5 +1,5 @@
 import { StoreError } from "../../errors.ts";
-import type { Observer } from "../../observer.ts";
+import { type Observer, tell } from "../../observer.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -11,6 +11,7 @@ import {
   type VoteOptions,
 } from "../../store.ts";
 import { checkKeys, checkObserver, show } from "../../_check.ts";
+import { advice } from "./advice.ts";
 import type { RedisClient } from "./client.ts";
 import { type LockKeys, lockKeys } from "./keys.ts";
 import { checkReplicas, type Replicas, type ReplicasOptions, runAndWait } from "./replicas.ts";
@@ -88,6 +89,7 @@ class RedisStore implements QuorumNode {
   readonly #wakeups: Wakeups;
   readonly #replicas: Replicas | undefined;
   readonly #writes = new Writes();
+  #advised = false;
 
   constructor(
     client: RedisClient,
@@ -112,10 +114,12 @@ class RedisStore implements QuorumNode {
   }
 
   attempt(claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
+    if (!this.#advised) this.#advise();
     return this.#wakeable(enqueue, (enqueue) => this.#attempt(claim, enqueue));
   }
 
   vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
+    if (!this.#advised) this.#advise();
     const ask = (enqueue: boolean) => {
       const argv = [
         ...this.#asking(claim, enqueue),
@@ -158,6 +162,13 @@ class RedisStore implements QuorumNode {
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
     return this.#wakeups.wait(claim.owner, scripts.CLAIM, signal);
+  }
+
+  /** Not when the store is made: the observer may know it by a name that it does not have yet. */
+  #advise(): void {
+    this.#advised = true;
+    const message = advice(this.#client);
+    if (message !== undefined) tell(this.observer, { type: "warning", message });
   }
 
   #giveBack(claim: Claim): Promise<boolean> {
