@@ -14,6 +14,7 @@ import { checkKeys, checkObserver, show } from "../../_check.ts";
 import { advice } from "./advice.ts";
 import type { RedisClient } from "./client.ts";
 import { type LockKeys, lockKeys } from "./keys.ts";
+import { refusal } from "./refusal.ts";
 import { checkReplicas, type Replicas, type ReplicasOptions, runAndWait } from "./replicas.ts";
 import * as scripts from "./scripts.ts";
 import { Wakeups } from "./wakeups.ts";
@@ -258,15 +259,15 @@ class RedisStore implements QuorumNode {
   #run<T>(script: scripts.Script, keys: string[], argv: string[], decode: (reply: unknown) => T): Promise<T> {
     const { cuts } = this.#wakeups;
     // What the server has answered is an outcome: it did not do it. Unless it was asked twice, over two connections.
-    const refusal = (error: unknown) => {
+    const failure = (error: unknown) => {
       if (!(error instanceof Error) || error.name !== "ReplyError" || cuts !== this.#wakeups.cuts) return error;
-      return new StoreError(error.message, { cause: error });
+      return new StoreError(refusal(error.message), { cause: error });
     };
     this.#writes.next(this.#client.stream);
     return this.#client.evalsha(script.sha, keys.length, ...keys, ...argv).then(decode, async (error) => {
-      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw refusal(error);
+      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw failure(error);
       return await this.#client.eval(script.source, keys.length, ...keys, ...argv).then(decode, (error) => {
-        throw refusal(error);
+        throw failure(error);
       });
     });
   }
