@@ -21,7 +21,8 @@ export class RedisServer implements AsyncDisposable {
   }
 
   /**
-   * Starts a server; settings are those of its command line, such as `"--maxmemory", "2mb"`. A Sentinel wants its
+   * Starts a server; settings are those of its command line, such as `"--maxmemory", "2mb"`. REDIS_SERVER in
+   * its environment, or in that of the tests, names the program. A Sentinel wants its
    * settings, line by line, in a file to which it can write.
    */
   static async start(
@@ -41,7 +42,8 @@ export class RedisServer implements AsyncDisposable {
 
   /** Starts the process, and waits until it answers. */
   async start(): Promise<void> {
-    const process = this.#process = new Deno.Command(Deno.env.get("REDIS_SERVER") ?? "redis-server", {
+    const program = this.#env["REDIS_SERVER"] ?? Deno.env.get("REDIS_SERVER") ?? "redis-server";
+    const process = this.#process = new Deno.Command(program, {
       args: [
         ...this.#file,
         ...["--port", `${this.port}`, "--bind", "127.0.0.1", "--dir", this.#directory],

@@ -84,3 +84,15 @@ Deno.test({
     await until(async () => (await next.leftovers()).length === 0, "nothing is left");
   },
 });
+
+Deno.test({
+  name: "acquire() is not held up by a Sentinel that hangs when the client gives it a time-out, and else is",
+  ...LEAKY,
+  fn: async () => {
+    await using deployment = await SentinelDeployment.start({ replicas: 0, sentinels: 2 });
+    deployment.sentinels[0]!.freeze();
+    await using lock = await acquire(deployment.connect({ sentinelCommandTimeout: 500 }), "a", { wait: 20_000 });
+    assert(lock.held);
+    assertEquals(await code(acquire(deployment.connect(), "b", { wait: 2_000 })), "timeout");
+  },
+});
