@@ -43,8 +43,10 @@ export type LockEvent =
     readonly error: unknown;
   }
   | {
-    /** The client of the store is set up in a way that hides failures. Told once, before the first lock; of no lock. */
+    /** The client of the store is set up in a way that hides failures. Told once, when the first lock is asked for. */
     readonly type: "warning";
+    readonly name: string;
+    readonly owner: string;
     readonly message: string;
   };
 

@@ -115,12 +115,12 @@ class RedisStore implements QuorumNode {
   }
 
   attempt(claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
-    if (!this.#advised) this.#advise();
+    if (!this.#advised) this.#advise(claim);
     return this.#wakeable(enqueue, (enqueue) => this.#attempt(claim, enqueue));
   }
 
   vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
-    if (!this.#advised) this.#advise();
+    if (!this.#advised) this.#advise(claim);
     const ask = (enqueue: boolean) => {
       const argv = [
         ...this.#asking(claim, enqueue),
@@ -166,10 +166,10 @@ class RedisStore implements QuorumNode {
   }
 
   /** Not when the store is made: the observer may know it by a name that it does not have yet. */
-  #advise(): void {
+  #advise({ name, owner }: Claim): void {
     this.#advised = true;
     const message = advice(this.#client);
-    if (message !== undefined) tell(this.observer, { type: "warning", message });
+    if (message !== undefined) tell(this.observer, { type: "warning", name, owner, message });
   }
 
   #giveBack(claim: Claim): Promise<boolean> {
