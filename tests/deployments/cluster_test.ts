@@ -78,7 +78,8 @@ Deno.test({
     await until(async () => Number(await old.server.command("ZCARD", QUEUE)) === 60, "ten more are queued");
     await old.server.kill();
     await cluster.promoted(KEY, old);
-    await until(async () => await code(lock.release()) === undefined, "the lock is released");
+    await until(async () => await code(lock.extend()) === undefined, "the client has found the new master", 40_000);
+    await lock.release();
     const [fences, more] = await waited;
     assertRise([lock.fence, ...fences]);
     assertRise([lock.fence, ...more]);
@@ -94,7 +95,7 @@ async function contend(cluster: ClusterDeployment) {
     cluster.connect({ scaleReads: "slave", enableAutoPipelining: true }),
     cluster.adopt(new Cluster5(cluster.addresses)),
   ];
-  const lock = await acquire(holder, "a", { lease: 30_000, renew: 200 });
+  const lock = await acquire(holder, "a", { lease: 60_000, renew: 200 });
   const served = waiters(clients.map((client) => redis(client)), 50, LEASE);
   await until(async () => await holder.zcard(QUEUE) === 50, "all are queued");
   return { lock, served };

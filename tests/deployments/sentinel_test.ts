@@ -78,7 +78,8 @@ Deno.test({
     const old = await deployment.master();
     old.freeze();
     const next = await deployment.promoted(old);
-    await until(async () => await code(lock.release()) === undefined, "the lock is released");
+    await until(async () => await code(lock.extend()) === undefined, "the client has found the new master", 40_000);
+    await lock.release();
     const fences = [lock.fence, ...await served];
     assert(fences.every((fence, i) => i === 0 || fence > fences[i - 1]!), `${fences} rise`);
     await until(async () => (await next.leftovers()).length === 0, "nothing is left");
