@@ -160,7 +160,11 @@ async function clusterClosed(client: Cluster): Promise<void> {
   // Between two connections it tells of no end.
   const silent = client.status === "reconnecting";
   client.disconnect();
-  await Promise.all([silent || end, ...nodes.map(redisClosed)]);
+  // Nor do its nodes always, when they are just being replaced.
+  let id: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => id = setTimeout(resolve, 3_000));
+  await Promise.race([late, Promise.all([silent || end, ...nodes.map(redisClosed)])]);
+  clearTimeout(id);
 }
 
 async function redisClosed(client: Redis): Promise<void> {
