@@ -166,9 +166,12 @@ export class ClusterDeployment implements AsyncDisposable {
     return new SlotMigration(this, slot(key), from, to);
   }
 
-  /** The keys on all masters, without fences. */
+  /** The keys on all masters that answer, without fences. */
   async leftovers(): Promise<string[]> {
-    return (await Promise.all((await this.masters()).map(({ server }) => server.leftovers()))).flat();
+    const keys = (await this.masters()).map(({ server }) =>
+      server.command("PING").then(() => server.leftovers(), () => [])
+    );
+    return (await Promise.all(keys)).flat();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
