@@ -53,4 +53,4 @@ export type {
   Vote,
   VoteOptions,
 } from "./src/store.ts";
-export type { RedisClient, RedisSubscriber } from "./src/stores/redis/client.ts";
+export type { RedisClient, RedisNode, RedisPipeline, RedisSubscriber } from "./src/stores/redis/client.ts";

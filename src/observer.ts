@@ -41,6 +41,13 @@ export type LockEvent =
     readonly owner: string;
     readonly operation: "attempt" | "renew" | "release";
     readonly error: unknown;
+  }
+  | {
+    /** The client of the store is set up in a way that hides failures. Told once, when the first lock is asked for. */
+    readonly type: "warning";
+    readonly name: string;
+    readonly owner: string;
+    readonly message: string;
   };
 
 /**

@@ -1,3 +1,5 @@
+import { fetchValkey } from "./valkey.ts";
+
 /** A program that the tests start, and the Debian packages that bring it. */
 interface Requirement {
   /** Any of these will do. */
@@ -22,7 +24,13 @@ const REQUIREMENTS: readonly Requirement[] = [
 export async function requirements(): Promise<Record<string, string>> {
   const missing = REQUIREMENTS.filter((requirement) => find(requirement) === undefined);
   if (missing.length > 0) await install(missing);
-  return Object.fromEntries(REQUIREMENTS.map((requirement) => [requirement.variable, find(requirement) ?? ""]));
+  const valkey = await fetchValkey();
+  // The tests that want it say that they are skipped, and why.
+  const also = "program" in valkey ? { VALKEY_SERVER: valkey.program } : {};
+  return {
+    ...Object.fromEntries(REQUIREMENTS.map((requirement) => [requirement.variable, find(requirement) ?? ""])),
+    ...also,
+  };
 }
 
 function find({ programs, variable }: Requirement): string | undefined {

@@ -14,4 +14,5 @@
  * @module
  */
 export { redis, type RedisOptions } from "./store.ts";
-export type { RedisClient, RedisNode, RedisSubscriber } from "./client.ts";
+export type { ReplicasOptions } from "./replicas.ts";
+export type { RedisClient, RedisNode, RedisPipeline, RedisSubscriber } from "./client.ts";

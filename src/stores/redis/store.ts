@@ -1,5 +1,5 @@
 import { StoreError } from "../../errors.ts";
-import type { Observer } from "../../observer.ts";
+import { type Observer, tell } from "../../observer.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -14,13 +14,15 @@ import {
   type VoteOptions,
 } from "../../store.ts";
 import { checkKeys, checkObserver, show } from "../../_check.ts";
+import { advice } from "./advice.ts";
 import type { RedisClient } from "./client.ts";
 import { type LockKeys, lockKeys } from "./keys.ts";
 import { query } from "./query.ts";
 import * as quorum from "./quorum_scripts.ts";
+import { checkReplicas, type Replicas, type ReplicasOptions, runAndWait } from "./replicas.ts";
+import { Runner } from "./runner.ts";
 import * as scripts from "./scripts.ts";
 import { Wakeups } from "./wakeups.ts";
-import { Writes } from "./writes.ts";
 
 /** What `redis()` takes. */
 export interface RedisOptions {
@@ -30,6 +32,20 @@ export interface RedisOptions {
    * @default {"lock:"}
    */
   prefix?: string | undefined;
+  /**
+   * Grant and renew a lock only when so many replicas have it (`WAIT`). A grant that they do not get in time is undone,
+   * and counts as a fault of the store; a renewal that they do not get leaves the deadline of the lock as it was.
+   *
+   * It closes one hole: a grant that died with the master before any replica had heard of it, or that was made by a
+   * master which is cut off from its replicas while one of them is being promoted. It is no consensus: a failover can
+   * still promote a replica that is not among those which had the lock, unless `min` is the number of all replicas, and
+   * what a replica has heard it can lose when it restarts. Then two holders believe, and only the fence tells them apart.
+   *
+   * It costs one more round trip for each grant, and the answer of the replicas. What else is sent over the same client
+   * has to wait meanwhile, up to `timeout`: give the store a client of its own. Without enough replicas nothing is
+   * granted any more, so let there be one more than `min`.
+   */
+  replicas?: ReplicasOptions | undefined;
   /** Hears what happens to the locks of this store. */
   observer?: Observer | undefined;
 }
@@ -52,8 +68,9 @@ export interface RedisOptions {
  * ```
  *
  * @param client a client of ioredis's shape; it stays yours to close
- * @param options the prefix of the keys, and an observer
+ * @param options the prefix of the keys, how many replicas must have a lock, and an observer
  * @throws {TypeError} when the client lacks a method that is needed, or an option is of the wrong kind
+ * @throws {RangeError} when a number is out of range
  */
 export function redis(client: RedisClient, options: RedisOptions = {}): QuorumNode {
   for (const method of ["evalsha", "eval", "duplicate", "on"]) {
@@ -61,10 +78,10 @@ export function redis(client: RedisClient, options: RedisOptions = {}): QuorumNo
       throw new TypeError(`client must have the methods of an ioredis client: ${method} is missing`);
     }
   }
-  const { prefix = "lock:", observer } = checkKeys(options, ["prefix", "observer"]);
+  const { prefix = "lock:", replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);
   if (typeof prefix !== "string") throw new TypeError(`prefix must be a string: got ${show(prefix)}`);
   checkObserver(observer);
-  return new RedisStore(client, prefix, observer);
+  return new RedisStore(client, prefix, replicas && checkReplicas(client, replicas), observer);
 }
 
 /** The longest time between two attempts of a waiter that cannot be told of its turn: several in a claim time. */
@@ -77,12 +94,21 @@ class RedisStore implements QuorumNode {
   readonly #client: RedisClient;
   readonly #prefix: string;
   readonly #wakeups: Wakeups;
-  readonly #writes = new Writes();
+  readonly #runner: Runner;
+  readonly #replicas: Replicas | undefined;
+  #advised = false;
 
-  constructor(client: RedisClient, prefix: string, observer: Observer | undefined) {
+  constructor(
+    client: RedisClient,
+    prefix: string,
+    replicas: Replicas | undefined,
+    observer: Observer | undefined,
+  ) {
     this.#client = client;
     this.#prefix = prefix;
+    this.#replicas = replicas;
     this.#wakeups = Wakeups.of(client);
+    this.#runner = new Runner(client, this.#wakeups);
     this.observer = observer;
   }
 
@@ -96,45 +122,46 @@ class RedisStore implements QuorumNode {
   }
 
   attempt(claim: Claim, { enqueue, steal = false }: AttemptOptions): Promise<Attempt> {
+    if (!this.#advised) this.#advise(claim);
     return this.#wakeable(enqueue, (enqueue) => {
       const argv = this.#asking(claim, enqueue, marker(claim, steal));
-      return this.#run(scripts.attempt, this.#keys(claim), argv, (reply) => {
-        return this.#note(claim, scripts.decodeAttempt(reply));
-      });
+      return this.#take(scripts.attempt, claim, argv, scripts.decodeAttempt);
     });
   }
 
   async vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
+    if (!this.#advised) this.#advise(claim);
     const vote = await this.#wakeable(enqueue, (enqueue) => {
       const argv = [...this.#asking(claim, enqueue, marker(claim)), ...Array(5).fill("")].slice(0, 5);
       argv.push(`${guess}`, milliseconds(maxClockSkew));
-      return this.#run(quorum.vote, this.#keys(claim), argv, (reply) => this.#note(claim, quorum.decodeVote(reply)));
+      return this.#take(quorum.vote, claim, argv, quorum.decodeVote);
     });
     return "conflict" in vote ? { granted: false, retryAfter: scripts.POLL } : vote;
   }
 
   confirm(claim: Claim, fence: bigint): Promise<boolean> {
-    return this.#run(quorum.confirm, this.#keys(claim), [holdOf(claim), `${fence}`], scripts.decodeFlag);
+    return this.#runner.run(quorum.confirm, this.#keys(claim), [holdOf(claim), `${fence}`], scripts.decodeFlag);
   }
 
   retake(claim: Claim, fence: bigint): Promise<boolean> {
     const argv = [holdOf(claim), milliseconds(claim.lease), marker(claim), `${fence}`];
-    return this.#run(quorum.retake, this.#keys(claim), argv, scripts.decodeFlag);
+    return this.#runner.run(quorum.retake, this.#keys(claim), argv, scripts.decodeFlag);
   }
 
-  renew(claim: Claim): Promise<Renewal> {
-    const keys = marker(claim) === "" ? [this.#prefix + claim.name] : this.#keys(claim).slice(0, 4);
-    const argv = [holdOf(claim), milliseconds(claim.lease)];
-    return this.#run(scripts.renew, keys, argv, (reply) => scripts.decodeFlag(reply) ? "renewed" : "lost");
+  async renew(claim: Claim): Promise<Renewal> {
+    if (this.#replicas === undefined) {
+      const [keys, argv] = this.#renewal(claim);
+      return await this.#runner.run(scripts.renew, keys, argv, decodeRenewal);
+    }
+    // The holder must not trust a deadline that a promoted replica would not keep.
+    const outcome = await this.#renewOnReplicas(claim, this.#replicas);
+    if (outcome === "short") throw new Error(tooFew(this.#replicas));
+    return outcome;
   }
 
   release(claim: Claim): Promise<boolean> {
     this.#wakeups.leave(holdOf(claim));
-    const { cuts } = this.#wakeups;
-    const argv = [holdOf(claim), milliseconds(claim.lease)];
-    // Cut off while it was out, the release may have been sent twice: then the first of them gave up the lock.
-    const decode = (reply: unknown) => scripts.decodeFlag(reply) || cuts !== this.#wakeups.cuts;
-    return this.#run(scripts.release, this.#keys(claim).slice(0, 4), argv, decode);
+    return this.#giveBack(claim);
   }
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
@@ -143,18 +170,26 @@ class RedisStore implements QuorumNode {
 
   eviction(claim: Claim, signal: AbortSignal): Promise<void> {
     const keys = this.#keys(claim).slice(0, 4);
-    const held = () => this.#run(scripts.held, keys, [holdOf(claim)], scripts.decodeFlag);
+    const held = () => this.#runner.run(scripts.held, keys, [holdOf(claim)], scripts.decodeFlag);
     return this.#wakeups.evicted(holdOf(claim), held, signal);
   }
 
   evict(name: string): Promise<number> {
-    return this.#run(scripts.evict, this.#keys({ name }).slice(0, 4), [`${scripts.CLAIM}`], Number);
+    return this.#runner.run(scripts.evict, this.#keys({ name }).slice(0, 4), [`${scripts.CLAIM}`], Number);
   }
 
   query(): Promise<Snapshot> {
     return query(this.#client, this.#prefix, this.#keyPrefix, (name) => {
-      return this.#run(scripts.look, this.#keys({ name }).slice(0, 4), [], (reply) => scripts.decodeLook(name, reply));
+      const decode = (reply: unknown) => scripts.decodeLook(name, reply);
+      return this.#runner.run(scripts.look, this.#keys({ name }).slice(0, 4), [], decode);
     });
+  }
+
+  /** Not when the store is made: the observer may know it by a name that it does not have yet. */
+  #advise({ name, owner }: Claim): void {
+    this.#advised = true;
+    const message = advice(this.#client);
+    if (message !== undefined) tell(this.observer, { type: "warning", name, owner, message });
   }
 
   #wakeable<T extends { granted: boolean }>(enqueue: boolean, ask: (enqueue: boolean) => Promise<T>): Promise<T> {
@@ -179,11 +214,30 @@ class RedisStore implements QuorumNode {
     return argv;
   }
 
-  /** What their answer means for the wake-ups of the handle. */
-  #note<T extends { granted: true }>(
+  #take<T extends { granted: true }>(
+    script: scripts.Script,
     claim: Claim,
-    answer: T | scripts.Refusal,
-  ): T | Exclude<Attempt, { granted: true }> {
+    argv: string[],
+    decode: (reply: unknown) => T | scripts.Refusal,
+  ): Promise<T | Refused> {
+    const replicas = this.#replicas;
+    if (replicas === undefined) {
+      return this.#runner.run(script, this.#keys(claim), argv, (reply) => this.#note(claim, decode(reply)));
+    }
+    // The handle keeps its ticket until the replicas have the lock, for the case that the grant is undone.
+    return this.#runner.run(script, this.#keys(claim), argv, decode).then(async (answer) => {
+      const outcome = answer.granted ? await this.#renewOnReplicas(claim, replicas) : undefined;
+      if (outcome === "lost") throw new Error("the lock was lost before its replicas had it");
+      if (outcome === "short") {
+        await this.#giveBack(claim);
+        throw new StoreError(tooFew(replicas));
+      }
+      return this.#note(claim, answer);
+    });
+  }
+
+  /** What the answer means for the wake-ups of the handle. */
+  #note<T extends { granted: true }>(claim: Claim, answer: T | scripts.Refusal): T | Refused {
     if (answer.granted || "conflict" in answer) {
       this.#wakeups.leave(holdOf(claim));
       return answer;
@@ -191,6 +245,26 @@ class RedisStore implements QuorumNode {
     this.#wakeups.keep(holdOf(claim), answer.ticket);
     const { granted, retryAfter } = answer;
     return { granted, retryAfter: this.#wakeups.hearing ? retryAfter : Math.min(retryAfter, DEAF_POLL) };
+  }
+
+  async #renewOnReplicas(claim: Claim, replicas: Replicas): Promise<Renewal | "short"> {
+    const [keys, argv] = this.#renewal(claim);
+    const [reply, count] = await runAndWait(this.#client, scripts.renew, keys, argv, replicas);
+    const renewal = decodeRenewal(reply);
+    return renewal === "renewed" && count < replicas.min ? "short" : renewal;
+  }
+
+  #renewal(claim: Claim): [keys: string[], argv: string[]] {
+    const keys = marker(claim) === "" ? [this.#prefix + claim.name] : this.#keys(claim).slice(0, 4);
+    return [keys, [holdOf(claim), milliseconds(claim.lease)]];
+  }
+
+  #giveBack(claim: Claim): Promise<boolean> {
+    const { cuts } = this.#wakeups;
+    const argv = [holdOf(claim), milliseconds(claim.lease)];
+    // Cut off while it was out, the release may have been sent twice: then the first of them gave up the lock.
+    const decode = (reply: unknown) => scripts.decodeFlag(reply) || cuts !== this.#wakeups.cuts;
+    return this.#runner.run(scripts.release, this.#keys(claim).slice(0, 4), argv, decode);
   }
 
   #keys({ name }: Pick<Claim, "name">): LockKeys {
@@ -201,23 +275,10 @@ class RedisStore implements QuorumNode {
     const keyPrefix = this.#client.options?.keyPrefix;
     return keyPrefix === undefined ? "" : String(keyPrefix);
   }
-
-  #run<T>(script: scripts.Script, keys: string[], argv: string[], decode: (reply: unknown) => T): Promise<T> {
-    const { cuts } = this.#wakeups;
-    // What the server has answered is an outcome: it did not do it. Unless it was asked twice, over two connections.
-    const refusal = (error: unknown) => {
-      if (!(error instanceof Error) || error.name !== "ReplyError" || cuts !== this.#wakeups.cuts) return error;
-      return new StoreError(error.message, { cause: error });
-    };
-    this.#writes.next(this.#client.stream);
-    return this.#client.evalsha(script.sha, keys.length, ...keys, ...argv).then(decode, async (error) => {
-      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw refusal(error);
-      return await this.#client.eval(script.source, keys.length, ...keys, ...argv).then(decode, (error) => {
-        throw refusal(error);
-      });
-    });
-  }
 }
+
+/** How an attempt ends without a grant. */
+type Refused = Exclude<Attempt, { granted: true }>;
 
 /** What is asked for, as the scripts take it; empty for the usual: an exclusive lock and a fresh owner. */
 function marker({ mode, permits, hold }: Claim, steal = false): string {
@@ -230,4 +291,12 @@ function marker({ mode, permits, hold }: Claim, steal = false): string {
 /** A duration as Redis takes it: whole milliseconds, never less than the holder believes in. */
 function milliseconds(duration: number): string {
   return String(Math.ceil(duration));
+}
+
+function decodeRenewal(reply: unknown): Renewal {
+  return scripts.decodeFlag(reply) ? "renewed" : "lost";
+}
+
+function tooFew({ min, timeout }: Replicas): string {
+  return `fewer than ${min} replicas had it within ${timeout} ms`;
 }

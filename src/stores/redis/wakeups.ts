@@ -1,7 +1,8 @@
 import { SystemClock, type Timer } from "../../_clock.ts";
 import type { RedisClient, RedisSubscriber } from "./client.ts";
 import { Evictions } from "./evictions.ts";
-import { CLAIM, EVICTED, NEXT, POLL, PROVABLE, TURN, UNPROVABLE } from "./scripts.ts";
+import { CLAIM, EVICTED, NEXT, PROVABLE, TURN, UNPROVABLE } from "./scripts.ts";
+import { subscribers } from "./subscriber.ts";
 
 /** One owner that waits for its turn. */
 interface Waiter {
@@ -39,12 +40,24 @@ export class Wakeups {
   #hearing = false;
   /** Whether a message has come since a waiter last asked. */
   #heard = false;
+  /** Whether the other end is being asked whether it is there. */
+  #probing = false;
   #cuts = 0;
 
   private constructor(client: RedisClient) {
     this.#client = client;
-    client.on("close", () => this.#cuts++);
     client.on("end", () => this.#close());
+    const count = () => void this.#cuts++;
+    if (client.isCluster) {
+      // It loses its nodes one by one, and sends again what they have not answered.
+      client.on("+node", (node) => node.on("close", count));
+      for (const node of client.nodes?.() ?? []) node.on("close", count);
+    } else {
+      client.on("close", () => {
+        count();
+        this.#follow();
+      });
+    }
   }
 
   /** The wake-ups of a client. */
@@ -61,7 +74,7 @@ export class Wakeups {
     return (this.#client.isCluster || !this.#hearing ? UNPROVABLE : PROVABLE) + this.#channel;
   }
 
-  /** How often the client's connection was cut. A client sends again what was not answered, without a word. */
+  /** How often a connection of the client was cut. A client sends again what was not answered, without a word. */
   get cuts(): number {
     return this.#cuts;
   }
@@ -78,7 +91,12 @@ export class Wakeups {
 
   /** Resolves when messages arrive. To be awaited before anybody queues: a client that hears nothing counts as dead. */
   subscribe(): Promise<void> {
-    return this.#subscribing ??= this.#open();
+    if (this.#subscribing !== undefined) return this.#subscribing;
+    const subscribing = this.#subscribing = this.#open();
+    subscribing.catch(() => {
+      if (this.#subscribing === subscribing) this.#close();
+    });
+    return subscribing;
   }
 
   /** The ticket of an owner, empty when it has none yet. From here on its wake-ups are kept for it. */
@@ -138,27 +156,35 @@ export class Wakeups {
     await evicted;
   }
 
-  #open(): Promise<void> {
+  /** Listens over the first connection that works. */
+  async #open(): Promise<void> {
     // A client that is closed between two connections does not tell: its second one must not go on for ever.
     const retry = (times: number) => {
-      return this.#subscriber !== subscriber || !this.#wanted() ? null : Math.min(times * 50, MAX_RETRY);
+      return this.#subscriber === subscriber && this.#wanted() ? Math.min(times * 50, MAX_RETRY) : null;
     };
-    const overrides = {
-      autoResubscribe: false,
-      commandTimeout: undefined,
-      enableAutoPipelining: false,
-      enableOfflineQueue: true,
-      keyPrefix: "",
-      lazyConnect: false,
-      maxRetriesPerRequest: null,
-      retryStrategy: retry,
-      clusterRetryStrategy: retry,
-    };
-    // The contract leaves the arguments open: a Cluster client takes start-up nodes before the options.
-    const duplicate = this.#client.duplicate.bind(this.#client) as (...overrides: unknown[]) => RedisSubscriber;
-    const subscriber = this.#client.isCluster ? duplicate([], overrides) : duplicate(overrides);
+    let subscriber: RedisSubscriber;
+    const makes = subscribers(this.#client, retry);
+    for (const make of makes) {
+      try {
+        subscriber = make();
+        return await this.#listen(subscriber);
+      } catch (error) {
+        // What one node refuses, all do.
+        if (isReply(error) || make === makes.at(-1) || this.#client.status === "end") throw error;
+      }
+    }
+    throw new Error("the Cluster client knows no node");
+  }
+
+  /** Resolves when messages arrive over this connection; rejects when they never will. */
+  #listen(subscriber: RedisSubscriber): Promise<void> {
     this.#subscriber = subscriber;
+    let listened = false;
     return new Promise((resolve, reject) => {
+      const fail = (error: unknown) => {
+        if (listened && this.#subscriber === subscriber) this.#close();
+        reject(error);
+      };
       subscriber.on("error", () => {}); // The client reconnects; waiters poll meanwhile.
       subscriber.on("connect", () => subscriber.stream?.unref?.());
       subscriber.on("message", (channel, message) => {
@@ -170,24 +196,20 @@ export class Wakeups {
         // Given up between two connections, when disconnect() does nothing for it.
         if (this.#subscriber !== subscriber) return subscriber.disconnect();
         subscriber.subscribe(this.#channel, EVICTED).then(() => {
-          this.#subscribed = this.#hearing = true;
+          if (this.#subscriber !== subscriber) return;
+          listened = this.#subscribed = this.#hearing = true;
           this.#wakeAll(); // Messages were lost while nobody listened.
           this.#evictions.check();
           resolve();
         }, (error: unknown) => {
-          this.#close();
-          reject(error);
+          if (isReply(error)) fail(error);
+          else renew(subscriber);
         });
       });
       subscriber.on("close", () => {
-        if (this.#subscriber !== subscriber) return;
-        this.#hearing = false;
-        this.#wakeAll(); // So that they ask as waiters whom nobody reaches, lest they be taken for dead.
+        if (this.#subscriber === subscriber) this.#deafen();
       });
-      subscriber.on("end", () => {
-        if (this.#subscriber === subscriber) this.#close();
-        reject(new Error("the connection for wake-ups was closed"));
-      });
+      subscriber.on("end", () => fail(new Error("the connection for wake-ups was closed")));
     });
   }
 
@@ -202,11 +224,29 @@ export class Wakeups {
   /** Who only listens never notices that the other end is gone: a waiter that was not told anything has it asked. */
   #probe(): void {
     const subscriber = this.#subscriber;
-    if (this.#hearing && !this.#heard && subscriber !== undefined) {
-      const timer = this.#clock.timer(POLL, () => subscriber.disconnect(true));
-      subscriber.subscribe(this.#channel).catch(() => {}).finally(() => timer.cancel());
+    if (this.#hearing && !this.#heard && !this.#probing && subscriber !== undefined) {
+      this.#probing = true;
+      subscriber.subscribe(this.#channel).catch((error: unknown) => {
+        if (!isReply(error)) renew(subscriber);
+      }).finally(() => this.#probing = false);
     }
     this.#heard = false;
+  }
+
+  /**
+   * The client was cut off, and may find another server behind the same address, or another master: the connection for
+   * wake-ups must not stay with the old one, where nobody would be told anything while it looks alive.
+   */
+  #follow(): void {
+    if (!this.#hearing || this.#subscriber === undefined) return;
+    this.#deafen();
+    renew(this.#subscriber);
+  }
+
+  /** From here on waiters ask as those whom nobody reaches, lest they be taken for dead. */
+  #deafen(): void {
+    this.#hearing = false;
+    this.#wakeAll();
   }
 
   #wakeAll(): void {
@@ -230,4 +270,14 @@ export class Wakeups {
     this.#subscribed = this.#hearing = false;
     this.#wakeAll(); // They ask again, and find out how things are.
   }
+}
+
+/** Has a connection made anew, unless that is on its way: then it must not be disturbed. */
+function renew(subscriber: RedisSubscriber): void {
+  if (subscriber.status === "ready") subscriber.disconnect(true);
+}
+
+/** Whether the server has said so. */
+function isReply(error: unknown): boolean {
+  return error instanceof Error && error.name === "ReplyError";
 }

@@ -145,6 +145,23 @@ Deno.test("Wakeups counts how often the client itself was cut off", async () => 
   await until(() => Promise.resolve(wakeups.cuts === 1), "it is counted");
 });
 
+Deno.test("Wakeups makes its connection anew when the client was cut off, lest it stay with another server", async () => {
+  await using server = await RedisServer.start();
+  const [client, watcher] = [server.connect(), server.connect()];
+  const wakeups = Wakeups.of(client);
+  await wakeups.subscribe();
+  const listening = async () => /^id=(\d+)/.exec(String(await watcher.call("CLIENT", "LIST", "TYPE", "pubsub")))?.[1];
+  const before = await listening();
+  using waiting = new Waiting(wakeups, ["a"]);
+  await watcher.call("CLIENT", "KILL", "ID", String(await client.client("ID")));
+  await until(() => Promise.resolve(waiting.woken.length > 0), "whoever waits asks again");
+  assertEquals(waiting.hearing, [false]);
+  await until(() => Promise.resolve(wakeups.hearing), "messages arrive again");
+  const after = await listening();
+  assert(after !== undefined && after !== before, "over another connection");
+  assertEquals(await subscribers(watcher), 1);
+});
+
 Deno.test("Wakeups closes its connection with the client", async () => {
   await using server = await RedisServer.start();
   const [client, watcher] = [server.connect(), server.connect()];

@@ -1,0 +1,105 @@
+import { assert } from "@std/assert";
+import { deadline } from "@std/async";
+import { acquire, LockError, type Store } from "@holdfast/lock";
+import { lines } from "../faults/lines.ts";
+import { until } from "../faults/until.ts";
+import { withoutCoverage } from "../without_coverage.ts";
+import type { Section } from "./load_process.ts";
+
+/** Longer than any of this takes on a loaded machine, in milliseconds. */
+const LIMIT = 60_000;
+
+/** Processes that take the lock "a" again and again. */
+export class Load implements AsyncDisposable {
+  /** What they have done, in the order in which it was told. */
+  readonly sections: (Section & { process: number })[] = [];
+  readonly #processes: Deno.ChildProcess[];
+  readonly #reading: Promise<unknown>;
+
+  /** Starts so many, whose clients are those of a deployment of this kind at this address. */
+  constructor(kind: "sentinel" | "cluster", address: unknown, processes: number) {
+    this.#processes = Array.from({ length: processes }, () =>
+      new Deno.Command(Deno.execPath(), {
+        args: ["run", "-q", "-A", import.meta.resolve("./load_process.ts"), kind, JSON.stringify(address)],
+        clearEnv: true,
+        env: withoutCoverage(),
+        stdin: "piped",
+        stdout: "piped",
+        stderr: "inherit",
+      }).spawn());
+    this.#reading = Promise.all(this.#processes.map(async ({ stdout }, process) => {
+      for await (const line of lines(stdout)) this.sections.push({ ...JSON.parse(line), process });
+    }));
+    this.#reading.catch(() => {}); // Heard in stop().
+  }
+
+  /** Waits until each process has done so many more sections. */
+  async more(count: number): Promise<void> {
+    const from = this.sections.length;
+    await until(
+      () => {
+        const counts = this.#processes.map((_, i) =>
+          this.sections.slice(from).filter((each) => each.process === i).length
+        );
+        return Promise.resolve(counts.every((each) => each >= count));
+      },
+      `each process has done ${count} more sections`,
+      LIMIT,
+    );
+  }
+
+  /** Tells them to end, and waits until they have done so by themselves. */
+  async stop(): Promise<void> {
+    for (const { stdin } of this.#processes) if (!stdin.locked) await stdin.close();
+    const ends = await deadline(Promise.all(this.#processes.map(({ status }) => status)), LIMIT);
+    await this.#reading;
+    assert(ends.every(({ success }) => success), "no process has died");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const process of this.#processes) {
+      try {
+        process.kill("SIGKILL");
+      } catch (error) {
+        if (!(error instanceof TypeError)) throw error; // It has ended.
+      }
+      if (!process.stdin.locked) await process.stdin.close().catch(() => {});
+    }
+    await this.#reading.catch(() => {});
+    await Promise.all(this.#processes.map(({ status }) => status));
+  }
+}
+
+/** Fails unless the fences are unique, and rise from each acquire to those that were called after it had returned. */
+export function assertFencesRise(sections: readonly Section[]): void {
+  const called = sections.toSorted((a, b) => a.called - b.called);
+  const granted = sections.toSorted((a, b) => a.granted - b.granted);
+  let highest = 0n;
+  let next = 0;
+  for (const each of called) {
+    for (; granted[next]!.granted < each.called; next++) {
+      const fence = BigInt(granted[next]!.fence);
+      if (fence > highest) highest = fence;
+    }
+    assert(BigInt(each.fence) > highest, `fence ${each.fence} came after ${highest}`);
+  }
+  assert(new Set(sections.map(({ fence }) => fence)).size === sections.length, "no fence was issued twice");
+}
+
+/** Has so many waiters queue for the lock "a", each of which holds it for a moment. Resolves with their fences, in order. */
+export function waiters(stores: readonly Store[], count: number, lease: number): Promise<bigint[]> {
+  const fences: bigint[] = [];
+  const all = Array.from({ length: count }, async (_, i) => {
+    await using lock = await acquire(stores[i % stores.length]!, "a", { lease, strict: false });
+    fences.push(lock.fence);
+  });
+  return deadline(Promise.all(all), LIMIT).then(() => fences);
+}
+
+/** The code of the error that a promise rejects with, if any. */
+export async function code(promise: Promise<unknown>): Promise<string | undefined> {
+  return await promise.then(() => undefined, (error) => {
+    if (error instanceof LockError) return error.code;
+    throw error;
+  });
+}

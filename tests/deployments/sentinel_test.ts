@@ -1,0 +1,99 @@
+import { assert, assertEquals } from "@std/assert";
+import { acquire } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { Redis as Redis5 } from "ioredis5";
+import { until } from "../faults/until.ts";
+import { assertFencesRise, code, Load, waiters } from "./load.ts";
+import { SentinelDeployment } from "./sentinel.ts";
+
+/** How long the service may take to come back after a failover, in milliseconds, and as much again on a loaded machine. */
+const BACK = 1_000 + 2_000;
+
+// After a failover ioredis has timers for up to two seconds, also when its clients are closed.
+const LEAKY = { sanitizeOps: false, sanitizeResources: false };
+
+Deno.test({
+  name: "SentinelDeployment fails over by hand and when its master is killed, and loses what it was told to",
+  ...LEAKY,
+  fn: async () => {
+    await using deployment = await SentinelDeployment.start();
+    const client = deployment.connect();
+    await client.set("a", "kept");
+    assertEquals(await client.wait(2, 1_000), 2);
+    const first = await deployment.master();
+    const second = await deployment.failover();
+    assert(second !== first, "another one");
+    await until(async () => await client.get("a").catch(() => "") === "kept", "the client has found it");
+    await deployment.cutReplication();
+    await client.set("a", "lost");
+    await second.kill();
+    const third = await deployment.promoted(second);
+    await until(async () => await client.get("a").catch(() => "") === "kept", "the write is lost");
+    await deployment.rejoin(second);
+    assertEquals((await deployment.replicas()).includes(second), true);
+    assertEquals(await deployment.master(), third);
+  },
+});
+
+Deno.test({
+  name: "acquire() goes on behind Sentinel for 6 processes when the master dies with its last writes, and fences rise",
+  ...LEAKY,
+  fn: async () => {
+    await using deployment = await SentinelDeployment.start();
+    await using load = new Load("sentinel", deployment.address, 6);
+    await load.more(20);
+    const old = await deployment.master();
+    await deployment.cutReplication();
+    const cut = load.sections.length;
+    await load.more(5);
+    assert(load.sections.length > cut, "locks were granted of which no replica has heard");
+    await old.kill();
+    const next = await deployment.promoted(old);
+    const promoted = Date.now();
+    await load.more(10);
+    await load.stop();
+
+    const back = Math.min(...load.sections.map(({ granted }) => granted).filter((granted) => granted > promoted));
+    assert(back < promoted + BACK, `the first lock was granted ${back - promoted} ms after the promotion`);
+    assertFencesRise(load.sections);
+    await until(async () => (await next.leftovers()).length === 0, "nothing is left");
+  },
+});
+
+Deno.test({
+  name: "acquire() serves 50 waiters behind Sentinel although the master hangs, when the clients can tell",
+  ...LEAKY,
+  fn: async () => {
+    await using deployment = await SentinelDeployment.start();
+    const noticing = { socketTimeout: 1_500 };
+    const holder = deployment.connect(noticing);
+    const clients = [
+      deployment.connect(noticing),
+      deployment.connect({ failoverDetector: true }),
+      deployment.adopt(new Redis5({ ...deployment.address, ...noticing, retryStrategy: () => 50 })),
+    ];
+    const lock = await acquire(holder, "a", { lease: 60_000, renew: false });
+    const served = waiters(clients.map((client) => redis(client)), 50, 5_000);
+    await until(async () => await holder.zcard("{lock:a}:queue") === 50, "all are queued");
+    const old = await deployment.master();
+    old.freeze();
+    const next = await deployment.promoted(old);
+    await until(async () => await code(lock.extend()) === undefined, "the client has found the new master", 40_000);
+    await lock.release();
+    const fences = [lock.fence, ...await served];
+    assert(fences.every((fence, i) => i === 0 || fence > fences[i - 1]!), `${fences} rise`);
+    await until(async () => (await next.leftovers()).length === 0, "nothing is left");
+  },
+});
+
+Deno.test({
+  name: "acquire() is not held up by a Sentinel that hangs when the client gives it a time-out, and else is",
+  ...LEAKY,
+  fn: async () => {
+    await using deployment = await SentinelDeployment.start({ replicas: 0, sentinels: 2 });
+    deployment.sentinels[0]!.freeze();
+    await using lock = await acquire(deployment.connect({ sentinelCommandTimeout: 500 }), "a", { wait: 20_000 });
+    assert(lock.held);
+    assertEquals(await code(acquire(deployment.connect(), "b", { wait: 2_000 })), "timeout");
+  },
+});

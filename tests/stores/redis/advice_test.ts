@@ -1,0 +1,50 @@
+import { assertEquals } from "@std/assert";
+import { type LockEvent, tryAcquire } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { advice } from "../../../src/stores/redis/advice.ts";
+import type { RedisClient } from "../../../src/stores/redis/client.ts";
+import { RedisServer } from "../../redis_server.ts";
+
+/** A client with these options. */
+function client(options: Record<string, unknown>, isCluster = false): RedisClient {
+  return { options, isCluster } as unknown as RedisClient;
+}
+
+const SENTINEL = { sentinels: [{ host: "a" }], socketTimeout: 2_000, sentinelCommandTimeout: 1_000 };
+
+Deno.test("advice() names the options that hide failures, and only those", () => {
+  const good = [
+    client({}),
+    client({ sentinels: null, maxRetriesPerRequest: 20 }),
+    client({ maxRetriesPerRequest: null, enableOfflineQueue: false }),
+    client(SENTINEL),
+    client({ ...SENTINEL, socketTimeout: undefined, failoverDetector: true }),
+    client({ redisOptions: { socketTimeout: 2_000 } }, true),
+    client({ slotsRefreshInterval: 1_000 }, true),
+    {} as RedisClient,
+  ];
+  assertEquals(good.map(advice), good.map(() => undefined));
+  const bad: [RedisClient, RegExp][] = [
+    [client({ maxRetriesPerRequest: null }), /: with maxRetriesPerRequest: null [^;]*$/],
+    [client({ ...SENTINEL, socketTimeout: undefined }), /: without socketTimeout or failoverDetector [^;]*$/],
+    [client({ ...SENTINEL, sentinelCommandTimeout: undefined }), /: without sentinelCommandTimeout [^;]*$/],
+    [client({ ...SENTINEL, enableReadyCheck: false }), /: with enableReadyCheck: false [^;]*$/],
+    [client({ sentinels: [{ host: "a" }] }), /: without socketTimeout [^;]*; without sentinelCommandTimeout [^;]*$/],
+    [client({}, true), /: without redisOptions.socketTimeout [^;]*$/],
+    [client({ redisOptions: {} }, true), /: without redisOptions.socketTimeout [^;]*$/],
+  ];
+  const missing = bad.filter(([client, words]) => !words.test(advice(client) ?? "")).map(([, words]) => words);
+  assertEquals(missing, []);
+});
+
+Deno.test("a store tells its observer once that the options of its client hide failures", async () => {
+  await using server = await RedisServer.start();
+  for (const [options, warnings] of [[{ maxRetriesPerRequest: null }, 1], [{}, 0]] as const) {
+    const events: LockEvent[] = [];
+    const store = redis(server.connect(options), { observer: (event) => events.push(event) });
+    assertEquals(events, []);
+    for (const name of ["a", "b"]) await (await tryAcquire(store, name))!.release();
+    assertEquals(events.filter(({ type }) => type === "warning").length, warnings);
+    assertEquals(events.findIndex(({ type }) => type === "warning"), warnings - 1, "before anything else");
+  }
+});

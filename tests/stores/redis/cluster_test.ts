@@ -1,0 +1,76 @@
+import { assert, assertEquals } from "@std/assert";
+import { acquire } from "@holdfast/lock";
+import type { Cluster } from "ioredis";
+import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { release } from "../../../src/stores/redis/scripts.ts";
+import { ClusterDeployment, type ClusterNode } from "../../deployments/cluster.ts";
+import { TcpProxy } from "../../faults/tcp_proxy.ts";
+import { until } from "../../faults/until.ts";
+
+/** The own key of the lock "a". */
+const KEY = "lock:a";
+
+/** How long the lock is leased, in milliseconds: much longer than any of this takes. */
+const LEASE = 60_000;
+
+/** How soon a waiter is served that hears of its turn, on a loaded machine, and no other one, in milliseconds. */
+const WOKEN = 2_000;
+
+Deno.test("acquire() is woken in a Cluster, also when the node that it listened to has died", async () => {
+  // A Cluster that goes on without a part of its slots.
+  await using cluster = await ClusterDeployment.start({
+    replicas: 0,
+    settings: ["--cluster-require-full-coverage", "no"],
+  });
+  const [holder, waiter] = [cluster.connect(), cluster.connect()];
+  await handOver(holder, waiter, "a");
+  const [listening] = await listeners(cluster);
+  assert(listening !== undefined, "the waiter's client listens");
+  // A lock that does not live on that node.
+  let name = "";
+  for (let i = 0; name === ""; i++) if ((await cluster.masterOf(`lock:${i}`)).id !== listening.id) name = `${i}`;
+  await handOver(holder, waiter, name, async () => {
+    await listening.server.kill();
+    await until(async () => (await listeners(cluster)).length > 0, "it listens to another node");
+  });
+  await handOver(holder, waiter, name);
+  assertEquals(await cluster.leftovers(), []);
+});
+
+Deno.test("Lock.release() in a Cluster is no failure when its reply is lost and it is sent again", async () => {
+  await using cluster = await ClusterDeployment.start({ replicas: 0 });
+  const { port } = (await cluster.masterOf(KEY)).server;
+  await using proxy = await TcpProxy.start(port);
+  const client = cluster.connect({ natMap: { [`127.0.0.1:${port}`]: { host: "127.0.0.1", port: proxy.port } } });
+  for (let i = 0; i < 2; i++) {
+    const lock = await acquire(client, "a");
+    const lost = proxy.loseReply(release.sha);
+    await lock.release();
+    await lost;
+    assertEquals(await cluster.leftovers(), []);
+  }
+});
+
+/** The nodes to which a client listens. */
+async function listeners(cluster: ClusterDeployment): Promise<ClusterNode[]> {
+  const lists = cluster.nodes.map(async (node) => {
+    const list = await node.server.command("CLIENT", "LIST", "TYPE", "pubsub").catch(() => "");
+    return String(list).includes("sub=1") ? [node] : [];
+  });
+  return (await Promise.all(lists)).flat();
+}
+
+/** Hands the lock over from one client to another, and fails unless a message did that. */
+async function handOver(from: Cluster, to: Cluster, name: string, meanwhile = () => Promise.resolve()): Promise<void> {
+  const lock = await acquire(from, name, { lease: LEASE });
+  const waiting = acquire(to, name, { lease: LEASE });
+  const [, queue] = lockKeys(`lock:${name}`);
+  await until(async () => await from.zcard(queue) === 1, "the waiter is queued");
+  await meanwhile();
+  const released = performance.now();
+  await lock.release();
+  const next = await waiting;
+  const after = performance.now() - released;
+  assert(after < WOKEN, `served after ${after} ms`);
+  await next.release();
+}

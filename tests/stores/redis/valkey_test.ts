@@ -1,0 +1,35 @@
+import { redis } from "@holdfast/lock/redis";
+import { storeSuite } from "@holdfast/lock/testing";
+import { assert } from "@std/assert";
+import { RedisServer } from "../../redis_server.ts";
+import { findValkey } from "../../valkey.ts";
+
+const valkey = findValkey();
+if ("missing" in valkey) console.log(`the tests on Valkey are skipped: ${valkey.missing}`);
+const ignore = "missing" in valkey;
+const start = () => RedisServer.start([], { REDIS_SERVER: "program" in valkey ? valkey.program : "" });
+
+storeSuite({
+  test: (name, fn) => Deno.test({ name: `redis on Valkey: ${name}`, ignore, fn }),
+  open: async () => {
+    const server = await start();
+    return {
+      connect: () => redis(server.connect()),
+      leftovers: () => server.leftovers(),
+      restart: async () => {
+        await server.kill();
+        await server.start();
+      },
+      close: () => server[Symbol.asyncDispose](),
+    };
+  },
+});
+
+Deno.test({
+  name: "the server of these tests is Valkey",
+  ignore,
+  fn: async () => {
+    await using server = await start();
+    assert(String(await server.command("INFO", "server")).includes("server_name:valkey"));
+  },
+});
