@@ -1,0 +1,30 @@
+import type { Random } from "../../simulation/random.ts";
+
+/** Something that can happen to a deployment or to those who use it. */
+export interface Fault {
+  /** What it is called in reports and on the command line. */
+  readonly kind: string;
+  /** What it happens to; at most one fault at a time happens to each. */
+  readonly where: "network" | "servers" | "workers";
+  /** Whether it lets a lock be given away while it is held. */
+  readonly breach: boolean;
+  /**
+   * Lets it happen and takes it back, as soon as the signal aborts at the latest; resolves when all is well again, to
+   * whether it happened.
+   */
+  inject(random: Random, over: AbortSignal): Promise<boolean>;
+}
+
+/** Resolves in so many milliseconds, or when the signal aborts. */
+export function pause(ms: number, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (over.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      over.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    over.addEventListener("abort", done);
+  });
+}

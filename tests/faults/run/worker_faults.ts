@@ -1,0 +1,32 @@
+import type { Crew } from "./crew.ts";
+import { type Fault, pause } from "./fault.ts";
+
+/** What happens to processes that use locks. */
+export function workerFaults(crew: Crew, lease: number): Fault[] {
+  return [
+    {
+      kind: "worker paused",
+      where: "workers",
+      breach: false,
+      async inject(random, over) {
+        const place = random.integer(0, crew.size - 1);
+        crew.signal(place, "SIGSTOP");
+        await pause(random.chance(0.7) ? lease * random.between(1, 2) : random.spread(10, lease), over);
+        crew.signal(place, "SIGCONT");
+        return true;
+      },
+    },
+    {
+      kind: "worker killed",
+      where: "workers",
+      breach: false,
+      async inject(random, over) {
+        const place = random.integer(0, crew.size - 1);
+        await crew.kill(place);
+        await pause(random.spread(10, lease), over);
+        await crew.start(place);
+        return true;
+      },
+    },
+  ];
+}
