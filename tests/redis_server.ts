@@ -1,4 +1,4 @@
-import { Redis, type RedisOptions } from "ioredis";
+import { type Cluster, Redis, type RedisOptions } from "ioredis";
 
 /** A Redis server that a test has started, on a free port of the loopback interface. */
 export class RedisServer implements AsyncDisposable {
@@ -6,19 +6,29 @@ export class RedisServer implements AsyncDisposable {
   readonly #directory: string;
   readonly #settings: string[];
   readonly #env: Record<string, string>;
+  readonly #file: string[];
   readonly #clients = new Set<Redis>();
   #process: Deno.ChildProcess | undefined;
 
-  private constructor(port: number, settings: string[], env: Record<string, string>) {
-    this.port = port;
+  private constructor(settings: string[], env: Record<string, string>, file: string[]) {
+    this.port = freePort();
     this.#settings = settings;
     this.#env = env;
     this.#directory = Deno.makeTempDirSync({ prefix: "holdfast_redis_" });
+    if (file.length > 0) Deno.writeTextFileSync(`${this.#directory}/redis.conf`, file.join("\n"));
+    this.#file = file.length > 0 ? [`${this.#directory}/redis.conf`] : [];
   }
 
-  /** Starts a server; settings are those of its command line, such as `"--maxmemory", "2mb"`. */
-  static async start(settings: string[] = [], env: Record<string, string> = {}): Promise<RedisServer> {
-    const server = new RedisServer(freePort(), settings, env);
+  /**
+   * Starts a server; settings are those of its command line, such as `"--maxmemory", "2mb"`. A Sentinel wants its
+   * settings, line by line, in a file to which it can write.
+   */
+  static async start(
+    settings: string[] = [],
+    env: Record<string, string> = {},
+    file: string[] = [],
+  ): Promise<RedisServer> {
+    const server = new RedisServer(settings, env, file);
     try {
       await server.start();
     } catch (error) {
@@ -32,6 +42,7 @@ export class RedisServer implements AsyncDisposable {
   async start(): Promise<void> {
     const process = this.#process = new Deno.Command(Deno.env.get("REDIS_SERVER") ?? "redis-server", {
       args: [
+        ...this.#file,
         ...["--port", `${this.port}`, "--bind", "127.0.0.1", "--dir", this.#directory],
         ...["--save", "", "--appendonly", "no", "--daemonize", "no", ...this.#settings],
       ],
@@ -56,6 +67,23 @@ export class RedisServer implements AsyncDisposable {
   /** A new client of this server, closed with it. */
   connect(options: Omit<RedisOptions, "replyMapping"> = {}): Redis {
     return this.adopt(new Redis(this.port, "127.0.0.1", options));
+  }
+
+  /** Sends one command over a connection of its own, and gives the reply; rejects soon when the server is away. */
+  async command(...words: [string, ...(string | number)[]]): Promise<unknown> {
+    const client = new Redis(this.port, "127.0.0.1", {
+      lazyConnect: true,
+      enableReadyCheck: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => null,
+      commandTimeout: 5_000,
+    });
+    client.on("error", () => {});
+    try {
+      return await client.call(...words);
+    } finally {
+      await closed(client);
+    }
   }
 
   /** Closes a client with this server. */
@@ -113,9 +141,23 @@ export class RedisServer implements AsyncDisposable {
 }
 
 /** Closes a client, and waits until that is done. */
-export async function closed(client: Redis): Promise<void> {
+export async function closed(client: Redis | Cluster): Promise<void> {
+  if (client.isCluster) return await clusterClosed(client as Cluster);
+  return await redisClosed(client as Redis);
+}
+
+async function clusterClosed(client: Cluster): Promise<void> {
   if (client.status === "end" || client.status === "wait") return;
-  client.options.retryStrategy = () => null;
+  const nodes = client.nodes();
+  const end = new Promise<void>((resolve) => client.on("end", () => resolve()));
+  client.options.clusterRetryStrategy = () => null;
+  client.disconnect();
+  await Promise.all([end, ...nodes.map(redisClosed)]);
+}
+
+async function redisClosed(client: Redis): Promise<void> {
+  if (client.status === "end" || client.status === "wait") return;
+  client.options.retryStrategy = client.options.sentinelRetryStrategy = () => null;
   const end = new Promise<void>((resolve) => client.on("end", () => resolve()));
   // Between two connections disconnect() tells of no end and leaves a timer: let the next connection come or fail.
   if (client.status === "reconnecting") {
