@@ -20,6 +20,7 @@ export class Flow {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lossy = false;
 
+  /** Makes the way to a socket. */
   constructor(to: Socket) {
     this.#to = to;
   }

@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { Redis, type RedisOptions } from "ioredis";
 import { closed } from "../redis_server.ts";
 import { inTime } from "./in_time.ts";
-import { Flow, type Manner } from "./tcp_flow.ts";
+import { Link, type Manners } from "./tcp_link.ts";
 
 /** How long the request that is waited for may take to come, in milliseconds. */
 const EXPECTED = 20_000;
@@ -10,40 +10,12 @@ const EXPECTED = 20_000;
 /** What happens to the replies of a connection, from the request on that is waited for. */
 type Fault = "lose" | "stall";
 
-/** How the two ways through connections are; the one that is left out stays as it is. */
-export interface Manners {
-  readonly requests?: Manner;
-  readonly replies?: Manner;
-}
-
-/** One connection through the proxy. */
-class Link {
-  readonly client: Socket;
-  readonly server: Socket;
-  readonly requests: Flow;
-  readonly replies: Flow;
-  /** Runs when the next reply has come, which is then lost together with the connection. */
-  lost: (() => void) | undefined;
-  /** Whether neither end hears what becomes of the other. */
-  halfOpen = false;
-
-  constructor(client: Socket, server: Socket) {
-    this.client = client;
-    this.server = server;
-    this.requests = new Flow(server);
-    this.replies = new Flow(client);
-  }
-
-  set manners({ requests, replies }: Manners) {
-    if (requests !== undefined) this.requests.manner = requests;
-    if (replies !== undefined) this.replies.manner = replies;
-  }
-
-  /** Both ends hear that the connection is broken. */
-  cut(): void {
-    this.client.destroy();
-    this.server.destroy();
-  }
+/** A request that is waited for. */
+interface Expected {
+  readonly request: string;
+  readonly fault: Fault;
+  readonly struck: () => void;
+  readonly given: (error: Error) => void;
 }
 
 /** A network between clients and a server on the loopback interface, to be broken in the ways in which networks break. */
@@ -54,7 +26,7 @@ export class TcpProxy implements AsyncDisposable {
   readonly #clients: Redis[] = [];
   /** How new connections are. */
   #manners: Manners = {};
-  #expected: { readonly request: string; readonly fault: Fault; readonly struck: () => void } | undefined;
+  #expected: Expected | undefined;
 
   private constructor(target: number) {
     this.#target = target;
@@ -135,8 +107,9 @@ export class TcpProxy implements AsyncDisposable {
     }
   }
 
-  /** No reply is waited for any more. */
+  /** Gives up waiting for a request, if one is waited for: that rejects. */
   forget(): void {
+    this.#expected?.given(new Error(`no request with "${this.#expected.request}" came`));
     this.#expected = undefined;
   }
 
@@ -153,8 +126,8 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   #expect(request: string, fault: Fault): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#expected = { request, fault, struck: resolve };
+    const { promise, resolve: struck, reject: given } = Promise.withResolvers<void>();
+    this.#expected = { request, fault, struck, given };
     return inTime(promise, EXPECTED, `a request with "${request}"`);
   }
 

@@ -89,12 +89,14 @@ class Worker {
 
 /** The processes of a run. */
 export class Crew implements AsyncDisposable {
+  /** What they have written down. */
   readonly ledger = ledger();
   readonly #work: (seed: number, place: number) => Work;
   readonly #random: Random;
   readonly #workers: Worker[] = [];
   #closed = false;
 
+  /** Nobody yet; `work` gives what the process at a place does. */
   constructor(work: (seed: number, place: number) => Work, random: Random) {
     this.#work = work;
     this.#random = random;

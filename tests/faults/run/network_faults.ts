@@ -1,5 +1,6 @@
 import type { Random } from "../../simulation/random.ts";
-import type { Manners, TcpProxy } from "../tcp_proxy.ts";
+import type { Manners } from "../tcp_link.ts";
+import type { TcpProxy } from "../tcp_proxy.ts";
 import { type Fault, pause } from "./fault.ts";
 
 /** How long the network is disturbed, in milliseconds: less than a lease, or more. */
