@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { requirements } from "../../requirements.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import { line, report } from "./report.ts";
 import { run } from "./run.ts";
@@ -37,6 +38,7 @@ async function main(args: string[]): Promise<number> {
 }
 
 async function breakIt(options: Options, ended: AbortSignal): Promise<number> {
+  for (const [name, program] of Object.entries(await requirements())) Deno.env.set(name, program);
   await using stack = new AsyncDisposableStack();
   const over = Promise.withResolvers<never>();
   ended.addEventListener("abort", () => over.reject(ended.reason));
@@ -74,7 +76,9 @@ function premature(): AbortSignal {
 
 /** One line on a terminal, which changes. */
 function show(text: string): void {
-  if (Deno.stderr.isTerminal()) Deno.stderr.writeSync(new TextEncoder().encode(`\r\x1b[K${text}`));
+  if (!Deno.stderr.isTerminal()) return;
+  const { columns } = Deno.consoleSize();
+  Deno.stderr.writeSync(new TextEncoder().encode(`\r\x1b[K${text.slice(0, columns - 1)}`));
 }
 
 function reason(error: unknown): string {

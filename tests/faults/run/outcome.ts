@@ -25,6 +25,8 @@ export interface Outcome {
   readonly faults: ReadonlyMap<string, number>;
   /** How long the longest wait for a lock was, in milliseconds. */
   readonly longestWait: number;
+  /** The part of the time in which no fault let locks be given away, from 0 to 1. */
+  readonly sound: number;
   /** What must not happen and has, each with the fault before it. */
   readonly violations: readonly string[];
   /** Faults that could not happen, and why. */
@@ -74,7 +76,16 @@ export function outcome({ options, ledger, storm, history, verdict, left, skippe
   const kinds = Map.groupBy(storm.happenings, ({ what }) => what);
   const faults = new Map([...kinds].map(([kind, all]) => [kind, all.length] as const).sort(([, a], [, b]) => b - a));
   const all = [...skipped, ...storm.failures.map((failure) => `failed: ${failure}`)];
-  return { options, counts: new Map(counts), faults, longestWait: ledger.longestWait, violations, skipped: all };
+  const { longestWait } = ledger;
+  return { options, counts: new Map(counts), faults, longestWait, sound: sound(history), violations, skipped: all };
+}
+
+/** The part of the time of a history that is outside its breaches, which do not overlap. */
+function sound({ grants, breaches }: History): number {
+  const from = grants.reduce((first, { start }) => Math.min(first, start), Infinity);
+  const to = grants.reduce((last, { end }) => Math.max(last, end), from);
+  const broken = breaches.reduce((sum, { start, end }) => sum + Math.max(0, Math.min(end, to) - start), 0);
+  return to > from ? 1 - broken / (to - from) : 0;
 }
 
 /** How many updates were accepted and then overwritten by somebody who did not know of them. */

@@ -5,7 +5,7 @@ import type { Progress } from "./run.ts";
 const SHOWN = 20;
 
 /** The end of a run: a table, and what was violated. */
-export function report({ options, counts, faults, longestWait, violations, skipped }: Outcome): string {
+export function report({ options, counts, faults, longestWait, sound, violations, skipped }: Outcome): string {
   const { deployment, minutes, seed, workers, fences } = options;
   const flags = `${workers === 4 ? "" : ` --workers ${workers}`}${fences ? "" : " --no-fences"}${
     options.only.length === 0 ? "" : ` --only "${options.only.join(",")}"`
@@ -14,6 +14,9 @@ export function report({ options, counts, faults, longestWait, violations, skipp
   const rows = [...counts].flatMap(([what, count]): [string, string][] => {
     const row: [string, string] = [what, count.toLocaleString("en")];
     if (what === "handoffs to a waiter") return [row, ["longest wait", `${(longestWait / 1_000).toFixed(1)} s`]];
+    if (what === "double holders believed") {
+      return [["time without a fault that allows two", `${(sound * 100).toFixed(0)} %`], row];
+    }
     if (what !== "faults") return [row];
     return [row, ...[...faults].map(([kind, count]): [string, string] => [`  ${kind}`, count.toLocaleString("en")])];
   });
@@ -38,5 +41,5 @@ export function line({ crew, storm, elapsed }: Progress): string {
     `${handoffs.toLocaleString("en")} handoffs`,
     `longest wait ${(longestWait / 1_000).toFixed(1)} s`,
   ];
-  return [...parts, storm.now.join(", ")].join(" · ");
+  return [...parts, ...storm.now].join(" · ");
 }

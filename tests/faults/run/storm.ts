@@ -31,10 +31,13 @@ export class Storm {
   }
 
   async #rage(faults: readonly Fault[], random: Random, over: AbortSignal): Promise<void> {
+    let deck: Fault[] = [];
     while (!over.aborted) {
       await pause(random.between(...GAP), over);
       if (over.aborted) return;
-      const fault = random.pick(faults);
+      // Each of them comes before any comes again.
+      if (deck.length === 0) deck = [...faults];
+      const fault = deck.splice(random.integer(0, deck.length - 1), 1)[0]!;
       const happening: Happening = { fault, what: fault.kind, start: now(), end: Infinity };
       this.happenings.push(happening);
       let happened = false;

@@ -12,6 +12,7 @@ import { redlock } from "../../../src/stores/redlock/mod.ts";
 import type { Store } from "../../../src/store.ts";
 import { now } from "../../history/history.ts";
 import { Random } from "../../simulation/random.ts";
+import { pause } from "./fault.ts";
 import { Register } from "./register.ts";
 import type { Line, Target, Work } from "./work.ts";
 
@@ -127,11 +128,11 @@ async function use(lock: Lock, start: number, random: Random): Promise<void> {
     acted = now();
     const number = await register.read(name, fence);
     // Mostly short; sometimes longer than a lease, so that it is renewed.
-    await sleep(random.chance(0.05) ? random.between(0, 2 * work.lease) : random.spread(1, 30));
+    await sleep(random.chance(0.02) ? random.between(0, 2 * work.lease) : random.spread(1, 20));
     if (random.chance(0.05)) await lock.extend().catch(ignoreLockError);
     if (number !== undefined && held()) {
-      // Between looking and acting there is always some time.
-      await sleep(random.spread(1, 50));
+      // Between looking and acting there is always some time, and sometimes a lot.
+      if (random.chance(0.4)) await sleep(random.spread(1, 200));
       acted = now();
       written = await register.write(name, fence, number + 1);
     }
@@ -161,8 +162,11 @@ const lives = Promise.all(Array.from({ length: work.atOnce }, () => live(random.
 void lives;
 for await (const _ of Deno.stdin.readable);
 finishing = true;
-await Promise.race([lives, sleep(SETTLING)]);
+const settling = new AbortController();
+await Promise.race([lives, pause(SETTLING, settling.signal)]);
+settling.abort();
 write({ type: "finished", pending: [...pending] });
 for (const client of clients) client.disconnect();
 registerClient.disconnect();
-Deno.exit();
+// By itself if it can: what is left over keeps it alive.
+if (pending.size > 0) Deno.exit();
