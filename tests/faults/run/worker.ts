@@ -128,7 +128,7 @@ async function use(lock: Lock, start: number, random: Random): Promise<void> {
     acted = now();
     const number = await register.read(name, fence);
     // Mostly short; sometimes longer than a lease, so that it is renewed.
-    await sleep(random.chance(0.02) ? random.between(0, 2 * work.lease) : random.spread(1, 20));
+    await sleep(random.chance(0.04) ? random.between(0, 2 * work.lease) : random.spread(1, 20));
     if (random.chance(0.05)) await lock.extend().catch(ignoreLockError);
     if (number !== undefined && held()) {
       // Between looking and acting there is always some time, and sometimes a lot.

@@ -5,14 +5,17 @@ import { type Fault, pause } from "./fault.ts";
 export function workerFaults(crew: Crew, lease: number): Fault[] {
   return [
     {
-      kind: "worker paused",
+      kind: "workers paused",
       where: "workers",
       breach: false,
       async inject(random, over) {
-        const place = random.integer(0, crew.size - 1);
-        crew.signal(place, "SIGSTOP");
+        // Some of them, but not all: others are to get the locks meanwhile.
+        const places = Array.from({ length: crew.size }, (_, place) => place);
+        const count = random.integer(1, Math.max(1, crew.size - 1));
+        while (places.length > count) places.splice(random.integer(0, places.length - 1), 1);
+        for (const place of places) crew.signal(place, "SIGSTOP");
         await pause(random.chance(0.7) ? lease * random.between(1, 2) : random.spread(10, lease), over);
-        crew.signal(place, "SIGCONT");
+        for (const place of places) crew.signal(place, "SIGCONT");
         return true;
       },
     },
