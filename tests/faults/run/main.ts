@@ -42,7 +42,7 @@ async function breakIt(options: Options, ended: AbortSignal): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const over = Promise.withResolvers<never>();
   ended.addEventListener("abort", () => over.reject(ended.reason));
-  let told = 0;
+  let told = -Infinity;
   const running = run(options, stack, (progress) => {
     if (Deno.stderr.isTerminal()) return show(line(progress));
     if (progress.elapsed < told + TOLD) return;
