@@ -5,6 +5,7 @@
  * @module
  */
 import { requirements } from "../../requirements.ts";
+import { pause } from "./fault.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import { line, report } from "./report.ts";
 import { run } from "./run.ts";
@@ -12,6 +13,12 @@ import { run } from "./run.ts";
 /** Exit statuses: as shells use them for a signal and for a wrong command line. */
 const INTERRUPTED = 130;
 const MISUSED = 2;
+
+/** How long a run that is interrupted may take to stop everything, in milliseconds: longer than to start it. */
+const GRACE = 8_000;
+
+/** The longest time that a timer takes, in milliseconds. */
+const NO_LIMIT = 2 ** 31 - 1;
 
 /** How often it is said how the run goes where there is no terminal, in milliseconds. */
 const TOLD = 10_000;
@@ -39,7 +46,10 @@ async function main(args: string[]): Promise<number> {
 
 async function breakIt(options: Options, ended: AbortSignal): Promise<number> {
   for (const [name, program] of Object.entries(await requirements())) Deno.env.set(name, program);
-  await using stack = new AsyncDisposableStack();
+  // All files of the run in one place.
+  const scratch = Deno.makeTempDirSync({ prefix: "holdfast_run_" });
+  Deno.env.set("TMPDIR", scratch);
+  const stack = new AsyncDisposableStack();
   const over = Promise.withResolvers<never>();
   ended.addEventListener("abort", () => over.reject(ended.reason));
   let told = -Infinity;
@@ -56,6 +66,11 @@ async function breakIt(options: Options, ended: AbortSignal): Promise<number> {
     return outcome.violations.length === 0 ? 0 : 1;
   } finally {
     show("");
+    // A terminal interrupts the servers as well: then a deployment that is just being started waits for them in vain.
+    const grace = new AbortController();
+    await Promise.race([stack.disposeAsync(), pause(ended.aborted ? GRACE : NO_LIMIT, grace.signal)]);
+    grace.abort();
+    Deno.removeSync(scratch, { recursive: true });
   }
 }
 

@@ -1,6 +1,6 @@
 import { RedisServer } from "../../redis_server.ts";
 import { check } from "../../history/check.ts";
-import type { History, Write } from "../../history/history.ts";
+import { type History, now, type Write } from "../../history/history.ts";
 import { Random } from "../../simulation/random.ts";
 import { Crew } from "./crew.ts";
 import { pause } from "./fault.ts";
@@ -28,6 +28,9 @@ const AT_ONCE = 3;
 
 /** How long keys and connections may take to go, in milliseconds: queues with dead waiters only go by themselves. */
 const LEAKS_GONE = 20_000;
+
+/** By how much the machine's clock may be set in a run, in milliseconds: the processes tell the time by it. */
+const CLOCK = 10;
 
 /** How many entries of a log are fetched at a time. */
 const CHUNK = 10_000;
@@ -57,8 +60,9 @@ export async function run(
   tell: (progress: Progress) => void,
 ): Promise<Outcome> {
   const random = new Random(options.seed);
-  const site = await started(SITES[options.deployment](LOCKS), stack);
-  const server = await started(RedisServer.start(), stack);
+  const clock = Date.now() - now();
+  const site = await started(() => SITES[options.deployment](LOCKS), stack);
+  const server = await started(() => RedisServer.start(), stack);
   const work = (seed: number, place: number): Work => ({
     target: site.target,
     register: server.port,
@@ -92,6 +96,8 @@ export async function run(
   await crew.finish();
   clearInterval(ticking);
 
+  const set = Math.abs(Date.now() - now() - clock);
+  if (set > CLOCK) throw new Error(`the machine's clock was set by ${set.toFixed(0)} ms: this cannot be checked`);
   const { grants, releases } = crew.ledger;
   const history: History = {
     grants: [...grants.values()],
@@ -111,8 +117,10 @@ export async function run(
   });
 }
 
-/** Stops what is being started with the stack, also when that is over before. */
-async function started<T extends AsyncDisposable>(starting: Promise<T>, stack: AsyncDisposableStack): Promise<T> {
+/** Starts something that is stopped with the stack, also when that is over before it has started. */
+async function started<T extends AsyncDisposable>(start: () => Promise<T>, stack: AsyncDisposableStack): Promise<T> {
+  if (stack.disposed) throw new Error("the run is over");
+  const starting = start();
   stack.defer(() => starting.then((made) => made[Symbol.asyncDispose](), () => {}));
   return await starting;
 }
