@@ -37,7 +37,6 @@ class Worker {
   readonly #process: Deno.ChildProcess;
   readonly #reading: Promise<void>;
   readonly #ledger: Ledger;
-  #ended = false;
 
   constructor(work: Work, ledger: Ledger) {
     this.#ledger = ledger;
@@ -55,7 +54,12 @@ class Worker {
   }
 
   signal(signal: Deno.Signal): void {
-    if (!this.#ended) this.#process.kill(signal);
+    try {
+      this.#process.kill(signal);
+    } catch (error) {
+      // It has ended already: Ctrl-C reaches all processes of a terminal.
+      if (!(error instanceof TypeError)) throw error;
+    }
   }
 
   async kill(): Promise<void> {
@@ -79,7 +83,6 @@ class Worker {
       else note(entry, this.#ledger);
     }
     const { code, signal } = await this.#process.status;
-    this.#ended = true;
     ready();
     if (!this.ending || code !== 0 && signal === null) {
       this.#ledger.died.push(`a worker process ended by itself, with ${signal ?? `status ${code}`}`);

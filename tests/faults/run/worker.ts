@@ -16,8 +16,8 @@ import { pause } from "./fault.ts";
 import { Register } from "./register.ts";
 import type { Line, Target, Work } from "./work.ts";
 
-/** How long calls may still take when the faults are over, in milliseconds: some leases, and the time for a claim. */
-const SETTLING = 20_000;
+/** How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s. */
+const SETTLING = 40_000;
 
 /** How long an impatient client waits for a reply, in milliseconds. */
 const IMPATIENCE = 1_000;
