@@ -6,7 +6,12 @@ export interface Fault {
   readonly kind: string;
   /** What it happens to; at most one fault at a time happens to each. */
   readonly where: "network" | "servers" | "workers";
-  /** Whether it lets a lock be given away while it is held. */
+  /**
+   * Whether it lets a lock be given away while it is held: data of a server is lost, or its clock jumps. Two holders that
+   * believe in their locks are then counted, and are no violation; that the fence refuses the first of them is required
+   * all the same. A holder that is paused or cut off is no such fault: it is to find out before anybody else gets the
+   * lock.
+   */
   readonly breach: boolean;
   /**
    * Lets it happen and takes it back, as soon as the signal aborts at the latest; resolves when all is well again, to
