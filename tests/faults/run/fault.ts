@@ -15,9 +15,9 @@ export interface Fault {
   readonly breach: boolean;
   /**
    * Lets it happen and takes it back, as soon as the signal aborts at the latest; resolves when all is well again, to
-   * whether it happened.
+   * whether it happened. A breach may be over before: then `mended` is called.
    */
-  inject(random: Random, over: AbortSignal): Promise<boolean>;
+  inject(random: Random, over: AbortSignal, mended: () => void): Promise<boolean>;
 }
 
 /** Resolves in so many milliseconds, or when the signal aborts. */

@@ -15,7 +15,7 @@ function grant(owner: string, fence: bigint, start: number): Grant {
 function findings(history: Partial<History>, fences = true): Findings {
   const storm = new Storm();
   const fault: Fault = { kind: "FLUSHALL", where: "servers", breach: true, inject: () => Promise.resolve(true) };
-  storm.happenings.push({ fault, what: "FLUSHALL", start: 100, end: 101 });
+  storm.happenings.push({ fault, what: "FLUSHALL", start: 100, end: 101, over: true });
   const whole = { grants: [], releases: [], writes: [], breaches: storm.happenings, ...history };
   return {
     options: { deployment: "single", minutes: 1, seed: 7, workers: 4, fences, only: [] },

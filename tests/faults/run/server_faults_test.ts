@@ -66,7 +66,7 @@ async function strikes(fault: Fault, effect: () => Promise<unknown>): Promise<bo
   for (let seed = 1; seed <= 20; seed++) {
     let over = false;
     let struck = false;
-    const injected = fault.inject(new Random(seed), never).finally(() => over = true);
+    const injected = fault.inject(new Random(seed), never, () => {}).finally(() => over = true);
     const look = () => effect().catch(() => struck = true);
     while (!over && !struck) {
       await look();

@@ -8,8 +8,10 @@ const GAP = [200, 2_000] as const;
 /** A fault that has happened, or is happening. */
 export interface Happening extends Breach {
   readonly fault: Fault;
-  /** Infinite while it lasts. */
+  /** When it was over, or when the breach was; infinite while it lasts. */
   end: number;
+  /** Whether all is well again. */
+  over: boolean;
 }
 
 /** Faults that happen one after the other to each of the things that they can happen to. */
@@ -27,7 +29,7 @@ export class Storm {
 
   /** What is happening now. */
   get now(): readonly string[] {
-    return this.happenings.filter(({ end }) => end === Infinity).map(({ what }) => what);
+    return this.happenings.filter(({ over }) => !over).map(({ what }) => what);
   }
 
   async #rage(faults: readonly Fault[], random: Random, over: AbortSignal): Promise<void> {
@@ -38,15 +40,16 @@ export class Storm {
       // Each of them comes before any comes again.
       if (deck.length === 0) deck = [...faults];
       const fault = deck.splice(random.integer(0, deck.length - 1), 1)[0]!;
-      const happening: Happening = { fault, what: fault.kind, start: now(), end: Infinity };
+      const happening: Happening = { fault, what: fault.kind, start: now(), end: Infinity, over: false };
       this.happenings.push(happening);
       let happened = false;
       try {
-        happened = await fault.inject(random.fork(), over);
+        happened = await fault.inject(random.fork(), over, () => happening.end = now());
       } catch (error) {
         this.failures.push(`${fault.kind}: ${error instanceof Error ? error.message : error}`);
       }
-      happening.end = now();
+      happening.over = true;
+      if (happening.end === Infinity) happening.end = now();
       // One that failed may have happened in part.
       if (!happened && !fault.breach) this.happenings.splice(this.happenings.indexOf(happening), 1);
     }

@@ -11,10 +11,10 @@ Deno.test("Storm.rage() lets every fault happen, one at a time to each, and take
     kind,
     where,
     breach: false,
-    async inject(random, signal) {
+    async inject(random, signal, mended) {
       assertEquals(now[where]++, 0, "one at a time");
       try {
-        return await inject(random, signal);
+        return await inject(random, signal, mended);
       } finally {
         now[where]--;
       }
@@ -22,11 +22,11 @@ Deno.test("Storm.rage() lets every fault happen, one at a time to each, and take
   });
   const left = new Set(["short", "impossible", "failing", "long"]);
   const counted = (kind: string, where: Fault["where"], inject: Fault["inject"]) =>
-    fault(kind, where, (random, signal) => {
+    fault(kind, where, (random, signal, mended) => {
       left.delete(kind);
       // Once everything has happened the run is over, while the long one lasts.
       if (left.size === 0) setTimeout(() => over.abort(), 10);
-      return inject(random, signal);
+      return inject(random, signal, mended);
     });
   const faults = [
     counted("short", "servers", () => Promise.resolve(true)),

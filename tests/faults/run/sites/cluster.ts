@@ -18,19 +18,19 @@ export async function cluster(locks: readonly string[]): Promise<Site> {
   const fault = (
     kind: string,
     breach: boolean,
-    run: (key: string, random: Random, over: AbortSignal) => Promise<unknown>,
+    run: (key: string, random: Random, over: AbortSignal, mended: () => void) => Promise<unknown>,
   ): Fault => ({
     kind,
     where: "servers",
     breach,
-    async inject(random, over) {
-      await run(key(random), random, over);
+    async inject(random, over, mended) {
+      await run(key(random), random, over, mended);
       await ready();
       return true;
     },
   });
   const dying = (kind: string, cut: boolean) =>
-    fault(kind, true, async (key, random, over) => {
+    fault(kind, true, async (key, random, over, mended) => {
       const master = await deployment.masterOf(key);
       if (cut) {
         await deployment.cutReplication(key);
@@ -38,6 +38,8 @@ export async function cluster(locks: readonly string[]): Promise<Site> {
       }
       await master.server.kill();
       await deployment.promoted(key, master);
+      // What has come through is on the new master; the old one will wait until it knows of that.
+      mended();
       await master.server.start();
     });
   const owned = stack.move();

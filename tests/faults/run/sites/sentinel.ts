@@ -19,7 +19,7 @@ export async function sentinel(): Promise<Site> {
     kind,
     where: "servers",
     breach: true,
-    async inject(random, over) {
+    async inject(random, over, mended) {
       const master = await deployment.master();
       if (cut) {
         await deployment.cutReplication();
@@ -27,6 +27,8 @@ export async function sentinel(): Promise<Site> {
       }
       await master.kill();
       await deployment.promoted(master);
+      // What has come through is on the new master; the old one is gone.
+      mended();
       await deployment.rejoin(master);
       await ready();
       return true;
@@ -64,8 +66,8 @@ export async function sentinel(): Promise<Site> {
 
 /** The Sentinels are clients like others: a master that does not answer those is dead for them. */
 function outage(fault: Fault, ready: () => Promise<void>): Fault {
-  const inject: Fault["inject"] = async (random, over) => {
-    const injected = await fault.inject(random, over);
+  const inject: Fault["inject"] = async (random, over, mended) => {
+    const injected = await fault.inject(random, over, mended);
     await ready();
     return injected;
   };
