@@ -6,7 +6,7 @@ import { lines } from "../lines.ts";
 import type { Line, Work } from "./work.ts";
 
 /** How long a process may take to begin, and to end when it is told to, in milliseconds. */
-const PATIENCE = 60_000;
+const PATIENCE = 120_000;
 
 /** What the processes of a run have written down. */
 export interface Ledger {
@@ -19,13 +19,15 @@ export interface Ledger {
   readonly unhandled: string[];
   /** Processes that ended by themselves. */
   readonly died: string[];
+  /** Processes that something kept alive when they had closed their clients. */
+  lingered: number;
   handoffs: number;
   longestWait: number;
 }
 
 /** An empty one. */
 export function ledger(): Ledger {
-  const counts = { handoffs: 0, longestWait: 0 };
+  const counts = { lingered: 0, handoffs: 0, longestWait: 0 };
   return { grants: new Map(), releases: [], refused: new Map(), lost: [], unhandled: [], died: [], ...counts };
 }
 
@@ -164,6 +166,9 @@ function note(line: Exclude<Line, { type: "ready" }>, ledger: Ledger): void {
       return;
     case "unhandled":
       ledger.unhandled.push(line.message);
+      return;
+    case "lingering":
+      ledger.lingered++;
       return;
     case "finished":
       ledger.lost.push(...line.pending);

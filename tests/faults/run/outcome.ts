@@ -60,6 +60,7 @@ export function outcome({ options, ledger, storm, history, verdict, left, skippe
     ["waiters lost", ledger.lost.length],
     ["unhandled rejections", ledger.unhandled.length],
     ["processes that died", ledger.died.length],
+    ["processes that lingered", ledger.lingered],
     ["keys left", left.keys.length],
     ["connections left", left.connections.length],
     ["violations", 0],

@@ -60,5 +60,7 @@ export type Line =
   | { readonly type: "refused"; readonly outcome: string; readonly start: number; readonly end: number }
   /** Something failed that nobody handles. */
   | { readonly type: "unhandled"; readonly message: string }
+  /** Something kept it alive when all was over. */
+  | { readonly type: "lingering" }
   /** It was told to finish and has; with the calls that have not returned. */
   | { readonly type: "finished"; readonly pending: readonly { readonly lock: string; readonly start: number }[] };

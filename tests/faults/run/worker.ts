@@ -19,6 +19,9 @@ import type { Line, Target, Work } from "./work.ts";
 /** How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s. */
 const SETTLING = 40_000;
 
+/** How long it may take to end by itself when all is closed, in milliseconds. */
+const LINGERING = 5_000;
+
 /** How long an impatient client waits for a reply, in milliseconds. */
 const IMPATIENCE = 1_000;
 
@@ -169,5 +172,10 @@ settling.abort();
 write({ type: "finished", pending: [...pending] });
 for (const client of clients) client.disconnect();
 registerClient.disconnect();
-// By itself if it can: what is left over keeps it alive.
+// By itself if it can: what is left over keeps it alive, such as a client that looks for its Sentinels when it is closed.
 if (pending.size > 0) Deno.exit();
+const lingering = setTimeout(() => {
+  write({ type: "lingering" });
+  Deno.exit();
+}, LINGERING) as unknown as { unref(): void };
+lingering.unref();
