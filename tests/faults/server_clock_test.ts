@@ -2,12 +2,10 @@ import { assert, assertInstanceOf, assertRejects } from "@std/assert";
 import { acquire, LockLostError } from "@holdfast/lock";
 import type { Redis } from "ioredis";
 import { closed, RedisServer } from "../redis_server.ts";
+import { ShiftedClock } from "./shifted_clock.ts";
 import { until } from "./until.ts";
 
 const HOUR = 3_600_000;
-
-/** What to do when the library that shifts the clock cannot be compiled. */
-const REMEDY = 'install one with "apt-get install gcc libc6-dev"';
 
 /** How often the locks are renewed, in milliseconds. */
 const RENEW = 200;
@@ -18,30 +16,26 @@ const MARGIN = 3_000;
 /** A server whose wall clock can be set while it runs. */
 class ShiftedServer implements AsyncDisposable {
   readonly server: RedisServer;
-  readonly #directory: string;
+  readonly #clock: ShiftedClock;
 
-  private constructor(server: RedisServer, directory: string) {
+  private constructor(server: RedisServer, clock: ShiftedClock) {
     this.server = server;
-    this.#directory = directory;
+    this.#clock = clock;
   }
 
   static async start(): Promise<ShiftedServer> {
-    const directory = await Deno.makeTempDir({ prefix: "holdfast_clock_" });
+    const clock = await ShiftedClock.make();
     try {
-      const [library, file] = [`${directory}/clock_shift.so`, `${directory}/shift`];
-      await compile(`${import.meta.dirname}/clock_shift.c`, library);
-      await Deno.writeTextFile(file, "0");
-      const server = await RedisServer.start([], { LD_PRELOAD: library, CLOCK_SHIFT_FILE: file });
-      return new ShiftedServer(server, directory);
+      return new ShiftedServer(await RedisServer.start([], clock.env), clock);
     } catch (error) {
-      await Deno.remove(directory, { recursive: true });
+      await clock[Symbol.asyncDispose]();
       throw error;
     }
   }
 
   /** Sets the clock to the true time and `ms` milliseconds. */
   async shift(ms: number): Promise<void> {
-    await Deno.writeTextFile(`${this.#directory}/shift`, `${ms}`);
+    await this.#clock.shift(ms);
     const client = this.server.connect();
     const [seconds] = await client.time();
     const off = Number(seconds) * 1_000 - Date.now() - ms;
@@ -50,7 +44,7 @@ class ShiftedServer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.server[Symbol.asyncDispose]();
-    await Deno.remove(this.#directory, { recursive: true });
+    await this.#clock[Symbol.asyncDispose]();
   }
 }
 
@@ -128,20 +122,4 @@ Deno.test("acquire() is served when the holder dies after the server's clock was
 
 async function queued(client: Redis, name: string): Promise<void> {
   await until(async () => await client.zcard(`{lock:${name}}:queue`) === 1, "the waiter is queued");
-}
-
-/** Compiles a library with the C compiler that the test command has found, or the first that there is. */
-async function compile(source: string, library: string): Promise<void> {
-  const named = Deno.env.get("CC");
-  const args = ["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o", library, source];
-  for (const compiler of named ? [named] : ["cc", "gcc", "clang"]) {
-    try {
-      const { success, stderr } = await new Deno.Command(compiler, { args, stderr: "piped" }).output();
-      if (success) return;
-      throw new Error(`${compiler} fails: ${REMEDY}. It says: ${new TextDecoder().decode(stderr)}`);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
-  }
-  throw new Error(`no C compiler: ${REMEDY}`);
 }

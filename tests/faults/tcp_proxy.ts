@@ -1,7 +1,8 @@
-import { deadline } from "@std/async";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { Redis, type RedisOptions } from "ioredis";
 import { closed } from "../redis_server.ts";
+import { inTime } from "./in_time.ts";
+import { Link, type Manners } from "./tcp_link.ts";
 
 /** How long the request that is waited for may take to come, in milliseconds. */
 const EXPECTED = 20_000;
@@ -9,14 +10,12 @@ const EXPECTED = 20_000;
 /** What happens to the replies of a connection, from the request on that is waited for. */
 type Fault = "lose" | "stall";
 
-/** One connection through the proxy. */
-interface Link {
-  readonly client: Socket;
-  readonly server: Socket;
-  /** The replies that are held back; `undefined` while they pass. */
-  held: Uint8Array[] | undefined;
-  /** Runs when the next reply has come, which is then lost together with the connection. */
-  lost: (() => void) | undefined;
+/** A request that is waited for. */
+interface Expected {
+  readonly request: string;
+  readonly fault: Fault;
+  readonly struck: () => void;
+  readonly given: (error: Error) => void;
 }
 
 /** A network between clients and a server on the loopback interface, to be broken in the ways in which networks break. */
@@ -25,8 +24,9 @@ export class TcpProxy implements AsyncDisposable {
   readonly #listener: Server;
   readonly #links = new Set<Link>();
   readonly #clients: Redis[] = [];
-  #stalled = false;
-  #expected: { readonly request: string; readonly fault: Fault; readonly struck: () => void } | undefined;
+  /** How new connections are. */
+  #manners: Manners = {};
+  #expected: Expected | undefined;
 
   private constructor(target: number) {
     this.#target = target;
@@ -73,17 +73,44 @@ export class TcpProxy implements AsyncDisposable {
 
   /** Holds back the replies and messages of every connection, until `resume()`. */
   stall(): void {
-    this.#stalled = true;
-    for (const link of this.#links) link.held ??= [];
+    this.disturb({ replies: "hold" });
   }
 
-  /** Delivers what was held back, and passes on what comes. */
-  resume(): void {
-    this.#stalled = false;
+  /** Changes how every connection is, also those that are made later, until `resume()`. */
+  disturb(manners: Manners): void {
+    this.#manners = { ...this.#manners, ...manners };
+    for (const link of this.#links) link.manners = manners;
+  }
+
+  /**
+   * Makes every connection one whose other end vanished without a word, for both ends; `resume()` cuts it. Connections
+   * that are made later work.
+   */
+  halfOpen(): void {
     for (const link of this.#links) {
-      for (const reply of link.held ?? []) link.client.write(reply);
-      link.held = undefined;
+      link.halfOpen = true;
+      link.manners = { requests: "drop", replies: "drop" };
     }
+  }
+
+  /** Cuts every connection. */
+  cut(): void {
+    for (const link of this.#links) link.cut();
+  }
+
+  /** Delivers what was held back, and passes on what comes; a connection that has lost something is cut. */
+  resume(): void {
+    this.#manners = {};
+    for (const link of this.#links) {
+      if (link.halfOpen || link.requests.lossy || link.replies.lossy) link.cut();
+      else link.manners = { requests: "pass", replies: "pass" };
+    }
+  }
+
+  /** Gives up waiting for a request, if one is waited for: that rejects. */
+  forget(): void {
+    this.#expected?.given(new Error(`no request with "${this.#expected.request}" came`));
+    this.#expected = undefined;
   }
 
   /** Refuses new connections; those that there are stay. */
@@ -99,34 +126,33 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   #expect(request: string, fault: Fault): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#expected = { request, fault, struck: resolve };
-    return deadline(promise, EXPECTED);
+    const { promise, resolve: struck, reject: given } = Promise.withResolvers<void>();
+    this.#expected = { request, fault, struck, given };
+    return inTime(promise, EXPECTED, `a request with "${request}"`);
   }
 
   #accept(client: Socket): void {
     const server = connect(this.#target, "127.0.0.1");
-    const link: Link = { client, server, held: this.#stalled ? [] : undefined, lost: undefined };
+    const link = new Link(client, server);
+    link.manners = this.#manners;
     this.#links.add(link);
     for (const socket of [client, server]) {
       socket.setNoDelay(true);
       socket.on("error", () => {}); // The other side hears of the end that follows.
       socket.on("close", () => {
+        link[socket === client ? "replies" : "requests"].end();
         if (client.closed && server.closed) this.#links.delete(link);
+        else if (!link.halfOpen) (socket === client ? server : client).end();
       });
     }
-    client.on("close", () => server.end());
-    server.on("close", () => client.end());
     client.on("data", (request) => {
       this.#watch(link, request);
-      server.write(request);
+      link.requests.push(request);
     });
     server.on("data", (reply) => {
-      if (link.lost !== undefined) {
-        client.destroy();
-        link.lost();
-      } else if (link.held !== undefined) link.held.push(reply);
-      else client.write(reply);
+      if (link.lost === undefined) return link.replies.push(reply);
+      client.destroy();
+      link.lost();
     });
   }
 
@@ -137,7 +163,7 @@ export class TcpProxy implements AsyncDisposable {
     if (expected.fault === "lose") {
       link.lost = expected.struck;
     } else {
-      link.held ??= [];
+      link.manners = { replies: "hold" };
       expected.struck();
     }
   }

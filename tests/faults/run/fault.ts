@@ -1,0 +1,35 @@
+import type { Random } from "../../simulation/random.ts";
+
+/** Something that can happen to a deployment or to those who use it. */
+export interface Fault {
+  /** What it is called in reports and on the command line. */
+  readonly kind: string;
+  /** What it happens to; at most one fault at a time happens to each. */
+  readonly where: "network" | "servers" | "workers";
+  /**
+   * Whether it lets a lock be given away while it is held: data of a server is lost, or its clock jumps. Two holders that
+   * believe in their locks are then counted, and are no violation; that the fence refuses the first of them is required
+   * all the same. A holder that is paused or cut off is no such fault: it is to find out before anybody else gets the
+   * lock.
+   */
+  readonly breach: boolean;
+  /**
+   * Lets it happen and takes it back, as soon as the signal aborts at the latest; resolves when all is well again, to
+   * whether it happened. A breach may be over before: then `mended` is called.
+   */
+  inject(random: Random, over: AbortSignal, mended: () => void): Promise<boolean>;
+}
+
+/** Resolves in so many milliseconds, or when the signal aborts. */
+export function pause(ms: number, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (over.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      over.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    over.addEventListener("abort", done);
+  });
+}

@@ -1,0 +1,80 @@
+import { parseArgs } from "node:util";
+
+/** The deployments that there are. */
+export const DEPLOYMENTS = ["single", "sentinel", "cluster", "redlock"] as const;
+
+/** What the locks of a run are kept on. */
+export type DeploymentKind = typeof DEPLOYMENTS[number];
+
+/** What the command line asks for. */
+export interface Options {
+  readonly help: boolean;
+  readonly minutes: number;
+  readonly seed: number;
+  readonly deployment: DeploymentKind;
+  readonly workers: number;
+  /** Whether what the locks protect checks fences. */
+  readonly fences: boolean;
+  /** The kinds of faults that may happen; all, when it is empty. */
+  readonly only: readonly string[];
+}
+
+/** Reads the command line; throws an `Error` that says what is wrong with it. */
+export function parseOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    allowPositionals: false,
+    options: {
+      help: { type: "boolean", default: false },
+      minutes: { type: "string", default: "1" },
+      seed: { type: "string", default: `${Date.now() % 2 ** 32}` },
+      deployment: { type: "string", default: "single" },
+      workers: { type: "string", default: "4" },
+      "no-fences": { type: "boolean", default: false },
+      only: { type: "string", default: "" },
+    },
+  });
+  const deployment = DEPLOYMENTS.find((each) => each === values.deployment);
+  if (deployment === undefined) {
+    throw new Error(`--deployment must be one of ${DEPLOYMENTS.join(", ")}: got "${values.deployment}"`);
+  }
+  const minutes = Number(values.minutes);
+  if (values.minutes.trim() === "" || !(minutes > 0 && minutes <= 1_440)) {
+    throw new Error(`--minutes must be a number above 0, up to 1440: got "${values.minutes}"`);
+  }
+  return {
+    help: values.help,
+    minutes,
+    seed: whole("--seed", values.seed, 0, 2 ** 32 - 1),
+    deployment,
+    workers: whole("--workers", values.workers, 1, 64),
+    fences: !values["no-fences"],
+    only: values.only.split(",").map((kind) => kind.trim()).filter((kind) => kind !== ""),
+  };
+}
+
+function whole(option: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isInteger(value) || value < least || value > most) {
+    throw new Error(`${option} must be a whole number from ${least} to ${most}: got "${text}"`);
+  }
+  return value;
+}
+
+/** What `--help` prints. */
+export function usage(): string {
+  return `Breaks a real deployment in all the ways that it can, while processes hold locks on it, and checks what they saw.
+
+Usage: deno task faults [options]
+
+  --deployment D   ${DEPLOYMENTS.join(", ")} (default: single)
+  --minutes M      how long faults happen (default: 1)
+  --seed S         what determines the faults and what the processes do; the times of both are real ones
+                   (default: a new one, which is printed)
+  --workers N      how many processes hold locks (default: 4)
+  --only A,B       these kinds of faults only, as the table names them
+  --no-fences      what the locks protect takes every write: counts the updates that fences save
+  --help           this text
+
+Exit status: 0 when nothing was violated, 1 when something was, 2 for a wrong command line, 130 when interrupted.`;
+}

@@ -1,0 +1,39 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { parseOptions, usage } from "./options.ts";
+
+Deno.test("parseOptions() reads the command line, and has a default for everything", () => {
+  const { minutes, seed, deployment, workers, fences, only, help } = parseOptions([]);
+  assertEquals([minutes, deployment, workers, fences, only, help], [1, "single", 4, true, [], false]);
+  assert(Number.isInteger(seed));
+  const line = "--minutes 0.5 --seed 7 --deployment cluster --workers 2 --no-fences --only".split(" ");
+  assertEquals(parseOptions([...line, "workers paused, failover"]), {
+    help: false,
+    minutes: 0.5,
+    seed: 7,
+    deployment: "cluster",
+    workers: 2,
+    fences: false,
+    only: ["workers paused", "failover"],
+  });
+});
+
+Deno.test("parseOptions() says which option is wrong, and quotes it", () => {
+  const wrong: [args: string[], says: string][] = [
+    [["--deployment", "quorum"], '--deployment must be one of single, sentinel, cluster, redlock: got "quorum"'],
+    [["--minutes", "0"], '--minutes must be a number above 0, up to 1440: got "0"'],
+    [["--minutes", "soon"], 'got "soon"'],
+    [["--minutes", ""], 'got ""'],
+    [["--seed", "-1"], "--seed"],
+    [["--seed=1.5"], '--seed must be a whole number from 0 to 4294967295: got "1.5"'],
+    [["--workers", "0"], '--workers must be a whole number from 1 to 64: got "0"'],
+    [["--fast"], "--fast"],
+    [["single"], "single"],
+  ];
+  for (const [args, says] of wrong) assertThrows(() => parseOptions(args), Error, says);
+});
+
+Deno.test("usage() names every option", () => {
+  for (const option of ["deployment", "minutes", "seed", "workers", "only", "no-fences", "help"]) {
+    assert(usage().includes(`--${option}`), option);
+  }
+});

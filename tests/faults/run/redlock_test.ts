@@ -1,0 +1,5 @@
+import { shortRun } from "./short_run.ts";
+
+Deno.test("Lock keeps its promises under random faults of independent servers (Redlock)", async () => {
+  await shortRun("redlock");
+});

@@ -1,0 +1,80 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Redis } from "ioredis";
+import type { RedisServer } from "../../redis_server.ts";
+import { Random } from "../../simulation/random.ts";
+import { until } from "../until.ts";
+import type { Fault } from "./fault.ts";
+import { single } from "./sites/single.ts";
+
+/** What a fault does to a server, as a client that is connected to it sees that while it lasts, or afterwards. */
+const EFFECTS: Readonly<Record<string, (client: Redis, server: RedisServer) => Promise<unknown>>> = {
+  "SCRIPT FLUSH": (client) => client.evalsha(SHA, 0),
+  "FLUSHALL": (client) => client.exists("kept").then(fails),
+  "CLIENT KILL": (client) => Promise.resolve(client.status === "ready").then(fails),
+  "CLIENT PAUSE": (client) => atOnce(client.set("a", 1, "PX", 1)),
+  "out of memory": (client) => client.set("a", 1, "PX", 1),
+  "eviction": (client) => client.exists("kept").then(fails),
+  "server frozen": (client) => atOnce(client.ping()),
+  "server killed": (client) => client.ping(),
+  "server wiped": (client) => client.exists("kept").then(fails),
+  "disk full": (client) => client.set("a", 1, "PX", 1),
+  "clock set": async (client) => {
+    const [seconds, micros] = await client.time();
+    fails(Math.abs(Number(seconds) * 1_000 + Number(micros) / 1_000 - Date.now()) < 50);
+  },
+};
+
+/** A script that does nothing, and its SHA-1. */
+const [SCRIPT, SHA] = ["return 1", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db"];
+
+/** What a fault that takes no data leaves. */
+const KEPT = "what was written before";
+
+/** How long a healthy server may take to answer, in milliseconds: shorter than most pauses. */
+const SOON = 150;
+
+function fails(well: boolean | number): void {
+  if (!well) throw new Error("not as before");
+}
+
+async function atOnce(answer: Promise<unknown>): Promise<void> {
+  const started = performance.now();
+  await answer;
+  fails(performance.now() - started < SOON);
+}
+
+Deno.test("single() can do to its server what it says, and takes it back", async (t) => {
+  await using site = await single();
+  for (const why of site.skipped) console.log(`skipped: ${why}`);
+  const [server] = await site.masters() as [RedisServer];
+  for (const fault of site.faults) {
+    await t.step(fault.kind, async () => {
+      const client = server.connect({ maxRetriesPerRequest: 0, retryStrategy: () => 10 });
+      await until(async () => await client.set("kept", KEPT).catch(() => "") === "OK", "the client is connected");
+      await client.script("LOAD", SCRIPT);
+      assert(await strikes(fault, () => EFFECTS[fault.kind]!(client, server)), "the client notices");
+      await until(async () => await client.set("b", 1, "PX", 1).catch(() => "") === "OK", "all is well again");
+      const loses = fault.breach && fault.kind !== "clock set";
+      if (!loses) assertEquals(await client.get("kept"), KEPT);
+    });
+  }
+});
+
+/** Whether an effect is seen when a fault happens; with some seeds it is over too soon, or milder. */
+async function strikes(fault: Fault, effect: () => Promise<unknown>): Promise<boolean> {
+  const never = new AbortController().signal;
+  for (let seed = 1; seed <= 20; seed++) {
+    let over = false;
+    let struck = false;
+    const injected = fault.inject(new Random(seed), never, () => {}).finally(() => over = true);
+    const look = () => effect().catch(() => struck = true);
+    while (!over && !struck) {
+      await look();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    const happened = await injected;
+    if (happened && !struck) await look();
+    if (struck && happened) return true;
+  }
+  return false;
+}

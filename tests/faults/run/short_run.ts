@@ -1,0 +1,21 @@
+import { assert, assertEquals } from "@std/assert";
+import type { DeploymentKind } from "./options.ts";
+import type { Outcome } from "./outcome.ts";
+import { report } from "./report.ts";
+import { run } from "./run.ts";
+
+/** How long faults happen on every change, in minutes. */
+const MINUTES = 0.15;
+
+/** A short run, which fails when anything was violated. */
+export async function shortRun(deployment: DeploymentKind): Promise<Outcome> {
+  const seed = Date.now() % 2 ** 32;
+  await using stack = new AsyncDisposableStack();
+  const options = { deployment, minutes: MINUTES, seed, workers: 3, fences: true, only: [] };
+  const outcome = await run(options, stack, () => {});
+  assertEquals(outcome.violations, [], report(outcome));
+  assert(outcome.counts.get("locks granted")! >= 10, report(outcome));
+  assert(outcome.counts.get("faults")! >= 3, report(outcome));
+  for (const why of outcome.skipped) console.log(`skipped: ${why}`);
+  return outcome;
+}

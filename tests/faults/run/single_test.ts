@@ -1,0 +1,5 @@
+import { shortRun } from "./short_run.ts";
+
+Deno.test("Lock keeps its promises under random faults of a single server", async () => {
+  await shortRun("single");
+});

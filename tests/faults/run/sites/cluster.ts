@@ -1,0 +1,71 @@
+import { ClusterDeployment } from "../../../deployments/cluster.ts";
+import type { RedisServer } from "../../../redis_server.ts";
+import type { Random } from "../../../simulation/random.ts";
+import { TcpProxy } from "../../tcp_proxy.ts";
+import { type Fault, pause } from "../fault.ts";
+import { commandFaults, freezing } from "../server_faults.ts";
+import { nat, type Site } from "../site.ts";
+
+/** A Cluster of three masters with a replica each. A failover loses what the replica has not heard of. */
+export async function cluster(locks: readonly string[]): Promise<Site> {
+  await using stack = new AsyncDisposableStack();
+  const deployment = stack.use(await ClusterDeployment.start());
+  const servers = deployment.nodes.map(({ server }) => server);
+  const proxies = await Promise.all(servers.map(async ({ port }) => stack.use(await TcpProxy.start(port))));
+  const ready = () => deployment.ready();
+  const key = (random: Random) => `lock:${random.pick(locks)}`;
+  const ward = { servers: async (random: Random) => [(await deployment.masterOf(key(random))).server] };
+  const fault = (
+    kind: string,
+    breach: boolean,
+    run: (key: string, random: Random, over: AbortSignal, mended: () => void) => Promise<unknown>,
+  ): Fault => ({
+    kind,
+    where: "servers",
+    breach,
+    async inject(random, over, mended) {
+      await run(key(random), random, over, mended);
+      await ready();
+      return true;
+    },
+  });
+  const dying = (kind: string, cut: boolean) =>
+    fault(kind, true, async (key, random, over, mended) => {
+      const master = await deployment.masterOf(key);
+      if (cut) {
+        await deployment.cutReplication(key);
+        await pause(random.spread(10, 1_000), over);
+      }
+      await master.server.kill();
+      await deployment.promoted(key, master);
+      // What has come through is on the new master; the old one will wait until it knows of that.
+      mended();
+      await master.server.start();
+    });
+  const owned = stack.move();
+  return {
+    target: {
+      kind: "cluster",
+      nodes: proxies.map(({ port }) => ({ host: "127.0.0.1", port })),
+      nat: nat(servers, proxies),
+    },
+    proxies,
+    faults: [
+      ...commandFaults(ward),
+      freezing(ward, true, ready),
+      dying("master killed", false),
+      dying("writes lost", true),
+      fault("failover", true, (key) => deployment.failover(key)),
+      fault("slot moved", false, async (key, random, over) => {
+        const migration = await deployment.migrate(key);
+        await pause(random.spread(10, 500), over);
+        await migration.moveKeys();
+        await pause(random.spread(10, 500), over);
+        await migration.finish();
+      }),
+    ],
+    skipped: [],
+    masters: async (): Promise<RedisServer[]> => (await deployment.masters()).map(({ server }) => server),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

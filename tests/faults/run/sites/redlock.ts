@@ -1,0 +1,34 @@
+import { RedisServer } from "../../../redis_server.ts";
+import type { Random } from "../../../simulation/random.ts";
+import { TcpProxy } from "../../tcp_proxy.ts";
+import { DataDirectory, durable, empty } from "../directory.ts";
+import { answers, commandFaults, freezing, killing } from "../server_faults.ts";
+import type { Site } from "../site.ts";
+
+/** How many servers there are. */
+const NODES = 3;
+
+/** Independent servers that keep their data on disk. */
+export async function redlock(): Promise<Site> {
+  await using stack = new AsyncDisposableStack();
+  const nodes = await Promise.all(Array.from({ length: NODES }, async () => {
+    const { path } = stack.use(new DataDirectory());
+    const server = stack.use(await RedisServer.start(durable(path)));
+    const proxy = stack.use(await TcpProxy.start(server.port));
+    return { server, proxy, path };
+  }));
+  const servers = nodes.map(({ server }) => server);
+  const proxies = nodes.map(({ proxy }) => proxy);
+  const ward = { servers: (_: Random) => Promise.resolve(servers) };
+  const wipe = async (server: RedisServer) => await empty(nodes.find((node) => node.server === server)!.path);
+  const well = async () => void await Promise.all(servers.map(answers));
+  const owned = stack.move();
+  return {
+    target: { kind: "redlock", ports: proxies.map(({ port }) => port) },
+    proxies,
+    faults: [...commandFaults(ward), freezing(ward, false, well), killing(ward), killing(ward, wipe)],
+    skipped: [],
+    masters: () => Promise.resolve(servers),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

@@ -1,0 +1,77 @@
+import { SentinelDeployment } from "../../../deployments/sentinel.ts";
+import { TcpProxy } from "../../tcp_proxy.ts";
+import { type Fault, pause } from "../fault.ts";
+import { commandFaults, freezing } from "../server_faults.ts";
+import { nat, type Site } from "../site.ts";
+
+/** How long a Sentinel may be frozen, in milliseconds: after 2 s it does nothing for 30 s, lest its clock be wrong. */
+const TILT = 1_500;
+
+/** A master with two replicas and three Sentinels. A failover loses what the replicas have not heard of. */
+export async function sentinel(): Promise<Site> {
+  await using stack = new AsyncDisposableStack();
+  const deployment = stack.use(await SentinelDeployment.start());
+  const { servers, sentinels, address } = deployment;
+  const proxies = await Promise.all(servers.map(async ({ port }) => stack.use(await TcpProxy.start(port))));
+  const ready = () => deployment.ready();
+  const masters = async () => [await deployment.master()];
+  const dying = (kind: string, cut: boolean): Fault => ({
+    kind,
+    where: "servers",
+    breach: true,
+    async inject(random, over, mended) {
+      const master = await deployment.master();
+      if (cut) {
+        await deployment.cutReplication();
+        await pause(random.spread(10, 1_000), over);
+      }
+      await master.kill();
+      await deployment.promoted(master);
+      // What has come through is on the new master; the old one is gone.
+      mended();
+      await deployment.rejoin(master);
+      await ready();
+      return true;
+    },
+  });
+  const failover: Fault = {
+    kind: "failover",
+    where: "servers",
+    breach: true,
+    async inject() {
+      await deployment.failover();
+      await ready();
+      return true;
+    },
+  };
+  const owned = stack.move();
+  return {
+    target: { kind: "sentinel", ...address, sentinels: address.sentinels as Addresses, nat: nat(servers, proxies) },
+    proxies,
+    faults: [
+      ...commandFaults({ servers: masters }).map((fault) =>
+        fault.kind === "CLIENT PAUSE" ? outage(fault, ready) : fault
+      ),
+      freezing({ servers: masters }, true, ready),
+      { ...freezing({ servers: () => Promise.resolve(sentinels) }, false, ready, TILT), kind: "Sentinel frozen" },
+      dying("master killed", false),
+      dying("writes lost", true),
+      failover,
+    ],
+    skipped: [],
+    masters,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** The Sentinels are clients like others: a master that does not answer those is dead for them. */
+function outage(fault: Fault, ready: () => Promise<void>): Fault {
+  const inject: Fault["inject"] = async (random, over, mended) => {
+    const injected = await fault.inject(random, over, mended);
+    await ready();
+    return injected;
+  };
+  return { ...fault, breach: true, inject };
+}
+
+type Addresses = readonly { readonly host: string; readonly port: number }[];

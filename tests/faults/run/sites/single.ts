@@ -1,0 +1,82 @@
+import { RedisServer } from "../../../redis_server.ts";
+import { ShiftedClock } from "../../shifted_clock.ts";
+import { SmallDisk } from "../../small_disk.ts";
+import { TcpProxy } from "../../tcp_proxy.ts";
+import { until } from "../../until.ts";
+import { DataDirectory, durable, empty, hasWritten } from "../directory.ts";
+import { type Fault, pause } from "../fault.ts";
+import { answers, commandFaults, freezing, killing } from "../server_faults.ts";
+import type { Site } from "../site.ts";
+
+/** The size of the disk that is filled, in MiB: many times what the server writes between two rewrites of its file. */
+const DISK = 64;
+
+/** How far the server's clock is set, in milliseconds: more than a lease, at the most. */
+const SHIFT = [100, 3_000] as const;
+
+/** One server that keeps its data on disk. */
+export async function single(): Promise<Site> {
+  await using stack = new AsyncDisposableStack();
+  const skipped: string[] = [];
+  const optional = async <T extends AsyncDisposable>(what: string, make: Promise<T>) => {
+    return await make.then((made) => stack.use(made), (error) => void skipped.push(`${what}: ${error.message}`));
+  };
+  const clock = await optional("clock", ShiftedClock.make());
+  const disk = await optional("full disk", SmallDisk.mount(DISK));
+  const { path } = disk ?? stack.use(new DataDirectory());
+  const server = stack.use(await RedisServer.start(durable(path), clock?.env));
+  const proxy = stack.use(await TcpProxy.start(server.port));
+  // A fence from a clock that is ahead is only known where it is kept: while it is ahead nothing may get lost.
+  let aheadUntil = 0;
+  const ward = { servers: () => Promise.resolve([server]), mayLose: () => performance.now() > aheadUntil };
+  const faults = [
+    ...commandFaults(ward),
+    freezing(ward, false, () => answers(server)),
+    killing(ward),
+    killing(ward, () => empty(path)),
+  ];
+  if (disk !== undefined) faults.push(fullDisk(server, disk));
+  if (clock !== undefined) faults.push(clockSet(clock, (until) => aheadUntil = until));
+  const owned = stack.move();
+  return {
+    target: { kind: "single", port: proxy.port },
+    proxies: [proxy],
+    faults,
+    skipped,
+    masters: () => Promise.resolve([server]),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function fullDisk(server: RedisServer, disk: SmallDisk): Fault {
+  return {
+    kind: "disk full",
+    where: "servers",
+    breach: false,
+    async inject(random, over) {
+      disk.fill();
+      await pause(random.spread(10, 3_000), over);
+      disk.clear();
+      await until(() => hasWritten(server), "the server has written what it could not");
+      return true;
+    },
+  };
+}
+
+/** A jump ahead ends leases, and so does the way back from a jump behind. */
+function clockSet(clock: ShiftedClock, ahead: (until: number) => void): Fault {
+  return {
+    kind: "clock set",
+    where: "servers",
+    breach: true,
+    async inject(random, over) {
+      const ms = random.spread(...SHIFT) * random.pick([-1, 1]);
+      ahead(Infinity);
+      await clock.shift(Math.round(ms));
+      await pause(random.spread(10, 2_000), over);
+      await clock.shift(0);
+      ahead(performance.now() + Math.max(ms, 0) + 1_000);
+      return true;
+    },
+  };
+}
