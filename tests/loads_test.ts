@@ -57,8 +57,8 @@ Deno.test("acquire() on a Redis client is what loads the Redis store", async () 
 
 for (
   const [entry, stores] of [
-    ["memory.ts", ["src/stores/memory.ts", "src/stores/_memory_store.ts"]],
-    ["sqlite.ts", ["src/stores/sqlite.ts"]],
+    ["memory.ts", ["src/stores/memory.ts", "src/stores/_memory_"]],
+    ["sqlite/mod.ts", ["src/stores/sqlite/"]],
     ["redis/mod.ts", ["src/stores/redis/"]],
     ["redlock/mod.ts", ["src/stores/redlock/", "src/stores/redis/"]],
   ] as const

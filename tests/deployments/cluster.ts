@@ -142,7 +142,9 @@ export class ClusterDeployment implements AsyncDisposable {
   /** Promotes a replica of the master of a key's slot while that is well; resolves when it is. */
   async failover(key: string): Promise<ClusterNode> {
     const old = await this.masterOf(key);
-    const [replica] = await this.replicasOf(old);
+    let replica: ClusterNode | undefined;
+    // One that was started a moment ago is not known to its master yet.
+    await until(async () => (replica = (await this.replicasOf(old))[0]) !== undefined, `${key} has a replica`);
     await replica!.server.command("CLUSTER", "FAILOVER");
     return await this.promoted(key, old);
   }
