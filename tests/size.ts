@@ -15,7 +15,7 @@ const MAIN = "mod.ts";
 const SETS: Readonly<Record<string, readonly string[]>> = {
   "@holdfast/lock": [MAIN],
   "with memory": [MAIN, "src/stores/memory.ts"],
-  "with sqlite": [MAIN, "src/stores/sqlite.ts"],
+  "with sqlite": [MAIN, "src/stores/sqlite/mod.ts"],
   "with redis": [MAIN, "src/stores/redis/mod.ts"],
   "with redlock": [MAIN, "src/stores/redlock/mod.ts"],
 };

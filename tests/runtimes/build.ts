@@ -7,10 +7,11 @@ const NODE = `${MODULES}/node24/bin/node`;
 const TSC = `${MODULES}/typescript5/bin/tsc`;
 
 /** The tests of the SQLite store: not every runtime has SQLite. */
-export const SQLITE = "stores/sqlite_test.ts";
+export const SQLITE = "stores/sqlite/store_test.ts";
 
 /** The test files that run in every runtime, but for those that a runtime cannot load. */
 const FILES = [
+  "acquire_all_test.ts",
   "acquire_test.ts",
   "clock_test.ts",
   "errors_test.ts",
@@ -23,8 +24,11 @@ const FILES = [
   "testing_test.ts",
   "stores/memory_test.ts",
   SQLITE,
+  "stores/redis/evictions_test.ts",
   "stores/redis/interoperability_test.ts",
   "stores/redis/keys_test.ts",
+  "stores/redis/kinds_test.ts",
+  "stores/redis/owners_test.ts",
   "stores/redis/scripts_test.ts",
   "stores/redis/servers_test.ts",
   "stores/redis/store_test.ts",
@@ -33,6 +37,8 @@ const FILES = [
   "stores/redlock/arithmetic_test.ts",
   "stores/redlock/mod_test.ts",
   "stores/redlock/store_test.ts",
+  "web_locks_test.ts",
+  "web_locks/redis_test.ts",
 ];
 
 /** The adapters for the std packages, which npm does not have. */

@@ -81,7 +81,7 @@ const MAX_NODES = 9;
  * import { acquire } from "@holdfast/lock";
  * import { redlock } from "@holdfast/lock/redlock";
  *
- * const store = redlock([6379, 6380, 6381].map((port) => new Redis(port)), { nodeTimeout: 200 });
+ * const store = redlock([6379, 6380, 6381].map((port) => new Redis(port)), { nodeTimeout: 1_000 });
  * await using lock = await acquire(store, "invoice:42", { wait: 5_000 });
  * ```
  *

@@ -6,12 +6,18 @@
  */
 import {
   acquire,
+  acquireAll,
   type AcquireOptions,
   type Attempt,
   type AttemptOptions,
+  type Capability,
   type Claim,
+  type Conflict,
+  type Entry,
   isLockLost,
+  type Kind,
   type Lock,
+  LockConflictError,
   LockError,
   type LockErrorCode,
   type LockEvent,
@@ -19,6 +25,7 @@ import {
   type LockTarget,
   LockTimeoutError,
   type Mode,
+  type MultiLock,
   type NodeFailure,
   type Observer,
   QuorumError,
@@ -26,6 +33,7 @@ import {
   type RedisClient,
   type RedisSubscriber,
   type Renewal,
+  type Snapshot,
   type Store,
   StoreError,
   tryAcquire,
@@ -34,10 +42,25 @@ import {
   type VoteOptions,
 } from "@holdfast/lock";
 import { memory, type MemoryOptions } from "@holdfast/lock/memory";
-import { redis, type RedisOptions } from "@holdfast/lock/redis";
+import {
+  redis,
+  type RedisNode,
+  type RedisOptions,
+  type RedisPipeline,
+  type ReplicasOptions,
+} from "@holdfast/lock/redis";
 import { redlock, type RedlockOptions } from "@holdfast/lock/redlock";
 import { sqlite, type SqliteOptions, type SqliteStore } from "@holdfast/lock/sqlite";
 import { type StoreFixture, storeSuite, type StoreSuiteOptions } from "@holdfast/lock/testing";
+import {
+  type LockGrantedCallback,
+  type LockInfo,
+  LockManager,
+  type LockManagerOptions,
+  type LockManagerSnapshot,
+  type LockOptions,
+  type WebLock,
+} from "@holdfast/lock/web-locks";
 import { Cluster as Cluster6, Redis as Redis6 } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 
@@ -48,6 +71,9 @@ const clients: RedisClient[] = [
   new Cluster5([{ host: "127.0.0.1", port: 7000 }]),
   new Redis6({ sentinels: [{ host: "127.0.0.1", port: 26379 }], name: "main" }),
 ];
+const node6: RedisNode = new Redis6();
+const pipeline: RedisPipeline | undefined = clients[0]?.pipeline?.();
+console.log(node6.status, pipeline?.exec());
 const subscriber: RedisSubscriber = new Redis6();
 subscriber.disconnect();
 
@@ -55,6 +81,7 @@ const observer: Observer = (event: LockEvent) => {
   if (event.type === "acquired") console.log(event.fence + 1n, event.waited.toFixed());
   if (event.type === "lost") console.log(event.error.message);
 };
+const replicas: ReplicasOptions = { min: 1, timeout: 500 };
 const mode: Mode = "exclusive";
 const common: TryAcquireOptions = { lease: 30_000, renew: 1_000, mode, strict: false, signal: undefined };
 const options: AcquireOptions = { ...common, wait: 5_000 };
@@ -73,7 +100,7 @@ export async function use(): Promise<void> {
   await maybe?.extend(60_000);
   await maybe?.release();
   using file: SqliteStore = sqlite("locks.db", { observer } satisfies SqliteOptions);
-  const node: QuorumNode = redis(new Redis6(), { prefix: "billing:", observer } satisfies RedisOptions);
+  const node: QuorumNode = redis(new Redis6(), { prefix: "billing:", replicas, observer } satisfies RedisOptions);
   const nodes = redlock(
     [node, new Redis5(), new Redis6()],
     { nodeTimeout: 200, driftFactor: 0.02 } satisfies RedlockOptions,
@@ -93,6 +120,33 @@ export async function use(): Promise<void> {
   }
 }
 
+/** Takes several locks, and lists all. */
+export async function several(): Promise<void> {
+  await using locks: MultiLock = await acquireAll(own, ["a", "b"], { mode: "shared", wait: 100 });
+  console.log(locks.names.length, locks.fences.get("a"), locks.signal.aborted);
+  const { held, pending }: Snapshot = await own.query?.() ?? { held: [], pending: [] };
+  const entries: Entry[] = [...held, ...pending];
+  const kinds: Kind[] = entries.map(({ mode, permits }) => permits ?? mode);
+  const capabilities: readonly Capability[] = own.capabilities ?? [];
+  console.log(kinds, capabilities);
+}
+
+/** Uses the Web Locks API. */
+export async function webLocks(options: LockManagerOptions): Promise<void> {
+  const locks = new LockManager(own, options);
+  const callback: LockGrantedCallback<number> = (lock: WebLock | null) => Number(lock?.fence ?? 0n);
+  const asked: LockOptions = { mode: "shared", ifAvailable: true };
+  const sum: number = await locks.request("a", asked, callback);
+  const { held }: LockManagerSnapshot = await locks.query();
+  const names: string[] = held.map((info: LockInfo) => info.name);
+  console.log(sum, names);
+}
+
+/** What stands against a claim. */
+export function why(attempt: Attempt): Conflict | undefined {
+  return "conflict" in attempt ? attempt.conflict : undefined;
+}
+
 /** What an error tells. */
 export function explain(error: unknown): LockErrorCode | undefined {
   if (isLockLost(error)) return "lost";
@@ -104,6 +158,7 @@ export function explain(error: unknown): LockErrorCode | undefined {
     const code: "timeout" | "lost" = error.code;
     return code;
   }
+  if (error instanceof LockConflictError) console.log(error.message);
   if (error instanceof StoreError) console.log(error.cause);
   return error instanceof LockError ? error.code : undefined;
 }
