@@ -162,8 +162,8 @@ Deno.test("MultiLock extends all of its leases", async () => {
 Deno.test("acquireAll() begins again when it lost one lock while it waited for another", async () => {
   const store = scene();
   const b = await acquire(store, "b");
-  const waiting = acquireAll(store, ["a", "b"], { lease: 50, renew: false });
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  const waiting = acquireAll(store, ["a", "b"], { lease: 500, renew: false });
+  await new Promise((resolve) => setTimeout(resolve, 700));
   await b.release();
   await using locks = await waiting;
   assertEquals([locks.names, locks.held], [["a", "b"], true]);

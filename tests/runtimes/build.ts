@@ -37,8 +37,6 @@ const FILES = [
   "stores/redlock/arithmetic_test.ts",
   "stores/redlock/mod_test.ts",
   "stores/redlock/store_test.ts",
-  "web_locks_test.ts",
-  "web_locks/redis_test.ts",
 ];
 
 /** The adapters for the std packages, which npm does not have. */

@@ -50,20 +50,6 @@ Deno.test("sqlite() says so where the runtime has no SQLite", () => {
   }
 });
 
-Deno.test("sqlite() works where a database does not tell whether it is open, as before Node 22.15", async () => {
-  const getBuiltinModule = process.getBuiltinModule;
-  class Older extends DatabaseSync {
-    override readonly isOpen: boolean = undefined!;
-  }
-  process.getBuiltinModule = () => ({ DatabaseSync: Older }) as never;
-  try {
-    using store = sqlite(":memory:");
-    await (await acquire(store, "a")).release();
-  } finally {
-    process.getBuiltinModule = getBuiltinModule;
-  }
-});
-
 Deno.test("acquire() rejects with StoreError when the file is closed", async () => {
   const store = sqlite(":memory:");
   store.close();

@@ -1,0 +1,18 @@
+import { acquire } from "@holdfast/lock";
+import { sqlite } from "@holdfast/lock/sqlite";
+import process from "node:process";
+import { DatabaseSync } from "node:sqlite";
+
+Deno.test("sqlite() works where a database does not tell whether it is open, as before Node 22.15", async () => {
+  const getBuiltinModule = process.getBuiltinModule;
+  class Older extends DatabaseSync {
+    override readonly isOpen: boolean = undefined!;
+  }
+  process.getBuiltinModule = () => ({ DatabaseSync: Older }) as never;
+  try {
+    using store = sqlite(":memory:");
+    await (await acquire(store, "a")).release();
+  } finally {
+    process.getBuiltinModule = getBuiltinModule;
+  }
+});
