@@ -10,6 +10,9 @@ const HELP = `Check format, lint, types, docs, coverage, the package and its siz
 
 The coverage is that of the last "deno task test"; "deno task ok" runs both.`;
 
+/** The programs of the benchmark beside other libraries, which has packages of its own. */
+const PEERS = ["main", "worker_process", "broker"].map((name) => `tests/bench/peers/${name}.ts`);
+
 const { exports } = JSON.parse(await Deno.readTextFile("deno.json"));
 const entries: string[] = Object.values(exports);
 
@@ -23,6 +26,9 @@ async function main(args: string[]): Promise<number> {
     "format": ["fmt", "--check"],
     "lint": ["lint"],
     "types, also of the code in the docs": ["check", "--doc", ...imports, "mod.ts", "src", "tests", "examples"],
+    "types of the benchmark beside other libraries": [
+      ...["check", "--no-config", "--no-lock", "--import-map=tests/bench/peers/import_map.json", ...PEERS],
+    ],
     "docs": ["doc", "--lint", ...entries],
     "coverage": ["coverage", "--include=/src/", "coverage"],
     "package": ["publish", "--dry-run", "--allow-dirty"],

@@ -1,11 +1,11 @@
 import type { Redis } from "ioredis";
 
 /** Deletes the key if it still holds this owner. */
-const COMPARE_AND_DELETE =
+export const COMPARE_AND_DELETE =
   `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
 
-/** The lease of Holdfast by default, so that both set the same expiry. */
-const LEASE = 30_000;
+/** The lease of Holdfast by default, so that all set the same expiry. */
+export const LEASE = 30_000;
 
 /**
  * The least that a lock on Redis can be: `SET NX PX` with a fresh owner, and a compare-and-delete. No queue, no fence,

@@ -26,3 +26,9 @@ export async function countCommands(client: Redis): Promise<Commands> {
   }
   return { scripts, all };
 }
+
+/** How long the processor has worked for a server since its start, in milliseconds. */
+export async function cpuTime(client: Redis): Promise<number> {
+  const times = (await client.info("cpu")).matchAll(/^used_cpu_(?:sys|user):([\d.]+)/gm);
+  return [...times].reduce((sum, [, seconds]) => sum + Number(seconds) * 1_000, 0);
+}

@@ -9,6 +9,7 @@ import { embedded } from "./embedded.ts";
 import { type Figure, met } from "./figure.ts";
 import { handoff } from "./handoff.ts";
 import { held } from "./held.ts";
+import { Interruption, premature, reason } from "./interruption.ts";
 import { describe, headline, type Machine } from "./machine.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import { Progress } from "./progress.ts";
@@ -56,22 +57,6 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-class Interruption extends Error {}
-
-/** Aborts when somebody wants the run to end, or something fails that nobody waits for. */
-function premature(): AbortSignal {
-  const controller = new AbortController();
-  const interrupt = () => controller.abort(new Interruption("interrupted"));
-  Deno.addSignalListener("SIGINT", interrupt);
-  Deno.addSignalListener("SIGTERM", interrupt);
-  globalThis.addEventListener("unhandledrejection", (event) => {
-    // The process must live until the server is stopped.
-    event.preventDefault();
-    controller.abort(event.reason);
-  });
-  return controller.signal;
-}
-
 async function run(options: Options, ended: AbortSignal): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const progress = new Progress();
@@ -105,12 +90,6 @@ async function measure(
     figures.push(...await ROWS[name]!({ server, directory, scale, stack, progress: tell }));
   }
   return { figures, machine };
-}
-
-function reason(error: unknown): string {
-  // What failed first, when stopping failed as well.
-  if (error instanceof SuppressedError) return reason(error.suppressed);
-  return error instanceof Error ? error.message : String(error);
 }
 
 Deno.exit(await main(Deno.args));

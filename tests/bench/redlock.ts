@@ -1,7 +1,8 @@
 import { acquire } from "@holdfast/lock";
 import type { Redis } from "ioredis";
-import { RedisServer } from "../redis_server.ts";
+import { BareQuorum } from "./bare_quorum.ts";
 import type { Figure } from "./figure.ts";
+import { masters } from "./masters.ts";
 import { interleave } from "./rounds.ts";
 import type { Bench } from "./row.ts";
 import { median, ratios, summarize } from "./statistics.ts";
@@ -20,7 +21,7 @@ export async function redlock(bench: Bench): Promise<Figure[]> {
 }
 
 async function pairs(count: number, bench: Bench): Promise<Figure> {
-  const servers = await masters(count, bench);
+  const servers = await masters(count, bench.stack);
   const ours = servers.map((server) => server.connect());
   const bare = await BareQuorum.on(servers.map((server) => server.connect()));
   const rounds = await interleave({
@@ -48,7 +49,7 @@ async function pairs(count: number, bench: Bench): Promise<Figure> {
 }
 
 async function frozen(count: number, bench: Bench): Promise<Figure> {
-  const servers = await masters(count, bench);
+  const servers = await masters(count, bench.stack);
   const clients = servers.map((server) => server.connect());
   const [well, hung]: [number[], number[]] = [[], []];
   for (let turn = 0; turn < TURNS; turn++) {
@@ -79,14 +80,6 @@ async function frozen(count: number, bench: Bench): Promise<Figure> {
   };
 }
 
-/** Starts so many servers, which are stopped at the end of the run. */
-async function masters(count: number, { stack }: Bench): Promise<RedisServer[]> {
-  const starting = Array.from({ length: count }, () => RedisServer.start());
-  // Before they are up: the run may be interrupted at any moment.
-  for (const each of starting) stack.defer(() => each.then((server) => server[Symbol.asyncDispose](), () => {}));
-  return await Promise.all(starting);
-}
-
 async function repeat(run: () => Promise<void>): Promise<void> {
   for (let pair = 0; pair < PAIRS; pair++) await run();
 }
@@ -94,40 +87,4 @@ async function repeat(run: () => Promise<void>): Promise<void> {
 /** As users write it. */
 async function section(clients: Redis[], name: string): Promise<void> {
   await using _lock = await acquire(clients, name);
-}
-
-/** Deletes the key if it still holds this owner. */
-const COMPARE_AND_DELETE =
-  `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
-
-/** The lease of Holdfast by default, so that both set the same expiry. */
-const LEASE = 30_000;
-
-/**
- * The least that a lock on several masters can be: the bare pair on all of them at the same time, waiting for all. No
- * quorum, no time-outs, no fence.
- */
-class BareQuorum {
-  readonly #clients: readonly Redis[];
-  readonly #sha: string;
-
-  private constructor(clients: readonly Redis[], sha: string) {
-    this.#clients = clients;
-    this.#sha = sha;
-  }
-
-  /** Loads the script. */
-  static async on(clients: readonly Redis[]): Promise<BareQuorum> {
-    const shas = await Promise.all(clients.map((client) => client.script("LOAD", COMPARE_AND_DELETE)));
-    return new BareQuorum(clients, String(shas[0]));
-  }
-
-  /** Takes the lock and gives it back. */
-  async run(key: string): Promise<void> {
-    const owner = crypto.randomUUID();
-    const taken = await Promise.all(this.#clients.map((client) => client.set(key, owner, "PX", LEASE, "NX")));
-    if (taken.some((reply) => reply !== "OK")) throw new Error(`${key} is taken`);
-    const freed = await Promise.all(this.#clients.map((client) => client.evalsha(this.#sha, 1, key, owner)));
-    if (freed.some((reply) => reply !== 1)) throw new Error(`${key} was lost`);
-  }
 }

@@ -3,9 +3,13 @@ import { type Figure, met, type Quantity } from "./figure.ts";
 /** The figures as a plain table. */
 export function table(figures: readonly Figure[]): string {
   const head = ["", "ours", "reference", "ratio", "target", "met"];
-  const rows = [head, ...figures.map(row)];
-  const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join("   ").trimEnd()).join("\n");
+  return align([head, ...figures.map(row)]).map((cells) => cells.join("   ").trimEnd()).join("\n");
+}
+
+/** Makes the cells of each column equally wide. */
+export function align(rows: readonly (readonly string[])[]): string[][] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)));
 }
 
 function row(figure: Figure): string[] {
@@ -21,7 +25,7 @@ function row(figure: Figure): string[] {
 }
 
 /** Whole numbers in full, others as exactly as anybody reads them. */
-function show({ value, unit }: Quantity): string {
+export function show({ value, unit }: Quantity): string {
   const digits = Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   const text = value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return unit === "" ? text : unit === "/s" ? `${text}/s` : `${text} ${unit}`;

@@ -1,0 +1,144 @@
+/**
+ * The comparison, `deno task bench:peers`: Holdfast beside the other lock libraries, in one run.
+ *
+ * @module
+ */
+import { freePort, RedisServer } from "../../redis_server.ts";
+import { Interruption, premature, reason } from "../interruption.ts";
+import { describe, headline, type Machine } from "../machine.ts";
+import { Progress } from "../progress.ts";
+import { behaviours } from "./behaviours/behaviours.ts";
+import type { PeerBench, PeerRow } from "./bench.ts";
+import { PEERS, titles } from "./catalogue.ts";
+import { chart } from "./chart.ts";
+import { denoArguments, UNSAFE_PROTO } from "./deno_arguments.ts";
+import { type Options, parseOptions, usage } from "./options.ts";
+import type { Outcome } from "./outcome.ts";
+import { contended, processes } from "./rows/contended.ts";
+import { concurrent, uncontended } from "./rows/free.ts";
+import { handoff } from "./rows/handoff.ts";
+import { held } from "./rows/held.ts";
+import { idle } from "./rows/idle.ts";
+import { redlock } from "./rows/quorum.ts";
+import { table } from "./table.ts";
+
+const ROWS: Readonly<Record<string, PeerRow>> = {
+  uncontended,
+  concurrent,
+  contended,
+  processes,
+  handoff,
+  redlock,
+  held,
+  idle,
+};
+
+/** Not a row of figures. */
+const BEHAVIOURS = "behaviours";
+
+/** Exit statuses: as shells use them for a signal and for a wrong command line. */
+const INTERRUPTED = 130;
+const MISUSED = 2;
+
+/** What a run gave. */
+interface Report {
+  readonly machine: Machine;
+  readonly outcomes: Outcome[];
+  /** The table of behaviours, if it was asked for. */
+  readonly behaviours: string | undefined;
+}
+
+async function main(args: string[]): Promise<number> {
+  const rows = [...Object.keys(ROWS), BEHAVIOURS];
+  const peers = PEERS.map(({ id }) => id).filter((id) => id !== "bare");
+  let options: Options;
+  try {
+    options = parseOptions(args, rows, peers);
+  } catch (error) {
+    console.error(`${reason(error)}\nSee --help.`);
+    return MISUSED;
+  }
+  if (options.help) {
+    console.log(usage(rows, peers));
+    return 0;
+  }
+  const ended = premature();
+  try {
+    await run(options, ended);
+    return 0;
+  } catch (error) {
+    console.error(reason(error));
+    return ended.reason instanceof Interruption ? INTERRUPTED : 1;
+  }
+}
+
+async function run(options: Options, ended: AbortSignal): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const progress = new Progress();
+  stack.defer(() => progress.end());
+  const over = Promise.withResolvers<never>();
+  ended.addEventListener("abort", () => over.reject(ended.reason));
+  const report = await Promise.race([measure(options, progress, stack), over.promise]);
+  progress.end();
+  await write(report, options);
+}
+
+async function write({ machine, outcomes, behaviours }: Report, { output, quick }: Options): Promise<void> {
+  const parts = [...outcomes.map(table), ...behaviours === undefined ? [] : [behaviours]];
+  const text = `${machine.date.slice(0, 10)}: ${headline(machine)}\n\n${parts.join("\n\n")}\n`;
+  console.log(text);
+  await Deno.writeTextFile(`${output}.md`, text);
+  await Deno.writeTextFile(`${output}.json`, `${JSON.stringify({ ...machine, quick, outcomes }, undefined, 2)}\n`);
+  const svg = await chart(outcomes);
+  if (svg !== undefined) await Deno.writeTextFile(`${output}.svg`, svg);
+}
+
+async function measure(options: Options, progress: Progress, stack: AsyncDisposableStack): Promise<Report> {
+  const starting = RedisServer.start();
+  // Before it is up: the run may be interrupted at any moment.
+  stack.defer(() => starting.then((server) => server[Symbol.asyncDispose](), () => {}));
+  const server = await starting;
+  const machine = await describe(server.connect());
+  let broker: Promise<number> | undefined;
+  const bench: PeerBench = {
+    ...{ server, stack, peers: options.peers, quick: options.quick, titles: await titles() },
+    broker: () => broker ??= startBroker(stack),
+    progress: (text) => progress.tell(text),
+  };
+  const outcomes: Outcome[] = [];
+  let table: string | undefined;
+  for (const name of options.rows) {
+    progress.begin(name);
+    if (name === BEHAVIOURS) table = await behaviours(bench);
+    else outcomes.push(...await ROWS[name]!(bench));
+  }
+  return { machine, outcomes, behaviours: table };
+}
+
+/** Starts the server of the library that has one of its own. */
+async function startBroker(stack: AsyncDisposableStack): Promise<number> {
+  const port = freePort();
+  const process = new Deno.Command(Deno.execPath(), {
+    args: denoArguments("broker.ts", [UNSAFE_PROTO], [`${port}`]),
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  let ended = false;
+  const over = process.status.then(() => ended = true);
+  stack.defer(async () => {
+    if (!ended) process.kill("SIGKILL");
+    await over;
+  });
+  for (let tries = 0;; tries++) {
+    try {
+      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+      return port;
+    } catch (error) {
+      if (ended || tries === 3_000) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}
+
+Deno.exit(await main(Deno.args));
