@@ -96,7 +96,7 @@ export interface Snapshot {
  * (with a {@linkcode StoreError} when it knows that nothing was done); the caller does not have to wait for a call that
  * hangs.
  *
- * `src/testing.ts` (`@holdfast/lock/testing`) holds the behaviours that every store must show.
+ * `src/testing/` (`@holdfast/lock/testing`) holds the behaviours that every store must show.
  */
 export interface Store {
   /**

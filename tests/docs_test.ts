@@ -78,7 +78,7 @@ Deno.test("README.md has examples that run and end by themselves", async () => {
 Deno.test("docstrings whose examples need a server or a test runner have examples that run", async () => {
   await using servers = await Servers.start();
   const files = ["redis/mod.ts", "redis/store.ts", "redlock/mod.ts"].map((file) => `src/stores/${file}`);
-  files.push("src/testing.ts");
+  files.push("src/testing/mod.ts");
   const found = files.flatMap((file) => blocks(file, "ts ignore"));
   assert(found.length >= 6, "the examples were found");
   // One that shows how to define tests defines none outside of a test run.

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { fromStoreName, toStoreName } from "../src/_resource_names.ts";
+import { fromStoreName, toStoreName } from "../../src/web_locks/names.ts";
 
 /** Any string, with halves of surrogate pairs in it. */
 const anyString = fc.array(fc.oneof(fc.constantFrom(0x22, 0x2d, 0x5c, 0xd83d, 0xde00), fc.nat(0xffff)))

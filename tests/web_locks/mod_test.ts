@@ -4,10 +4,10 @@ import { memory } from "@holdfast/lock/memory";
 import { LockManager } from "@holdfast/lock/web-locks";
 import { deadline } from "@std/async";
 import { validate } from "@std/uuid";
-import { SystemClock } from "../src/_clock.ts";
-import { MemoryStore } from "../src/stores/_memory_store.ts";
-import { granted, ScriptedStore, unreachable } from "./scripted_store.ts";
-import { assertDomError, failure, hold, holders, pending, wait } from "./web_locks/place.ts";
+import { SystemClock } from "../../src/_clock.ts";
+import { MemoryStore } from "../../src/stores/_memory_store.ts";
+import { granted, ScriptedStore, unreachable } from "../scripted_store.ts";
+import { assertDomError, failure, hold, holders, pending, wait } from "./place.ts";
 
 /** How long a lease that ends soon may take to do so, in milliseconds. */
 const PATIENCE = 10_000;

@@ -1,6 +1,6 @@
-import { acquire } from "./acquire.ts";
-import { check, claimOf, clock, freed, granted, LONG, SHORT, waiting } from "./_expect.ts";
-import type { StoreFixture } from "./testing.ts";
+import { acquire } from "../acquire.ts";
+import { check, claimOf, clock, freed, granted, LONG, SHORT, waiting } from "./expect.ts";
+import type { StoreFixture } from "./fixture.ts";
 
 /** What every store must show. */
 export const behaviours: Record<string, (fixture: StoreFixture) => Promise<void>> = {

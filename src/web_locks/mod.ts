@@ -17,16 +17,16 @@
  *
  * @module
  */
-import { checkKeys, show } from "./_check.ts";
-import { checkLockRequest, type LockGrantedCallback, type LockOptions, notSupported } from "./_lock_request.ts";
-import { fromStoreName, toStoreName } from "./_resource_names.ts";
-import { runHeld } from "./_run_held.ts";
-import { attain } from "./acquire.ts";
-import { checkAcquireOptions, checkName } from "./options.ts";
-import { type LockTarget, storeOf } from "./resolve.ts";
-import type { Entry, Mode, Store } from "./store.ts";
+import { checkKeys, show } from "../_check.ts";
+import { checkLockRequest, type LockGrantedCallback, type LockOptions, notSupported } from "./request.ts";
+import { fromStoreName, toStoreName } from "./names.ts";
+import { runHeld } from "./held.ts";
+import { attain } from "../acquire.ts";
+import { checkAcquireOptions, checkName } from "../options.ts";
+import { type LockTarget, storeOf } from "../resolve.ts";
+import type { Entry, Mode, Store } from "../store.ts";
 
-export type { LockGrantedCallback, LockOptions, WebLock } from "./_lock_request.ts";
+export type { LockGrantedCallback, LockOptions, WebLock } from "./request.ts";
 
 /** The owner of a request: the manager's id and one of its own. Whatever else an owner is, nobody else is its client. */
 const CLIENT = /^([0-9a-f-]{36}):[0-9a-f-]{36}$/;

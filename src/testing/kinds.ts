@@ -1,7 +1,7 @@
-import { check, claimOf, clock, freed, GRACE, granted, LONG, SHORT, until, waiting } from "./_expect.ts";
-import type { Lock } from "./lock.ts";
-import type { Attempt, Capability, Claim, Conflict, Kind } from "./store.ts";
-import type { StoreFixture } from "./testing.ts";
+import { check, claimOf, clock, freed, GRACE, granted, LONG, SHORT, until, waiting } from "./expect.ts";
+import type { Lock } from "../lock.ts";
+import type { Attempt, Capability, Claim, Conflict, Kind } from "../store.ts";
+import type { StoreFixture } from "./fixture.ts";
 
 type Behaviours = Record<string, (fixture: StoreFixture) => Promise<void>>;
 

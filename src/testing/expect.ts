@@ -1,8 +1,8 @@
-import { elapsed, SystemClock } from "./_clock.ts";
-import { acquire } from "./acquire.ts";
-import type { Lock } from "./lock.ts";
-import type { AcquireOptions } from "./options.ts";
-import type { Attempt, Claim, Store } from "./store.ts";
+import { elapsed, SystemClock } from "../_clock.ts";
+import { acquire } from "../acquire.ts";
+import type { Lock } from "../lock.ts";
+import type { AcquireOptions } from "../options.ts";
+import type { Attempt, Claim, Store } from "../store.ts";
 
 /** The clock by which the behaviours are judged. */
 export const clock = new SystemClock();

@@ -1,6 +1,6 @@
-import { unlessAborted } from "./_limit.ts";
-import { isLockLost, type LockLostError } from "./errors.ts";
-import type { Lock } from "./lock.ts";
+import { unlessAborted } from "../_limit.ts";
+import { isLockLost, type LockLostError } from "../errors.ts";
+import type { Lock } from "../lock.ts";
 
 /**
  * Runs a function while a lock is held, and settles as it does, once the lock is released. Rejects with an `AbortError`

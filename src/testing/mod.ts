@@ -17,22 +17,13 @@
  *
  * @module
  */
-import { behaviours } from "./_behaviours.ts";
-import { check, until } from "./_expect.ts";
-import { kinds } from "./_kind_behaviours.ts";
-import type { Capability, Store } from "./store.ts";
+import { behaviours } from "./behaviours.ts";
+import { check, until } from "./expect.ts";
+import type { StoreFixture } from "./fixture.ts";
+import { kinds } from "./kinds.ts";
+import type { Capability } from "../store.ts";
 
-/** One place where locks are kept, opened anew for each test. */
-export interface StoreFixture {
-  /** Another client of the same place. */
-  connect(): Store | Promise<Store>;
-  /** What is left there, fences aside: the names of keys, rows or entries. */
-  leftovers?(): string[] | Promise<string[]>;
-  /** Stops the place and starts it again, as after a crash, where that can be done. */
-  restart?(): void | Promise<void>;
-  /** Closes all clients, and the place. */
-  close(): void | Promise<void>;
-}
+export type { StoreFixture } from "./fixture.ts";
 
 /** What {@linkcode storeSuite} takes. */
 export interface StoreSuiteOptions {

@@ -1,7 +1,7 @@
-import { show } from "./_check.ts";
-import { RESERVED } from "./_resource_names.ts";
-import { isSignal } from "./options.ts";
-import type { Mode } from "./store.ts";
+import { show } from "../_check.ts";
+import { RESERVED } from "./names.ts";
+import { isSignal } from "../options.ts";
+import type { Mode } from "../store.ts";
 
 /** What `LockManager.request()` takes. */
 export interface LockOptions {
