@@ -15,7 +15,8 @@ end
  *
  * As long as its head fits beside the holders, that is popped, the lock is reserved for it for the claim time, and it
  * is told; so shared waiters in a row are served together. The first that does not fit is told, too, if others were
- * served: it looks again after the claim time in case a reservation is never claimed. A waiter that has not asked for
+ * served: it looks again after the claim time in case a reservation is never claimed. So is the first of another client
+ * among the next eight: who vanishes without a word takes all waiters of its client along. A waiter that has not asked for
  * three polls, or whose channel nobody hears on a server where that is a proof, is dead and dropped: it comes back with
  * its old ticket should it live after all. A reservation instead of a grant, because a process that slept through the
  * message would believe in a lease that is over.
@@ -29,14 +30,18 @@ local function leave(hold)
 end
 
 local function serve(ms, me)
-  local mine, others = false, false
+  local mine, served = false, false
   while true do
     local head = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
     if not head then return mine end
     local seen, provable, channel, kind = entry(head)
     local alive = seen and now - seen < 15000
     if alive and not fits(kind, named(head)) then
-      if others and head ~= me then redis.call('PUBLISH', channel, '?' .. head) end
+      for place, next in ipairs(served and redis.call('ZRANGE', KEYS[2], 0, 7) or {}) do
+        local _, _, other = entry(next)
+        if other and next ~= me and (place == 1 or other ~= served) then redis.call('PUBLISH', other, '?' .. next) end
+        if other ~= served then break end
+      end
       return mine
     end
     leave(head)
@@ -45,7 +50,7 @@ local function serve(ms, me)
       mine = true
     elseif alive and (redis.call('PUBLISH', channel, '!' .. head) > 0 or provable == '?') then
       take(head, kind, math.min(math.max(ms, 250), 1500))
-      others = true
+      served = channel
     end
   end
 end

@@ -30,7 +30,7 @@ return { counter }
 `;
 
 /** Runs the vote script; see there for keys, arguments and replies. */
-export const vote: Script = { source: VOTE, sha: "5c0db47457f3dbd40907b5fd08642f8a526657ce" };
+export const vote: Script = { source: VOTE, sha: "b3d04528c4a81553342dbcf85a0afd61761d4cd9" };
 
 /** A reply of the vote script, decoded. */
 export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | Refusal;

@@ -70,7 +70,7 @@ return fence
 `;
 
 /** Runs the attempt script; see there for keys, arguments and replies. */
-export const attempt: Script = { source: ATTEMPT, sha: "6f588dd932d65e4110f00c365841955b56ec5836" };
+export const attempt: Script = { source: ATTEMPT, sha: "8b754fa730784913f25a35e39ca0d1a9050ea0ce" };
 
 /** What the scripts that take the lock answer when they do not. */
 export type Refusal =
@@ -134,7 +134,7 @@ return given
 `;
 
 /** Runs the release script; see there for keys, arguments and replies. */
-export const release: Script = { source: RELEASE, sha: "e78004e3f2a4552b742d3d58ad8ac4a06edbcb57" };
+export const release: Script = { source: RELEASE, sha: "ed7418d699d65fe8fce4a8ef358e44d6aac1b1b7" };
 
 /**
  * renew. KEYS: lock and, unless it is exclusive and the owner fresh, queue, waiters, holders. ARGV: hold, lease ms.
@@ -188,7 +188,7 @@ return evicted
 `;
 
 /** Runs the evict script; see there for keys, arguments and replies. */
-export const evict: Script = { source: EVICTION, sha: "b79bb6e5cd62de84b1b85351b4f762b3fa3fac4e" };
+export const evict: Script = { source: EVICTION, sha: "915188d8ed425085c2677f743d1030b5e87ccd89" };
 
 /**
  * look. KEYS: lock, queue, waiters, holders. Only reads.
