@@ -169,8 +169,9 @@ class RedisStore implements QuorumNode {
   }
 
   eviction(claim: Claim, signal: AbortSignal): Promise<void> {
-    const keys = this.#keys(claim).slice(0, 4);
-    const held = () => this.#runner.run(scripts.held, keys, [holdOf(claim)], scripts.decodeFlag);
+    const held = () => {
+      return this.#runner.run(scripts.held, this.#keys(claim).slice(0, 4), [holdOf(claim)], scripts.decodeFlag);
+    };
     return this.#wakeups.evicted(holdOf(claim), held, signal);
   }
 

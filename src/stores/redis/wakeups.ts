@@ -149,11 +149,11 @@ export class Wakeups {
   }
 
   /** Resolves when the hold is taken away, which `held` asks the server, or when the signal aborts. */
-  async evicted(hold: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  evicted(hold: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
     const evicted = this.#evictions.wait(hold, held, signal);
     if (this.#subscribed) this.#evictions.check(hold); // It may have happened since the lock was granted.
     else this.subscribe().catch(() => {}); // And then they are all asked about.
-    await evicted;
+    return evicted;
   }
 
   /** Listens over the first connection that works. */
