@@ -1,6 +1,7 @@
 import { acquire, type AcquireOptions, type LockTarget } from "@holdfast/lock";
 import { BarePair } from "./bare.ts";
 import type { Figure, Target } from "./figure.ts";
+import { RawScripts } from "./raw_scripts.ts";
 import { interleave } from "./rounds.ts";
 import type { Bench } from "./row.ts";
 import { median, ratios, summarize } from "./statistics.ts";
@@ -25,7 +26,20 @@ interface Contest {
 export async function uncontended(bench: Bench): Promise<Figure[]> {
   const load = { loops: 1, pairs: 400, seconds: 14 };
   const target = { bound: "at least", value: 0.92 } as const;
-  return [await compare(await toBarePair("uncontended acquire + release", target, bench), load, bench)];
+  const [raw, bare] = [await RawScripts.on(bench.server.connect()), await BarePair.on(bench.server.connect())];
+  return [
+    await compare(await toBarePair("uncontended acquire + release", target, bench), load, bench),
+    await compare(
+      {
+        what: "its two scripts, sent by themselves",
+        ours: (loop) => raw.run(`lock:ours:${loop}`),
+        reference: (loop) => bare.run(`lock:bare:${loop}`),
+        against: "bare pair",
+      },
+      load,
+      bench,
+    ),
+  ];
 }
 
 /** Many loops in one process, on one connection, each with a name of its own. */

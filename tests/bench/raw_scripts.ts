@@ -1,0 +1,34 @@
+import type { Redis } from "ioredis";
+import { lockKeys } from "../../src/stores/redis/keys.ts";
+import { attempt, release } from "../../src/stores/redis/scripts.ts";
+
+/** The lease of Holdfast by default, so that both set the same expiry. */
+const LEASE = "30000";
+
+/**
+ * The two scripts of a lock that nobody else wants, sent as they are: what a fence and a queue cost the client library,
+ * the connection and the server, with nothing of Holdfast's own around them.
+ */
+export class RawScripts {
+  readonly #client: Redis;
+
+  private constructor(client: Redis) {
+    this.#client = client;
+  }
+
+  /** Loads the scripts. */
+  static async on(client: Redis): Promise<RawScripts> {
+    for (const { source } of [attempt, release]) await client.script("LOAD", source);
+    return new RawScripts(client);
+  }
+
+  /** Takes the lock and gives it back. */
+  async run(key: string): Promise<void> {
+    const owner = crypto.randomUUID();
+    const keys = lockKeys(key);
+    const fence = await this.#client.evalsha(attempt.sha, 5, ...keys, owner, LEASE);
+    if (typeof fence !== "string") throw new Error(`${key} is taken`);
+    const released = await this.#client.evalsha(release.sha, 4, ...keys.slice(0, 4), owner, LEASE);
+    if (released !== 1) throw new Error(`${key} was lost`);
+  }
+}
