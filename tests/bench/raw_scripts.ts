@@ -25,10 +25,24 @@ export class RawScripts {
   /** Takes the lock and gives it back. */
   async run(key: string): Promise<void> {
     const owner = crypto.randomUUID();
-    const keys = lockKeys(key);
-    const fence = await this.#client.evalsha(attempt.sha, 5, ...keys, owner, LEASE);
+    await this.#take(key, owner);
+    await this.#release(key, owner);
+  }
+
+  /** Does the same on several masters at the same time, waiting for all. */
+  static async runOnAll(masters: readonly RawScripts[], key: string): Promise<void> {
+    const owner = crypto.randomUUID();
+    await Promise.all(masters.map((master) => master.#take(key, owner)));
+    await Promise.all(masters.map((master) => master.#release(key, owner)));
+  }
+
+  async #take(key: string, owner: string): Promise<void> {
+    const fence = await this.#client.evalsha(attempt.sha, 5, ...lockKeys(key), owner, LEASE);
     if (typeof fence !== "string") throw new Error(`${key} is taken`);
-    const released = await this.#client.evalsha(release.sha, 4, ...keys.slice(0, 4), owner, LEASE);
+  }
+
+  async #release(key: string, owner: string): Promise<void> {
+    const released = await this.#client.evalsha(release.sha, 4, ...lockKeys(key).slice(0, 4), owner, LEASE);
     if (released !== 1) throw new Error(`${key} was lost`);
   }
 }

@@ -31,7 +31,7 @@ export async function uncontended(bench: Bench): Promise<Figure[]> {
     await compare(await toBarePair("uncontended acquire + release", target, bench), load, bench),
     await compare(
       {
-        what: "its two scripts, sent by themselves",
+        what: "its two scripts by themselves",
         ours: (loop) => raw.run(`lock:ours:${loop}`),
         reference: (loop) => bare.run(`lock:bare:${loop}`),
         against: "bare pair",
