@@ -30,6 +30,9 @@ const BRACES = "~{*}lock:*";
 /** What the store's `query()` takes besides. */
 const QUERY = "+scan";
 
+/** What the option replicas needs besides. */
+const REPLICAS = "+wait";
+
 /** What ioredis asks for when it connects; it can be told not to. */
 const READY_CHECK = "+info";
 
@@ -127,6 +130,10 @@ Deno.test("acquire() and Lock need no more rights than those in the README", asy
     await assertRejects(() => redis(client).query!(), StoreError, "NOPERM");
     await admin.call("ACL", "SETUSER", user, QUERY);
     assertEquals(await redis(client).query!(), { held: [], pending: [] });
+    const replicated = redis(client, { replicas: { min: 1, timeout: 10 } });
+    await assertRejects(() => acquire(replicated, name), StoreError, "NOPERM");
+    await admin.call("ACL", "SETUSER", user, REPLICAS);
+    await assertRejects(() => acquire(replicated, name), StoreError, "fewer than 1 replicas");
   }
   assertEquals(await server.leftovers(), []);
 });
