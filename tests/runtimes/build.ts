@@ -15,6 +15,7 @@ const FILES = [
   "acquire_test.ts",
   "clock_test.ts",
   "errors_test.ts",
+  "kinds_test.ts",
   "lease_test.ts",
   "limit_test.ts",
   "lock_test.ts",

@@ -1,0 +1,75 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, type AcquireOptions, LockConflictError, tryAcquire } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
+import { redlock } from "@holdfast/lock/redlock";
+import { attainFrom } from "../src/acquire.ts";
+import { checkAcquireOptions } from "../src/options.ts";
+import type { Capability } from "../src/store.ts";
+import { granted, ScriptedStore } from "./scripted_store.ts";
+import { VirtualClock } from "./virtual_clock.ts";
+
+/** What each capability lets the caller ask for. */
+const ASKED: Record<Capability, AcquireOptions> = {
+  shared: { mode: "shared" },
+  permits: { permits: 2 },
+  owner: { owner: "me" },
+  steal: { steal: true },
+};
+
+Deno.test("acquire() refuses what the store does not declare to support, and asks it nothing", async () => {
+  const clock = new VirtualClock();
+  for (const [capability, options] of Object.entries(ASKED)) {
+    const store = new ScriptedStore(clock);
+    const words = capability === "shared" ? '"shared"' : capability;
+    await assertRejects(() => acquire(store, "a", options), TypeError, words);
+    await assertRejects(() => tryAcquire(store, "a", options), TypeError, words);
+    assertEquals([store.calls, clock.pending], [[], 0]);
+  }
+});
+
+Deno.test("acquire() on a quorum shares locks, and refuses permits, owners and theft", async () => {
+  const store = redlock([memory(), memory(), memory()]);
+  for (const { permits, owner, steal } of Object.values(ASKED)) {
+    const options = { permits, owner, steal };
+    if (permits ?? owner ?? steal) await assertRejects(() => acquire(store, "a", options), TypeError, "not supported");
+  }
+  const locks = [await acquire(store, "a", { mode: "shared" }), await acquire(store, "a", { mode: "shared" })];
+  assertEquals(locks.map(({ mode, held }) => [mode, held]), [["shared", true], ["shared", true]]);
+  assertEquals(await tryAcquire(store, "a"), null);
+  for (const lock of locks) await lock.release();
+});
+
+Deno.test("acquire() asks as the owner that it was given, by a hold of its own each time", async () => {
+  const clock = new VirtualClock();
+  const store = Object.assign(new ScriptedStore(clock), { capabilities: ["owner", "steal"] as const });
+  store.onAttempt = () => granted(7n);
+  const locks = [];
+  for (const options of [{ owner: "a/b" }, { owner: "a/b", steal: true }]) {
+    locks.push(await attainFrom(store, "a", checkAcquireOptions(options), clock));
+  }
+  const claims = store.calls.map((call) => call.claim);
+  assertEquals(locks.map((lock) => lock?.owner), ["a/b", "a/b"]);
+  assert(claims.every(({ owner, hold }) => owner === "a/b" && /^a\/b\/[\da-f-]{36}$/.test(hold ?? "")));
+  assertEquals(new Set(claims.map(({ hold }) => hold)).size, 2);
+  for (const lock of locks) await lock?.release();
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("acquire() rejects with LockConflictError when it does not go with the holders, and waits for nobody", async () => {
+  const store = memory();
+  await using _pool = await acquire(store, "pool", { permits: 3 });
+  await using _shared = await acquire(store, "files", { mode: "shared", owner: "me" });
+  const conflicts: [string, AcquireOptions, string][] = [
+    ["pool", { permits: 5 }, "with 5 permits: it is held with 3 permits"],
+    ["pool", {}, 'in mode "exclusive": it is held with 3 permits'],
+    ["pool", { mode: "shared" }, 'in mode "shared": it is held with 3 permits'],
+    ["files", { permits: 3 }, 'with 3 permits: it is held in mode "shared"'],
+    ["files", { owner: "me" }, '"me" itself'],
+  ];
+  for (const [name, options, words] of conflicts) {
+    const error = await assertRejects(() => acquire(store, name, options), LockConflictError, words);
+    assertEquals(error.code, "conflict");
+    await assertRejects(() => tryAcquire(store, name, options), LockConflictError, words);
+  }
+  assertEquals((await store.query!()).pending, []);
+});
