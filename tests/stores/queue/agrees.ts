@@ -1,13 +1,28 @@
 import { assert, assertEquals } from "@std/assert";
+import { delay } from "@std/async";
 import type { Claim, Store } from "@holdfast/lock";
 import fc from "fast-check";
 import { holdOf } from "../../../src/store.ts";
 import { type Fate, QueueModel } from "./model.ts";
 
-/** What a run does: somebody new asks, or the handle at a place in the list of all of them gives up. */
+/** What a run does: somebody new asks, the handle at a place in the list of all of them gives up, or leases end. */
 type Step =
-  | { readonly ask: Pick<Claim, "mode" | "permits">; readonly owner: string | undefined; readonly steal: boolean }
-  | { readonly release: number };
+  | {
+    readonly ask: Pick<Claim, "mode" | "permits">;
+    readonly owner: string | undefined;
+    readonly steal: boolean;
+    /** Whether its lease can end. */
+    readonly short: boolean;
+  }
+  | { readonly release: number }
+  | { readonly end: true };
+
+/** How long a lease is that never ends, and one that does when a run waits for it, in milliseconds. */
+const LONG = 60_000;
+const SHORT = 150;
+
+/** After so many milliseconds the short leases have ended. */
+const OVER = SHORT + 70;
 
 const kinds: Pick<Claim, "mode" | "permits">[] = [
   { mode: "exclusive" },
@@ -21,12 +36,14 @@ const runs = fc.uniqueArray(fc.constantFrom(...kinds), { minLength: 1, maxLength
   fc.array(
     fc.oneof(
       { weight: 3, arbitrary: fc.record({ release: fc.nat(30) }) },
+      { weight: 1, arbitrary: fc.constant({ end: true }) },
       {
         weight: 4,
         arbitrary: fc.record({
           ask: fc.constantFrom(...kinds),
           owner: fc.option(fc.constantFrom("x", "y"), { nil: undefined, freq: 3 }),
           steal: fc.nat(12).map((n) => n === 0),
+          short: fc.boolean(),
         }),
       },
     ) as fc.Arbitrary<Step>,
@@ -34,8 +51,14 @@ const runs = fc.uniqueArray(fc.constantFrom(...kinds), { minLength: 1, maxLength
   )
 );
 
-/** Plays runs on a store and on the model; after each step the same handles must hold the lock, wait and be refused. */
-export async function agrees(store: Store, numRuns: number): Promise<void> {
+/**
+ * Plays runs on a store and on the model; after each step the same handles must hold the lock, wait and be refused.
+ * Leases end only with `ending`: that takes its time.
+ */
+export async function agrees(
+  store: Store,
+  { runs: numRuns, ending }: { runs: number; ending: boolean },
+): Promise<void> {
   await fc.assert(
     fc.asyncProperty(runs, fc.nat(), async (steps, order) => {
       const model = new QueueModel();
@@ -60,9 +83,18 @@ export async function agrees(store: Store, numRuns: number): Promise<void> {
         if (fence > next) next = fence;
         return "granted";
       };
+      let renewed = performance.now();
       for (const step of steps) {
         highest = next;
-        if ("release" in step) {
+        if ("end" in step) {
+          if (!ending) continue;
+          const over = claims.filter((claim) => claim.lease === SHORT && fates.get(holdOf(claim)) === "granted");
+          await delay(OVER);
+          for (const claim of over) {
+            fates.set(holdOf(claim), "gone");
+            model.release(claim);
+          }
+        } else if ("release" in step) {
           const claim = claims[step.release % Math.max(1, claims.length)];
           if (claim === undefined) continue;
           await store.release(claim);
@@ -73,7 +105,7 @@ export async function agrees(store: Store, numRuns: number): Promise<void> {
           const { owner } = step;
           const who = owner === undefined ? { owner: id } : { owner, hold: `${owner}/${id}` };
           const steal = step.steal && step.ask.permits === undefined && step.ask.mode === "exclusive";
-          const claim: Claim = { name, ...step.ask, ...who, lease: 60_000 };
+          const claim: Claim = { name, ...step.ask, ...who, lease: ending && step.short ? SHORT : LONG };
           claims.push(claim);
           fates.set(holdOf(claim), await ask(claim, steal));
           model.request(claim, steal);
@@ -95,6 +127,9 @@ export async function agrees(store: Store, numRuns: number): Promise<void> {
             fates.set(holdOf(claim), "gone");
           }
         }
+        // On a machine that stood still for so long, leases may have ended that the run did not wait for.
+        if (ending && performance.now() - renewed > ("end" in step ? OVER : 0) + SHORT / 2) break;
+        renewed = performance.now();
         assertEquals([...fates.values()], claims.map((claim) => model.fates.get(holdOf(claim))), JSON.stringify(step));
       }
       for (const claim of claims) await store.release(claim);
