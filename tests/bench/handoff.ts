@@ -2,6 +2,7 @@ import { redis } from "@holdfast/lock/redis";
 import { countCommands, resetCommands } from "./commands.ts";
 import type { Figure } from "./figure.ts";
 import { pause } from "./pause.ts";
+import { rawHandoffs } from "./raw_handoffs.ts";
 import { IDLE, relay } from "./relay.ts";
 import type { Bench } from "./row.ts";
 import { median, summarize } from "./statistics.ts";
@@ -14,6 +15,10 @@ const SECONDS = 10;
 
 /** So many PINGs are measured while nobody waits. */
 const QUIET = 40;
+
+/** How many handoffs are measured with nothing of ours around them, after how many that do not count. */
+const RAW = 200;
+const WARM_UP = 20;
 
 /** Waiters that make PING so many times slower than it is without them are not to gain by it. */
 const BUSY = 2;
@@ -48,7 +53,18 @@ export async function handoff({ server, scale, progress }: Bench): Promise<Figur
     const reference = median(between) > BUSY * median(quiet) ? quiet : between;
     figures.push(...compare(waiters, times, reference, { idle: IDLE, scripts, quietPing: summarize(quiet) }));
   }
-  return figures;
+  const pings: number[] = [];
+  while (pings.length < QUIET) pings.push(await ping());
+  progress("its two scripts by themselves");
+  const raw = await rawHandoffs([server.connect(), server.connect()], Math.ceil(RAW * scale) + WARM_UP);
+  while (pings.length < 2 * QUIET) pings.push(await ping());
+  const ours = median(raw.slice(WARM_UP));
+  return [...figures, {
+    what: "its two scripts and the message by themselves, p50",
+    ours: { value: ours, unit: "ms" },
+    reference: { name: "PING", value: median(pings), unit: "ms" },
+    ratio: ours / median(pings),
+  }];
 }
 
 function compare(waiters: number, times: number[], pings: number[], details: Figure["details"]): Figure[] {
