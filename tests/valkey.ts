@@ -38,7 +38,11 @@ async function unpack(scratch: string): Promise<void> {
   const sources: string[] = [];
   if (/^VERSION_CODENAME=bookworm$/m.test(await Deno.readTextFile("/etc/os-release"))) {
     const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
-    const list = `deb [signed-by=${keyring}] http://deb.debian.org/debian bookworm-backports main\n`;
+    // From where the machine gets its packages anyway; updates of security come from a place of their own.
+    const sites = await run("apt-get", ["indextargets", "--format", "$(SITE)", "Created-By: Packages"], scratch);
+    const site = sites.split("\n").find((site) => site !== "" && !site.includes("security"));
+    if (site === undefined) throw new Error("apt-get knows no place to get packages from");
+    const list = `deb [signed-by=${keyring}] ${site} bookworm-backports main\n`;
     await Deno.writeTextFile(`${scratch}/sources.list`, list);
     await Deno.mkdir(`${scratch}/lists/partial`, { recursive: true });
     const settings = [`Dir::Etc::sourcelist=${scratch}/sources.list`, "Dir::Etc::sourceparts=-"];
@@ -51,10 +55,11 @@ async function unpack(scratch: string): Promise<void> {
   }
 }
 
-async function run(program: string, args: string[], cwd: string): Promise<void> {
-  const command = new Deno.Command(program, { args, cwd, stdin: "null", stdout: "null", stderr: "piped" });
-  const { success, stderr } = await command.output();
+/** Runs a program; gives what it writes. */
+async function run(program: string, args: string[], cwd: string): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(program, { args, cwd, stdin: "null" }).output();
   if (!success) throw new Error(`${program} failed: ${new TextDecoder().decode(stderr).trim().split("\n").at(-1)}`);
+  return new TextDecoder().decode(stdout);
 }
 
 function runs(program: string): boolean {
