@@ -106,10 +106,11 @@ export async function acquireAll(
     const locks = tries.map((each) => each.status === "fulfilled" ? each.value : null);
     const free = locks.includes(null) ? locks.indexOf(null) : rest.length;
     held.push(...locks.slice(0, free).filter((lock) => lock !== null));
-    await giveUp(locks.slice(free).filter((lock) => lock !== null));
+    busy = rest[free] ?? busy;
+    // Not waited for beyond the limit: the store may hang.
+    await limit.race(giveUp(locks.slice(free).filter((lock) => lock !== null)));
     for (const each of tries) if (each.status === "rejected") throw each.reason;
     if (free === rest.length) return;
-    busy = rest[free]!;
     if (wait === 0) throw late();
     const lock = await take(busy, Infinity, signal);
     if (lock !== null) held.push(lock);
@@ -117,7 +118,7 @@ export async function acquireAll(
   try {
     for (;;) {
       // Whoever lost a lock while it waited for a later name begins again: nobody may wait for a name before those it holds.
-      if (held.some((lock) => !lock.held)) await giveUp(held.splice(0));
+      if (held.some((lock) => !lock.held)) await limit.race(giveUp(held.splice(0)));
       if (held.length === sorted.length) return new HeldLocks(held);
       await limit.step(takeMore);
       limit.check();

@@ -95,6 +95,30 @@ Deno.test("acquireAll() that is aborted holds nothing, and rejects with the reas
   await assertRejects(() => acquireAll(store, ["c"], { signal: controller.signal }), Error, "enough");
 });
 
+Deno.test("acquireAll() ends within its time although the store hangs when it gives a name back", async () => {
+  const right = scene();
+  const thaw = Promise.withResolvers<void>();
+  const store = over(right, {
+    release: async (claim) => {
+      if (claim.name === "c") await thaw.promise;
+      return await right.release(claim);
+    },
+  });
+  await using b = await acquire(right, "b");
+  // A wait does not keep the process alive.
+  const alive = setInterval(() => {}, 1_000);
+  const started = performance.now();
+  await assertRejects(() => acquireAll(store, ["a", "b", "c"], { wait: 50 }), LockTimeoutError, '"b"');
+  const after = performance.now() - started;
+  clearInterval(alive);
+  thaw.resolve();
+  assert(after < 3_000, `it took ${after} ms; a release is tried for 5 s`);
+  while (right.names.length > 1) await new Promise((resolve) => setTimeout(resolve, 1));
+  assert(b.held);
+  // The clock puts its timer away in the next turn.
+  await new Promise((resolve) => setTimeout(resolve, 1));
+});
+
 Deno.test("acquireAll() holds nothing when the store fails for one name", async () => {
   const right = scene();
   const store = over(right, {
