@@ -48,6 +48,7 @@ export class SystemClock implements Clock {
   readonly #alarms = new Set<Alarm>();
   #napping: ReturnType<typeof setTimeout> | undefined;
   #napEnds = Infinity;
+  #expiring = false;
 
   now(): Instant {
     return { monotonic: performance.now(), wall: Date.now() };
@@ -67,13 +68,14 @@ export class SystemClock implements Clock {
 
   /** Takes a timer away; without any there is no real timer either. */
   remove(alarm: Alarm): void {
-    if (this.#alarms.delete(alarm) && this.#alarms.size === 0) this.#expire(AFTERLIFE);
+    if (this.#alarms.delete(alarm) && this.#alarms.size === 0 && !this.#expiring) void this.#expire();
   }
 
-  #expire(microtasks: number): void {
-    if (this.#alarms.size > 0) return;
-    if (microtasks === 0) this.#stop();
-    else queueMicrotask(() => this.#expire(microtasks - 1));
+  async #expire(): Promise<void> {
+    this.#expiring = true;
+    for (let microtasks = AFTERLIFE; microtasks > 0 && this.#alarms.size === 0; microtasks--) await undefined;
+    this.#expiring = false;
+    if (this.#alarms.size === 0) this.#stop();
   }
 
   #nap(now: number, until: number): void {

@@ -97,6 +97,8 @@ class RedisStore implements QuorumNode {
   readonly #runner: Runner;
   readonly #replicas: Replicas | undefined;
   #advised = false;
+  /** The keys that were needed last. */
+  #last: { readonly name: string; readonly keys: LockKeys } | undefined;
 
   constructor(
     client: RedisClient,
@@ -132,7 +134,8 @@ class RedisStore implements QuorumNode {
   async vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
     if (!this.#advised) this.#advise(claim);
     const vote = await this.#wakeable(enqueue, (enqueue) => {
-      const argv = [...this.#asking(claim, enqueue, marker(claim)), ...Array(5).fill("")].slice(0, 5);
+      const argv = this.#asking(claim, enqueue, marker(claim));
+      while (argv.length < 5) argv.push("");
       argv.push(`${guess}`, milliseconds(maxClockSkew));
       return this.#take(quorum.vote, claim, argv, quorum.decodeVote);
     });
@@ -269,7 +272,9 @@ class RedisStore implements QuorumNode {
   }
 
   #keys({ name }: Pick<Claim, "name">): LockKeys {
-    return lockKeys(this.#prefix + name, this.#keyPrefix);
+    // Who releases a lock has mostly just acquired it.
+    if (this.#last?.name !== name) this.#last = { name, keys: lockKeys(this.#prefix + name, this.#keyPrefix) };
+    return this.#last.keys;
   }
 
   get #keyPrefix(): string {

@@ -120,7 +120,8 @@ export class Wakeups {
 
   /** Forgets an owner. */
   leave(owner: string): void {
-    this.#waiters.delete(owner);
+    // Mostly nobody waits, and looking for a name that is not there takes its time.
+    if (this.#waiters.size > 0) this.#waiters.delete(owner);
   }
 
   /** Resolves when it is the owner's turn or, `standby` milliseconds after it became the next one, perhaps is. */

@@ -3,15 +3,13 @@ export function quorum(n: number): number {
   return Math.floor(n / 2) + 1;
 }
 
-const utf8 = new TextEncoder();
-
 /**
- * The first of the nodes that coordinate the waiters of a name. It depends on the name (FNV-1a), so that the queues of
+ * The first of the nodes that coordinate the waiters of a name. It depends on the name (FNV-1a of its code units), so that the queues of
  * many names spread over the nodes.
  */
 export function firstCoordinator(name: string, n: number): number {
   let hash = 0x811c9dc5;
-  for (const byte of utf8.encode(name)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193) >>> 0;
   return hash % n;
 }
 
