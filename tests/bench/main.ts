@@ -6,6 +6,7 @@
 import { RedisServer } from "../redis_server.ts";
 import { contended } from "./contended.ts";
 import { embedded } from "./embedded.ts";
+import { features } from "./features.ts";
 import { type Figure, met } from "./figure.ts";
 import { handoff } from "./handoff.ts";
 import { held } from "./held.ts";
@@ -25,6 +26,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   handoff,
   held,
   kinds,
+  features,
   redlock,
   embedded,
 };

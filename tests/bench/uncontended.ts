@@ -7,14 +7,14 @@ import type { Bench } from "./row.ts";
 import { median, ratios, summarize } from "./statistics.ts";
 
 /** How many loops take locks at a time, how often each does in a round, and for how many seconds. */
-interface Load {
+export interface Load {
   readonly loops: number;
   readonly pairs: number;
   readonly seconds: number;
 }
 
 /** What is measured against what: each takes a lock and gives it back, in the loop of that number. */
-interface Contest {
+export interface Contest {
   readonly what: string;
   readonly ours: (loop: number) => Promise<void>;
   readonly reference: (loop: number) => Promise<void>;
@@ -81,7 +81,8 @@ async function toBarePair(what: string, target: Target, { server }: Bench): Prom
   };
 }
 
-async function compare(contest: Contest, load: Load, { scale, progress }: Bench): Promise<Figure> {
+/** Measures a contest under a load. */
+export async function compare(contest: Contest, load: Load, { scale, progress }: Bench): Promise<Figure> {
   const rounds = await interleave({
     ours: () => everywhere(load, contest.ours),
     reference: () => everywhere(load, contest.reference),
