@@ -28,7 +28,7 @@ local function several()
 end
 
 local function named(hold)
-  return string.match(hold, '^(.*/)[^/]+$')
+  return string.find(hold, '/', 1, true) and string.match(hold, '^(.*/)[^/]+$')
 end
 
 local function listed(hold)

@@ -30,7 +30,7 @@ return { counter }
 `;
 
 /** Runs the vote script; see there for keys, arguments and replies. */
-export const vote: Script = { source: VOTE, sha: "b3d04528c4a81553342dbcf85a0afd61761d4cd9" };
+export const vote: Script = { source: VOTE, sha: "745259a3e2b37199fecfe4c9506864d83a620c54" };
 
 /** A reply of the vote script, decoded. */
 export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | Refusal;
@@ -60,7 +60,7 @@ return 1
 `;
 
 /** Runs the confirm script; see there for keys, arguments and replies. */
-export const confirm: Script = { source: CONFIRM, sha: "02c9443becfa28c89ad722fa4302429fe56753a9" };
+export const confirm: Script = { source: CONFIRM, sha: "c2e8d1fde750070659a62fb87342ece4bd8cdac6" };
 
 /**
  * retake. KEYS: lock, queue, waiters, holders, fence. ARGV: hold, lease ms, what is asked for (see TAKE), fence.
@@ -79,4 +79,4 @@ return 1
 `;
 
 /** Runs the retake script; see there for keys, arguments and replies. */
-export const retake: Script = { source: RETAKE, sha: "f77b19b83e81ae6c3bb54587e37321980f923f9e" };
+export const retake: Script = { source: RETAKE, sha: "5e085c698fa56b036df0ce1dbe23d0f1b7cad678" };

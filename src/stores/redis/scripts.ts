@@ -70,7 +70,7 @@ return fence
 `;
 
 /** Runs the attempt script; see there for keys, arguments and replies. */
-export const attempt: Script = { source: ATTEMPT, sha: "8b754fa730784913f25a35e39ca0d1a9050ea0ce" };
+export const attempt: Script = { source: ATTEMPT, sha: "ab7aa34323aab5de99f79e12874b4829a1de7ec0" };
 
 /** What the scripts that take the lock answer when they do not. */
 export type Refusal =
@@ -134,7 +134,7 @@ return given
 `;
 
 /** Runs the release script; see there for keys, arguments and replies. */
-export const release: Script = { source: RELEASE, sha: "ed7418d699d65fe8fce4a8ef358e44d6aac1b1b7" };
+export const release: Script = { source: RELEASE, sha: "9003cdd21ca173af8cd7bbd60b187b8c8b1a082e" };
 
 /**
  * renew. KEYS: lock and, unless it is exclusive and the owner fresh, queue, waiters, holders. ARGV: hold, lease ms.
@@ -158,7 +158,7 @@ return 1
 `;
 
 /** Runs the renew script; see there for keys, arguments and replies. */
-export const renew: Script = { source: RENEW, sha: "39045859a336cc4ffb5be56454192f4f36122af0" };
+export const renew: Script = { source: RENEW, sha: "c0e6b39d662d904e188fa8f6492953744d45bfb7" };
 
 /**
  * held. KEYS: lock, queue, waiters, holders. ARGV: hold.
@@ -172,7 +172,7 @@ return holds(ARGV[1]) and 1 or 0
 `;
 
 /** Runs the held script; see there for keys, arguments and replies. */
-export const held: Script = { source: HELD, sha: "c55988e63b269b6d1dcbec8675b51e027daac3b0" };
+export const held: Script = { source: HELD, sha: "f7762de816b0314c5d892e3199d9de4287be5e90" };
 
 /**
  * evict. KEYS: lock, queue, waiters, holders. ARGV: ms to keep the lock for whose turn it is.
@@ -188,7 +188,7 @@ return evicted
 `;
 
 /** Runs the evict script; see there for keys, arguments and replies. */
-export const evict: Script = { source: EVICTION, sha: "915188d8ed425085c2677f743d1030b5e87ccd89" };
+export const evict: Script = { source: EVICTION, sha: "ca9f655c4f59bef622e2578817bbb195a5c38be3" };
 
 /**
  * look. KEYS: lock, queue, waiters, holders. Only reads.
@@ -224,7 +224,7 @@ return { holder or '', owners, waiters }
 `;
 
 /** Runs the look script; see there for keys and replies. */
-export const look: Script = { source: LOOK, sha: "a890827bd731b50895e11a7a32280e2dd474dac8" };
+export const look: Script = { source: LOOK, sha: "47bcbf2d7bdca1516652756585b1a6d11aa13cc2" };
 
 /** Decodes a reply of the look script about the lock of this name. */
 export function decodeLook(name: string, reply: unknown): Snapshot {
