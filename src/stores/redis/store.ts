@@ -131,15 +131,14 @@ class RedisStore implements QuorumNode {
     });
   }
 
-  async vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
+  vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
     if (!this.#advised) this.#advise(claim);
-    const vote = await this.#wakeable(enqueue, (enqueue) => {
+    return this.#wakeable(enqueue, (enqueue) => {
       const argv = this.#asking(claim, enqueue, marker(claim));
       while (argv.length < 5) argv.push("");
       argv.push(`${guess}`, milliseconds(maxClockSkew));
       return this.#take(quorum.vote, claim, argv, quorum.decodeVote);
-    });
-    return "conflict" in vote ? { granted: false, retryAfter: scripts.POLL } : vote;
+    }).then((vote) => "conflict" in vote ? { granted: false, retryAfter: scripts.POLL } : vote);
   }
 
   confirm(claim: Claim, fence: bigint): Promise<boolean> {

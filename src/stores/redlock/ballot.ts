@@ -47,9 +47,9 @@ export function count<T, R>(asked: readonly Promise<T>[], counting: Counting<T, 
       }
       settle();
     });
-    for (const [place, promise] of asked.entries()) {
+    asked.forEach((promise, place) => {
       promise.then((value) => note(place, { value }, true), (error: unknown) => note(place, { error }, false));
-    }
+    });
   });
 }
 
@@ -60,7 +60,8 @@ export function valueOf<T>(answer: Answer<T>): T | undefined {
 
 /** Whether a majority says yes, or so many say no that none can; undefined while, or since, neither is certain. */
 export function majority(answers: readonly Answer<boolean>[], needed: number): boolean | undefined {
-  let [yes, no] = [0, 0];
+  let yes = 0;
+  let no = 0;
   for (const answer of answers) {
     const value = valueOf(answer);
     if (value === true) yes++;
@@ -74,7 +75,10 @@ export function majority(answers: readonly Answer<boolean>[], needed: number): b
 export function outcome(answers: readonly Answer<Vote>[], coordinator: number): Verdict | undefined {
   // Its word counts, whatever the others granted: else whoever asks again at once would overtake its queue.
   if (valueOf(answers[coordinator])?.granted === false) return "busy";
-  let [granted, raised, busy, failed] = [0, 0, 0, 0];
+  let granted = 0;
+  let raised = 0;
+  let busy = 0;
+  let failed = 0;
   for (const answer of answers) {
     if (answer === undefined) continue;
     const vote = valueOf(answer);

@@ -50,14 +50,25 @@ export class Round {
   vote(claim: Claim, i: number, options: VoteOptions): Promise<Vote> {
     const mine = this.claim(claim, i);
     const vote = this.#nodes.list[i]!.vote(mine, options);
+    const first = !this.#asked.has(i);
     this.#asked.add(i);
     const settled = (vote?: Vote) => {
       const unwanted = this.#ids[i] !== mine.owner || this.over && i !== this.#kept;
-      // It came too late, or may yet come: the release may have overtaken it.
-      if (unwanted && (vote?.granted !== false || options.enqueue)) this.#nodes.release(i, mine).catch(() => {});
+      if (unwanted && (vote?.granted !== false || options.enqueue)) void this.#giveBack(i, mine, first);
     };
     vote.then(settled, () => settled());
     return vote;
+  }
+
+  /** Releases what a node has granted too late, or may yet grant, unless the release of the round has found it. */
+  async #giveBack(i: number, mine: Claim, first: boolean): Promise<void> {
+    try {
+      // Before the first vote of an id there was nothing that it could have found.
+      const found = first && this.#ids[i] === mine.owner && await this.#freeing?.[i]?.catch(() => false);
+      if (!found) await this.#nodes.release(i, mine);
+    } catch {
+      // It ends with its lease.
+    }
   }
 
   /** The lock is held from now on. */
