@@ -100,6 +100,23 @@ Deno.test("release() does not wait for a node that hangs, which is free when it 
   }
 });
 
+for (const overtaken of [false, true]) {
+  const means = overtaken ? "overtaken by the release is given back" : "found by the release is not released again";
+  Deno.test(`attempt() that is granted before all nodes have answered: a late vote ${means}`, async () => {
+    const { nodes, store } = quorum(3);
+    const [, , late] = nodes;
+    const claim = claimOf();
+    late!.mood = "deaf";
+    assert((await store.attempt(claim, attempt)).granted);
+    assertEquals(await store.release(claim), true);
+    if (overtaken) late!.reorder();
+    late!.mood = "well";
+    await settled();
+    assertEquals(late!.calls, overtaken ? ["vote", "release", "release"] : ["vote", "release"]);
+    assertEquals(nodes.flatMap((node) => node.names), []);
+  });
+}
+
 Deno.test("release() gives a slow coordinator a moment, so that whoever asks next finds it free", async () => {
   const { clock, nodes, store } = quorum(3);
   const claim = claimOf();

@@ -22,6 +22,11 @@ export class FaultyNode extends MemoryStore {
     if (mood === "well") { for (const go of this.#waiting.splice(0)) go(); }
   }
 
+  /** Lets what hangs go in the reverse order, as when it was sent over several connections. */
+  reorder(): void {
+    this.#waiting.reverse();
+  }
+
   /** Loses the lock of whoever asked last, as by an expiry or an operator. */
   async loseLock(): Promise<void> {
     await super.release(this.#voter!);
