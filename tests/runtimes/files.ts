@@ -67,6 +67,7 @@ export const DENO_ONLY: Readonly<Record<string, string>> = {
   "layers_test.ts": "it looks at the sources",
   "loads_test.ts": "it runs Deno",
   "publishing_test.ts": "it runs Deno",
+  "redis_server_test.ts": "it listens on ports in the place of a server",
   "runtimes/": "they test this",
   "simulation/": "they run in a simulated world, of which the runtime is no part",
   "stores/queue/model_test.ts": "it takes long, and compares the stores with each other",
