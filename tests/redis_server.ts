@@ -1,5 +1,11 @@
 import { type Cluster, Redis, type RedisOptions } from "ioredis";
 
+/** How long a server may take to say who it is, in milliseconds: one that is frozen accepts a connection as well. */
+const PATIENCE = 2_000;
+
+/** How often a server is started on a port that was free, and may be taken a moment later. */
+const STARTS = 3;
+
 /** A Redis server that a test has started, on a free port of the loopback interface. */
 export class RedisServer implements AsyncDisposable {
   readonly port: number;
@@ -30,14 +36,16 @@ export class RedisServer implements AsyncDisposable {
     env: Record<string, string> = {},
     file: string[] = [],
   ): Promise<RedisServer> {
-    const server = new RedisServer(settings, env, file);
-    try {
-      await server.start();
-    } catch (error) {
-      await server[Symbol.asyncDispose]();
-      throw error;
+    for (let starts = 1;; starts++) {
+      const server = new RedisServer(settings, env, file);
+      try {
+        await server.start();
+        return server;
+      } catch (error) {
+        await server[Symbol.asyncDispose]();
+        if (starts === STARTS) throw error;
+      }
     }
-    return server;
   }
 
   /** Starts the process, and waits until it answers. */
@@ -58,12 +66,27 @@ export class RedisServer implements AsyncDisposable {
     void process.status.then(() => ended = true);
     for (let tries = 0;; tries++) {
       try {
-        (await Deno.connect({ hostname: "127.0.0.1", port: this.port })).close();
-        return;
+        return await this.#meet();
       } catch (error) {
         if (ended || tries === 500) throw error;
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
+    }
+  }
+
+  /** Rejects unless the server on the port is this one: another process may have been quicker. */
+  async #meet(): Promise<void> {
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
+    const id = setTimeout(() => connection.close(), PATIENCE);
+    try {
+      await connection.write(new TextEncoder().encode("CONFIG GET dir\r\n"));
+      const buffer = new Uint8Array(1_024);
+      const reply = new TextDecoder().decode(buffer.subarray(0, await connection.read(buffer) ?? 0));
+      // A Sentinel knows no such command.
+      const known = reply.startsWith("-") || reply.includes(this.#directory.split("/").at(-1)!);
+      if (!known) throw new Error(`another server has taken port ${this.port}`);
+    } finally {
+      clearTimeout(id);
     }
   }
 

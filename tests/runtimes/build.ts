@@ -1,44 +1,11 @@
 import { command } from "./command.ts";
+import { FILES, SQLITE } from "./files.ts";
 import { MODULES } from "./versions.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
 const NODE = `${MODULES}/node24/bin/node`;
 const TSC = `${MODULES}/typescript5/bin/tsc`;
-
-/** The tests of the SQLite store: not every runtime has SQLite. */
-export const SQLITE = "stores/sqlite/store_test.ts";
-
-/** The test files that run in every runtime, but for those that a runtime cannot load. */
-const FILES = [
-  "acquire_all_test.ts",
-  "acquire_test.ts",
-  "clock_test.ts",
-  "errors_test.ts",
-  "kinds_test.ts",
-  "lease_test.ts",
-  "limit_test.ts",
-  "lock_test.ts",
-  "observer_test.ts",
-  "options_test.ts",
-  "resolve_test.ts",
-  "testing_test.ts",
-  "stores/memory_test.ts",
-  SQLITE,
-  "stores/redis/evictions_test.ts",
-  "stores/redis/interoperability_test.ts",
-  "stores/redis/keys_test.ts",
-  "stores/redis/kinds_test.ts",
-  "stores/redis/owners_test.ts",
-  "stores/redis/scripts_test.ts",
-  "stores/redis/servers_test.ts",
-  "stores/redis/store_test.ts",
-  "stores/redis/wakeups_test.ts",
-  "stores/redis/writes_test.ts",
-  "stores/redlock/arithmetic_test.ts",
-  "stores/redlock/mod_test.ts",
-  "stores/redlock/store_test.ts",
-];
 
 /** The adapters for the std packages, which npm does not have. */
 const STD = ["assert", "async", "uuid"];
@@ -74,15 +41,15 @@ export async function build(folder: string): Promise<Build> {
     folder,
     program: async (runtime, main, without) => {
       const files = FILES.filter((file) => !without.includes(file));
-      if (without.includes(SQLITE)) files.push("runtimes/inside/no_sqlite.ts");
+      if (SQLITE.some((file) => without.includes(file))) files.push("runtimes/inside/no_sqlite.ts");
       const path = `${installed}/tests/${runtime}.js`;
       // Loaded by the program itself: workerd allows a file to make what it likes only while a request is answered.
-      const loads = files.map((file) => `() => import("./${file.replace(/ts$/, "js")}"),`);
+      const loads = files.map((file) => `  "${file}": () => import("./${file.replace(/ts$/, "js")}"),`);
       const run = main === "node" ? "await run" : "export default worker";
       const start = main === "node" ? "run" : "worker";
       await Deno.writeTextFile(
         path,
-        `import { ${start} } from "./runtimes/inside/${main}.js";\n\n${run}([\n${loads.join("\n")}\n]);\n`,
+        `import { ${start} } from "./runtimes/inside/${main}.js";\n\n${run}({\n${loads.join("\n")}\n});\n`,
       );
       return path;
     },

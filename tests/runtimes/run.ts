@@ -1,6 +1,8 @@
 import { lines } from "../faults/lines.ts";
+import { RedisServer } from "../redis_server.ts";
 import type { Build } from "./build.ts";
 import { Child } from "./child.ts";
+import { SQLITE } from "./files.ts";
 import type { Host } from "./host.ts";
 import type { Line, Settings } from "./inside/settings.ts";
 import type { Runtime } from "./runtimes.ts";
@@ -30,7 +32,7 @@ export async function run(
 ): Promise<Outcome> {
   const outcome: Outcome = { passed: 0, failures: [], skipped: new Map() };
   for (const why of Object.values(runtime.without)) skip(outcome, why);
-  if (runtime.process !== undefined) await endsByItself(runtime.process, build, outcome, over);
+  if (runtime.process !== undefined) await endsByItself(runtime, runtime.process, build, outcome, over);
   const settings: Settings = { host: host.url, freePorts: host.freePorts(8), skip: { ...runtime.skip } };
   const env = { HOLDFAST_SETTINGS: JSON.stringify(settings), TMPDIR: build.folder };
   using child = new Child(await runtime.prepare(build), env, build.folder, over);
@@ -46,8 +48,10 @@ export async function run(
     progress(outcome.passed + outcome.failures.length);
   }
   const failure = await child.failure();
-  if (!ended) outcome.failures.push(`the run ended before the last test: ${failure}`);
-  else if (failure !== undefined) outcome.failures.push(`the process did not end well by itself: ${failure}`);
+  if (!ended) {
+    const why = failure ?? `exit status 0\n${await child.errors}`;
+    outcome.failures.push(`the run ended before the last test: ${why}`);
+  } else if (failure !== undefined) outcome.failures.push(`the process did not end well by itself: ${failure}`);
   return outcome;
 }
 
@@ -61,12 +65,28 @@ function skip(outcome: Outcome, why: string): void {
   outcome.skipped.set(why, (outcome.skipped.get(why) ?? 0) + 1);
 }
 
-/** Whether a program that holds a lock ends by itself. */
-async function endsByItself(program: string, build: Build, outcome: Outcome, over: AbortSignal): Promise<void> {
-  using child = new Child([program, build.ends], {}, build.folder, over);
-  child.limit(LINGER);
-  const printed = await new Response(child.stdout).text();
-  const failure = await child.failure();
-  if (failure === undefined && printed === "timeout\n") outcome.passed++;
-  else outcome.failures.push(`a program that holds a lock ends by itself: ${failure}\n${printed}`);
+/** Whether a program goes on while it waits for a lock, and ends by itself while it holds one. */
+async function endsByItself(
+  { without }: Runtime,
+  program: string,
+  build: Build,
+  outcome: Outcome,
+  over: AbortSignal,
+): Promise<void> {
+  await using server = await RedisServer.start();
+  const sites = {
+    memory: "",
+    redis: `${server.port}`,
+    ...(SQLITE.some((file) => file in without) ? {} : { sqlite: `${build.folder}/${crypto.randomUUID()}.db` }),
+  };
+  for (const [kind, address] of Object.entries(sites)) {
+    using child = new Child([program, build.ends, kind, address], {}, build.folder, over);
+    child.limit(LINGER);
+    const printed = await new Response(child.stdout).text();
+    const failure = await child.failure();
+    if (failure === undefined && printed === "timeout\nserved\n") outcome.passed++;
+    else {outcome.failures.push(
+        `a program waits for locks on ${kind}, and ends: ${failure ?? "it printed"}\n${printed}`,
+      );}
+  }
 }

@@ -1,5 +1,6 @@
-import { type Build, SQLITE } from "./build.ts";
+import type { Build } from "./build.ts";
 import { command } from "./command.ts";
+import { PLATFORM, SQLITE } from "./files.ts";
 import { MODULES } from "./versions.ts";
 
 /** A JavaScript runtime that the package is tested in. */
@@ -16,34 +17,45 @@ export interface Runtime {
   readonly without: Readonly<Record<string, string>>;
 }
 
-const NO_SQLITE = { [SQLITE]: "the file of the SQLite store: there is no working node:sqlite" };
-const NO_DENO = { "SystemClock.timer() does not keep the process alive": "it starts processes of Deno" };
+const NO_SQLITE = because("a file of the SQLite store: there is no working node:sqlite", SQLITE);
+const NO_LOCKS = because("the file of navigator.locks: there are none", [PLATFORM]);
+const NO_DENO = because("it starts processes of Deno", ["SystemClock.timer() does not keep the process alive"]);
 
-function node(name: string, without: Record<string, string> = {}): Runtime {
-  const program = `${MODULES}/${name}/bin/node`;
+/** Where the lock manager that Node itself has is not as the specification says. */
+const OWN_LOCKS = because(
+  "navigator.locks of Node 24 differs from the specification",
+  [
+    "request() takes undefined and null for no options, and reads those of a function too",
+    "request() refuses a name that begins with a hyphen, before it looks at the options",
+    "request() takes no signal with steal or ifAvailable, aborted or not",
+    "request() does not call back before it returns",
+    "the lock is released when the callback throws, and the request rejects",
+    "an aborted request leaves the queue, and is never granted",
+    "those who waited behind an aborted request are served",
+  ].map((step) => `navigator.locks: ${step}`),
+);
+
+function because(why: string, what: readonly string[]): Record<string, string> {
+  return Object.fromEntries(what.map((each) => [each, why]));
+}
+
+/** A runtime that runs a program in a process. */
+function native(name: string, program: string, { without = {}, skip = {} }: Partial<Runtime>): Runtime {
   return {
     process: program,
     version: () => command(program, ["--version"]),
     prepare: async (build) => [program, await build.program(name, "node", Object.keys(without))],
-    skip: NO_DENO,
+    skip: { ...NO_DENO, ...skip },
     without,
   };
 }
 
-const bun = `${MODULES}/bun/bin/bun`;
-
 /** The runtimes, by the names that the command line knows them by. */
 export const RUNTIMES: Readonly<Record<string, Runtime>> = {
-  node20: node("node20", NO_SQLITE),
-  node22: node("node22"),
-  node24: node("node24"),
-  bun: {
-    process: bun,
-    version: () => command(bun, ["--version"]),
-    prepare: async (build) => [bun, await build.program("bun", "node", [])],
-    skip: NO_DENO,
-    without: {},
-  },
+  node20: native("node20", `${MODULES}/node20/bin/node`, { without: { ...NO_SQLITE, ...NO_LOCKS } }),
+  node22: native("node22", `${MODULES}/node22/bin/node`, { without: NO_LOCKS }),
+  node24: native("node24", `${MODULES}/node24/bin/node`, { skip: OWN_LOCKS }),
+  bun: native("bun", `${MODULES}/bun/bin/bun`, { without: NO_LOCKS }),
   workerd: {
     process: undefined,
     version: async () => {
@@ -54,7 +66,7 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
       const worker = `${build.folder}/worker.js`;
       await command(`${MODULES}/node24/bin/node`, [
         `${MODULES}/esbuild/bin/esbuild`,
-        await build.program("workerd", "workerd", Object.keys(NO_SQLITE)),
+        await build.program("workerd", "workerd", Object.keys({ ...NO_SQLITE, ...NO_LOCKS })),
         ...["--bundle", "--format=esm", "--platform=node", "--target=esnext", `--outfile=${worker}`],
         // For the modules of Node that ioredis asks for in the manner of CommonJS.
         `--banner:js=import { createRequire } from "node:module"; const require = createRequire("/");`,
@@ -64,8 +76,9 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
     },
     skip: {
       ...NO_DENO,
+      "acquire() and tryAcquire() reject with one clear error when the server ": "node:net has no createServer()",
       "Limit.end() leaves neither a timer nor a listener": "getEventListeners() of node:events finds none on a signal",
     },
-    without: NO_SQLITE,
+    without: { ...NO_SQLITE, ...NO_LOCKS },
   },
 };

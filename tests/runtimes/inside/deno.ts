@@ -9,13 +9,15 @@
 export interface Test {
   readonly name: string;
   readonly run: () => void | Promise<void>;
+  /** Whether its file leaves it out here. */
+  readonly ignore: boolean;
 }
 
 /** The tests of all files that were imported, in their order. */
 export const tests: Test[] = [];
 
 Reflect.set(globalThis, "Deno", {
-  test: (name: string, run: () => void | Promise<void>) => void tests.push({ name, run }),
+  test: define,
   makeTempDirSync: ({ prefix }: { prefix: string }) =>
     files().mkdtempSync(`${process.env["TMPDIR"] ?? "/tmp"}/${prefix}`),
   removeSync: (path: string, options: { recursive?: boolean }) => files().rmSync(path, options),
@@ -60,6 +62,15 @@ globalThis.AsyncDisposableStack ??= class Stack {
     return this.disposeAsync();
   }
 } as unknown as typeof AsyncDisposableStack;
+
+/** `Deno.test` in the two forms that the test files use. */
+function define(
+  ...[test, run]: [name: string, run: Test["run"]] | [test: { name: string; fn: Test["run"]; ignore?: boolean }]
+): void {
+  if (typeof test === "string" && typeof run === "function") tests.push({ name: test, run, ignore: false });
+  else if (typeof test === "object") tests.push({ name: test.name, run: test.fn, ignore: test.ignore ?? false });
+  else throw new TypeError(`Deno.test() is not known in this form: ${test}`);
+}
 
 function files(): typeof import("node:fs") {
   return process.getBuiltinModule("node:fs");

@@ -1,8 +1,8 @@
-import { type Load, note, results } from "./runner.ts";
+import { type Files, note, results } from "./runner.ts";
 import { type Settings, settings } from "./settings.ts";
 
 /** A worker that runs the tests when it is asked to, and answers with their lines. */
-export function worker(files: readonly Load[]): { fetch(request: Request): Promise<Response> } {
+export function worker(files: Files): { fetch(request: Request): Promise<Response> } {
   return {
     async fetch(request) {
       Object.assign(settings, await request.json() as Settings);
@@ -17,6 +17,8 @@ export function worker(files: readonly Load[]): { fetch(request: Request): Promi
             else controller.enqueue(encoder.encode(`${JSON.stringify(value)}\n`));
           },
         }),
+        // Of any other type it would be compressed, and come only at the end.
+        { headers: { "content-type": "application/x-ndjson" } },
       );
     },
   };

@@ -30,7 +30,12 @@ storeSuite({
     const servers = await Promise.all([0, 1, 2].map(() => RedisServer.start()));
     const all = async (run: (server: RedisServer) => Promise<unknown>) => void await Promise.all(servers.map(run));
     return {
-      connect: () => redlock(servers.map((server) => redis(server.connect())), { nodeTimeout: NODE_TIMEOUT }),
+      connect: async () => {
+        const clients = servers.map((server) => server.connect());
+        // Connected to all: a holder that has a majority before it reaches the coordinator has no queue there yet.
+        await Promise.all(clients.map((client) => client.ping()));
+        return redlock(clients.map((client) => redis(client)), { nodeTimeout: NODE_TIMEOUT });
+      },
       leftovers: async () => (await Promise.all(servers.map((server) => server.leftovers()))).flat(),
       restart: async () => {
         await all((server) => server.kill());
