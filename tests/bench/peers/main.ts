@@ -20,6 +20,7 @@ import { handoff } from "./rows/handoff.ts";
 import { held } from "./rows/held.ts";
 import { idle } from "./rows/idle.ts";
 import { redlock } from "./rows/quorum.ts";
+import { summary } from "./summary.ts";
 import { table } from "./table.ts";
 
 const ROWS: Readonly<Record<string, PeerRow>> = {
@@ -40,7 +41,7 @@ const BEHAVIOURS = "behaviours";
 const INTERRUPTED = 130;
 const MISUSED = 2;
 
-/** What a run gave. */
+/** What a run has given so far. */
 interface Report {
   readonly machine: Machine;
   readonly outcomes: Outcome[];
@@ -78,22 +79,23 @@ async function run(options: Options, ended: AbortSignal): Promise<void> {
   stack.defer(() => progress.end());
   const over = Promise.withResolvers<never>();
   ended.addEventListener("abort", () => over.reject(ended.reason));
-  const report = await Promise.race([measure(options, progress, stack), over.promise]);
+  const text = await Promise.race([measure(options, progress, stack), over.promise]);
   progress.end();
-  await write(report, options);
+  console.log(text);
 }
 
-async function write({ machine, outcomes, behaviours }: Report, { output, quick }: Options): Promise<void> {
-  const parts = [...outcomes.map(table), ...behaviours === undefined ? [] : [behaviours]];
+/** Writes the report, and gives its text. */
+async function write({ machine, outcomes, behaviours }: Report, { output, quick }: Options): Promise<string> {
+  const parts = [summary(outcomes), ...outcomes.map(table), behaviours].filter((part) => part !== undefined);
   const text = `${machine.date.slice(0, 10)}: ${headline(machine)}\n\n${parts.join("\n\n")}\n`;
-  console.log(text);
   await Deno.writeTextFile(`${output}.md`, text);
   await Deno.writeTextFile(`${output}.json`, `${JSON.stringify({ ...machine, quick, outcomes }, undefined, 2)}\n`);
   const svg = await chart(outcomes);
   if (svg !== undefined) await Deno.writeTextFile(`${output}.svg`, svg);
+  return text;
 }
 
-async function measure(options: Options, progress: Progress, stack: AsyncDisposableStack): Promise<Report> {
+async function measure(options: Options, progress: Progress, stack: AsyncDisposableStack): Promise<string> {
   const starting = RedisServer.start();
   // Before it is up: the run may be interrupted at any moment.
   stack.defer(() => starting.then((server) => server[Symbol.asyncDispose](), () => {}));
@@ -107,12 +109,15 @@ async function measure(options: Options, progress: Progress, stack: AsyncDisposa
   };
   const outcomes: Outcome[] = [];
   let table: string | undefined;
+  let text = "";
   for (const name of options.rows) {
     progress.begin(name);
     if (name === BEHAVIOURS) table = await behaviours(bench);
     else outcomes.push(...await ROWS[name]!(bench));
+    // After each row: the run takes long, and what it has found so far is not to be lost.
+    text = await write({ machine, outcomes, behaviours: table }, options);
   }
-  return { machine, outcomes, behaviours: table };
+  return text;
 }
 
 /** Starts the server of the library that has one of its own. */

@@ -1,0 +1,69 @@
+import { align, show } from "../report.ts";
+import { type Outcome, ranked } from "./outcome.ts";
+
+/** What is told of a row, by the column, in which unit, and of which libraries much is good. */
+interface Measure {
+  readonly row: string;
+  readonly key: string;
+  readonly what: string;
+  readonly best?: "most";
+}
+
+const OURS = "holdfast";
+
+const MEASURES: readonly Measure[] = [
+  { row: "uncontended", key: "ratio", what: "uncontended, one at a time: rate, of the bare pair", best: "most" },
+  { row: "concurrent", key: "ratio", what: "uncontended, 64 names at a time: rate, of the bare pair", best: "most" },
+  { row: "contended", key: "total", what: "one lock, 32 workers of one process: time, ms" },
+  { row: "contended", key: "fairness", what: "longest wait / mean wait" },
+  { row: "contended", key: "commands", what: "server commands per section, those in scripts included" },
+  { row: "processes", key: "total", what: "one lock, 8 processes: time, ms" },
+  { row: "processes", key: "fairness", what: "longest wait / mean wait" },
+  { row: "handoff", key: "p50:1", what: "handoff, 1 waits: p50, ms" },
+  { row: "handoff", key: "p50:10", what: "10 wait" },
+  { row: "handoff", key: "p50:100", what: "100 wait" },
+  { row: "handoff", key: "p50:1000", what: "1,000 wait" },
+  { row: "handoff", key: "p99:1", what: "handoff, 1 waits: p99, ms" },
+  { row: "handoff", key: "p99:100", what: "100 wait" },
+  { row: "redlock:3", key: "ratio", what: "Redlock, 3 servers: rate, of bare pairs on all", best: "most" },
+  { row: "redlock:5", key: "ratio", what: "Redlock, 5 servers", best: "most" },
+  { row: "frozen:3", key: "p50", what: "Redlock, 3 servers, one frozen: p50, ms" },
+  { row: "frozen:5", key: "p50", what: "Redlock, 5 servers, one frozen" },
+  { row: "held", key: "cpu", what: "10,000 locks held: processor time per renewal, µs" },
+  { row: "held", key: "heap", what: "heap per lock, KB" },
+  { row: "idle", key: "commands", what: "100 wait for long: server commands per waiter and minute" },
+];
+
+/**
+ * This library beside the best of the others, measure by measure, each with the settings that suit it best; the bare
+ * pair does not take part, and neither does who gave up.
+ */
+export function summary(outcomes: readonly Outcome[]): string | undefined {
+  const lines = MEASURES.flatMap((measure) => {
+    const outcome = outcomes.find(({ row }) => row === measure.row);
+    const line = outcome && compare(outcome, measure);
+    return line === undefined ? [] : [line];
+  });
+  if (lines.length === 0) return undefined;
+  const rows = align([["what", "Holdfast", "best of the others", "place"], ...lines]);
+  const rule = rows[0]!.map((cell) => "-".repeat(cell.length));
+  return [rows[0]!, rule, ...rows.slice(1)].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+function compare(outcome: Outcome, { key, what, best }: Measure): string[] | undefined {
+  const ofKey = { ...outcome, columns: [{ key, title: what, unit: "" }], best: best ?? "least" } as const;
+  const order = ranked(ofKey).filter(({ id, values }) => {
+    return id !== "bare" && values[key] !== undefined && !(values["failures"]! > 0);
+  });
+  const libraries = [...new Set(order.map(({ id }) => id))];
+  const ours = order.find(({ id }) => id === OURS);
+  const other = order.find(({ id }) => id !== OURS);
+  if (ours === undefined) return undefined;
+  const text = (value: number) => show({ value, unit: "" });
+  return [
+    what,
+    text(ours.values[key]!),
+    other === undefined ? "–" : `${text(other.values[key]!)} (${other.title})`,
+    `${libraries.indexOf(OURS) + 1} of ${libraries.length}`,
+  ];
+}
