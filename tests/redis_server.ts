@@ -9,6 +9,8 @@ const STARTS = 3;
 /** A Redis server that a test has started, on a free port of the loopback interface. */
 export class RedisServer implements AsyncDisposable {
   readonly port: number;
+  /** A setting by which it is told from other servers. */
+  readonly #id = crypto.randomUUID();
   readonly #directory: string;
   readonly #settings: string[];
   readonly #env: Record<string, string>;
@@ -55,7 +57,8 @@ export class RedisServer implements AsyncDisposable {
       args: [
         ...this.#file,
         ...["--port", `${this.port}`, "--bind", "127.0.0.1", "--dir", this.#directory],
-        ...["--save", "", "--appendonly", "no", "--daemonize", "no", ...this.#settings],
+        ...["--save", "", "--appendonly", "no", "--daemonize", "no", "--syslog-ident", this.#id],
+        ...this.#settings,
       ],
       env: this.#env,
       stdin: "null",
@@ -79,11 +82,11 @@ export class RedisServer implements AsyncDisposable {
     using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
     const id = setTimeout(() => connection.close(), PATIENCE);
     try {
-      await connection.write(new TextEncoder().encode("CONFIG GET dir\r\n"));
+      await connection.write(new TextEncoder().encode("CONFIG GET syslog-ident\r\n"));
       const buffer = new Uint8Array(1_024);
       const reply = new TextDecoder().decode(buffer.subarray(0, await connection.read(buffer) ?? 0));
       // A Sentinel knows no such command.
-      const known = reply.startsWith("-") || reply.includes(this.#directory.split("/").at(-1)!);
+      const known = reply.startsWith("-") || reply.includes(this.#id);
       if (!known) throw new Error(`another server has taken port ${this.port}`);
     } finally {
       clearTimeout(id);
