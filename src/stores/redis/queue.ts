@@ -5,8 +5,12 @@ import { CHANGES } from "./holds.ts";
  * what kind of lock it waits for, as in the lock's key; empty: exclusive.
  */
 export const ENTRY = `
+local function read(text)
+  return string.match(text or '', '^(%d+)(.)(holdfast:[^:]+)(.*)$')
+end
+
 local function entry(hold)
-  return string.match(redis.call('HGET', KEYS[3], hold) or '', '^(%d+)(.)(holdfast:[^:]+)(.*)$')
+  return read(redis.call('HGET', KEYS[3], hold))
 end
 `;
 
@@ -37,8 +41,10 @@ local function serve(ms, me)
     local seen, provable, channel, kind = entry(head)
     local alive = seen and now - seen < 15000
     if alive and not fits(kind, named(head)) then
-      for place, next in ipairs(served and redis.call('ZRANGE', KEYS[2], 0, 7) or {}) do
-        local _, _, other = entry(next)
+      local nexts = served and redis.call('ZRANGE', KEYS[2], 0, 7) or {}
+      local entries = served and redis.call('HMGET', KEYS[3], unpack(nexts))
+      for place, next in ipairs(nexts) do
+        local _, _, other = read(entries[place])
         if other and next ~= me and (place == 1 or other ~= served) then redis.call('PUBLISH', other, '?' .. next) end
         if other ~= served then break end
       end

@@ -70,7 +70,7 @@ return fence
 `;
 
 /** Runs the attempt script; see there for keys, arguments and replies. */
-export const attempt: Script = { source: ATTEMPT, sha: "ab7aa34323aab5de99f79e12874b4829a1de7ec0" };
+export const attempt: Script = { source: ATTEMPT, sha: "1bac8e2e5ee3c6801ba35c2ac20944422783b4e1" };
 
 /** What the scripts that take the lock answer when they do not. */
 export type Refusal =
@@ -134,7 +134,7 @@ return given
 `;
 
 /** Runs the release script; see there for keys, arguments and replies. */
-export const release: Script = { source: RELEASE, sha: "9003cdd21ca173af8cd7bbd60b187b8c8b1a082e" };
+export const release: Script = { source: RELEASE, sha: "808a675eebac6ca81d5d9bd2101827707bbb6313" };
 
 /**
  * renew. KEYS: lock and, unless it is exclusive and the owner fresh, queue, waiters, holders. ARGV: hold, lease ms.
@@ -188,7 +188,7 @@ return evicted
 `;
 
 /** Runs the evict script; see there for keys, arguments and replies. */
-export const evict: Script = { source: EVICTION, sha: "ca9f655c4f59bef622e2578817bbb195a5c38be3" };
+export const evict: Script = { source: EVICTION, sha: "3b56e13c240950a76803608460eba988372c1985" };
 
 /**
  * look. KEYS: lock, queue, waiters, holders. Only reads.
@@ -224,7 +224,7 @@ return { holder or '', owners, waiters }
 `;
 
 /** Runs the look script; see there for keys and replies. */
-export const look: Script = { source: LOOK, sha: "47bcbf2d7bdca1516652756585b1a6d11aa13cc2" };
+export const look: Script = { source: LOOK, sha: "3de7dbd5d8fc19ab398e83380c4d42d88fa400d7" };
 
 /** Decodes a reply of the look script about the lock of this name. */
 export function decodeLook(name: string, reply: unknown): Snapshot {

@@ -19,7 +19,7 @@ const RULE = {
   client: ["+evalsha", "+eval", "+subscribe"],
   /** The server asks for the rights to what a script does, too. */
   scripts: [
-    ...["+time", "+get", "+set", "+del", "+pexpire", "+pttl", "+publish", "+hset", "+hget", "+hdel"],
+    ...["+time", "+get", "+set", "+del", "+pexpire", "+pttl", "+publish", "+hset", "+hget", "+hmget", "+hdel"],
     ...["+zadd", "+zcard", "+zrange", "+zrank", "+zscore", "+zrem"],
   ],
 };
