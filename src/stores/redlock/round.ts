@@ -110,11 +110,16 @@ export class Round {
 
   /** Releases it on all nodes that were asked, but the one that is kept. Begun once, not waited for. */
   free(claim: Claim): readonly Promise<boolean>[] {
-    return this.#freeing ??= this.#ids.map((_, i) => {
+    if (this.#freeing !== undefined) return this.#freeing;
+    const free = (i: number) => {
       if (i === this.#kept || !this.#asked.has(i)) return Promise.resolve(false);
-      const free = this.#nodes.release(i, this.claim(claim, i));
-      free.catch(() => {});
-      return free;
-    });
+      const freed = this.#nodes.release(i, this.claim(claim, i));
+      freed.catch(() => {});
+      return freed;
+    };
+    // The coordinator first: a release waits for it.
+    const coordinator = this.#nodes.coordinator(claim.name);
+    const first = free(coordinator);
+    return this.#freeing = this.#ids.map((_, i) => i === coordinator ? first : free(i));
   }
 }
