@@ -4,8 +4,8 @@ export function quorum(n: number): number {
 }
 
 /**
- * The first of the nodes that coordinate the waiters of a name. It depends on the name (FNV-1a of its code units), so that the queues of
- * many names spread over the nodes.
+ * The first of the nodes that coordinate the waiters of a name. It depends on the name (FNV-1a of its code units), so
+ * that the queues of many names spread over the nodes.
  */
 export function firstCoordinator(name: string, n: number): number {
   let hash = 0x811c9dc5;
