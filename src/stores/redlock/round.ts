@@ -50,25 +50,14 @@ export class Round {
   vote(claim: Claim, i: number, options: VoteOptions): Promise<Vote> {
     const mine = this.claim(claim, i);
     const vote = this.#nodes.list[i]!.vote(mine, options);
-    const first = !this.#asked.has(i);
     this.#asked.add(i);
     const settled = (vote?: Vote) => {
       const unwanted = this.#ids[i] !== mine.owner || this.over && i !== this.#kept;
-      if (unwanted && (vote?.granted !== false || options.enqueue)) void this.#giveBack(i, mine, first);
+      // It came too late, or may yet come: the release may have overtaken it.
+      if (unwanted && (vote?.granted !== false || options.enqueue)) this.#nodes.release(i, mine).catch(() => {});
     };
     vote.then(settled, () => settled());
     return vote;
-  }
-
-  /** Releases what a node has granted too late, or may yet grant, unless the release of the round has found it. */
-  async #giveBack(i: number, mine: Claim, first: boolean): Promise<void> {
-    try {
-      // Before the first vote of an id there was nothing that it could have found.
-      const found = first && this.#ids[i] === mine.owner && await this.#freeing?.[i]?.catch(() => false);
-      if (!found) await this.#nodes.release(i, mine);
-    } catch {
-      // It ends with its lease.
-    }
   }
 
   /** The lock is held from now on. */
@@ -110,16 +99,11 @@ export class Round {
 
   /** Releases it on all nodes that were asked, but the one that is kept. Begun once, not waited for. */
   free(claim: Claim): readonly Promise<boolean>[] {
-    if (this.#freeing !== undefined) return this.#freeing;
-    const free = (i: number) => {
+    return this.#freeing ??= this.#ids.map((_, i) => {
       if (i === this.#kept || !this.#asked.has(i)) return Promise.resolve(false);
-      const freed = this.#nodes.release(i, this.claim(claim, i));
-      freed.catch(() => {});
-      return freed;
-    };
-    // The coordinator first: a release waits for it.
-    const coordinator = this.#nodes.coordinator(claim.name);
-    const first = free(coordinator);
-    return this.#freeing = this.#ids.map((_, i) => i === coordinator ? first : free(i));
+      const free = this.#nodes.release(i, this.claim(claim, i));
+      free.catch(() => {});
+      return free;
+    });
   }
 }

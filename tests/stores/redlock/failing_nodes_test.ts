@@ -101,8 +101,8 @@ Deno.test("release() does not wait for a node that hangs, which is free when it 
 });
 
 for (const overtaken of [false, true]) {
-  const means = overtaken ? "overtaken by the release is given back" : "found by the release is not released again";
-  Deno.test(`attempt() that is granted before all nodes have answered: a late vote ${means}`, async () => {
+  const when = overtaken ? "after the release" : "before the release";
+  Deno.test(`attempt() that is granted before all nodes have answered: a late vote ${when} is given back`, async () => {
     const { nodes, store } = quorum(3);
     const [, , late] = nodes;
     const claim = claimOf();
@@ -112,7 +112,8 @@ for (const overtaken of [false, true]) {
     if (overtaken) late!.reorder();
     late!.mood = "well";
     await settled();
-    assertEquals(late!.calls, overtaken ? ["vote", "release", "release"] : ["vote", "release"]);
+    // Twice, as a node that was cut off may say that it released what it had not been asked for yet.
+    assertEquals(late!.calls, ["vote", "release", "release"]);
     assertEquals(nodes.flatMap((node) => node.names), []);
   });
 }
