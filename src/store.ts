@@ -183,6 +183,11 @@ export interface QuorumNode extends Store {
    * that nobody can have held it since. Resolves to whether it did.
    */
   retake(claim: Claim, fence: bigint): Promise<boolean>;
+  /**
+   * Another number after each cut of the connection, which may have had calls done twice. While it stays the same every
+   * call is done once at the most. `undefined`: that may happen at any time.
+   */
+  readonly session?: number | undefined;
   /** Where the node is, as `host:port`, for errors. */
   readonly address?: string | undefined;
 }

@@ -118,6 +118,10 @@ class RedisStore implements QuorumNode {
     return this.#client.status === "end";
   }
 
+  get session(): number {
+    return this.#wakeups.cuts;
+  }
+
   get address(): string | undefined {
     const { host, port } = this.#client.options ?? {};
     return host === undefined || port === undefined ? undefined : `${host}:${port}`;

@@ -121,6 +121,7 @@ export class Election {
   }
 
   #count(): Promise<Counted> {
+    this.#ask(this.#coordinator); // First, as its word decides who is next.
     const votes = this.#nodes.list.map((_, i) => this.#ask(i));
     return this.#nodes.poll(this.#claim, votes, (answers) => {
       const verdict = outcome(answers, this.#coordinator);

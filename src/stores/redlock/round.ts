@@ -49,15 +49,26 @@ export class Round {
   /** Asks one node. What comes of it when it is not wanted any more is given back. */
   vote(claim: Claim, i: number, options: VoteOptions): Promise<Vote> {
     const mine = this.claim(claim, i);
-    const vote = this.#nodes.list[i]!.vote(mine, options);
+    const node = this.#nodes.list[i]!;
+    // What was granted to this id before could be what a release has found.
+    const session = this.#asked.has(i) ? undefined : node.session;
+    const vote = node.vote(mine, options);
     this.#asked.add(i);
     const settled = (vote?: Vote) => {
       const unwanted = this.#ids[i] !== mine.owner || this.over && i !== this.#kept;
-      // It came too late, or may yet come: the release may have overtaken it.
-      if (unwanted && (vote?.granted !== false || options.enqueue)) this.#nodes.release(i, mine).catch(() => {});
+      if (unwanted && (vote?.granted !== false || options.enqueue)) {
+        void this.#giveBack(i, mine, vote?.granted ? session : undefined);
+      }
     };
     vote.then(settled, () => settled());
     return vote;
+  }
+
+  /** Releases what came too late, or may yet come, unless the release of the round was not overtaken by it. */
+  async #giveBack(i: number, mine: Claim, session: number | undefined): Promise<void> {
+    // Done once at the most: if the release has found it, that came after it.
+    const found = session !== undefined && this.#ids[i] === mine.owner && await this.#freeing?.[i]?.catch(() => false);
+    if (!found || session !== this.#nodes.list[i]!.session) await this.#nodes.release(i, mine).catch(() => {});
   }
 
   /** The lock is held from now on. */
@@ -99,11 +110,16 @@ export class Round {
 
   /** Releases it on all nodes that were asked, but the one that is kept. Begun once, not waited for. */
   free(claim: Claim): readonly Promise<boolean>[] {
-    return this.#freeing ??= this.#ids.map((_, i) => {
+    if (this.#freeing !== undefined) return this.#freeing;
+    const free = (i: number) => {
       if (i === this.#kept || !this.#asked.has(i)) return Promise.resolve(false);
-      const free = this.#nodes.release(i, this.claim(claim, i));
-      free.catch(() => {});
-      return free;
-    });
+      const freed = this.#nodes.release(i, this.claim(claim, i));
+      freed.catch(() => {});
+      return freed;
+    };
+    // The coordinator first: whoever releases waits for it.
+    const coordinator = this.#nodes.coordinator(claim.name);
+    const first = free(coordinator);
+    return this.#freeing = this.#ids.map((_, i) => i === coordinator ? first : free(i));
   }
 }

@@ -100,22 +100,38 @@ Deno.test("release() does not wait for a node that hangs, which is free when it 
   }
 });
 
-for (const overtaken of [false, true]) {
-  const when = overtaken ? "after the release" : "before the release";
-  Deno.test(`attempt() that is granted before all nodes have answered: a late vote ${when} is given back`, async () => {
-    const { nodes, store } = quorum(3);
-    const [, , late] = nodes;
-    const claim = claimOf();
-    late!.mood = "deaf";
-    assert((await store.attempt(claim, attempt)).granted);
-    assertEquals(await store.release(claim), true);
-    if (overtaken) late!.reorder();
-    late!.mood = "well";
-    await settled();
-    // Twice, as a node that was cut off may say that it released what it had not been asked for yet.
-    assertEquals(late!.calls, ["vote", "release", "release"]);
-    assertEquals(nodes.flatMap((node) => node.names), []);
-  });
+const lateVotes: Record<string, { disturb: (node: FaultyNode) => void; releases: number }> = {
+  "": { disturb: () => {}, releases: 1 },
+  " that the release has overtaken": { disturb: (node) => node.reorder(), releases: 2 },
+  " that a release has overtaken which was cut off": {
+    disturb: (node) => {
+      node.reorder();
+      node.cut();
+    },
+    releases: 2,
+  },
+  " of a node that was cut off": { disturb: (node) => node.cut(), releases: 2 },
+};
+
+for (const [which, { disturb, releases }] of Object.entries(lateVotes)) {
+  for (const session of [0, undefined]) {
+    const where = session === undefined ? ", on a node that does anything twice" : "";
+    Deno.test(`attempt() that is granted before all nodes have answered: a late vote${which} is given back${where}`, async () => {
+      const { nodes, store } = quorum(3);
+      const [, , late] = nodes;
+      const claim = claimOf();
+      late!.session = session;
+      late!.mood = "deaf";
+      assert((await store.attempt(claim, attempt)).granted);
+      assertEquals(await store.release(claim), true);
+      disturb(late!);
+      late!.mood = "well";
+      await settled();
+      const again = session === undefined || releases === 2;
+      assertEquals(late!.calls, ["vote", "release", ...again ? ["release"] : []]);
+      assertEquals(nodes.flatMap((node) => node.names), []);
+    });
+  }
 }
 
 Deno.test("release() gives a slow coordinator a moment, so that whoever asks next finds it free", async () => {

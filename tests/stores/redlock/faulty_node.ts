@@ -9,6 +9,7 @@ export type Mood = "well" | "failing" | "deaf";
 export class FaultyNode extends MemoryStore {
   /** The names of the methods that were called, in their order. */
   readonly calls: string[] = [];
+  session: number | undefined = 0;
   readonly #waiting: (() => void)[] = [];
   #mood: Mood = "well";
   #voter: Claim | undefined;
@@ -20,6 +21,11 @@ export class FaultyNode extends MemoryStore {
   set mood(mood: Mood) {
     this.#mood = mood;
     if (mood === "well") { for (const go of this.#waiting.splice(0)) go(); }
+  }
+
+  /** Is cut off for a moment: a release that is under way may have been done twice, and so says that it was done. */
+  cut(): void {
+    if (this.session !== undefined) this.session++;
   }
 
   /** Lets what hangs go in the reverse order, as when it was sent over several connections. */
@@ -50,7 +56,8 @@ export class FaultyNode extends MemoryStore {
   }
 
   override release(claim: Claim): Promise<boolean> {
-    return this.#call("release", () => super.release(claim));
+    const { session } = this;
+    return this.#call("release", async () => await super.release(claim) || session !== this.session);
   }
 
   async #call<T>(method: string, run: () => Promise<T>): Promise<T> {
