@@ -27,6 +27,10 @@ export class RemoteNode implements QuorumNode {
     return this.#node.machine.name;
   }
 
+  get session(): number | undefined {
+    return this.#network.session(this.#client, this.#node);
+  }
+
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     return this.#call(claim, "attempt", (store) => store.attempt(claim, options));
   }
@@ -51,8 +55,11 @@ export class RemoteNode implements QuorumNode {
     return this.#call(claim, "renew", (store) => store.renew(claim));
   }
 
-  release(claim: Claim): Promise<boolean> {
-    return this.#call(claim, "release", (store) => store.release(claim));
+  async release(claim: Claim): Promise<boolean> {
+    const { session } = this;
+    const released = await this.#call(claim, "release", (store) => store.release(claim));
+    // As the store on Redis does: it may have been done twice, and then it was the first time that gave up the lock.
+    return released || session !== this.session;
   }
 
   async wakeup(claim: Claim, signal: AbortSignal): Promise<void> {

@@ -49,6 +49,7 @@ export function draw(random: Random): Scenario {
   // With long leases nobody may have to wait for the end of one: nobody dies, or takes one to be over that is not.
   const long = random.chance(0.2);
   const wipes = !long && weather !== "calm" && random.chance(0.4);
+  const connected = random.chance(0.5);
   const length = random.between(1_500, 8_000);
   // Where counters are lost only clocks keep fences in order: these agree well then.
   const rate = wipes ? RATES.timed : RATES[weather];
@@ -64,12 +65,13 @@ export function draw(random: Random): Scenario {
     leases: long ? [10_000, 20_000] : random.pick([[100, 300], [300, 1_000], [100, 3_000]]),
     nodeTimeout: random.pick([undefined, 10, 50, 1_000]),
     length,
-    quality: weather === "calm" ? { lost: 0, doubled: 0, delayed: 0, hangs: false } : {
+    quality: weather === "calm" ? { lost: 0, doubled: 0, delayed: 0, hangs: false, connected } : {
       lost: random.pick([0, 0.01, 0.1]),
       // The second copy of a vote may come after everything else, and holds for its whole lease.
       doubled: long ? 0 : random.pick([0, 0.02, 0.2]),
       delayed: random.pick([0, 0.02, 0.2, 0.4]),
       hangs: !long,
+      connected,
     },
     lull: random.spread(100, 3_000),
     wipes,
@@ -84,7 +86,7 @@ export function draw(random: Random): Scenario {
 /** A scenario in a line. */
 export function describe(scenario: Scenario): string {
   const { weather, nodes, clients, workers, names, leases, nodeTimeout, length, quality, wipes, clockSet } = scenario;
-  const { lost, doubled, delayed } = quality;
+  const { lost, doubled, delayed, connected } = quality;
   return [
     `${weather} weather for ${length.toFixed(0)} ms`,
     `${nodes.length} nodes`,
@@ -92,6 +94,7 @@ export function describe(scenario: Scenario): string {
     `${names.length} names`,
     `leases of ${leases.join(" to ")} ms`,
     ...(nodeTimeout === undefined ? [] : [`nodes time out after ${nodeTimeout} ms`]),
+    ...(connected ? ["connections"] : []),
     `${lost * 100} % of messages lost, ${doubled * 100} % doubled, ${delayed * 100} % delayed`,
     ...(wipes ? ["data losses"] : []),
     ...(clockSet ? ["clocks set"] : []),
