@@ -16,8 +16,8 @@ export interface Timer {
 export interface Clock {
   /** The present moment. */
   now(): Instant;
-  /** Runs a function once, in `ms` milliseconds. Does not keep the process alive. */
-  timer(ms: number, run: () => void): Timer;
+  /** Runs a function once, `ms` milliseconds after a moment, by default this one. Does not keep the process alive. */
+  timer(ms: number, run: () => void, from?: Instant): Timer;
   /** Resolves in `ms` milliseconds, or as soon as the signal aborts. Keeps the process alive meanwhile. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -54,11 +54,10 @@ export class SystemClock implements Clock {
     return { monotonic: performance.now(), wall: Date.now() };
   }
 
-  timer(ms: number, run: () => void): Timer {
-    const now = this.now();
-    const alarm = new Alarm(this, now, ms, run);
+  timer(ms: number, run: () => void, from: Instant = this.now()): Timer {
+    const alarm = new Alarm(this, from, ms, run);
     this.#alarms.add(alarm);
-    if (alarm.due < this.#napEnds) this.#nap(now.monotonic, alarm.due);
+    if (alarm.due < this.#napEnds) this.#nap(alarm.due);
     return alarm;
   }
 
@@ -78,8 +77,10 @@ export class SystemClock implements Clock {
     if (this.#alarms.size === 0) this.#stop();
   }
 
-  #nap(now: number, until: number): void {
+  #nap(until: number): void {
     clearTimeout(this.#napping);
+    // Read here: since the moment that a timer counts from a lot may have happened.
+    const now = performance.now();
     const ms = Math.min(Math.max(until - now, this.#alarms.size * LATENESS), MAX_NAP);
     this.#napEnds = now + ms;
     // Rounded up: a timer that runs a fraction early would find nothing to do.
@@ -100,7 +101,7 @@ export class SystemClock implements Clock {
     for (const alarm of due) if (this.#alarms.delete(alarm)) alarm.run();
     let next = Infinity;
     for (const alarm of this.#alarms) next = Math.min(next, alarm.due);
-    if (next < this.#napEnds) this.#nap(now, next);
+    if (next < this.#napEnds) this.#nap(next);
   }
 
   #stop(): void {

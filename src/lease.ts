@@ -180,7 +180,7 @@ export class Lease {
     this.#timer = undefined;
     if (this.#ended) return;
     const renewal = this.#renewing === undefined ? this.#due - elapsed(this.#triedAt, now) : Infinity;
-    this.#timer = this.#clock.timer(Math.min(renewal, this.#left(now)), () => this.#tick());
+    this.#timer = this.#clock.timer(Math.min(renewal, this.#left(now)), () => this.#tick(), now);
   }
 
   #tick(): void {

@@ -61,6 +61,20 @@ Deno.test("SystemClock.timer() keeps the order when the process was busy while s
   assertEquals(ran, [10, 20, 30]);
 });
 
+Deno.test("SystemClock.timer() counts from the moment that it is given", async () => {
+  const clock = new SystemClock();
+  const ran: string[] = [];
+  const from = clock.now();
+  occupy(50);
+  const others = [40, 5].map((ms) =>
+    new Promise<void>((resolve) => clock.timer(ms, () => resolve(void ran.push(`${ms}`))))
+  );
+  await soon(
+    Promise.all([...others, new Promise<void>((resolve) => clock.timer(70, () => resolve(void ran.push("70")), from))]),
+  );
+  assertEquals(ran, ["5", "70", "40"]);
+});
+
 Deno.test("Timer.cancel() keeps the timer from running, also when it is due already", async () => {
   const clock = new SystemClock();
   const ran: string[] = [];

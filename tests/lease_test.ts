@@ -48,6 +48,21 @@ Deno.test("Lease counts its deadline from before the request was sent, less the 
   assertLost(late);
 });
 
+Deno.test("Lease aborts at its deadline although a while passed between the request and its timer", async () => {
+  const clock = new VirtualClock();
+  const store = new ScriptedStore(clock);
+  const settings = checkAcquireOptions({ lease: 1_000, renew: false });
+  const sentAt = clock.now();
+  clock.stall(400);
+  const lease = new Lease(store, { name: "a", owner: "me", mode: "exclusive", lease: 1_000 }, settings, sentAt, clock);
+  assert(lease.begin());
+  const { signal } = lease;
+  await clock.advance(587);
+  assertEquals(signal.aborted, false);
+  await clock.advance(1);
+  assertEquals(signal.aborted, true);
+});
+
 Deno.test("Lease.begin() refuses a grant that comes after the deadline", () => {
   for (const [after, begins] of [[987, true], [988, false], [5_000, false]] as const) {
     const clock = new VirtualClock();

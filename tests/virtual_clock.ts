@@ -22,9 +22,9 @@ export class VirtualClock implements Clock {
     return this.#alarms.size;
   }
 
-  timer(ms: number, run: () => void): Timer {
+  timer(ms: number, run: () => void, from: Instant = this.now()): Timer {
     // Real timers take whole milliseconds too, and a loop of timers that move no clock would never end.
-    const alarm = { due: this.#monotonic + Math.max(0, Math.ceil(ms)), run };
+    const alarm = { due: from.monotonic + Math.max(0, Math.ceil(ms)), run };
     this.#alarms.add(alarm);
     return { cancel: () => this.#alarms.delete(alarm) };
   }

@@ -12,7 +12,7 @@ export interface Line {
 }
 
 /** How long a client takes to notice that a connection is gone, and then between two tries to connect, in milliseconds. */
-const NOTICED = [0.1, 300] as const;
+export const NOTICED = [0.1, 300] as const;
 
 /** How often it then gives up what was not answered, as after too many tries, instead of sending it again. */
 const GIVES_UP = 0.2;

@@ -1,4 +1,4 @@
-import { Connection } from "./connection.ts";
+import { Connection, NOTICED } from "./connection.ts";
 import type { Machine } from "./machine.ts";
 import type { Node, Work } from "./node.ts";
 import type { Random } from "./random.ts";
@@ -22,9 +22,6 @@ const HELD_UP = [2, 4_000] as const;
 
 /** No message is older than this, in milliseconds. */
 export const OLDEST = HELD_UP[1];
-
-/** How long a client takes to notice that a connection is gone, in milliseconds. */
-const NOTICED = [0.1, 300] as const;
 
 /** How often a client that may hang does notice it. */
 const NOTICES = 0.7;
@@ -98,7 +95,9 @@ export class Network {
   }
 
   #delay(): number {
-    return this.#random.chance(this.#quality.delayed) ? this.#random.spread(...HELD_UP) : this.#random.between(...USUAL);
+    return this.#random.chance(this.#quality.delayed)
+      ? this.#random.spread(...HELD_UP)
+      : this.#random.between(...USUAL);
   }
 
   /** One message, perhaps twice, between a client and a node. */
