@@ -95,7 +95,7 @@ end
   "stores/redis/keys.ts": [["waiters: string, holders: string, ", "waiters: string, "], [" `${tagged}:holders`,"]],
   "stores/redis/queue.ts": [
     ["(holdfast:[^:]+)(.*)$", "(holdfast:[^:]+)$"],
-    ["local seen, provable, channel, kind = entry(head)", "local seen, provable, channel = entry(head)"],
+    ["local seen, provable, channel, kind = read(", "local seen, provable, channel = read("],
     ["if alive and not fits(kind, named(head)) then", "if alive and holder then"],
     ["take(head, kind, ms)", "take(head, ms)"],
     ["take(head, kind, math.min", "take(head, math.min"],
@@ -160,10 +160,21 @@ end
   ],
   "stores/redis/take.ts": [
     ["import { EVICT, SERVE }", "import { SERVE }"],
-    ["local lock, hold, kind = … end\nlocal time", "local lock, hold = KEYS[1], ARGV[1]\nlocal time"],
     [
-      "local owner\n\nif not value or waiting > 0 or not redis.call('SET', lock, value,",
-      "\nif waiting > 0 or not redis.call('SET', lock, hold,",
+      "local lock, hold, ticket, kind = … end\nlocal time",
+      "local lock, hold, ticket = KEYS[1], ARGV[1], ARGV[4] or ''\nlocal time",
+    ],
+    [
+      "local owner\n\nif reserved then\n  redis.call('SET', lock, value,",
+      "\nif reserved then\n  redis.call('SET', lock, hold,",
+    ],
+    [
+      "local reserved = value and ticket ~= '' and redis.call('GET', lock) == value",
+      "local reserved = ticket ~= '' and redis.call('GET', lock) == hold",
+    ],
+    [
+      "elseif not value or waiting > 0 or not redis.call('SET', lock, value,",
+      "elseif waiting > 0 or not redis.call('SET', lock, hold,",
     ],
     ["HOLDS + SERVE + EVICT", "HOLDS + SERVE"],
     [

@@ -36,27 +36,30 @@ end
 local function serve(ms, me)
   local mine, served = false, false
   while true do
-    local head = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
-    if not head then return mine end
-    local seen, provable, channel, kind = entry(head)
-    local alive = seen and now - seen < 15000
-    if alive and not fits(kind, named(head)) then
-      local nexts = served and redis.call('ZRANGE', KEYS[2], 0, 7) or {}
-      local entries = served and redis.call('HMGET', KEYS[3], unpack(nexts))
-      for place, next in ipairs(nexts) do
-        local _, _, other = read(entries[place])
-        if other and next ~= me and (place == 1 or other ~= served) then redis.call('PUBLISH', other, '?' .. next) end
-        if other ~= served then break end
+    local heads = redis.call('ZRANGE', KEYS[2], 0, 8)
+    if #heads == 0 then return mine end
+    local entries = redis.call('HMGET', KEYS[3], unpack(heads))
+    for place, head in ipairs(heads) do
+      local seen, provable, channel, kind = read(entries[place])
+      local alive = seen and now - seen < 15000
+      if alive and not fits(kind, named(head)) then
+        for i = place, served and #heads or 0 do
+          local _, _, other = read(entries[i])
+          if other and heads[i] ~= me and (i == place or other ~= served) then
+            redis.call('PUBLISH', other, '?' .. heads[i])
+          end
+          if other ~= served then break end
+        end
+        return mine
       end
-      return mine
-    end
-    leave(head)
-    if head == me then
-      take(head, kind, ms)
-      mine = true
-    elseif alive and (redis.call('PUBLISH', channel, '!' .. head) > 0 or provable == '?') then
-      take(head, kind, math.min(math.max(ms, 250), 1500))
-      served = channel
+      leave(head)
+      if head == me then
+        take(head, kind, ms)
+        mine = true
+      elseif alive and (redis.call('PUBLISH', channel, '!' .. head) > 0 or provable == '?') then
+        take(head, kind, math.min(math.max(ms, 250), 1500))
+        served = channel
+      end
     end
   end
 end

@@ -30,7 +30,7 @@ return { counter }
 `;
 
 /** Runs the vote script; see there for keys, arguments and replies. */
-export const vote: Script = { source: VOTE, sha: "b7bf581a2ae3f4843e5a5e4b854bdcf090f7a3fc" };
+export const vote: Script = { source: VOTE, sha: "845080a45614b297605e18391762f3b59f428dd4" };
 
 /** A reply of the vote script, decoded. */
 export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | Refusal;

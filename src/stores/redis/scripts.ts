@@ -70,7 +70,7 @@ return fence
 `;
 
 /** Runs the attempt script; see there for keys, arguments and replies. */
-export const attempt: Script = { source: ATTEMPT, sha: "1bac8e2e5ee3c6801ba35c2ac20944422783b4e1" };
+export const attempt: Script = { source: ATTEMPT, sha: "a326f79f167260a3fb46dbd078b0da85d27c7cce" };
 
 /** What the scripts that take the lock answer when they do not. */
 export type Refusal =
@@ -134,7 +134,7 @@ return given
 `;
 
 /** Runs the release script; see there for keys, arguments and replies. */
-export const release: Script = { source: RELEASE, sha: "808a675eebac6ca81d5d9bd2101827707bbb6313" };
+export const release: Script = { source: RELEASE, sha: "f8f804cc8abda1cbf6c7112f95e4505db1e48a1f" };
 
 /**
  * renew. KEYS: lock and, unless it is exclusive and the owner fresh, queue, waiters, holders. ARGV: hold, lease ms.
@@ -188,7 +188,7 @@ return evicted
 `;
 
 /** Runs the evict script; see there for keys, arguments and replies. */
-export const evict: Script = { source: EVICTION, sha: "3b56e13c240950a76803608460eba988372c1985" };
+export const evict: Script = { source: EVICTION, sha: "e865060c6ea636adfae7f02c97fe5d22133066e5" };
 
 /**
  * look. KEYS: lock, queue, waiters, holders. Only reads.

@@ -7,7 +7,8 @@ import { EVICT, SERVE } from "./queue.ts";
  * and its ticket, empty when it has none; and, unless the lock is exclusive and the owner fresh, what is asked for:
  * `:exclusive`, `:steal`, `:shared` or `:permits=N`. What is not given is empty or left out.
  *
- * Most owners are fresh, and most locks free and nobody's turn: that comes first. Else, in this order:
+ * Most owners are fresh, and most locks free and nobody's turn, or reserved for the waiter that asks: that comes first.
+ * Else, in this order:
  *
  * - The hold is held (reserved for it, or the reply to an earlier attempt was lost): granted. The lease that it has is
  *   never made shorter.
@@ -30,17 +31,20 @@ import { EVICT, SERVE } from "./queue.ts";
  * the owner itself holds it]. Goes on when granted.
  */
 export const TAKE = `
-local lock, hold, kind = KEYS[1], ARGV[1], ARGV[5] or ''
+local lock, hold, ticket, kind = KEYS[1], ARGV[1], ARGV[4] or '', ARGV[5] or ''
 local value = hold
 if kind ~= '' then
   local named = string.find(hold, '/', 1, true) or kind == ':exclusive' or kind == ':steal'
   value = not named and kind .. ' ' .. hold
 end
 local time = redis.call('TIME')
-local waiting = redis.call('ZCARD', KEYS[2])
+local reserved = value and ticket ~= '' and redis.call('GET', lock) == value
+local waiting = reserved and 0 or redis.call('ZCARD', KEYS[2])
 local owner
 
-if not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX', ARGV[2]) then
+if reserved then
+  redis.call('SET', lock, value, 'PX', math.max(ARGV[2], redis.call('PTTL', lock)))
+elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX', ARGV[2]) then
   local ms = tonumber(ARGV[2])
 ` +
   HOLDS + SERVE + EVICT + `
@@ -66,7 +70,6 @@ if not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX', AR
     local function permits(value)
       return plural(value) and string.match(value, '%d+')
     end
-    local ticket = ARGV[4] or ''
     if holder and ticket == '' and permits(holder) ~= permits(kind) then
       if not redis.call('ZSCORE', KEYS[2], hold) then return { several() and holder or ':exclusive', 0 } end
     end
