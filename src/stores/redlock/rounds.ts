@@ -29,27 +29,26 @@ export class Rounds {
   }
 
   /** Notes the round of an owner that asks for a lock or keeps it. */
-  keep({ name, owner, lease }: Claim, round: Round): void {
+  keep({ name, owner, lease }: Claim, round: Round, heard = this.#clock.now()): void {
     if (!this.#entries.delete(owner)) this.#contention.enter(name);
-    this.#entries.set(owner, { name, round, heard: this.#clock.now(), lease });
+    this.#entries.set(owner, { name, round, heard, lease });
   }
 
   /** Forgets an owner. */
-  forget(owner: string): void {
-    const entry = this.#entries.get(owner);
-    if (this.#entries.delete(owner)) this.#contention.leave(entry!.name);
+  forget({ name, owner }: Pick<Claim, "name" | "owner">): void {
+    if (this.#entries.delete(owner)) this.#contention.leave(name);
   }
 
   /** Forgets whoever has let a lease run out, or could not release in time. */
   sweep(): void {
     if (this.#entries.size === 0) return;
     const now = this.#clock.now();
-    for (const [owner, { round, heard, lease }] of this.#entries) {
+    for (const [owner, { name, round, heard, lease }] of this.#entries) {
       const kept = round.fence !== undefined || round.over;
       // A renewal that nobody has heard of may have come through until the end of the lease: until then there is
       // something to release.
       if (!kept || elapsed(heard, now) < 2 * lease) break;
-      this.forget(owner);
+      this.forget({ name, owner });
     }
   }
 }

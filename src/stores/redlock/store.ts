@@ -65,10 +65,11 @@ export class RedlockStore implements Store {
     // Who asks again was refused, or nobody had won.
     const contended = before !== undefined || this.#contention.expected(claim.name);
     const round = before ?? new Round(this.#nodes);
-    this.#rounds.keep(claim, round);
+    const now = this.#clock.now();
+    this.#rounds.keep(claim, round, now);
     const options = {
       enqueue,
-      guess: guess(this.#highest, this.#clock.now().wall),
+      guess: guess(this.#highest, now.wall),
       maxClockSkew: this.#settings.maxClockSkew,
     };
     const election = new Election(this.#nodes, round, claim, options, this.#clock, this.#random);
@@ -80,7 +81,7 @@ export class RedlockStore implements Store {
       return { granted: true, fence };
     }
     if (result.outcome === "failed") {
-      this.#rounds.forget(claim.owner);
+      this.#rounds.forget(claim);
       round.free(claim);
       throw this.#nodes.error(claim, "acquire", result.answers);
     }
@@ -88,7 +89,7 @@ export class RedlockStore implements Store {
     this.#contention.note(claim.name);
     const { refusal } = result;
     if (enqueue) this.#rounds.keep(claim, round.next(claim, refusal && election.coordinator));
-    else this.#rounds.forget(claim.owner);
+    else this.#rounds.forget(claim);
     round.free(claim);
     if (refusal !== undefined) return { granted: false, retryAfter: Math.min(refusal.retryAfter, POLL) };
     return { granted: false, retryAfter: 1 + this.#random() * Math.min(SPLIT * 2 ** round.splits, POLL) };
@@ -120,7 +121,7 @@ export class RedlockStore implements Store {
     } else if (round.queuedAt !== undefined) {
       released = await this.#nodes.single(claim, round.queuedAt, freeing[round.queuedAt]!);
     }
-    this.#rounds.forget(claim.owner);
+    this.#rounds.forget(claim);
     return released;
   }
 
