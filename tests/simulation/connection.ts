@@ -97,7 +97,7 @@ export class Connection {
     const delay = this.#line.delay();
     if (delay === undefined) return this.break();
     const at = this.#last[direction] = Math.max(this.#last[direction], this.#world.now + delay);
-    this.#world.after(at - this.#world.now, () => {
+    this.#world.at(at, () => {
       if (epoch === this.#epoch) arrive();
     });
   }

@@ -114,6 +114,8 @@ export class Invariants {
   }
 
   #checkGap({ name, calledAt }: Call): void {
+    // Somebody shares it, perhaps for long.
+    for (const { lock } of this.#holds) if (lock.name === name && lock.held) return;
     const { undisturbedFrom, longestGap } = this.#assumptions;
     const gap = this.#world.now - Math.max(undisturbedFrom, calledAt, this.#givenUp.get(name) ?? 0);
     this.#longestGap = Math.max(this.#longestGap, gap);
@@ -125,6 +127,7 @@ export class Invariants {
     if (!this.#assumptions.exclusion) return;
     for (const hold of this.#holds) {
       if (hold === holder || hold.lock.name !== holder.lock.name || !hold.machine.awake) continue;
+      if (hold.lock.mode === "shared" && holder.lock.mode === "shared") continue;
       const told = hold.signal.aborted || hold.machine.late;
       const names = `${holder.machine.name} (fence ${holder.lock.fence}) and ${hold.machine.name} (${hold.lock.fence})`;
       if (hold.lock.held) this.violate(`both hold ${holder.lock.name}: ${names}`);

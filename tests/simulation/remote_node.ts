@@ -15,6 +15,7 @@ export class RemoteNode implements QuorumNode {
   readonly #network: Network;
   readonly #client: Machine;
   readonly #node: Node;
+  #listens = false;
 
   constructor(world: World, network: Network, client: Machine, node: Node) {
     this.#world = world;
@@ -35,7 +36,17 @@ export class RemoteNode implements QuorumNode {
     return this.#call(claim, "attempt", (store) => store.attempt(claim, options));
   }
 
-  vote(claim: Claim, options: VoteOptions): Promise<Vote> {
+  async vote(claim: Claim, options: VoteOptions): Promise<Vote> {
+    if (!options.enqueue || this.#listens) return await this.#vote(claim, options);
+    // As the store on Redis does: nobody queues before its client listens.
+    const vote = await this.#vote(claim, { ...options, enqueue: false });
+    if (vote.granted) return vote;
+    await this.#call(claim, "subscribe", () => Promise.resolve());
+    this.#listens = true;
+    return await this.#vote(claim, options);
+  }
+
+  #vote(claim: Claim, options: VoteOptions): Promise<Vote> {
     return this.#call(
       claim,
       `vote${options.enqueue ? " enqueue" : ""} guess ${options.guess}`,

@@ -16,6 +16,8 @@ export interface Scenario {
   /** How many acquire at the same time on each client. */
   readonly workers: number;
   readonly names: readonly string[];
+  /** How often a lock is asked for in shared mode. */
+  readonly shared: number;
   /** The bounds of leases, in milliseconds. */
   readonly leases: readonly [number, number];
   /** As the store takes it, in milliseconds. */
@@ -62,6 +64,7 @@ export function draw(random: Random): Scenario {
     clients: Array.from({ length: random.integer(1, 4) }, clock),
     workers: random.integer(1, 2),
     names: random.chance(0.8) ? ["a"] : ["a", "b"],
+    shared: random.pick([0, 0, 0.3, 0.8]),
     leases: long ? [10_000, 20_000] : random.pick([[100, 300], [300, 1_000], [100, 3_000]]),
     nodeTimeout: random.pick([undefined, 10, 50, 1_000]),
     length,
@@ -85,13 +88,15 @@ export function draw(random: Random): Scenario {
 
 /** A scenario in a line. */
 export function describe(scenario: Scenario): string {
-  const { weather, nodes, clients, workers, names, leases, nodeTimeout, length, quality, wipes, clockSet } = scenario;
+  const { weather, nodes, clients, workers, names, shared, leases, nodeTimeout, length, quality } = scenario;
+  const { wipes, clockSet } = scenario;
   const { lost, doubled, delayed, connected } = quality;
   return [
     `${weather} weather for ${length.toFixed(0)} ms`,
     `${nodes.length} nodes`,
     `${clients.length} clients of ${workers}`,
     `${names.length} names`,
+    ...(shared === 0 ? [] : [`${shared * 100} % shared`]),
     `leases of ${leases.join(" to ")} ms`,
     ...(nodeTimeout === undefined ? [] : [`nodes time out after ${nodeTimeout} ms`]),
     ...(connected ? ["connections"] : []),

@@ -42,6 +42,9 @@ const AFTERMATH = 30_000;
 /** The same when nothing has failed: nothing has to wait for the end of a lease. */
 const CALM_AFTERMATH = 2_000;
 
+/** The same when leases are longer than that and nobody has died: what was left behind is still there then. */
+const LONG_AFTERMATH = 9_000;
+
 /** How long a handoff may take at the worst: a few attempts that come to nothing, in milliseconds. */
 const HANDOFF = 5_000;
 
@@ -93,7 +96,7 @@ export async function simulate(
     }
   }
   const calmedAfter = world.now - scenario.length;
-  await world.run(failed, world.now + (scenario.weather === "calm" ? CALM_AFTERMATH : AFTERMATH));
+  await world.run(failed, world.now + aftermath(scenario));
   if (!failed()) await checkNothingLeft({ scenario, invariants, nodes, clients });
   const { violations, granted, longestGap } = invariants;
   return { seed, violations, granted, events: world.events, calmedAfter, longestGap };
@@ -106,6 +109,11 @@ function assumptions({ weather, wipes, apart, length, leases, deaths }: Scenario
     undisturbedFrom: weather === "calm" ? 0 : length + OLDEST,
     longestGap: (deaths && weather !== "calm" ? leases[1] : 0) + HANDOFF,
   };
+}
+
+function aftermath({ weather, deaths }: Scenario): number {
+  if (weather === "calm") return CALM_AFTERMATH;
+  return deaths ? AFTERMATH : LONG_AFTERMATH;
 }
 
 async function checkNothingLeft(

@@ -58,14 +58,15 @@ export class Worker {
     const { scenario, invariants } = this.#around;
     const name = this.#random.pick(scenario.names);
     const lease = Math.ceil(this.#random.between(...scenario.leases));
+    const mode = this.#random.chance(scenario.shared) ? "shared" : "exclusive";
     const wait = this.#random.pick([0, 0, this.#random.spread(20, 10_000), Infinity, Infinity, Infinity]);
     const renew = this.#random.pick([true, true, true, false, Math.ceil(lease / 5)]);
     const patience = new AbortController();
     const impatient = this.#random.chance(0.15)
       ? this.#clock.timer(this.#random.spread(1, 5_000), () => patience.abort(new Abandoned()))
       : undefined;
-    const settings = checkAcquireOptions({ wait, renew, lease, signal: patience.signal });
-    this.#tell(`acquiring ${name}, lease ${lease} ms, wait ${wait.toFixed(0)} ms`);
+    const settings = checkAcquireOptions({ mode, wait, renew, lease, signal: patience.signal });
+    this.#tell(`acquiring ${name} (${mode}), lease ${lease} ms, wait ${wait.toFixed(0)} ms`);
     const call = invariants.called(name, this.#machine);
     const began = this.#clock.now().monotonic;
     const { pauses } = this.#machine;

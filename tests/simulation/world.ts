@@ -54,7 +54,12 @@ export class World {
 
   /** Lets something happen in `ms` milliseconds; gives what prevents it. */
   after(ms: number, run: () => void): () => void {
-    const event = { at: this.#now + Math.max(0, ms), order: this.#order++, run, cancelled: false };
+    return this.at(this.#now + ms, run);
+  }
+
+  /** Lets something happen at a time, or now if that has passed; gives what prevents it. */
+  at(at: number, run: () => void): () => void {
+    const event = { at: Math.max(this.#now, at), order: this.#order++, run, cancelled: false };
     this.#push(event);
     return () => event.cancelled = true;
   }

@@ -43,6 +43,10 @@ local function serve(ms, me)
       local seen, provable, channel, kind = read(entries[place])
       local alive = seen and now - seen < 15000
       if alive and not fits(kind, named(head)) then
+        if served and place > 2 then
+          place, heads = 1, redis.call('ZRANGE', KEYS[2], 0, 7)
+          entries = redis.call('HMGET', KEYS[3], unpack(heads))
+        end
         for i = place, served and #heads or 0 do
           local _, _, other = read(entries[i])
           if other and heads[i] ~= me and (i == place or other ~= served) then

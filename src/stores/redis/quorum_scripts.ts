@@ -30,7 +30,7 @@ return { counter }
 `;
 
 /** Runs the vote script; see there for keys, arguments and replies. */
-export const vote: Script = { source: VOTE, sha: "845080a45614b297605e18391762f3b59f428dd4" };
+export const vote: Script = { source: VOTE, sha: "ea1a292703fb6cc5b1988f8ccbabc5ceb6038bfa" };
 
 /** A reply of the vote script, decoded. */
 export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | Refusal;

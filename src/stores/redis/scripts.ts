@@ -70,7 +70,7 @@ return fence
 `;
 
 /** Runs the attempt script; see there for keys, arguments and replies. */
-export const attempt: Script = { source: ATTEMPT, sha: "a326f79f167260a3fb46dbd078b0da85d27c7cce" };
+export const attempt: Script = { source: ATTEMPT, sha: "99bcb87ae994dafb2498c78b8a31aa6a776b04dc" };
 
 /** What the scripts that take the lock answer when they do not. */
 export type Refusal =
@@ -134,7 +134,7 @@ return given
 `;
 
 /** Runs the release script; see there for keys, arguments and replies. */
-export const release: Script = { source: RELEASE, sha: "f8f804cc8abda1cbf6c7112f95e4505db1e48a1f" };
+export const release: Script = { source: RELEASE, sha: "0073f12c8dedb47eb63040c54416489e1aaed34d" };
 
 /**
  * renew. KEYS: lock and, unless it is exclusive and the owner fresh, queue, waiters, holders. ARGV: hold, lease ms.
@@ -188,7 +188,7 @@ return evicted
 `;
 
 /** Runs the evict script; see there for keys, arguments and replies. */
-export const evict: Script = { source: EVICTION, sha: "e865060c6ea636adfae7f02c97fe5d22133066e5" };
+export const evict: Script = { source: EVICTION, sha: "016625539e6df2419d533cfede33859f4fef529d" };
 
 /**
  * look. KEYS: lock, queue, waiters, holders. Only reads.

@@ -11,8 +11,11 @@ export class Round {
   readonly #nodes: Nodes;
   /** The id on each node. */
   readonly #ids: string[];
-  /** The nodes that were asked, and so may hold or queue it. */
-  readonly #asked = new Set<number>();
+  /**
+   * The nodes that were asked, and so may hold or queue it: in which session, if they were asked but once. Of several
+   * votes under one id nobody could tell which of them a release has found.
+   */
+  readonly #asked = new Map<number, number | undefined>();
   #queuedAt: number | undefined;
   #fence: bigint | undefined;
   #freeing: readonly Promise<boolean>[] | undefined;
@@ -50,14 +53,13 @@ export class Round {
   vote(claim: Claim, i: number, options: VoteOptions): Promise<Vote> {
     const mine = this.claim(claim, i);
     const node = this.#nodes.list[i]!;
-    // What was granted to this id before could be what a release has found.
     const session = this.#asked.has(i) ? undefined : node.session;
     const vote = node.vote(mine, options);
-    this.#asked.add(i);
+    this.#asked.set(i, session);
     const settled = (vote?: Vote) => {
       const unwanted = this.#ids[i] !== mine.owner || this.over && i !== this.#kept;
       if (unwanted && (vote?.granted !== false || options.enqueue)) {
-        void this.#giveBack(i, mine, vote?.granted ? session : undefined);
+        void this.#giveBack(i, mine, vote?.granted === true);
       }
     };
     vote.then(settled, () => settled());
@@ -65,10 +67,12 @@ export class Round {
   }
 
   /** Releases what came too late, or may yet come, unless the release of the round was not overtaken by it. */
-  async #giveBack(i: number, mine: Claim, session: number | undefined): Promise<void> {
-    // Done once at the most: if the release has found it, that came after it.
-    const found = session !== undefined && this.#ids[i] === mine.owner && await this.#freeing?.[i]?.catch(() => false);
-    if (!found || session !== this.#nodes.list[i]!.session) await this.#nodes.release(i, mine).catch(() => {});
+  async #giveBack(i: number, mine: Claim, granted: boolean): Promise<void> {
+    // Asked once, and that done once at the most: if the release has found it, that came after it.
+    const found = granted && this.#ids[i] === mine.owner && await this.#freeing?.[i]?.catch(() => false);
+    const session = this.#asked.get(i);
+    if (found && session !== undefined && session === this.#nodes.list[i]!.session) return;
+    await this.#nodes.release(i, mine).catch(() => {});
   }
 
   /** The lock is held from now on. */
@@ -93,7 +97,7 @@ export class Round {
     const next = new Round(this.#nodes);
     this.leaveQueue(claim, queue);
     next.#ids[queue] = this.#ids[queue]!;
-    next.#asked.add(queue);
+    next.#asked.set(queue, undefined);
     next.#queuedAt = queue;
     this.#kept = queue;
     return next;

@@ -78,6 +78,7 @@ export class RedlockStore implements Store {
     if (result.outcome === "won") {
       const { fence } = result;
       round.win(fence);
+      this.#rounds.keep(claim, round);
       return { granted: true, fence };
     }
     if (result.outcome === "failed") {

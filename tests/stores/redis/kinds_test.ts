@@ -118,6 +118,26 @@ Deno.test("release() serves the shared waiters in a row together, and tells the 
   assertEquals(await server.leftovers(), []);
 });
 
+Deno.test("release() tells the next of another client as well, however many it serves", async () => {
+  await using server = await RedisServer.start();
+  const [client, other, watcher] = [server.connect(), server.connect(), server.connect()];
+  const [store, distant] = [redis(client), redis(other)];
+  const told: string[] = [];
+  watcher.on("pmessage", (_pattern: string, _channel: string, message: string) => told.push(message));
+  await watcher.psubscribe("holdfast:*");
+  const holder = claimOf("a");
+  const readers = Array.from({ length: 8 }, () => claimOf("a", "shared"));
+  const writers = Array.from({ length: 8 }, () => claimOf("a"));
+  await grant(store, holder);
+  for (const claim of [...readers, ...writers.slice(0, 7)]) await ask(store, claim);
+  await ask(distant, writers[7]!);
+  await store.release(holder);
+  await until(() => Promise.resolve(told.length >= 10), "they are told");
+  assertEquals(told, [...readers.map(({ owner }) => `!${owner}`), `?${writers[0]!.owner}`, `?${writers[7]!.owner}`]);
+  for (const claim of [...writers, ...readers]) await store.release(claim);
+  assertEquals(await server.leftovers(), []);
+});
+
 Deno.test("attempt() serves those behind as well when it is the first of several shared waiters", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();

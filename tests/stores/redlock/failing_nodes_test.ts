@@ -2,6 +2,8 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { QuorumError } from "@holdfast/lock";
 import type { Claim } from "../../../src/store.ts";
 import { coordinators } from "../../../src/stores/redlock/arithmetic.ts";
+import { Nodes } from "../../../src/stores/redlock/nodes.ts";
+import { Round } from "../../../src/stores/redlock/round.ts";
 import { RedlockStore } from "../../../src/stores/redlock/store.ts";
 import { settled, VirtualClock } from "../../virtual_clock.ts";
 import { FaultyNode } from "./faulty_node.ts";
@@ -133,6 +135,43 @@ for (const [which, { disturb, releases }] of Object.entries(lateVotes)) {
     });
   }
 }
+
+Deno.test("Round.vote() that is the first of two on one node is given back when it comes after the release", async () => {
+  const { clock, nodes: [node] } = quorum(1);
+  const round = new Round(new Nodes([node!], undefined, clock));
+  const claim = claimOf();
+  const options = { enqueue: true, guess: 1n, maxClockSkew: 0 };
+  // As when its client has to listen before it can queue.
+  const late = Promise.withResolvers<void>();
+  const vote = node!.vote.bind(node);
+  node!.vote = async (...args) => {
+    node!.vote = vote;
+    await late.promise;
+    return await vote(...args);
+  };
+  const first = round.vote(claim, 0, options);
+  assert((await round.vote(claim, 0, options)).granted);
+  assertEquals(await Promise.all(round.free(claim)), [true]);
+  late.resolve();
+  assert((await first).granted);
+  await settled();
+  assertEquals(node!.names, []);
+});
+
+Deno.test("release() frees what was won after more than two leases, although others have asked for locks meanwhile", async () => {
+  const { clock, nodes, store } = quorum(3);
+  const claim = claimOf("a", 10);
+  for (const node of nodes) node.mood = "deaf";
+  const attempted = store.attempt(claim, attempt);
+  await clock.advance(30);
+  for (const node of nodes) node.mood = "well";
+  assert((await attempted).granted);
+  const other = claimOf("b");
+  assert((await store.attempt(other, attempt)).granted);
+  assertEquals([await store.release(claim), await store.release(other)], [true, true]);
+  await settled();
+  assertEquals(nodes.flatMap((node) => node.names), []);
+});
 
 Deno.test("release() gives a slow coordinator a moment, so that whoever asks next finds it free", async () => {
   const { clock, nodes, store } = quorum(3);
