@@ -20,7 +20,7 @@ export class Round {
   #fence: bigint | undefined;
   #freeing: readonly Promise<boolean>[] | undefined;
   /** The node on which it is not released, because the next round keeps its place in the queue. */
-  #kept: number | undefined;
+  #kept: { readonly i: number; readonly by: Round } | undefined;
 
   constructor(nodes: Nodes, splits = 0) {
     this.splits = splits;
@@ -57,13 +57,20 @@ export class Round {
     const vote = node.vote(mine, options);
     this.#asked.set(i, session);
     const settled = (vote?: Vote) => {
-      const unwanted = this.#ids[i] !== mine.owner || this.over && i !== this.#kept;
+      const round = Round.#last(this, i);
+      const unwanted = round.#ids[i] !== mine.owner || round.over;
       if (unwanted && (vote?.granted !== false || options.enqueue)) {
-        void this.#giveBack(i, mine, vote?.granted === true);
+        void round.#giveBack(i, mine, vote?.granted === true);
       }
     };
     vote.then(settled, () => settled());
     return vote;
+  }
+
+  /** The round that has kept the place of a round on a node, or the one that has kept it after that. */
+  static #last(round: Round, i: number): Round {
+    while (round.#kept?.i === i) round = round.#kept.by;
+    return round;
   }
 
   /** Releases what came too late, or may yet come, unless the release of the round was not overtaken by it. */
@@ -99,7 +106,7 @@ export class Round {
     next.#ids[queue] = this.#ids[queue]!;
     next.#asked.set(queue, undefined);
     next.#queuedAt = queue;
-    this.#kept = queue;
+    this.#kept = { i: queue, by: next };
     return next;
   }
 
@@ -116,7 +123,7 @@ export class Round {
   free(claim: Claim): readonly Promise<boolean>[] {
     if (this.#freeing !== undefined) return this.#freeing;
     const free = (i: number) => {
-      if (i === this.#kept || !this.#asked.has(i)) return Promise.resolve(false);
+      if (i === this.#kept?.i || !this.#asked.has(i)) return Promise.resolve(false);
       const freed = this.#nodes.release(i, this.claim(claim, i));
       freed.catch(() => {});
       return freed;

@@ -136,27 +136,37 @@ for (const [which, { disturb, releases }] of Object.entries(lateVotes)) {
   }
 }
 
-Deno.test("Round.vote() that is the first of two on one node is given back when it comes after the release", async () => {
-  const { clock, nodes: [node] } = quorum(1);
-  const round = new Round(new Nodes([node!], undefined, clock));
-  const claim = claimOf();
-  const options = { enqueue: true, guess: 1n, maxClockSkew: 0 };
-  // As when its client has to listen before it can queue.
-  const late = Promise.withResolvers<void>();
-  const vote = node!.vote.bind(node);
-  node!.vote = async (...args) => {
-    node!.vote = vote;
-    await late.promise;
-    return await vote(...args);
-  };
-  const first = round.vote(claim, 0, options);
-  assert((await round.vote(claim, 0, options)).granted);
-  assertEquals(await Promise.all(round.free(claim)), [true]);
-  late.resolve();
-  assert((await first).granted);
-  await settled();
-  assertEquals(node!.names, []);
-});
+for (const keeps of [false, true]) {
+  const by = keeps ? "of a later round that has kept its place" : "of the round";
+  Deno.test(`Round.vote() that is the first of two on one node is given back when it comes after the release ${by}`, async () => {
+    const { clock, nodes: [node] } = quorum(1);
+    let round = new Round(new Nodes([node!], undefined, clock));
+    const [claim, holder] = [claimOf(), claimOf()];
+    const options = { enqueue: true, guess: 1n, maxClockSkew: 0 };
+    if (keeps) assert((await node!.attempt(holder, attempt)).granted);
+    // As when its client has to listen before it can queue.
+    const late = Promise.withResolvers<void>();
+    const vote = node!.vote.bind(node);
+    node!.vote = async (...args) => {
+      node!.vote = vote;
+      await late.promise;
+      return await vote(...args);
+    };
+    const first = round.vote(claim, 0, options);
+    assertEquals((await round.vote(claim, 0, options)).granted, !keeps);
+    if (keeps) {
+      const before = round;
+      round = before.next(claim, 0);
+      assertEquals(await Promise.all(before.free(claim)), [false]);
+    }
+    assertEquals(await Promise.all(round.free(claim)), [true]);
+    await node!.release(holder);
+    late.resolve();
+    assert((await first).granted);
+    await settled();
+    assertEquals(node!.names, []);
+  });
+}
 
 Deno.test("release() frees what was won after more than two leases, although others have asked for locks meanwhile", async () => {
   const { clock, nodes, store } = quorum(3);
