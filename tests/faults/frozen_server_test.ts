@@ -1,8 +1,11 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { deadline } from "@std/async";
-import { acquire, type Lock, LockLostError, LockTimeoutError, tryAcquire } from "@holdfast/lock";
+import { acquire, type Lock, LockLostError, LockTimeoutError, StoreError, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
+import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis5";
 import { RedisServer } from "../redis_server.ts";
+import { TcpProxy } from "./tcp_proxy.ts";
 import { until } from "./until.ts";
 
 /** Much longer than a test, in milliseconds: whatever stays held is seen. */
@@ -98,3 +101,25 @@ Deno.test("acquire() and tryAcquire() settle in time although the server is froz
   }
   await until(async () => (await server.leftovers()).length === 0, "nothing is left");
 });
+
+// ioredis 5 leaves a timer of that time behind when a connection fails.
+const giveUp = { retryStrategy: (times: number) => times < 3 ? 20 : null, disconnectTimeout: 1 };
+const clients = {
+  "5": (port: number) => new Redis5(port, "127.0.0.1", giveUp),
+  "6": (port: number) => new Redis(port, "127.0.0.1", giveUp),
+};
+
+for (const [version, connect] of Object.entries(clients)) {
+  Deno.test(`acquire() and tryAcquire() reject when their client gives up before it was answered (ioredis ${version})`, async () => {
+    await using server = await RedisServer.start();
+    // It takes the connections that the client makes after that, and cannot pass anything on.
+    await using proxy = await TcpProxy.start(server.port);
+    const client = server.adopt(connect(proxy.port));
+    await client.ping();
+    server.freeze();
+    const calls = [acquire(client, "a"), acquire(client, "b", { wait: LEASE }), tryAcquire(client, "c")];
+    const errors = calls.map((call) => deadline(call, 20_000).catch((error: unknown) => error));
+    await server.kill();
+    for (const error of await Promise.all(errors)) assertInstanceOf(error, StoreError);
+  });
+}

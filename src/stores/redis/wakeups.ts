@@ -3,6 +3,7 @@ import type { RedisClient, RedisSubscriber } from "./client.ts";
 import { Evictions } from "./evictions.ts";
 import { CLAIM, EVICTED, NEXT, PROVABLE, TURN, UNPROVABLE } from "./scripts.ts";
 import { subscribers } from "./subscriber.ts";
+import { rejectUnanswered } from "./unanswered.ts";
 
 /** One owner that waits for its turn. */
 interface Waiter {
@@ -46,7 +47,10 @@ export class Wakeups {
 
   private constructor(client: RedisClient) {
     this.#client = client;
-    client.on("end", () => this.#close());
+    client.on("end", () => {
+      rejectUnanswered(client);
+      this.#close();
+    });
     const count = () => void this.#cuts++;
     if (client.isCluster) {
       // It loses its nodes one by one, and sends again what they have not answered.
