@@ -1,8 +1,7 @@
 // Stands in for @std/assert where its registry is out of reach: the functions that the tests use, over node:assert.
 import { deepStrictEqual, ok } from "node:assert/strict";
 
-// deno-lint-ignore no-explicit-any -- the type of a constructor's arguments, as in the package itself
-type Class<E> = abstract new (...args: any[]) => E;
+type Class<E> = abstract new (...args: never[]) => E;
 
 /** Fails unless the condition holds. */
 export function assert(condition: unknown, message = ""): asserts condition {

@@ -9,7 +9,7 @@ import { TAKE } from "./take.ts";
  * Takes the lock and, instead of issuing a fence, raises the counter to the guess if it is lower. After an error nothing
  * is held, as above. Nearly every guess is higher than the counter: so it is set first, and put back when it was not.
  *
- * Replies: granted and raised, the guess; granted and not raised, [the counter as a string]; busy or a
+ * Replies: granted and raised, the counter as a string; granted and not raised, [the counter as a string]; busy or a
  * conflict, see TAKE.
  */
 const VOTE = TAKE + `
@@ -35,9 +35,9 @@ export const vote: Script = { source: VOTE, sha: "ea1a292703fb6cc5b1988f8ccbabc5
 /** A reply of the vote script, decoded. */
 export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | Refusal;
 
-/** Decodes a reply of the vote script to a guess. */
-export function decodeVote(reply: unknown, guess: bigint): VoteReply {
-  if (!Array.isArray(reply)) return { granted: true, counter: guess, raised: true };
+/** Decodes a reply of the vote script. */
+export function decodeVote(reply: unknown): VoteReply {
+  if (!Array.isArray(reply)) return { granted: true, counter: BigInt(String(reply)), raised: true };
   if (reply.length > 1) return decodeRefusal(reply);
   return { granted: true, counter: BigInt(String(reply[0])), raised: false };
 }

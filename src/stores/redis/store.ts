@@ -141,7 +141,7 @@ class RedisStore implements QuorumNode {
       const argv = this.#asking(claim, enqueue, marker(claim));
       while (argv.length < 5) argv.push("");
       argv.push(`${guess}`, milliseconds(maxClockSkew));
-      return this.#take(quorum.vote, claim, argv, (reply) => quorum.decodeVote(reply, guess));
+      return this.#take(quorum.vote, claim, argv, quorum.decodeVote);
     }).then((vote) => "conflict" in vote ? { granted: false, retryAfter: scripts.POLL } : vote);
   }
 

@@ -119,8 +119,11 @@ export class Round {
     if (this.over) await this.#nodes.release(i, mine).catch(() => {});
   }
 
-  /** Releases it on all nodes that were asked, but the one that is kept. Begun once, not waited for. */
-  free(claim: Claim): readonly Promise<boolean>[] {
+  /**
+   * Releases it on all nodes that were asked, but the one that is kept; the coordinator first, which is waited for.
+   * Begun once.
+   */
+  free(claim: Claim, coordinator: number): readonly Promise<boolean>[] {
     if (this.#freeing !== undefined) return this.#freeing;
     const free = (i: number) => {
       if (i === this.#kept?.i || !this.#asked.has(i)) return Promise.resolve(false);
@@ -128,8 +131,6 @@ export class Round {
       freed.catch(() => {});
       return freed;
     };
-    // The coordinator first: whoever releases waits for it.
-    const coordinator = this.#nodes.coordinator(claim.name);
     const first = free(coordinator);
     return this.#freeing = this.#ids.map((_, i) => i === coordinator ? first : free(i));
   }

@@ -83,7 +83,7 @@ export class RedlockStore implements Store {
     }
     if (result.outcome === "failed") {
       this.#rounds.forget(claim);
-      round.free(claim);
+      round.free(claim, election.coordinator);
       throw this.#nodes.error(claim, "acquire", result.answers);
     }
     // All is given back but its place in the queue of the coordinator.
@@ -91,7 +91,7 @@ export class RedlockStore implements Store {
     const { refusal } = result;
     if (enqueue) this.#rounds.keep(claim, round.next(claim, refusal && election.coordinator));
     else this.#rounds.forget(claim);
-    round.free(claim);
+    round.free(claim, election.coordinator);
     if (refusal !== undefined) return { granted: false, retryAfter: Math.min(refusal.retryAfter, POLL) };
     return { granted: false, retryAfter: 1 + this.#random() * Math.min(SPLIT * 2 ** round.splits, POLL) };
   }
@@ -115,10 +115,11 @@ export class RedlockStore implements Store {
     const round = this.#rounds.of(claim.owner);
     if (round === undefined) return false;
     // When it fails the round is kept: a release that is tried again waits for the same ones.
-    const freeing = round.free(claim);
+    const coordinator = this.#nodes.coordinator(claim.name);
+    const freeing = round.free(claim, coordinator);
     let released = false;
     if (round.fence !== undefined) {
-      released = await this.#nodes.released(claim, this.#nodes.coordinator(claim.name), freeing);
+      released = await this.#nodes.released(claim, coordinator, freeing);
     } else if (round.queuedAt !== undefined) {
       released = await this.#nodes.single(claim, round.queuedAt, freeing[round.queuedAt]!);
     }

@@ -157,9 +157,9 @@ for (const keeps of [false, true]) {
     if (keeps) {
       const before = round;
       round = before.next(claim, 0);
-      assertEquals(await Promise.all(before.free(claim)), [false]);
+      assertEquals(await Promise.all(before.free(claim, 0)), [false]);
     }
-    assertEquals(await Promise.all(round.free(claim)), [true]);
+    assertEquals(await Promise.all(round.free(claim, 0)), [true]);
     await node!.release(holder);
     late.resolve();
     assert((await first).granted);
