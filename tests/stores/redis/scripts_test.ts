@@ -162,6 +162,26 @@ Deno.test("attempt() of a busy lock says when to ask again: at its end, by place
   for (const claim of [first, second, third, holder]) assert(await store.release(claim), "given up");
 });
 
+Deno.test("attempt() of a waiter whose turn it is gives the whole lease, and never a shorter one when its reply was lost", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const keys = lockKeys("lock:a");
+  const ask = (owner: string, lease: number, ticket: unknown) => {
+    return client.eval(scripts.attempt.source, 5, ...keys, owner, lease, "?holdfast:x", String(ticket));
+  };
+  await ask("holder", LONG, "");
+  const [, ticket] = await ask("waiter", LONG, "") as unknown[];
+  await client.eval(scripts.release.source, 4, ...keys.slice(0, 4), "holder", LONG);
+  assert(await client.pttl("lock:a") <= scripts.CLAIM, "it is kept for the waiter");
+  const fences = [await ask("waiter", LONG, ticket), await ask("waiter", 100, ticket)].map((fence) => Number(fence));
+  assert(fences[0]! < fences[1]!, "they rise");
+  assertEquals(await client.get("lock:a"), "waiter");
+  assert(await client.pttl("lock:a") > LONG / 2);
+  assertEquals(await client.eval(scripts.release.source, 4, ...keys.slice(0, 4), "waiter", LONG), 1);
+  // Asked for once more when all is over, it is a lock like any other.
+  assert(Number(await ask("waiter", 100, ticket)) > fences[1]!, "granted");
+});
+
 Deno.test("the queue of a lock expires when nobody in it has asked for three polls", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
