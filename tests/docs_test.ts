@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { RedisServer } from "./redis_server.ts";
+import { RULE } from "./stores/redis/rights.ts";
 import { withoutCoverage } from "./without_coverage.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -73,6 +74,11 @@ Deno.test("README.md has examples that run and end by themselves", async () => {
   for (const { code } of found) outputs.push(await run(code, servers));
   assert(outputs.some((output) => /fence \d{16}/.test(output)), "the first example prints its fence");
   assertEquals(await servers.leftovers(), ["charged:42"]);
+});
+
+Deno.test("README.md gives the rights with which a user's locks are tested", () => {
+  const rules = blocks("README.md", "text").map(({ code }) => code.trim().split(/\s+/));
+  assert(rules.some((rule) => rule.join(" ") === Object.values(RULE).flat().join(" ")), "the rule was found");
 });
 
 Deno.test("docstrings whose examples need a server or a test runner have examples that run", async () => {

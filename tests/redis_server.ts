@@ -6,6 +6,9 @@ const PATIENCE = 2_000;
 /** How often a server is started on a port that was free, and may be taken a moment later. */
 const STARTS = 3;
 
+/** The bus of a Cluster node is 10,000 ports above that of its clients. */
+const MAX_CLUSTER_PORT = 65_535 - 10_000;
+
 /** A Redis server that a test has started, on a free port of the loopback interface. */
 export class RedisServer implements AsyncDisposable {
   readonly port: number;
@@ -20,7 +23,7 @@ export class RedisServer implements AsyncDisposable {
   #frozen = false;
 
   private constructor(settings: string[], env: Record<string, string>, file: string[]) {
-    this.port = freePort();
+    this.port = freePort(settings.includes("--cluster-enabled") ? MAX_CLUSTER_PORT : Infinity);
     this.#settings = settings;
     this.#env = env;
     this.#directory = Deno.makeTempDirSync({ prefix: "holdfast_redis_" });
@@ -207,8 +210,10 @@ async function redisClosed(client: Redis): Promise<void> {
   await end;
 }
 
-/** A port of the loopback interface that nobody listens on. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
+/** A port of the loopback interface that nobody listens on, and that is no higher. */
+export function freePort(highest = Infinity): number {
+  for (;;) {
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    if (listener.addr.port <= highest) return listener.addr.port;
+  }
 }

@@ -1,11 +1,9 @@
 import { Cluster, type Redis } from "ioredis";
 import { until } from "../faults/until.ts";
-import { closed, freePort, RedisServer } from "../redis_server.ts";
+import { closed, RedisServer } from "../redis_server.ts";
 import { slot } from "../../src/stores/redis/keys.ts";
 import { cutReplication, FOLLOWING, inStep, mendReplication, startAll } from "./replicated.ts";
-
-/** How many hash slots a Cluster has. */
-const SLOTS = 16_384;
+import { SLOTS, slots } from "./slots.ts";
 
 /** How long a node must be silent before the others take it for dead, in milliseconds. */
 const NODE_TIMEOUT = 1_000;
@@ -37,7 +35,7 @@ export class ClusterDeployment implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const start = () =>
       RedisServer.start([
-        ...["--cluster-enabled", "yes", "--cluster-port", `${freePort()}`, "--cluster-node-timeout", `${NODE_TIMEOUT}`],
+        ...["--cluster-enabled", "yes", "--cluster-node-timeout", `${NODE_TIMEOUT}`],
         ...["--cluster-allow-replica-migration", "no", "--cluster-announce-ip", "127.0.0.1", ...FOLLOWING, ...settings],
       ]);
     const servers = await startAll(Array(masters * (1 + replicas)).fill(start), stack);
@@ -50,11 +48,10 @@ export class ClusterDeployment implements AsyncDisposable {
         const [from, to] = [i, i + 1].map((part) => Math.floor(SLOTS * part / masters)) as [number, number];
         // Only makes the start quicker: epochs that are alike the nodes tell apart by themselves, and one may have its own.
         await server.command("CLUSTER", "SET-CONFIG-EPOCH", i + 1).catch(() => {});
-        await server.command("CLUSTER", "ADDSLOTSRANGE", from, to - 1);
+        await server.command("CLUSTER", "ADDSLOTS", ...slots(from, to));
       }),
     );
-    const [, bus] = await first.command("CONFIG", "GET", "cluster-port") as [string, string];
-    await Promise.all(others.map((each) => each.command("CLUSTER", "MEET", "127.0.0.1", first.port, bus)));
+    await Promise.all(others.map((each) => each.command("CLUSTER", "MEET", "127.0.0.1", first.port)));
     const known = async (server: RedisServer) => (await states(server)).length === servers.length;
     await until(async () => (await Promise.all(servers.map(known))).every(Boolean), "all nodes know of each other");
     await Promise.all(

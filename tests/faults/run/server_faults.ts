@@ -39,13 +39,15 @@ export function commandFaults({ servers, mayLose = () => true }: Ward): Fault[] 
       await pause(ms, over);
     }),
     fault("out of memory", false, async (server, random, over) => {
-      await server.command("CONFIG", "SET", "maxmemory", 1, "maxmemory-policy", "noeviction");
+      await server.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+      await server.command("CONFIG", "SET", "maxmemory", 1);
       await pause(random.spread(10, 2_500), over);
       await server.command("CONFIG", "SET", "maxmemory", 0);
     }),
     fault("eviction", true, async (server, random, over) => {
       const used = Number(/used_memory:(\d+)/.exec(String(await server.command("INFO", "memory")))?.[1]);
-      await server.command("CONFIG", "SET", "maxmemory", used - 1_000, "maxmemory-policy", "allkeys-random");
+      await server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-random");
+      await server.command("CONFIG", "SET", "maxmemory", used - 1_000);
       await pause(random.spread(10, 500), over);
       await server.command("CONFIG", "SET", "maxmemory", 0);
     }),

@@ -30,7 +30,7 @@ export async function leaks(site: Site): Promise<{ keys: string[]; connections: 
   const lists = await Promise.all(masters.map((server) => server.command("CLIENT", "LIST")));
   // All but the one that asks, other servers and Sentinels.
   const connections = lists.flatMap((list) => String(list).trim().split("\n")).filter((line) => {
-    return !/ cmd=client\|list /.test(line) && !/ flags=[^ ]*[SM]/.test(line) && !/ name=sentinel-/.test(line);
+    return !/ cmd=client(\|list)? /.test(line) && !/ flags=[^ ]*[SM]/.test(line) && !/ name=sentinel-/.test(line);
   });
   return { keys, connections };
 }

@@ -30,7 +30,7 @@ function clone(replies: Record<string, string>): Promise<{ port: number } & Asyn
 const REFUSALS: Record<string, { replies: Record<string, string>; words: RegExp }> = {
   "runs no scripts": {
     replies: {},
-    words: /the server does not run scripts .*Redis 6\.2 or later.*unknown command 'evalsha'/,
+    words: /the server does not run scripts .*Redis 6\.2 or later.*unknown command ['`]evalsha/,
   },
   "runs only scripts that it knows": {
     replies: { evalsha: "-NOSCRIPT No matching script. Please use EVAL.\r\n" },

@@ -3,8 +3,9 @@ import type { Claim, Entry, Store } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { Cluster, Redis } from "ioredis";
 import { lockKeys, lockOf } from "../../../src/stores/redis/keys.ts";
+import { slots } from "../../deployments/slots.ts";
 import { until } from "../../faults/until.ts";
-import { freePort, RedisServer } from "../../redis_server.ts";
+import { RedisServer } from "../../redis_server.ts";
 import { ask, claimOf, grant, LONG } from "./claims.ts";
 
 /** Names that are hard on patterns and hash tags. */
@@ -129,12 +130,13 @@ Deno.test("query() only reads, and never asks for all keys at once", async () =>
 });
 
 Deno.test("query() asks all masters of a Cluster", async () => {
-  await using one = await startMaster();
-  await using other = await startMaster();
+  const settings = ["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"];
+  await using one = await RedisServer.start(settings);
+  await using other = await RedisServer.start(settings);
   const [first, second] = [one, other].map(({ port }) => ({ port, client: one.adopt(new Redis(port, "127.0.0.1")) }));
-  await first!.client.call("CLUSTER", "ADDSLOTSRANGE", "0", "8191");
-  await second!.client.call("CLUSTER", "ADDSLOTSRANGE", "8192", "16383");
-  await first!.client.call("CLUSTER", "MEET", "127.0.0.1", other.port, other.bus);
+  await first!.client.cluster("ADDSLOTS", ...slots(0, 8_192));
+  await second!.client.cluster("ADDSLOTS", ...slots(8_192));
+  await first!.client.cluster("MEET", "127.0.0.1", other.port);
   for (const { client } of [first!, second!]) {
     await until(async () => String(await client.cluster("INFO")).includes("cluster_state:ok"), "the cluster is up");
   }
@@ -174,13 +176,6 @@ Deno.test("lockOf() finds the lock of each of its keys, and leaves others alone"
     }
   }
 });
-
-/** A server in cluster mode, and the port on which it talks to others. */
-async function startMaster(): Promise<RedisServer & { bus: number }> {
-  const bus = freePort();
-  const settings = ["--cluster-enabled", "yes", "--cluster-port", `${bus}`, "--cluster-announce-ip", "127.0.0.1"];
-  return Object.assign(await RedisServer.start(settings), { bus });
-}
 
 function entryOf({ name, owner, mode, permits }: Claim): Entry {
   return permits === undefined ? { name, owner, mode } : { name, owner, mode, permits };

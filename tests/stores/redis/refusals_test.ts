@@ -6,23 +6,10 @@ import { lockKeys } from "../../../src/stores/redis/keys.ts";
 import * as scripts from "../../../src/stores/redis/scripts.ts";
 import { until } from "../../faults/until.ts";
 import { RedisServer } from "../../redis_server.ts";
+import { RULE } from "./rights.ts";
 
 /** How long a refusal may take on a machine under load, in milliseconds. */
 const PROMPT = 3_000;
-
-/** The rights that suffice, as the README gives them, in the words of `ACL SETUSER`. */
-const RULE = {
-  /** All keys of a lock with the usual prefix begin in one of these ways. */
-  keys: ["~lock:*", "~{lock:*"],
-  /** Each client is woken over a channel of its own. */
-  channels: ["&holdfast:*"],
-  client: ["+evalsha", "+eval", "+subscribe"],
-  /** The server asks for the rights to what a script does, too. */
-  scripts: [
-    ...["+time", "+get", "+set", "+del", "+pexpire", "+pttl", "+publish", "+hset", "+hget", "+hmget", "+hdel"],
-    ...["+zadd", "+zcard", "+zrange", "+zrank", "+zscore", "+zrem"],
-  ],
-};
 
 /** The further keys of locks with a brace in their names. */
 const BRACES = "~{*}lock:*";
@@ -84,7 +71,7 @@ Deno.test("acquire() and tryAcquire() reject with the server's words when the us
     await assertRefused(await connectAs(server, admin, user, rule), "a", words);
   }
   // A lock that is free needs no channel.
-  const deaf = await connectAs(server, admin, "channels", [...keys, ...client, ...scripts]);
+  const deaf = await connectAs(server, admin, "channels", [...keys, "resetchannels", ...client, ...scripts]);
   await assertRejects(() => acquire(deaf, "busy"), StoreError, "NOPERM");
   assertEquals(await server.leftovers(), ["lock:busy"]);
 });
@@ -154,7 +141,7 @@ Deno.test("acquire() does not storm a server that refuses to wake it any more", 
   await until(async () => (await server.leftovers()).join() === "lock:a", "nothing is left");
 });
 
-Deno.test("the rights in the README are those that the scripts need", () => {
+Deno.test("the rights that suffice are those that the scripts need", () => {
   const { attempt, renew, release, held, evict, look } = scripts;
   const sources = [attempt, renew, release, held, evict, look].map(({ source }) => source).join();
   const calls = [...sources.matchAll(/redis\.p?call\('(\w+)'/g)];
