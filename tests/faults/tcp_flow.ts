@@ -19,6 +19,7 @@ export class Flow {
   #manner: Manner = "pass";
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lossy = false;
+  #ended = false;
 
   /** Makes the way to a socket. */
   constructor(to: Socket) {
@@ -41,6 +42,7 @@ export class Flow {
 
   /** Bytes have come. */
   push(bytes: Uint8Array): void {
+    if (this.#ended) return;
     if (this.#manner === "drop") this.#lossy = true;
     else if (this.#manner === "pass") this.#to.write(bytes);
     else {
@@ -49,8 +51,9 @@ export class Flow {
     }
   }
 
-  /** Nothing more goes this way. */
+  /** Nothing more goes this way: a connection that has gone may be sent something for a moment yet. */
   end(): void {
+    this.#ended = true;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#queue.length = 0;
