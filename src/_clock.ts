@@ -16,8 +16,12 @@ export interface Timer {
 export interface Clock {
   /** The present moment. */
   now(): Instant;
-  /** Runs a function once, `ms` milliseconds after a moment, by default this one. Does not keep the process alive. */
-  timer(ms: number, run: () => void, from?: Instant): Timer;
+  /**
+   * Runs a function once, `ms` milliseconds after a moment, by default this one. With many timers it may run somewhat
+   * later, but not for that reason more than `latest` milliseconds after the moment, by default `ms`. Does not keep the
+   * process alive.
+   */
+  timer(ms: number, run: () => void, from?: Instant, latest?: number): Timer;
   /** Resolves in `ms` milliseconds, or as soon as the signal aborts. Keeps the process alive meanwhile. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -31,7 +35,7 @@ export const MAX_DELAY = 2 ** 31 - 1;
  */
 const MAX_NAP = 1_000;
 
-/** With many timers at once each may run so many milliseconds late, per timer: 10 ms with 10,000 of them. */
+/** With many timers at once those that may run late do, by so many milliseconds per timer: 10 ms with 10,000 of them. */
 const LATENESS = 1 / 1_000;
 
 /**
@@ -54,10 +58,10 @@ export class SystemClock implements Clock {
     return { monotonic: performance.now(), wall: Date.now() };
   }
 
-  timer(ms: number, run: () => void, from: Instant = this.now()): Timer {
-    const alarm = new Alarm(this, from, ms, run);
+  timer(ms: number, run: () => void, from: Instant = this.now(), latest = ms): Timer {
+    const alarm = new Alarm(this, from, ms, latest, run);
     this.#alarms.add(alarm);
-    if (alarm.due < this.#napEnds) this.#nap(alarm.due);
+    if (alarm.due < this.#napEnds) this.#nap(this.#ring(alarm, performance.now()));
     return alarm;
   }
 
@@ -77,11 +81,18 @@ export class SystemClock implements Clock {
     if (this.#alarms.size === 0) this.#stop();
   }
 
+  /** When an alarm is to run: not before it is due, and late only if it may be. */
+  #ring(alarm: Alarm, now: number): number {
+    return Math.min(Math.max(alarm.due, now + this.#alarms.size * LATENESS), alarm.latest);
+  }
+
+  /** Naps until then, unless it naps no longer anyway. */
   #nap(until: number): void {
+    if (until >= this.#napEnds) return;
     clearTimeout(this.#napping);
     // Read here: since the moment that a timer counts from a lot may have happened.
     const now = performance.now();
-    const ms = Math.min(Math.max(until - now, this.#alarms.size * LATENESS), MAX_NAP);
+    const ms = Math.min(Math.max(until - now, 0), MAX_NAP);
     this.#napEnds = now + ms;
     // Rounded up: a timer that runs a fraction early would find nothing to do.
     const id: { unref?(): void } | number = setTimeout(() => this.#wake(), Math.ceil(ms));
@@ -100,8 +111,8 @@ export class SystemClock implements Clock {
     // One by one: what one of them runs may cancel another.
     for (const alarm of due) if (this.#alarms.delete(alarm)) alarm.run();
     let next = Infinity;
-    for (const alarm of this.#alarms) next = Math.min(next, alarm.due);
-    if (next < this.#napEnds) this.#nap(next);
+    for (const alarm of this.#alarms) next = Math.min(next, this.#ring(alarm, now));
+    if (this.#alarms.size > 0) this.#nap(next);
   }
 
   #stop(): void {
@@ -114,13 +125,15 @@ export class SystemClock implements Clock {
 class Alarm implements Timer {
   readonly #clock: SystemClock;
   readonly due: number;
+  readonly latest: number;
   /** A millisecond later, as the wall clock counts in whole ones: never early. */
   readonly dueWall: number;
   readonly run: () => void;
 
-  constructor(clock: SystemClock, made: Instant, ms: number, run: () => void) {
+  constructor(clock: SystemClock, made: Instant, ms: number, latest: number, run: () => void) {
     this.#clock = clock;
     this.due = made.monotonic + ms;
+    this.latest = made.monotonic + Math.max(ms, latest);
     this.dueWall = made.wall + ms + 1;
     this.run = run;
   }

@@ -42,7 +42,8 @@ export class Lease {
   #lost: LockLostError | undefined;
   /** Made when somebody asks for the signal: most holders never do. */
   #controller: AbortController | undefined;
-  #watching: AbortController | undefined;
+  /** Aborts when the lease ends, for those who wait for something meanwhile. */
+  #over: AbortController | undefined;
 
   /** Prepares the lease that a request sent at `sentAt` may be granted. */
   constructor(store: Store, claim: Claim, settings: Settings, sentAt: Instant, clock: Clock) {
@@ -53,7 +54,7 @@ export class Lease {
     this.#autoInterval = settings.autoInterval;
     this.#sentAt = this.#triedAt = sentAt;
     this.#trusted = claim.lease - store.drift(claim.lease);
-    this.#due = this.#interval;
+    this.#due = this.#pace();
     this.#arm(sentAt);
   }
 
@@ -105,12 +106,12 @@ export class Lease {
     checkLease(length);
     if (!this.#autoInterval && this.#interval !== Infinity) checkInterval(this.#interval, length);
     // One renewal at a time: if two crossed on the wire, the shorter lease could be the one that lasts.
-    while (this.#renewing !== undefined && this.held) await unlessAborted(this.#renewing, this.signal);
+    while (this.#renewing !== undefined && this.held) await this.#unlessOver(this.#renewing);
     if (this.held) {
       this.#claim = { ...this.#claim, lease: length };
       if (this.#autoInterval) this.#interval = defaultInterval(length);
       // A store may hang for longer than the lease lasts.
-      const outcome = await unlessAborted(this.#renew(), this.signal);
+      const outcome = await this.#unlessOver(this.#renew());
       if (outcome === "unknown" && this.held) {
         throw new StoreError(`Cannot extend lock "${this.#claim.name}" by ${length} ms: the store did not answer`);
       }
@@ -140,17 +141,27 @@ export class Lease {
 
   /** Hears at once when the lock is taken away; only for those who want to know, because it takes a connection. */
   #watch(): void {
-    const over = this.#watching = new AbortController();
+    const over = this.#whenOver();
     // What goes wrong here is made up for by the next renewal.
-    this.#store.eviction?.(this.#claim, over.signal).then(() => {
-      if (!over.signal.aborted && this.held) this.#lose("it was taken away");
+    this.#store.eviction?.(this.#claim, over).then(() => {
+      if (!over.aborted && this.held) this.#lose("it was taken away");
     }, () => {});
+  }
+
+  /** Settles like the promise, or as soon as the lease is over. */
+  async #unlessOver<T>(promise: Promise<T>): Promise<T | undefined> {
+    return await unlessAborted(promise, this.#whenOver()).catch(() => undefined);
+  }
+
+  #whenOver(): AbortSignal {
+    this.#over ??= new AbortController();
+    return this.#over.signal;
   }
 
   #stop(): void {
     this.#ended = true;
     // A reason of our own: the default is an error with a stack.
-    this.#watching?.abort("over");
+    this.#over?.abort("over");
     this.#timer?.cancel();
     this.#timer = undefined;
   }
@@ -180,7 +191,9 @@ export class Lease {
     this.#timer = undefined;
     if (this.#ended) return;
     const renewal = this.#renewing === undefined ? this.#due - elapsed(this.#triedAt, now) : Infinity;
-    this.#timer = this.#clock.timer(Math.min(renewal, this.#left(now)), () => this.#tick(), now);
+    const left = this.#left(now);
+    // Of many leases some may be renewed a bit late; none may be believed too long.
+    this.#timer = this.#clock.timer(Math.min(renewal, left), () => this.#tick(), now, left);
   }
 
   #tick(): void {
@@ -204,7 +217,6 @@ export class Lease {
     const settled = this.#send().then((outcome) => {
       this.#renewing = undefined;
       this.#failures = outcome === "unknown" ? this.#failures + 1 : 0;
-      this.#due = outcome === "unknown" ? elapsed(sentAt, this.#clock.now()) + this.#pause() : this.#interval;
       // The answer may have come after the deadline: then it is too late, whatever it says.
       this.#check();
       if (this.#ended) return outcome;
@@ -215,12 +227,19 @@ export class Lease {
         const { name, owner } = this.#claim;
         tell(this.#store.observer, { type: "renewed", name, owner, remaining: this.#left(this.#clock.now()) });
       }
+      const again = outcome === "unknown" && this.#interval !== Infinity;
+      this.#due = again ? elapsed(sentAt, this.#clock.now()) + this.#pause() : this.#pace();
       this.#arm();
       return outcome;
     });
     this.#renewing = settled;
     this.#arm();
     return settled;
+  }
+
+  /** Milliseconds from one renewal to the next; one that comes after the deadline would be none. */
+  #pace(): number {
+    return this.#interval < this.#trusted || this.#interval === Infinity ? this.#interval : this.#trusted / 2;
   }
 
   /** How long to wait after a renewal that failed: not too often, but while there is time. */

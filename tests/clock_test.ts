@@ -134,6 +134,20 @@ Deno.test("SystemClock keeps one real timer for all of its timers, and none with
   assertEquals(real.live.size, 0, "none is left after the last has run");
 });
 
+Deno.test("SystemClock.timer() runs no later than it may, however many timers there are", async () => {
+  const clock = new SystemClock();
+  const many = Array.from({ length: 200_000 }, () => clock.timer(HOUR, () => {}));
+  const ran: string[] = [];
+  const from = clock.now();
+  // So many timers may all be 200 ms late, and this is one of them, before the other one is due.
+  clock.timer(10, () => ran.push("late"), from, HOUR);
+  clock.timer(20, () => ran.push("exact"), from);
+  await soon(new Promise<void>((resolve) => setTimeout(resolve, 100)));
+  assertEquals(ran, ["late", "exact"]);
+  for (const timer of many) timer.cancel();
+  await settled();
+});
+
 Deno.test("SystemClock keeps no real timer when a running timer cancels the rest", async () => {
   using real = new RealTimers();
   const clock = new SystemClock();

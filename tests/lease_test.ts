@@ -120,6 +120,30 @@ Deno.test("renew: a number is the interval between renewals, false means none", 
   assertLost(never);
 });
 
+Deno.test("Lease is renewed in time although its interval is nearly the lease, or the store trusts little of that", async () => {
+  for (const renew of [990, 999]) {
+    const { clock, store, lease } = scene({ lease: 1_000, renew });
+    await clock.advance(1_000);
+    assertEquals(store.times("renew"), [494, 988], "half of what the lease is trusted for");
+    assert(lease.held, "it is held");
+    lease.end();
+  }
+  const clock = new VirtualClock();
+  const store = Object.assign(new ScriptedStore(clock), { drift: () => 700 });
+  const settings = checkAcquireOptions({ lease: 1_000 });
+  const lease = new Lease(
+    store,
+    { name: "a", owner: "me", mode: "exclusive", lease: 1_000 },
+    settings,
+    clock.now(),
+    clock,
+  );
+  assert(lease.begin(), "the lease begins");
+  await clock.advance(1_000);
+  assert(lease.held, "it is held");
+  lease.end();
+});
+
 Deno.test("Lease aborts at once when the store says that it is lost", async () => {
   const all = scene({ lease: 900 });
   all.store.onRenew = inTurn(renewed, lost);
@@ -413,6 +437,37 @@ Deno.test("extend() rejects at the deadline while a renewal hangs", async () => 
   await all.clock.advance(589);
   await waiting;
   assertLost(all);
+});
+
+Deno.test("extend() rejects when the lock is released while a renewal hangs", async () => {
+  const [first, second] = [scene({ lease: 900 }), scene({ lease: 900 })];
+  first.store.onRenew = second.store.onRenew = hanging;
+  const waiting = [first.lease.extend(), first.lease.extend()];
+  await second.clock.advance(300);
+  waiting.push(second.lease.extend());
+  await settled();
+  for (const { lease } of [first, second]) lease.end();
+  for (const each of waiting) await assertRejects(() => each, LockLostError, "released");
+});
+
+Deno.test("extend() without renewal leaves it at one try", async () => {
+  const { clock, store, lease } = scene({ lease: 900, renew: false });
+  store.onRenew = inTurn(unreachable, renewed);
+  await assertRejects(() => lease.extend(), StoreError);
+  await clock.advance(888);
+  assertEquals([store.times("renew").length, lease.held], [1, true]);
+  lease.end();
+});
+
+Deno.test("extend() does not ask to hear of evictions", async () => {
+  const { store, lease } = scene();
+  let watched = 0;
+  Object.assign(store, { eviction: () => new Promise(() => watched++) });
+  await lease.extend();
+  assertEquals(watched, 0);
+  assert(!lease.signal.aborted, "whoever reads the signal does");
+  assertEquals(watched, 1);
+  lease.end();
 });
 
 Deno.test("extend() leaves no listener on the signal", async () => {
