@@ -193,7 +193,9 @@ export async function attainFrom(store: Store, name: string, settings: Settings,
     // A call that is still out may take the lock later: what it takes is given back when it returns.
     const undone = (attempting ?? Promise.resolve()).catch(() => {}).then(() => store.release(claim));
     undone.catch(() => refused || giveUp(store, claim, clock)).catch(() => {});
-    if (!limit.reached) await within(UNDO_LIMIT, undone, () => new Error("late"), clock).catch(() => {});
+    if (!limit.reached) {
+      await limit.race(within(UNDO_LIMIT, undone, () => new Error("late"), clock)).catch(() => {});
+    }
     throw error;
   } finally {
     limit.end();

@@ -82,15 +82,12 @@ export async function acquireAll(
   names: readonly string[],
   options?: AcquireOptions,
 ): Promise<MultiLock> {
-  if (!Array.isArray(names)) throw new TypeError(`names must be an array: got ${show(names)}`);
-  if (names.length === 0) throw new RangeError("names must not be empty: got []");
-  for (const name of names) checkName(name);
+  const sorted = checkNames(names);
   const settings = checkAcquireOptions(options);
   const { wait, signal } = settings;
   signal?.throwIfAborted();
   const store = await storeOf(target);
   const clock = clockOf(store);
-  const sorted = [...new Set(names)].sort();
   const take = (name: string, wait: number, signal: AbortSignal) => {
     return attainFrom(store, name, { ...settings, wait, signal }, clock);
   };
@@ -125,13 +122,22 @@ export async function acquireAll(
     }
   } catch (error) {
     const given = giveUp(held);
-    // What ended the wait is not to be held up.
-    if (!limit.reached) await given;
     limit.check();
+    // The limit holds for this as well: the store may hang.
+    await limit.race(given).catch(() => {});
     throw error;
   } finally {
     limit.end();
   }
+}
+
+/** The names, each once, sorted. A copy: the caller may go on to use the array for something else. */
+function checkNames(names: readonly string[]): string[] {
+  if (!Array.isArray(names)) throw new TypeError(`names must be an array: got ${show(names)}`);
+  if (names.length === 0) throw new RangeError("names must not be empty: got []");
+  const unique = new Set<string>(names);
+  for (const name of unique) checkName(name);
+  return [...unique].sort();
 }
 
 /** Releases what is of no use without the rest; what fails ends with its lease. */

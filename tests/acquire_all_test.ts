@@ -119,6 +119,39 @@ Deno.test("acquireAll() ends within its time although the store hangs when it gi
   await new Promise((resolve) => setTimeout(resolve, 1));
 });
 
+Deno.test("acquireAll() says that the store failed, within its time, although that hangs when a name is given back", async () => {
+  const right = scene();
+  const thaw = Promise.withResolvers<void>();
+  const store = over(right, {
+    attempt: (claim, options) => {
+      return claim.name === "b" ? Promise.reject(new Error("down")) : right.attempt(claim, options);
+    },
+    release: async (claim) => {
+      if (claim.name === "a") await thaw.promise;
+      return await right.release(claim);
+    },
+  });
+  const alive = setInterval(() => {}, 1_000);
+  const started = performance.now();
+  await assertRejects(() => acquireAll(store, ["a", "b"], { wait: 50 }), StoreError, "down");
+  const after = performance.now() - started;
+  clearInterval(alive);
+  thaw.resolve();
+  assert(after < 3_000, `it took ${after} ms; a release is tried for 5 s`);
+  while (right.names.length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  // The clock puts its timer away in the next turn.
+  await new Promise((resolve) => setTimeout(resolve, 1));
+});
+
+Deno.test("acquireAll() holds the names that it was given, whatever becomes of their array", async () => {
+  const store = scene();
+  const names = ["a", "b"];
+  const acquiring = acquireAll(store, names);
+  names.length = 0;
+  await using locks = await acquiring;
+  assertEquals([locks.names, locks.held, store.names], [["a", "b"], true, ["a", "b"]]);
+});
+
 Deno.test("acquireAll() holds nothing when the store fails for one name", async () => {
   const right = scene();
   const store = over(right, {

@@ -251,6 +251,18 @@ Deno.test("acquire() rejects soon when giving back fails or hangs as well", asyn
   }
 });
 
+Deno.test("acquire() and tryAcquire() keep their time and their signal while they give back", async () => {
+  for (const wait of [50, Infinity, 0]) {
+    const enough = new AbortController();
+    const all = scene({ wait, signal: enough.signal }, unreachable);
+    all.store.onRelease = hanging;
+    await all.clock.advance(50);
+    enough.abort("enough");
+    await settled();
+    assertInstanceOf(all.result(), StoreError);
+  }
+});
+
 Deno.test("tryAcquire() rejects with StoreError when the store fails", async () => {
   const store = new ScriptedStore(new VirtualClock());
   store.onAttempt = unreachable;
