@@ -2,7 +2,8 @@ import { MAX_DELAY } from "./_clock.ts";
 
 /** Rejects options with an unknown name. */
 export function checkKeys<T extends object>(options: T, known: string[]): T {
-  if (typeof options !== "object" || options === null) {
+  // A signal in the place of the options would otherwise be taken for options without one.
+  if (Object.prototype.toString.call(options) !== "[object Object]") {
     throw new TypeError(`options must be an object: got ${show(options)}`);
   }
   for (const key of Object.keys(options)) {
@@ -35,5 +36,6 @@ export function checkMilliseconds(option: string, value: number, least: number):
 export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value);
   if (typeof value === "object" && value !== null) return Object.prototype.toString.call(value);
-  return String(value);
+  // Of a function the first line: it may be long.
+  return String(value).replace(/\n[^]*/, "...");
 }

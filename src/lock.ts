@@ -26,7 +26,10 @@ export interface Lock extends AsyncDisposable {
   readonly name: string;
   /** How it is held. */
   readonly mode: Mode;
-  /** The id of this handle in the store, a UUID. */
+  /**
+   * Who holds it in the store: the `owner` that was given, alike for all of its handles, or else a UUID of this handle
+   * alone, which cannot be given as `owner` to enter the lock again.
+   */
   readonly owner: string;
   /**
    * The fencing token: larger than that of everybody who held this name before. Pass it to the resource that the lock
@@ -110,6 +113,9 @@ export class LeasedLock implements Lock {
   }
 
   release(): Promise<void> {
+    if (this.#releasing !== undefined) return this.#releasing;
+    // A loss that is noticed only now aborts the signal, and whoever hears that may call release() as well.
+    void this.#lease.lost;
     return this.#releasing ??= this.#release();
   }
 

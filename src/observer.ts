@@ -69,10 +69,11 @@ export type LockEvent =
  */
 export type Observer = (event: LockEvent) => void;
 
-/** Tells the observer, if there is one; what it throws disturbs nothing. */
+/** Tells the observer, if there is one; what it throws, at once or later, disturbs nothing. */
 export function tell(observer: Observer | undefined, event: LockEvent): void {
   try {
-    observer?.(event);
+    const heard: unknown = observer?.(event);
+    if (heard instanceof Promise) heard.catch(() => {});
   } catch {
     // An observer is a guest: a broken one must not cost anybody a lock.
   }

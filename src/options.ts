@@ -101,9 +101,9 @@ export function checkName(name: string): void {
 /** Checks what `acquire` was given and fills in the rest. */
 export function checkAcquireOptions(options?: AcquireOptions): Settings {
   if (options === undefined) return DEFAULTS;
-  const { wait = Infinity, ...rest } = checkKeys(options, ACQUIRE_OPTIONS);
+  const { wait = Infinity } = checkKeys(options, ACQUIRE_OPTIONS);
   if (wait !== Infinity) checkMilliseconds("wait", wait, 0);
-  return complete(rest, wait);
+  return complete(options, wait);
 }
 
 /** Checks what `tryAcquire` was given and fills in the rest. */
@@ -190,5 +190,5 @@ function checkOwner(owner: string): void {
 /** Whether a value is an `AbortSignal`, of whatever realm. */
 export function isSignal(value: unknown): value is AbortSignal {
   // Not instanceof: a signal may come from another realm or a polyfill.
-  return value !== null && typeof value === "object" && "aborted" in value && "addEventListener" in value;
+  return value !== null && typeof value === "object" && "throwIfAborted" in value && "addEventListener" in value;
 }

@@ -87,6 +87,18 @@ Deno.test("release() of a lock that was slept through rejects before any timer h
   assertEquals(lock.signal.reason, error);
 });
 
+Deno.test("release() gives one promise also to who hears of the loss that it notices", async () => {
+  const { clock, store, lock } = await scene({ lease: 900 });
+  const { signal } = lock;
+  let inside: Promise<void> | undefined;
+  signal.addEventListener("abort", () => inside = lock.release());
+  clock.stall(HOUR);
+  const outside = lock.release();
+  assert(inside === outside, "the same promise");
+  await assertRejects(() => outside, LockLostError);
+  assertEquals(store.times("release").length, 1);
+});
+
 Deno.test("release() of a lost lock does not wait for the store", async () => {
   const { clock, store, lock } = await scene({ lease: 900, renew: false });
   store.onRelease = hanging;

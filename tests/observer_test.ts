@@ -15,6 +15,8 @@ Deno.test("tell() tells nobody, tells somebody, and drops what is thrown", () =>
   tell(() => {
     throw new Error("observer");
   }, event);
+  // Nothing hears of a promise that rejects: that would end the process.
+  tell(() => Promise.reject(new Error("observer")), event);
 });
 
 Deno.test("Observer hears the life of a lock in order, each event with the lock's name and owner", async () => {

@@ -56,6 +56,7 @@ const badOptions: [options: unknown, refusal: Refusal, named: string, quoted: st
   [{ signal: null }, TypeError, "signal", "null"],
   [{ signal: "soon" }, TypeError, "signal", '"soon"'],
   [{ signal: {} }, TypeError, "signal", "[object Object]"],
+  [{ signal: { aborted: false, addEventListener: () => {} } }, TypeError, "signal", "[object Object]"],
   [{ signal: new AbortController() }, TypeError, "signal", "AbortController"],
   [{ mode: "upgradable" }, TypeError, "mode", '"upgradable"'],
   [{ mode: "" }, TypeError, "mode", '""'],
@@ -83,6 +84,9 @@ const badOptions: [options: unknown, refusal: Refusal, named: string, quoted: st
   [5_000, TypeError, "options", "5000"],
   ["wait", TypeError, "options", '"wait"'],
   [() => {}, TypeError, "options", "=>"],
+  [[], TypeError, "options", "[object Array]"],
+  [new Map([["wait", 5]]), TypeError, "options", "[object Map]"],
+  [AbortSignal.abort(), TypeError, "options", "[object AbortSignal]"],
 ];
 
 /** What is no target, and what the message quotes. */
@@ -108,6 +112,22 @@ Deno.test("acquire() and tryAcquire() refuse bad options, and ask the store noth
   for (const [options, refusal, named, quoted] of badOptions) {
     await refuses((store) => acquire(store, "a", options as AcquireOptions), refusal, named, quoted);
     await refuses((store) => tryAcquire(store, "a", options as AcquireOptions), refusal, named, quoted);
+  }
+});
+
+Deno.test("acquire() and tryAcquire() take options that are inherited, too", async () => {
+  class Options {
+    get lease(): number {
+      return 1_000;
+    }
+    get mode(): "shared" {
+      return "shared";
+    }
+  }
+  for (const take of [acquire, tryAcquire]) {
+    const store = Object.assign(new ScriptedStore(new SystemClock()), { capabilities: ["shared"] as const });
+    await using lock = await take(store, "a", new Options());
+    assertEquals([lock?.mode, store.calls[0]?.claim.lease], ["shared", 1_000]);
   }
 });
 

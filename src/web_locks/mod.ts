@@ -109,7 +109,8 @@ export class LockManager {
    * @throws {RangeError} when a number is out of range
    */
   constructor(target: LockTarget, options: LockManagerOptions = {}) {
-    this.#options = { ...checkKeys(options, ["lease", "renew"]) };
+    const { lease, renew } = checkKeys(options, ["lease", "renew"]);
+    this.#options = { lease, renew };
     checkAcquireOptions(this.#options);
     // Always a promise, so that requests go to the store in the order in which they were made.
     this.#store = Promise.resolve(storeOf(target));
