@@ -37,10 +37,8 @@ export const EDITS: Readonly<Record<string, readonly Edit[]>> = {
   ],
   "lease.ts": [
     [`import { tell } from "./observer.ts";\n`],
-    ["  #watching: AbortController | undefined;\n"],
     ["      else if (!this.#ended) this.#watch();\n"],
-    ["  /** Hears at once when … #stop(): void {\n", "  #stop(): void {\n"],
-    [`    // A reason of our own:… #watching?.abort("over");\n`],
+    ["  /** Hears at once when … /** Settles like", "  /** Settles like"],
     ["const { name, owner } = this.#claim;\n    this.#lost = ", "const { name } = this.#claim;\n    this.#lost = "],
     [`    tell(this.#store.observer, { type: "lost", name, owner, error: this.#lost });\n`],
     [`        const { name, owner } = this.#claim;\n        tell(… });\n`],

@@ -1,9 +1,10 @@
 /**
  * Who holds a lock. KEYS: lock, queue, waiters, holders. Needs `time`, the server's.
  *
- * The lock's own key tells whether it is held, to every program: its value is the exclusive owner, or a marker when
- * several may hold it, `:shared` or `:permits=N`; no owner begins with a colon. As long as that is a fresh owner alone,
- * its hold stands behind the marker and a space. Else those whose place the marker takes, and the holds of an owner that
+ * The lock's own key tells whether it is held, to every program: its value is the hold of an exclusive owner, or the
+ * owner's own name and a slash, so that it is nobody's hold, or a marker when several may hold it, `:shared` or
+ * `:permits=N`; no owner begins with a colon. As long as that is a fresh owner alone, its hold stands behind the marker
+ * and a space. Else those whose place the marker takes, and the holds of an owner that
  * gave its own name, are in the list of holders: hold → when it ends, in ms of the server's clock.
  * Beside the holds of such an owner stands `owner/` → its fence, negative, or 0 while it has none: all its holds have
  * one fence. A hold is named `owner/UUID` then; a fresh owner has no slash. So the first of the list is a named owner's
@@ -32,7 +33,7 @@ local function named(hold)
 end
 
 local function listed(hold)
-  return several() or holder and holder .. '/' == named(hold)
+  return several() or holder and holder == named(hold)
 end
 
 local function holds(hold)
@@ -94,7 +95,7 @@ end
 
 local function fits(kind, owner)
   if not holder then return true end
-  local own = owner and (holder .. '/' == owner or holder == kind)
+  local own = owner and (holder == owner or holder == kind)
   if own and redis.call('ZSCORE', KEYS[4], owner) then return true end
   if kind == '' or kind ~= holder then return false end
   local permits = tonumber(string.match(kind, '%d+'))
@@ -115,7 +116,7 @@ local function take(hold, kind, ms)
     return
   end
   if not holder then
-    holder = kind == '' and string.sub(owner, 1, -2) or kind
+    holder = kind == '' and owner or kind
     redis.call('SET', KEYS[1], holder, 'PX', ms)
     redis.call('DEL', KEYS[4])
   end

@@ -76,7 +76,7 @@ end
 export const EVICT = `
 local function evict()
   local list = { holder or nil }
-  if several() or holder and redis.call('ZSCORE', KEYS[4], holder .. '/') then
+  if several() or holder and redis.call('ZSCORE', KEYS[4], holder) then
     purge()
     list = redis.call('ZRANGE', KEYS[4], '(0', '+inf', 'BYSCORE')
   end

@@ -30,7 +30,7 @@ return { counter }
 `;
 
 /** Runs the vote script; see there for keys, arguments and replies. */
-export const vote: Script = { source: VOTE, sha: "ea1a292703fb6cc5b1988f8ccbabc5ceb6038bfa" };
+export const vote: Script = { source: VOTE, sha: "37dc2021785283063590380bca12c419b0b3ab32" };
 
 /** A reply of the vote script, decoded. */
 export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | Refusal;
@@ -60,7 +60,7 @@ return 1
 `;
 
 /** Runs the confirm script; see there for keys, arguments and replies. */
-export const confirm: Script = { source: CONFIRM, sha: "c2e8d1fde750070659a62fb87342ece4bd8cdac6" };
+export const confirm: Script = { source: CONFIRM, sha: "9e66c7bb88f7e3e2a26c4f613586a4c462fef3ad" };
 
 /**
  * retake. KEYS: lock, queue, waiters, holders, fence. ARGV: hold, lease ms, what is asked for (see TAKE), fence.
@@ -79,4 +79,4 @@ return 1
 `;
 
 /** Runs the retake script; see there for keys, arguments and replies. */
-export const retake: Script = { source: RETAKE, sha: "5e085c698fa56b036df0ce1dbe23d0f1b7cad678" };
+export const retake: Script = { source: RETAKE, sha: "ad18079b3b30270a5ef8cf72db5dad303ba9b26e" };

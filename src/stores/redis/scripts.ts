@@ -70,7 +70,7 @@ return fence
 `;
 
 /** Runs the attempt script; see there for keys, arguments and replies. */
-export const attempt: Script = { source: ATTEMPT, sha: "99bcb87ae994dafb2498c78b8a31aa6a776b04dc" };
+export const attempt: Script = { source: ATTEMPT, sha: "54b3902d5ed22c0db5167eb200f5153728092289" };
 
 /** What the scripts that take the lock answer when they do not. */
 export type Refusal =
@@ -134,12 +134,13 @@ return given
 `;
 
 /** Runs the release script; see there for keys, arguments and replies. */
-export const release: Script = { source: RELEASE, sha: "0073f12c8dedb47eb63040c54416489e1aaed34d" };
+export const release: Script = { source: RELEASE, sha: "e3d4cbee4b169779377b816d489a0c9e2812cb12" };
 
 /**
  * renew. KEYS: lock and, unless it is exclusive and the owner fresh, queue, waiters, holders. ARGV: hold, lease ms.
  *
- * Also makes a lease shorter, so that it is put right after the server's clock was set back.
+ * Also makes a lease shorter, so that it is put right after the server's clock was set back. A server without memory
+ * refuses a script whose first write would take some: the first only moves the end of the list.
  *
  * Replies: 1 if the hold is held and its lease begins anew, else 0.
  */
@@ -152,13 +153,14 @@ if not KEYS[4] then return 0 end
 local time = redis.call('TIME')
 ` + HOLDS + `
 if not holds(ARGV[1]) then return 0 end
+redis.call('PEXPIRE', KEYS[4], ARGV[2])
 redis.call('ZADD', KEYS[4], now + ARGV[2], ARGV[1])
 settle()
 return 1
 `;
 
 /** Runs the renew script; see there for keys, arguments and replies. */
-export const renew: Script = { source: RENEW, sha: "c0e6b39d662d904e188fa8f6492953744d45bfb7" };
+export const renew: Script = { source: RENEW, sha: "7d20a50a9fca761086fb2fead82382f4c33e8d05" };
 
 /**
  * held. KEYS: lock, queue, waiters, holders. ARGV: hold.
@@ -172,7 +174,7 @@ return holds(ARGV[1]) and 1 or 0
 `;
 
 /** Runs the held script; see there for keys, arguments and replies. */
-export const held: Script = { source: HELD, sha: "f7762de816b0314c5d892e3199d9de4287be5e90" };
+export const held: Script = { source: HELD, sha: "7cc4ef942fbd09cd475c0f999821c9fceb1f1f43" };
 
 /**
  * evict. KEYS: lock, queue, waiters, holders. ARGV: ms to keep the lock for whose turn it is.
@@ -188,7 +190,7 @@ return evicted
 `;
 
 /** Runs the evict script; see there for keys, arguments and replies. */
-export const evict: Script = { source: EVICTION, sha: "016625539e6df2419d533cfede33859f4fef529d" };
+export const evict: Script = { source: EVICTION, sha: "d0270c10b362d60dbcf056f8d8373cbbcbc39b0c" };
 
 /**
  * look. KEYS: lock, queue, waiters, holders. Only reads.
@@ -207,7 +209,7 @@ end
 local owners, waiters = { alone or holder or nil }, {}
 if alone then
   holder = marker
-elseif several() or holder and redis.call('ZSCORE', KEYS[4], holder .. '/') then
+elseif several() or holder and redis.call('ZSCORE', KEYS[4], holder) then
   owners = {}
   for _, hold in ipairs(redis.call('ZRANGE', KEYS[4], '(' .. now, '+inf', 'BYSCORE')) do
     table.insert(owners, ownerOf(hold))
@@ -224,7 +226,7 @@ return { holder or '', owners, waiters }
 `;
 
 /** Runs the look script; see there for keys and replies. */
-export const look: Script = { source: LOOK, sha: "3de7dbd5d8fc19ab398e83380c4d42d88fa400d7" };
+export const look: Script = { source: LOOK, sha: "4891048daa15334b8e491cbe8c08728fee9e4eb0" };
 
 /** Decodes a reply of the look script about the lock of this name. */
 export function decodeLook(name: string, reply: unknown): Snapshot {

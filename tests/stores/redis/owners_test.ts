@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, LockConflictError, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
+import { holdOf } from "../../../src/store.ts";
 import { until } from "../../faults/until.ts";
 import { RedisServer } from "../../redis_server.ts";
 import { ask, claimOf, clash, grant, LONG } from "./claims.ts";
@@ -27,7 +28,7 @@ for (const owner of OWNERS) {
     const fence = await grant(store, first);
     for (let i = 0; i < 3; i++) assertEquals(await grant(other, second), fence, "it keeps the fence");
     assertEquals(await grant(store, { ...third, mode: "shared" }), fence);
-    assertEquals(await client.get("lock:a"), owner);
+    assertEquals(await client.get("lock:a"), `${owner}/`);
     assertEquals(await client.set("lock:a", "stranger", "PX", LONG, "NX"), null);
     for (const kind of ["exclusive", "shared"] as const) {
       await ask(store, claimOf("a", kind), false);
@@ -67,6 +68,23 @@ Deno.test("attempt() grants another hold past the queue, and a repeated one with
     await store.release(waiter);
     assertEquals(await server.leftovers(), []);
   }
+});
+
+Deno.test("a handle neither renews nor releases the lock of an owner that is called as it is itself", async () => {
+  await using server = await RedisServer.start();
+  const store = redis(server.connect());
+  const holder = claimOf("a");
+  const thief = claimOf("a", "exclusive", LONG, holdOf(holder));
+  const next = claimOf("a", "exclusive", LONG, holdOf(thief));
+  await grant(store, holder);
+  for (const [robbed, by] of [[holder, thief], [thief, next]] as const) {
+    await grant(store, by, { steal: true });
+    assertEquals(await store.renew(robbed), "lost");
+    assert(!await store.release(robbed), "not its own any more");
+    assertEquals(await store.renew(by), "renewed");
+  }
+  assert(await store.release(next), "released");
+  assertEquals(await server.leftovers(), []);
 });
 
 Deno.test("attempt() does not shorten the lease of an owner that comes again, and each hold ends by itself", async () => {

@@ -46,13 +46,17 @@ Deno.test("acquire() and tryAcquire() reject with the server's words when its me
   await using server = await RedisServer.start(["--maxmemory-policy", "noeviction"]);
   const client = server.connect();
   const held = await acquire(client, "held");
+  const kinds = [{ mode: "shared" }, { permits: 2 }, { owner: "me" }] as const;
+  // Two of each: one alone is kept as an exclusive lock is.
+  const others = await Promise.all(kinds.flatMap((kind, i) => [0, 1].map(() => acquire(client, `kind ${i}`, kind))));
   await client.config("SET", "maxmemory", 1);
   await assertRefused(client, "free", "OOM");
   await assertRefused(client, "held", "OOM");
   // Who holds a lock already is not disturbed.
-  await held.extend();
-  await held.release();
-  assertEquals(await client.keys("*"), ["{lock:held}:fence"]);
+  for (const lock of [held, ...others]) await lock.extend();
+  for (const lock of [held, ...others]) await lock.release();
+  assertEquals(await server.leftovers(), []);
+  assert((await client.keys("*")).includes("{lock:held}:fence"), "its fence stays");
 });
 
 Deno.test("acquire() and tryAcquire() reject with the server's words when the user lacks the rights", async () => {
