@@ -9,8 +9,8 @@ import type { Mode, Store } from "./store.ts";
  * A lock that is held, until it is released or lost. Made by `acquire` and `tryAcquire`.
  *
  * A lease can end while its holder is paused or cut off, and no holder can know that before it runs again. Two members
- * are there for this: `signal` aborts no later than the moment when somebody else could get the lock, and `fence` lets
- * the resource refuse a holder that comes too late.
+ * are there for this: `signal` aborts no later than the moment when somebody else could get the lock, unless that takes
+ * it away with `steal` or `evict`, and `fence` lets the resource refuse a holder that comes too late.
  *
  * @example
  * ```ts

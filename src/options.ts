@@ -32,11 +32,13 @@ export interface TryAcquireOptions {
   /**
    * Who holds the lock: 1 to 1,024 bytes of UTF-8 that do not begin with a colon. An owner that holds the lock already,
    * by any handle in any process, gets another handle at once, with the same fence; the lock is free when all of them
-   * are released. By default every call is an owner of its own.
+   * are released. By default every call is an owner of its own, which no other call enters again: a call for a lock that
+   * the caller itself holds then waits for it.
    */
   owner?: string | undefined;
   /**
-   * Takes the lock from whoever holds it, ahead of the queue. Only for exclusive locks.
+   * Takes the lock from whoever holds it, ahead of the queue. They hear of it afterwards, at once if they have asked for
+   * the `signal` of their lock, else when they renew it next. Only for exclusive locks.
    *
    * @default {false}
    */

@@ -21,6 +21,9 @@ import { Fences } from "./_memory_fences.ts";
 /** The longest time between two attempts of a waiter, in milliseconds; after three of them it is taken for dead. */
 const POLL = 200;
 
+/** With so many names or more, those whose leases have ended are looked for. */
+const CROWD = 1_000;
+
 interface Lock {
   /** What it is while somebody holds it. */
   kind: Kind;
@@ -56,6 +59,8 @@ export class MemoryStore implements QuorumNode {
   readonly #clock: Clock;
   readonly #locks = new Map<string, Lock>();
   readonly #fences = new Fences();
+  /** With how many names they are looked at next. */
+  #crowd = CROWD;
 
   /** Makes an empty store on a clock. */
   constructor(observer: Observer | undefined, clock: Clock) {
@@ -158,23 +163,25 @@ export class MemoryStore implements QuorumNode {
     });
   }
 
-  /** A lock, without the holds whose leases have ended. */
+  /** A lock, without the holds whose leases have ended; nothing when it is free. */
   #lock(name: string): Lock | undefined {
     const lock = this.#locks.get(name);
     const now = this.#clock.now();
     for (const [id, { since, lease }] of lock?.holds ?? []) {
       if (elapsed(since, now) >= lease) lock?.holds.delete(id);
     }
-    return lock;
+    if (lock?.holds.size !== 0 || lock.queue.length > 0) return lock;
+    this.#locks.delete(name);
+    return undefined;
   }
 
   /** Whether the claim can be granted: the lock, with the fence that its owner has already; else why not. */
   #admit(claim: Claim, { enqueue, steal = false }: AttemptOptions): Refusal | { lock: Lock; fence?: bigint } {
-    const { name, owner } = claim;
+    const { name } = claim;
     const id = holdOf(claim);
     const now = this.#clock.now();
     const lock: Lock = this.#lock(name) ?? { kind: kindOf(claim), holds: new Map(), queue: [] };
-    const own = [...lock.holds.values()].find((hold) => hold.claim.owner === owner);
+    const own = [...lock.holds.values()].find((hold) => partyOf(hold.claim) === partyOf(claim));
     if (own !== undefined) {
       if (lock.holds.has(id) || lock.kind === "exclusive" || lock.kind === kindOf(claim)) {
         return { lock, fence: own.fence };
@@ -204,6 +211,11 @@ export class MemoryStore implements QuorumNode {
   }
 
   #grant(lock: Lock, claim: Claim, fence: bigint): void {
+    if (this.#locks.size >= this.#crowd) {
+      // Nobody comes back to a name that was used once, and never released.
+      for (const name of this.names) this.#lock(name);
+      this.#crowd = Math.max(CROWD, 2 * this.#locks.size);
+    }
     leave(lock, claim);
     if (lock.holds.size === 0) lock.kind = kindOf(claim);
     const { evicted } = lock.holds.get(holdOf(claim)) ?? {};
@@ -216,9 +228,9 @@ export class MemoryStore implements QuorumNode {
   #serve(name: string, lock: Lock): void {
     const { holds, queue } = lock;
     if (holds.size === 0 && queue.length === 0) this.#locks.delete(name);
-    const owners = new Set([...holds.values()].map(({ claim }) => claim.owner));
+    const owners = new Set([...holds.values()].map(({ claim }) => partyOf(claim)));
     for (const { claim, wake } of queue) {
-      if (claim === queue[0]?.claim && fits(lock, claim) || owners.has(claim.owner)) wake?.();
+      if (claim === queue[0]?.claim && fits(lock, claim) || owners.has(partyOf(claim))) wake?.();
     }
   }
 }
@@ -227,7 +239,12 @@ export class MemoryStore implements QuorumNode {
 function fits({ kind, holds }: Lock, claim: Claim): boolean {
   if (holds.size === 0) return true;
   if (kind === "exclusive" || kind !== kindOf(claim)) return false;
-  return new Set([...holds.values()].map(({ claim }) => claim.owner)).size < permitsOf(kind);
+  return new Set([...holds.values()].map(({ claim }) => partyOf(claim))).size < permitsOf(kind);
+}
+
+/** Who holds: an owner that was named, with all of its handles, or a handle for itself, which has no slash. */
+function partyOf({ owner, hold }: Claim): string {
+  return hold === undefined ? owner : `${owner}/`;
 }
 
 /** How many may hold a lock at once, those who share it aside. */

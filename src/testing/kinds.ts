@@ -166,6 +166,20 @@ const owner: Behaviours = {
 };
 
 const sharedOwner: Behaviours = {
+  async "owner: a handle without one is not entered again by its id"(fixture) {
+    const [a, b] = [await fixture.connect(), await fixture.connect()];
+    for (const mode of ["exclusive", "shared"] as const) {
+      const holder = { ...claimOf("alone", LONG), mode };
+      const named = { ...held("alone", holder.owner), mode };
+      const fence = granted(await a.attempt(holder, TRY));
+      if (mode === "shared") check(granted(await b.attempt(named, TRY)) > fence, "a fence of its own");
+      else busy(await b.attempt(named, TRY));
+      check(await b.release(named) === (mode === "shared"), "each is for itself");
+      check(await a.renew(holder) === "renewed", "it is still held");
+      check(await a.release(holder), "it is released");
+    }
+  },
+
   async "owner: who shares a lock shares it again past the queue, but never waits for itself"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];
     const asShared = (claim: Claim): Claim => ({ ...claim, mode: "shared" });

@@ -125,14 +125,15 @@ end
     [`import { advice } from "./advice.ts";\n`],
     [`import { query } from "./query.ts";\nimport * as quorum from "./quorum_scripts.ts";\n`],
     ["  /** Hears what happens … observer?: Observer | undefined;\n"],
-    ["options: RedisOptions = {}): QuorumNode {", "options: RedisOptions = {}): Store {"],
+    ["/** A store on a Redis or Valkey server. */\nexport interface … }\n\n"],
+    ["options: RedisOptions = {}): RedisStore {", "options: RedisOptions = {}): Store {"],
     [
       `replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);`,
       `replicas } = checkKeys(options, ["prefix", "replicas"]);`,
     ],
     ["  checkObserver(observer);\n"],
     ["checkReplicas(client, replicas), observer);", "checkReplicas(client, replicas));"],
-    ["class RedisStore implements QuorumNode {", "class RedisStore implements Store {"],
+    ["class ServerStore implements RedisStore {", "class ServerStore implements Store {"],
     ["  readonly capabilities: … observer: Observer | undefined;\n"],
     ["  #advised = false;\n"],
     [

@@ -42,6 +42,23 @@ Deno.test("MemoryStore gives a name fences that rise when it has forgotten the l
   }
 });
 
+Deno.test("MemoryStore forgets names that were never released, and keeps those that are held", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const take = async (name: string, lease: number) => {
+    const claim = { name, owner: crypto.randomUUID(), mode: "exclusive", lease } as const;
+    const attempt = await store.attempt(claim, { enqueue: false });
+    assert(attempt.granted);
+  };
+  await take("kept", 60_000);
+  for (let i = 0; i < 10_000; i++) {
+    await take(`once ${i}`, 10);
+    clock.stall(1);
+  }
+  assert(store.names.length < 2_500, `${store.names.length} names`);
+  assert(store.names.includes("kept"));
+});
+
 Deno.test("MemoryStore counts the fences of each name by itself", async () => {
   const clock = new VirtualClock();
   const store = new MemoryStore(undefined, clock);

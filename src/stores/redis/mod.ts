@@ -13,6 +13,6 @@
  *
  * @module
  */
-export { redis, type RedisOptions } from "./store.ts";
+export { redis, type RedisOptions, type RedisStore } from "./store.ts";
 export type { ReplicasOptions } from "./replicas.ts";
 export type { RedisClient, RedisNode, RedisPipeline, RedisSubscriber } from "./client.ts";

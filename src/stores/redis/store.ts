@@ -22,7 +22,7 @@ import * as quorum from "./quorum_scripts.ts";
 import { checkReplicas, type Replicas, type ReplicasOptions, runAndWait } from "./replicas.ts";
 import { Runner } from "./runner.ts";
 import * as scripts from "./scripts.ts";
-import { Wakeups } from "./wakeups.ts";
+import { isReply, Wakeups } from "./wakeups.ts";
 
 /** What `redis()` takes. */
 export interface RedisOptions {
@@ -50,11 +50,19 @@ export interface RedisOptions {
   observer?: Observer | undefined;
 }
 
+/** A store on a Redis or Valkey server. */
+export interface RedisStore extends QuorumNode {
+  /** Takes the lock from whoever holds it, and serves the queue. Resolves to how many holds there were. */
+  evict(name: string): Promise<number>;
+  /** Lists who holds the locks under this prefix and who waits for them, in all processes, with SCAN on every master. */
+  query(): Promise<Snapshot>;
+}
+
 /**
  * A store on a Redis (6.2 or later) or Valkey server. `acquire(client, …)` makes one with default options by itself.
  *
- * The key of a lock is `prefix + name`, a plain string with the owner (with a word that begins with a colon when several
- * may hold it), which any program that uses `SET NX PX` respects and is respected by. Beside it are the list of its
+ * The key of a lock is `prefix + name`, a plain string with the owner (and a slash, if that was given; with a word that
+ * begins with a colon when several may hold it), which any program that uses `SET NX PX` respects and is respected by. Beside it are the list of its
  * holders, when there are several, its queue, while somebody waits, and its last fence, for 7 days.
  *
  * @example
@@ -72,7 +80,7 @@ export interface RedisOptions {
  * @throws {TypeError} when the client lacks a method that is needed, or an option is of the wrong kind
  * @throws {RangeError} when a number is out of range
  */
-export function redis(client: RedisClient, options: RedisOptions = {}): QuorumNode {
+export function redis(client: RedisClient, options: RedisOptions = {}): RedisStore {
   for (const method of ["evalsha", "eval", "duplicate", "on"]) {
     if (typeof Reflect.get(Object(client), method) !== "function") {
       throw new TypeError(`client must have the methods of an ioredis client: ${method} is missing`);
@@ -81,13 +89,13 @@ export function redis(client: RedisClient, options: RedisOptions = {}): QuorumNo
   const { prefix = "lock:", replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);
   if (typeof prefix !== "string") throw new TypeError(`prefix must be a string: got ${show(prefix)}`);
   checkObserver(observer);
-  return new RedisStore(client, prefix, replicas && checkReplicas(client, replicas), observer);
+  return new ServerStore(client, prefix, replicas && checkReplicas(client, replicas), observer);
 }
 
 /** The longest time between two attempts of a waiter that cannot be told of its turn: several in a claim time. */
 const DEAF_POLL = 500;
 
-class RedisStore implements QuorumNode {
+class ServerStore implements RedisStore {
   readonly drift = drift;
   readonly capabilities: readonly Capability[] = ["shared", "permits", "owner", "steal"];
   readonly observer: Observer | undefined;
@@ -207,7 +215,10 @@ class RedisStore implements QuorumNode {
   async #firstWait<T extends { granted: boolean }>(ask: (enqueue: boolean) => Promise<T>): Promise<T> {
     const answer = await ask(false);
     if (answer.granted || "conflict" in answer) return answer;
-    await this.#wakeups.subscribe();
+    await this.#wakeups.subscribe().catch((error: unknown) => {
+      // Without wake-ups it polls, and each time tries to listen again.
+      if (isReply(error)) throw error;
+    });
     return await ask(true);
   }
 

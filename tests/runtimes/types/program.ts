@@ -47,6 +47,7 @@ import {
   type RedisNode,
   type RedisOptions,
   type RedisPipeline,
+  type RedisStore,
   type ReplicasOptions,
 } from "@holdfast/lock/redis";
 import { redlock, type RedlockOptions } from "@holdfast/lock/redlock";
@@ -100,9 +101,10 @@ export async function use(): Promise<void> {
   await maybe?.extend(60_000);
   await maybe?.release();
   using file: SqliteStore = sqlite("locks.db", { observer } satisfies SqliteOptions);
-  const node: QuorumNode = redis(new Redis6(), { prefix: "billing:", replicas, observer } satisfies RedisOptions);
+  const node: RedisStore = redis(new Redis6(), { prefix: "billing:", replicas, observer } satisfies RedisOptions);
+  console.log(await node.evict("a"), (await node.query()).held.length, (await file.query()).pending.length);
   const nodes = redlock(
-    [node, new Redis5(), new Redis6()],
+    [node satisfies QuorumNode, new Redis5(), new Redis6()],
     { nodeTimeout: 200, driftFactor: 0.02 } satisfies RedlockOptions,
   );
   const targets: LockTarget[] = [
