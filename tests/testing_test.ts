@@ -140,6 +140,14 @@ const broken: [behaviour: string, fault: string, breakage: Breakage][] = [
   }],
   ["does not wait behind the queue", "every hold is an owner of its own", ownersApart],
   ["two handles that wait", "every hold is an owner of its own", ownersApart],
+  ["is not entered again by its id", "every handle has a named owner", (right) => {
+    const named = (claim: Claim) => ({ ...claim, hold: claim.hold ?? `${claim.owner}/${claim.owner}` });
+    return {
+      attempt: (claim, options) => right.attempt(named(claim), options),
+      renew: (claim) => right.renew(named(claim)),
+      release: (claim) => right.release(named(claim)),
+    };
+  }],
   ["never waits for itself", "conflicts wait", conflictsWait],
   ["ahead of the queue", "nobody steals", (right) => ({
     attempt: (claim, { enqueue }) => right.attempt(claim, { enqueue }),

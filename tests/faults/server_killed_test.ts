@@ -60,7 +60,7 @@ const PHASES: Record<string, Phase> = {
     hold: SHORT,
     patient: false,
     reached: ({ proxy }) => proxy.stallReply("subscribe"),
-    ends: ["store", "store"],
+    ends: ["released", "store"],
   },
   waiting: {
     busy: true,
