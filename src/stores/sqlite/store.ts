@@ -94,13 +94,14 @@ export class FileStore implements SqliteStore {
     }
     const { standing, fence } = await this.#file.write((run, now) => {
       const standing = look(run, claim, now);
+      // Whatever the outcome: also who is told of a conflict, or is granted beside others, must see the dead end.
+      if (standing.holds > 0) run.mend.run(now, claim.name, now);
       const stolen = steal && standing.fence === undefined;
       if (stolen) take(run, claim.name, standing.holds);
       if (stolen || standing.outcome === "free") {
         return { standing, fence: grant(run, claim, stolen ? { ...standing, kind: kindOf(claim) } : standing, now) };
       }
       if (standing.outcome === "busy") {
-        run.mend.run(now, claim.name, now);
         run.forget.run(claim.name, now);
         if (enqueue) run.enqueue.run(claim.name, holdOf(claim), claim.owner, kindOf(claim), now);
       }

@@ -35,6 +35,27 @@ testOnSite("attempt() counts a lease from when it hears that the clock was set b
   await site.b.release(waiter);
 });
 
+testOnSite(
+  "attempt() counts a lease from then also when it is told of a conflict, or granted beside the dead",
+  async (site) => {
+    const present: [Claim, Partial<Claim>, Partial<Claim>][] = [
+      [claimOf({ name: "permits", permits: 2 }), {}, {}],
+      [claimOf({ name: "another number", permits: 2 }), { permits: 3 }, { permits: 3 }],
+      [claimOf({ name: "own", owner: "me", hold: "me/1", mode: "shared" }), { owner: "me", hold: "me/2" }, {}],
+      [claimOf({ name: "beside", mode: "shared" }), { mode: "shared", lease: LEASE / 2 }, {}],
+    ];
+    for (const [dead] of present) assertEquals(await ask(site.a, dead), true);
+    site.clock.setWall(-24 * 3_600_000);
+    for (const [{ name }, claim] of present) await site.b.attempt(claimOf({ name, ...claim }), { enqueue: false });
+    await site.clock.advance(LEASE + 10);
+    for (const [{ name }, , claim] of present) {
+      const next = claimOf({ name, ...claim });
+      assertEquals((await site.b.attempt(next, { enqueue: false })).granted, true, name);
+      assert(await site.b.release(next));
+    }
+  },
+);
+
 testOnSite("attempt() deletes those who have died in the queue long ago", async (site) => {
   const [holder, dead, passerBy] = [claimOf({ lease: 3_600_000 }), claimOf(), claimOf()];
   assertEquals(await ask(site.a, holder), true);
