@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { show } from "../../_check.ts";
 import { type Clock, elapsed } from "../../_clock.ts";
 import { prepare, type Statements } from "./statements.ts";
+import { transact } from "./transact.ts";
 
 /** How long another process may keep the file to itself before that is a fault, in milliseconds. */
 const BUSY_LIMIT = 5_000;
@@ -49,23 +50,8 @@ export class LockFile {
 
   /** Does all of it or nothing, while nobody else writes. */
   write<T>(work: Work<T>): Promise<T> {
-    return this.#retry((run) => {
-      // IMMEDIATE: a read that turned into a write could find that others have written in between.
-      this.#database.exec("BEGIN IMMEDIATE");
-      try {
-        // The time is read here: others may have written, with a later time than that before a wait for the file.
-        const result = work(run, this.#clock.now().wall);
-        this.#database.exec("COMMIT");
-        return result;
-      } catch (error) {
-        try {
-          this.#database.exec("ROLLBACK");
-        } catch {
-          // After some errors, such as a full disk, SQLite has rolled back by itself: what counts is that error.
-        }
-        throw error;
-      }
-    });
+    // The time is read in there: others may have written, with a later time than that before a wait for the file.
+    return this.#retry((run) => transact(this.#database, () => work(run, this.#clock.now().wall)));
   }
 
   /** SQLite itself would sleep while another process writes, and block this one: wait outside of it instead. */

@@ -38,8 +38,8 @@ export function testOnSite(name: string, run: (site: Site) => Promise<void>): vo
 /** Who is left in a file. */
 export function rows(path: string): string[] {
   using database = new DatabaseSync(path);
-  if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'queue'").get() === undefined) return [];
-  return database.prepare("SELECT hold FROM holds UNION ALL SELECT hold FROM queue").all()
+  if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'holdfast_queue'").get() === undefined) return [];
+  return database.prepare("SELECT hold FROM holdfast_holds UNION ALL SELECT hold FROM holdfast_queue").all()
     .map((row) => String(row["hold"]));
 }
 

@@ -58,21 +58,37 @@ Deno.test("acquire() rejects with StoreError when the file is closed", async () 
   assertInstanceOf(error.cause, Error);
 });
 
-testOnSite("sqlite() opens a file of the first version, which knew exclusive locks only", async (site) => {
+/** The tables of a database, with all that is in them, and how it keeps its journal. */
+function contents(database: DatabaseSync): unknown {
+  const tables = database.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name").all();
+  const rows = tables.map(({ name }) => database.prepare(`SELECT * FROM "${name}"`).all());
+  return [database.prepare("PRAGMA journal_mode").get(), tables, rows];
+}
+
+testOnSite("sqlite() leaves alone what an application keeps in the file", async (site) => {
   using database = new DatabaseSync(site.path);
-  database.exec(`
-    CREATE TABLE locks (
-      name TEXT PRIMARY KEY, owner TEXT NOT NULL, expires REAL NOT NULL, lease REAL NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE waiters (
-      ticket INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, owner TEXT NOT NULL, seen REAL NOT NULL,
-      UNIQUE (name, owner)
-    ) STRICT;
-    CREATE TABLE fences (id INTEGER PRIMARY KEY CHECK (id = 1), last INTEGER NOT NULL) STRICT;
-    INSERT INTO fences VALUES (1, 8000000000000000);
-  `);
-  await using lock = await acquire(site.a, "name");
-  assertEquals(lock.fence, 8_000_000_000_000_001n);
+  for (const table of ["holds", "queue", "fences", "evictions", "locks"]) {
+    database.exec(`CREATE TABLE ${table} (id INTEGER PRIMARY KEY, last INTEGER, count INTEGER)`);
+    database.exec(`INSERT INTO ${table} VALUES (1, 7, 7)`);
+  }
+  const tables = () =>
+    database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all()
+      .map(({ name }) => String(name)).filter((name) => !name.startsWith("holdfast_"));
+  const rows = () => tables().map((name) => database.prepare(`SELECT * FROM ${name}`).get());
+  const before = rows();
+  await (await acquire(site.a, "name")).release();
+  assertEquals(await site.a.evict("name"), 0);
+  assertEquals(rows(), before);
+});
+
+testOnSite("sqlite() leaves a file that does not fit as it was", async (site) => {
+  using database = new DatabaseSync(site.path);
+  database.exec("CREATE TABLE holdfast_queue (id INTEGER PRIMARY KEY)");
+  const before = contents(database);
+  await assertRejects(() => site.a.attempt(claimOf(), { enqueue: true }), Error, "no such column");
+  assertEquals(contents(database), before);
+  database.exec("DROP TABLE holdfast_queue");
+  await (await acquire(site.a, "name")).release();
 });
 
 testOnSite(
@@ -87,10 +103,10 @@ testOnSite(
     const attempt = store.attempt(waiter, { enqueue: true });
     await delay(20);
     const expires = Date.now() + holder.lease;
-    database.prepare("UPDATE holds SET expires = ?").run(expires);
+    database.prepare("UPDATE holdfast_holds SET expires = ?").run(expires);
     database.exec("COMMIT");
     assertEquals((await attempt).granted, false);
-    assertEquals(database.prepare("SELECT expires FROM holds").get()?.["expires"], expires);
+    assertEquals(database.prepare("SELECT expires FROM holdfast_holds").get()?.["expires"], expires);
     await store.release(holder);
     await store.release(waiter);
   },

@@ -1,0 +1,19 @@
+import type { DatabaseSync } from "node:sqlite";
+
+/** Does all of it or nothing, while nobody else writes. */
+export function transact<T>(database: DatabaseSync, work: () => T): T {
+  // IMMEDIATE: a read that turned into a write could find that others have written in between.
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    database.exec("COMMIT");
+    return result;
+  } catch (error) {
+    try {
+      database.exec("ROLLBACK");
+    } catch {
+      // After some errors, such as a full disk, SQLite has rolled back by itself: what counts is that error.
+    }
+    throw error;
+  }
+}
