@@ -16,8 +16,8 @@ import {
 } from "../../store.ts";
 import { Evictions } from "./evictions.ts";
 import { LockFile } from "./file.ts";
+import { grant, take } from "./grant.ts";
 import { look, type Standing } from "./standing.ts";
-import type { Statements } from "./statements.ts";
 import { Waiters } from "./waiters.ts";
 
 /** What `sqlite()` takes. */
@@ -175,27 +175,4 @@ export class FileStore implements SqliteStore {
     if (typeof outcome === "object") return { granted: false, conflict: outcome };
     return { granted: false, retryAfter: this.#waiters.pause(claim, standing, now) };
   }
-}
-
-/** Writes down that the claim holds the lock; gives its fence. */
-function grant(run: Statements, claim: Claim, { kind, lapsed, ticket, fence }: Standing, now: number): number {
-  const { name, owner, lease } = claim;
-  if (lapsed) run.bury.run(name, now);
-  if (ticket !== undefined) run.leave.run(ticket);
-  const granted = fence ?? nextFence(run, now);
-  run.hold.run(name, holdOf(claim), owner, kind, kindOf(claim), now + lease, lease, granted);
-  return granted;
-}
-
-/** Larger than every fence before. In microseconds of the clock, so that it rises when the file is lost, too. */
-function nextFence(run: Statements, now: number): number {
-  const fence = Math.max(Number(run.lastFence.get()?.["last"]) + 1, Math.floor(now * 1000));
-  run.raise.run(fence);
-  return fence;
-}
-
-/** Takes the lock from whoever holds it. */
-function take(run: Statements, name: string, holds: number): void {
-  run.clear.run(name);
-  if (holds > 0) run.evict.run();
 }

@@ -1,0 +1,26 @@
+import { type Claim, holdOf, kindOf } from "../../store.ts";
+import type { Standing } from "./standing.ts";
+import type { Statements } from "./statements.ts";
+
+/** Writes down that the claim holds the lock; gives its fence. */
+export function grant(run: Statements, claim: Claim, { kind, lapsed, ticket, fence }: Standing, now: number): number {
+  const { name, owner, lease } = claim;
+  if (lapsed) run.bury.run(name, now);
+  if (ticket !== undefined) run.leave.run(ticket);
+  const granted = fence ?? nextFence(run, now);
+  run.hold.run(name, holdOf(claim), owner, kind, kindOf(claim), now + lease, lease, granted);
+  return granted;
+}
+
+/** Larger than every fence before. In microseconds of the clock, so that it rises when the file is lost, too. */
+function nextFence(run: Statements, now: number): number {
+  const fence = Math.max(Number(run.lastFence.get()?.["last"]) + 1, Math.floor(now * 1000));
+  run.raise.run(fence);
+  return fence;
+}
+
+/** Takes the lock from whoever holds it. */
+export function take(run: Statements, name: string, holds: number): void {
+  run.clear.run(name);
+  if (holds > 0) run.evict.run();
+}
