@@ -5,7 +5,7 @@ import type { Statements } from "./statements.ts";
 /** Writes down that the claim holds the lock; gives its fence. */
 export function grant(run: Statements, claim: Claim, { kind, lapsed, ticket, fence }: Standing, now: number): number {
   const { name, owner, lease } = claim;
-  if (lapsed) run.bury.run(name, now);
+  if (lapsed) bury(run, name, now);
   if (ticket !== undefined) run.leave.run(ticket);
   const granted = fence ?? nextFence(run, now);
   run.hold.run(name, holdOf(claim), owner, kind, kindOf(claim), now + lease, lease, granted);
@@ -19,8 +19,14 @@ function nextFence(run: Statements, now: number): number {
   return fence;
 }
 
-/** Takes the lock from whoever holds it. */
-export function take(run: Statements, name: string, holds: number): void {
-  run.clear.run(name);
-  if (holds > 0) run.evict.run();
+/** Deletes the holds whose leases have ended. */
+function bury(run: Statements, name: string, now: number): void {
+  run.bury.run(name, now);
+  // Their holders look then. One believes in its lease still if the clock was wrong and has been put right since.
+  run.evict.run();
+}
+
+/** Takes the lock from whoever holds it, or may believe so. */
+export function take(run: Statements, name: string): void {
+  if (run.clear.run(name).changes > 0) run.evict.run();
 }

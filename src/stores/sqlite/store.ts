@@ -97,7 +97,7 @@ export class FileStore implements SqliteStore {
       // Whatever the outcome: also who is told of a conflict, or is granted beside others, must see the dead end.
       if (standing.holds > 0) run.mend.run(now, claim.name, now);
       const stolen = steal && standing.fence === undefined;
-      if (stolen) take(run, claim.name, standing.holds);
+      if (stolen) take(run, claim.name);
       if (stolen || standing.outcome === "free") {
         return { standing, fence: grant(run, claim, stolen ? { ...standing, kind: kindOf(claim) } : standing, now) };
       }
@@ -144,7 +144,7 @@ export class FileStore implements SqliteStore {
   async evict(name: string): Promise<number> {
     return await this.#file.write((run, now) => {
       const holds = Number(run.count.get(name, now)?.["holds"]);
-      take(run, name, holds);
+      take(run, name);
       return holds;
     });
   }

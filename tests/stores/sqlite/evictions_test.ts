@@ -2,7 +2,8 @@ import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/asse
 import { deadline } from "@std/async";
 import { acquire, LockLostError } from "@holdfast/lock";
 import { sqlite } from "@holdfast/lock/sqlite";
-import { ask, claimOf, fenceOf, handles, testOnSite } from "./site.ts";
+import type { Claim } from "../../../src/store.ts";
+import { ask, claimOf, fenceOf, handles, LEASE, testOnSite } from "./site.ts";
 
 testOnSite("attempt() that steals takes the lock from all who hold it, ahead of the queue", async (site) => {
   for (const mode of ["exclusive", "shared"] as const) {
@@ -94,6 +95,29 @@ testOnSite("eviction() resolves when the lock was taken before it was called", a
   await watching;
   await site.a.eviction(other, over.signal);
   await site.a.release(other);
+});
+
+testOnSite("eviction() resolves when the lock was given away while the clock was wrong", async (site) => {
+  const next = {
+    "granted": (claim: Claim) => ask(site.b, claim),
+    "stolen": (claim: Claim) => site.b.attempt(claim, { enqueue: false, steal: true }),
+    "evicted": ({ name }: Claim) => site.b.evict(name),
+  };
+  for (const [name, happens] of Object.entries(next)) {
+    const [holder, other] = [claimOf({ name }), claimOf({ name })];
+    assertEquals(await ask(site.a, holder), true);
+    let heard = false;
+    const watching = site.a.eviction(holder, new AbortController().signal).then(() => heard = true);
+    await site.clock.advance(100);
+    site.clock.setWall(2 * LEASE);
+    await happens(other);
+    site.clock.setWall(-2 * LEASE);
+    await site.clock.advance(100);
+    assert(heard, name);
+    await watching;
+    assertEquals(await site.a.renew(holder), "lost");
+    await site.b.release(other);
+  }
 });
 
 testOnSite("eviction() looks no more when the file is closed", async (site) => {
