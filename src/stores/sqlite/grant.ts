@@ -30,3 +30,9 @@ function bury(run: Statements, name: string, now: number): void {
 export function take(run: Statements, name: string): void {
   if (run.clear.run(name).changes > 0) run.evict.run();
 }
+
+/** Writes down that the claim waits still. */
+export function enter(run: Statements, claim: Claim, now: number): void {
+  const { name, owner } = claim;
+  run.enqueue.run(name, holdOf(claim), owner, kindOf(claim), now);
+}

@@ -14,6 +14,8 @@ export interface Standing {
   readonly holds: number;
   /** Whether there are leases that have ended. */
   readonly lapsed: boolean;
+  /** Whether a lease ends later than if it began now: the clock was set back. */
+  readonly late: boolean;
   /** The fence of the owner, if that holds the lock. */
   readonly fence: number | undefined;
   /** When the first lease ends, in milliseconds; 0 without holders. */
@@ -27,10 +29,9 @@ export interface Standing {
 /** Finds out how a lock stands for a claim. */
 export function look(run: Statements, claim: Claim, now: number): Standing {
   const { name, owner } = claim;
-  const hold = holdOf(claim);
   const asked = kindOf(claim);
-  const holders = run.holders.get(owner, now, name)!;
-  const ticket = run.ticket.get(name, hold)?.["ticket"] as number | undefined;
+  const holders = run.holders.get(owner, now, now, name)!;
+  const ticket = run.ticket.get(name, holdOf(claim))?.["ticket"] as number | undefined;
   const queue = run.ahead.get(asked, name, ticket ?? END, now)!;
   const holds = Number(holders["holds"]);
   const kind = holds === 0 ? asked : holders["kind"] as Kind;
@@ -49,6 +50,7 @@ export function look(run: Statements, claim: Claim, now: number): Standing {
     kind,
     holds,
     lapsed: Number(holders["entries"]) > holds,
+    late: Number(holders["late"]) > 0,
     fence: own ? Number(holders["fence"]) : undefined,
     left: Number(holders["left"]),
     ticket,

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { transact } from "./transact.ts";
 
 /** A waiter that has not been seen for so many milliseconds is passed over: ten polls, for a process under load. */
-const DEAD = 500;
+export const DEAD = 500;
 
 /** After so many milliseconds the entry of a dead waiter is deleted: its machine may have been asleep. */
 const FORGET = 600_000;
@@ -34,12 +34,12 @@ const ALIVE = `abs(? - seen) < ${DEAD}`;
  * because names take longer to bind than the statements take to run.
  */
 const STATEMENTS = {
-  // owner, now, name: how many rows there are and how many of them count, what the lock is, when the first lease ends,
-  // and the fence of the owner if that holds the lock.
+  // owner, now, now, name: how many rows there are and how many of them count, what the lock is, when the first lease
+  // ends, the fence of the owner if that holds the lock, and how many leases end later than if they began now.
   holders: `SELECT count(*) AS entries, count(*) FILTER (WHERE left > 0) AS holds,
     max(kind) FILTER (WHERE left > 0) AS kind, min(left) FILTER (WHERE left > 0) AS left,
-    max(fence) FILTER (WHERE left > 0 AND owner = ?) AS fence
-    FROM (SELECT *, expires - ? AS left FROM holdfast_holds WHERE name = ?)`,
+    max(fence) FILTER (WHERE left > 0 AND owner = ?) AS fence, sum(late) AS late
+    FROM (SELECT *, expires - ? AS left, expires > ? + lease AS late FROM holdfast_holds WHERE name = ?)`,
   // name, hold
   ticket: `SELECT ticket FROM holdfast_queue WHERE name = ? AND hold = ?`,
   // kind, name, ticket, now: who is ahead, and how many of those cannot hold the lock beside one of this kind.
@@ -74,8 +74,8 @@ const STATEMENTS = {
     ON CONFLICT (name, hold) DO UPDATE SET seen = excluded.seen`,
   // ticket
   leave: `DELETE FROM holdfast_queue WHERE ticket = ?`,
-  // name, now
-  forget: `DELETE FROM holdfast_queue WHERE name = ? AND abs(? - seen) > ${FORGET}`,
+  // now
+  forget: `DELETE FROM holdfast_queue WHERE abs(? - seen) > ${FORGET}`,
   // now, now: one statement, so that it shows one moment.
   list: `SELECT 1 AS held, name, owner, asked AS kind, fence AS place FROM holdfast_holds WHERE expires > ?
     UNION ALL SELECT 0, name, owner, kind, ticket FROM holdfast_queue WHERE ${ALIVE} ORDER BY place`,

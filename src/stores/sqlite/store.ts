@@ -16,7 +16,7 @@ import {
 } from "../../store.ts";
 import { Evictions } from "./evictions.ts";
 import { LockFile } from "./file.ts";
-import { grant, take } from "./grant.ts";
+import { enter, grant, take } from "./grant.ts";
 import { look, type Standing } from "./standing.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -70,7 +70,7 @@ export class FileStore implements SqliteStore {
   readonly observer: Observer | undefined;
   readonly #clock: Clock;
   readonly #file: LockFile;
-  readonly #waiters = new Waiters();
+  readonly #waiters: Waiters;
   readonly #evictions: Evictions;
 
   /** Opens a file, with a clock. */
@@ -78,6 +78,7 @@ export class FileStore implements SqliteStore {
     this.observer = observer;
     this.#clock = clock;
     this.#file = new LockFile(path, clock);
+    this.#waiters = new Waiters(clock);
     this.#evictions = new Evictions(this.#file, clock);
   }
 
@@ -87,31 +88,35 @@ export class FileStore implements SqliteStore {
 
   async attempt(claim: Claim, { enqueue, steal = false }: AttemptOptions): Promise<Attempt> {
     const now = this.#clock.now().wall;
+    const waiter = this.#waiters.get(claim);
     // Most polls find nothing changed: they only read, so that waiters do not hold up one another.
-    if (!steal && this.#waiters.seen(claim, now)) {
+    if (!steal && waiter !== undefined && !this.#waiters.mustSign(waiter)) {
       const standing = await this.#file.read((run, now) => look(run, claim, now));
-      if (standing.outcome !== "free") return this.#refuse(claim, standing, now);
+      if (standing.outcome !== "free" && !standing.late) return this.#refuse(claim, standing, now);
     }
-    const { standing, fence } = await this.#file.write((run, now) => {
+    const { standing, fence, enters, due } = await this.#file.write((run, now) => {
+      const due = this.#waiters.due();
+      // Before it looks: those ahead count, also just after the clock was set.
+      for (const { claim } of due) enter(run, claim, now);
       const standing = look(run, claim, now);
       // Whatever the outcome: also who is told of a conflict, or is granted beside others, must see the dead end.
-      if (standing.holds > 0) run.mend.run(now, claim.name, now);
+      if (standing.late) run.mend.run(now, claim.name, now);
       const stolen = steal && standing.fence === undefined;
       if (stolen) take(run, claim.name);
       if (stolen || standing.outcome === "free") {
-        return { standing, fence: grant(run, claim, stolen ? { ...standing, kind: kindOf(claim) } : standing, now) };
+        // Here already: nobody may write any more that it waits.
+        this.#waiters.delete(claim);
+        const fence = grant(run, claim, stolen ? { ...standing, kind: kindOf(claim) } : standing, now);
+        return { standing, fence, due };
       }
-      if (standing.outcome === "busy") {
-        run.forget.run(claim.name, now);
-        if (enqueue) run.enqueue.run(claim.name, holdOf(claim), claim.owner, kindOf(claim), now);
-      }
-      return { standing, fence: undefined };
+      const enters = enqueue && standing.outcome === "busy";
+      if (enters) enter(run, claim, now);
+      run.forget.run(now);
+      return { standing, enters, due };
     });
-    if (fence !== undefined) {
-      this.#waiters.delete(claim);
-      return { granted: true, fence: BigInt(fence) };
-    }
-    if (enqueue && standing.outcome === "busy") this.#waiters.sign(claim, now);
+    for (const waiter of due) waiter.signed = now;
+    if (fence !== undefined) return { granted: true, fence: BigInt(fence) };
+    if (enters) this.#waiters.add(claim, now);
     return this.#refuse(claim, standing, now);
   }
 

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import type { Claim } from "../../../src/store.ts";
 import type { FileStore } from "../../../src/stores/sqlite/store.ts";
+import { settled } from "../../virtual_clock.ts";
 import { ask, claimOf, LEASE, rows, testOnSite } from "./site.ts";
 
 async function retryAfter(store: FileStore, claim: Claim): Promise<number> {
@@ -33,6 +34,21 @@ testOnSite("attempt() counts a lease from when it hears that the clock was set b
   await site.clock.advance(20);
   assertEquals(await ask(site.b, waiter), true);
   await site.b.release(waiter);
+});
+
+testOnSite("attempt() that only reads hears that the clock was set back, too", async (site) => {
+  const names = ["one", "two"];
+  for (const name of names) assertEquals(await ask(site.a, claimOf({ name })), true);
+  const waiters = names.map((name) => claimOf({ name }));
+  for (const waiter of waiters) assertEquals(await ask(site.b, waiter), false);
+  site.clock.setWall(-24 * 3_600_000);
+  // The first of them writes that both are alive.
+  for (const waiter of waiters) assertEquals(await ask(site.b, waiter), false);
+  await site.clock.advance(LEASE + 10);
+  for (const waiter of waiters) {
+    assertEquals(await ask(site.b, waiter), true);
+    await site.b.release(waiter);
+  }
 });
 
 testOnSite(
@@ -91,3 +107,51 @@ testOnSite(
     await site.b.release(waiter);
   },
 );
+
+testOnSite("attempt() of one waiter writes for all of its process that they are alive", async (site) => {
+  const holders = ["one", "two"].map((name) => claimOf({ name }));
+  const waiters = Array.from({ length: 10 }, (_, i) => claimOf({ name: holders[i % 2]!.name }));
+  for (const claim of [...holders, ...waiters]) await ask(site.b, claim);
+  using observer = new DatabaseSync(site.path);
+  const version = () => observer.prepare("PRAGMA data_version").get()?.["data_version"];
+  let writes = 0;
+  let before = version();
+  for (let ms = 0; ms < 1_000; ms += 25) {
+    await site.clock.advance(25);
+    for (const waiter of waiters) {
+      assertEquals(await ask(site.b, waiter), false);
+      if (version() !== before) writes++;
+      before = version();
+    }
+    assertEquals((await site.a.query()).pending.length, waiters.length);
+  }
+  assertEquals(writes, 10);
+  for (const claim of [...holders, ...waiters]) assert(await site.b.release(claim));
+});
+
+testOnSite("attempt() of a waiter keeps no other in the queue that does not ask any more", async (site) => {
+  const [holder, waiter, gone] = [claimOf(), claimOf({ owner: "waits" }), claimOf({ owner: "gone" })];
+  for (const claim of [holder, gone, waiter]) await ask(site.b, claim);
+  for (let ms = 0; ms < 1_000; ms += 50) {
+    await site.clock.advance(50);
+    await ask(site.b, waiter);
+  }
+  assertEquals((await site.a.query()).pending.map(({ owner }) => owner), ["waits"]);
+  for (const claim of [holder, gone, waiter]) await site.b.release(claim);
+});
+
+testOnSite("attempt() of a waiter does not wait for its turn to write while another one does", async (site) => {
+  const [holder, one, two] = [claimOf(), claimOf({ owner: "one" }), claimOf({ owner: "two" })];
+  for (const claim of [holder, one, two]) await ask(site.b, claim);
+  await site.clock.advance(100);
+  using writer = new DatabaseSync(site.path);
+  writer.exec("BEGIN IMMEDIATE");
+  const writes = ask(site.b, one);
+  assertEquals(await Promise.race([ask(site.b, two), settled().then(() => "waits")]), false);
+  writer.exec("COMMIT");
+  await site.clock.advance(100);
+  assertEquals(await writes, false);
+  await site.clock.advance(399);
+  assertEquals((await site.a.query()).pending.map(({ owner }) => owner), ["one", "two"]);
+  for (const claim of [holder, one, two]) await site.b.release(claim);
+});
