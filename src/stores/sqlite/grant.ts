@@ -31,8 +31,8 @@ export function take(run: Statements, name: string): void {
   if (run.clear.run(name).changes > 0) run.evict.run();
 }
 
-/** Writes down that the claim waits still. */
-export function enter(run: Statements, claim: Claim, now: number): void {
+/** Writes down that the claim waits; gives its place, which is the one that it has if it has one. */
+export function enter(run: Statements, claim: Claim, ticket: number | undefined, now: number): number {
   const { name, owner } = claim;
-  run.enqueue.run(name, holdOf(claim), owner, kindOf(claim), now);
+  return Number(run.enqueue.get(ticket ?? null, name, holdOf(claim), owner, kindOf(claim), now)?.["ticket"]);
 }

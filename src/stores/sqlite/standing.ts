@@ -26,12 +26,12 @@ export interface Standing {
   readonly ahead: number;
 }
 
-/** Finds out how a lock stands for a claim. */
-export function look(run: Statements, claim: Claim, now: number): Standing {
+/** Finds out how a lock stands for a claim, which may know its place in the queue. */
+export function look(run: Statements, claim: Claim, place: number | undefined, now: number): Standing {
   const { name, owner } = claim;
   const asked = kindOf(claim);
   const holders = run.holders.get(owner, now, now, name)!;
-  const ticket = run.ticket.get(name, holdOf(claim))?.["ticket"] as number | undefined;
+  const ticket = place ?? run.ticket.get(name, holdOf(claim))?.["ticket"] as number | undefined;
   const queue = run.ahead.get(asked, name, ticket ?? END, now)!;
   const holds = Number(holders["holds"]);
   const kind = holds === 0 ? asked : holders["kind"] as Kind;

@@ -69,9 +69,9 @@ const STATEMENTS = {
   clear: `DELETE FROM holdfast_holds WHERE name = ?`,
   evict: `UPDATE holdfast_evictions SET count = count + 1`,
   evictions: `SELECT count FROM holdfast_evictions`,
-  // name, hold, owner, kind, now
-  enqueue: `INSERT INTO holdfast_queue (name, hold, owner, kind, seen) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (name, hold) DO UPDATE SET seen = excluded.seen`,
+  // ticket or null, name, hold, owner, kind, now: one that has a ticket gets its place back if it was forgotten.
+  enqueue: `INSERT INTO holdfast_queue (ticket, name, hold, owner, kind, seen) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (name, hold) DO UPDATE SET seen = excluded.seen RETURNING ticket`,
   // ticket
   leave: `DELETE FROM holdfast_queue WHERE ticket = ?`,
   // now

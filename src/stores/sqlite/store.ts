@@ -91,14 +91,14 @@ export class FileStore implements SqliteStore {
     const waiter = this.#waiters.get(claim);
     // Most polls find nothing changed: they only read, so that waiters do not hold up one another.
     if (!steal && waiter !== undefined && !this.#waiters.mustSign(waiter)) {
-      const standing = await this.#file.read((run, now) => look(run, claim, now));
+      const standing = await this.#file.read((run, now) => look(run, claim, waiter.ticket, now));
       if (standing.outcome !== "free" && !standing.late) return this.#refuse(claim, standing, now);
     }
-    const { standing, fence, enters, due } = await this.#file.write((run, now) => {
+    const { standing, fence, ticket, due } = await this.#file.write((run, now) => {
       const due = this.#waiters.due();
       // Before it looks: those ahead count, also just after the clock was set.
-      for (const { claim } of due) enter(run, claim, now);
-      const standing = look(run, claim, now);
+      for (const { claim, ticket } of due) enter(run, claim, ticket, now);
+      const standing = look(run, claim, waiter?.ticket, now);
       // Whatever the outcome: also who is told of a conflict, or is granted beside others, must see the dead end.
       if (standing.late) run.mend.run(now, claim.name, now);
       const stolen = steal && standing.fence === undefined;
@@ -109,14 +109,13 @@ export class FileStore implements SqliteStore {
         const fence = grant(run, claim, stolen ? { ...standing, kind: kindOf(claim) } : standing, now);
         return { standing, fence, due };
       }
-      const enters = enqueue && standing.outcome === "busy";
-      if (enters) enter(run, claim, now);
+      const ticket = enqueue && standing.outcome === "busy" ? enter(run, claim, standing.ticket, now) : undefined;
       run.forget.run(now);
-      return { standing, enters, due };
+      return { standing, ticket, due };
     });
     for (const waiter of due) waiter.signed = now;
     if (fence !== undefined) return { granted: true, fence: BigInt(fence) };
-    if (enters) this.#waiters.add(claim, now);
+    if (ticket !== undefined) this.#waiters.add(claim, ticket, now);
     return this.#refuse(claim, standing, now);
   }
 

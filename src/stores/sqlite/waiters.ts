@@ -15,6 +15,8 @@ const SIGN_OF_LIFE = 100;
 /** What this process knows of a handle that waits. */
 export interface Waiter {
   readonly claim: Claim;
+  /** Its place in the queue: its own also when others have forgotten it. */
+  readonly ticket: number;
   ahead: number;
   /** Since when so many are ahead. */
   since: number;
@@ -66,9 +68,9 @@ export class Waiters {
   }
 
   /** Notes that a handle stands in the queue. */
-  add(claim: Claim, now: number): void {
+  add(claim: Claim, ticket: number, now: number): void {
     if (this.#waiters.has(key(claim))) return;
-    this.#waiters.set(key(claim), { claim, ahead: 0, since: now, asked: this.#clock.now(), signed: now });
+    this.#waiters.set(key(claim), { claim, ticket, ahead: 0, since: now, asked: this.#clock.now(), signed: now });
   }
 
   /** Forgets one that does not wait any more. */

@@ -72,6 +72,23 @@ testOnSite(
   },
 );
 
+testOnSite("attempt() keeps waiters in their places when the clock was set or the machine was asleep", async (site) => {
+  for (const step of [-3_600_000, -700_000, 601_000]) {
+    const holder = claimOf({ lease: 2_000_000 });
+    assertEquals(await ask(site.a, holder), true);
+    const waiters = [0, 1, 2, 3].map((i) => claimOf({ owner: `${i}` }));
+    const storeOf = (i: number) => i % 2 === 0 ? site.a : site.b;
+    for (const [i, waiter] of waiters.entries()) await ask(storeOf(i), waiter);
+    site.clock.setWall(step);
+    for (const [i, waiter] of [...waiters.entries()].toReversed()) {
+      assertEquals(await ask(storeOf(i), waiter), false);
+    }
+    assertEquals((await site.a.query()).pending.map(({ owner }) => owner), ["0", "1", "2", "3"], `${step}`);
+    assert(await site.a.release(holder));
+    for (const [i, waiter] of waiters.entries()) assert(await storeOf(i).release(waiter));
+  }
+});
+
 testOnSite("attempt() deletes those who have died in the queue long ago", async (site) => {
   const [holder, dead, passerBy] = [claimOf({ lease: 3_600_000 }), claimOf(), claimOf()];
   assertEquals(await ask(site.a, holder), true);
