@@ -38,7 +38,9 @@ export interface SqliteStore extends Store, Disposable {
 
 /**
  * A store in an SQLite file, which is made if it does not exist. The file must lie on a local disk: SQLite's own locks
- * do not hold on network file systems.
+ * do not hold on network file systems. It may be the database of an application, if that may use a write-ahead log: the
+ * names of all tables for locks begin with `holdfast_`. That a file is no database, or cannot be written to, shows when
+ * it is first used.
  *
  * @example
  * ```ts
@@ -51,12 +53,15 @@ export interface SqliteStore extends Store, Disposable {
  *
  * @param path the path of the file
  * @param options an observer
- * @throws {TypeError} when the path is no string or empty, or an option is unknown or of the wrong kind
+ * @throws {TypeError} when the path is no string, empty or a `file:` URI, or an option is unknown or of the wrong kind
  * @throws {Error} when this runtime has no `node:sqlite`, or the file cannot be opened
  */
 export function sqlite(path: string, options: SqliteOptions = {}): SqliteStore {
   if (typeof path !== "string" || path === "") {
     throw new TypeError(`path must be a string that is not empty: got ${show(path)}`);
+  }
+  if (path.startsWith("file:")) {
+    throw new TypeError(`path must be a path, not a URI: got ${show(path)}`);
   }
   const { observer } = checkKeys(options, ["observer"]);
   checkObserver(observer);

@@ -35,6 +35,7 @@ storeSuite({
 
 Deno.test("sqlite() refuses what it cannot use", () => {
   assertThrows(() => sqlite(""), TypeError, 'got ""');
+  assertThrows(() => sqlite("file:locks.db?mode=memory"), TypeError, '"file:locks.db?mode=memory"');
   assertThrows(() => sqlite(7 as never), TypeError, "got 7");
   assertThrows(() => sqlite(":memory:", { prefix: "a" } as never), TypeError, '"prefix"');
   assertThrows(() => sqlite("/nowhere/at/all.db"), Error, "/nowhere/at/all.db");
@@ -89,6 +90,18 @@ testOnSite("sqlite() leaves a file that does not fit as it was", async (site) =>
   assertEquals(contents(database), before);
   database.exec("DROP TABLE holdfast_queue");
   await (await acquire(site.a, "name")).release();
+});
+
+Deno.test("sqlite() opens what is no database, which shows at the first use", async () => {
+  const path = Deno.makeTempFileSync({ prefix: "holdfast_sqlite_" });
+  try {
+    Deno.writeTextFileSync(path, "no database at all".repeat(100));
+    using store = sqlite(path);
+    await assertRejects(() => store.query(), Error, "not a database");
+    await assertRejects(() => store.attempt(claimOf(), { enqueue: true }), Error, "not a database");
+  } finally {
+    Deno.removeSync(path);
+  }
 });
 
 testOnSite(
