@@ -17,6 +17,7 @@ import {
   type VoteOptions,
 } from "../store.ts";
 import { Fences } from "./_memory_fences.ts";
+import { partyOf } from "../_party.ts";
 
 /** The longest time between two attempts of a waiter, in milliseconds; after three of them it is taken for dead. */
 const POLL = 200;
@@ -240,11 +241,6 @@ function fits({ kind, holds }: Lock, claim: Claim): boolean {
   if (holds.size === 0) return true;
   if (kind === "exclusive" || kind !== kindOf(claim)) return false;
   return new Set([...holds.values()].map(({ claim }) => partyOf(claim))).size < permitsOf(kind);
-}
-
-/** Who holds: an owner that was named, with all of its handles, or a handle for itself, which has no slash. */
-function partyOf({ owner, hold }: Claim): string {
-  return hold === undefined ? owner : `${owner}/`;
 }
 
 /** How many may hold a lock at once, those who share it aside. */

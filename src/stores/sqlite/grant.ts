@@ -1,14 +1,15 @@
 import { type Claim, holdOf, kindOf } from "../../store.ts";
+import { partyOf } from "../../_party.ts";
 import type { Standing } from "./standing.ts";
 import type { Statements } from "./statements.ts";
 
 /** Writes down that the claim holds the lock; gives its fence. */
 export function grant(run: Statements, claim: Claim, { kind, lapsed, ticket, fence }: Standing, now: number): number {
-  const { name, owner, lease } = claim;
+  const { name, lease } = claim;
   if (lapsed) bury(run, name, now);
   if (ticket !== undefined) run.leave.run(ticket);
   const granted = fence ?? nextFence(run, now);
-  run.hold.run(name, holdOf(claim), owner, kind, kindOf(claim), now + lease, lease, granted);
+  run.hold.run(name, holdOf(claim), partyOf(claim), kind, kindOf(claim), now + lease, lease, granted);
   return granted;
 }
 
@@ -33,6 +34,6 @@ export function take(run: Statements, name: string): void {
 
 /** Writes down that the claim waits; gives its place, which is the one that it has if it has one. */
 export function enter(run: Statements, claim: Claim, ticket: number | undefined, now: number): number {
-  const { name, owner } = claim;
-  return Number(run.enqueue.get(ticket ?? null, name, holdOf(claim), owner, kindOf(claim), now)?.["ticket"]);
+  const { name } = claim;
+  return Number(run.enqueue.get(ticket ?? null, name, holdOf(claim), partyOf(claim), kindOf(claim), now)?.["ticket"]);
 }

@@ -1,4 +1,5 @@
 import { type Claim, type Conflict, holdOf, type Kind, kindOf } from "../../store.ts";
+import { partyOf } from "../../_party.ts";
 import type { Statements } from "./statements.ts";
 
 /** Behind all tickets. */
@@ -16,7 +17,7 @@ export interface Standing {
   readonly lapsed: boolean;
   /** Whether a lease ends later than if it began now: the clock was set back. */
   readonly late: boolean;
-  /** The fence of the owner, if that holds the lock. */
+  /** The fence of the party, if that holds the lock. */
   readonly fence: number | undefined;
   /** When the first lease ends, in milliseconds; 0 without holders. */
   readonly left: number;
@@ -28,9 +29,9 @@ export interface Standing {
 
 /** Finds out how a lock stands for a claim, which may know its place in the queue. */
 export function look(run: Statements, claim: Claim, place: number | undefined, now: number): Standing {
-  const { name, owner } = claim;
+  const { name } = claim;
   const asked = kindOf(claim);
-  const holders = run.holders.get(owner, now, now, name)!;
+  const holders = run.holders.get(partyOf(claim), now, now, name)!;
   const ticket = place ?? run.ticket.get(name, holdOf(claim))?.["ticket"] as number | undefined;
   const queue = run.ahead.get(asked, name, ticket ?? END, now)!;
   const holds = Number(holders["holds"]);

@@ -13,11 +13,11 @@ const FORGET = 600_000;
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS holdfast_holds (
-    name TEXT NOT NULL, hold TEXT NOT NULL, owner TEXT NOT NULL, kind ANY NOT NULL, asked ANY NOT NULL,
+    name TEXT NOT NULL, hold TEXT NOT NULL, party TEXT NOT NULL, kind ANY NOT NULL, asked ANY NOT NULL,
     expires REAL NOT NULL, lease REAL NOT NULL, fence INTEGER NOT NULL, PRIMARY KEY (name, hold)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS holdfast_queue (
-    ticket INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, hold TEXT NOT NULL, owner TEXT NOT NULL,
+    ticket INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, hold TEXT NOT NULL, party TEXT NOT NULL,
     kind ANY NOT NULL, seen REAL NOT NULL, UNIQUE (name, hold)
   ) STRICT;
   CREATE TABLE IF NOT EXISTS holdfast_fences (id INTEGER PRIMARY KEY CHECK (id = 1), last INTEGER NOT NULL) STRICT;
@@ -34,24 +34,24 @@ const ALIVE = `abs(? - seen) < ${DEAD}`;
  * because names take longer to bind than the statements take to run.
  */
 const STATEMENTS = {
-  // owner, now, now, name: how many rows there are and how many of them count, what the lock is, when the first lease
-  // ends, the fence of the owner if that holds the lock, and how many leases end later than if they began now.
+  // party, now, now, name: how many rows there are and how many of them count, what the lock is, when the first lease
+  // ends, the fence of the party if that holds the lock, and how many leases end later than if they began now.
   holders: `SELECT count(*) AS entries, count(*) FILTER (WHERE left > 0) AS holds,
     max(kind) FILTER (WHERE left > 0) AS kind, min(left) FILTER (WHERE left > 0) AS left,
-    max(fence) FILTER (WHERE left > 0 AND owner = ?) AS fence, sum(late) AS late
+    max(fence) FILTER (WHERE left > 0 AND party = ?) AS fence, sum(late) AS late
     FROM (SELECT *, expires - ? AS left, expires > ? + lease AS late FROM holdfast_holds WHERE name = ?)`,
   // name, hold
   ticket: `SELECT ticket FROM holdfast_queue WHERE name = ? AND hold = ?`,
   // kind, name, ticket, now: who is ahead, and how many of those cannot hold the lock beside one of this kind.
   ahead: `SELECT count(*) AS ahead, count(*) FILTER (WHERE kind <> ? OR kind = 'exclusive') AS apart
     FROM holdfast_queue WHERE name = ? AND ticket < ? AND ${ALIVE}`,
-  // name, now, name, ticket, now: the owners that have a permit or will have one before it is the ticket's turn.
-  taken: `SELECT count(*) AS taken FROM (SELECT owner FROM holdfast_holds WHERE name = ? AND expires > ?
-    UNION SELECT owner FROM holdfast_queue WHERE name = ? AND ticket < ? AND ${ALIVE})`,
+  // name, now, name, ticket, now: the parties that have a permit or will have one before it is the ticket's turn.
+  taken: `SELECT count(*) AS taken FROM (SELECT party FROM holdfast_holds WHERE name = ? AND expires > ?
+    UNION SELECT party FROM holdfast_queue WHERE name = ? AND ticket < ? AND ${ALIVE})`,
   lastFence: `SELECT last FROM holdfast_fences`,
   // fence
   raise: `UPDATE holdfast_fences SET last = ?`,
-  // name, hold, owner, kind, asked, expires, lease, fence
+  // name, hold, party, kind, asked, expires, lease, fence
   hold: `INSERT OR REPLACE INTO holdfast_holds VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   // name, now
   bury: `DELETE FROM holdfast_holds WHERE name = ? AND expires <= ?`,
@@ -69,16 +69,16 @@ const STATEMENTS = {
   clear: `DELETE FROM holdfast_holds WHERE name = ?`,
   evict: `UPDATE holdfast_evictions SET count = count + 1`,
   evictions: `SELECT count FROM holdfast_evictions`,
-  // ticket or null, name, hold, owner, kind, now: one that has a ticket gets its place back if it was forgotten.
-  enqueue: `INSERT INTO holdfast_queue (ticket, name, hold, owner, kind, seen) VALUES (?, ?, ?, ?, ?, ?)
+  // ticket or null, name, hold, party, kind, now: one that has a ticket gets its place back if it was forgotten.
+  enqueue: `INSERT INTO holdfast_queue (ticket, name, hold, party, kind, seen) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (name, hold) DO UPDATE SET seen = excluded.seen RETURNING ticket`,
   // ticket
   leave: `DELETE FROM holdfast_queue WHERE ticket = ?`,
   // now
   forget: `DELETE FROM holdfast_queue WHERE abs(? - seen) > ${FORGET}`,
   // now, now: one statement, so that it shows one moment.
-  list: `SELECT 1 AS held, name, owner, asked AS kind, fence AS place FROM holdfast_holds WHERE expires > ?
-    UNION ALL SELECT 0, name, owner, kind, ticket FROM holdfast_queue WHERE ${ALIVE} ORDER BY place`,
+  list: `SELECT 1 AS held, name, party, asked AS kind, fence AS place FROM holdfast_holds WHERE expires > ?
+    UNION ALL SELECT 0, name, party, kind, ticket FROM holdfast_queue WHERE ${ALIVE} ORDER BY place`,
 } as const;
 
 /** What can be run on the file. */

@@ -14,6 +14,7 @@ import {
   type Snapshot,
   type Store,
 } from "../../store.ts";
+import { ownerOf } from "../../_party.ts";
 import { Evictions } from "./evictions.ts";
 import { LockFile } from "./file.ts";
 import { enter, grant, take } from "./grant.ts";
@@ -161,9 +162,9 @@ export class FileStore implements SqliteStore {
   async query(): Promise<Snapshot> {
     const rows = await this.#file.read((run, now) => run.list.all(now, now));
     const entries = (held: number): Entry[] =>
-      rows.filter((row) => row["held"] === held).map(({ name, owner, kind }) => ({
+      rows.filter((row) => row["held"] === held).map(({ name, party, kind }) => ({
         name: String(name),
-        owner: String(owner),
+        owner: ownerOf(String(party)),
         mode: kind === "shared" ? "shared" : "exclusive",
         permits: typeof kind === "number" ? kind : undefined,
       }));
