@@ -91,7 +91,9 @@ Deno.test("release() gives one promise also to who hears of the loss that it not
   const { clock, store, lock } = await scene({ lease: 900 });
   const { signal } = lock;
   let inside: Promise<void> | undefined;
-  signal.addEventListener("abort", () => inside = lock.release());
+  signal.addEventListener("abort", () => {
+    inside = lock.release();
+  });
   clock.stall(HOUR);
   const outside = lock.release();
   assert(inside === outside, "the same promise");

@@ -71,8 +71,9 @@ Deno.test("acquire() waits although the server takes no connection for wake-ups 
   const lock = await acquire(holder, "a", { lease: LEASE });
   await holder.config("SET", "maxclients", 2);
   const waiting = acquire(waiter, "a", { lease: LEASE, wait: LIMIT });
-  waiting.catch(() => {});
-  await until(async () => await holder.zcard("{lock:a}:queue") === 1, "it is queued");
+  const queued = until(async () => await holder.zcard("{lock:a}:queue") === 1, "it is queued");
+  // If it rejects, that says more.
+  await Promise.race([queued, waiting]);
   await holder.config("SET", "maxclients", 100);
   await lock.release();
   await (await waiting).release();

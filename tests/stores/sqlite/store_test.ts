@@ -3,6 +3,7 @@ import { delay } from "@std/async";
 import { acquire, StoreError } from "@holdfast/lock";
 import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
 import { storeSuite } from "@holdfast/lock/testing";
+import { writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { claimOf, rows, testOnSite } from "./site.ts";
 
@@ -93,14 +94,15 @@ testOnSite("sqlite() leaves a file that does not fit as it was", async (site) =>
 });
 
 Deno.test("sqlite() opens what is no database, which shows at the first use", async () => {
-  const path = Deno.makeTempFileSync({ prefix: "holdfast_sqlite_" });
+  const directory = Deno.makeTempDirSync({ prefix: "holdfast_sqlite_" });
+  const path = `${directory}/locks.db`;
   try {
-    Deno.writeTextFileSync(path, "no database at all".repeat(100));
+    writeFileSync(path, "no database at all".repeat(100));
     using store = sqlite(path);
     await assertRejects(() => store.query(), Error, "not a database");
     await assertRejects(() => store.attempt(claimOf(), { enqueue: true }), Error, "not a database");
   } finally {
-    Deno.removeSync(path);
+    Deno.removeSync(directory, { recursive: true });
   }
 });
 
