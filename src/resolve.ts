@@ -52,7 +52,7 @@ async function makeQuorum(clients: readonly RedisClient[]): Promise<Store> {
 function checkClient(client: RedisClient): RedisClient {
   if (hasMethods(client, ["evalsha", "eval", "duplicate", "on"])) return client;
   throw new TypeError(
-    `store must be a Store, a Redis client with evalsha(), eval(), duplicate() and on(), or an array of such clients: got ${
+    `store must be a Store, a client of ioredis's shape, with evalsha(), eval(), duplicate() and on(), or an array of such: got ${
       show(client)
     }`,
   );

@@ -62,8 +62,9 @@ export interface RedisStore extends QuorumNode {
  * A store on a Redis (6.2 or later) or Valkey server. `acquire(client, …)` makes one with default options by itself.
  *
  * The key of a lock is `prefix + name`, a plain string with the owner (and a slash, if that was given; with a word that
- * begins with a colon when several may hold it), which any program that uses `SET NX PX` respects and is respected by. Beside it are the list of its
- * holders, when there are several, its queue, while somebody waits, and its last fence, for 7 days.
+ * begins with a colon when several may hold it), which any program that uses `SET NX PX` respects and is respected by.
+ * Beside it are the list of its holders, when there are several, its queue, while somebody waits, and its last fence,
+ * for 7 days.
  *
  * @example
  * ```ts ignore
