@@ -60,7 +60,7 @@ const PHASES: Record<string, Phase> = {
     hold: SHORT,
     patient: false,
     reached: ({ proxy }) => proxy.stallReply("subscribe"),
-    ends: ["released", "store"],
+    ends: ["store", "store"],
   },
   waiting: {
     busy: true,

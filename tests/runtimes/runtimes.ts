@@ -77,8 +77,6 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
     skip: {
       ...NO_DENO,
       "acquire() and tryAcquire() reject with one clear error when the server ": "node:net has no createServer()",
-      "acquire() waits although the server takes no connection for wake-ups at first":
-        "ioredis does not hear that the server closed a connection at once",
       "Limit.end() leaves neither a timer nor a listener": "getEventListeners() of node:events finds none on a signal",
     },
     without: { ...NO_SQLITE, ...NO_LOCKS },

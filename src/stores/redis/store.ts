@@ -22,7 +22,7 @@ import * as quorum from "./quorum_scripts.ts";
 import { checkReplicas, type Replicas, type ReplicasOptions, runAndWait } from "./replicas.ts";
 import { Runner } from "./runner.ts";
 import * as scripts from "./scripts.ts";
-import { isReply, Wakeups } from "./wakeups.ts";
+import { Wakeups } from "./wakeups.ts";
 
 /** What `redis()` takes. */
 export interface RedisOptions {
@@ -216,10 +216,7 @@ class ServerStore implements RedisStore {
   async #firstWait<T extends { granted: boolean }>(ask: (enqueue: boolean) => Promise<T>): Promise<T> {
     const answer = await ask(false);
     if (answer.granted || "conflict" in answer) return answer;
-    await this.#wakeups.subscribe().catch((error: unknown) => {
-      // Without wake-ups it polls, and each time tries to listen again.
-      if (isReply(error)) throw error;
-    });
+    await this.#wakeups.subscribe();
     return await ask(true);
   }
 

@@ -283,6 +283,6 @@ function renew(subscriber: RedisSubscriber): void {
 }
 
 /** Whether the server has said so. */
-export function isReply(error: unknown): boolean {
+function isReply(error: unknown): boolean {
   return error instanceof Error && error.name === "ReplyError";
 }

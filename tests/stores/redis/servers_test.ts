@@ -64,22 +64,6 @@ Deno.test("acquire() is woken although the server has cut the connection for wak
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("acquire() waits although the server takes no connection for wake-ups at first", async () => {
-  await using server = await RedisServer.start();
-  const [holder, waiter] = [server.connect(), server.connect()];
-  await waiter.ping();
-  const lock = await acquire(holder, "a", { lease: LEASE });
-  await holder.config("SET", "maxclients", 2);
-  const waiting = acquire(waiter, "a", { lease: LEASE, wait: LIMIT });
-  const queued = until(async () => await holder.zcard("{lock:a}:queue") === 1, "it is queued");
-  // If it rejects, that says more.
-  await Promise.race([queued, waiting]);
-  await holder.config("SET", "maxclients", 100);
-  await lock.release();
-  await (await waiting).release();
-  assertEquals(await server.leftovers(), []);
-});
-
 Deno.test("acquire() goes on waiting when the server restarts without data, and is woken afterwards", async () => {
   await using server = await RedisServer.start();
   const [holder, waiter] = [server.connect(), server.connect()];
