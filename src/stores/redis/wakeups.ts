@@ -119,7 +119,8 @@ export class Wakeups {
   /** Notes the ticket that an owner was given. */
   keep(owner: string, ticket: string): void {
     const waiter = this.#waiters.get(owner);
-    if (waiter !== undefined) waiter.ticket = ticket;
+    // The server gives none to a waiter that it has dropped and that asked without queueing: it has its own still.
+    if (waiter !== undefined && ticket !== "") waiter.ticket = ticket;
   }
 
   /** Forgets an owner. */

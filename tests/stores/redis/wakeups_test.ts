@@ -110,6 +110,8 @@ Deno.test("enter() gives the ticket that was kept for an owner, until it leaves"
   assertEquals(wakeups.enter("a"), "");
   wakeups.keep("a", "17");
   assertEquals([wakeups.enter("a"), wakeups.enter("b")], ["17", ""]);
+  wakeups.keep("a", "");
+  assertEquals(wakeups.enter("a"), "17", "it stays its own");
   wakeups.leave("a");
   wakeups.keep("a", "18");
   assertEquals(wakeups.enter("a"), "", "what comes after it has left is not its own");
