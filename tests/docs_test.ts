@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { until } from "./faults/until.ts";
 import { RedisServer } from "./redis_server.ts";
 import { RULE } from "./stores/redis/rights.ts";
 import { withoutCoverage } from "./without_coverage.ts";
@@ -73,7 +74,10 @@ Deno.test("README.md has examples that run and end by themselves", async () => {
   // One after the other: on a busy machine several compilers at once would hold up the answers of the servers.
   for (const { code } of found) outputs.push(await run(code, servers));
   assert(outputs.some((output) => /fence \d{16}/.test(output)), "the first example prints its fence");
-  assertEquals(await servers.leftovers(), ["charged:42"]);
+  // A node that is slower than the majority may not hear of the release any more when its client is closed right after
+  // it: what that node holds ends with its lease, of 30 s.
+  const left = async () => (await servers.leftovers()).join();
+  await until(async () => await left() === "charged:42", "nothing is left", 40_000);
 });
 
 Deno.test("README.md gives the rights with which a user's locks are tested", () => {
