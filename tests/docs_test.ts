@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert } from "@std/assert";
 import { until } from "./faults/until.ts";
 import { RedisServer } from "./redis_server.ts";
 import { RULE } from "./stores/redis/rights.ts";
