@@ -115,8 +115,8 @@ export class LeasedLock implements Lock {
   release(): Promise<void> {
     if (this.#releasing !== undefined) return this.#releasing;
     // A loss that is noticed only now aborts the signal, and whoever hears that may call release() as well.
-    void this.#lease.lost;
-    return this.#releasing ??= this.#release();
+    const { lost } = this.#lease;
+    return this.#releasing ??= this.#release(lost);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -130,18 +130,18 @@ export class LeasedLock implements Lock {
     }
   }
 
-  async #release(): Promise<void> {
+  async #release(lost: LockLostError | undefined): Promise<void> {
     // Sent first: the rest is done while it is on its way.
-    const given = this.#giveBack();
+    const given = this.#giveBack(lost);
     const late = () => new StoreError(`Cannot release lock "${this.name}" within ${RELEASE_LIMIT} ms: no answer`);
     const settled = within(RELEASE_LIMIT, given, late, this.#clock);
     this.#lease.end();
     await settled;
   }
 
-  async #giveBack(): Promise<void> {
+  async #giveBack(lost: LockLostError | undefined): Promise<void> {
     const lease = this.#lease;
-    const { claim, lost } = lease;
+    const { claim } = lease;
     // A renewal that overtook the release could take the lock again on a store that had forgotten it.
     if (lease.renewing !== undefined && lost === undefined) await lease.renewing;
     const given = giveUp(this.#store, claim, this.#clock);

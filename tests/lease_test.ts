@@ -3,7 +3,7 @@ import { LockLostError, StoreError } from "@holdfast/lock";
 import { getEventListeners } from "node:events";
 import { Lease } from "../src/lease.ts";
 import { type AcquireOptions, checkAcquireOptions } from "../src/options.ts";
-import type { Renewal } from "../src/store.ts";
+import type { Renewal, Store } from "../src/store.ts";
 import { hanging, inTurn, ScriptedStore, unreachable } from "./scripted_store.ts";
 import { settled, VirtualClock } from "./virtual_clock.ts";
 
@@ -19,9 +19,9 @@ interface Scene {
 }
 
 /** A lease whose request was sent at 0 and, `answeredAfter` milliseconds later, granted. */
-function scene(options: AcquireOptions = {}, answeredAfter = 0): Scene {
+function scene(options: AcquireOptions = {}, answeredAfter = 0, allowance: Partial<Pick<Store, "drift">> = {}): Scene {
   const clock = new VirtualClock();
-  const store = new ScriptedStore(clock);
+  const store = Object.assign(new ScriptedStore(clock), allowance);
   const settings = checkAcquireOptions(options);
   const claim = { name: "a", owner: crypto.randomUUID(), mode: settings.mode, lease: settings.lease };
   const lease = new Lease(store, claim, settings, clock.now(), clock);
@@ -128,17 +128,7 @@ Deno.test("Lease is renewed in time although its interval is nearly the lease, o
     assert(lease.held, "it is held");
     lease.end();
   }
-  const clock = new VirtualClock();
-  const store = Object.assign(new ScriptedStore(clock), { drift: () => 700 });
-  const settings = checkAcquireOptions({ lease: 1_000 });
-  const lease = new Lease(
-    store,
-    { name: "a", owner: "me", mode: "exclusive", lease: 1_000 },
-    settings,
-    clock.now(),
-    clock,
-  );
-  assert(lease.begin(), "the lease begins");
+  const { clock, lease } = scene({ lease: 1_000 }, 0, { drift: () => 700 });
   await clock.advance(1_000);
   assert(lease.held, "it is held");
   lease.end();
