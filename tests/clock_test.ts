@@ -68,9 +68,9 @@ Deno.test("SystemClock.timer() counts from the moment that it is given", async (
   const timer = (ms: number, from?: Instant) =>
     all.push(new Promise((resolve) => clock.timer(ms, () => resolve(void ran.push(`${ms}`)), from)));
   {
-    using monotonic = new MonotonicClock();
+    using clocks = new StoppedClocks();
     const from = clock.now();
-    monotonic.add(50);
+    clocks.add(50);
     timer(80);
     timer(5);
     timer(100, from);
@@ -124,7 +124,7 @@ Deno.test("SystemClock keeps one real timer for all of its timers, and none with
   const clock = new SystemClock();
   assertEquals(real.live.size, 0);
   {
-    using _ = new MonotonicClock();
+    using _ = new StoppedClocks();
     const timers = Array.from({ length: 1_000 }, (_, i) => clock.timer(HOUR + i, () => {}));
     assertEquals(real.live.size, 1);
     assertEquals(real.delays.length, 1);
@@ -144,7 +144,7 @@ Deno.test("SystemClock keeps one real timer for all of its timers, and none with
 Deno.test("SystemClock.timer() runs no later than it may, however many timers there are", async () => {
   using real = new RealTimers();
   const clock = new SystemClock();
-  using _ = new MonotonicClock();
+  using _ = new StoppedClocks();
   const timers = Array.from({ length: 19_999 }, () => clock.timer(HOUR, () => {}));
   timers.push(clock.timer(5, () => {}, clock.now(), HOUR));
   // So many may all be 20 ms late.
@@ -277,22 +277,26 @@ class WallClock implements Disposable {
   }
 }
 
-/** Holds the monotonic clock of this process while it is in use. */
-class MonotonicClock implements Disposable {
-  readonly #now = performance.now;
-  /** A whole number: what is added is exact. */
-  #at = Math.floor(performance.now());
+/** Stops both clocks of this process while it is in use. */
+class StoppedClocks implements Disposable {
+  readonly #monotonic = performance.now;
+  readonly #wall = Date.now;
+  #added = 0;
 
   constructor() {
-    performance.now = () => this.#at;
+    // Whole numbers: what is added is exact.
+    const [monotonic, wall] = [Math.floor(performance.now()), Date.now()];
+    performance.now = () => monotonic + this.#added;
+    Date.now = () => wall + this.#added;
   }
 
   add(ms: number): void {
-    this.#at += ms;
+    this.#added += ms;
   }
 
   [Symbol.dispose](): void {
-    performance.now = this.#now;
+    performance.now = this.#monotonic;
+    Date.now = this.#wall;
   }
 }
 
