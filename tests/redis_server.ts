@@ -6,8 +6,11 @@ const PATIENCE = 2_000;
 /** How often a server is started on a port that was free, and may be taken a moment later. */
 const STARTS = 3;
 
+/** Below those that systems give to connections: these could take the port of a server that is being restarted. */
+const PORTS = [10_000, 32_767] as const;
+
 /** The bus of a Cluster node is 10,000 ports above that of its clients. */
-const MAX_CLUSTER_PORT = 65_535 - 10_000;
+const MAX_CLUSTER_PORT = PORTS[1] - 10_000;
 
 /** A Redis server that a test has started, on a free port of the loopback interface. */
 export class RedisServer implements AsyncDisposable {
@@ -23,7 +26,7 @@ export class RedisServer implements AsyncDisposable {
   #frozen = false;
 
   private constructor(settings: string[], env: Record<string, string>, file: string[]) {
-    this.port = freePort(settings.includes("--cluster-enabled") ? MAX_CLUSTER_PORT : Infinity);
+    this.port = freePort(settings.includes("--cluster-enabled") ? MAX_CLUSTER_PORT : undefined);
     this.#settings = settings;
     this.#env = env;
     this.#directory = Deno.makeTempDirSync({ prefix: "holdfast_redis_" });
@@ -211,9 +214,14 @@ async function redisClosed(client: Redis): Promise<void> {
 }
 
 /** A port of the loopback interface that nobody listens on, and that is no higher. */
-export function freePort(highest = Infinity): number {
+export function freePort(highest: number = PORTS[1]): number {
   for (;;) {
-    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    if (listener.addr.port <= highest) return listener.addr.port;
+    const port = PORTS[0] + Math.floor(Math.random() * (highest + 1 - PORTS[0]));
+    try {
+      Deno.listen({ hostname: "127.0.0.1", port }).close();
+      return port;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
   }
 }

@@ -69,7 +69,7 @@ export class MemoryStore implements QuorumNode {
     this.#clock = clock;
   }
 
-  /** The names that are held or waited for. */
+  /** The names that are held or waited for, and some that were. */
   get names(): string[] {
     return [...this.#locks.keys()];
   }
