@@ -109,14 +109,14 @@ Deno.test("examples/demo.ts exits with 1 when something does not hold", async ()
 });
 
 for (
-  const [what, signal, moment, status] of [
-    ["while it counts", "SIGINT", "raised", 130],
-    ["while a holder is frozen", "SIGTERM", "A is frozen", 143],
+  const [what, sections, signal, moment, status] of [
+    ["while it counts", "1000", "SIGINT", "raised", 130],
+    ["while a holder is frozen", "10", "SIGTERM", "A is frozen", 143],
   ] as const
 ) {
   Deno.test(`examples/demo.ts leaves nothing behind when it is stopped ${what}`, async () => {
     using directory = new Directory();
-    await using demo = new Program(directory, "demo.ts", ["--sections", "10"]);
+    await using demo = new Program(directory, "demo.ts", ["--sections", sections]);
     await demo.printed(moment);
     assert(directory.leftovers().length > 1, "there was nothing that it could have left behind");
     demo.kill(signal);
