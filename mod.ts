@@ -32,11 +32,12 @@ export {
   type NodeFailure,
   QuorumError,
   StoreError,
+  type StoreErrorOptions,
 } from "./src/errors.ts";
 export type { Lock } from "./src/lock.ts";
-export type { LockEvent, Observer } from "./src/observer.ts";
+export type { LockEvent, Observer } from "./src/events.ts";
 export type { AcquireOptions, TryAcquireOptions } from "./src/options.ts";
-export type { LockTarget } from "./src/resolve.ts";
+export type { LockTarget } from "./src/target.ts";
 export type {
   Attempt,
   AttemptOptions,
@@ -46,11 +47,10 @@ export type {
   Entry,
   Kind,
   Mode,
-  QuorumNode,
   Renewal,
   Snapshot,
   Store,
-  Vote,
-  VoteOptions,
 } from "./src/store.ts";
+export type { Inspection, QuorumNode, Vote, VoteOptions } from "./src/composed/redlock/quorum_node.ts";
+export { withLock } from "./src/with_lock.ts";
 export type { RedisClient, RedisNode, RedisPipeline, RedisSubscriber } from "./src/stores/redis/client.ts";

@@ -1,44 +1,59 @@
 /**
- * A cron job that runs once a night, although many instances start it: machines, regions or apps.
+ * A job that runs once a night, although many instances start it: processes, machines or regions.
  *
- * The lock alone is not enough. When the job is short, an instance whose clock is behind finds the lock free again, and
- * would run the job a second time. So each run is written down under the lock. If the instance that runs the job dies,
- * the next one in line finds no record and runs it from the start.
+ * The lock alone is not enough. An instance whose clock is behind finds the lock free after the job has ended, and would
+ * run the job again. So each run is written down, under the lock. If the instance that runs the job dies, the next
+ * waiter is granted the lock when the lease ends, finds no record, and runs the job from the start.
+ *
+ * Start it in three terminals. The first instance writes the report in 3 s, the others wait and find it written. Then
+ * delete `runs.db`, start it again, and kill the first instance.
  *
  * ```sh
- * deno run examples/cron.ts                    # three instances, now
- * deno run --unstable-cron examples/cron.ts    # this instance, every night (Deno Deploy needs no flag)
+ * deno run --allow-read=. --allow-write=. examples/cron.ts [STORE] [NIGHT]
+ * deno run --allow-read=. --allow-write=. --unstable-cron examples/cron.ts    # stays, and runs every night
  * ```
+ *
+ * STORE is explained in `examples/store.ts`; with a server add `--allow-net=HOST:PORT --allow-env`.
  *
  * @module
  */
-import { acquire } from "@holdfast/lock";
-import { memory } from "@holdfast/lock/memory";
+import { acquire, type Lock } from "@holdfast/lock";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { openStore } from "./store.ts";
 
-const store = memory(); // where there are several machines: new Redis("redis://…")
-const database = new DatabaseSync(":memory:"); // any database that all instances share
-database.exec("CREATE TABLE runs (job TEXT, night TEXT, instance TEXT, PRIMARY KEY (job, night))");
+const [where, night = new Date().toISOString().slice(0, 10)] = Deno.args;
+const instance = `instance ${Deno.pid}`;
 
-async function nightly(instance: string): Promise<void> {
-  const night = new Date().toISOString().slice(0, 10); // which run this is: the same on every instance
-  await using lock = await acquire(store, "nightly-report");
-  const run = database.prepare("SELECT instance FROM runs WHERE job = 'report' AND night = ?").get(night);
+/** Any database that all instances share. */
+function openRuns(): DatabaseSync {
+  const database = new DatabaseSync("runs.db");
+  database.exec("PRAGMA busy_timeout = 5000");
+  database.exec("CREATE TABLE IF NOT EXISTS runs (night TEXT PRIMARY KEY, instance TEXT, fence INTEGER)");
+  return database;
+}
+
+async function nightly(night: string): Promise<void> {
+  using opened = await openStore(where);
+  using database = openRuns();
+  await using lock = await acquire(opened.store, "nightly-report", { lease: 6_000 });
+  const run = database.prepare("SELECT instance FROM runs WHERE night = ?").get(night);
   if (run !== undefined) {
     console.log(`${instance}: the report of ${night} was already written by ${run["instance"]}`);
     return;
   }
-  await writeReport(lock.signal);
+  await writeReport(lock);
   lock.signal.throwIfAborted();
-  database.prepare("INSERT INTO runs VALUES ('report', ?, ?)").run(night, instance);
+  database.prepare("INSERT INTO runs VALUES (?, ?, ?)").run(night, instance, lock.fence);
   console.log(`${instance}: the report of ${night} is written`);
 }
 
-async function writeReport(signal: AbortSignal): Promise<void> {
-  await fetch("data:text/plain,the figures of the day", { signal });
+async function writeReport({ signal, fence }: Lock): Promise<void> {
+  console.log(`${instance}: writing the report of ${night}, with fence ${fence}`);
+  await delay(3_000, undefined, { signal });
 }
 
 // At the top level, where Deno Deploy looks for it.
-Deno.cron?.("nightly report", "0 3 * * *", () => nightly("this instance"));
+Deno.cron?.("nightly report", "0 3 * * *", () => nightly(new Date().toISOString().slice(0, 10)));
 
-if (!("cron" in Deno)) await Promise.all(["instance 1", "instance 2", "instance 3"].map(nightly));
+if (!("cron" in Deno)) await nightly(night);

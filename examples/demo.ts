@@ -1,6 +1,6 @@
 /**
- * What a lock is good for, shown with real processes: they spoil a shared counter without one and keep it right with
- * one; then a holder is killed, and another is frozen and wakes up too late.
+ * What a lock is good for, shown with real processes: without a lock they lose updates of a shared counter, with a lock
+ * they lose none; then a holder is killed, and another one is frozen and continues too late.
  *
  * ```sh
  * deno run --allow-run --allow-read --allow-write examples/demo.ts
@@ -24,7 +24,7 @@ async function main(): Promise<number> {
   try {
     options = parse(Deno.args);
   } catch (error) {
-    // Node's advice on how to pass an argument that begins with a dash is of no use here.
+    // Removes Node's advice on how to pass an argument that begins with a dash: it does not apply here.
     return fail(2, `${reason(error).replace(/\. To specify .*$/s, "")} (--help lists the options)`);
   }
   if (options.help) {
@@ -38,11 +38,11 @@ async function main(): Promise<number> {
   return await run(options);
 }
 
-/** Runs the demo, and leaves no process and no file behind, whatever ends it. */
+/** Runs the demo. Leaves no process and no file behind, however it ends. */
 async function run({ redis, sections }: Options): Promise<number> {
   let status: number | undefined;
   let crew: Crew | undefined;
-  // Nothing disposes of anything when a signal ends a process: stop the workers, and all that waits for them ends.
+  // A signal would end the process without cleaning up. Instead it stops the workers, which ends the demo with an error.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     Deno.addSignalListener(signal, () => {
       status ??= STOPPED[signal];
@@ -57,7 +57,7 @@ async function run({ redis, sections }: Options): Promise<number> {
     status ??= held ? 0 : 1;
   } catch (error) {
     if (status === undefined) return fail(1, reason(error));
-    // Whoever waited for a worker that was stopped has failed too. The line still holds the progress, or "^C".
+    // The wait for a worker that was stopped has failed. The current line still shows the progress, or "^C".
     console.log();
     fail(status, "stopped");
   } finally {

@@ -1,21 +1,23 @@
 /**
- * An SQL update that a holder which comes too late cannot make: the row remembers the largest fence that it has seen,
- * and the statement that writes also checks it. SQLite stands for any SQL database here.
+ * An SQL update that refuses a stale holder: the row remembers the largest fence that it has seen, and the statement
+ * that writes also checks it. SQLite stands for any SQL database here.
  *
  * `fence <= ?` lets one holder write as often as it likes; every later holder has a larger fence. With `fence < ?`
  * each holder could write only once.
  *
  * ```sh
- * deno run examples/fenced_update.ts
+ * deno run --allow-read=. --allow-write=. examples/fenced_update.ts [STORE]
  * ```
+ *
+ * STORE is explained in `examples/store.ts`; with a server add `--allow-net=HOST:PORT --allow-env`.
  *
  * @module
  */
 import { acquire, type Lock } from "@holdfast/lock";
-import { memory } from "@holdfast/lock/memory";
 import { DatabaseSync } from "node:sqlite";
+import { openStore } from "./store.ts";
 
-const store = memory(); // or: new Redis("redis://…"), sqlite("locks.db")
+using opened = await openStore(Deno.args[0]);
 const database = new DatabaseSync(":memory:");
 database.exec("CREATE TABLE invoice (id INTEGER PRIMARY KEY, state TEXT NOT NULL, fence INTEGER NOT NULL)");
 database.exec("INSERT INTO invoice VALUES (42, 'open', 0)");
@@ -26,10 +28,10 @@ function setState(lock: Lock, state: string): void {
   console.log(`fence ${lock.fence} writes "${state}": ${changes === 1 ? "accepted" : "refused"}`);
 }
 
-// A holder that has slept for longer than its lease: nobody renews this one.
-const late = await acquire(store, "invoice:42", { lease: 50, renew: false });
+// A holder that was paused for longer than its lease: nobody renews this one.
+const late = await acquire(opened.store, "invoice:42", { lease: 50, renew: false });
 {
-  await using lock = await acquire(store, "invoice:42"); // waits until that lease is over
+  await using lock = await acquire(opened.store, "invoice:42"); // waits until that lease is over
   setState(lock, "paid");
   setState(late, "cancelled");
   setState(lock, "archived");

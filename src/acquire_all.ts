@@ -1,10 +1,15 @@
-import { attainFrom, clockOf } from "./acquire.ts";
-import { show } from "./_check.ts";
-import { Limit } from "./_limit.ts";
-import { LockLostError, LockTimeoutError } from "./errors.ts";
+import { AttemptHistory } from "./internal/attempt_history.ts";
+import type { Clock } from "./internal/clock.ts";
+import { makeInspectable } from "./internal/inspectable.ts";
+import { clockOf } from "./internal/store_state.ts";
+import { show } from "./internal/validation.ts";
+import { WaitScope } from "./internal/wait_scope.ts";
+import { acquireFrom } from "./acquisition.ts";
+import { LockLostError, StoreError } from "./errors.ts";
 import type { Lock } from "./lock.ts";
-import { type AcquireOptions, checkAcquireOptions, checkName } from "./options.ts";
-import { type LockTarget, storeOf } from "./resolve.ts";
+import { type AcquireOptions, checkAcquireOptions, checkName, type Settings } from "./options.ts";
+import type { Store } from "./store.ts";
+import { type LockTarget, storeOf } from "./target.ts";
 
 /**
  * Several locks that are held together, until they are released or one of them is lost. Made by `acquireAll`.
@@ -27,7 +32,7 @@ export interface MultiLock extends AsyncDisposable {
   readonly signal: AbortSignal;
   /** Whether all of them are held. */
   readonly held: boolean;
-  /** Milliseconds until the first of the leases ends unless it is renewed before; 0 when one lock is not held. */
+  /** Returns the milliseconds until the first lease ends unless it is renewed before; 0 when one lock is not held. */
   remaining(): number;
   /**
    * Renews all leases now, for `lease` milliseconds from now on (10 to 2³¹ − 1; the lease as it is when left out).
@@ -38,7 +43,7 @@ export interface MultiLock extends AsyncDisposable {
    */
   extend(lease?: number): Promise<void>;
   /**
-   * Gives up all of them. A second call changes nothing.
+   * Releases all of them. A second call changes nothing.
    *
    * @throws {LockLostError} when one of them was lost before
    * @throws {StoreError} when the store could not be reached for 5 s; what is still held then ends with its lease
@@ -52,9 +57,9 @@ export interface MultiLock extends AsyncDisposable {
 }
 
 /**
- * Acquires several locks, all or none. Callers whose names overlap never wait for each other in a circle: who waits for
- * a name holds only names that come before it in the order of their UTF-16 code units (Havender 1968). When all are free
- * it takes as long as one lock.
+ * Acquires several locks, all or none. Callers whose names overlap cannot deadlock: a waiter for a name holds only names
+ * that come before it in the order of their UTF-16 code units (Havender 1968). When all are free it takes as long as one
+ * lock.
  *
  * @example
  * ```ts
@@ -72,7 +77,7 @@ export interface MultiLock extends AsyncDisposable {
  * @returns the locks, held
  * @throws {LockTimeoutError} when not all of them were free within `wait` milliseconds
  * @throws {LockConflictError} when one of them is held with other `permits`, or shared by the same `owner`
- * @throws {StoreError} when the store fails
+ * @throws {StoreError} when the store fails in a way, or for so long, that `acquire` would reject
  * @throws {TypeError} when an argument is of the wrong kind, or an option is unknown or not supported by the store
  * @throws {RangeError} when there are no names, or a name or a number is out of range
  * @throws the reason of `signal`, when that aborts before the locks are held
@@ -84,54 +89,129 @@ export async function acquireAll(
 ): Promise<MultiLock> {
   const sorted = checkNames(names);
   const settings = checkAcquireOptions(options);
-  const { wait, signal } = settings;
-  signal?.throwIfAborted();
+  settings.signal?.throwIfAborted();
   const store = await storeOf(target);
-  const clock = clockOf(store);
-  const take = (name: string, wait: number, signal: AbortSignal) => {
-    return attainFrom(store, name, { ...settings, wait, signal }, clock);
-  };
-
-  let busy = sorted[0]!;
-  const late = () => new LockTimeoutError(`Cannot acquire lock "${busy}" and others within ${wait} ms: it is held`);
-  const limit = new Limit(signal, wait, late, clock);
-  const held: Lock[] = [];
-  /** Takes all names that are missing, at once if they are free; else those up to the first that must be waited for. */
-  const takeMore = async (signal: AbortSignal) => {
-    const rest = sorted.slice(held.length);
-    const tries = await Promise.allSettled(rest.map((name) => take(name, 0, signal)));
-    const locks = tries.map((each) => each.status === "fulfilled" ? each.value : null);
-    const free = locks.includes(null) ? locks.indexOf(null) : rest.length;
-    held.push(...locks.slice(0, free).filter((lock) => lock !== null));
-    busy = rest[free] ?? busy;
-    // Not waited for beyond the limit: the store may hang.
-    await limit.race(giveUp(locks.slice(free).filter((lock) => lock !== null)));
-    for (const each of tries) if (each.status === "rejected") throw each.reason;
-    if (free === rest.length) return;
-    if (wait === 0) throw late();
-    const lock = await take(busy, Infinity, signal);
-    if (lock !== null) held.push(lock);
-  };
+  const acquisition = new JointAcquisition(store, sorted, settings, clockOf(store));
   try {
-    for (;;) {
-      // Whoever lost a lock while it waited for a later name begins again: nobody may wait for a name before those it holds.
-      if (held.some((lock) => !lock.held)) await limit.race(giveUp(held.splice(0)));
-      if (held.length === sorted.length) return new HeldLocks(held);
-      await limit.step(takeMore);
-      limit.check();
-    }
+    return await acquisition.run();
   } catch (error) {
-    const given = giveUp(held);
-    limit.check();
-    // The limit holds for this as well: the store may hang.
-    await limit.race(given).catch(() => {});
+    await acquisition.undo();
     throw error;
   } finally {
-    limit.end();
+    acquisition.end();
   }
 }
 
-/** The names, each once, sorted. A copy: the caller may go on to use the array for something else. */
+/** One call of `acquireAll`. */
+class JointAcquisition {
+  readonly #store: Store;
+  /** Sorted. */
+  readonly #names: readonly string[];
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+  readonly #scope: WaitScope;
+  /** The locks of the first so many names. */
+  readonly #held: Lock[] = [];
+  /** The attempts at the name that was missing last. */
+  #missing: AttemptHistory;
+
+  constructor(store: Store, names: readonly string[], settings: Settings, clock: Clock) {
+    this.#store = store;
+    this.#names = names;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#missing = new AttemptHistory(store, names[0]!);
+    this.#scope = new WaitScope(settings.signal, settings.wait, () => this.#timeout(), clock);
+  }
+
+  /** Acquires all locks. */
+  async run(): Promise<MultiLock> {
+    for (;;) {
+      // After a loss while it waited for a later name it begins again: a waiter may hold only names that come before.
+      if (this.#held.some((lock) => !lock.held)) await this.#scope.race(releaseAll(this.#held.splice(0)));
+      if (this.#held.length === this.#names.length) return new HeldLocks(this.#held);
+      await this.#scope.step((signal) => this.#acquireMore(signal));
+      this.#scope.check();
+    }
+  }
+
+  /** Releases all locks that are held. Throws the reason if the wait is over. */
+  async undo(): Promise<void> {
+    const released = releaseAll(this.#held);
+    this.#scope.check();
+    // The wait limits this as well: the store may hang.
+    await this.#scope.race(released).catch(() => {});
+  }
+
+  /** Removes every timer and listener. */
+  end(): void {
+    this.#scope.end();
+  }
+
+  /** Acquires the missing names, at once if they are free; else those up to the first that is not, for which it waits. */
+  async #acquireMore(signal: AbortSignal): Promise<void> {
+    const missing = await this.#acquireFree(signal);
+    if (missing === undefined) return;
+    if (this.#settings.wait === 0) throw this.#timeout();
+    const lock = await this.#acquire(missing.name, Infinity, signal, missing.history);
+    if (lock !== null) this.#held.push(lock);
+  }
+
+  /** Tries all missing names at once, and holds those before the first that is not free, which is returned. */
+  async #acquireFree(signal: AbortSignal): Promise<Try | undefined> {
+    const tries = await Promise.all(this.#names.slice(this.#held.length).map((name) => this.#try(name, signal)));
+    const busy = tries.findIndex(({ lock }) => lock === null);
+    const free = busy < 0 ? tries.length : busy;
+    this.#held.push(...locksOf(tries.slice(0, free)));
+    const missing = tries[free];
+    if (missing === undefined) return undefined;
+    this.#missing = missing.history;
+    // The wait limits this as well: the store may hang.
+    await this.#scope.race(releaseAll(locksOf(tries.slice(free))));
+    const final = tries.find((each) => this.#isFinal(each));
+    if (final !== undefined) throw final.failure?.reason;
+    return missing;
+  }
+
+  /** Tries one name, without a wait. Never rejects. */
+  async #try(name: string, signal: AbortSignal): Promise<Try> {
+    const history = new AttemptHistory(this.#store, name);
+    try {
+      return { name, history, lock: await this.#acquire(name, 0, signal, history) };
+    } catch (reason) {
+      return { name, history, lock: null, failure: { reason } };
+    }
+  }
+
+  /** Whether waiting is of no use. A store that fails is waited for like a busy lock, while the fault may pass. */
+  #isFinal({ failure, history }: Try): boolean {
+    if (failure === undefined) return false;
+    return this.#settings.wait === 0 || !(failure.reason instanceof StoreError) || !history.mayRetry(this.#clock);
+  }
+
+  #acquire(name: string, wait: number, signal: AbortSignal, history: AttemptHistory): Promise<Lock | null> {
+    return acquireFrom(this.#store, name, { ...this.#settings, wait, signal }, this.#clock, history);
+  }
+
+  #timeout(): Error {
+    return this.#missing.timeout(this.#settings.wait, " and others");
+  }
+}
+
+/** How an attempt without a wait ended, for one of the names. */
+interface Try {
+  readonly name: string;
+  readonly history: AttemptHistory;
+  /** The lock, held; `null` when it is busy, or the attempt failed. */
+  readonly lock: Lock | null;
+  readonly failure?: { readonly reason: unknown };
+}
+
+function locksOf(tries: readonly Try[]): Lock[] {
+  return tries.flatMap(({ lock }) => lock ?? []);
+}
+
+/** Returns the names, each once, sorted. A copy: the caller may go on to use the array for something else. */
 function checkNames(names: readonly string[]): string[] {
   if (!Array.isArray(names)) throw new TypeError(`names must be an array: got ${show(names)}`);
   if (names.length === 0) throw new RangeError("names must not be empty: got []");
@@ -140,8 +220,8 @@ function checkNames(names: readonly string[]): string[] {
   return [...unique].sort();
 }
 
-/** Releases what is of no use without the rest; what fails ends with its lease. */
-async function giveUp(locks: readonly Lock[]): Promise<void> {
+/** Releases locks that are of no use without the rest. A lock that cannot be released ends with its lease. */
+async function releaseAll(locks: readonly Lock[]): Promise<void> {
   await Promise.allSettled(locks.map((lock) => lock.release()));
 }
 
@@ -182,8 +262,12 @@ class HeldLocks implements MultiLock {
   }
 }
 
-/** Waits for all of them; of several errors a loss comes first. */
+/** Waits for all calls. Of several errors it throws a loss before any other. */
 async function all(calls: readonly Promise<void>[]): Promise<void> {
   const errors = (await Promise.allSettled(calls)).flatMap((call) => call.status === "rejected" ? [call.reason] : []);
   if (errors.length > 0) throw errors.find((error) => error instanceof LockLostError) ?? errors[0];
 }
+
+makeInspectable<HeldLocks>(HeldLocks.prototype, "MultiLock", (locks) => {
+  return { names: locks.names, fences: locks.fences, held: locks.held, remaining: locks.remaining() };
+});

@@ -2,9 +2,9 @@
 export type LockErrorCode = "timeout" | "lost" | "conflict" | "store" | "quorum";
 
 /**
- * What every error of this package extends, bad arguments aside (those are `TypeError` and `RangeError`).
+ * The class that all errors of this package extend, except those for bad arguments (`TypeError` and `RangeError`).
  *
- * @example Tell the reasons apart
+ * @example Distinguish the reasons
  * ```ts
  * import { acquire, LockError } from "@holdfast/lock";
  * import { memory } from "@holdfast/lock/memory";
@@ -23,7 +23,8 @@ export abstract class LockError extends Error {
 }
 
 /**
- * The lock was not free within `wait` milliseconds. Nothing is held, and the place in the queue is given up.
+ * The lock was not free within `wait` milliseconds: it was busy when the store last answered. The message says whether
+ * this process holds it. The call holds nothing, and has left the queue.
  *
  * @example
  * ```ts
@@ -39,13 +40,14 @@ export abstract class LockError extends Error {
 export class LockTimeoutError extends LockError {
   /** The name of the class. */
   override readonly name: string = "LockTimeoutError";
-  /** What to switch on. */
+  /** The code to switch on. */
   readonly code = "timeout";
 }
 
 /**
- * The lease ended, or may have ended, before the lock was released: somebody else can hold the lock now.
- * It is the reason of `lock.signal`, and what `release()` and, unless `strict: false`, dispose reject with.
+ * The lease ended, or may have ended, before the lock was released: another owner can hold the lock now. If renewals
+ * failed, `cause` is the last fault or the error of the connection.
+ * It is the reason of `lock.signal`. `release()` and, unless `strict: false`, dispose reject with it.
  *
  * @example
  * ```ts
@@ -60,13 +62,13 @@ export class LockTimeoutError extends LockError {
 export class LockLostError extends LockError {
   /** The name of the class. */
   override readonly name: string = "LockLostError";
-  /** What to switch on. */
+  /** The code to switch on. */
   readonly code = "lost";
 }
 
 /**
- * What was asked for does not go with how the lock is held: with other `permits`, or exclusively by an owner that shares
- * it and would wait for itself. Nothing was done.
+ * The lock is held in a way that conflicts with the options: with other `permits`, or shared by the same owner, which
+ * would wait for itself. Nothing was done.
  *
  * @example
  * ```ts
@@ -82,13 +84,24 @@ export class LockLostError extends LockError {
 export class LockConflictError extends LockError {
   /** The name of the class. */
   override readonly name: string = "LockConflictError";
-  /** What to switch on. */
+  /** The code to switch on. */
   readonly code = "conflict";
 }
 
+/** The options of a {@linkcode StoreError}. */
+export interface StoreErrorOptions extends ErrorOptions {
+  /**
+   * Whether a retry is of no use.
+   *
+   * @default {false}
+   */
+  permanent?: boolean | undefined;
+}
+
 /**
- * The store could not be reached or refused; `cause` is its own error. Whether the store did what it was asked is not
- * known; what may have been taken is given back, or ends with its lease.
+ * The store could not be reached, did not answer in time or refused. `cause` is its own error, or that of its connection
+ * while there is none. It is not known whether the store has executed the call: a lock that it may have granted is
+ * released, or ends with its lease.
  *
  * @example
  * ```ts
@@ -101,17 +114,28 @@ export class LockConflictError extends LockError {
 export class StoreError extends LockError {
   /** The name of the class. */
   override readonly name: string = "StoreError";
-  /** What to switch on. */
+  /** The code to switch on. */
   readonly code: "store" | "quorum" = "store";
+  /**
+   * Whether a retry is of no use: missing rights, a key of another type, a server that cannot run the scripts, a client
+   * that was closed. Such an error ends a wait at once. Other errors are retried while there is time.
+   */
+  readonly permanent: boolean;
+
+  /** Makes the error; the options are those of `Error` and `permanent`. */
+  constructor(message?: string, { permanent = false, ...options }: StoreErrorOptions = {}) {
+    super(message, options);
+    this.permanent = permanent;
+  }
 }
 
-/** How one node of a quorum failed. */
+/** The failure of one node of a quorum. */
 export interface NodeFailure {
-  /** The place of the node in the list that was given, from 0. */
+  /** The index of the node in the list that was given, from 0. */
   readonly index: number;
-  /** Where it is, as `host:port`, if that is known. */
+  /** Its address as `host:port`, if that is known. */
   readonly address: string | undefined;
-  /** Its own error, or that it did not answer in time. */
+  /** Its own error, or one that says that it did not answer in time. */
   readonly error: unknown;
 }
 
@@ -131,26 +155,30 @@ export interface NodeFailure {
 export class QuorumError extends StoreError {
   /** The name of the class. */
   override readonly name: string = "QuorumError";
-  /** What to switch on. */
+  /** The code to switch on. */
   override readonly code = "quorum";
   /** The nodes that failed. */
   readonly failures: readonly NodeFailure[];
 
-  /** Adds what every node says to the message; the causes are all of their errors. */
-  constructor(message: string, failures: readonly NodeFailure[]) {
+  /** Makes the error. The message says how each node failed; the cause holds all of their errors. */
+  constructor(message: string, failures: readonly NodeFailure[], options: Pick<StoreErrorOptions, "permanent"> = {}) {
     const each = failures.map(({ index, address, error }) => {
       return `node ${index}${address === undefined ? "" : ` (${address})`}: ${
         error instanceof Error ? error.message : error
       }`;
     });
-    super(`${message}: ${each.join("; ")}`, { cause: new AggregateError(failures.map(({ error }) => error)) });
+    super(`${message}: ${each.join("; ")}`, {
+      ...options,
+      cause: new AggregateError(failures.map(({ error }) => error)),
+    });
     this.failures = failures;
   }
 }
 
 /**
- * Whether an error is, or wraps, a {@linkcode LockLostError}. When the body of an `await using` scope throws and the
- * lock was lost as well, the language wraps both in a `SuppressedError`; this looks inside it, and along `cause`.
+ * Returns whether an error is, or wraps, a {@linkcode LockLostError}. When the body of an `await using` scope throws and
+ * the lock was lost as well, the language wraps both in a `SuppressedError`. This function looks inside it, and along
+ * `cause`.
  *
  * @example
  * ```ts

@@ -1,70 +1,96 @@
-import { type Clock, elapsed, type Instant, type Timer } from "./_clock.ts";
-import { unlessAborted } from "./_limit.ts";
-import { LockLostError, StoreError } from "./errors.ts";
-import { tell } from "./observer.ts";
-import { checkInterval, checkLease, defaultInterval, type Settings } from "./options.ts";
+import type { Clock, Instant, Timer } from "./internal/clock.ts";
+import { Deadline } from "./internal/deadline.ts";
+import { connectionWords, storeError } from "./internal/failure.ts";
+import { checkHandle } from "./internal/forgotten_handle.ts";
+import { overdue } from "./internal/overdue.ts";
+import { numbered, type RenewalOutcome, resized, sendRenewal } from "./internal/renewal.ts";
+import { type RenewalInterval, RenewalSchedule } from "./internal/renewal_schedule.ts";
+import { type HeldLease, leasesOf } from "./internal/store_state.ts";
+import { unlessAborted, type WaitScope } from "./internal/wait_scope.ts";
+import { LockLostError } from "./errors.ts";
+import { notify } from "./events.ts";
+import { checkLease } from "./options.ts";
 import type { Claim, Store } from "./store.ts";
 
-/** How a renewal ended, as the holder sees it: after an error or a time-out nobody knows. */
-type Outcome = "renewed" | "lost" | "unknown";
+/**
+ * Where a lease is in its life:
+ *
+ * - `requested`: the attempt was sent. It is answered by {@linkcode Lease.begin} or {@linkcode Lease.end}.
+ * - `held`: the store granted it. It is renewed at an interval.
+ * - `released`: its holder gave it back, or the attempt was not granted. It may still turn out to be lost.
+ * - `lost`: it ended before its holder gave it back, or may have.
+ */
+type Phase = "requested" | "held" | "released" | "lost";
 
-/** The first pause after a renewal that failed, as a part of the interval; it doubles up to one interval. */
-const FIRST_RETRY = 1 / 8;
-
-/** The longest such pause, as a part of what is left of the lease, so that there is time for another try. */
-const LAST_RETRIES = 1 / 2;
+/** How long a store may take to answer an attempt, in milliseconds, before that counts as failed. */
+export const ANSWER_LIMIT_MS = 10_000;
 
 /**
- * A lease: until when the holder may believe that it holds the lock.
+ * A lease: until when its holder may trust the lock, and what prolongs that.
  *
- * Every deadline counts from *before* the request that the store granted was sent, less the store's clock allowance:
- * the store's own lease began later, so the holder's ends first. The watchdog moves the deadline forward; a renewal
- * whose outcome is unknown neither moves it nor ends the lease, and is tried again. One timer serves both the next
- * renewal and the deadline.
+ * From `begin()` on it is renewed at an interval, until `end()` or its loss. The {@linkcode Deadline} counts from before
+ * the request was sent; a renewal moves it. A renewal whose outcome is unknown neither moves it nor ends the lease, and
+ * is retried. The {@linkcode RenewalSchedule} says when the next renewal is due.
+ *
+ * One timer serves the next renewal and the deadline, and before `begin()` limits how long an attempt may take. Signals
+ * are made when they are first needed: in Node, one takes longer than the rest of an uncontended acquire.
  */
-export class Lease {
+export class Lease implements HeldLease {
   readonly #store: Store;
   readonly #clock: Clock;
   #claim: Claim;
-  #interval: number;
-  readonly #autoInterval: boolean;
-  /** The lease is trusted for `#trusted` milliseconds from `#sentAt`. */
-  #sentAt: Instant;
-  #trusted: number;
-  /** When the next renewal is due, in milliseconds from `#triedAt`. */
-  #due: number;
-  #triedAt: Instant;
-  #failures = 0;
+  #phase: Phase = "requested";
+  readonly #deadline: Deadline;
+  readonly #schedule: RenewalSchedule;
+  /** Fires when the next renewal is due or, if that comes first, at the deadline. */
   #timer: Timer | undefined;
-  #renewing: Promise<Outcome> | undefined;
-  #begun = false;
-  #ended = false;
-  #lost: LockLostError | undefined;
-  /** Made when somebody asks for the signal: most holders never do. */
-  #controller: AbortController | undefined;
-  /** Aborts when the lease ends, for those who wait for something meanwhile. */
-  #over: AbortController | undefined;
+  /** Fires when the answer to the attempt is late. */
+  #answerTimer: Timer | undefined;
+  /** The wait whose attempt this is, until that is answered. */
+  #scope: WaitScope | undefined;
+  #renewing: Promise<RenewalOutcome> | undefined;
+  /** How renewals have failed since the last one that was answered. */
+  #fault: unknown;
+  #loss: LockLostError | undefined;
+  /** The leases that this process holds from the store, with this one. */
+  #leases: Set<HeldLease> | undefined;
+  /** The object that its user has, or a weak reference to it. */
+  #handle: object | undefined;
+  /** Aborts when the lease is lost. */
+  #lost: AbortController | undefined;
+  /** Aborts when the lease ends, however that is: whatever goes on for the sake of the lease goes on until then. */
+  #ended: AbortController | undefined;
 
-  /** Prepares the lease that a request sent at `sentAt` may be granted. */
-  constructor(store: Store, claim: Claim, settings: Settings, sentAt: Instant, clock: Clock) {
+  /** Prepares the lease for an attempt that is sent at that moment. If it is not answered in time, `scope` abandons it. */
+  constructor(store: Store, claim: Claim, interval: RenewalInterval, sentAt: Instant, clock: Clock, scope?: WaitScope) {
     this.#store = store;
     this.#clock = clock;
     this.#claim = claim;
-    this.#interval = settings.interval;
-    this.#autoInterval = settings.autoInterval;
-    this.#sentAt = this.#triedAt = sentAt;
-    this.#trusted = claim.lease - store.drift(claim.lease);
-    this.#due = this.#pace();
-    this.#arm(sentAt);
+    this.#scope = scope;
+    const trusted = this.#trustedMs();
+    this.#deadline = new Deadline(sentAt, trusted);
+    this.#schedule = new RenewalSchedule(interval, sentAt, trusted);
+    this.#setTimer(sentAt);
   }
 
-  /** Begins the lease when it is granted; gives false when the answer came after the deadline. */
+  /** Begins the lease when it is granted. Returns false when the answer came after the deadline. */
   begin(): boolean {
-    this.#begun = true;
+    this.#scope = undefined;
+    this.#answerTimer?.cancel();
     const now = this.#clock.now();
-    if (this.#left(now) <= 0) this.#stop();
-    else if (this.#timer === undefined) this.#arm(now);
-    return !this.#ended;
+    if (this.#deadline.left(now) <= 0) {
+      this.#end("released");
+      return false;
+    }
+    this.#phase = "held";
+    if (this.#timer === undefined) this.#setTimer(now);
+    this.#leases = leasesOf(this.#store).add(this);
+    return true;
+  }
+
+  /** The object that its user has, which alone can release the lock. From the first renewal on it may become garbage. */
+  set handle(handle: object) {
+    this.#handle = handle;
   }
 
   /** The claim, with the lease as it is now. */
@@ -72,52 +98,37 @@ export class Lease {
     return this.#claim;
   }
 
-  /** Why the lease ended before its holder gave it up, if it did. */
-  get lost(): LockLostError | undefined {
-    this.#check();
-    return this.#lost;
-  }
-
-  /** Whether the lease is neither lost nor given up. */
+  /** Whether the lease is neither lost nor released. */
   get held(): boolean {
-    this.#check();
-    return !this.#ended;
+    this.#loseIfOver();
+    return this.#phase === "held";
   }
 
-  /** Milliseconds until the deadline; 0 when the lease is lost or given up. */
+  /** Why the lease was lost, if it was. */
+  get lost(): LockLostError | undefined {
+    return this.lostAt(this.#clock.now());
+  }
+
+  /** Returns why the lease was lost, if it was, for a caller that has just read the clock. */
+  lostAt(now: Instant): LockLostError | undefined {
+    this.#loseIfOver(now);
+    return this.#loss;
+  }
+
+  /** Milliseconds until the deadline; 0 when the lease is lost or released. */
   get remaining(): number {
-    this.#check();
-    return this.#ended ? 0 : this.#left(this.#clock.now());
+    return this.held ? this.#deadline.left(this.#clock.now()) : 0;
   }
 
   /** Aborts when the lease is lost. */
   get signal(): AbortSignal {
-    this.#check();
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#lost !== undefined) this.#controller.abort(this.#lost);
-      else if (!this.#ended) this.#watch();
+    this.#loseIfOver();
+    if (this.#lost === undefined) {
+      this.#lost = new AbortController();
+      if (this.#loss !== undefined) this.#lost.abort(this.#loss);
+      else if (this.#phase === "held") this.#watchRevocation();
     }
-    return this.#controller.signal;
-  }
-
-  /** Renews now, for `length` milliseconds from now on. */
-  async extend(length: number = this.#claim.lease): Promise<void> {
-    checkLease(length);
-    if (!this.#autoInterval && this.#interval !== Infinity) checkInterval(this.#interval, length);
-    // One renewal at a time: if two crossed on the wire, the shorter lease could be the one that lasts.
-    while (this.#renewing !== undefined && this.held) await this.#unlessOver(this.#renewing);
-    if (this.held) {
-      this.#claim = { ...this.#claim, lease: length };
-      if (this.#autoInterval) this.#interval = defaultInterval(length);
-      // A store may hang for longer than the lease lasts.
-      const outcome = await this.#unlessOver(this.#renew());
-      if (outcome === "unknown" && this.held) {
-        throw new StoreError(`Cannot extend lock "${this.#claim.name}" by ${length} ms: the store did not answer`);
-      }
-    }
-    if (this.lost !== undefined) throw this.lost;
-    if (this.#ended) throw new LockLostError(`Cannot extend lock "${this.#claim.name}": it was released`);
+    return this.#lost.signal;
   }
 
   /** The renewal that is in flight, if one is. */
@@ -125,136 +136,165 @@ export class Lease {
     return this.#renewing;
   }
 
-  /** Ends the lease because its holder gives it up. */
+  /** Renews now, for `length` milliseconds from now on. */
+  async extend(length: number = this.#claim.lease): Promise<void> {
+    checkLease(length);
+    this.#schedule.check(length);
+    // One renewal at a time: if two crossed on the wire, the shorter lease could be the one that lasts.
+    while (this.#renewing !== undefined && this.held) await this.#unlessEnded(this.#renewing);
+    if (this.held) {
+      this.#claim = resized(this.#claim, length);
+      this.#schedule.follow(length);
+      // A store may hang for longer than the lease lasts.
+      const outcome = await this.#unlessEnded(this.#renew());
+      if (outcome === "unknown" && this.held) {
+        throw storeError(this.#store, `Cannot extend lock "${this.#claim.name}" by ${length} ms`, this.#fault);
+      }
+    }
+    if (this.lost !== undefined) throw this.lost;
+    if (!this.held) throw new LockLostError(`Cannot extend lock "${this.#claim.name}": it was released`);
+  }
+
+  /** Ends the lease because its holder releases the lock, or because the attempt was not granted. */
   end(): void {
-    this.#stop();
+    if (this.#phase !== "lost") this.#end("released");
   }
 
   /**
-   * To be told when the store did not know the lock that its holder gave up. Before the deadline that means that
-   * somebody took it away, and gives the error; after it, that the release took longer than the lease.
+   * Notes that the store did not know the lock when its holder released it. Before the deadline that means that the lock
+   * was revoked, and the error is returned. After the deadline it means that the release took longer than the lease.
    */
   disown(): LockLostError | undefined {
-    if (this.#left(this.#clock.now()) > 0) this.#lose("the store did not know it any more when it was released");
-    return this.#lost;
-  }
-
-  /** Hears at once when the lock is taken away; only for those who want to know, because it takes a connection. */
-  #watch(): void {
-    const over = this.#whenOver();
-    // What goes wrong here is made up for by the next renewal.
-    this.#store.eviction?.(this.#claim, over).then(() => {
-      if (!over.aborted && this.held) this.#lose("it was taken away");
-    }, () => {});
-  }
-
-  /** Settles like the promise, or as soon as the lease is over. */
-  async #unlessOver<T>(promise: Promise<T>): Promise<T | undefined> {
-    return await unlessAborted(promise, this.#whenOver()).catch(() => undefined);
-  }
-
-  #whenOver(): AbortSignal {
-    this.#over ??= new AbortController();
-    return this.#over.signal;
-  }
-
-  #stop(): void {
-    this.#ended = true;
-    // A reason of our own: the default is an error with a stack.
-    this.#over?.abort("over");
-    this.#timer?.cancel();
-    this.#timer = undefined;
-  }
-
-  #lose(why: string): void {
-    this.#stop();
-    const { name, owner } = this.#claim;
-    this.#lost = new LockLostError(`Lost lock "${name}": ${why}`);
-    this.#controller?.abort(this.#lost);
-    tell(this.#store.observer, { type: "lost", name, owner, error: this.#lost });
-  }
-
-  /** A process that slept past the deadline finds out here, before any of its timers has run. */
-  #check(): void {
-    if (this.#begun && !this.#ended && this.#left(this.#clock.now()) <= 0) {
-      this.#lose(`its lease of ${this.#claim.lease} ms ended before it was renewed`);
+    if (this.#deadline.left(this.#clock.now()) > 0) {
+      this.#lose("the store did not know it any more when it was released");
     }
+    return this.#loss;
   }
 
-  #left(now: Instant): number {
-    return this.#trusted - elapsed(this.#sentAt, now);
+  /** Returns how long a lease is trusted from the sending of its request: clocks drift apart. */
+  #trustedMs(): number {
+    return this.#claim.lease - this.#store.drift(this.#claim.lease);
   }
 
   /** Sets the one timer: to the next renewal or, if that comes first or is already under way, to the deadline. */
-  #arm(now = this.#clock.now()): void {
+  #setTimer(now = this.#clock.now()): void {
     this.#timer?.cancel();
-    this.#timer = undefined;
-    if (this.#ended) return;
-    const renewal = this.#renewing === undefined ? this.#due - elapsed(this.#triedAt, now) : Infinity;
-    const left = this.#left(now);
-    // Of many leases some may be renewed a bit late; none may be believed too long.
-    this.#timer = this.#clock.timer(Math.min(renewal, left), () => this.#tick(), now, left);
+    const renewal = this.#renewing === undefined ? this.#schedule.dueIn(now) : Infinity;
+    const left = this.#deadline.left(now);
+    const soonest = this.#phase === "requested" ? Math.min(renewal, ANSWER_LIMIT_MS) : renewal;
+    // Of many leases some may be renewed a bit late; none may be trusted too long.
+    this.#timer = this.#clock.timer(Math.min(soonest, left), () => this.#onTimer(), now, left);
   }
 
-  #tick(): void {
+  #onTimer(): void {
     this.#timer = undefined;
-    this.#check();
-    if (this.#ended || !this.#begun) return;
-    if (this.#renewing === undefined && elapsed(this.#triedAt, this.#clock.now()) >= this.#due) void this.#renew();
-    else this.#arm();
+    this.#loseIfOver();
+    switch (this.#phase) {
+      case "requested":
+        this.#answerTimer = overdue(
+          ANSWER_LIMIT_MS,
+          () => this.#scope?.abandon(),
+          this.#clock,
+          this.#schedule.sentAt,
+        );
+        break;
+      case "held":
+        if (this.#renewing !== undefined || this.#schedule.dueIn(this.#clock.now()) > 0) return this.#setTimer();
+        // A reader of the signal is notified of a loss, and may rely on the lock without its handle.
+        if (this.#lost === undefined) this.#handle = checkHandle(this.#handle, this.#claim.name);
+        void this.#renew();
+    }
   }
 
   /** Sends one renewal; never rejects. */
-  #renew(): Promise<Outcome> {
+  #renew(): Promise<RenewalOutcome> {
     const sentAt = this.#clock.now();
-    const trusted = this.#claim.lease - this.#store.drift(this.#claim.lease);
+    this.#claim = numbered(this.#claim);
     // A shorter lease counts from now, whatever the answer: the store may have taken it and the reply got lost.
-    if (trusted < this.#left(sentAt)) {
-      this.#sentAt = sentAt;
-      this.#trusted = trusted;
-    }
-    this.#triedAt = sentAt;
-    const settled = this.#send().then((outcome) => {
+    this.#deadline.shorten(sentAt, this.#trustedMs());
+    this.#schedule.sent(sentAt);
+    const limitMs = this.#schedule.answerLimitMs(this.#deadline.left(sentAt));
+    const limit = { clock: this.#clock, sentAt, limitMs, signal: this.#untilEnd() };
+    const sent = sendRenewal(this.#store, this.#claim, limit, (error) => {
+      this.#fault = error;
+      const { name, owner } = this.#claim;
+      notify(this.#store.observer, { type: "fault", name, owner, operation: "renew", error });
+    });
+    this.#renewing = sent.then((outcome) => {
       this.#renewing = undefined;
-      this.#failures = outcome === "unknown" ? this.#failures + 1 : 0;
-      // The answer may have come after the deadline: then it is too late, whatever it says.
-      this.#check();
-      if (this.#ended) return outcome;
-      if (outcome === "lost") this.#lose("the store does not know it any more");
-      if (outcome === "renewed") {
-        this.#sentAt = sentAt;
-        this.#trusted = trusted;
-        const { name, owner } = this.#claim;
-        tell(this.#store.observer, { type: "renewed", name, owner, remaining: this.#left(this.#clock.now()) });
-      }
-      const again = outcome === "unknown" && this.#interval !== Infinity;
-      this.#due = again ? elapsed(sentAt, this.#clock.now()) + this.#pause() : this.#pace();
-      this.#arm();
+      this.#renewed(outcome, sentAt);
       return outcome;
     });
-    this.#renewing = settled;
-    this.#arm();
-    return settled;
+    this.#setTimer();
+    return this.#renewing;
   }
 
-  /** Milliseconds from one renewal to the next; one that comes after the deadline would be none. */
-  #pace(): number {
-    return this.#interval < this.#trusted || this.#interval === Infinity ? this.#interval : this.#trusted / 2;
-  }
-
-  /** How long to wait after a renewal that failed: not too often, but while there is time. */
-  #pause(): number {
-    const pause = this.#interval * Math.min(1, FIRST_RETRY * 2 ** (this.#failures - 1));
-    return Math.max(1, Math.min(pause, this.#left(this.#clock.now()) * LAST_RETRIES));
-  }
-
-  async #send(): Promise<Outcome> {
-    try {
-      return await this.#store.renew(this.#claim);
-    } catch (error) {
-      const { name, owner } = this.#claim;
-      tell(this.#store.observer, { type: "fault", name, owner, operation: "renew", error });
-      return "unknown";
+  /** Goes on after a renewal, sent at that moment. */
+  #renewed(outcome: RenewalOutcome, sentAt: Instant): void {
+    // The answer may have come after the deadline: then it is too late, whatever it says.
+    if (!this.held) return;
+    const now = this.#clock.now();
+    switch (outcome) {
+      case "lost":
+        return this.#lose("the store does not know it any more");
+      case "unknown":
+        this.#schedule.failed(now, this.#deadline.left(now));
+        break;
+      case "renewed": {
+        this.#fault = undefined;
+        this.#deadline.move(sentAt, this.#trustedMs());
+        this.#schedule.renewed(this.#trustedMs());
+        const { name, owner } = this.#claim;
+        notify(this.#store.observer, { type: "renewed", name, owner, remaining: this.#deadline.left(now) });
+      }
     }
+    if (this.#phase === "held") this.#setTimer();
+  }
+
+  /** Ends the lease if its deadline has passed: after a pause of the process this is known before any timer has run. */
+  #loseIfOver(now?: Instant): void {
+    if (this.#phase !== "held" || this.#deadline.left(now ?? this.#clock.now()) > 0) return;
+    const why = `its lease of ${this.#claim.lease} ms ended before it was renewed${connectionWords(this.#store)}`;
+    this.#lose(why, this.#store.connectionError ?? this.#fault);
+  }
+
+  #lose(why: string, cause?: unknown): void {
+    const { name, owner } = this.#claim;
+    this.#loss = new LockLostError(`Lost lock "${name}": ${why}`, cause === undefined ? {} : { cause });
+    this.#end("lost");
+    this.#lost?.abort(this.#loss);
+    notify(this.#store.observer, { type: "lost", name, owner, error: this.#loss });
+  }
+
+  /** Ends the lease: nothing goes on for its sake any more. */
+  #end(phase: "released" | "lost"): void {
+    this.#leases?.delete(this);
+    this.#phase = phase;
+    this.#handle = undefined;
+    this.#answerTimer?.cancel();
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    // A reason of our own: the default is an error with a stack.
+    this.#ended?.abort("ended");
+  }
+
+  /** Aborts when the lease ends. Only for what runs while the lease is held. */
+  #untilEnd(): AbortSignal {
+    this.#ended ??= new AbortController();
+    return this.#ended.signal;
+  }
+
+  /** Settles like the promise; resolves to `undefined` as soon as the lease has ended. */
+  async #unlessEnded<T>(promise: Promise<T>): Promise<T | undefined> {
+    return await unlessAborted(promise, this.#untilEnd()).catch(() => undefined);
+  }
+
+  /** Asks to be notified when the lock is revoked. Only for a holder that reads its signal, as it takes a connection. */
+  #watchRevocation(): void {
+    const ended = this.#untilEnd();
+    // If the store fails here, the next renewal finds out.
+    this.#store.revocation?.(this.#claim, ended).then(() => {
+      if (!ended.aborted && this.held) this.#lose("it was taken away");
+    }, () => {});
   }
 }

@@ -1,16 +1,21 @@
-import type { Clock } from "./_clock.ts";
-import { giveUp, RELEASE_LIMIT, within } from "./_give_up.ts";
-import { LockLostError, StoreError } from "./errors.ts";
+import type { Clock, Instant } from "./internal/clock.ts";
+import { storeError } from "./internal/failure.ts";
+import { LATE, RELEASE_LIMIT_MS, releaseWithRetry, within } from "./internal/release.ts";
+import { makeInspectable } from "./internal/inspectable.ts";
+import { LockLostError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
-import { tell } from "./observer.ts";
+import { notify } from "./events.ts";
 import type { Mode, Store } from "./store.ts";
 
 /**
  * A lock that is held, until it is released or lost. Made by `acquire` and `tryAcquire`.
  *
  * A lease can end while its holder is paused or cut off, and no holder can know that before it runs again. Two members
- * are there for this: `signal` aborts no later than the moment when somebody else could get the lock, unless that takes
- * it away with `steal` or `evict`, and `fence` lets the resource refuse a holder that comes too late.
+ * are there for this. `signal` aborts no later than the moment at which another owner could be granted the lock (except
+ * by `steal` and `evict`). `fence` lets the resource refuse a holder that comes too late.
+ *
+ * If the handle becomes garbage while the lock is held, nobody can release the lock any more: it is renewed until the
+ * process ends. The process is warned of that once (`HoldfastWarning`), unless the `signal` was read.
  *
  * @example
  * ```ts
@@ -27,12 +32,13 @@ export interface Lock extends AsyncDisposable {
   /** How it is held. */
   readonly mode: Mode;
   /**
-   * Who holds it in the store: the `owner` that was given, alike for all of its handles, or else a UUID of this handle
-   * alone, which cannot be given as `owner` to enter the lock again.
+   * The owner in the store: the `owner` option, the same for all of its handles, or else a UUID of this handle alone,
+   * which cannot be passed as `owner` to re-enter the lock. The servers of a Redlock store it with a colon and the id of
+   * a round of votes behind it.
    */
   readonly owner: string;
   /**
-   * The fencing token: larger than that of everybody who held this name before. Pass it to the resource that the lock
+   * The fencing token: larger than that of every earlier holder of this name. Pass it to the resource that the lock
    * protects, and let the resource refuse a number smaller than the largest it has seen.
    */
   readonly fence: bigint;
@@ -40,7 +46,7 @@ export interface Lock extends AsyncDisposable {
   readonly signal: AbortSignal;
   /** Whether the lock is neither released nor lost, by this machine's clock at this moment. */
   readonly held: boolean;
-  /** Milliseconds until the lease ends unless it is renewed before; 0 when the lock is not held. */
+  /** Returns the milliseconds until the lease ends unless it is renewed before; 0 when the lock is not held. */
   remaining(): number;
   /**
    * Renews now, for `lease` milliseconds from now on (10 to 2³¹ − 1; the lease as it is when left out). Later renewals
@@ -53,7 +59,7 @@ export interface Lock extends AsyncDisposable {
    */
   extend(lease?: number): Promise<void>;
   /**
-   * Gives up the lock. A second call gives the same promise.
+   * Releases the lock. A second call returns the same promise.
    *
    * @throws {LockLostError} when the lock was lost before: what ran under it was not protected to the end
    * @throws {StoreError} when the store could not be reached for 5 s; the lock then ends with its lease
@@ -66,7 +72,7 @@ export interface Lock extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The lock that a lease keeps. */
+/** The `Lock` given to callers, backed by a `Lease`. */
 export class LeasedLock implements Lock {
   readonly fence: bigint;
   readonly #store: Store;
@@ -82,6 +88,7 @@ export class LeasedLock implements Lock {
     this.fence = fence;
     this.#strict = strict;
     this.#clock = clock;
+    lease.handle = this;
   }
 
   get name(): string {
@@ -114,13 +121,14 @@ export class LeasedLock implements Lock {
 
   release(): Promise<void> {
     if (this.#releasing !== undefined) return this.#releasing;
-    // A loss that is noticed only now aborts the signal, and whoever hears that may call release() as well.
-    const { lost } = this.#lease;
-    return this.#releasing ??= this.#release(lost);
+    // A loss that is noticed only now aborts the signal, and a listener of it may call release() as well.
+    const now = this.#clock.now();
+    const lost = this.#lease.lostAt(now);
+    return this.#releasing ??= this.#release(lost, now);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Whoever called release() has heard how it ended.
+    // The caller of release() knows how it ended.
     if (this.#releasing !== undefined) return await this.#releasing.catch(() => {});
     try {
       await this.release();
@@ -130,32 +138,46 @@ export class LeasedLock implements Lock {
     }
   }
 
-  async #release(lost: LockLostError | undefined): Promise<void> {
+  async #release(lost: LockLostError | undefined, now: Instant): Promise<void> {
+    let fault: unknown;
     // Sent first: the rest is done while it is on its way.
-    const given = this.#giveBack(lost);
-    const late = () => new StoreError(`Cannot release lock "${this.name}" within ${RELEASE_LIMIT} ms: no answer`);
-    const settled = within(RELEASE_LIMIT, given, late, this.#clock);
+    const released = this.#send(lost, (error) => fault = error);
+    const settled = within(RELEASE_LIMIT_MS, released, this.#clock, now);
     this.#lease.end();
-    await settled;
+    try {
+      await settled;
+    } catch (error) {
+      if (error instanceof LockLostError) throw error;
+      // Made here, so that the stack shows who released.
+      const late = error === LATE ? ` within ${RELEASE_LIMIT_MS} ms` : "";
+      throw storeError(this.#store, `Cannot release lock "${this.name}"${late}`, fault);
+    }
   }
 
-  async #giveBack(lost: LockLostError | undefined): Promise<void> {
-    const lease = this.#lease;
-    const { claim } = lease;
-    // A renewal that overtook the release could take the lock again on a store that had forgotten it.
-    if (lease.renewing !== undefined && lost === undefined) await lease.renewing;
-    const given = giveUp(this.#store, claim, this.#clock);
+  #send(lost: LockLostError | undefined, note: (fault: unknown) => void): Promise<void> {
+    const { claim, renewing } = this.#lease;
+    const send = () => releaseWithRetry(this.#store, claim, this.#clock, note);
     if (lost !== undefined) {
-      // Whatever is left of it in the store is given up as well, but there is nothing to wait for.
-      given.catch(() => {});
-      throw lost;
+      // Whatever is left of the lock in the store is released as well, but there is nothing to wait for.
+      send().catch(() => {});
+      return Promise.reject(lost);
     }
-    if (!await given) {
-      const stolen = lease.disown();
-      if (stolen !== undefined) throw stolen;
-    }
-    if (this.#store.observer !== undefined) {
-      tell(this.#store.observer, { type: "released", name: claim.name, owner: claim.owner });
-    }
+    // A renewal that overtook the release could acquire the lock again on a store that had forgotten it.
+    const sent = renewing === undefined ? send() : renewing.then(send);
+    return sent.then((known) => this.#released(known));
+  }
+
+  /** Goes on once the store has answered whether it knew the lock. */
+  #released(known: boolean): void {
+    const revoked = known ? undefined : this.#lease.disown();
+    if (revoked !== undefined) throw revoked;
+    if (this.#store.observer === undefined) return;
+    const { name, owner } = this.#lease.claim;
+    notify(this.#store.observer, { type: "released", name, owner });
   }
 }
+
+makeInspectable<LeasedLock>(LeasedLock.prototype, "Lock", (lock) => {
+  const { name, mode, fence, held } = lock;
+  return { name, mode, fence, held, remaining: lock.remaining() };
+});

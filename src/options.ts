@@ -1,17 +1,19 @@
-import { checkKeys, checkMilliseconds, show } from "./_check.ts";
+import { checkInterval, defaultInterval, type RenewalInterval } from "./internal/renewal_schedule.ts";
+import { checkKeys, checkMilliseconds, show } from "./internal/validation.ts";
 import type { Capability, Mode } from "./store.ts";
 
-/** What `tryAcquire` takes. */
+/** The options of `tryAcquire`. */
 export interface TryAcquireOptions {
   /**
-   * How long the lock outlives a holder that has died, in milliseconds, 10 to 2³¹ − 1.
+   * The lease: how long the store keeps the lock after the grant or the last renewal, in milliseconds, 10 to 2³¹ − 1.
+   * A lock outlives a holder that died by at most this time.
    *
    * @default {30_000}
    */
   lease?: number | undefined;
   /**
-   * The watchdog. `true`: extend the lease every third of it for as long as the lock is held. A number: extend it at
-   * this interval, in milliseconds, at least 10 and less than the lease. `false`: never; the lock ends with its lease.
+   * How often the lease is renewed while the lock is held. `true`: at every third of the lease. A number: at this
+   * interval in milliseconds, at least 10 and less than the lease. `false`: never, so that the lock ends with its lease.
    *
    * @default {true}
    */
@@ -30,33 +32,34 @@ export interface TryAcquireOptions {
    */
   permits?: number | undefined;
   /**
-   * Who holds the lock: 1 to 1,024 bytes of UTF-8 that do not begin with a colon. An owner that holds the lock already,
-   * by any handle in any process, gets another handle at once, with the same fence; the lock is free when all of them
-   * are released. By default every call is an owner of its own, which no other call enters again: a call for a lock that
-   * the caller itself holds then waits for it.
+   * The owner that the lock is acquired for, 1 to 1,024 bytes of UTF-8 that do not begin with a colon. An owner that
+   * holds the lock already, through any handle in any process, is granted another handle at once, with the same fence.
+   * The lock is free when all of its handles are released. Without `owner` every call has a new owner, and locks are not
+   * re-entrant: to acquire a lock that you hold blocks until `wait` or `signal` ends it.
    */
   owner?: string | undefined;
   /**
-   * Takes the lock from whoever holds it, ahead of the queue. They hear of it afterwards, at once if they have asked for
-   * the `signal` of their lock, else when they renew it next. Only for exclusive locks.
+   * Revokes the lock of its present holders and acquires it, ahead of the queue. The holders are notified afterwards: at
+   * once if they have read the `signal` of their lock, else at their next renewal. Only for exclusive locks.
    *
    * @default {false}
    */
   steal?: boolean | undefined;
   /**
    * Whether leaving the scope rejects with `LockLostError` when the lease was lost before the release. With `false`
-   * only `lock.signal` and the store's observer tell.
+   * only `lock.signal` and the store's observer report that.
    *
    * @default {true}
    */
   strict?: boolean | undefined;
 }
 
-/** What `acquire` takes. */
+/** The options of `acquire`. */
 export interface AcquireOptions extends TryAcquireOptions {
   /**
-   * The longest time to wait for the lock, in milliseconds, from 0 (one attempt) to 2³¹ − 1, or `Infinity`. Then the
-   * call rejects with `LockTimeoutError`.
+   * The longest time to wait for the lock, in milliseconds, from 0 (one attempt) to 2³¹ − 1, or `Infinity`. After it the
+   * call rejects with `LockTimeoutError` if the lock was busy when the store last answered, else with `StoreError`.
+   * While it waits, store errors are retried for up to 10 s. With 0 there is no retry.
    *
    * @default {Infinity}
    */
@@ -64,30 +67,26 @@ export interface AcquireOptions extends TryAcquireOptions {
 }
 
 /** The options, checked and complete. */
-export interface Settings {
+export interface Settings extends RenewalInterval {
   readonly lease: number;
-  /** Milliseconds between renewals; `Infinity` when the lease is not renewed. */
-  readonly interval: number;
-  /** Whether the interval follows the lease, when `extend` changes that. */
-  readonly autoInterval: boolean;
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
   readonly mode: Mode;
   readonly permits: number | undefined;
   readonly owner: string | undefined;
-  /** Which client asks, if the owner is to tell: a fresh owner then is that, a colon and a UUID. */
+  /** The id of the client, if a new owner is to contain it: the owner then is that, a colon and a UUID. */
   readonly client: string | undefined;
   readonly steal: boolean;
   readonly strict: boolean;
-  /** What of it not every store supports. */
+  /** The capabilities that the store must have. */
   readonly needs: readonly Capability[];
 }
 
 /** 30 s: longer than the failover of a usual Redis deployment, short enough to wait out after a crash. */
-const DEFAULT_LEASE = 30_000;
+const DEFAULT_LEASE_MS = 30_000;
 
 /** Below this the resolution of timers and of the store's expiry (1 ms each) and the drift eat up the lease. */
-const MIN_LEASE = 10;
+const MIN_LEASE_MS = 10;
 
 const MAX_BYTES = 1024;
 const MAX_PERMITS = 2 ** 31 - 1;
@@ -95,12 +94,12 @@ const TRY_OPTIONS = ["lease", "renew", "signal", "mode", "permits", "owner", "st
 const ACQUIRE_OPTIONS = [...TRY_OPTIONS, "wait"];
 const DEFAULTS = checkAcquireOptions({});
 
-/** Rejects what is no name of a lock. */
+/** Throws unless `name` can be the name of a lock. */
 export function checkName(name: string): void {
   checkText("name", name);
 }
 
-/** Checks what `acquire` was given and fills in the rest. */
+/** Checks the options of `acquire` and fills in the defaults. */
 export function checkAcquireOptions(options?: AcquireOptions): Settings {
   if (options === undefined) return DEFAULTS;
   const { wait = Infinity } = checkKeys(options, ACQUIRE_OPTIONS);
@@ -108,26 +107,14 @@ export function checkAcquireOptions(options?: AcquireOptions): Settings {
   return complete(options, wait);
 }
 
-/** Checks what `tryAcquire` was given and fills in the rest. */
+/** Checks the options of `tryAcquire` and fills in the defaults. */
 export function checkTryAcquireOptions(options: TryAcquireOptions = {}): Settings {
   return complete(checkKeys(options, TRY_OPTIONS), 0);
 }
 
-/** Rejects what is no lease; also for `extend`. */
+/** Throws unless `lease` can be the length of a lease. */
 export function checkLease(lease: number): void {
-  checkMilliseconds("lease", lease, MIN_LEASE);
-}
-
-/** The renewal interval that `renew: true` stands for: two renewals may fail before the lease is in danger. */
-export function defaultInterval(lease: number): number {
-  return lease / 3;
-}
-
-/** Rejects an interval that leaves no time to renew within the lease. */
-export function checkInterval(interval: number, lease: number): void {
-  if (interval >= lease) {
-    throw new RangeError(`renew must be less than the lease of ${lease} ms: got ${interval}`);
-  }
+  checkMilliseconds("lease", lease, MIN_LEASE_MS);
 }
 
 function checkText(option: string, text: string): void {
@@ -142,11 +129,11 @@ function checkText(option: string, text: string): void {
 }
 
 function complete(options: TryAcquireOptions, wait: number): Settings {
-  const { lease = DEFAULT_LEASE, renew = true, signal, mode = "exclusive", strict = true } = options;
+  const { lease = DEFAULT_LEASE_MS, renew = true, signal, mode = "exclusive", strict = true } = options;
   const { permits, owner, steal = false } = options;
   checkLease(lease);
   if (typeof renew === "number") {
-    checkMilliseconds("renew", renew, MIN_LEASE);
+    checkMilliseconds("renew", renew, MIN_LEASE_MS);
     checkInterval(renew, lease);
   } else if (typeof renew !== "boolean") {
     throw new TypeError(`renew must be a boolean or a number of milliseconds: got ${show(renew)}`);
@@ -185,11 +172,11 @@ function checkPermits(permits: number, mode: Mode): void {
 
 function checkOwner(owner: string): void {
   checkText("owner", owner);
-  // So begins what stands in the place of an owner while several hold a lock.
+  // Stores write words that begin with a colon in the place of an owner while several owners hold a lock.
   if (owner.startsWith(":")) throw new RangeError(`owner must not begin with a colon: got ${show(owner)}`);
 }
 
-/** Whether a value is an `AbortSignal`, of whatever realm. */
+/** Returns whether a value is an `AbortSignal`, of whatever realm. */
 export function isSignal(value: unknown): value is AbortSignal {
   // Not instanceof: a signal may come from another realm or a polyfill.
   return value !== null && typeof value === "object" && "throwIfAborted" in value && "addEventListener" in value;

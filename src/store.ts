@@ -1,41 +1,46 @@
-import type { Observer } from "./observer.ts";
+import type { Observer } from "./events.ts";
 
-/** How a lock is held: by one, or by any number who share it; the words are those of the Web Locks API. */
+/** How a lock is held: by one owner, or shared by any number. The words are those of the Web Locks API. */
 export type Mode = "exclusive" | "shared";
 
-/** What kind of lock a name is while somebody holds it: its mode or, of a semaphore, how many may hold it at once. */
+/** The kind of lock that a name is while it is held: its mode or, of a semaphore, how many owners may hold it at once. */
 export type Kind = Mode | number;
 
-/** Who asks for which lock, for how long. A value: each call to a {@linkcode Store} carries one. */
+/** A request for a lock: who wants which lock, for how long. A value that each call to a {@linkcode Store} carries. */
 export interface Claim {
   /** The name of the lock, 1 to 1,024 bytes of UTF-8. */
   readonly name: string;
-  /** Who holds the lock or waits for it: a fresh UUID for every `acquire`, unless the caller gave its own. */
+  /** The owner that holds the lock or waits for it: a new UUID for every `acquire`, unless the caller gave `owner`. */
   readonly owner: string;
   /**
-   * The id of the one handle that asks, if the caller gave the owner: that, a slash and a UUID. Without it the owner is
-   * the handle's id.
+   * The id of the handle, if the caller gave the owner: that, a slash and a UUID. Without it the owner is the id of the
+   * handle.
    */
-  readonly hold?: string | undefined;
+  readonly handle?: string | undefined;
   /** How the lock is held. */
   readonly mode: Mode;
   /** Of a semaphore: how many owners may hold it at once, at least 1. */
   readonly permits?: number | undefined;
-  /** How long the store keeps the lock after hearing from its holder, in milliseconds. */
+  /** How long the store keeps the lock after the grant or the last renewal, in milliseconds. */
   readonly lease: number;
+  /**
+   * The number of this renewal of the handle, a whole number that only rises; 0 when left out. Present once the handle
+   * has changed the length of its lease, see {@linkcode Store.renew}.
+   */
+  readonly renewal?: number | undefined;
 }
 
-/** The id of the handle that a claim is for. */
-export function holdOf({ owner, hold }: Claim): string {
-  return hold ?? owner;
+/** Returns the id of the handle that a claim is for. */
+export function handleOf({ owner, handle }: Claim): string {
+  return handle ?? owner;
 }
 
-/** What kind of lock a claim is for. */
+/** Returns the kind of lock that a claim is for. */
 export function kindOf({ mode, permits }: Claim): Kind {
   return permits ?? mode;
 }
 
-/** Why waiting would be of no use: how the lock is held at present, and whether by the owner that asks. */
+/** Why it is of no use to wait: how the lock is held at present, and whether by the same owner. */
 export interface Conflict {
   /** The mode, or the permits of a semaphore. */
   readonly present: Kind;
@@ -44,8 +49,8 @@ export interface Conflict {
 }
 
 /**
- * How an attempt ended: the lock is held from now on; or it is busy and another attempt makes sense later; or the claim
- * does not go with the present holders, and nothing was done.
+ * How an attempt ended. The lock is granted; or it is busy, and another attempt makes sense later; or the claim conflicts
+ * with the present holders, and nothing was done.
  */
 export type Attempt =
   | {
@@ -55,146 +60,115 @@ export type Attempt =
   }
   | {
     readonly granted: false;
-    /** When to ask again if no wake-up comes before, in milliseconds from now. */
+    /** When to attempt again if no wake-up comes before, in milliseconds from now. */
     readonly retryAfter: number;
   }
   | {
     readonly granted: false;
-    /** What stands against it. */
+    /** What the claim conflicts with. */
     readonly conflict: Conflict;
   };
 
-/** How a renewal ended. A call that fails or never answers is neither: the lease then ends at its deadline. */
+/** How a renewal ended. A call that fails or is never answered is neither: it is unknown how it ended. */
 export type Renewal = "renewed" | "lost";
 
-/** An option of `acquire` that not every store supports. */
-export type Capability = "shared" | "permits" | "owner" | "steal";
+/**
+ * What not every store supports: an option of `acquire` (`mode: "shared"`, `permits`, `owner`, `steal`), or a method
+ * ({@linkcode Store.evict}, {@linkcode Store.query}). Each stands for itself: `"owner"` does not imply `"shared"`.
+ */
+export type Capability = "shared" | "permits" | "owner" | "steal" | "evict" | "query";
 
 /** A handle that holds a lock or waits for it, as {@linkcode Store.query} lists it. */
 export interface Entry {
   /** The name of the lock. */
   readonly name: string;
-  /** Whose handle it is. */
+  /** The owner of the handle. */
   readonly owner: string;
   /** How the lock is held. */
   readonly mode: Mode;
-  /** Of a semaphore: how many may hold it at once. */
+  /** Of a semaphore: how many owners may hold it at once. */
   readonly permits?: number | undefined;
 }
 
-/** Who holds the locks of a store and who waits for them, at one moment for each name. */
+/** The holders and the waiters of the locks of a store, at one moment for each name. */
 export interface Snapshot {
-  /** Who holds a lock. */
+  /** The holders. */
   readonly held: readonly Entry[];
-  /** Who waits; for each name in the order in which they will be served. */
+  /** The waiters; for each name in the order in which they will be served. */
   readonly pending: readonly Entry[];
 }
 
 /**
  * Where locks are kept. A store orders its waiters first come, first served, and answers every call by the owner in
- * the claim, so that a call may be repeated whenever its reply was lost. It rejects when it cannot tell the outcome
+ * the claim, so that a call may be repeated whenever its reply was lost. It rejects when it does not know the outcome
  * (with a {@linkcode StoreError} when it knows that nothing was done); the caller does not have to wait for a call that
- * hangs.
+ * hangs. A `TypeError` or `RangeError` is for a bad argument and ends a wait at once, like a `StoreError` that is
+ * `permanent`: do not let those of `fetch` through.
  *
  * `src/testing/` (`@holdfast/lock/testing`) holds the behaviours that every store must show.
  */
 export interface Store {
   /**
-   * Asks for the lock. If this handle holds it already (a reply was lost, or the lock was handed over), the answer is
-   * *granted*, with the full lease from now. With `enqueue`, a busy answer leaves the handle in the queue, at the place
-   * that it has had since its first attempt, and a further attempt shows that it is still alive.
+   * Attempts to acquire the lock. If this handle holds it already (a reply was lost, or the lock was granted to a
+   * waiter), the answer is *granted*, with the full lease from now; a lease that ends later than that is left as it is.
+   * With `enqueue`, a busy answer leaves the handle in the queue, at the place that it has had since its first attempt,
+   * and a further attempt shows that it is still alive.
    *
    * A shared claim or one for a permit is granted beside others of its kind, but not past the queue. An owner that
-   * holds the lock already is granted another hold at once, with the fence that it has.
+   * holds the lock already is granted another handle at once, with the fence that it has.
    */
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt>;
-  /** Extends the lease to `claim.lease` milliseconds from now if this handle holds the lock. */
+  /**
+   * Sets the lease to `claim.lease` milliseconds from now if this handle holds the lock, whether that makes it longer or
+   * shorter. A client may send a renewal twice, and late: if the store has executed one of this handle with a larger
+   * {@linkcode Claim.renewal}, it answers *renewed* and leaves the lease as it is, because the holder trusts the later one.
+   */
   renew(claim: Claim): Promise<Renewal>;
   /**
-   * Gives up this handle's hold, or its place in the queue; whoever can hold the lock now is served. Resolves to whether
-   * there was anything to give up.
+   * Releases the lock of this handle, or its place in the queue; the waiters that can hold the lock now are served.
+   * Resolves to whether there was anything to release.
    */
   release(claim: Claim): Promise<boolean>;
   /**
-   * Resolves when another attempt of this queued handle is worthwhile. Only an optimisation: it may come for nothing,
+   * Resolves when another attempt of this queued handle is worthwhile. Only an optimisation: it may resolve without need,
    * and a store without it is polled at `retryAfter`. Resolves as well when `signal` aborts.
    */
   wakeup?(claim: Claim, signal: AbortSignal): Promise<void>;
-  /** The options of `acquire` that it supports besides; none when left out. */
+  /** The optional features that it supports; none when left out. It lists `"evict"` and `"query"` if it has the method. */
   readonly capabilities?: readonly Capability[] | undefined;
   /**
-   * Resolves soon after the lock was taken from this handle by `steal` or {@linkcode evict}, and when `signal` aborts.
-   * Only an optimisation: the next renewal tells too.
+   * Resolves soon after the lock of this handle was revoked by `steal` or {@linkcode evict}, and when `signal` aborts.
+   * Only an optimisation: the next renewal finds it out as well.
    */
-  eviction?(claim: Claim, signal: AbortSignal): Promise<void>;
-  /** Takes the lock from whoever holds it, and serves the queue. Resolves to how many holds there were. */
+  revocation?(claim: Claim, signal: AbortSignal): Promise<void>;
+  /** Revokes the lock of all its holders, and serves the queue. Resolves to the number of handles that held it. */
   evict?(name: string): Promise<number>;
-  /** Lists who holds the locks of this store and who waits for them. */
+  /** Lists the holders and the waiters of the locks of this store. */
   query?(): Promise<Snapshot>;
-  /** How much earlier than the lease the holder must stop trusting it, in milliseconds: clocks drift apart. */
+  /** Returns how much earlier than the lease the holder must stop trusting it, in milliseconds: clocks drift apart. */
   readonly drift: (lease: number) => number;
-  /** Whether it was closed for good, so that asking again is of no use. */
+  /** Whether it was closed for good, so that another call is of no use. */
   readonly closed?: boolean;
-  /** Hears what happens to the locks of this store. */
+  /**
+   * Why the store cannot be reached at present: the last error of its connection since that was up; `undefined` while it
+   * is up, or where there is none.
+   */
+  readonly connectionError?: Error | undefined;
+  /** The observer that is notified of what happens to the locks of this store. */
   readonly observer?: Observer | undefined;
 }
 
-/** How a {@linkcode Store} is to attempt. */
+/** The options of an attempt. */
 export interface AttemptOptions {
-  /** Whether to wait in the queue when the lock is busy. */
+  /** Whether to enter the queue when the lock is busy. */
   readonly enqueue: boolean;
-  /** Whether to take the lock from whoever holds it, ahead of the queue. */
+  /** Whether to revoke the lock of its holders and acquire it, ahead of the queue. */
   readonly steal?: boolean | undefined;
 }
 
-/** How a {@linkcode QuorumNode} is to vote. */
-export interface VoteOptions extends AttemptOptions {
-  /** The fence that the asker hopes for. */
-  readonly guess: bigint;
-  /** How far ahead of the node's own clock a guess may be, in milliseconds: one bad clock must not poison the counter. */
-  readonly maxClockSkew: number;
-}
-
-/** The vote of one node: an attempt without a fence of its own. */
-export type Vote =
-  | {
-    readonly granted: true;
-    /** The node's counter of fences, after the vote. */
-    readonly counter: bigint;
-    /** Whether the counter was lower than the guess, and is the guess now. */
-    readonly raised: boolean;
-  }
-  | {
-    readonly granted: false;
-    /** When to ask again if no wake-up comes before, in milliseconds from now. */
-    readonly retryAfter: number;
-  };
-
 /**
- * What a store must do besides to be a node of a quorum: the counter of fences of each name belongs to the quorum then.
- */
-export interface QuorumNode extends Store {
-  /** Attempts, and raises the counter to the guess if it is lower, in one step. */
-  vote(claim: Claim, options: VoteOptions): Promise<Vote>;
-  /** Raises the counter to `fence` if it is lower and this owner holds the lock; resolves to whether both were so. */
-  confirm(claim: Claim, fence: bigint): Promise<boolean>;
-  /**
-   * Gives the lock back to an owner that the node has lost, if nobody holds it and the counter is still `fence`, so
-   * that nobody can have held it since. Resolves to whether it did.
-   */
-  retake(claim: Claim, fence: bigint): Promise<boolean>;
-  /**
-   * Another number after each cut of the connection, which may have had calls done twice. While it stays the same every
-   * call is done once at the most. `undefined`: that may happen at any time.
-   */
-  readonly session?: number | undefined;
-  /** Where the node is, as `host:port`, for errors. */
-  readonly address?: string | undefined;
-}
-
-/**
- * The clock allowance of a single store: 1 % of the lease, for clocks that run at different speeds, and 2 ms for the
- * resolution of timers and of expiry, as the Redis documentation's description of Redlock proposes.
+ * Returns the clock allowance of a single store: 1 % of the lease, for clocks that run at different speeds, and 2 ms for
+ * the resolution of timers and of expiry, as the Redis documentation's description of Redlock proposes.
  */
 export function drift(lease: number): number {
   return lease / 100 + 2;

@@ -8,9 +8,12 @@ import {
   StoreError,
   tryAcquire,
 } from "@holdfast/lock";
-import { SystemClock } from "../src/_clock.ts";
-import { MemoryStore } from "../src/stores/_memory_store.ts";
+import { SystemClock } from "../src/internal/clock.ts";
+import { MemoryStore } from "../src/stores/memory/store.ts";
 import { memory } from "@holdfast/lock/memory";
+import { getEventListeners } from "node:events";
+import { busy, granted, hanging, refused, ScriptedStore, unreachable } from "./support/scripted_store.ts";
+import { settled } from "./support/virtual_clock.ts";
 
 function scene(): MemoryStore {
   return new MemoryStore(undefined, new SystemClock());
@@ -42,7 +45,7 @@ Deno.test("acquireAll() holds all names, each once and sorted, and releases them
   assertEquals([locks.held, locks.remaining(), store.names], [false, 0, []]);
 });
 
-Deno.test("acquireAll() asks for all names at once", async () => {
+Deno.test("acquireAll() attempts all names at once", async () => {
   const right = scene();
   let asking = 0;
   let most = 0;
@@ -95,7 +98,7 @@ Deno.test("acquireAll() that is aborted holds nothing, and rejects with the reas
   await assertRejects(() => acquireAll(store, ["c"], { signal: controller.signal }), Error, "enough");
 });
 
-Deno.test("acquireAll() ends within its time although the store hangs when it gives a name back", async () => {
+Deno.test("acquireAll() ends within its time although the store hangs at a release", async () => {
   const right = scene();
   const thaw = Promise.withResolvers<void>();
   const store = over(right, {
@@ -119,12 +122,12 @@ Deno.test("acquireAll() ends within its time although the store hangs when it gi
   await new Promise((resolve) => setTimeout(resolve, 1));
 });
 
-Deno.test("acquireAll() says that the store failed, within its time, although that hangs when a name is given back", async () => {
+Deno.test("acquireAll() reports the fault within its time although a release hangs", async () => {
   const right = scene();
   const thaw = Promise.withResolvers<void>();
   const store = over(right, {
     attempt: (claim, options) => {
-      return claim.name === "b" ? Promise.reject(new Error("down")) : right.attempt(claim, options);
+      return claim.name === "b" ? refused() : right.attempt(claim, options);
     },
     release: async (claim) => {
       if (claim.name === "a") await thaw.promise;
@@ -133,7 +136,7 @@ Deno.test("acquireAll() says that the store failed, within its time, although th
   });
   const alive = setInterval(() => {}, 1_000);
   const started = performance.now();
-  await assertRejects(() => acquireAll(store, ["a", "b"], { wait: 50 }), StoreError, "down");
+  await assertRejects(() => acquireAll(store, ["a", "b"], { wait: 50 }), StoreError, "NOPERM");
   const after = performance.now() - started;
   clearInterval(alive);
   thaw.resolve();
@@ -152,18 +155,115 @@ Deno.test("acquireAll() holds the names that it was given, whatever becomes of t
   assertEquals([locks.names, locks.held, store.names], [["a", "b"], true, ["a", "b"]]);
 });
 
-Deno.test("acquireAll() holds nothing when the store fails for one name", async () => {
-  const right = scene();
-  const store = over(right, {
-    attempt: (claim, options) => {
-      return claim.name === "b" ? Promise.reject(new Error("down")) : right.attempt(claim, options);
-    },
-  });
-  await assertRejects(() => acquireAll(store, ["a", "b", "c"]), StoreError, "down");
-  assertEquals(right.names, []);
+Deno.test("acquireAll() holds nothing when one name fails for good or without time to wait", async () => {
+  for (const [wait, fail] of [[Infinity, refused], [5_000, refused], [0, unreachable]] as const) {
+    const right = scene();
+    const store = over(right, {
+      attempt: (claim, options) => claim.name === "b" ? fail() : right.attempt(claim, options),
+    });
+    await assertRejects(() => acquireAll(store, ["a", "b", "c"], { wait }), StoreError);
+    assertEquals(right.names, []);
+  }
 });
 
-Deno.test("acquireAll() of overlapping names never waits in a circle, and never shares a name", async () => {
+Deno.test("acquireAll() retries faults in all of its steps, and leaves nothing behind", async () => {
+  for (const failing of ["a", "b", "c", "abc"]) {
+    const right = scene();
+    let faults = 0;
+    // Each name fails when all are tried, and twice while it is waited for; every other attempt was executed all the same.
+    const failures = new Map([...failing].map((name) => [name, 3]));
+    const store = over(right, {
+      attempt: async (claim, options) => {
+        const left = failures.get(claim.name) ?? 0;
+        if (left === 0) return await right.attempt(claim, options);
+        failures.set(claim.name, left - 1);
+        if (faults++ % 2 === 0) await right.attempt(claim, options);
+        throw new Error("reply lost");
+      },
+    });
+    const locks = await acquireAll(store, ["c", "a", "b"], { wait: 60_000 });
+    assertEquals([locks.names, locks.held, faults], [["a", "b", "c"], true, 3 * failing.length]);
+    await locks.release();
+    while (right.names.length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+});
+
+Deno.test("acquireAll() retries the name that it waits for, and keeps its place", async () => {
+  const right = scene();
+  let failing = false;
+  let faults = 0;
+  const store = over(right, {
+    attempt: async (claim, options) => {
+      if (!failing) return await right.attempt(claim, options);
+      failing = ++faults < 3;
+      throw new Error("down");
+    },
+  });
+  const b = await acquire(right, "b");
+  const waiting = acquireAll(store, ["a", "b", "c"]);
+  const queued = async () => (await right.query()).pending.length;
+  while (await queued() === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  const later = acquire(right, "b");
+  while (await queued() === 1) await new Promise((resolve) => setTimeout(resolve, 1));
+  failing = true;
+  await b.release();
+  const locks = await waiting;
+  assertEquals([locks.names, faults], [["a", "b", "c"], 3]);
+  await locks.release();
+  await (await later).release();
+});
+
+Deno.test("acquireAll() whose store failed until its time is over reports the fault", async () => {
+  const right = scene();
+  const store = over(right, {
+    attempt: (claim, options) => claim.name === "b" ? unreachable() : right.attempt(claim, options),
+    connectionError: new Error("connect ECONNREFUSED"),
+  });
+  const alive = setInterval(() => {}, 1_000);
+  const error = await assertRejects(
+    () => acquireAll(store, ["a", "b", "c"], { wait: 100 }),
+    StoreError,
+    "ECONNREFUSED",
+  );
+  assertEquals(error.cause, store.connectionError);
+  clearInterval(alive);
+  while (right.names.length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+});
+
+Deno.test("acquireAll() of names that fail at times never deadlocks or shares a name", async () => {
+  const right = scene();
+  const names = ["a", "b", "c", "d"];
+  let asked = 0;
+  const store = over(right, {
+    attempt: async (claim, options) => {
+      const attempt = await right.attempt(claim, options);
+      if (asked++ % 5 === 0) throw new Error("reply lost");
+      return attempt;
+    },
+    release: async (claim) => {
+      const released = await right.release(claim);
+      if (asked++ % 5 === 0) throw new Error("reply lost");
+      return released;
+    },
+  });
+  const inside = new Map<string, number>();
+  let sections = 0;
+  await Promise.all(Array.from({ length: 8 }, async (_, worker) => {
+    for (let i = 0; i < 5; i++) {
+      const wanted = names.filter((_, n) => (worker * 7 + i * 3 + n * n) % 5 < 3);
+      await using locks = await acquireAll(store, wanted.toReversed(), { wait: 60_000 });
+      for (const name of locks.names) inside.set(name, (inside.get(name) ?? 0) + 1);
+      assert(locks.names.every((name) => inside.get(name) === 1), "alone");
+      await Promise.resolve();
+      for (const name of locks.names) inside.set(name, 0);
+      sections++;
+    }
+  }));
+  assertEquals(sections, 40);
+  while (right.names.length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+});
+
+Deno.test("acquireAll() of overlapping names never deadlocks or shares a name", async () => {
   const store = scene();
   const names = ["a", "b", "c", "d", "e"];
   const inside = new Map<string, number>();
@@ -182,7 +282,7 @@ Deno.test("acquireAll() of overlapping names never waits in a circle, and never 
   assertEquals([sections, store.names], [120, []]);
 });
 
-Deno.test("MultiLock is lost when any of its locks is lost, and the others are released all the same", async () => {
+Deno.test("MultiLock is lost with any of its locks, and the others are released", async () => {
   const store = scene();
   const locks = await acquireAll(store, ["a", "b"]);
   const aborted = new Promise<void>((resolve) => locks.signal.addEventListener("abort", () => resolve()));
@@ -226,10 +326,178 @@ Deno.test("acquireAll() begins again when it lost one lock while it waited for a
   assertEquals([locks.names, locks.held], [["a", "b"], true]);
 });
 
-Deno.test("acquireAll() refuses what are no names", async () => {
+Deno.test("acquireAll() begins again when it lost a lock in the middle", async () => {
+  const right = scene();
+  let lost = false;
+  const heard = Promise.withResolvers<void>();
+  const store = over(right, {
+    renew: async (claim) => {
+      if (claim.name !== "b" || lost) return await right.renew(claim);
+      lost = true;
+      await right.release(claim);
+      return "lost";
+    },
+    observer: (event) => {
+      if (event.type === "lost") heard.resolve();
+    },
+  });
+  const d = await acquire(right, "d");
+  const waiting = acquireAll(store, ["a", "b", "c", "d"], { renew: 10 });
+  const queued = async () => (await right.query()).pending.length === 1;
+  while (!await queued()) await new Promise((resolve) => setTimeout(resolve, 1));
+  await heard.promise;
+  await d.release();
+  await using locks = await waiting;
+  assertEquals([locks.held, right.names], [true, ["a", "b", "c", "d"]]);
+});
+
+Deno.test("acquireAll() acquires names in the order of their code units, in every locale", async () => {
+  await using locks = await acquireAll(memory(), ["b", "\u00e4", "B", "a", "A", "_"]);
+  assertEquals(locks.names, ["A", "B", "_", "a", "b", "\u00e4"]);
+});
+
+Deno.test("acquireAll() refuses invalid names", async () => {
   const store = memory();
   await assertRejects(() => acquireAll(store, "a" as never), TypeError, 'got "a"');
   await assertRejects(() => acquireAll(store, []), RangeError, "names");
   await assertRejects(() => acquireAll(store, ["a", ""]), RangeError, "name");
   await assertRejects(() => acquireAll(store, ["a"], { wat: 1 } as never), TypeError, '"wat"');
+});
+
+Deno.test("acquireAll() queues for no name before it has tried all of them", async () => {
+  const right = scene();
+  const asked: string[] = [];
+  const store = over(right, {
+    attempt: (claim, options) => {
+      asked.push(`${claim.name}${options.enqueue ? " queues" : ""}`);
+      return right.attempt(claim, options);
+    },
+  });
+  const b = await acquire(right, "b");
+  const waiting = acquireAll(store, ["a", "b"]);
+  while (asked.length < 3) await settled();
+  await b.release();
+  await (await waiting).release();
+  assertEquals(asked.slice(0, 3), ["a", "b", "b queues"]);
+});
+
+Deno.test("acquireAll() with wait: 1 queues as well, and retries a fault", async () => {
+  const store = new ScriptedStore(new SystemClock());
+  const queued: string[] = [];
+  store.onAttempt = ({ name }, { enqueue }) => {
+    if (enqueue) queued.push(name);
+    return name === "a" ? unreachable() : busy(60_000);
+  };
+  const fault = 'Cannot acquire lock "a" and others within 1 ms: connection refused';
+  await assertRejects(() => acquireAll(store, ["a", "b"], { wait: 1 }), StoreError, fault);
+  await assertRejects(() => acquireAll(store, ["b", "c"], { wait: 1 }), LockTimeoutError, '"b"');
+  assertEquals(queued, ["a", "b"]);
+});
+
+Deno.test("acquireAll() says how the first name failed while another one is not answered", async () => {
+  const store = new ScriptedStore(new SystemClock());
+  const alive = setInterval(() => {}, 1_000);
+  const messages: string[] = [];
+  for (const failing of ["a", "b"]) {
+    store.onAttempt = ({ name }) => name === failing ? unreachable() : hanging();
+    const error = await assertRejects(() => acquireAll(store, ["a", "b"], { wait: 50 }), StoreError);
+    messages.push(error.message);
+  }
+  clearInterval(alive);
+  const what = 'Cannot acquire lock "a" and others within 50 ms';
+  assertEquals(messages, [`${what}: connection refused`, `${what}: the store did not answer`]);
+});
+
+Deno.test("acquireAll() does not wait for a busy name when another one fails for good", async () => {
+  for (const [options, fail, words] of [[{}, refused, "NOPERM"], [{ wait: 0 }, unreachable, "refused"]] as const) {
+    const store = new ScriptedStore(new SystemClock());
+    store.onAttempt = ({ name }) => name === "a" ? busy(60_000) : fail();
+    const message = `Cannot acquire lock "b": ${fail === refused ? words : `connection ${words}`}`;
+    await assertRejects(() => acquireAll(store, ["a", "b"], options), StoreError, message);
+    assertEquals(store.times("attempt").length, 2);
+  }
+});
+
+Deno.test("acquireAll() rejects only when it has released the names that it holds", async () => {
+  const store = new ScriptedStore(new SystemClock());
+  const released = Promise.withResolvers<boolean>();
+  store.onAttempt = ({ name }) => name === "a" ? granted(1n) : refused();
+  store.onRelease = ({ name }) => name === "a" ? released.promise : true;
+  let result: unknown = "pending";
+  acquireAll(store, ["a", "b"]).catch((error: unknown) => result = error);
+  while (!store.calls.some(({ operation, claim }) => operation === "release" && claim.name === "a")) await settled();
+  await settled();
+  assertEquals(result, "pending");
+  released.resolve(true);
+  while (result === "pending") await settled();
+  assertInstanceOf(result, StoreError);
+});
+
+Deno.test("acquireAll() that lost a lock releases the others before it begins again", async () => {
+  const right = scene();
+  let releasing = 0;
+  let most = 0;
+  const lost = Promise.withResolvers<void>();
+  const store = over(right, {
+    observer: ({ type }) => type === "lost" && lost.resolve(),
+    attempt: (claim, options) => {
+      most = Math.max(most, releasing);
+      return right.attempt(claim, options);
+    },
+    release: async (claim) => {
+      releasing++;
+      await settled();
+      releasing--;
+      return await right.release(claim);
+    },
+  });
+  const c = await acquire(right, "c");
+  const waiting = acquireAll(store, ["a", "b", "c"], { renew: 10 });
+  while ((await right.query()).pending.length === 0) await settled();
+  const before = (await right.query()).held.find(({ name }) => name === "b")?.owner;
+  await right.evict("a");
+  await lost.promise;
+  await c.release();
+  const locks = await waiting;
+  const after = (await right.query()).held.find(({ name }) => name === "b")?.owner;
+  assertEquals([locks.names, locks.held, most], [["a", "b", "c"], true, 0]);
+  assert(before !== after, "b was given back as well");
+  await locks.release();
+});
+
+Deno.test("acquireAll() looks at no target when its signal has aborted", async () => {
+  const signal = AbortSignal.abort(new Error("enough"));
+  await assertRejects(() => acquireAll({} as never, ["a"], { signal }), Error, "enough");
+});
+
+Deno.test("acquireAll() whose signal aborts at once sends nothing", async () => {
+  const store = new ScriptedStore(new SystemClock());
+  const controller = new AbortController();
+  const acquiring = acquireAll(store, ["a"], { signal: controller.signal });
+  controller.abort(new Error("enough"));
+  await assertRejects(() => acquiring, Error, "enough");
+  assertEquals(store.calls, []);
+});
+
+Deno.test("acquireAll() leaves no listener on its signal", async () => {
+  const { signal } = new AbortController();
+  const store = new ScriptedStore(new SystemClock());
+  await (await acquireAll(store, ["a", "b"], { signal })).release();
+  store.onAttempt = refused;
+  await assertRejects(() => acquireAll(store, ["a", "b"], { signal }), StoreError);
+  assertEquals(getEventListeners(signal, "abort").length, 0);
+});
+
+Deno.test("MultiLock has one signal, however often that is read", async () => {
+  await using locks = await acquireAll(memory(), ["a", "b"]);
+  const { signal } = locks;
+  assert(locks.signal === signal, "the same");
+});
+
+Deno.test("MultiLock.release() rejects with a loss rather than with a fault", async () => {
+  const store = new ScriptedStore(new SystemClock());
+  store.onRelease = ({ name }) => name === "a" ? refused() : true;
+  await assertRejects(async () => await (await acquireAll(store, ["a", "b"])).release(), StoreError, "NOPERM");
+  store.onRelease = ({ name }) => name === "a" ? refused() : false;
+  await assertRejects(async () => await (await acquireAll(store, ["a", "b"])).release(), LockLostError, '"b"');
 });

@@ -1,19 +1,23 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import {
   acquire,
+  acquireAll,
   type AcquireOptions,
   type Attempt,
   type Lock,
+  LockError,
   LockTimeoutError,
   StoreError,
   tryAcquire,
 } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
 import { getEventListeners } from "node:events";
-import { attainFrom } from "../src/acquire.ts";
+import { acquireFrom } from "../src/acquisition.ts";
+import { clockOf } from "../src/internal/store_state.ts";
 import { checkAcquireOptions } from "../src/options.ts";
-import { RedisServer } from "./redis_server.ts";
-import { busy, granted, hanging, inTurn, ScriptedStore, unreachable } from "./scripted_store.ts";
-import { settled, VirtualClock } from "./virtual_clock.ts";
+import { RedisServer } from "./support/redis_server.ts";
+import { busy, granted, hanging, inTurn, refused, ScriptedStore, unreachable } from "./support/scripted_store.ts";
+import { settled, VirtualClock } from "./support/virtual_clock.ts";
 
 const HOUR = 3_600_000;
 
@@ -35,7 +39,7 @@ function scene(options: AcquireOptions, ...answers: Answer[]): Scene {
   const clock = new VirtualClock();
   const store = new ScriptedStore(clock);
   store.onAttempt = inTurn(...answers);
-  const acquiring = attainFrom(store, "a", checkAcquireOptions(options), clock);
+  const acquiring = acquireFrom(store, "a", checkAcquireOptions(options), clock);
   let result: unknown = "pending";
   acquiring.then((lock) => result = lock, (error: unknown) => result = error);
   return { clock, store, acquiring, result: () => result };
@@ -61,7 +65,7 @@ Deno.test("acquire() of a free lock with default options is one attempt and one 
     ["attempt", {
       name: "a",
       owner: lock.owner,
-      hold: undefined,
+      handle: undefined,
       mode: "exclusive",
       permits: undefined,
       lease: 30_000,
@@ -93,14 +97,14 @@ Deno.test("acquire() with wait: 0 and tryAcquire() make one attempt, and do not 
   const error = await assertRejects(() => acquire(store, "a", { wait: 0 }), LockTimeoutError);
   assertEquals(error.code, "timeout");
   assertEquals(await tryAcquire(store, "a"), null);
-  assertEquals([enqueued, store.times("release"), store.heard], [[false, false], [], []]);
+  assertEquals([enqueued, store.times("release"), store.eventTypes], [[false, false], [], []]);
 
   store.onAttempt = () => granted(1n);
   for (const taken of [acquire(store, "a", { wait: 0 }), tryAcquire(store, "a")]) await (await taken)?.release();
-  assertEquals(store.heard, ["acquired", "acquired", "released", "released"]);
+  assertEquals(store.eventTypes, ["acquired", "acquired", "released", "released"]);
 });
 
-Deno.test("acquire() queues, and asks again when the store says so", async () => {
+Deno.test("acquire() queues, and attempts again when the store says so", async () => {
   const enqueued: boolean[] = [];
   const all = scene({}, () => busy(40), () => busy(200), () => granted(2n));
   const answer = all.store.onAttempt;
@@ -121,7 +125,7 @@ Deno.test("acquire() queues, and asks again when the store says so", async () =>
   assertEquals(all.clock.pending, 0);
 });
 
-Deno.test("acquire() asks again at once when it is woken, and the wake-up ends with its wait", async () => {
+Deno.test("acquire() attempts again when it is woken, and ends its wake-up", async () => {
   const signals: AbortSignal[] = [];
   const wake = Promise.withResolvers<void>();
   const all = scene({}, () => busy(HOUR), () => granted(1n));
@@ -138,17 +142,20 @@ Deno.test("acquire() asks again at once when it is woken, and the wake-up ends w
 });
 
 Deno.test("acquire() polls a store whose wake-ups fail or never come", async () => {
-  for (const wakeup of [unreachable, hanging]) {
+  const thrown = () => {
+    throw new Error("at once");
+  };
+  for (const wakeup of [unreachable, hanging, thrown]) {
     const all = scene({}, () => busy(40), () => busy(40), () => granted(1n));
     all.store.wakeup = wakeup;
     await all.clock.advance(100);
     await heldBy(all);
     assertEquals(all.store.times("attempt"), [0, 40, 80]);
-    assert(!all.store.heard.includes("fault"), "no call has failed");
+    assert(!all.store.eventTypes.includes("fault"), "no call has failed");
   }
 });
 
-Deno.test("acquire() rejects with LockTimeoutError when its time is over, and leaves the queue", async () => {
+Deno.test("acquire() rejects with LockTimeoutError after its time, and leaves the queue", async () => {
   const all = scene({ wait: 500 }, () => busy(200));
   await all.clock.advance(499);
   assertEquals(all.result(), "pending");
@@ -157,10 +164,10 @@ Deno.test("acquire() rejects with LockTimeoutError when its time is over, and le
   assertInstanceOf(error, LockTimeoutError);
   assertEquals([error.code, all.store.times("attempt"), all.store.times("release")], ["timeout", [0, 200, 400], [500]]);
   assertGivenUp(all);
-  assertEquals(all.store.heard, ["waiting"]);
+  assertEquals(all.store.eventTypes, ["waiting"]);
 });
 
-Deno.test("acquire() rejects with the reason of its signal, whatever that is, and leaves the queue", async () => {
+Deno.test("acquire() rejects with the reason of its signal, and leaves the queue", async () => {
   for (const reason of [new Error("enough"), "enough", null]) {
     const controller = new AbortController();
     const all = scene({ signal: controller.signal }, () => busy(HOUR));
@@ -178,7 +185,7 @@ Deno.test("acquire() settles at its time or its signal while the store hangs", a
   const timed = scene({ wait: 500 }, hanging);
   const aborted = scene({ signal: controller.signal }, hanging);
   await timed.clock.advance(500);
-  assertInstanceOf(timed.result(), LockTimeoutError);
+  assertInstanceOf(timed.result(), StoreError);
   await aborted.clock.advance(500);
   controller.abort("enough");
   await settled();
@@ -196,7 +203,7 @@ Deno.test("acquire() ignores its signal after the grant", async () => {
   assertEquals([lock.held, lock.signal.aborted], [true, false]);
 });
 
-Deno.test("acquire() gives back what an abandoned attempt is granted later", async () => {
+Deno.test("acquire() releases what an abandoned attempt is granted later", async () => {
   for (const answer of ["granted", "busy", "fault"]) {
     const { promise, resolve, reject } = Promise.withResolvers<Attempt>();
     const controller = new AbortController();
@@ -208,12 +215,12 @@ Deno.test("acquire() gives back what an abandoned attempt is granted later", asy
     if (answer === "fault") reject(new Error("connection lost"));
     else resolve(answer === "granted" ? granted(1n) : busy(10));
     await settled();
-    assertEquals(all.store.heard, [], "nobody has held it");
+    assertEquals(all.store.eventTypes, [], "nobody has held it");
     assertGivenUp(all);
   }
 });
 
-Deno.test("acquire() goes on giving back when the store fails at that", async () => {
+Deno.test("acquire() retries the release when the store fails", async () => {
   const controller = new AbortController();
   const all = scene({ signal: controller.signal }, () => busy(HOUR));
   all.store.onRelease = inTurn(unreachable, unreachable, () => true);
@@ -224,8 +231,8 @@ Deno.test("acquire() goes on giving back when the store fails at that", async ()
   assertGivenUp(all);
 });
 
-Deno.test("acquire() rejects with StoreError when its first attempt fails, after giving back", async () => {
-  const all = scene({}, unreachable);
+Deno.test("acquire() with wait: 0 rejects with StoreError after a fault and a release", async () => {
+  const all = scene({ wait: 0 }, unreachable);
   const released = Promise.withResolvers<boolean>();
   all.store.onRelease = () => released.promise;
   await all.clock.advance(100);
@@ -237,12 +244,12 @@ Deno.test("acquire() rejects with StoreError when its first attempt fails, after
   assertInstanceOf(error.cause, Error);
   assertEquals([error.code, error.cause.message], ["store", "connection refused"]);
   assertGivenUp(all);
-  assertEquals(all.store.heard, ["fault"]);
+  assertEquals(all.store.eventTypes, ["fault"]);
 });
 
-Deno.test("acquire() rejects soon when giving back fails or hangs as well", async () => {
+Deno.test("acquire() rejects soon when the release fails or hangs as well", async () => {
   for (const answer of [unreachable, hanging]) {
-    const all = scene({}, unreachable);
+    const all = scene({ wait: 0 }, unreachable);
     all.store.onRelease = answer;
     await all.clock.advance(1_000);
     assertInstanceOf(all.result(), StoreError);
@@ -251,10 +258,10 @@ Deno.test("acquire() rejects soon when giving back fails or hangs as well", asyn
   }
 });
 
-Deno.test("acquire() and tryAcquire() keep their time and their signal while they give back", async () => {
+Deno.test("acquire() and tryAcquire() keep their time and signal while they release", async () => {
   for (const wait of [50, Infinity, 0]) {
     const enough = new AbortController();
-    const all = scene({ wait, signal: enough.signal }, unreachable);
+    const all = scene({ wait, signal: enough.signal }, refused);
     all.store.onRelease = hanging;
     await all.clock.advance(50);
     enough.abort("enough");
@@ -270,26 +277,190 @@ Deno.test("tryAcquire() rejects with StoreError when the store fails", async () 
   assertEquals([error.code, store.calls.map((call) => call.operation)], ["store", ["attempt", "release"]]);
 });
 
-Deno.test("acquire() lives through faults while it waits, asking again with a back-off", async () => {
-  const all = scene({}, () => busy(100), unreachable, unreachable, unreachable, unreachable, () => granted(1n));
-  await all.clock.advance(5_000);
-  const lock = await heldBy(all);
-  const times = all.store.times("attempt");
-  const pauses = times.slice(1).map((time, i) => time - times[i]!);
-  assert(pauses.slice(1).every((pause) => pause >= 10 && pause <= 1_000), pauses.join());
-  assertEquals(all.store.heard, ["waiting", "fault", "fault", "fault", "fault", "acquired"]);
-  assertEquals([lock.held, all.store.times("release")], [true, []]);
+Deno.test("acquire() retries faults from its first attempt on, with a back-off", async () => {
+  for (const before of [[], [() => busy(100)]]) {
+    const all = scene({ wait: 5_000 }, ...before, ...Array(4).fill(unreachable), () => granted(1n));
+    await all.clock.advance(4_000);
+    const lock = await heldBy(all);
+    const times = all.store.times("attempt").slice(before.length);
+    const pauses = times.slice(1).map((time, i) => time - times[i]!);
+    assert(pauses.every((pause) => pause >= 10 && pause <= 1_000), pauses.join());
+    assertEquals(all.store.eventTypes.toSorted(), ["acquired", "fault", "fault", "fault", "fault", "waiting"]);
+    assertEquals([lock.held, all.store.times("release")], [true, []]);
+    assertEquals(new Set(all.store.calls.map((call) => call.claim.owner)).size, 1);
+  }
 });
 
 Deno.test("acquire() rejects with StoreError after 10 s of nothing but faults", async () => {
-  const all = scene({}, () => busy(100), unreachable);
-  await all.clock.advance(100 + FAULT_TOLERANCE - 1);
-  assertEquals(all.result(), "pending");
-  await all.clock.advance(1_000);
-  assertInstanceOf(all.result(), StoreError);
-  const calls = all.store.times("attempt").length;
-  assert(calls >= 10 && calls <= 50, `${calls} attempts`);
+  for (const before of [[], [() => busy(100)]]) {
+    const all = scene({}, ...before, unreachable);
+    await all.clock.advance(100 * before.length + FAULT_TOLERANCE - 1);
+    assertEquals(all.result(), "pending");
+    await all.clock.advance(1_000);
+    assertInstanceOf(all.result(), StoreError);
+    const calls = all.store.times("attempt").length;
+    assert(calls >= 10 && calls <= 50, `${calls} attempts`);
+    assertGivenUp(all);
+  }
+});
+
+Deno.test("acquire() rejects at once after a permanent fault", async () => {
+  const permanent = [refused, () => Promise.reject(new TypeError("bad")), () => Promise.reject(new RangeError("bad"))];
+  for (const fail of permanent) {
+    for (const before of [[], [() => busy(100)], [unreachable]]) {
+      const all = scene({ wait: 5_000 }, ...before, fail);
+      await all.clock.advance(100);
+      const error = all.result();
+      if (fail === refused) assert(error instanceof StoreError && error.permanent, `${error}`);
+      else assert(error instanceof TypeError || error instanceof RangeError, `a bad argument is that: ${error}`);
+      assertEquals(all.store.times("attempt").length, before.length + 1);
+      assertGivenUp(all);
+    }
+  }
+});
+
+Deno.test("acquire() whose store failed until its time is over reports the fault", async () => {
+  const all = scene({ wait: 500 }, unreachable);
+  await all.clock.advance(500);
+  const error = all.result();
+  assertInstanceOf(error, StoreError);
+  assertEquals(error.message, 'Cannot acquire lock "a" within 500 ms: connection refused');
+  assert(error.cause instanceof Error && error.cause.message === "connection refused", `${error.cause}`);
   assertGivenUp(all);
+});
+
+Deno.test("acquire() and tryAcquire() say why the store cannot be reached", async () => {
+  const connectionError = new Error("connect ECONNREFUSED 127.0.0.1:6379");
+  const cases = [
+    [{ wait: 5_000 }, hanging, 5_000],
+    [{ wait: 5_000 }, unreachable, 5_000],
+    [{}, hanging, 10_000],
+    [{ wait: 0 }, unreachable, 0],
+    [{ wait: 0 }, hanging, 10_000],
+  ] as const;
+  const messages: string[] = [];
+  for (const [options, answer, ms] of cases) {
+    const all = scene(options, answer);
+    all.store.connectionError = connectionError;
+    await all.clock.advance(ms);
+    const error = all.result();
+    assertInstanceOf(error, StoreError);
+    assertEquals(error.cause, connectionError);
+    messages.push(error.message);
+  }
+  assertEquals(messages, [
+    'Cannot acquire lock "a" within 5000 ms: the store did not answer (connect ECONNREFUSED 127.0.0.1:6379)',
+    'Cannot acquire lock "a" within 5000 ms: connection refused (connect ECONNREFUSED 127.0.0.1:6379)',
+    'Cannot acquire lock "a": the store did not answer within 10000 ms (connect ECONNREFUSED 127.0.0.1:6379)',
+    'Cannot acquire lock "a": connection refused (connect ECONNREFUSED 127.0.0.1:6379)',
+    'Cannot acquire lock "a": the store did not answer within 10000 ms (connect ECONNREFUSED 127.0.0.1:6379)',
+  ]);
+});
+
+Deno.test("acquire() that found the lock held says so, and what has failed since", async () => {
+  const all = scene({ wait: 500 }, () => busy(10), unreachable);
+  await all.clock.advance(500);
+  const error = all.result();
+  assertInstanceOf(error, LockTimeoutError);
+  assert(error.message.includes("held by another owner when the store last answered"), error.message);
+  assert(error.message.endsWith("connection refused"), error.message);
+  assert(error.cause instanceof Error && error.cause.message === "connection refused", `${error.cause}`);
+});
+
+Deno.test("acquire() and tryAcquire() abandon an attempt after 10 s, and release its lock", async () => {
+  for (const options of [{}, { wait: HOUR }, { wait: 0 }, { lease: 900 }, { lease: HOUR }]) {
+    const { promise, resolve } = Promise.withResolvers<Attempt>();
+    const all = scene(options, () => promise);
+    await all.clock.advance(9_999);
+    assertEquals(all.result(), "pending");
+    await all.clock.advance(1);
+    assertInstanceOf(all.result(), StoreError);
+    assertEquals([all.store.eventTypes, all.store.times("release"), all.clock.pending], [["fault"], [], 0]);
+    resolve(granted(1n));
+    await settled();
+    assertGivenUp(all);
+  }
+});
+
+Deno.test("acquire() does not count an answer as late that its process could not read", async () => {
+  const { promise, resolve } = Promise.withResolvers<Attempt>();
+  const all = scene({ lease: HOUR }, () => promise);
+  await settled();
+  all.clock.stall(12_000);
+  await all.clock.advance(0);
+  assertEquals(all.result(), "pending", "a timer that ran late proves nothing");
+  resolve(granted(1n));
+  await (await heldBy(all)).release();
+  assertEquals(all.clock.pending, 0);
+
+  const hung = scene({ lease: HOUR }, hanging);
+  await settled();
+  hung.clock.stall(12_000);
+  await hung.clock.advance(1_000);
+  assertInstanceOf(hung.result(), StoreError, "another second does");
+});
+
+Deno.test("acquire() says when it is its own process that holds the lock, and how to nest", async () => {
+  const store = memory();
+  await using _lock = await acquire(store, "a");
+  const alive = setInterval(() => {}, 1_000);
+  for (const wait of [0, 20]) {
+    const error = await assertRejects(() => acquire(store, "a", { wait }), LockTimeoutError, "held by this process");
+    assert(error.message.includes("owner"), error.message);
+  }
+  await (await acquire(store, "b")).release();
+  clearInterval(alive);
+  const other = scene({ wait: 20 }, () => busy(10));
+  await other.clock.advance(20);
+  assert(String(other.result()).endsWith("held by another owner"), String(other.result()));
+});
+
+Deno.test("acquire() says that another owner holds the lock that its process lost", async () => {
+  const clock = new VirtualClock();
+  const store = new ScriptedStore(clock);
+  const acquireNow = (options: AcquireOptions) => acquireFrom(store, "a", checkAcquireOptions(options), clock);
+  const released = await acquireNow({});
+  await released?.release();
+  await acquireNow({ lease: 900, renew: false });
+  clock.stall(900);
+  store.onAttempt = () => busy(10);
+  const waiting = acquireNow({ wait: 20 }).catch((error: unknown) => error);
+  await clock.advance(20);
+  assert(String(await waiting).endsWith("held by another owner"), String(await waiting));
+});
+
+Deno.test("acquire functions reject with a stack that shows their caller", async () => {
+  const alive = setInterval(() => {}, 1_000);
+  const store = memory();
+  await using lock = await acquire(store, "a");
+  const down = new ScriptedStore(new VirtualClock());
+  down.onAttempt = unreachable;
+  const hung = new ScriptedStore(new VirtualClock());
+  hung.onAttempt = hanging;
+  const broken = new ScriptedStore(new VirtualClock());
+  broken.onRelease = refused;
+  const kept = await acquire(broken, "a");
+  async function theCaller(run: () => Promise<unknown>) {
+    return await run();
+  }
+  const calls: (() => Promise<unknown>)[] = [
+    async () => await acquire(store, "a", { wait: 20 }),
+    async () => await acquire(store, "a", { wait: 0 }),
+    async () => await acquireAll(store, ["a", "b"], { wait: 20 }),
+    async () => await acquire(down, "a", { wait: 50 }),
+    async () => await acquire(hung, "a", { wait: 20 }),
+    async () => await tryAcquire(down, "a"),
+    async () => await kept.release(),
+  ];
+  for (const [i, call] of calls.entries()) {
+    const error = await theCaller(call).catch((error: unknown) => error);
+    assert(error instanceof LockError, `${error}`);
+    // JavaScriptCore keeps no frames of callers that await.
+    if ("Bun" in globalThis) continue;
+    assert(error.stack?.includes("theCaller"), `call ${i}: ${error.stack}`);
+  }
+  clearInterval(alive);
+  assert(lock.held);
 });
 
 Deno.test("acquire() begins to count its 10 s anew with every answer", async () => {
@@ -307,13 +478,13 @@ Deno.test("acquire() begins to count its 10 s anew with every answer", async () 
   answer = () => granted(1n);
   await all.clock.advance(1_000);
   await heldBy(all);
-  assert(all.store.heard.filter((type) => type === "fault").length > 40, "there were faults all the time");
+  assert(all.store.eventTypes.filter((type) => type === "fault").length > 40, "there were faults all the time");
 });
 
 Deno.test("acquire() ends within its time and with its signal while the store fails", async () => {
   const controller = new AbortController();
   const timed = scene({ wait: 500 }, () => busy(10), unreachable);
-  const aborted = scene({ signal: controller.signal }, () => busy(10), unreachable);
+  const aborted = scene({ signal: controller.signal }, unreachable);
   await timed.clock.advance(500);
   assertInstanceOf(timed.result(), LockTimeoutError);
   await aborted.clock.advance(500);
@@ -322,7 +493,7 @@ Deno.test("acquire() ends within its time and with its signal while the store fa
   assertEquals(aborted.result(), "enough");
 });
 
-Deno.test("acquire() asks a store that was closed no more", async () => {
+Deno.test("acquire() makes no attempt on a store that was closed", async () => {
   const all = scene({}, () => busy(100), unreachable);
   all.store.closed = true;
   await all.clock.advance(HOUR);
@@ -330,19 +501,39 @@ Deno.test("acquire() asks a store that was closed no more", async () => {
   assertEquals(all.store.times("attempt"), [0, 100]);
 });
 
-Deno.test("acquire() takes a grant that came later than its lease for a fault, when it does not wait", async () => {
+Deno.test("acquire() with wait: 0 counts a grant after the end of its lease as a fault", async () => {
   const { promise, resolve } = Promise.withResolvers<Attempt>();
   const all = scene({ lease: 900, wait: 0 }, () => promise);
   await all.clock.advance(889);
   assertEquals(all.result(), "pending");
   resolve(granted(1n));
   await settled();
-  assertInstanceOf(all.result(), StoreError);
-  assertEquals(all.store.heard, ["fault"]);
+  const error = all.result();
+  assertInstanceOf(error, StoreError);
+  assertEquals(error.message, 'Cannot acquire lock "a": the answer took longer than the lease of 900 ms');
+  assertEquals(all.store.eventTypes, ["fault"]);
   assertGivenUp(all);
 });
 
-Deno.test("acquire() asks again after a grant that came too late while it waits, as the same owner", async () => {
+Deno.test("acquire() rejects only after the release of a late grant or a conflict", async () => {
+  const late = Promise.withResolvers<Attempt>();
+  const conflict: Answer = () => ({ granted: false, retryAfter: 1, conflict: { present: "shared", own: false } });
+  for (const [options, answer] of [[{ lease: 900, wait: 0 }, () => late.promise], [{}, conflict]] as const) {
+    const released = Promise.withResolvers<boolean>();
+    const all = scene(options, answer);
+    all.store.onRelease = () => released.promise;
+    await all.clock.advance(889);
+    late.resolve(granted(1n));
+    await settled();
+    assertEquals([all.result(), all.store.times("release").length], ["pending", 1]);
+    released.resolve(true);
+    await settled();
+    assertInstanceOf(all.result(), LockError);
+    assertGivenUp(all);
+  }
+});
+
+Deno.test("acquire() that waits attempts again after a late grant, as the same owner", async () => {
   for (const before of [[], [() => busy(100)]]) {
     const { promise, resolve } = Promise.withResolvers<Attempt>();
     const all = scene({ lease: 900 }, ...before, () => promise, () => granted(2n));
@@ -351,15 +542,15 @@ Deno.test("acquire() asks again after a grant that came too late while it waits,
     resolve(granted(1n));
     await all.clock.advance(100);
     const lock = await heldBy(all);
-    assertEquals([lock.fence, all.store.heard.toSorted()], [2n, ["acquired", "fault", "waiting"]]);
+    assertEquals([lock.fence, all.store.eventTypes.toSorted()], [2n, ["acquired", "fault", "waiting"]]);
     assertEquals(new Set(all.store.calls.map((call) => call.claim.owner)).size, 1);
     assertEquals(all.store.times("release"), []);
   }
 });
 
-Deno.test("acquire() gives the store's own words and cause when that has refused", async () => {
+Deno.test("acquire() reports the message and cause of a store that refused", async () => {
   const cause = new Error("NOPERM");
-  const all = scene({}, () => Promise.reject(new StoreError("NOPERM", { cause })));
+  const all = scene({}, () => Promise.reject(new StoreError("NOPERM", { cause, permanent: true })));
   all.store.onRelease = unreachable;
   await all.clock.advance(HOUR);
   const error = all.result();
@@ -368,10 +559,11 @@ Deno.test("acquire() gives the store's own words and cause when that has refused
   assertEquals(all.store.times("release"), [0], "nothing was done: there is nothing to insist on");
 });
 
-Deno.test("acquire() insists on giving back what an attempt may have taken although another one was refused", async () => {
+Deno.test("acquire() retries the release of an earlier attempt after a refusal", async () => {
   const refused = () => Promise.reject(new StoreError("LOADING"));
   const { promise, resolve } = Promise.withResolvers<Attempt>();
-  // Aborted while an attempt is out that is granted later, and in the pause after the refusal, with a place in the queue.
+  // Aborted while an attempt is out that is granted later, and in the pause after the refusal, with a place in the
+  // queue.
   for (const last of [() => promise, refused]) {
     const controller = new AbortController();
     const all = scene({ signal: controller.signal }, () => busy(10), refused, last);
@@ -398,7 +590,25 @@ Deno.test("acquire() counts the lease from before the attempt was sent", async (
   assertEquals(all.store.times("renew").length, 1);
 });
 
-Deno.test("acquire() on a store whose observer throws works as ever", async () => {
+Deno.test("acquire() counts the lease from before a store that takes long to send", async () => {
+  for (const attempts of [1, 2]) {
+    const clock = new VirtualClock();
+    const store = new ScriptedStore(clock);
+    let left = attempts;
+    store.onAttempt = () => {
+      if (--left > 0) return busy(5_000);
+      clock.stall(400);
+      return granted(1n);
+    };
+    const acquiring = acquireFrom(store, "a", checkAcquireOptions({ lease: 900, renew: false, wait: HOUR }), clock);
+    await clock.advance((attempts - 1) * 5_000);
+    const lock = await acquiring;
+    assertEquals(lock?.remaining(), 489);
+    await lock?.release();
+  }
+});
+
+Deno.test("acquire() ignores an observer that throws", async () => {
   const all = scene({ wait: 900 }, () => busy(100), unreachable, () => granted(1n));
   all.store.observer = () => {
     throw new Error("observer");
@@ -411,7 +621,7 @@ Deno.test("acquire() on a store whose observer throws works as ever", async () =
   assertInstanceOf(late.result(), LockTimeoutError);
 });
 
-Deno.test("acquire() hears a signal that aborts while the store of its client is made, and sends nothing", async () => {
+Deno.test("acquire() that is aborted while its store is made sends nothing", async () => {
   await using server = await RedisServer.start();
   const client = server.connect({ lazyConnect: true });
   const controller = new AbortController();
@@ -430,9 +640,85 @@ Deno.test("acquire() leaves no timer and no listener after a thousand ways to en
   let count = 0;
   for (let i = 0; i < 1_000; i++) {
     store.onAttempt = ends[i % ends.length]!;
-    const ended = attainFrom(store, "a", settings, clock).then((lock) => lock?.release(), () => {}).then(() => count++);
+    const ended = acquireFrom(store, "a", settings, clock).then((lock) => lock?.release(), () => {}).then(() =>
+      count++
+    );
     await clock.advance(20);
     await ended;
   }
   assertEquals([count, getEventListeners(signal, "abort").length, clock.pending], [1_000, 0, 0]);
+});
+
+Deno.test("acquire() and tryAcquire() send their attempt before they return", async () => {
+  for (const take of [acquire, tryAcquire]) {
+    const store = new ScriptedStore(new VirtualClock());
+    const acquiring = take(store, "a");
+    assertEquals(store.calls.length, 1);
+    await (await acquiring)?.release();
+  }
+});
+
+Deno.test("clockOf() is one clock for each store", () => {
+  const [one, other] = [memory(), memory()];
+  const clocks = [one, one, other].map(clockOf);
+  assertEquals([clocks[1] === clocks[0], clocks[2] === clocks[0]], [true, false]);
+});
+
+Deno.test("acquire() with wait: 1 queues, and ends after a millisecond", async () => {
+  for (const [answer, code] of [[() => busy(10), "timeout"], [unreachable, "store"]] as const) {
+    const clock = new VirtualClock();
+    const store = new ScriptedStore(clock);
+    const enqueued: boolean[] = [];
+    store.onAttempt = (_, { enqueue }) => {
+      enqueued.push(enqueue);
+      return answer();
+    };
+    let result: unknown = "pending";
+    acquireFrom(store, "a", checkAcquireOptions({ wait: 1 }), clock).catch((error: unknown) => result = error);
+    await settled();
+    assertEquals([result, enqueued], ["pending", [true]]);
+    await clock.advance(1);
+    assert(result instanceof LockError && result.code === code, `${result}`);
+  }
+});
+
+Deno.test("acquire() puts the name of its client before the id of its owner, if it has one", async () => {
+  const clock = new VirtualClock();
+  const store = new ScriptedStore(clock);
+  for (const client of ["c", undefined]) {
+    const lock = await acquireFrom(store, "a", { ...checkAcquireOptions({}), client }, clock);
+    assert(lock !== null, "granted");
+    assertEquals(lock.owner.replace(/[0-9a-f-]{36}$/, ""), client === undefined ? "" : "c:");
+    await lock.release();
+  }
+});
+
+Deno.test("acquire() ends its pause before the next attempt is answered", async () => {
+  let waking: AbortSignal | undefined;
+  const all = scene({ lease: HOUR, wait: HOUR }, () => busy(60_000), hanging);
+  const before = all.clock.pending;
+  all.store.wakeup = async (_, signal) => {
+    waking = signal;
+    await all.clock.sleep(10, signal);
+  };
+  await all.clock.advance(10);
+  assertEquals([all.store.times("attempt"), waking?.aborted], [[0, 10], true]);
+  assertEquals(all.clock.pending, before, "no timer of the pause");
+  await all.clock.advance(HOUR);
+});
+
+Deno.test("acquire() retries the release after an attempt with an unknown outcome", async () => {
+  const all = scene({ wait: 0 }, unreachable);
+  all.store.onRelease = inTurn(unreachable, unreachable, () => true);
+  await all.clock.advance(1_000);
+  assertInstanceOf(all.result(), StoreError);
+  assertEquals(all.store.times("release").length, 3);
+  assertGivenUp(all);
+});
+
+Deno.test("acquire() counts a rejection with undefined as a fault", async () => {
+  const all = scene({}, () => Promise.reject(undefined), () => granted(1n));
+  await all.clock.advance(1_000);
+  await (await heldBy(all)).release();
+  assertEquals(all.store.eventTypes, ["fault", "waiting", "acquired", "released"]);
 });

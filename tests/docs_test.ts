@@ -1,8 +1,10 @@
-import { assert } from "@std/assert";
-import { until } from "./faults/until.ts";
-import { RedisServer } from "./redis_server.ts";
+// Deno only: it starts processes of Deno.
+import { assert, assertEquals } from "@std/assert";
+import { until } from "./support/until.ts";
+import { RedisServer } from "./support/redis_server.ts";
+import { PINNED } from "./simulation/pinned.ts";
 import { RULE } from "./stores/redis/rights.ts";
-import { withoutCoverage } from "./without_coverage.ts";
+import { withoutCoverage } from "./support/without_coverage.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 
@@ -42,12 +44,33 @@ class Servers implements AsyncDisposable {
   }
 }
 
-/** Checks the types of a program and runs it, in an empty directory, with servers where it expects them. */
+/** Checks the types of programs, all at once: each check by itself would compile the package anew. */
+async function check(programs: readonly { name: string; code: string }[]): Promise<void> {
+  const directory = await Deno.makeTempDir({ prefix: "holdfast_docs_" });
+  try {
+    const files = programs.map(({ name, code }) => {
+      const file = `${directory}/${name.replace(/\W+/g, "_")}.ts`;
+      // Each is a module, whose names are its own.
+      Deno.writeTextFileSync(file, `${code}\nexport {};\n`);
+      return file;
+    });
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["check", `--config=${root}deno.json`, ...files],
+      clearEnv: true,
+      env: withoutCoverage(),
+    }).output();
+    assert(success, new TextDecoder().decode(stderr));
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+/** Runs a program whose types were checked, in an empty directory, with servers where it expects them. */
 async function run(code: string, servers: Servers): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "holdfast_docs_" });
   try {
     const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--check", "--allow-all", `--config=${root}deno.json`, "-"],
+      args: ["run", "--no-check", "--allow-all", `--config=${root}deno.json`, "-"],
       cwd: directory,
       clearEnv: true,
       env: withoutCoverage(),
@@ -66,31 +89,94 @@ async function run(code: string, servers: Servers): Promise<string> {
   }
 }
 
-Deno.test("README.md has examples that run and end by themselves", async () => {
+/** The README and the pages of docs/. */
+function pages(folder = "docs"): string[] {
+  return [...Deno.readDirSync(root + folder)].flatMap(({ name, isDirectory }) => {
+    if (isDirectory) return pages(`${folder}/${name}`);
+    return name.endsWith(".md") ? [`${folder}/${name}`] : [];
+  });
+}
+
+const PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...pages()].sort();
+
+Deno.test("the README and the pages of docs/ have examples that run and end by themselves", async () => {
   await using servers = await Servers.start();
-  const found = blocks("README.md", "ts");
-  assert(found.length >= 3, "the examples were found");
+  const found = PAGES.flatMap((page) => blocks(page, "ts"));
+  assert(found.length >= 15, "the examples were found");
+  await check([...found, ...PAGES.flatMap((page) => blocks(page, "ts ignore"))]);
   const outputs: string[] = [];
-  // One after the other: on a busy machine several compilers at once would hold up the answers of the servers.
   for (const { code } of found) outputs.push(await run(code, servers));
-  assert(outputs.some((output) => /fence \d{16}/.test(output)), "the first example prints its fence");
+  assert(outputs.some((output) => /fence \d{16}/.test(output)), "an example prints its fence");
+  // What an example says that it prints, it prints.
+  for (const [i, { name, code }] of found.entries()) {
+    for (const [, line] of code.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm)) {
+      assert(outputs[i]!.split("\n").includes(line!), `${name} prints ${line}: ${outputs[i]}`);
+    }
+  }
   // A node that is slower than the majority may not hear of the release any more when its client is closed right after
   // it: what that node holds ends with its lease, of 30 s.
-  const left = async () => (await servers.leftovers()).join();
-  await until(async () => await left() === "charged:42", "nothing is left", 40_000);
+  await until(async () => (await servers.leftovers()).length === 0, "nothing is left", 40_000);
 });
 
-Deno.test("README.md gives the rights with which a user's locks are tested", () => {
-  const rules = blocks("README.md", "text").map(({ code }) => code.trim().split(/\s+/));
+Deno.test("the README and the pages of docs/ have links that lead somewhere", () => {
+  for (const page of PAGES) {
+    const text = Deno.readTextFileSync(root + page).replace(/^```[^]*?^```$/gm, "");
+    for (const [, target = ""] of text.matchAll(/\]\(([^)]+)\)/g)) {
+      if (/^https?:/.test(target)) continue;
+      const [path = "", anchor] = target.split("#");
+      const file = new URL(path, `file://${root}${page}`).pathname;
+      const linked = Deno.readTextFileSync(file);
+      const headings = Array.from(linked.matchAll(/^#+ (.+)$/gm), ([, heading]) => {
+        return heading!.toLowerCase().replace(/[^\w\s-]/g, "").replace(/\s/g, "-");
+      });
+      assert(anchor === undefined || headings.includes(anchor), `${page} links to ${target}`);
+    }
+  }
+});
+
+Deno.test("docs/stores/ and docs/redlock.md have the same headings", () => {
+  const same = [
+    ...["When to use it", "Set-up", "What is stored", "What it promises", "What it does not promise", "Rights"],
+    "Operations",
+  ];
+  for (const page of [...pages("docs/stores"), "docs/redlock.md"]) {
+    const text = Deno.readTextFileSync(root + page).replace(/^```[^]*?^```$/gm, "");
+    const headings = Array.from(text.matchAll(/^## (.+)$/gm), ([, heading]) => heading!);
+    assertEquals(headings.filter((heading) => same.includes(heading)), same, page);
+  }
+});
+
+Deno.test("docs/examples.md names each program of examples/", () => {
+  const text = Deno.readTextFileSync(`${root}docs/examples.md`);
+  for (const { name } of Deno.readDirSync(`${root}examples`)) {
+    if (name.endsWith(".ts") && name !== "demo.ts") assert(text.includes(`\`${name}\``), name);
+  }
+});
+
+Deno.test("tests/simulation/README.md names each pinned seed", () => {
+  const text = Deno.readTextFileSync(`${root}tests/simulation/README.md`);
+  for (const { seed } of PINNED) assert(new RegExp(`\\| ${seed} +\\|`).test(text), `${seed}`);
+});
+
+Deno.test("docs/stores/redis.md gives the rights with which a user's locks are tested", () => {
+  const rules = blocks("docs/stores/redis.md", "text").map(({ code }) => code.trim().split(/\s+/));
   assert(rules.some((rule) => rule.join(" ") === Object.values(RULE).flat().join(" ")), "the rule was found");
 });
 
 Deno.test("docstrings whose examples need a server or a test runner have examples that run", async () => {
   await using servers = await Servers.start();
-  const files = ["redis/mod.ts", "redis/store.ts", "redlock/mod.ts"].map((file) => `src/stores/${file}`);
-  files.push("src/testing/mod.ts");
+  const files = [
+    "stores/redis/mod.ts",
+    "stores/redis/store.ts",
+    "composed/redlock/mod.ts",
+    "composed/redlock/store.ts",
+    "testing/mod.ts",
+    "testing/store_suite.ts",
+  ]
+    .map((file) => `src/${file}`);
   const found = files.flatMap((file) => blocks(file, "ts ignore"));
   assert(found.length >= 6, "the examples were found");
+  await check(found);
   // One that shows how to define tests defines none outside of a test run.
   for (const { code } of found) await run(`${code}\nsetTimeout(() => Deno.exit(), 500);`, servers);
 });

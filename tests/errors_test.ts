@@ -18,7 +18,7 @@ Deno.test("every LockError has its name, its code and its cause", () => {
   }
 });
 
-Deno.test("isLockLost() knows a LockLostError, and no other error", () => {
+Deno.test("isLockLost() recognises a LockLostError, and no other error", () => {
   assert(isLockLost(new LockLostError("lost")), "the error itself");
   const others = [new LockTimeoutError("late"), new StoreError("down"), new Error("lost"), new DOMException("lost")];
   for (const other of [...others, undefined, null, "lost", 0, {}, { code: "lost" }, () => {}]) {
@@ -26,7 +26,7 @@ Deno.test("isLockLost() knows a LockLostError, and no other error", () => {
   }
 });
 
-Deno.test("isLockLost() looks along causes and into both parts of a SuppressedError, however deep", () => {
+Deno.test("isLockLost() looks along causes and into both parts of a SuppressedError", () => {
   const lost = new LockLostError("lost");
   const body = new Error("body");
   const chain = new Error("a", { cause: new StoreError("b", { cause: new Error("c", { cause: lost }) }) });

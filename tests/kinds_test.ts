@@ -2,21 +2,21 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type AcquireOptions, LockConflictError, tryAcquire } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { redlock } from "@holdfast/lock/redlock";
-import { attainFrom } from "../src/acquire.ts";
+import { acquireFrom } from "../src/acquisition.ts";
 import { checkAcquireOptions } from "../src/options.ts";
 import type { Capability } from "../src/store.ts";
-import { granted, ScriptedStore } from "./scripted_store.ts";
-import { VirtualClock } from "./virtual_clock.ts";
+import { granted, ScriptedStore } from "./support/scripted_store.ts";
+import { VirtualClock } from "./support/virtual_clock.ts";
 
-/** What each capability lets the caller ask for. */
-const ASKED: Record<Capability, AcquireOptions> = {
+/** What each capability that is an option lets the caller ask for. */
+const ASKED: Record<Exclude<Capability, "evict" | "query">, AcquireOptions> = {
   shared: { mode: "shared" },
   permits: { permits: 2 },
   owner: { owner: "me" },
   steal: { steal: true },
 };
 
-Deno.test("acquire() refuses what the store does not declare to support, and asks it nothing", async () => {
+Deno.test("acquire() refuses options that the store does not support, and sends nothing", async () => {
   const clock = new VirtualClock();
   for (const [capability, options] of Object.entries(ASKED)) {
     const store = new ScriptedStore(clock);
@@ -27,7 +27,7 @@ Deno.test("acquire() refuses what the store does not declare to support, and ask
   }
 });
 
-Deno.test("acquire() on a quorum shares locks, and refuses permits, owners and theft", async () => {
+Deno.test("acquire() on a quorum shares locks, and refuses permits, owner and steal", async () => {
   const store = redlock([memory(), memory(), memory()]);
   for (const { permits, owner, steal } of Object.values(ASKED)) {
     const options = { permits, owner, steal };
@@ -39,23 +39,23 @@ Deno.test("acquire() on a quorum shares locks, and refuses permits, owners and t
   for (const lock of locks) await lock.release();
 });
 
-Deno.test("acquire() asks as the owner that it was given, by a hold of its own each time", async () => {
+Deno.test("acquire() attempts as the owner that it was given, with a new handle each time", async () => {
   const clock = new VirtualClock();
   const store = Object.assign(new ScriptedStore(clock), { capabilities: ["owner", "steal"] as const });
   store.onAttempt = () => granted(7n);
   const locks = [];
   for (const options of [{ owner: "a/b" }, { owner: "a/b", steal: true }]) {
-    locks.push(await attainFrom(store, "a", checkAcquireOptions(options), clock));
+    locks.push(await acquireFrom(store, "a", checkAcquireOptions(options), clock));
   }
   const claims = store.calls.map((call) => call.claim);
   assertEquals(locks.map((lock) => lock?.owner), ["a/b", "a/b"]);
-  assert(claims.every(({ owner, hold }) => owner === "a/b" && /^a\/b\/[\da-f-]{36}$/.test(hold ?? "")));
-  assertEquals(new Set(claims.map(({ hold }) => hold)).size, 2);
+  assert(claims.every(({ owner, handle }) => owner === "a/b" && /^a\/b\/[\da-f-]{36}$/.test(handle ?? "")));
+  assertEquals(new Set(claims.map(({ handle }) => handle)).size, 2);
   for (const lock of locks) await lock?.release();
   assertEquals(clock.pending, 0);
 });
 
-Deno.test("acquire() rejects with LockConflictError when it does not go with the holders, and waits for nobody", async () => {
+Deno.test("acquire() rejects at once with LockConflictError when it conflicts with holders", async () => {
   const store = memory();
   await using _pool = await acquire(store, "pool", { permits: 3 });
   await using _shared = await acquire(store, "files", { mode: "shared", owner: "me" });

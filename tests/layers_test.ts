@@ -1,18 +1,45 @@
+// Deno only: it looks at the sources.
 import { assert, assertEquals } from "@std/assert";
+import ts from "typescript";
 
 const root = new URL("../", import.meta.url);
 
-/** What each file of src imports, as paths of src; `type:` stands before what is only a type. */
-function imports(path: string): string[] {
-  const source = withoutComments(Deno.readTextFileSync(new URL(path, root)));
-  const found = source.matchAll(/\b(?:import|export)\b([^;"]*?)\bfrom\s+"([^"]+)"|\bimport\(\s*"([^"]+)"/g);
-  return [...found].map(([, what = "", from, dynamic]) => {
-    const specifier = from ?? dynamic ?? "";
-    const target = specifier.startsWith(".")
+/** What one file of src imports: a path of src or a specifier, and whether only types come from there. */
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  readonly types: boolean;
+}
+
+/** Where a file belongs: the core, `internal`, or a folder that holds one store, wrapper or entry point. */
+function room(path: string): string {
+  const [, first = "", second = ""] = path.split("/");
+  if (first.endsWith(".ts")) return "core";
+  return first === "stores" || first === "composed" ? `${first}/${second}` : first;
+}
+
+function imports(path: string): Import[] {
+  const source = ts.createSourceFile(path, Deno.readTextFileSync(new URL(path, root)), ts.ScriptTarget.Latest);
+  const found: Import[] = [];
+  const add = (specifier: string, types: boolean) => {
+    const to = specifier.startsWith(".")
       ? new URL(specifier, new URL(path, root)).href.slice(root.href.length)
       : specifier;
-    return `${/^\s*type\b/.test(what) ? "type:" : ""}${target}`;
-  });
+    found.push({ from: path, to, types });
+  };
+  const visit = (node: ts.Node) => {
+    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
+      add(node.moduleSpecifier.text, node.importClause?.isTypeOnly ?? false);
+    } else if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined) {
+      if (ts.isStringLiteral(node.moduleSpecifier)) add(node.moduleSpecifier.text, node.isTypeOnly);
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [target] = node.arguments;
+      add(target !== undefined && ts.isStringLiteral(target) ? target.text : "what is computed", false);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
 }
 
 function withoutComments(source: string): string {
@@ -21,55 +48,94 @@ function withoutComments(source: string): string {
 
 function files(folder: string): string[] {
   return [...Deno.readDirSync(new URL(folder, root))].flatMap(({ name, isDirectory }) =>
-    isDirectory ? files(`${folder}${name}/`) : [`${folder}${name}`]
+    isDirectory ? files(`${folder}${name}/`) : name.endsWith(".ts") ? [`${folder}${name}`] : []
   ).sort();
 }
 
-/** The folder or file of the store that a path belongs to, if it does. */
-function technology(path: string): string | undefined {
-  return /(?:^|:)src\/stores\/_?([^/._]+)/.exec(path)?.[1];
+/** The imports of src that cross from one room into another, but for those that are allowed, as `from -> to`. */
+function strangers(rooms: (room: string) => boolean, allowed: (arrow: Import) => boolean): string[] {
+  return files("src/").filter((file) => rooms(room(file))).flatMap(imports)
+    .filter((arrow) => room(arrow.to) !== room(arrow.from) && !allowed(arrow))
+    .map(({ from, to, types }) => `${from} -> ${types ? "type " : ""}${to}`);
 }
 
+/** The contract, and what everybody may use. */
+const shared = ({ to, types }: Import) =>
+  room(to) === "internal" || ["src/store.ts", "src/errors.ts", "src/events.ts"].includes(to) ||
+  // What a store must do to be a node of a quorum is a type.
+  types && to === "src/composed/redlock/quorum_node.ts";
+
+const isSqlite = ({ from, to, types }: Import) => room(from) === "stores/sqlite" && types && to === "node:sqlite";
+
 Deno.test("src/ has no dependency", () => {
-  for (const file of files("src/")) {
-    for (const target of imports(file)) {
-      assert(target.startsWith("src/") || target.startsWith("type:"), `${file} imports ${target}`);
-    }
-  }
+  const outside = files("src/").flatMap(imports).filter(({ to, types }) => !to.startsWith("src/") && !types);
+  assertEquals(outside, []);
 });
 
-Deno.test("src/ of the core imports no store, but for the one that resolve() loads for a client", () => {
-  const arrows = files("src/").filter((file) => technology(file) === undefined)
-    .flatMap((file) => imports(file).filter(technology).map((target) => `${file} -> ${target}`));
-  assertEquals(arrows, [
-    "src/resolve.ts -> type:src/stores/redis/client.ts",
-    "src/resolve.ts -> src/stores/redis/mod.ts",
-    "src/resolve.ts -> src/stores/redlock/mod.ts",
+Deno.test("src/ has no circular import of code", () => {
+  const arrows = new Map(files("src/").map((file) => [file, imports(file).filter(({ types }) => !types)]));
+  const done = new Set<string>();
+  const visit = (file: string, path: string[]) => {
+    assert(!path.includes(file), [...path, file].join(" -> "));
+    if (done.has(file)) return;
+    for (const { to } of arrows.get(file) ?? []) visit(to, [...path, file]);
+    done.add(file);
+  };
+  for (const file of arrows.keys()) visit(file, []);
+});
+
+Deno.test("src/*.ts imports no store, but for the ones that target.ts loads for a client", () => {
+  assertEquals(strangers((room) => room === "core", ({ to }) => room(to) === "internal"), [
+    "src/target.ts -> type src/stores/redis/client.ts",
+    "src/target.ts -> src/stores/redis/mod.ts",
+    "src/target.ts -> src/composed/redlock/mod.ts",
   ]);
-  const resolve = withoutComments(Deno.readTextFileSync(new URL("src/resolve.ts", root)));
-  for (const store of ["redis", "redlock"]) {
-    assert(resolve.includes(`await import("./stores/${store}/mod.ts")`), "loaded only when a client comes");
+  const target = withoutComments(Deno.readTextFileSync(new URL("src/target.ts", root)));
+  for (const store of ["stores/redis", "composed/redlock"]) {
+    assert(target.includes(`await import("./${store}/mod.ts")`), "loaded only when a client comes");
   }
 });
 
-Deno.test("src/stores/ imports the contract, errors, observer and underscore files only", () => {
-  const allowed = /^(type:)?src\/(store|errors|observer|_[a-z_]+)\.ts$/;
-  for (const file of files("src/stores/")) {
-    for (const target of imports(file)) {
-      // A quorum is made of such stores; and it is made from their clients.
-      const own = technology(target) === technology(file) ||
-        file === "src/stores/redlock/mod.ts" && technology(target) === "redis";
-      assert(own || allowed.test(target) || target === "type:node:sqlite", `${file} imports ${target}`);
+Deno.test("src/internal/ imports the contract, errors and events only", () => {
+  assertEquals(strangers((room) => room === "internal", shared), []);
+});
+
+Deno.test("src/stores/ imports the contract, errors, events and internal/ only", () => {
+  assertEquals(strangers((room) => room.startsWith("stores/"), (arrow) => shared(arrow) || isSqlite(arrow)), []);
+});
+
+Deno.test("src/composed/ imports what stores do, and the store that it makes of a client", () => {
+  assertEquals(strangers((room) => room.startsWith("composed/"), shared), [
+    "src/composed/redlock/store.ts -> type src/stores/redis/client.ts",
+    "src/composed/redlock/store.ts -> src/stores/redis/mod.ts",
+  ]);
+});
+
+/** Whether a file is the only one of src whose code matches. */
+function assertOnly(path: string, pattern: RegExp): void {
+  const matching = files("src/").filter((file) =>
+    pattern.test(withoutComments(Deno.readTextFileSync(new URL(file, root))))
+  );
+  assertEquals(matching, [path]);
+}
+
+Deno.test("src/stores/ and src/composed/ have the same base files in every folder", () => {
+  for (const folder of ["stores", "composed"]) {
+    for (const { name } of Deno.readDirSync(new URL(`src/${folder}/`, root))) {
+      const found = files(`src/${folder}/${name}/`);
+      for (const file of ["mod.ts", "options.ts", "store.ts"]) {
+        assert(found.includes(`src/${folder}/${name}/${file}`), `src/${folder}/${name} has no ${file}`);
+      }
     }
   }
 });
 
-Deno.test("_clock.ts is the only reader of time and maker of timers", () => {
-  for (const file of files("src/").filter((file) => file !== "src/_clock.ts")) {
-    const found = /\b(setTimeout|setInterval|Date\.now|performance\.now|new Date|AbortSignal\.timeout)\b/
-      .exec(withoutComments(Deno.readTextFileSync(new URL(file, root))));
-    assertEquals(found?.[0], undefined, file);
-  }
+Deno.test("internal/clock.ts is the only reader of time", () => {
+  assertOnly("src/internal/clock.ts", /\b(Date\.now|performance\.now|new Date)\b/);
+});
+
+Deno.test("internal/timers.ts is the only maker of timers", () => {
+  assertOnly("src/internal/timers.ts", /\b(setTimeout|setInterval|AbortSignal\.timeout)\b/);
 });
 
 Deno.test("src/ has no syntax that Node 20 cannot parse once its types are stripped", () => {

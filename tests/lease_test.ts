@@ -1,11 +1,13 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { LockLostError, StoreError } from "@holdfast/lock";
 import { getEventListeners } from "node:events";
+import type { Instant } from "../src/internal/clock.ts";
+import { leasesOf } from "../src/internal/store_state.ts";
 import { Lease } from "../src/lease.ts";
 import { type AcquireOptions, checkAcquireOptions } from "../src/options.ts";
-import type { Renewal, Store } from "../src/store.ts";
-import { hanging, inTurn, ScriptedStore, unreachable } from "./scripted_store.ts";
-import { settled, VirtualClock } from "./virtual_clock.ts";
+import type { Claim, Renewal, Store } from "../src/store.ts";
+import { hanging, inTurn, ScriptedStore, unreachable } from "./support/scripted_store.ts";
+import { settled, VirtualClock } from "./support/virtual_clock.ts";
 
 const HOUR = 3_600_000;
 
@@ -35,7 +37,7 @@ function assertLost({ clock, lease, store }: Scene): void {
   assertEquals([lease.held, lease.remaining, lease.signal.aborted, clock.pending], [false, 0, true, 0]);
   assertInstanceOf(lease.lost, LockLostError);
   assertEquals(lease.signal.reason, lease.lost);
-  assertEquals(store.heard.filter((type) => type === "lost").length, 1);
+  assertEquals(store.eventTypes.filter((type) => type === "lost").length, 1);
 }
 
 Deno.test("Lease counts its deadline from before the request was sent, less the drift", async () => {
@@ -48,7 +50,7 @@ Deno.test("Lease counts its deadline from before the request was sent, less the 
   assertLost(late);
 });
 
-Deno.test("Lease aborts at its deadline although a while passed between the request and its timer", async () => {
+Deno.test("Lease aborts at its deadline although its timer was made later than the request", async () => {
   const clock = new VirtualClock();
   const store = new ScriptedStore(clock);
   const settings = checkAcquireOptions({ lease: 1_000, renew: false });
@@ -78,7 +80,7 @@ Deno.test("Lease.begin() refuses a grant that comes after the deadline", () => {
     clock.stall(after);
     assertEquals(lease.begin(), begins);
     assertEquals(clock.pending, begins ? 1 : 0);
-    assertEquals(store.heard, [], "what never began is not lost");
+    assertEquals(store.eventTypes, [], "what never began is not lost");
   }
 });
 
@@ -120,7 +122,7 @@ Deno.test("renew: a number is the interval between renewals, false means none", 
   assertLost(never);
 });
 
-Deno.test("Lease is renewed in time although its interval is nearly the lease, or the store trusts little of that", async () => {
+Deno.test("Lease is renewed in time although its interval is nearly the trusted time", async () => {
   for (const renew of [990, 999]) {
     const { clock, store, lease } = scene({ lease: 1_000, renew });
     await clock.advance(1_000);
@@ -147,7 +149,7 @@ Deno.test("Lease aborts at once when the store says that it is lost", async () =
   assertEquals(all.store.times("renew"), [300, 600]);
 });
 
-Deno.test("Lease survives a renewal that fails, and tries again after a part of the interval", async () => {
+Deno.test("Lease survives a renewal that fails, and retries after a part of the interval", async () => {
   for (const failures of [1, 2, 3]) {
     const { clock, store, lease } = scene({ lease: 900 });
     store.onRenew = inTurn(...Array(failures).fill(unreachable), renewed);
@@ -155,12 +157,21 @@ Deno.test("Lease survives a renewal that fails, and tries again after a part of 
     assert(lease.held && !lease.signal.aborted, `held after ${failures} failures`);
     const [first, second] = store.times("renew");
     assert(second! - first! >= 10 && second! - first! < 300, "soon, but not at once");
-    assertEquals(store.heard.slice(0, failures + 1), [...Array(failures).fill("fault"), "renewed"]);
+    assertEquals(store.eventTypes.slice(0, failures + 1), [...Array(failures).fill("fault"), "renewed"]);
     const renewedAt = store.times("renew")[failures]!;
     await clock.advance(renewedAt + 300 - 899);
     assertEquals(store.times("renew").at(-1), renewedAt + 300, "then at the usual interval");
     lease.end();
   }
+});
+
+Deno.test("Lease tries again as soon after a failure as after one before it", async () => {
+  const { clock, store, lease } = scene({ lease: 900 });
+  store.onRenew = inTurn(unreachable, unreachable, renewed, unreachable, renewed);
+  await clock.advance(1_000);
+  const [first, second, , fourth, fifth] = store.times("renew");
+  assertEquals(fifth! - fourth!, second! - first!);
+  lease.end();
 });
 
 Deno.test("Lease survives one failure also when the interval is nearly all of it", async () => {
@@ -171,7 +182,7 @@ Deno.test("Lease survives one failure also when the interval is nearly all of it
   lease.end();
 });
 
-Deno.test("Lease on a store that fails or hangs makes no storm, and is lost at its deadline", async () => {
+Deno.test("Lease on a store that fails or hangs makes few calls, and ends at its deadline", async () => {
   for (const [lease, most] of [[50, 12], [30_000, 30]] as const) {
     for (const answer of [unreachable, hanging]) {
       const all = scene({ lease });
@@ -200,7 +211,7 @@ Deno.test("Lease of 50 ms that is held makes one renewal per interval, failures 
   lease.end();
 });
 
-Deno.test("Lease is lost at the deadline while a renewal is pending, whatever that says later", async () => {
+Deno.test("Lease is lost at the deadline while a renewal is pending", async () => {
   const all = scene({ lease: 900 });
   const { promise, resolve } = Promise.withResolvers<Renewal>();
   all.store.onRenew = () => promise;
@@ -211,10 +222,69 @@ Deno.test("Lease is lost at the deadline while a renewal is pending, whatever th
   resolve("renewed");
   await settled();
   assertLost(all);
-  assertEquals(all.store.heard, ["lost"]);
+  assertEquals(all.store.eventTypes, ["fault", "lost"]);
 });
 
-Deno.test("Lease that was slept through is not held before any timer has run", () => {
+Deno.test("Lease reports a fault when a renewal is not answered until the next one is due", async () => {
+  const all = scene({ lease: 9_000 });
+  all.store.connectionError = new Error("connect ECONNREFUSED");
+  all.store.onRenew = hanging;
+  await all.clock.advance(3_000 + 2_953);
+  assertEquals(all.store.eventTypes, []);
+  await all.clock.advance(1);
+  const [fault] = all.store.events;
+  assert(fault?.type === "fault" && fault.operation === "renew", "one fault, well before the deadline");
+  await all.clock.advance(9_000);
+  assertEquals(all.store.eventTypes, ["fault", "lost"]);
+  assertLost(all);
+  assertEquals(all.lease.lost?.cause, all.store.connectionError);
+  assert(all.lease.lost?.message.endsWith("(connect ECONNREFUSED)"), all.lease.lost?.message);
+});
+
+Deno.test("Lease that is renewed often gives each renewal a second, if there is time", async () => {
+  for (const [lease, after] of [[60_000, 1_000], [1_000, 469]] as const) {
+    const { clock, store, lease: often } = scene({ lease, renew: 50 });
+    store.onRenew = hanging;
+    await clock.advance(50 + after - 1);
+    assertEquals(store.eventTypes, []);
+    await clock.advance(1);
+    assertEquals(store.eventTypes, ["fault"]);
+    often.end();
+  }
+});
+
+Deno.test("Lease that is renewed reports no fault, and forgets an older one", async () => {
+  const all = scene({ lease: 900 });
+  all.store.onRenew = inTurn(unreachable, renewed, hanging);
+  await all.clock.advance(800);
+  assertEquals(all.store.eventTypes, ["fault", "renewed"]);
+  all.clock.stall(HOUR);
+  assertEquals([all.lease.held, all.lease.lost?.cause], [false, undefined], "the process slept: no fault of the store");
+});
+
+Deno.test("Lease reports no fault of a renewal whose answer its process could not read", async () => {
+  const all = scene({ lease: HOUR });
+  const { promise, resolve } = Promise.withResolvers<Renewal>();
+  all.store.onRenew = () => promise;
+  await all.clock.advance(HOUR / 3);
+  all.clock.stall(HOUR / 3 + 5_000);
+  await all.clock.advance(0);
+  resolve("renewed");
+  await settled();
+  assertEquals(all.store.eventTypes, ["renewed"]);
+  all.lease.end();
+  assertEquals(all.clock.pending, 0);
+});
+
+Deno.test("Lease that could not be renewed is lost with the last fault as the cause", async () => {
+  const all = scene({ lease: 900 });
+  all.store.onRenew = inTurn(() => Promise.reject(new Error("first")), unreachable);
+  await all.clock.advance(900);
+  assertLost(all);
+  assert(all.lease.lost?.cause instanceof Error && all.lease.lost.cause.message === "connection refused");
+});
+
+Deno.test("Lease that ended while the process slept is not held before any timer has run", () => {
   const looks: ((lease: Lease) => boolean)[] = [
     (lease) => !lease.held,
     (lease) => lease.remaining === 0,
@@ -233,7 +303,7 @@ Deno.test("Lease that was slept through is not held before any timer has run", (
   }
 });
 
-Deno.test("Lease that was slept through is lost although the answer to a renewal is heard before any timer", async () => {
+Deno.test("Lease that ended while the process slept is lost although a renewal succeeded", async () => {
   const all = scene({ lease: 900 });
   const { promise, resolve } = Promise.withResolvers<Renewal>();
   all.store.onRenew = () => promise;
@@ -244,7 +314,7 @@ Deno.test("Lease that was slept through is lost although the answer to a renewal
   assertLost(all);
 });
 
-Deno.test("Lease that was slept through aborts the signal that its holder keeps, with the first timer", async () => {
+Deno.test("Lease that ended while the process slept aborts its signal with the first timer", async () => {
   const all = scene({ lease: 900 });
   const { signal } = all.lease;
   all.clock.stall(HOUR);
@@ -254,7 +324,7 @@ Deno.test("Lease that was slept through aborts the signal that its holder keeps,
   assertEquals(all.store.calls, [], "too late to renew");
 });
 
-Deno.test("Lease is lost when the wall clock is set an hour forward, or the machine was suspended", async () => {
+Deno.test("Lease is lost when the wall clock jumps forward, as after a suspension", async () => {
   const all = scene({ lease: 30_000 });
   const { signal } = all.lease;
   all.clock.setWall(HOUR);
@@ -284,7 +354,7 @@ Deno.test("Lease ends by the monotonic clock when the wall clock is set an hour 
   lease.end();
 });
 
-Deno.test("Lease is never believed longer than the store keeps it, however the wall clock jumps", async () => {
+Deno.test("Lease is never trusted longer than the store keeps it, however the clock jumps", async () => {
   for (const jump of [HOUR, -HOUR, 500, -500]) {
     const { clock, store, lease } = scene({ lease: 900 });
     let keptUntil = 900;
@@ -320,7 +390,75 @@ Deno.test("extend() renews now, for longer or shorter, and for good", async () =
   lease.end();
 });
 
-Deno.test("extend() keeps an interval that was given, and revives a lease without renewal", async () => {
+Deno.test("extend() numbers renewals and retries once the length of the lease has changed", async () => {
+  const { clock, store, lease } = scene({ lease: 900 });
+  const numbers = () => store.calls.map(({ claim }) => [claim.lease, claim.renewal]);
+  await clock.advance(300);
+  await lease.extend();
+  await lease.extend(900);
+  assertEquals(numbers(), [[900, undefined], [900, undefined], [900, undefined]], "of one length");
+  store.calls.length = 0;
+  store.onRenew = inTurn(unreachable, unreachable, renewed);
+  await assertRejects(() => lease.extend(9_000), StoreError);
+  await clock.advance(700);
+  assertEquals(numbers().slice(0, 3), [[9_000, 1], [9_000, 2], [9_000, 3]], "each try is another renewal");
+  await lease.extend(900);
+  await lease.extend();
+  await clock.advance(300);
+  assertEquals(numbers().slice(3), [[900, 4], [900, 5], [900, 6]], "also when it is as long as at first");
+  lease.end();
+});
+
+Deno.test("extend() to another length is not undone by late copies of older renewals", async () => {
+  // A store as the contract wants it, and a client that sends each renewal once more, later.
+  for (const order of [[9_000, 900], [900, 9_000], [900, 9_000, 900, 9_000]]) {
+    const { clock, store, lease } = scene({ lease: 3_000 });
+    const now = () => clock.now().monotonic - 1_000;
+    let ends = 3_000;
+    let last = 0;
+    const execute = ({ lease: length, renewal = 0 }: Claim) => {
+      if (renewal < last) return;
+      [last, ends] = [renewal, now() + length];
+    };
+    const executed: Claim[] = [];
+    store.onRenew = (claim) => {
+      execute(claim);
+      executed.push(claim);
+      return "renewed";
+    };
+    await clock.advance(1_000);
+    for (const length of order) {
+      await lease.extend(length);
+      for (const claim of executed) {
+        await clock.advance(20);
+        execute(claim);
+        assert(now() + lease.remaining <= ends, `believed until ${now() + lease.remaining}, kept until ${ends}`);
+      }
+    }
+    lease.end();
+  }
+});
+
+Deno.test("extend() that failed keeps its number, whether the store has executed it or not", async () => {
+  for (const executes of [true, false]) {
+    const { clock, store, lease } = scene({ lease: 9_000 });
+    const now = () => clock.now().monotonic - 1_000;
+    let ends = 9_000;
+    store.onRenew = (claim) => {
+      if (executes) ends = now() + claim.lease;
+      return unreachable();
+    };
+    await clock.advance(100);
+    await assertRejects(() => lease.extend(900), StoreError);
+    assert(now() + lease.remaining <= ends, "a shorter lease is believed at once");
+    await assertRejects(() => lease.extend(9_000), StoreError);
+    assert(now() + lease.remaining <= Math.min(ends, 1_000), "a longer one is not before its answer");
+    assertEquals(store.calls.map(({ claim }) => claim.renewal), [1, 2]);
+    lease.end();
+  }
+});
+
+Deno.test("extend() keeps an interval that was given, and prolongs a lease without one", async () => {
   const given = scene({ lease: 900, renew: 200 });
   await given.lease.extend(9_000);
   await given.clock.advance(400);
@@ -337,7 +475,7 @@ Deno.test("extend() keeps an interval that was given, and revives a lease withou
   assertEquals(fixed.store.times("renew"), [500]);
 });
 
-Deno.test("extend() rejects a bad lease, and asks the store nothing", async () => {
+Deno.test("extend() rejects a bad lease, and sends nothing", async () => {
   const { store, lease } = scene({ lease: 900, renew: 300 });
   for (const length of [NaN, -1, 0, 9, Infinity, 2 ** 31, 299, 300]) {
     const error = await assertRejects(() => lease.extend(length), RangeError);
@@ -366,7 +504,18 @@ Deno.test("extend() counts a shorter lease from its sending, also when the reply
   await extending;
 });
 
-Deno.test("extend() for longer rejects with StoreError when the store fails, and the lock stays held as before", async () => {
+Deno.test("extend() counts a shorter lease from its sending, not from the renewal before", async () => {
+  const { clock, store, lease } = scene({ lease: 9_000 });
+  await clock.advance(2_000);
+  store.onRenew = hanging;
+  const extending = assertRejects(() => lease.extend(900), LockLostError);
+  await clock.advance(0);
+  assertEquals([lease.held, lease.remaining], [true, 889]);
+  lease.end();
+  await extending;
+});
+
+Deno.test("extend() that the store fails rejects with StoreError, and the lock stays held", async () => {
   const { clock, store, lease } = scene({ lease: 900 });
   store.onRenew = inTurn(unreachable, renewed);
   const error = await assertRejects(() => lease.extend(90_000), StoreError);
@@ -440,7 +589,7 @@ Deno.test("extend() rejects when the lock is released while a renewal hangs", as
   for (const each of waiting) await assertRejects(() => each, LockLostError, "released");
 });
 
-Deno.test("extend() without renewal leaves it at one try", async () => {
+Deno.test("extend() without an interval is not retried", async () => {
   const { clock, store, lease } = scene({ lease: 900, renew: false });
   store.onRenew = inTurn(unreachable, renewed);
   await assertRejects(() => lease.extend(), StoreError);
@@ -449,10 +598,10 @@ Deno.test("extend() without renewal leaves it at one try", async () => {
   lease.end();
 });
 
-Deno.test("extend() does not ask to hear of evictions", async () => {
+Deno.test("extend() does not watch for revocations", async () => {
   const { store, lease } = scene();
   let watched = 0;
-  Object.assign(store, { eviction: () => new Promise(() => watched++) });
+  Object.assign(store, { revocation: () => new Promise(() => watched++) });
   await lease.extend();
   assertEquals(watched, 0);
   assert(!lease.signal.aborted, "whoever reads the signal does");
@@ -467,7 +616,7 @@ Deno.test("extend() leaves no listener on the signal", async () => {
   lease.end();
 });
 
-Deno.test("Lease.end() leaves no timer, aborts nothing and tells nothing", async () => {
+Deno.test("Lease.end() leaves no timer, aborts nothing and notifies nobody", async () => {
   const { clock, store, lease } = scene({ lease: 900 });
   const { signal } = lease;
   store.onRenew = hanging;
@@ -475,7 +624,7 @@ Deno.test("Lease.end() leaves no timer, aborts nothing and tells nothing", async
   lease.end();
   assertEquals([clock.pending, lease.held, lease.remaining, lease.lost], [0, false, 0, undefined]);
   await clock.advance(HOUR);
-  assertEquals([signal.aborted, lease.signal.aborted, store.heard], [false, false, []]);
+  assertEquals([signal.aborted, lease.signal.aborted, store.eventTypes], [false, false, []]);
 });
 
 Deno.test("Lease.disown() gives an error before the deadline only", async () => {
@@ -487,5 +636,74 @@ Deno.test("Lease.disown() gives an error before the deadline only", async () => 
   const slow = scene({ lease: 900 });
   slow.lease.end();
   await slow.clock.advance(900);
-  assertEquals([slow.lease.disown(), slow.store.heard], [undefined, []]);
+  assertEquals([slow.lease.disown(), slow.store.eventTypes], [undefined, []]);
+});
+
+Deno.test("Lease has no timer for the answer once that has come", async () => {
+  for (const begins of [true, false]) {
+    const clock = new VirtualClock();
+    const claim: Claim = { name: "a", owner: "me", mode: "exclusive", lease: 3_000 };
+    const settings = checkAcquireOptions({ lease: 3_000 });
+    const lease = new Lease(new ScriptedStore(clock), claim, settings, clock.now(), clock);
+    // From the first interval on a timer of its own waits for the answer.
+    await clock.advance(1_500);
+    if (begins) assert(lease.begin());
+    else lease.end();
+    assertEquals(clock.pending, begins ? 1 : 0);
+    lease.end();
+    assertEquals(clock.pending, 0);
+  }
+});
+
+Deno.test("Lease is not held any more when its signal aborts", async () => {
+  const ends = { "is over": hanging, "is lost": lost };
+  for (const [how, onRenew] of Object.entries(ends)) {
+    const { clock, store, lease } = scene({ lease: 900 });
+    store.onRenew = onRenew;
+    const seen: unknown[] = [];
+    lease.signal.addEventListener("abort", () => seen.push(lease.held, lease.remaining, lease.lost));
+    await clock.advance(1_000);
+    assertEquals(seen, [false, 0, lease.signal.reason], how);
+    assertEquals(store.eventTypes.filter((type) => type === "lost").length, 1);
+  }
+});
+
+Deno.test("Lease that its observer ends when it was renewed leaves no timer", async () => {
+  const { clock, store, lease } = scene({ lease: 900 });
+  store.observer = ({ type }) => {
+    if (type === "renewed") lease.end();
+  };
+  await clock.advance(300);
+  assertEquals([store.times("renew"), lease.held, clock.pending], [[300], false, 0]);
+});
+
+Deno.test("Lease lets no timer run after its deadline, however many there are", async () => {
+  const clock = new VirtualClock();
+  const limits: [number, number | undefined][] = [];
+  const timer = clock.timer.bind(clock);
+  clock.timer = (ms: number, run: () => void, from?: Instant, latest?: number) => {
+    limits.push([ms, latest]);
+    return timer(ms, run, from);
+  };
+  const claim: Claim = { name: "a", owner: "me", mode: "exclusive", lease: 1_000 };
+  const settings = checkAcquireOptions({ lease: 1_000, renew: 400 });
+  const lease = new Lease(new ScriptedStore(clock), claim, settings, clock.now(), clock);
+  assert(lease.begin());
+  await clock.advance(400);
+  lease.end();
+  // 988 ms are trusted; the second one is for the answer to the renewal, and may not be late.
+  assertEquals(limits, [[400, 988], [588 / 2, undefined], [588, 588], [400, 988]]);
+});
+
+Deno.test("Lease is in the list of its store from its beginning to its end", async () => {
+  const ends = {
+    "released": ({ lease }: Scene) => lease.end(),
+    "over": ({ clock }: Scene) => clock.advance(1_000),
+  };
+  for (const [how, end] of Object.entries(ends)) {
+    const all = scene({ lease: 900, renew: false });
+    assertEquals([...leasesOf(all.store)], [all.lease]);
+    await end(all);
+    assertEquals([...leasesOf(all.store)], [], how);
+  }
 });

@@ -1,3 +1,4 @@
+// Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
 
 const root = new URL("../", import.meta.url);
@@ -13,7 +14,8 @@ function files(folder: string): string[] {
 async function runWith(stores: string[], program: string): Promise<{ success: boolean; output: string }> {
   const folder = await Deno.makeTempDir({ prefix: "holdfast_loads_" });
   try {
-    const kept = (file: string) => !file.startsWith("src/stores/") || stores.some((store) => file.startsWith(store));
+    const kept = (file: string) =>
+      !/^src\/(stores|composed)\//.test(file) || stores.some((store) => file.startsWith(store));
     for (const file of ["mod.ts", ...files("src/").filter(kept)]) {
       await Deno.mkdir(`${folder}/${file.slice(0, file.lastIndexOf("/") + 1)}`, { recursive: true });
       await Deno.copyFile(new URL(file, root), `${folder}/${file}`);
@@ -57,14 +59,14 @@ Deno.test("acquire() on a Redis client is what loads the Redis store", async () 
 
 for (
   const [entry, stores] of [
-    ["memory.ts", ["src/stores/memory.ts", "src/stores/_memory_"]],
-    ["sqlite/mod.ts", ["src/stores/sqlite/"]],
-    ["redis/mod.ts", ["src/stores/redis/"]],
-    ["redlock/mod.ts", ["src/stores/redlock/", "src/stores/redis/"]],
+    ["stores/memory/mod.ts", ["src/stores/memory/"]],
+    ["stores/sqlite/mod.ts", ["src/stores/sqlite/"]],
+    ["stores/redis/mod.ts", ["src/stores/redis/"]],
+    ["composed/redlock/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],
   ] as const
 ) {
-  Deno.test(`stores/${entry} runs without the files of other stores`, async () => {
-    const program = `import "./src/stores/${entry}";\n${LOCK}`;
+  Deno.test(`${entry} runs without the files of other stores`, async () => {
+    const program = `import "./src/${entry}";\n${LOCK}`;
     assertEquals(await runWith([...stores], program), { success: true, output: "fence 7n\n" });
   });
 }

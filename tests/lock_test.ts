@@ -1,11 +1,13 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
-import { type AcquireOptions, isLockLost, type Lock, LockLostError, StoreError } from "@holdfast/lock";
-import { RELEASE_LIMIT } from "../src/_give_up.ts";
-import { attainFrom } from "../src/acquire.ts";
+import { acquireAll, type AcquireOptions, isLockLost, type Lock, LockLostError, StoreError } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
+import { inspect } from "node:util";
+import { RELEASE_LIMIT_MS } from "../src/internal/release.ts";
+import { acquireFrom } from "../src/acquisition.ts";
 import { checkAcquireOptions } from "../src/options.ts";
 import type { Renewal } from "../src/store.ts";
-import { granted, hanging, inTurn, ScriptedStore, unreachable } from "./scripted_store.ts";
-import { settled, VirtualClock } from "./virtual_clock.ts";
+import { granted, hanging, inTurn, refused, ScriptedStore, unreachable } from "./support/scripted_store.ts";
+import { settled, VirtualClock } from "./support/virtual_clock.ts";
 
 const HOUR = 3_600_000;
 
@@ -20,7 +22,7 @@ async function scene(options: AcquireOptions = {}): Promise<Scene> {
   const clock = new VirtualClock();
   const store = new ScriptedStore(clock);
   store.onAttempt = () => granted(7n);
-  const lock = await attainFrom(store, "a", checkAcquireOptions(options), clock);
+  const lock = await acquireFrom(store, "a", checkAcquireOptions(options), clock);
   assert(lock !== null, "granted");
   store.calls.length = 0;
   store.events.length = 0;
@@ -34,7 +36,7 @@ async function outcome({ clock }: Scene, promise: Promise<unknown>, ms = HOUR): 
   return await Promise.race([settling, Promise.resolve("pending")]);
 }
 
-Deno.test("Lock says what is held", async () => {
+Deno.test("Lock shows what is held", async () => {
   const { clock, lock } = await scene({ lease: 900 });
   assertEquals([lock.name, lock.mode, lock.fence, lock.held], ["a", "exclusive", 7n, true]);
   assertEquals([lock.remaining(), lock.signal.aborted], [889, false]);
@@ -45,7 +47,7 @@ Deno.test("Lock says what is held", async () => {
   assertEquals([lock.held, lock.remaining(), lock.signal.aborted], [false, 0, false]);
 });
 
-Deno.test("release() gives up the lock once, and gives the same promise every time", async () => {
+Deno.test("release() releases the lock once, and returns the same promise every time", async () => {
   const { clock, store, lock } = await scene();
   const first = lock.release();
   assertEquals(lock.held, false, "given up from now on");
@@ -62,10 +64,10 @@ Deno.test("dispose releases once, however often it is called", async () => {
   const { clock, store, lock } = await scene();
   await Promise.all([lock[Symbol.asyncDispose](), lock[Symbol.asyncDispose](), lock.release()]);
   await lock[Symbol.asyncDispose]();
-  assertEquals([store.times("release"), store.heard, clock.pending], [[0], ["released"], 0]);
+  assertEquals([store.times("release"), store.eventTypes, clock.pending], [[0], ["released"], 0]);
 });
 
-Deno.test("release() and dispose reject with the LockLostError of the signal when the lock was lost", async () => {
+Deno.test("release() and dispose of a lost lock reject with the error of the signal", async () => {
   for (const end of ["release", "dispose"] as const) {
     const all = await scene({ lease: 900, renew: false });
     const { clock, store, lock } = all;
@@ -74,20 +76,20 @@ Deno.test("release() and dispose reject with the LockLostError of the signal whe
     const error = await outcome(all, end === "release" ? lock.release() : lock[Symbol.asyncDispose]());
     assertInstanceOf(error, LockLostError);
     assertEquals([error, error.code, isLockLost(error)], [signal.reason, "lost", true]);
-    assertEquals(store.heard, ["lost"]);
+    assertEquals(store.eventTypes, ["lost"]);
     assertEquals(store.times("release").length, 1, "what may be left of it is given up all the same");
     assertEquals(await outcome(all, lock[Symbol.asyncDispose]()), "resolved", "the caller has heard it");
   }
 });
 
-Deno.test("release() of a lock that was slept through rejects before any timer has run", async () => {
+Deno.test("release() of a lock that ended while the process slept rejects at once", async () => {
   const { clock, lock } = await scene({ lease: 900 });
   clock.stall(HOUR);
   const error = await assertRejects(() => lock.release(), LockLostError);
   assertEquals(lock.signal.reason, error);
 });
 
-Deno.test("release() gives one promise also to who hears of the loss that it notices", async () => {
+Deno.test("release() returns one promise also to a listener of the loss that it notices", async () => {
   const { clock, store, lock } = await scene({ lease: 900 });
   const { signal } = lock;
   let inside: Promise<void> | undefined;
@@ -108,11 +110,11 @@ Deno.test("release() of a lost lock does not wait for the store", async () => {
   await assertRejects(() => lock.release(), LockLostError);
 });
 
-Deno.test("strict: false keeps dispose quiet about a lost lock, and release() not", async () => {
+Deno.test("dispose with strict: false ignores a lost lock, and release() does not", async () => {
   const quiet = await scene({ lease: 900, strict: false });
   quiet.clock.stall(900);
   await quiet.lock[Symbol.asyncDispose]();
-  assertEquals([quiet.lock.signal.aborted, quiet.store.heard], [true, ["lost"]]);
+  assertEquals([quiet.lock.signal.aborted, quiet.store.eventTypes], [true, ["lost"]]);
 
   const loud = await scene({ lease: 900, strict: false });
   loud.clock.stall(900);
@@ -120,7 +122,7 @@ Deno.test("strict: false keeps dispose quiet about a lost lock, and release() no
   await loud.lock[Symbol.asyncDispose]();
 });
 
-Deno.test("dispose of a lost lock suppresses nothing: isLockLost() finds it beside the error of the body", async () => {
+Deno.test("dispose of a lost lock keeps the error of the body beside the loss", async () => {
   const { clock, lock: held } = await scene({ lease: 900 });
   const body = new Error("of the body");
   const run = async () => {
@@ -134,7 +136,7 @@ Deno.test("dispose of a lost lock suppresses nothing: isLockLost() finds it besi
   assert(isLockLost(error) && !isLockLost(body), "found");
 });
 
-Deno.test("dispose of a lock that is held lets the result and the error of the body through", async () => {
+Deno.test("dispose of a lock that is held keeps the result and the error of the body", async () => {
   const body = new Error("of the body");
   const returning = await scene();
   const run = async (held: Lock, fail: boolean) => {
@@ -146,43 +148,43 @@ Deno.test("dispose of a lock that is held lets the result and the error of the b
   assertEquals(await run(returning.lock, false), "result");
   const throwing = await scene();
   assertEquals(await run(throwing.lock, true).catch((error: unknown) => error), body);
-  assertEquals([returning, throwing].map(({ store }) => store.heard), [["released"], ["released"]]);
+  assertEquals([returning, throwing].map(({ store }) => store.eventTypes), [["released"], ["released"]]);
 });
 
-Deno.test("release() is tried again while the store fails, within its limit", async () => {
+Deno.test("release() is retried while the store fails, within its limit", async () => {
   // That a retry finds nothing is no theft: the call whose reply was lost may have released it.
   for (const found of [true, false]) {
     const all = await scene();
     all.store.onRelease = inTurn(unreachable, unreachable, () => found);
     assertEquals(await outcome(all, all.lock.release(), 1_000), "resolved");
-    assertEquals(all.store.heard, ["fault", "fault", "released"]);
+    assertEquals(all.store.eventTypes, ["fault", "fault", "released"]);
     assert(all.store.times("release")[1]! >= 5, "not at once");
   }
 });
 
 Deno.test("release() succeeds when the store is back shortly before the limit", async () => {
   const all = await scene();
-  all.store.onRelease = () => all.store.times("release").at(-1)! < RELEASE_LIMIT - 1_000 ? unreachable() : true;
-  assertEquals(await outcome(all, all.lock.release(), RELEASE_LIMIT), "resolved");
-  assertEquals(all.store.heard.at(-1), "released");
+  all.store.onRelease = () => all.store.times("release").at(-1)! < RELEASE_LIMIT_MS - 1_000 ? unreachable() : true;
+  assertEquals(await outcome(all, all.lock.release(), RELEASE_LIMIT_MS), "resolved");
+  assertEquals(all.store.eventTypes.at(-1), "released");
 });
 
-Deno.test("release() rejects with StoreError when the store stays down, and makes no storm", async () => {
+Deno.test("release() rejects with StoreError when the store stays down, after few calls", async () => {
   const all = await scene();
   all.store.onRelease = unreachable;
-  const error = await outcome(all, all.lock.release(), RELEASE_LIMIT);
+  const error = await outcome(all, all.lock.release(), RELEASE_LIMIT_MS);
   assertInstanceOf(error, StoreError);
   assertInstanceOf(error.cause, Error);
   assertEquals([error.code, error.cause.message], ["store", "connection refused"]);
   const times = all.store.times("release");
   const pauses = times.slice(1).map((time, i) => time - times[i]!);
   assert(times.length <= 30 && pauses.every((pause) => pause <= 1_000), `tried at ${times} ms`);
-  assert(all.store.heard.every((type) => type === "fault"), "only faults are told");
+  assert(all.store.eventTypes.every((type) => type === "fault"), "only faults are told");
   assertEquals(all.clock.pending, 0);
   assertEquals(await outcome(all, all.lock[Symbol.asyncDispose]()), "resolved");
 });
 
-Deno.test("release() asks a closed store once", async () => {
+Deno.test("release() calls a closed store once", async () => {
   const all = await scene();
   all.store.closed = true;
   all.store.onRelease = unreachable;
@@ -190,11 +192,33 @@ Deno.test("release() asks a closed store once", async () => {
   assertEquals(all.store.times("release"), [0]);
 });
 
+Deno.test("release() calls a store that refuses for good once", async () => {
+  const all = await scene();
+  all.store.onRelease = refused;
+  const error = await outcome(all, all.lock.release(), 0);
+  assertInstanceOf(error, StoreError);
+  assertEquals([error.permanent, error.message], [true, 'Cannot release lock "a": NOPERM']);
+  assertEquals(all.store.times("release"), [0]);
+});
+
+Deno.test("release() that hangs after faults reports them and the connection error", async () => {
+  for (const connectionError of [undefined, new Error("connect ECONNREFUSED")]) {
+    const all = await scene();
+    all.store.connectionError = connectionError;
+    all.store.onRelease = inTurn(unreachable, hanging);
+    const error = await outcome(all, all.lock.release(), RELEASE_LIMIT_MS);
+    assertInstanceOf(error, StoreError);
+    assert(error.message.startsWith('Cannot release lock "a" within 5000 ms: connection refused'), error.message);
+    assert(error.cause instanceof Error, "a cause");
+    assertEquals(error.cause.message, connectionError?.message ?? "connection refused");
+  }
+});
+
 Deno.test("dispose does not fail a body that ran protected when the store is down", async () => {
   for (const answer of [unreachable, hanging]) {
     const all = await scene();
     all.store.onRelease = answer;
-    assertEquals(await outcome(all, all.lock[Symbol.asyncDispose](), RELEASE_LIMIT), "resolved");
+    assertEquals(await outcome(all, all.lock[Symbol.asyncDispose](), RELEASE_LIMIT_MS), "resolved");
   }
 });
 
@@ -202,7 +226,7 @@ Deno.test("release() that hangs ends after its limit, on a lease however long", 
   const all = await scene({ lease: HOUR });
   all.store.onRelease = hanging;
   const releasing = all.lock.release();
-  assertEquals(await outcome(all, releasing, RELEASE_LIMIT - 1), "pending");
+  assertEquals(await outcome(all, releasing, RELEASE_LIMIT_MS - 1), "pending");
   const error = await outcome(all, releasing, 1);
   assertInstanceOf(error, StoreError);
   assertEquals([error.code, all.clock.pending, all.lock.held], ["store", 0, false]);
@@ -228,24 +252,24 @@ Deno.test("release() waits for the renewal in flight", async () => {
   }
 });
 
-Deno.test("release() behind a renewal that hangs ends after its limit, and is sent when that returns", async () => {
+Deno.test("release() behind a renewal that hangs ends after its limit, and is sent later", async () => {
   const all = await scene({ lease: HOUR, renew: 100 });
   const renewal = Promise.withResolvers<Renewal>();
   all.store.onRenew = () => renewal.promise;
   await all.clock.advance(100);
-  assertInstanceOf(await outcome(all, all.lock.release(), RELEASE_LIMIT), StoreError);
+  assertInstanceOf(await outcome(all, all.lock.release(), RELEASE_LIMIT_MS), StoreError);
   assertEquals(all.store.times("release"), []);
   renewal.resolve("renewed");
   await settled();
   assertEquals(all.store.times("release").length, 1);
 });
 
-Deno.test("release() of a lock that the store does not know any more rejects before the deadline only", async () => {
+Deno.test("release() of a lock that the store forgot rejects before the deadline only", async () => {
   const stolen = await scene({ lease: 900 });
   stolen.store.onRelease = () => false;
   const error = await outcome(stolen, stolen.lock.release(), 0);
   assertInstanceOf(error, LockLostError);
-  assertEquals([stolen.lock.signal.reason, stolen.store.heard], [error, ["lost"]]);
+  assertEquals([stolen.lock.signal.reason, stolen.store.eventTypes], [error, ["lost"]]);
 
   // The lease ended while the release was on its way: the section was protected to its end.
   const slow = await scene({ lease: 900 });
@@ -254,16 +278,16 @@ Deno.test("release() of a lock that the store does not know any more rejects bef
     return false;
   };
   assertEquals(await outcome(slow, slow.lock.release()), "resolved");
-  assertEquals(slow.store.heard, ["released"]);
+  assertEquals(slow.store.eventTypes, ["released"]);
 });
 
-Deno.test("release() leaves no timer whatever ends it, and the observer hears one end", async () => {
+Deno.test("release() leaves no timer, and the observer is notified of one end", async () => {
   for (const answer of [() => true, () => false, unreachable, hanging]) {
     const all = await scene({ lease: 900 });
     all.store.onRelease = answer;
     await outcome(all, all.lock.release());
     assertEquals(all.clock.pending, 0);
-    assert(all.store.heard.filter((type) => type !== "fault").length <= 1, all.store.heard.join());
+    assert(all.store.eventTypes.filter((type) => type !== "fault").length <= 1, all.store.eventTypes.join());
   }
 });
 
@@ -275,7 +299,7 @@ Deno.test("Lock is neither held, renewed nor extended after release()", async ()
   assertEquals([all.store.times("renew"), all.lock.held, all.lock.signal.aborted], [[], false, false]);
 });
 
-Deno.test("extend() of a lock rejects what it cannot do, and asks for what it can", async () => {
+Deno.test("Lock.extend() rejects bad leases, and sends good ones", async () => {
   const { store, lock } = await scene({ lease: 900, renew: 300 });
   for (const lease of [NaN, 9, 300, 2 ** 31]) {
     assertInstanceOf(await lock.extend(lease).catch((error: unknown) => error), RangeError);
@@ -286,7 +310,7 @@ Deno.test("extend() of a lock rejects what it cannot do, and asks for what it ca
   await lock.release();
 });
 
-Deno.test("Lock on a store whose observer throws is renewed, lost and released as ever", async () => {
+Deno.test("Lock ignores an observer that throws", async () => {
   const broken = () => {
     throw new Error("observer");
   };
@@ -303,4 +327,22 @@ Deno.test("Lock on a store whose observer throws is renewed, lost and released a
   await lost.clock.advance(400);
   assertEquals([lost.lock.held, signal.aborted], [false, true]);
   await assertRejects(() => lost.lock.release(), LockLostError);
+});
+
+Deno.test("Lock shows what it is", async () => {
+  const { lock } = await scene({ lease: 900 });
+  // The tests of other runtimes find a Deno that can only define tests.
+  const { inspect: show }: Partial<typeof Deno> = globalThis.Deno ?? {};
+  const shown = [inspect(lock), ...(show === undefined ? [] : [show(lock)])];
+  for (const text of shown) {
+    assert(
+      /^Lock \{ name: ['"]a['"], mode: ['"]exclusive['"], fence: 7n, held: true, remaining: 889 \}$/.test(text),
+      text,
+    );
+  }
+  await lock.release();
+  assert(inspect({ lock }).includes("held: false"), inspect({ lock }));
+  const locks = await acquireAll(memory(), ["a", "b"]);
+  assert(inspect(locks).startsWith("MultiLock {"), inspect(locks));
+  await locks.release();
 });

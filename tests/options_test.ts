@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { acquire, type AcquireOptions, type LockTarget, tryAcquire } from "@holdfast/lock";
-import { SystemClock } from "../src/_clock.ts";
+import { SystemClock } from "../src/internal/clock.ts";
 import { checkAcquireOptions, checkName, checkTryAcquireOptions, type Settings } from "../src/options.ts";
-import { ScriptedStore } from "./scripted_store.ts";
-import { settled } from "./virtual_clock.ts";
+import { ScriptedStore } from "./support/scripted_store.ts";
+import { settled } from "./support/virtual_clock.ts";
 
 type Refusal = typeof TypeError | typeof RangeError;
 
@@ -94,21 +94,21 @@ const badTargets: [target: unknown, quoted: string][] = [
   [undefined, "undefined"],
   [null, "null"],
   ["redis://localhost", '"redis://localhost"'],
-  [{}, "[object Object]"],
-  [() => {}, "=>"],
-  [client("duplicate"), "[object Object]"],
-  [client("on"), "[object Object]"],
-  [{ attempt: () => {}, release: () => {}, drift: () => 0 }, "[object Object]"],
+  [{}, "an empty object"],
+  [() => {}, "a function"],
+  [client("duplicate"), "without duplicate()"],
+  [client("on"), "without on()"],
+  [{ attempt: () => {}, release: () => {}, drift: () => 0 }, "without renew()"],
 ];
 
-Deno.test("acquire() and tryAcquire() refuse what is no name, and ask the store nothing", async () => {
+Deno.test("acquire() and tryAcquire() refuse invalid names, and send nothing", async () => {
   for (const [name, refusal, quoted] of badNames) {
     await refuses((store) => acquire(store, name as string), refusal, "name", quoted);
     await refuses((store) => tryAcquire(store, name as string), refusal, "name", quoted);
   }
 });
 
-Deno.test("acquire() and tryAcquire() refuse bad options, and ask the store nothing", async () => {
+Deno.test("acquire() and tryAcquire() refuse bad options, and send nothing", async () => {
   for (const [options, refusal, named, quoted] of badOptions) {
     await refuses((store) => acquire(store, "a", options as AcquireOptions), refusal, named, quoted);
     await refuses((store) => tryAcquire(store, "a", options as AcquireOptions), refusal, named, quoted);
@@ -131,7 +131,7 @@ Deno.test("acquire() and tryAcquire() take options that are inherited, too", asy
   }
 });
 
-Deno.test("acquire() refuses a bad wait, and asks the store nothing", async () => {
+Deno.test("acquire() refuses a bad wait, and sends nothing", async () => {
   for (const [wait, refusal, quoted] of badDurations) {
     await refuses((store) => acquire(store, "a", { wait } as AcquireOptions), refusal, "wait", quoted);
   }
@@ -155,7 +155,7 @@ Deno.test("acquire() and tryAcquire() refuse what is neither a store nor a clien
   }
 });
 
-Deno.test("acquire() and tryAcquire() reject at once with the reason of an aborted signal, and ask nothing", async () => {
+Deno.test("acquire() and tryAcquire() with an aborted signal send nothing", async () => {
   const reason = new Error("enough");
   for (const given of [reason, "enough", null, 0]) {
     for (const take of [acquire, tryAcquire]) {

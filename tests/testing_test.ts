@@ -1,12 +1,16 @@
-import { assert, assertEquals } from "@std/assert";
-import type { Attempt, Claim, Store } from "@holdfast/lock";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { delay } from "@std/async";
+import type { Attempt, Capability, Claim, Entry, Store } from "@holdfast/lock";
 import { storeSuite } from "@holdfast/lock/testing";
-import { SystemClock } from "../src/_clock.ts";
-import { MemoryStore } from "../src/stores/_memory_store.ts";
-import { until } from "./faults/until.ts";
+import { SystemClock } from "../src/internal/clock.ts";
+import { MemoryStore } from "../src/stores/memory/store.ts";
+import { until } from "./support/until.ts";
 
 /** What a store does wrong, over one that does it right. */
-type Breakage = (right: MemoryStore) => Partial<Store>;
+type Breakage = (right: MemoryStore) => Changes;
+
+/** Methods in the place of the right ones, or `undefined` where there is to be none. */
+type Changes = { readonly [Member in keyof Store]?: Store[Member] | undefined };
 
 /** Stores with one fault each, by the behaviour that must find it. */
 const broken: [behaviour: string, fault: string, breakage: Breakage][] = [
@@ -42,10 +46,25 @@ const broken: [behaviour: string, fault: string, breakage: Breakage][] = [
     attempt: (claim) => right.attempt(claim, { enqueue: true }),
   })],
   ["renew() extends the lease", "renew() does nothing", () => ({ renew: () => Promise.resolve("renewed") })],
+  ["arrives after a later one", "renewals have no order", (right) => ({
+    renew: (claim) => right.renew({ ...claim, renewal: undefined }),
+  })],
   ["renew() gives lost after the lease has ended", "renew() takes the lock again", (right) => ({
     renew: (claim) => right.attempt(claim, { enqueue: false }).then(() => "renewed"),
   })],
   ["by a stranger change nothing", "a stranger renews", () => ({ renew: () => Promise.resolve("renewed") })],
+  ["by a stranger change nothing", "a stranger is told that it is lost, and sets the lease", (right) => {
+    return strangersRenew(right, () => true);
+  }],
+  ["by a stranger change nothing", "a stranger makes the lease longer", (right) => {
+    return strangersRenew(right, ({ lease }) => lease >= 60_000);
+  }],
+  ["by a stranger change nothing", "a waiter renews", (right) => ({
+    renew: async (claim) => {
+      const { pending } = await right.query();
+      return pending.some(({ owner }) => owner === claim.owner) ? "renewed" : await right.renew(claim);
+    },
+  })],
   ["by a stranger change nothing", "a stranger releases", (right) => {
     let holder: Claim | undefined;
     return {
@@ -58,6 +77,130 @@ const broken: [behaviour: string, fault: string, breakage: Breakage][] = [
     };
   }],
   ["first come, first served", "last come, first served", lastFirst],
+  ["only to the first of the queue", "there is no queue", (right) => ({
+    attempt: (claim) => right.attempt(claim, { enqueue: false }),
+  })],
+  ["only to the first of the queue", "the queue is served at random", servesAtRandom],
+  ["only to the first of the queue", "newcomers overtake", newcomersOvertake],
+  ["only to the first of the queue", "release() drops the queue", (right) => ({
+    release: async (claim) => {
+      const given = await right.release(claim);
+      const { held, pending } = await right.query();
+      if (held.every(({ name }) => name !== claim.name)) {
+        for (const each of pending) await right.release(claimOf(each));
+      }
+      return given;
+    },
+  })],
+  ["only to the first of the queue", "a waiter that asks again goes to the end", (right) => ({
+    attempt: async (claim, options) => {
+      const attempt = await right.attempt(claim, options);
+      if (attempt.granted || !options.enqueue) return attempt;
+      await right.release(claim);
+      return await right.attempt(claim, options);
+    },
+  })],
+  ["past a waiter when a lease ends", "newcomers overtake", newcomersOvertake],
+  ["release() leaves the queue", "a waiter that was released keeps its place", (right) => ({
+    release: async (claim) => await waits(right, claim) || await right.release(claim),
+  })],
+  ["release() leaves the queue", "it does so once, and keeps the place", (right) => {
+    const released = new Set<string>();
+    return {
+      release: async (claim) => {
+        if (!await waits(right, claim)) return await right.release(claim);
+        return released.size < released.add(claim.owner).size;
+      },
+    };
+  }],
+  ["release() leaves the queue", "a waiter that is released hears that it had nothing", (right) => ({
+    release: async (claim) => !await waits(right, claim) && await right.release(claim),
+  })],
+  ["release() leaves the queue", "a waiter has a place for each time that it asked", (right) => {
+    const asked = new Map<string, number>();
+    return {
+      attempt: (claim, options) => {
+        asked.set(claim.owner, (asked.get(claim.owner) ?? 0) + 1);
+        return right.attempt(claim, options);
+      },
+      release: async (claim) => {
+        const times = asked.get(claim.owner) ?? 0;
+        asked.set(claim.owner, times - 1);
+        return await right.release(claim) || times > 0;
+      },
+    };
+  }],
+  ["no lease ends early", "leases last for 60 %", (right) => grantedFor(right, (lease) => lease * 0.6)],
+  ["no lease ends early", "leases end 100 ms early", (right) => grantedFor(right, (lease) => lease - 100)],
+  ["no lease ends early", "leases last for whole seconds", (right) => grantedFor(right, wholeSeconds)],
+  ["no lease ends early", "leases last for 2 s at the most", (right) => {
+    return grantedFor(right, (lease) => Math.min(lease, 2_000));
+  }],
+  ["no lease ends early", "renewed leases last for 60 %", (right) => ({
+    renew: (claim) => right.renew({ ...claim, lease: claim.lease * 0.6 }),
+  })],
+  ["no lease ends early", "renewed leases last for whole seconds", (right) => ({
+    renew: (claim) => right.renew({ ...claim, lease: wholeSeconds(claim.lease) }),
+  })],
+  ["no lease ends early", "shared leases last for 60 %", (right) => {
+    return grantedFor(right, (lease, { mode }) => mode === "shared" ? lease * 0.6 : lease);
+  }],
+  ["no lease ends early", "leases of permits last for 60 %", (right) => {
+    return grantedFor(right, (lease, { permits }) => permits === undefined ? lease : lease * 0.6);
+  }],
+  ["no lease ends early", "leases of a named owner last for 60 %", (right) => {
+    return grantedFor(right, (lease, { handle }) => handle === undefined ? lease : lease * 0.6);
+  }],
+  ["no lease ends early", "another attempt does not restore the lease", (right) => askedAgain(right, () => {})],
+  ["no lease ends early", "another attempt makes the lease shorter", (right) => {
+    return askedAgain(right, (claim) => right.renew({ ...claim, lease: claim.lease / 2, renewal: Infinity }));
+  }],
+  ["no lease ends early", "an attempt that comes late makes a renewed lease shorter", (right) => {
+    return askedAgain(right, (claim) => right.renew({ ...claim, renewal: Infinity }));
+  }],
+  ["no lease ends early", "a waiter takes the lock after 3 s", (right) => {
+    const asked = new Map<string, number>();
+    return {
+      attempt: (claim, options) => {
+        const since = asked.get(claim.owner) ?? performance.now();
+        if (options.enqueue) asked.set(claim.owner, since);
+        return right.attempt(claim, { ...options, steal: performance.now() - since >= 3_000 });
+      },
+    };
+  }],
+  ["leaves time for clocks that drift apart", "there is no time for that", () => ({ drift: () => 0 })],
+  ["leaves time for clocks that drift apart", "nothing is left of the lease", () => ({ drift: (lease) => lease })],
+  ...Object.entries(
+    {
+      "case": (name) => name.toLowerCase(),
+      "what comes after 64 characters": (name) => name.slice(0, 64),
+      "what comes after 255 characters": (name) => name.slice(0, 255),
+      "the last byte of the longest ones": (name) => name.slice(0, 1_023),
+      "white space around them": (name) => name.trim(),
+      "white space after them": (name) => name.trimEnd(),
+      "how they are composed": (name) => name.normalize("NFC"),
+      "how they are composed, and ligatures": (name) => name.normalize("NFKC"),
+      "what comes after a NUL": (name) => name.replace(/\0.*$/s, ""),
+      "NULs": (name) => name.replaceAll("\0", ""),
+      "accents": (name) => name.normalize("NFD").replace(/\p{M}/gu, ""),
+      "what is not ASCII": (name) => name.replace(/[^\0-\x7f]/g, "?"),
+      "how paths are written": (name) => name.replace(/\/+/g, "/"),
+      "what stands in braces": (name) => name.replace(/\{[^}]*\}/g, "{}"),
+      "leading zeros": (name) => name.replace(/^0+(?=\d)/, ""),
+      "percent-encoding": (name) => /%[0-9a-f]{2}/.test(name) ? decodeURIComponent(name) : name,
+    } satisfies Record<string, (name: string) => string>,
+  ).map(([what, fold]): typeof broken[number] => {
+    return ["each name is a lock of its own", `names are the same but for ${what}`, (right) => folding(right, fold)];
+  }),
+  ["each name is a lock of its own", "a release is of any name", (right) => ({
+    release: async (claim) => {
+      const { held } = await right.query();
+      return await right.release({
+        ...claim,
+        name: held.find(({ owner }) => owner === claim.owner)?.name ?? claim.name,
+      });
+    },
+  })],
   ["aborted leaves no trace", "whoever gives up stays in the queue", (right) => {
     const held = new Set<string>();
     return {
@@ -96,7 +239,13 @@ const broken: [behaviour: string, fault: string, breakage: Breakage][] = [
   ["wakeup() resolves when its signal aborts", "nobody queues", (right) => ({
     attempt: (claim) => right.attempt(claim, { enqueue: false }),
   })],
-  ["shared claims are granted together", "shared claims exclude one another", (right) => ({
+  ["wakeup() resolves when its signal aborts", "wakeup() waits for a wake-up only", () => ({
+    wakeup: () => new Promise(() => {}),
+  })],
+  ["wakeup() resolves when its signal aborts", "wakeup() does not see that it has aborted before", (right) => ({
+    wakeup: (claim, signal) => signal.aborted ? new Promise(() => {}) : right.wakeup(claim, signal),
+  })],
+  ["grants shared claims together", "shared claims exclude one another", (right) => ({
     attempt: (claim, options) => right.attempt({ ...claim, mode: "exclusive" }, options),
   })],
   ["does not overtake a waiting exclusive one", "who shares goes past the queue", (right) => {
@@ -109,10 +258,10 @@ const broken: [behaviour: string, fault: string, breakage: Breakage][] = [
       wakeup: (claim, signal) => right.wakeup(readers(claim), signal),
     };
   }],
-  ["when the exclusive waiter ahead of it gives up", "nobody leaves the queue", () => ({
+  ["when the exclusive waiter ahead of it leaves", "nobody leaves the queue", () => ({
     release: () => Promise.resolve(false),
   })],
-  ["each shared hold ends with its own lease", "every renewal succeeds", () => ({
+  ["gives each shared handle its own lease", "every renewal succeeds", () => ({
     renew: () => Promise.resolve("renewed"),
   })],
   ["as many as there are permits", "there is one more", (right) => ({
@@ -121,7 +270,7 @@ const broken: [behaviour: string, fault: string, breakage: Breakage][] = [
   ["served in order, also when a holder has died", "a lease never ends", (right) => ({
     attempt: (claim, options) => right.attempt({ ...claim, lease: 1_000 * claim.lease }, options),
   })],
-  ["another number of them is a conflict", "conflicts wait", conflictsWait],
+  ["another number of permits is a conflict", "conflicts wait", conflictsWait],
   ["granted with the same fence", "every hold has a fence of its own", (right) => {
     let fence = 0n;
     return withFences(right, () => ++fence);
@@ -131,7 +280,7 @@ const broken: [behaviour: string, fault: string, breakage: Breakage][] = [
     return {
       attempt: async (claim, options) => {
         const attempt = await right.attempt(claim, options);
-        if (claim.hold === undefined) return attempt;
+        if (claim.handle === undefined) return attempt;
         claims.push(claim);
         for (const each of claims) await right.renew({ ...each, lease: claim.lease });
         return attempt;
@@ -141,7 +290,7 @@ const broken: [behaviour: string, fault: string, breakage: Breakage][] = [
   ["does not wait behind the queue", "every hold is an owner of its own", ownersApart],
   ["two handles that wait", "every hold is an owner of its own", ownersApart],
   ["is not entered again by its id", "every handle has a named owner", (right) => {
-    const named = (claim: Claim) => ({ ...claim, hold: claim.hold ?? `${claim.owner}/${claim.owner}` });
+    const named = (claim: Claim) => ({ ...claim, handle: claim.handle ?? `${claim.owner}/${claim.owner}` });
     return {
       attempt: (claim, options) => right.attempt(named(claim), options),
       renew: (claim) => right.renew(named(claim)),
@@ -149,12 +298,48 @@ const broken: [behaviour: string, fault: string, breakage: Breakage][] = [
     };
   }],
   ["never waits for itself", "conflicts wait", conflictsWait],
+  ["nothing but shared handles", "a lock stays as exclusive as it was", staysExclusive],
+  ["the leases of its exclusive handles have ended", "a lock stays as exclusive as it was", staysExclusive],
+  ["goes with all handles of its owner", "a lock stays as exclusive as it was", staysExclusive],
   ["ahead of the queue", "nobody steals", (right) => ({
     attempt: (claim, { enqueue }) => right.attempt(claim, { enqueue }),
   })],
-  ["the holder hears of it", "everybody hears of it", () => ({ eviction: () => Promise.resolve() })],
+  ["resolves after a steal from this handle", "everybody hears of it", () => ({ revocation: () => Promise.resolve() })],
+  ["resolves after a steal from this handle", "revocation() waits for an eviction only", (right) => ({
+    revocation: (claim) => right.revocation(claim, new AbortController().signal),
+  })],
   ["evict() frees a lock", "evict() does nothing", () => ({ evict: () => Promise.resolve(0) })],
-  ["lists who holds and who waits", "the last waiter comes first", (right) => ({
+  ["and returns how many", "all holders count as one", (right) => ({
+    evict: async (name) => Math.min(1, await right.evict(name)),
+  })],
+  ["and returns how many", "one of them keeps it", (right) => ({
+    evict: async (name) => {
+      const { held } = await right.query();
+      const holders = held.filter((entry) => entry.name === name);
+      for (const holder of holders.slice(1)) await right.release(claimOf(holder));
+      return holders.length;
+    },
+  })],
+  ["lists names and kinds as they are", "names end at a NUL", (right) => {
+    return listing(right, (entry) => ({ ...entry, name: entry.name.replace(/\0.*$/s, "") }));
+  }],
+  ["lists names and kinds as they are", "all are exclusive", (right) => {
+    return listing(right, (entry) => ({ ...entry, mode: "exclusive" }));
+  }],
+  ["lists names and kinds as they are", "nobody has permits", (right) => {
+    return listing(right, (entry) => ({ ...entry, permits: undefined }));
+  }],
+  ["lists names and kinds as they are", "those whose leases have ended are listed", (right) => {
+    const ever: Entry[] = [];
+    return {
+      attempt: (claim, options) => {
+        ever.push(claim);
+        return right.attempt(claim, options);
+      },
+      query: async () => ({ held: ever, pending: (await right.query()).pending }),
+    };
+  }],
+  ["lists holders and waiters", "the last waiter comes first", (right) => ({
     query: async () => {
       const { held, pending } = await right.query();
       return { held, pending: pending.toReversed() };
@@ -169,13 +354,49 @@ Deno.test("storeSuite() passes a store that keeps the contract", async () => {
 });
 
 Deno.test("storeSuite() finds each fault of a store that breaks the contract", async () => {
-  await Promise.all(broken.map(async ([behaviour, fault, breakage]) => {
+  const escaped = await Promise.all(broken.map(async ([behaviour, fault, breakage]) => {
     const found = [...behavioursOver(breakage)].filter(([name]) => name.includes(behaviour));
     assertEquals(found.length, 1, `one behaviour is ${behaviour}`);
     const error = await found[0]![1]().then(() => undefined, (error: unknown) => error);
     const told = error instanceof Error && /^expected: |^Cannot acquire lock/.test(error.message);
-    assert(told, `"${behaviour}" must find that ${fault}: ${error}`);
+    return told ? [] : [`"${behaviour}" must find that ${fault}: ${error}`];
   }));
+  assertEquals(escaped.flat(), []);
+});
+
+Deno.test("storeSuite() finds an undeclared method, and a declared one that is missing", async () => {
+  const faults: [readonly Capability[], Changes][] = [
+    [["shared", "permits", "owner", "steal", "evict"], {}],
+    [ALL, { evict: undefined }],
+  ];
+  for (const [capabilities, fault] of faults) {
+    const [run] = behavioursOver(() => ({ capabilities, ...fault }), capabilities).values();
+    await assertRejects(run!, Error, "if it has");
+  }
+});
+
+Deno.test("storeSuite() tests only what a store declares: owners without shared or permits", async () => {
+  const refused = ({ mode, permits }: Claim) => mode === "shared" || permits !== undefined;
+  const owners = behavioursOver((right) => ({
+    capabilities: ["owner"],
+    evict: undefined,
+    query: undefined,
+    attempt: (claim, options) => {
+      if (refused(claim)) throw new TypeError("not declared");
+      return right.attempt(claim, options);
+    },
+  }), ["owner"]);
+  const names = [...owners.keys()].filter((name) => name.includes("owner"));
+  assert(names.length >= 4, `${names}`);
+  await Promise.all([...owners.values()].map((run) => run()));
+});
+
+Deno.test("storeSuite() passes a store that refused somebody after a release that was slow", async () => {
+  const behaviours = [...behavioursOver(slowToRelease)];
+  for (const behaviour of ["refuses a held one", "each name is a lock of its own"]) {
+    const [found] = behaviours.filter(([name]) => name.includes(behaviour));
+    await found![1]();
+  }
 });
 
 Deno.test("storeSuite() has a fault to find for each of its behaviours", () => {
@@ -184,47 +405,102 @@ Deno.test("storeSuite() has a fault to find for each of its behaviours", () => {
   }
 });
 
+/** The first release is slow, and somebody else is refused once after it, as by a server that has not answered. */
+function slowToRelease(right: MemoryStore): Partial<Store> {
+  let released: Claim | undefined;
+  let slow = true;
+  return {
+    attempt: async (claim, options) => {
+      const attempt = await right.attempt(claim, options);
+      if (released !== undefined) await right.release(released);
+      released = undefined;
+      return attempt;
+    },
+    release: async (claim) => {
+      if (!slow || claim.name === "another") return await right.release(claim);
+      slow = false;
+      await delay(20);
+      released = claim;
+      return true;
+    },
+  };
+}
+
+/** Whatever an owner asks for after it held a lock exclusively is exclusive, too. */
+function staysExclusive(right: MemoryStore): Partial<Store> {
+  const exclusive = new Set<string>();
+  const narrowed = (claim: Claim): Claim => {
+    return exclusive.has(claim.owner) ? { ...claim, mode: "exclusive", permits: undefined } : claim;
+  };
+  return {
+    attempt: async (claim, options) => {
+      const attempt = await right.attempt(narrowed(claim), options);
+      const alone = claim.handle !== undefined && claim.mode === "exclusive" && claim.permits === undefined;
+      if (alone && attempt.granted) exclusive.add(claim.owner);
+      return attempt;
+    },
+  };
+}
+
+/** The claim of somebody who is listed. */
+function claimOf({ name, owner, mode, permits }: Entry): Claim {
+  return { name, owner, mode, permits, lease: 60_000 };
+}
+
+const ALL: readonly Capability[] = ["shared", "permits", "owner", "steal", "evict", "query"];
+
 /** The tests that the suite defines for a store in memory with one fault. */
-function behavioursOver(breakage: Breakage): Map<string, () => Promise<void>> {
+function behavioursOver(
+  breakage: Breakage,
+  capabilities: readonly Capability[] = ALL,
+): Map<string, () => Promise<void>> {
   const behaviours = new Map<string, () => Promise<void>>();
   storeSuite({
     test: (name, run) => behaviours.set(name, run),
-    capabilities: ["shared", "permits", "owner", "steal"],
+    capabilities,
     open: () => {
-      const held = new Set<string>();
+      const active = new Set<string>();
       const right = new MemoryStore(undefined, new SystemClock());
-      let store = storeOver(right, breakage, held);
+      let store = storeOver(right, breakage, active);
       return {
         connect: () => store,
         leftovers: () => right.names,
         // The place remembers, and only what is wrong with it begins anew.
-        restart: () => void (store = storeOver(right, breakage, held)),
-        // A behaviour that fails leaves its locks behind; their timers must not outlive the test.
-        close: () => until(() => Promise.resolve(held.size === 0), "no lock is held"),
+        restart: () => void (store = storeOver(right, breakage, active)),
+        // A behaviour that fails leaves locks and waiters behind, which end by themselves. Their timers must not outlive
+        // the test.
+        close: () => until(() => active.size === 0, "nobody holds a lock or waits", 60_000),
       };
     },
   });
   return behaviours;
 }
 
-/** A store that does right but for the breakage, and notes which owners hold a lock. */
-function storeOver(right: MemoryStore, breakage: Breakage, held: Set<string>): Store {
-  return {
+/** A store that does right but for the breakage, and notes which owners wait for a lock or hold one. */
+function storeOver(right: MemoryStore, breakage: Breakage, active: Set<string>): Store {
+  const store = {
     attempt: (claim, options) => right.attempt(claim, options),
     renew: (claim) => right.renew(claim),
     release: (claim) => right.release(claim),
     wakeup: (claim, signal) => right.wakeup(claim, signal),
     capabilities: right.capabilities,
-    eviction: (claim, signal) => right.eviction(claim, signal),
+    revocation: (claim, signal) => right.revocation(claim, signal),
     evict: (name) => right.evict(name),
     query: () => right.query(),
     drift: right.drift,
     observer: ({ type, owner }) => {
-      if (type === "acquired") held.add(owner);
-      if (type === "released" || type === "lost") held.delete(owner);
+      if (type === "waiting" || type === "acquired") active.add(owner);
+      if (type === "released" || type === "lost") active.delete(owner);
     },
     ...breakage(right),
-  };
+  } as Store;
+  const release = store.release.bind(store);
+  return Object.assign(store, {
+    release: (claim: Claim) => {
+      active.delete(claim.owner); // A wait that ends without the lock ends so.
+      return release(claim);
+    },
+  });
 }
 
 function everybodyIsGranted(): Partial<Store> {
@@ -237,7 +513,7 @@ function everybodyIsGranted(): Partial<Store> {
 }
 
 function ownersApart(right: MemoryStore): Partial<Store> {
-  const apart = (claim: Claim) => ({ ...claim, owner: claim.hold ?? claim.owner });
+  const apart = (claim: Claim) => ({ ...claim, owner: claim.handle ?? claim.owner });
   return { attempt: (claim, options) => right.attempt(apart(claim), options) };
 }
 
@@ -289,6 +565,95 @@ function withFences(right: MemoryStore, next: () => bigint): Partial<Store> {
     attempt: async (claim, options) => {
       const attempt = await right.attempt(claim, options);
       return attempt.granted ? { granted: true, fence: next() } : attempt;
+    },
+  };
+}
+
+/** A store whose leases are not as long as they were asked for. */
+function grantedFor(right: MemoryStore, length: (lease: number, claim: Claim) => number): Partial<Store> {
+  return { attempt: (claim, options) => right.attempt({ ...claim, lease: length(claim.lease, claim) }, options) };
+}
+
+function wholeSeconds(lease: number): number {
+  return Math.max(1, Math.floor(lease / 1_000)) * 1_000;
+}
+
+/** A store that does something else when its holder asks again. */
+function askedAgain(right: MemoryStore, instead: (claim: Claim) => unknown): Partial<Store> {
+  return {
+    attempt: async (claim, options) => {
+      const { held } = await right.query();
+      if (!held.some(({ name, owner }) => name === claim.name && owner === claim.owner)) {
+        return await right.attempt(claim, options);
+      }
+      await instead(claim);
+      return { granted: true, fence: 1n };
+    },
+  };
+}
+
+/** A store in which strangers set the lease, but are told that they do not hold the lock. */
+function strangersRenew(right: MemoryStore, which: (stranger: Claim) => boolean): Partial<Store> {
+  return {
+    renew: async (claim) => {
+      const { held } = await right.query();
+      const holder = held.find(({ name }) => name === claim.name);
+      if (holder !== undefined && holder.owner !== claim.owner && which(claim)) {
+        await right.renew({ ...claim, owner: holder.owner });
+      }
+      return await right.renew(claim);
+    },
+  };
+}
+
+async function waits(right: MemoryStore, claim: Claim): Promise<boolean> {
+  const { pending } = await right.query();
+  return pending.some(({ name, owner }) => name === claim.name && owner === claim.owner);
+}
+
+/** A store in which whoever does not queue takes a free lock, also one for which others wait. */
+function newcomersOvertake(right: MemoryStore): Partial<Store> {
+  return {
+    attempt: async (claim, options) => {
+      const { held } = await right.query();
+      const free = held.every(({ name }) => name !== claim.name);
+      return await right.attempt(claim, { ...options, steal: !options.enqueue && free });
+    },
+  };
+}
+
+/** A store in which any of the waiters is next, but always the same one until that has the lock. */
+function servesAtRandom(right: MemoryStore): Partial<Store> {
+  let next: string | undefined;
+  return {
+    attempt: async (claim, options) => {
+      const { held, pending } = await right.query();
+      if (held.some(({ name }) => name === claim.name)) return await right.attempt(claim, options);
+      const waiters = pending.filter(({ name }) => name === claim.name);
+      next ??= waiters[Math.floor(Math.random() * waiters.length)]?.owner;
+      if (next !== undefined && next !== claim.owner) return { granted: false, retryAfter: 5 };
+      next = undefined;
+      return await right.attempt(claim, { ...options, steal: true });
+    },
+  };
+}
+
+/** A store that does not tell names apart. */
+function folding(right: MemoryStore, fold: (name: string) => string): Partial<Store> {
+  const folded = (claim: Claim) => ({ ...claim, name: fold(claim.name) });
+  return {
+    attempt: (claim, options) => right.attempt(folded(claim), options),
+    renew: (claim) => right.renew(folded(claim)),
+    release: (claim) => right.release(folded(claim)),
+  };
+}
+
+/** A store that lists its holders otherwise than they are. */
+function listing(right: MemoryStore, change: (entry: Entry) => Entry): Partial<Store> {
+  return {
+    query: async () => {
+      const { held, pending } = await right.query();
+      return { held: held.map(change), pending };
     },
   };
 }

@@ -1,10 +1,10 @@
-/** How long a worker thinks between reading and writing, in milliseconds: somebody else may write meanwhile. */
-const THOUGHT = 2;
+/** The time between reading and writing, in which another worker may write. */
+const PAUSE_MS = 2;
 
-/** As wide as every number that is written: nobody ever reads a file that is half empty. */
+/** Every number is written with this width, so that no reader sees a part of one. */
 const WIDTH = 10;
 
-/** A number in a file that several processes share. Nothing but a lock keeps them apart. */
+/** A number in a file that several processes share. Only a lock keeps them from writing at the same time. */
 export class Counter implements Disposable {
   readonly #file: Deno.FsFile;
 
@@ -13,12 +13,12 @@ export class Counter implements Disposable {
     this.#file = Deno.openSync(path, { read: true, write: true });
   }
 
-  /** Makes the file, or begins anew in it. */
+  /** Creates the file, or sets its number to 0. */
   static reset(path: string): void {
     Deno.writeTextFileSync(path, encode(0));
   }
 
-  /** What the counter says. */
+  /** Reads the number. */
   get(): number {
     const bytes = new Uint8Array(WIDTH);
     this.#file.seekSync(0, Deno.SeekMode.Start);
@@ -26,10 +26,10 @@ export class Counter implements Disposable {
     return Number(new TextDecoder().decode(bytes));
   }
 
-  /** Reads it, adds one and writes it back: three steps. Gives what was written. */
+  /** Reads it, adds one and writes it back: three steps. Returns the new number. */
   async raise(): Promise<number> {
     const value = this.get() + 1;
-    await new Promise((resolve) => setTimeout(resolve, THOUGHT));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     this.#file.seekSync(0, Deno.SeekMode.Start);
     this.#file.writeSync(new TextEncoder().encode(encode(value)));
     return value;

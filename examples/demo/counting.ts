@@ -4,8 +4,8 @@ import type { Crew, Worker } from "./crew.ts";
 /** How many processes raise the counter. */
 export const WORKERS = 4;
 
-/** Long enough that no section of a busy machine outlives it, in milliseconds. */
-const LEASE = 5_000;
+/** Longer than any section takes, also on a busy machine. */
+const LEASE_MS = 5_000;
 
 /** What was seen while all workers raised the counter. */
 export interface Count {
@@ -21,7 +21,7 @@ export interface Count {
   readonly rising: boolean;
 }
 
-/** Lets all workers raise the counter at once; `show` hears how often they did, and what it says. */
+/** Lets all workers raise the counter at the same time, and calls `show` after each section. */
 export async function count(
   crew: Crew,
   locked: boolean,
@@ -32,18 +32,18 @@ export async function count(
   Counter.reset(path);
   const authors = Array.from({ length: WORKERS }, (_, index) => `worker ${index + 1}`);
   const workers = await Promise.all(
-    authors.map((author) => crew.start(locked ? "count locked" : "count", author, LEASE)),
+    authors.map((author) => crew.start(locked ? "count locked" : "count", author, LEASE_MS)),
   );
 
   const seen: { value: number; waited: number; fence: bigint }[] = [];
   const listen = async (worker: Worker) => {
     for (let section = 0; section < sections; section++) {
-      const { value, waited, fence } = await worker.hear("section");
+      const { value, waited, fence } = await worker.receive("section");
       show(seen.push({ value, waited, fence: BigInt(fence) }), value);
     }
   };
   const began = performance.now();
-  for (const worker of workers) worker.tell("begin");
+  for (const worker of workers) worker.send("begin");
   await Promise.all(workers.map(listen));
   const seconds = (performance.now() - began) / 1000;
   await Promise.all(workers.map((worker) => worker.gone));
@@ -51,7 +51,7 @@ export async function count(
   using counter = new Counter(path);
   const raised = seen.length;
   const waits = seen.map(({ waited }) => waited).sort((a, b) => a - b);
-  // What a section wrote tells when it ran: the counter rises by one with each, if none is lost.
+  // The number that a section wrote is its place in the order: it rises by one with each section, if none is lost.
   const inOrder = seen.sort((a, b) => a.value - b.value);
   return {
     raised,

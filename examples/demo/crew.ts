@@ -1,20 +1,20 @@
 import { lines } from "./lines.ts";
 import type { Message, Order } from "./worker.ts";
 
-/** A worker that says nothing for so many milliseconds hangs: its server is frozen, or the machine is far too busy. */
-const SILENCE = 15_000;
+/** A worker that sends nothing for this long hangs: its server is frozen, or the machine is far too busy. */
+const SILENCE_MS = 15_000;
 
 /** What all workers of one run have in common. */
 export type Run = Pick<Order, "directory" | "redis" | "lock" | "sections">;
 
-/** The worker processes of one run. None of them outlives it. */
+/** The worker processes of one run. Disposing of it ends all of them. */
 export class Crew implements AsyncDisposable {
   /** What its workers have in common. */
   readonly run: Run;
   readonly #workers = new Set<Worker>();
   #stopped = false;
 
-  /** A crew without workers. */
+  /** Creates a crew without workers. */
   constructor(run: Run) {
     this.run = run;
   }
@@ -24,7 +24,7 @@ export class Crew implements AsyncDisposable {
     if (this.#stopped) throw new Error("the demo was stopped");
     const worker = new Worker({ ...this.run, task, author, lease });
     this.#workers.add(worker);
-    await worker.hear("ready");
+    await worker.receive("ready");
     return worker;
   }
 
@@ -43,7 +43,7 @@ export class Crew implements AsyncDisposable {
 
 /** One worker process. */
 export class Worker {
-  /** How it is called. */
+  /** Its name. */
   readonly author: string;
   readonly #process: Deno.ChildProcess;
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
@@ -71,22 +71,22 @@ export class Worker {
     return this.#process.status;
   }
 
-  /** Tells it something. One that has died does not hear it. */
-  tell(command: "begin" | "write" | "release"): void {
+  /** Sends it a command. One that has died does not receive it. */
+  send(command: "begin" | "write" | "release"): void {
     this.#input.write(new TextEncoder().encode(`${command}\n`)).catch(() => {});
   }
 
-  /** The next message of a type; others that come before are dropped. */
-  async hear<T extends Message["type"]>(type: T): Promise<Extract<Message, { type: T }>> {
+  /** Resolves to its next message of this type, and drops those before. */
+  async receive<T extends Message["type"]>(type: T): Promise<Extract<Message, { type: T }>> {
     let silent = false;
     const timer = setTimeout(() => {
       silent = true;
       this.kill("SIGKILL");
-    }, SILENCE);
+    }, SILENCE_MS);
     try {
       for (;;) {
         const { value, done } = await this.#output.next();
-        if (silent) throw new Error(`${this.author} said nothing for ${SILENCE} ms`);
+        if (silent) throw new Error(`${this.author} said nothing for ${SILENCE_MS} ms`);
         if (done) throw new Error(`${this.author} ended too early`);
         const message: Message = JSON.parse(value);
         if (message.type === "failed") throw new Error(message.reason);

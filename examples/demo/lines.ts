@@ -1,4 +1,4 @@
-/** The lines of a stream of text, without their ends. */
+/** Yields the lines of a stream of text, without their ends. */
 export async function* lines(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string, void, void> {
   let rest = "";
   for await (const text of stream.pipeThrough(new TextDecoderStream())) {

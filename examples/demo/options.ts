@@ -5,25 +5,25 @@ export const HELP = `Shows in about 10 seconds what Holdfast does, with real pro
 
 Usage: deno task demo [options]
 
-  --redis URL     lock on a Redis server instead, for example redis://127.0.0.1:6379.
-                  Uses one lock name of its own; what is left of it expires by itself,
-                  the last fence after 7 days, everything else within 15 s
+  --redis URL     keep the lock on a Redis server, for example redis://127.0.0.1:6379.
+                  The name of the lock is a fresh one. Its last fence expires after
+                  7 days, its other keys within 15 s
   --sections N    how often each process raises the counter, 1 to 10000 (default 150)
   --help          this text
 
 Exit status: 0 if everything held, 1 if not, 2 for a bad argument; 130 after Ctrl-C.`;
 
-/** What the command line asks for. */
+/** The options of the command line. */
 export interface Options {
   readonly help: boolean;
   readonly redis: string | undefined;
   readonly sections: number;
 }
 
-/** Reads the command line; throws an error that says what is wrong with it. */
+/** Parses the command line; throws an error that says what is wrong with it. */
 export function parse(args: readonly string[]): Options {
   const { values } = parseArgs({
-    // Whoever is used to npm puts "--" before the arguments of a task.
+    // Users of npm put "--" before the arguments of a task.
     args: args[0] === "--" ? args.slice(1) : [...args],
     options: {
       help: { type: "boolean", short: "h", default: false },

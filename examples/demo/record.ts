@@ -7,8 +7,8 @@ const SCHEMA = `
 `;
 
 /**
- * Writes into a record that checks fences: it remembers the largest one that it has seen and refuses a smaller one,
- * in the same statement that writes. Gives whether it accepted.
+ * Writes into a record that checks fences: it remembers the largest fence that it has seen, and refuses a smaller one
+ * in the same statement that writes. Returns whether the record accepted.
  */
 export function write(path: string, author: string, fence: bigint): boolean {
   using database = new DatabaseSync(path);

@@ -1,12 +1,12 @@
 import { type Count, count, WORKERS } from "./counting.ts";
 import type { Crew } from "./crew.ts";
-import { Progress, say, table, title } from "./screen.ts";
-import { freeze, kill, type Late, LEASE, probe } from "./takeover.ts";
+import { paint, Progress, say, table, title } from "./screen.ts";
+import { freeze, kill, type Late, LEASE_MS, probe } from "./takeover.ts";
 
-/** How long a dead holder's lock may stay unused after the end of its lease, in milliseconds, on a busy machine. */
-const TAKEOVER_MARGIN = 2_000;
+/** How long a dead holder's lock may stay unused after the end of its lease, on a busy machine. */
+const TAKEOVER_MARGIN_MS = 2_000;
 
-/** Shows everything, in order; gives whether all that a lock promises held. */
+/** Shows everything, in order; resolves to whether all that a lock promises held. */
 export async function show(crew: Crew): Promise<boolean> {
   const { redis, sections } = crew.run;
   const where = redis === undefined ? "an SQLite file" : `Redis at ${new URL(redis).host}`;
@@ -15,45 +15,46 @@ export async function show(crew: Crew): Promise<boolean> {
   } catch (error) {
     throw new Error(`Cannot use ${where}: ${error instanceof Error ? error.message : error}`, { cause: error });
   }
-  console.log(`A lock lets one process at a time do something. Here is one at work, on ${where}.`);
+  console.log(`One process at a time holds a lock. This one is in ${where}.`);
 
-  title("1. Without a lock");
-  say(`${WORKERS} processes raise a counter in a shared file, ${sections} times each: read it, add 1, write it back.`);
+  title("1. Without a lock", `${WORKERS} processes add 1 to a number in a file, ${sections} times each.`);
   const unlocked = await watch(crew, false);
 
-  title("2. With a lock");
-  say("The same, but only whoever holds the lock may touch the file; the others wait in line.");
+  title("2. With a lock", "the same, but only the holder may touch the file.");
   const locked = await watch(crew, true);
+  say("It is slower: they take turns, and each turn asks the store at least twice.");
 
-  title("3. A holder dies");
-  say(`A lock is lent for ${LEASE / 1000} s at a time, and lent again for as long as its holder lives.`);
+  title("3. A holder dies", `its lock is free when its lease of ${LEASE_MS / 1000} s ends.`);
   const takeover = await kill(crew, say);
 
-  title("4. A holder falls asleep, and wakes up too late");
-  say("Each holder gets a number, the fence, larger than all before. What it writes to refuses smaller ones.");
+  title("4. A holder freezes", "by its smaller fence the resource refuses its late write.");
   const late = await freeze(crew, say);
 
-  title("Summary");
   report(unlocked, locked, takeover, late);
   const broken = [
     ...(locked.lost === 0 ? [] : ["no update is lost under the lock"]),
     ...(locked.rising ? [] : ["fences rise"]),
-    ...(takeover <= LEASE + TAKEOVER_MARGIN ? [] : ["the lock of a dead holder is taken over when its lease ends"]),
-    ...(late.knew ? [] : ["a holder that slept too long knows at once"]),
+    ...(takeover <= LEASE_MS + TAKEOVER_MARGIN_MS
+      ? []
+      : ["the lock of a dead holder is taken over when its lease ends"]),
+    ...(late.knew ? [] : ["a holder that was frozen for too long knows at once"]),
     ...(late.refused ? [] : ["a late write is refused"]),
-    ...(late.undisturbed ? [] : ["a sleeper that wakes up does not disturb the new holder"]),
+    ...(late.undisturbed ? [] : ["a holder that continues too late does not disturb the new holder"]),
   ];
-  console.log(broken.length === 0 ? "\nEverything held." : `\nDID NOT HOLD: ${broken.join("; ")}.`);
+  console.log(
+    broken.length === 0 ? paint("green", "Everything held.") : paint("red", `DID NOT HOLD: ${broken.join("; ")}.`),
+  );
   return broken.length === 0;
 }
 
 async function watch(crew: Crew, locked: boolean): Promise<Count> {
   const progress = new Progress(WORKERS * crew.run.sections);
   const seen = await count(crew, locked, (raised, value) => {
-    progress.step(raised, `raised ${raised} times, the counter says ${value}`);
+    progress.step(raised, `raised ${raised} times, the file says ${value}`);
   });
   const { raised, lost } = seen;
-  progress.end(`raised ${raised} times, the counter says ${raised - lost}: ${updates(lost)} lost.`);
+  const verdict = paint(lost === 0 ? "green" : "red", `${updates(lost)} lost`);
+  progress.end(`raised ${raised} times, the file says ${raised - lost}: ${verdict}.`);
   if (!locked && lost === 0) say("By luck: nothing kept them apart. Try again with more --sections.");
   return seen;
 }

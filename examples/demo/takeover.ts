@@ -1,74 +1,81 @@
 import type { Crew, Worker } from "./crew.ts";
+import { shorten } from "./fences.ts";
+import { paint } from "./screen.ts";
 
-/** Short, so that nobody has to watch for long: in milliseconds. Without the option it would be 30 s. */
-export const LEASE = 2_000;
+/** Short, so that the demo is short. The default is 30 s. */
+export const LEASE_MS = 2_000;
 
-/** Tells the person who watches. */
+/** Prints a line for the person who watches. */
 export type Narrator = (line: string) => void;
 
-/** Has somebody take the lock and give it back: throws when the store is of no use. */
+/** Acquires and releases the lock once; throws when the store cannot be used. */
 export async function probe(crew: Crew): Promise<void> {
-  const worker = await crew.start("hold", "the first process", LEASE);
-  worker.tell("begin");
-  await worker.hear("held");
-  worker.tell("release");
-  await worker.hear("released");
+  const worker = await crew.start("hold", "the first process", LEASE_MS);
+  worker.send("begin");
+  await worker.receive("held");
+  worker.send("release");
+  await worker.receive("released");
 }
 
 /** Starts two processes: one that has the lock, and one that waits for it. */
 async function pair(crew: Crew): Promise<{ a: Worker; fence: string; b: Worker }> {
-  const [a, b] = await Promise.all([crew.start("hold", "process A", LEASE), crew.start("hold", "process B", LEASE)]);
-  a.tell("begin");
-  const { fence } = await a.hear("held");
-  b.tell("begin");
-  await b.hear("waiting");
+  const [a, b] = await Promise.all([
+    crew.start("hold", "process A", LEASE_MS),
+    crew.start("hold", "process B", LEASE_MS),
+  ]);
+  a.send("begin");
+  const { fence } = await a.receive("held");
+  b.send("begin");
+  await b.receive("waiting");
   return { a, fence, b };
 }
 
-/** Kills a holder; gives after how many milliseconds the next in line has the lock. */
+/** Kills a holder; resolves to the time in ms until the next waiter has the lock. */
 export async function kill(crew: Crew, narrate: Narrator): Promise<number> {
   const { a, b } = await pair(crew);
   const killed = performance.now();
   a.kill("SIGKILL");
   narrate("A holds the lock, B waits. A is killed (SIGKILL).");
-  await b.hear("held");
+  await b.receive("held");
   const milliseconds = performance.now() - killed;
   narrate(`B has the lock, ${(milliseconds / 1000).toFixed(2)} s after the kill.`);
-  b.tell("release");
-  await b.hear("released");
+  b.send("release");
+  await b.receive("released");
   return milliseconds;
 }
 
-/** What was seen when a holder had slept for longer than its lease. */
+/** What a holder did that was frozen for longer than its lease. */
 export interface Late {
-  /** Whether the sleeper knew as soon as it ran again: by `lock.held` and by `lock.signal`. */
+  /** Whether it knew of the loss as soon as it ran again: by `lock.held` and by `lock.signal`. */
   readonly knew: boolean;
   /** Whether its write was refused. */
   readonly refused: boolean;
-  /** Whether the new holder could write, and kept its lock until it gave it back. */
+  /** Whether the new holder could write, and kept its lock until it released it. */
   readonly undisturbed: boolean;
 }
 
-/** Freezes a holder for longer than its lease; when it wakes up it writes. */
+/** Freezes a holder for longer than its lease; when it continues it writes. */
 export async function freeze(crew: Crew, narrate: Narrator): Promise<Late> {
   const { a, fence, b } = await pair(crew);
   a.kill("SIGSTOP");
-  narrate(`A holds the lock with fence ${fence}, B waits. A is frozen (SIGSTOP).`);
-  const { fence: larger } = await b.hear("held");
-  b.tell("write");
-  const current = await b.hear("wrote");
-  narrate(`B has the lock now, with fence ${larger}, and writes: ${verdict(current.accepted)}.`);
-  a.tell("write");
+  narrate("A holds the lock, B waits. A is frozen (SIGSTOP).");
+  const { fence: larger } = await b.receive("held");
+  const [ours, theirs] = shorten(fence, larger);
+  b.send("write");
+  const current = await b.receive("wrote");
+  narrate(`A had fence ${ours}, B gets ${theirs} and writes: ${verdict(current.accepted)}.`);
+  a.send("write");
   a.kill("SIGCONT");
-  const late = await a.hear("wrote");
+  const late = await a.receive("wrote");
   narrate(
-    `A wakes up (SIGCONT); its lock.signal ${late.knew ? "has aborted" : "has NOT aborted"}. It writes all the same:`,
+    `A continues: its signal ${late.knew ? "has" : "has NOT"} aborted. It writes all the same: ${
+      verdict(late.accepted)
+    }.`,
   );
-  narrate(`fence ${fence} is smaller than ${larger}: ${verdict(late.accepted)}.`);
-  a.tell("release");
-  const released = await a.hear("released");
-  b.tell("release");
-  const { lost } = await b.hear("released");
+  a.send("release");
+  const released = await a.receive("released");
+  b.send("release");
+  const { lost } = await b.receive("released");
   return {
     knew: late.knew && released.lost,
     refused: !late.accepted,
@@ -77,5 +84,5 @@ export async function freeze(crew: Crew, narrate: Narrator): Promise<Late> {
 }
 
 function verdict(accepted: boolean): string {
-  return accepted ? "accepted" : "refused";
+  return accepted ? paint("green", "accepted") : paint("red", "refused");
 }

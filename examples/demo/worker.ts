@@ -1,6 +1,6 @@
 /**
- * One process of the demo. Its argument says what it is to do, lines on its standard input say when, and what it did
- * goes to its standard output, one message in JSON a line.
+ * One process of the demo. Its argument is its order, in JSON. Each line of its standard input is a command, and each
+ * line of its standard output a message, in JSON.
  *
  * @module
  */
@@ -11,15 +11,15 @@ import { Counter } from "./counter.ts";
 import { lines } from "./lines.ts";
 import { write } from "./record.ts";
 
-/** What a worker is to do. */
+/** What a worker does. */
 export interface Order {
-  /** Raise the counter without and with the lock, or hold the lock. */
+  /** Raise the counter without or with the lock, or hold the lock. */
   readonly task: "count" | "count locked" | "hold";
-  /** How its messages and its writes are signed. */
+  /** The name of the worker, which it writes into the record. */
   readonly author: string;
   /** Where the shared files are. */
   readonly directory: string;
-  /** The Redis server to lock on instead of a file. */
+  /** The URL of the Redis server that keeps the lock; `undefined`: an SQLite file. */
   readonly redis: string | undefined;
   /** The name of the lock. */
   readonly lock: string;
@@ -29,7 +29,7 @@ export interface Order {
   readonly sections: number;
 }
 
-/** What a worker tells. */
+/** What a worker sends. */
 export type Message =
   | { readonly type: "ready" | "waiting" }
   | { readonly type: "section"; readonly value: number; readonly waited: number; readonly fence: string }
@@ -38,8 +38,8 @@ export type Message =
   | { readonly type: "released"; readonly lost: boolean }
   | { readonly type: "failed"; readonly reason: string };
 
-/** How long the server may take to answer, in milliseconds: longer than it takes over any network. */
-const ANSWER_LIMIT = 3_000;
+/** The longest time that the server may take to answer. */
+const ANSWER_LIMIT_MS = 3_000;
 
 if (import.meta.main) {
   try {
@@ -63,9 +63,9 @@ async function work(order: Order, commands: AsyncGenerator<string, void>): Promi
 
 async function open(order: Order, observer: Observer): Promise<Store> {
   if (order.redis === undefined) return sqlite(`${order.directory}/locks.db`, { observer });
-  // Only now: without a server nothing has to be installed.
+  // Imported here, because without a server no client is needed.
   const { Redis } = await import("ioredis");
-  const limits = { connectTimeout: ANSWER_LIMIT, commandTimeout: ANSWER_LIMIT, retryStrategy: () => null };
+  const limits = { connectTimeout: ANSWER_LIMIT_MS, commandTimeout: ANSWER_LIMIT_MS, retryStrategy: () => null };
   const client = new Redis(order.redis, { ...limits, lazyConnect: true });
   let reason: unknown;
   client.on("error", (error) => reason = error);
@@ -75,7 +75,7 @@ async function open(order: Order, observer: Observer): Promise<Store> {
   return redis(client, { observer });
 }
 
-/** Raises the counter, each time in a critical section of its own. */
+/** Raises the counter, each time in a critical section. */
 async function count(order: Order, store: Store): Promise<void> {
   using counter = new Counter(`${order.directory}/counter`);
   for (let section = 0; section < order.sections; section++) {
@@ -90,14 +90,14 @@ async function count(order: Order, store: Store): Promise<void> {
   }
 }
 
-/** Holds the lock, writes into the record when told to, and releases. */
+/** Holds the lock, writes into the record at each command to write, and releases. */
 async function hold(order: Order, store: Store, commands: AsyncGenerator<string, void>): Promise<void> {
   await using lock = await acquire(store, order.lock, { lease: order.lease, strict: false });
   say({ type: "held", fence: `${lock.fence}` });
   for await (const command of commands) {
     if (command === "release") break;
     const knew = !lock.held && lock.signal.aborted;
-    // A careful program would stop here. This one writes all the same, like one that fell asleep after it had looked.
+    // A careful program stops here. This one writes all the same, like one that was frozen after it had read the signal.
     say({ type: "wrote", knew, accepted: write(`${order.directory}/record.db`, order.author, lock.fence) });
   }
   const error = await lock.release().catch((error: unknown) => error);

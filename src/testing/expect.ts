@@ -1,37 +1,47 @@
-import { elapsed, SystemClock } from "../_clock.ts";
+import { elapsed, type Instant, SystemClock } from "../internal/clock.ts";
 import { acquire } from "../acquire.ts";
 import type { Lock } from "../lock.ts";
 import type { AcquireOptions } from "../options.ts";
 import type { Attempt, Claim, Store } from "../store.ts";
 
-/** The clock by which the behaviours are judged. */
+/** The clock of the behaviours. */
 export const clock = new SystemClock();
 
 /** Long enough not to end during a step of a test on a busy machine, in milliseconds. */
-export const LONG = 60_000;
+export const LONG_MS = 60_000;
 
 /** Short enough to wait for, in milliseconds. */
-export const SHORT = 200;
+export const SHORT_MS = 200;
 
 /** How much later than its lease a lock may become free, in milliseconds; wide, for machines under load. */
-export const GRACE = 5_000;
+export const GRACE_MS = 5_000;
 
+/** A store must not take a waiter for dead that asked less than so many milliseconds ago. */
+export const ALIVE_MS = 250;
+
+/** A release that has resolved sooner than this, in milliseconds, has been answered by all that have to know of it. */
+const PROMPT_MS = 10;
+
+/** How long a scenario is tried again because the machine was too slow, in milliseconds. */
+const JUDGE_LIMIT_MS = 60_000;
+
+/** Returns an exclusive claim of a fresh owner. */
 export function claimOf(name: string, lease: number): Claim {
   return { name, owner: crypto.randomUUID(), mode: "exclusive", lease };
 }
 
-/** Acquires a lock; `queued` resolves when that stands in the queue. */
+/** Acquires a lock; `queued` resolves once the handle is in the queue. */
 export function waiting(
   store: Store,
   name: string,
   options: AcquireOptions,
 ): { readonly lock: Promise<Lock>; readonly queued: Promise<void> } {
-  let stands = () => {};
-  const queued = new Promise<void>((resolve) => stands = resolve);
-  return { lock: acquire(watched(store, stands), name, options), queued };
+  let resolveQueued = () => {};
+  const queued = new Promise<void>((resolve) => resolveQueued = resolve);
+  return { lock: acquire(watched(store, resolveQueued), name, options), queued };
 }
 
-/** A store that tells when its owner stands in the queue. */
+/** Returns a store that calls `queued` when an attempt was busy. */
 function watched(store: Store, queued: () => void): Store {
   return {
     attempt: async (claim, options) => {
@@ -44,27 +54,89 @@ function watched(store: Store, queued: () => void): Store {
     ...(store.wakeup === undefined ? {} : { wakeup: store.wakeup.bind(store) }),
     drift: (lease) => store.drift(lease),
     capabilities: store.capabilities,
+    observer: store.observer,
   };
 }
 
-/** Waits until the lock can be had, and leaves it free. */
+/** Resolves when the lock has become free. */
 export async function freed(store: Store, name: string): Promise<void> {
-  await (await acquire(store, name, { wait: SHORT + GRACE })).release();
+  await (await acquire(store, name, { wait: SHORT_MS + GRACE_MS })).release();
 }
 
+/** Checks that an attempt was granted, and returns the fence. */
 export function granted(attempt: Attempt): bigint {
   check(attempt.granted, "the attempt is granted");
   return attempt.fence;
 }
 
+/** Checks that an attempt found the lock busy. */
+export function busy(attempt: Attempt): void {
+  check("retryAfter" in attempt, "the attempt finds the lock busy");
+  check(attempt.retryAfter > 0 && attempt.retryAfter < Infinity, `it says when to ask again: ${attempt.retryAfter}`);
+}
+
+/** Throws unless a condition holds. */
 export function check(condition: boolean, what: string): asserts condition {
   if (!condition) throw new Error(`expected: ${what}`);
 }
 
+/** Resolves when a condition holds; rejects if it does not in time. */
 export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const started = clock.now();
   while (!await condition()) {
-    check(elapsed(started, clock.now()) < GRACE, what);
+    check(elapsed(started, clock.now()) < GRACE_MS, what);
     await clock.sleep(10);
   }
+}
+
+/**
+ * Checks that a lock which is released is granted at once to somebody else. A store on several servers may resolve the
+ * release before all of them have answered; then the check is repeated.
+ */
+export async function checkFreed(holder: Store, claim: Claim, other: Store, next: Claim): Promise<void> {
+  await judge(async (_, tries) => {
+    const isGranted = async () => (await holder.attempt(claim, { enqueue: false })).granted;
+    if (tries > 1) await until(`granted again: ${JSON.stringify(claim.name)}`, isGranted);
+    const began = clock.now();
+    check(await holder.release(claim), `released: ${JSON.stringify(claim.name)}`);
+    const { granted } = await other.attempt(next, { enqueue: false });
+    checkInTime(granted, `granted after its release: ${JSON.stringify(claim.name)}`, began, PROMPT_MS);
+  });
+}
+
+/** Resolves as a call does; rejects if it does not settle in time. */
+export async function inTime<T>(what: string, call: Promise<T>): Promise<T> {
+  const over = new AbortController();
+  const late = clock.sleep(GRACE_MS, over.signal).then(() => check(over.signal.aborted, what));
+  try {
+    return await Promise.race([call, late.then(() => call)]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** The store did what it may do only late, but the machine was so slow that it was late. */
+class TooSlow extends Error {}
+
+/** Checks a condition that a correct store meets for `ms` milliseconds after `since`. Later than that it proves nothing. */
+export function checkInTime(condition: boolean, what: string, since: Instant, ms = ALIVE_MS): asserts condition {
+  if (!condition && elapsed(since, clock.now()) >= ms) throw new TooSlow(`expected, on a faster machine: ${what}`);
+  check(condition, what);
+}
+
+/** Runs a scenario, and runs it again with another name when the machine was too slow for it. */
+export async function judge(scenario: (name: string, tries: number) => Promise<void>): Promise<void> {
+  const started = clock.now();
+  for (let tries = 1;; tries++) {
+    try {
+      return await scenario(`try ${tries}`, tries);
+    } catch (error) {
+      if (!(error instanceof TooSlow) || elapsed(started, clock.now()) >= JUDGE_LIMIT_MS) throw error;
+    }
+  }
+}
+
+/** Throws to have a scenario tried again. */
+export function tooSlow(): never {
+  throw new TooSlow("expected: a machine that is fast enough to judge the store");
 }

@@ -1,13 +1,16 @@
 import type { Store } from "../store.ts";
 
-/** One place where locks are kept, opened anew for each test. */
+/** One place where locks are kept, opened for each test. */
 export interface StoreFixture {
-  /** Another client of the same place. */
+  /** Returns another client of the same place. */
   connect(): Store | Promise<Store>;
-  /** What is left there, fences aside: the names of keys, rows or entries. */
+  /** Returns what is left there except fences: the names of keys, rows or entries. */
   leftovers?(): string[] | Promise<string[]>;
-  /** Stops the place and starts it again, as after a crash, where that can be done. */
+  /** Stops the place as a crash would, and starts it again. Left out where that cannot be done. */
   restart?(): void | Promise<void>;
   /** Closes all clients, and the place. */
   close(): void | Promise<void>;
 }
+
+/** What a store must show, by name. */
+export type Behaviours = Record<string, (fixture: StoreFixture) => Promise<void>>;

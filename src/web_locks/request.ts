@@ -1,4 +1,4 @@
-import { show } from "../_check.ts";
+import { show } from "../internal/validation.ts";
 import { RESERVED } from "./names.ts";
 import { isSignal } from "../options.ts";
 import type { Mode } from "../store.ts";
@@ -18,7 +18,7 @@ export interface LockOptions {
    */
   ifAvailable?: boolean | undefined;
   /**
-   * Whether to take the lock from whoever holds it, ahead of the queue.
+   * Whether to take the lock from its holders, ahead of the queue.
    *
    * @default {false}
    */
@@ -27,22 +27,22 @@ export interface LockOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The lock as the callback gets it: what the platform gives, with a fence and a signal. */
+/** The lock that the callback gets: as on the platform, with a fence and a signal besides. */
 export interface WebLock {
   /** The name that was requested. */
   readonly name: string;
   /** How it is held. */
   readonly mode: Mode;
-  /** The fencing token: larger than that of everybody who held this name before. */
+  /** The fencing token: larger than that of all earlier holders of this name. */
   readonly fence: bigint;
   /** Aborts with a `LockLostError` when the lock is stolen or lost; not when it is released. */
   readonly signal: AbortSignal;
 }
 
-/** What runs while the lock is held, which is until the promise that it returns settles. */
+/** The function that runs while the lock is held. The lock is held until the promise that it returns settles. */
 export type LockGrantedCallback<T> = (lock: WebLock | null) => T;
 
-/** What `request()` was asked for, checked and complete. */
+/** The arguments of `request()`, checked and complete. */
 export interface LockRequest<T> {
   readonly name: string;
   readonly mode: Mode;
@@ -53,8 +53,8 @@ export interface LockRequest<T> {
 }
 
 /**
- * Converts the arguments of `request()` as the platform would, and refuses what the specification refuses. The order
- * shows: it decides which of two errors is thrown.
+ * Converts the arguments of `request()` as the platform does, and throws where the specification says so. The order of
+ * the steps decides which of two errors is thrown.
  */
 export function checkLockRequest<T>(name: unknown, args: readonly unknown[]): LockRequest<T> {
   const [options, callback] = args.length < 2 ? [undefined, args[0]] : args;
@@ -72,12 +72,12 @@ export function checkLockRequest<T>(name: unknown, args: readonly unknown[]): Lo
   return request;
 }
 
-/** The error for what the specification or a store does not support. */
+/** Returns the error for what the specification or a store does not support. */
 export function notSupported(message: string): DOMException {
   return new DOMException(message, "NotSupportedError");
 }
 
-/** The dictionary; its members are read in alphabetical order. */
+/** Converts the dictionary; its members are read in alphabetical order. */
 function toLockOptions(options: unknown): Omit<LockRequest<unknown>, "name" | "callback"> {
   if (typeof options !== "function" && typeof (options ?? {}) !== "object") {
     throw new TypeError(`options must be an object: got ${show(options)}`);
@@ -103,7 +103,7 @@ function toCallback<T>(callback: unknown): LockGrantedCallback<T> {
   throw new TypeError(`callback must be a function: got ${show(callback)}`);
 }
 
-/** Throws a `TypeError` for a symbol, which `String` does not. */
+/** Converts a value to a string. Throws a `TypeError` for a symbol, unlike `String`. */
 function toText(value: unknown): string {
   return `${value}`;
 }

@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from "ioredis";
-import { until } from "../faults/until.ts";
-import { closed, RedisServer } from "../redis_server.ts";
+import { until } from "../support/until.ts";
+import { closed, RedisServer } from "../support/redis_server.ts";
 import { slot } from "../../src/stores/redis/keys.ts";
 import { cutReplication, FOLLOWING, inStep, mendReplication, startAll } from "./replicated.ts";
 import { SLOTS, slots } from "./slots.ts";
@@ -98,6 +98,12 @@ export class ClusterDeployment implements AsyncDisposable {
       }));
       return well.every(Boolean);
     }, "the Cluster is well");
+  }
+
+  /** The number of the last election of which a node knows, of all masters. */
+  async epoch(): Promise<number> {
+    const infos = await Promise.all(this.nodes.map(({ server }) => server.command("CLUSTER", "INFO").catch(() => "")));
+    return Math.max(...infos.map((info) => Number(/cluster_current_epoch:(\d+)/.exec(String(info))?.[1] ?? 0)));
   }
 
   /** The master of a key's slot, as most nodes know it; rejects while there is none. */

@@ -1,9 +1,10 @@
+// Deno only: it tries faults of a Cluster, of which the runtime knows nothing.
 import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { Cluster as Cluster5 } from "ioredis5";
 import { lockKeys } from "../../src/stores/redis/keys.ts";
-import { until } from "../faults/until.ts";
+import { until } from "../support/until.ts";
 import { ClusterDeployment } from "./cluster.ts";
 import { code, waiters } from "./load.ts";
 
@@ -17,7 +18,7 @@ const LEASE = 5_000;
 const LEAKY = { sanitizeOps: false, sanitizeResources: false };
 
 Deno.test({
-  name: "ClusterDeployment moves slots, fails over by hand and by death, and loses what it was told to",
+  name: "ClusterDeployment moves slots, fails over, and loses the writes it is asked to",
   ...LEAKY,
   fn: async () => {
     await using cluster = await ClusterDeployment.start();
@@ -45,7 +46,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "acquire() serves 50 waiters in a Cluster although the slot of the lock moves while it is held",
+  name: "acquire() serves 50 waiters in a Cluster although the held lock's slot moves",
   ...LEAKY,
   fn: async () => {
     await using cluster = await ClusterDeployment.start();
@@ -67,7 +68,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "acquire() serves 50 waiters in a Cluster although the master of the lock's slot dies with its last writes",
+  name: "acquire() serves 50 waiters in a Cluster although the lock's master dies",
   ...LEAKY,
   fn: async () => {
     await using cluster = await ClusterDeployment.start();

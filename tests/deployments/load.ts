@@ -1,9 +1,8 @@
 import { assert } from "@std/assert";
 import { deadline } from "@std/async";
 import { acquire, LockError, type Store } from "@holdfast/lock";
-import { lines } from "../faults/lines.ts";
-import { until } from "../faults/until.ts";
-import { withoutCoverage } from "../without_coverage.ts";
+import { DenoProcess } from "../support/deno_process.ts";
+import { until } from "../support/until.ts";
 import type { Section } from "./load_process.ts";
 
 /** Longer than any of this takes on a loaded machine, in milliseconds. */
@@ -13,22 +12,16 @@ const LIMIT = 60_000;
 export class Load implements AsyncDisposable {
   /** What they have done, in the order in which it was told. */
   readonly sections: (Section & { process: number })[] = [];
-  readonly #processes: Deno.ChildProcess[];
+  readonly #processes: DenoProcess[];
   readonly #reading: Promise<unknown>;
 
   /** Starts so many, whose clients are those of a deployment of this kind at this address. */
   constructor(kind: "sentinel" | "cluster", address: unknown, processes: number) {
-    this.#processes = Array.from({ length: processes }, () =>
-      new Deno.Command(Deno.execPath(), {
-        args: ["run", "-q", "-A", import.meta.resolve("./load_process.ts"), kind, JSON.stringify(address)],
-        clearEnv: true,
-        env: withoutCoverage(),
-        stdin: "piped",
-        stdout: "piped",
-        stderr: "inherit",
-      }).spawn());
-    this.#reading = Promise.all(this.#processes.map(async ({ stdout }, process) => {
-      for await (const line of lines(stdout)) this.sections.push({ ...JSON.parse(line), process });
+    const program = import.meta.resolve("./load_process.ts");
+    const start = () => new DenoProcess(program, kind, JSON.stringify(address));
+    this.#processes = Array.from({ length: processes }, start);
+    this.#reading = Promise.all(this.#processes.map(async ({ lines }, process) => {
+      for await (const line of lines) this.sections.push({ ...JSON.parse(line), process });
     }));
     this.#reading.catch(() => {}); // Heard in stop().
   }
@@ -41,7 +34,7 @@ export class Load implements AsyncDisposable {
         const counts = this.#processes.map((_, i) =>
           this.sections.slice(from).filter((each) => each.process === i).length
         );
-        return Promise.resolve(counts.every((each) => each >= count));
+        return counts.every((each) => each >= count);
       },
       `each process has done ${count} more sections`,
       LIMIT,
@@ -50,23 +43,15 @@ export class Load implements AsyncDisposable {
 
   /** Tells them to end, and waits until they have done so by themselves. */
   async stop(): Promise<void> {
-    for (const { stdin } of this.#processes) if (!stdin.locked) await stdin.close();
+    for (const process of this.#processes) await process.endInput();
     const ends = await deadline(Promise.all(this.#processes.map(({ status }) => status)), LIMIT);
     await this.#reading;
     assert(ends.every(({ success }) => success), "no process has died");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const process of this.#processes) {
-      try {
-        process.kill("SIGKILL");
-      } catch (error) {
-        if (!(error instanceof TypeError)) throw error; // It has ended.
-      }
-      if (!process.stdin.locked) await process.stdin.close().catch(() => {});
-    }
+    await Promise.all(this.#processes.map((process) => process.kill()));
     await this.#reading.catch(() => {});
-    await Promise.all(this.#processes.map(({ status }) => status));
   }
 }
 

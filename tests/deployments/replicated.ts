@@ -1,5 +1,5 @@
-import type { RedisServer } from "../redis_server.ts";
-import { until } from "../faults/until.ts";
+import type { RedisServer } from "../support/redis_server.ts";
+import { until } from "../support/until.ts";
 
 /** The user with which replicas follow their master, so that this can be forbidden. */
 const FOLLOWER = "follower";

@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions, type SentinelAddress } from "ioredis";
-import { until } from "../faults/until.ts";
-import { closed, RedisServer } from "../redis_server.ts";
+import { until } from "../support/until.ts";
+import { closed, RedisServer } from "../support/redis_server.ts";
 import { cutReplication, FOLLOWING, inStep, mendReplication, startAll } from "./replicated.ts";
 
 /** What the Sentinels call the master. */
@@ -94,6 +94,12 @@ export class SentinelDeployment implements AsyncDisposable {
     return this.servers.filter((each) => each !== master);
   }
 
+  /** The number of the last failover of which a Sentinel knows that it has succeeded. */
+  async epoch(): Promise<number> {
+    const answers = await Promise.all(this.sentinels.map((each) => each.command("SENTINEL", "MASTER", NAME)));
+    return Math.max(...(answers as string[][]).map((words) => Number(words[words.indexOf("config-epoch") + 1])));
+  }
+
   /** Waits until the Sentinels know of each other and of all replicas, which are in step: a failover can succeed. */
   async ready(): Promise<void> {
     await until(
@@ -105,9 +111,8 @@ export class SentinelDeployment implements AsyncDisposable {
             says("num-slaves") === `${this.servers.length - 1}`;
         })).catch(() => [false]);
         if (knows.includes(false)) return false;
-        const master = await this.master().catch(() => undefined);
-        if (master === undefined) return false;
-        return (await Promise.all((await this.replicas()).map(inStep))).every(Boolean);
+        const replicas = await this.replicas().catch(() => undefined);
+        return replicas !== undefined && (await Promise.all(replicas.map(inStep))).every(Boolean);
       },
       "the Sentinels are ready to fail over",
       LIMIT,
@@ -129,11 +134,25 @@ export class SentinelDeployment implements AsyncDisposable {
     return next!;
   }
 
-  /** Starts a server that was killed, as a replica of the master. By itself it would be a master for some 10 s. */
+  /**
+   * Starts a server that was killed, as a replica of the master. By itself it would be a master for some 10 s. The
+   * Sentinels may disagree meanwhile, or promote another server: then it follows that one.
+   */
   async rejoin(server: RedisServer): Promise<void> {
     await server.start();
-    await server.command("REPLICAOF", "127.0.0.1", (await this.master()).port);
-    await until(() => inStep(server), "it is in step");
+    let followed: RedisServer | undefined;
+    await until(
+      async () => {
+        const master = await this.master().catch(() => undefined);
+        if (master === undefined) return false;
+        if (master === server) return true;
+        if (master !== followed) await server.command("REPLICAOF", "127.0.0.1", master.port);
+        followed = master;
+        return await inStep(server);
+      },
+      "it is in step",
+      LIMIT,
+    );
   }
 
   /** Has the Sentinels promote a replica while the master is well; resolves when one is. */

@@ -1,10 +1,12 @@
+// Deno only: it listens on ports in the place of a server.
 import { assert, assertEquals } from "@std/assert";
 import { deadline } from "@std/async";
 import { acquire } from "@holdfast/lock";
-import { attempt } from "../../src/stores/redis/scripts.ts";
-import { RedisServer } from "../redis_server.ts";
-import { TcpProxy } from "./tcp_proxy.ts";
-import { until } from "./until.ts";
+import { attempt } from "../../src/stores/redis/scripts/generated.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { subscribed } from "../stores/redis/wakeups/subscribed.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
+import { until } from "../support/until.ts";
 
 /** Much longer than a test, in milliseconds: nobody is served because a lease has ended. */
 const LEASE = 60_000;
@@ -18,7 +20,7 @@ const MARGIN = 1_000;
 /** Why a wait ends. */
 const reason = new Error("enough");
 
-Deno.test("acquire() that is aborted while it waits rejects with the reason and leaves the queue", async () => {
+Deno.test("acquire() that is aborted rejects with the reason and leaves the queue", async () => {
   await using server = await RedisServer.start();
   const [client, other] = [server.connect(), server.connect()];
   const holder = await acquire(other, "a", { lease: LEASE });
@@ -40,6 +42,8 @@ for (const crossing of ["message", "reply to its claim"]) {
     await using server = await RedisServer.start();
     await using proxy = await TcpProxy.start(server.port);
     const [client, slow] = [server.connect(), proxy.connect()];
+    // Else they poll: this is about messages.
+    await subscribed(client, slow);
     const holder = await acquire(client, "a", { lease: LEASE });
     const controller = new AbortController();
     const aborted = acquire(slow, "a", { lease: LEASE, signal: controller.signal }).catch((error: unknown) => error);
@@ -58,7 +62,7 @@ for (const crossing of ["message", "reply to its claim"]) {
     assert(await deadline(aborted, LIMIT / 2) === reason);
     const rejected = performance.now() - started;
     assert(rejected < MARGIN, `rejected after ${rejected} ms`);
-    // Only the reply tells that a call is over; a request that was sent after it might overtake it.
+    // Only the reply proves that a call is over: a request that was sent later might overtake it.
     if (claimed !== undefined) proxy.resume();
     const lock = await next;
     const served = performance.now() - started;

@@ -1,3 +1,4 @@
+// Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
 import { Site } from "./workers.ts";
 
@@ -10,7 +11,7 @@ for (const kind of ["redis", "sqlite"] as const) {
     const { directory } = site;
     Deno.writeTextFileSync(`${directory}/counter`, "0");
     const workers = await site.workers(PROCESSES);
-    await Promise.all(workers.map((worker) => worker.tell({ do: "sections", name: "a", count: SECTIONS, directory })));
+    await Promise.all(workers.map((worker) => worker.send({ do: "sections", name: "a", count: SECTIONS, directory })));
     // A section that finds somebody else inside fails, and makes this reject.
     await Promise.all(workers.map((worker) => worker.next("sections")));
 

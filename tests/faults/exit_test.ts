@@ -1,7 +1,8 @@
+// Deno only: it starts processes of Deno.
 import { assertEquals } from "@std/assert";
-import { withoutCoverage } from "../without_coverage.ts";
+import { withoutCoverage } from "../support/without_coverage.ts";
 import { Site } from "./workers.ts";
-import { until } from "./until.ts";
+import { until } from "../support/until.ts";
 
 /** How long a program may run, in milliseconds. One that does not end by itself runs for ever. */
 const RUN_LIMIT = 20_000;
@@ -25,7 +26,7 @@ const STORES = {
   },
 } as const;
 
-/** Two wait: when the second one has given up, the first one is in the queue. */
+/** Two wait: once the second one has abandoned its wait, the first one is in the queue. */
 const WAIT = `
   const first = await acquire(store, name);
   const second = acquire(store, name, { lease: 600 });
@@ -38,7 +39,7 @@ const BODIES = [
   `${WAIT} await first.release(); await (await second).release();`,
   // Still held, so that its renewals go on, if there is anything to make them.
   `await acquire(store, name, { lease: 600 });`,
-  // Still held, and heard about.
+  // Still held, and the holder uses the signal.
   `(await acquire(store, name, { lease: 60_000 })).signal.throwIfAborted();`,
   `${WAIT} await first.release(); await second;`,
 ];
@@ -71,19 +72,19 @@ for (const by of ["quit", "disconnect"] as const) {
     const client = site.server.connect();
     const connections = async () => String(await client.client("LIST")).trim().split("\n").length;
     const worker = await site.worker();
-    await worker.tell({ do: "acquire", name: "a" });
+    await worker.send({ do: "acquire", name: "a" });
     await worker.next("granted");
-    await worker.tell({ do: "acquire", name: "a" });
+    await worker.send({ do: "acquire", name: "a" });
     await worker.next("waiting");
-    await worker.tell({ do: "release", name: "a" });
+    await worker.send({ do: "release", name: "a" });
     await worker.next("granted");
     assertEquals(await connections(), 3);
-    await worker.tell({ do: "close", by });
+    await worker.send({ do: "close", by });
     await worker.next("closed");
     await until(async () => await connections() === 1, "only the connection of the test is left");
   });
 
-  Deno.test(`acquire() gives up at once when its client is closed with ${by}()`, async () => {
+  Deno.test(`acquire() rejects at once when its client is closed with ${by}()`, async () => {
     await using site = await Site.open("redis");
     const program = `${STORES.redis.open(site.address)} ${WAIT}
       const closed = performance.now();
@@ -94,12 +95,12 @@ for (const by of ["quit", "disconnect"] as const) {
   });
 }
 
-/** Runs a program that ends by itself, and gives what it has written. */
+/** Runs a program that ends by itself, and returns what it has written. */
 async function run(program: string): Promise<string> {
   const modules = `
     import { Redis } from "npm:ioredis@^6";
     import { acquire } from "./mod.ts";
-    import { memory } from "./src/stores/memory.ts";
+    import { memory } from "./src/stores/memory/mod.ts";
     import { sqlite } from "./src/stores/sqlite/mod.ts";
     const name = crypto.randomUUID();`;
   const process = new Deno.Command(Deno.execPath(), {

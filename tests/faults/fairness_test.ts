@@ -1,3 +1,4 @@
+// Deno only: it starts processes of Deno.
 import { assertEquals } from "@std/assert";
 import { Site } from "./workers.ts";
 
@@ -5,21 +6,21 @@ const PROCESSES = 5;
 const WAITERS = 10;
 
 for (const kind of ["redis", "sqlite"] as const) {
-  Deno.test(`acquire() serves the waiters of ${PROCESSES} processes first come, first served, over ${kind}`, async () => {
+  Deno.test(`acquire() serves ${PROCESSES} processes first come, first served, over ${kind}`, async () => {
     await using site = await Site.open(kind);
     const { directory } = site;
     Deno.writeTextFileSync(`${directory}/counter`, "0");
     const [holder, workers] = await Promise.all([site.worker(), site.workers(PROCESSES)]);
-    await holder.tell({ do: "acquire", name: "a" });
+    await holder.send({ do: "acquire", name: "a" });
     await holder.next("granted");
     const queue: string[] = [];
     for (let round = 0; round < WAITERS; round++) {
       for (const worker of workers) {
-        await worker.tell({ do: "sections", name: "a", count: 1, directory });
+        await worker.send({ do: "sections", name: "a", count: 1, directory });
         queue.push((await worker.next("waiting")).owner);
       }
     }
-    await holder.tell({ do: "release", name: "a" });
+    await holder.send({ do: "release", name: "a" });
     for (let round = 0; round < WAITERS; round++) await Promise.all(workers.map((worker) => worker.next("sections")));
     const turns = Deno.readTextFileSync(`${directory}/turns`).trimEnd().split("\n");
     assertEquals(turns.map((turn) => turn.split(" ")[0]), queue);

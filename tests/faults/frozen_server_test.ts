@@ -1,14 +1,15 @@
+// Deno only: it measures milliseconds, for which a machine that runs five runtimes at once is too busy.
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { deadline } from "@std/async";
-import { acquire, type Lock, LockLostError, LockTimeoutError, StoreError, tryAcquire } from "@holdfast/lock";
+import { acquire, type Lock, LockLostError, StoreError, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import { RedisServer } from "../redis_server.ts";
-import { TcpProxy } from "./tcp_proxy.ts";
-import { until } from "./until.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
+import { until } from "../support/until.ts";
 
-/** Much longer than a test, in milliseconds: whatever stays held is seen. */
+/** Much longer than a test, in milliseconds, so that a lock that stays held is noticed. */
 const LEASE = 60_000;
 
 /** How much later than on an idle machine a call may settle, in milliseconds. */
@@ -56,7 +57,7 @@ Deno.test("Lock.signal aborts before a frozen server could give the lock away", 
   }
 });
 
-Deno.test("acquire() and tryAcquire() settle in time although the server is frozen, and take nothing", async () => {
+Deno.test("acquire() and tryAcquire() settle in time, with nothing, on a frozen server", async () => {
   await using server = await RedisServer.start();
   const [client, other] = [server.connect(), server.connect()];
   await Promise.all([client.ping(), other.ping()]);
@@ -85,7 +86,7 @@ Deno.test("acquire() and tryAcquire() settle in time although the server is froz
     Object.entries(calls).map(async ([name, call]) => {
       const error = await deadline(call, 20_000).catch((error: unknown) => error);
       const after = performance.now() - started;
-      if (name.startsWith("waited")) assertInstanceOf(error, LockTimeoutError);
+      if (name.startsWith("waited")) assertInstanceOf(error, StoreError, "nobody is known to hold it");
       else assert(error === reason, `${name}: ${error}`);
       assert(after >= 490 && after < 500 + MARGIN, `${name} settled after ${after} ms`);
     }),
@@ -110,7 +111,7 @@ const clients = {
 };
 
 for (const [version, connect] of Object.entries(clients)) {
-  Deno.test(`acquire() and tryAcquire() reject when their client gives up before it was answered (ioredis ${version})`, async () => {
+  Deno.test(`acquire() and tryAcquire() reject when the client times out (ioredis ${version})`, async () => {
     await using server = await RedisServer.start();
     // It takes the connections that the client makes after that, and cannot pass anything on.
     await using proxy = await TcpProxy.start(server.port);

@@ -1,23 +1,18 @@
+// Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
-import { withoutCoverage } from "../without_coverage.ts";
+import { DenoProcess } from "../support/deno_process.ts";
 import { ACCOUNTS, PERMITS } from "./kinds.ts";
 import { Site } from "./workers.ts";
 
 const PROCESSES = 6;
 
-/** Has several processes do a task so many times each; gives how long each of them waited, in milliseconds. */
+/** Has several processes do a task so many times each; returns how long each of them waited, in milliseconds. */
 async function perform(site: Site, task: string, count: number): Promise<Record<string, number[]>> {
   const { kind, address, directory } = site;
   const script = import.meta.resolve("./kinds_worker.ts");
   const outputs = await Promise.all(Array.from({ length: PROCESSES }, async () => {
-    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "--quiet", "--allow-all", script, kind, address, directory, task, `${count}`],
-      clearEnv: true,
-      env: withoutCoverage(),
-      stdin: "null",
-    }).output();
-    assert(success, new TextDecoder().decode(stderr));
-    return JSON.parse(new TextDecoder().decode(stdout)) as Record<string, number[]>;
+    await using process = new DenoProcess(script, kind, address, directory, task, `${count}`);
+    return JSON.parse(await process.output()) as Record<string, number[]>;
   }));
   const waits: Record<string, number[]> = {};
   for (const output of outputs) {
@@ -27,7 +22,7 @@ async function perform(site: Site, task: string, count: number): Promise<Record<
 }
 
 for (const kind of ["redis", "sqlite"] as const) {
-  Deno.test(`mode "shared": exclusive holders of ${PROCESSES} processes are alone and do not starve, over ${kind}`, async () => {
+  Deno.test(`mode "shared" lets exclusive holders be alone and not starve, over ${kind}`, async () => {
     await using site = await Site.open(kind);
     const { shared = [], exclusive = [] } = await perform(site, "share", 170);
     assertEquals(shared.length + exclusive.length, PROCESSES * 170);
@@ -44,7 +39,7 @@ for (const kind of ["redis", "sqlite"] as const) {
     );
   });
 
-  Deno.test(`permits: never more than ${PERMITS} of ${PROCESSES} processes are inside, over ${kind}`, async () => {
+  Deno.test(`permits lets in at most ${PERMITS} of ${PROCESSES} processes, over ${kind}`, async () => {
     await using site = await Site.open(kind);
     const waits = await perform(site, "permits", 100);
     assertEquals(waits["permits"]?.length, PROCESSES * 100);
@@ -55,38 +50,38 @@ for (const kind of ["redis", "sqlite"] as const) {
     const workers = await site.workers(3);
     const options = { permits: 2, lease: 300 };
     for (const worker of workers.slice(0, 2)) {
-      await worker.tell({ do: "acquire", name: "pool", options });
+      await worker.send({ do: "acquire", name: "pool", options });
       await worker.next("granted");
     }
-    await workers[2]!.tell({ do: "acquire", name: "pool", options });
+    await workers[2]!.send({ do: "acquire", name: "pool", options });
     await workers[2]!.next("waiting");
     await workers[0]!.kill();
     await workers[2]!.next("granted");
-    await workers[1]!.tell({ do: "release", name: "pool" });
+    await workers[1]!.send({ do: "release", name: "pool" });
     await workers[1]!.next("released");
   });
 
-  Deno.test(`owner: two processes hold one lock, and each releases its own hold, over ${kind}`, async () => {
+  Deno.test(`owner lets two processes hold one lock, with a handle each, over ${kind}`, async () => {
     await using site = await Site.open(kind);
     const [one, two, other] = await site.workers(3);
     const fences = [];
     for (const worker of [one!, two!]) {
-      await worker.tell({ do: "acquire", name: "job", options: { owner: "import 7" } });
+      await worker.send({ do: "acquire", name: "job", options: { owner: "import 7" } });
       fences.push((await worker.next("granted")).fence);
     }
     assertEquals(fences[0], fences[1]);
-    await other!.tell({ do: "acquire", name: "job" });
+    await other!.send({ do: "acquire", name: "job" });
     await other!.next("waiting");
-    await one!.tell({ do: "release", name: "job" });
+    await one!.send({ do: "release", name: "job" });
     await one!.next("released");
-    await two!.tell({ do: "extend", name: "job" });
+    await two!.send({ do: "extend", name: "job" });
     await two!.next("extended");
-    await two!.tell({ do: "release", name: "job" });
+    await two!.send({ do: "release", name: "job" });
     await two!.next("released");
     assert(BigInt((await other!.next("granted")).fence) > BigInt(fences[0]!));
   });
 
-  Deno.test(`acquireAll() of ${PROCESSES} processes with overlapping names loses no update, over ${kind}`, async () => {
+  Deno.test(`acquireAll() of ${PROCESSES} processes loses no update, over ${kind}`, async () => {
     await using site = await Site.open(kind);
     const { directory } = site;
     for (const account of ACCOUNTS) Deno.writeTextFileSync(`${directory}/${account}`, "0");
@@ -103,18 +98,18 @@ for (const kind of ["redis", "sqlite"] as const) {
     }
   });
 
-  Deno.test(`steal: the holder in another process hears of it soon, over ${kind}`, async () => {
+  Deno.test(`steal notifies the holder in another process soon, over ${kind}`, async () => {
     await using site = await Site.open(kind);
     const [holder, thief] = await site.workers(2);
-    await holder!.tell({ do: "acquire", name: "job", options: { lease: 60_000, renew: 20_000 } });
+    await holder!.send({ do: "acquire", name: "job", options: { lease: 60_000, renew: 20_000 } });
     const before = await holder!.next("granted");
     // Its signal was read when it got the lock, so that it listens by now or, at the latest, looks when it does.
-    await thief!.tell({ do: "acquire", name: "job", options: { steal: true } });
+    await thief!.send({ do: "acquire", name: "job", options: { steal: true } });
     const after = await thief!.next("granted");
     const { at } = await holder!.next("aborted");
-    assert(at - after.at < 2_000, `it heard ${at - after.at} ms later; its next renewal is 20 s away`);
+    assert(at - after.at < 2_000, `it was notified ${at - after.at} ms later; its next renewal is 20 s away`);
     assert(BigInt(after.fence) > BigInt(before.fence));
-    await holder!.tell({ do: "release", name: "job" });
+    await holder!.send({ do: "release", name: "job" });
     assertEquals((await holder!.next("failed")).code, "lost");
   });
 }

@@ -33,7 +33,9 @@ async function timed<T>(what: string, run: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** Is inside for a moment, by a file of its own; fails if `mayBeInside` says that somebody must not be. */
+/**
+ * Enters the section for a moment, marked by a file; fails if `mayBeInside` says that another one must not be inside.
+ */
 async function inside(prefix: string, mayBeInside: (files: string[]) => boolean): Promise<void> {
   const marker = `${directory}/${prefix}-${crypto.randomUUID()}`;
   Deno.openSync(marker, { write: true, createNew: true }).close();

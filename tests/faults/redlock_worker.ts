@@ -2,14 +2,14 @@
  * A process that raises a number under a lock on several masters, while those fail. Its argument is a {@linkcode Plan},
  * as JSON, and so is the {@linkcode Outcome} that it writes.
  *
- * The number is kept by a server that checks fences: reading it as well as writing it shows the fence, and whoever comes
- * with a smaller one than was seen is refused. Thus an update can be refused, but not be lost.
+ * The number is kept by a server that checks fences: reading and writing it show the fence, and a process that comes
+ * with a smaller one than was seen is refused. So an update can be refused, but not be lost.
  *
  * @module
  */
 import { Redis } from "npm:ioredis@^6";
 import { acquire, LockError } from "../../mod.ts";
-import { redlock } from "../../src/stores/redlock/mod.ts";
+import { redlock } from "../../src/composed/redlock/mod.ts";
 
 /** What the process does. Durations are in milliseconds. */
 export interface Plan {
@@ -32,7 +32,9 @@ export interface Outcome {
   readonly failures: readonly LockError["code"][];
 }
 
-/** KEYS: number, fence, turns. ARGV: fence. Notes whose turn it is, and when; replies the number, or -1 when refused. */
+/**
+ * KEYS: number, fence, turns. ARGV: fence. Notes whose turn it is, and when; replies the number, or -1 when refused.
+ */
 const READ = `
 local time = redis.call('TIME')
 redis.call('RPUSH', KEYS[3], ARGV[1] .. ' ' .. time[1] * 1000 + math.floor(time[2] / 1000))

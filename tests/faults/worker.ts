@@ -7,9 +7,9 @@ import { Redis } from "npm:ioredis@^6";
 import { acquire, type AcquireOptions, type Lock, LockError, type LockEvent } from "../../mod.ts";
 import { redis } from "../../src/stores/redis/mod.ts";
 import { sqlite } from "../../src/stores/sqlite/mod.ts";
-import { lines } from "./lines.ts";
+import { lines } from "../support/lines.ts";
 
-/** What a worker can be told to do. */
+/** The commands of a worker. */
 export type Command =
   /** Acquire a lock and hold it. */
   | { do: "acquire"; name: string; options?: AcquireOptions }
@@ -17,7 +17,7 @@ export type Command =
   | { do: "release"; name: string }
   /** Go through a critical section so many times; see {@linkcode section}. */
   | { do: "sections"; name: string; count: number; directory: string }
-  /** Ask the lock all the time whether it is held, until told to stop. */
+  /** Ask the lock all the time whether it is held, until the command to stop. */
   | { do: "watch"; name: string }
   | { do: "stop"; name: string }
   /** Close the Redis client. */
@@ -36,12 +36,17 @@ export type Report =
   | { type: "extended" }
   | { type: "released" }
   | { type: "sections"; ms: number }
+  /** It is on its way. */
+  | { type: "progress" }
   | { type: "watching" }
   /** When it asked for the last time, and when for the last time the lock was still held. */
   | { type: "watched"; lastAsked: number; lastHeld: number }
   | { type: "closed" }
   /** A command failed; the code is that of a `LockError`. */
   | { type: "failed"; command: Command["do"]; code?: string; message: string };
+
+/** After how many sections it reports its progress. */
+const PROGRESS = 25;
 
 const output = new TextEncoder();
 
@@ -77,7 +82,10 @@ async function obey(command: Command): Promise<void> {
       return report({ type: "released" });
     case "sections": {
       const started = performance.now();
-      for (let done = 0; done < command.count; done++) await section(command.name, command.directory);
+      for (let done = 0; done < command.count; done++) {
+        if (done % PROGRESS === 0) report({ type: "progress" });
+        await section(command.name, command.directory);
+      }
       return report({ type: "sections", ms: performance.now() - started });
     }
     case "watch":

@@ -1,18 +1,19 @@
 import { deadline } from "@std/async";
-import { RedisServer } from "../redis_server.ts";
-import { lines } from "./lines.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { DenoProcess } from "../support/deno_process.ts";
 import type { Command, Report } from "./worker.ts";
-import { withoutCoverage } from "../without_coverage.ts";
 
-/** How long a report may take, in milliseconds: a process starts in 0.3 s, and in several under load. */
+/**
+ * How long a process may be silent when a report is waited for, in milliseconds: it starts in 0.3 s, and in several
+ * under load. What takes longer reports its progress.
+ */
 const REPORT_LIMIT = 60_000;
 
 type Reported<Type extends Report["type"]> = Extract<Report, { type: Type }>;
 
-/** A process that takes locks when it is told to. */
+/** A process that acquires locks on command. */
 export class WorkerProcess implements AsyncDisposable {
-  readonly #process: Deno.ChildProcess;
-  readonly #input: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
+  readonly #process: DenoProcess;
   readonly #reading: Promise<void>;
   readonly #unread: Report[] = [];
   #arrival = Promise.withResolvers<void>();
@@ -20,27 +21,19 @@ export class WorkerProcess implements AsyncDisposable {
 
   /** Starts a process that uses a store of this kind at this address. */
   constructor(kind: StoreKind, address: string) {
-    this.#process = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--quiet", "--allow-all", import.meta.resolve("./worker.ts"), kind, address],
-      clearEnv: true,
-      env: withoutCoverage(),
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "inherit",
-    }).spawn();
-    this.#input = this.#process.stdin.getWriter();
+    this.#process = new DenoProcess(import.meta.resolve("./worker.ts"), kind, address);
     this.#reading = this.#read();
   }
 
-  /** Tells it what to do. */
-  async tell(command: Command): Promise<void> {
-    await this.#input.write(new TextEncoder().encode(`${JSON.stringify(command)}\n`));
+  /** Sends it a command. */
+  async send(command: Command): Promise<void> {
+    await this.#process.write(`${JSON.stringify(command)}\n`);
   }
 
-  /** The next report of this type. Rejects when a command fails, unless that is what is asked for. */
+  /** Returns the next report of this type. Rejects when a command fails, unless that is what is asked for. */
   async next<Type extends Report["type"]>(type: Type): Promise<Reported<Type>> {
     try {
-      return await deadline(this.#next(type), REPORT_LIMIT);
+      return await this.#next(type);
     } catch (error) {
       throw new Error(`no report "${type}" of a worker`, { cause: error });
     }
@@ -48,25 +41,24 @@ export class WorkerProcess implements AsyncDisposable {
 
   /** Sends it a signal. */
   signal(signal: "SIGSTOP" | "SIGCONT"): void {
-    this.#process.kill(signal);
+    this.#process.signal(signal);
   }
 
   /** Kills it without a warning, and waits until it is gone. */
   async kill(): Promise<void> {
-    // The process may have ended by itself.
-    if (!this.#ended) this.#process.kill("SIGKILL");
-    await this.#process.status;
+    await this.#process.kill();
     await this.#reading;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
-    await this.#input.abort().catch(() => {});
   }
 
   async #read(): Promise<void> {
-    for await (const line of lines(this.#process.stdout)) {
-      this.#unread.push(JSON.parse(line));
+    for await (const line of this.#process.lines) {
+      const report: Report = JSON.parse(line);
+      // That it has come is all that there is to it.
+      if (report.type !== "progress") this.#unread.push(report);
       this.#announce();
     }
     await this.#process.status;
@@ -86,7 +78,7 @@ export class WorkerProcess implements AsyncDisposable {
       if (report?.type === type) return report as Reported<Type>;
       if (report !== undefined) throw new Error(`got ${JSON.stringify(report)}`);
       if (this.#ended) throw new Error("the process has ended");
-      await this.#arrival.promise;
+      await deadline(this.#arrival.promise, REPORT_LIMIT);
     }
   }
 }

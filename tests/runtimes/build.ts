@@ -1,5 +1,5 @@
 import { command } from "./command.ts";
-import { FILES, SQLITE } from "./files.ts";
+import { isSqlite, sharedTests } from "./files.ts";
 import { MODULES } from "./versions.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -30,18 +30,19 @@ export async function build(folder: string): Promise<Build> {
   const installed = `${modules}/@holdfast/lock`;
   await Deno.mkdir(installed, { recursive: true });
   await command("tar", ["xzf", tarball, "-C", installed, "--strip-components=1"]);
-  await compile(folder, `${installed}/tests`);
+  const tests = sharedTests();
+  await compile(tests, folder, `${installed}/tests`);
   for (const name of STD) {
     await Deno.mkdir(`${modules}/@std/${name}`, { recursive: true });
     await Deno.writeTextFile(`${modules}/@std/${name}/package.json`, `{"type":"module","exports":"./mod.js"}`);
-    const target = `../../@holdfast/lock/tests/offline/${name}.js`;
+    const target = `../../@holdfast/lock/tests/tools/offline/${name}.js`;
     await Deno.writeTextFile(`${modules}/@std/${name}/mod.js`, `export * from ${JSON.stringify(target)};\n`);
   }
   return {
     folder,
     program: async (runtime, main, without) => {
-      const files = FILES.filter((file) => !without.includes(file));
-      if (SQLITE.some((file) => without.includes(file))) files.push("runtimes/inside/no_sqlite.ts");
+      const files = tests.filter((file) => !without.includes(file));
+      if (without.some(isSqlite)) files.push("runtimes/inside/no_sqlite.ts");
       const path = `${installed}/tests/${runtime}.js`;
       // Loaded by the program itself: workerd allows a file to make what it likes only while a request is answered.
       const loads = files.map((file) => `  "${file}": () => import("./${file.replace(/ts$/, "js")}"),`);
@@ -58,9 +59,9 @@ export async function build(folder: string): Promise<Build> {
   };
 }
 
-async function compile(folder: string, tests: string): Promise<void> {
+async function compile(files: readonly string[], folder: string, tests: string): Promise<void> {
   const inside = Array.from(Deno.readDirSync(`${ROOT}tests/runtimes/inside`), ({ name }) => `runtimes/inside/${name}`);
-  const std = STD.map((name) => `offline/${name}.ts`);
+  const std = STD.map((name) => `tools/offline/${name}.ts`);
   const configuration = {
     compilerOptions: {
       // "using" is younger than some of the runtimes.
@@ -68,13 +69,13 @@ async function compile(folder: string, tests: string): Promise<void> {
       ...{ rewriteRelativeImportExtensions: true, verbatimModuleSyntax: true, noCheck: true, types: [] },
       ...{ rootDir: ROOT, outDir: `${folder}/compiled` },
     },
-    files: [...FILES, ...inside, ...std].map((file) => `${ROOT}tests/${file}`),
+    files: [...files, ...inside, ...std].map((file) => `${ROOT}tests/${file}`),
   };
   await Deno.writeTextFile(`${folder}/tsconfig.json`, JSON.stringify(configuration));
   await command(NODE, [TSC, "--project", `${folder}/tsconfig.json`], folder);
   // What was compiled of src/ stays out: the tests run on the packed files.
   await Deno.rename(`${folder}/compiled/tests`, tests);
-  await Deno.writeTextFile(`${tests}/redis_server.js`, `export * from "./runtimes/inside/redis_server.js";\n`);
+  await Deno.writeTextFile(`${tests}/support/redis_server.js`, `export * from "../runtimes/inside/redis_server.js";\n`);
   for (const path of scripts(tests)) {
     // In the tests alone: the package has to do without.
     const text = await Deno.readTextFile(path);

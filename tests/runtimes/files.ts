@@ -1,80 +1,20 @@
-/** The tests of the SQLite store: not every runtime has SQLite. */
-export const SQLITE: readonly string[] = [
-  "stores/sqlite/evictions_test.ts",
-  "stores/sqlite/kinds_test.ts",
-  "stores/sqlite/model_test.ts",
-  "stores/sqlite/store_test.ts",
-  "stores/sqlite/waiters_test.ts",
-  "web_locks/sqlite_test.ts",
-];
+import { testFiles, textOf } from "../support/test_files.ts";
 
-/** The tests of our LockManager, on the one that a runtime has itself: not every runtime has one. */
-export const PLATFORM = "web_locks/platform_test.ts";
+/** How the first line of a test file begins that does not run in the other runtimes. The reason follows. */
+export const DENO_ONLY = "// Deno only: ";
 
-/** The test files that run in every runtime, but for those that a runtime cannot load. */
-export const FILES: readonly string[] = [
-  "acquire_all_test.ts",
-  "acquire_test.ts",
-  "clock_test.ts",
-  "errors_test.ts",
-  "faults/leak_test.ts",
-  "kinds_test.ts",
-  "lease_test.ts",
-  "limit_test.ts",
-  "lock_test.ts",
-  "observer_test.ts",
-  "options_test.ts",
-  "resolve_test.ts",
-  "testing_test.ts",
-  "stores/memory_test.ts",
-  "stores/redis/advice_test.ts",
-  "stores/redis/clones_test.ts",
-  "stores/redis/evictions_test.ts",
-  "stores/redis/interoperability_test.ts",
-  "stores/redis/keys_test.ts",
-  "stores/redis/kinds_test.ts",
-  "stores/redis/owners_test.ts",
-  "stores/redis/query_test.ts",
-  "stores/redis/refusals_test.ts",
-  "stores/redis/scripts_test.ts",
-  "stores/redis/servers_test.ts",
-  "stores/redis/store_test.ts",
-  "stores/redis/subscriber_test.ts",
-  "stores/redis/wakeups_test.ts",
-  "stores/redis/writes_test.ts",
-  "stores/redlock/arithmetic_test.ts",
-  "stores/redlock/ballot_test.ts",
-  "stores/redlock/failing_nodes_test.ts",
-  "stores/redlock/mod_test.ts",
-  "stores/redlock/store_test.ts",
-  "web_locks/mod_test.ts",
-  "web_locks/names_test.ts",
-  "web_locks/redis_test.ts",
-  "web_locks/steps_test.ts",
-  PLATFORM,
-  ...SQLITE,
-];
+/** Returns the paths below `tests/` of the test files that run in every runtime, but for those that it cannot load. */
+export function sharedTests(): string[] {
+  const shared = testFiles("tests/").filter((path) => !textOf(path).startsWith(DENO_ONLY));
+  return shared.map((path) => path.slice("tests/".length));
+}
 
-/** Why all others run in Deno alone, by what their paths begin with. */
-export const DENO_ONLY: Readonly<Record<string, string>> = {
-  "bench/": "they test parts of the benchmarks",
-  "deployments/": "they try a Cluster and Sentinels, of whose faults the runtime knows nothing",
-  "docs_test.ts": "it runs Deno",
-  "examples_test.ts": "it runs Deno",
-  "faults/": "they run Deno, or listen on ports in the place of a server",
-  "faults/frozen_server_test.ts": "it tells milliseconds apart, for which five runtimes at once are too busy",
-  "history/": "they test what the tests judge by",
-  "layers_test.ts": "it looks at the sources",
-  "loads_test.ts": "it runs Deno",
-  "publishing_test.ts": "it runs Deno",
-  "redis_server_test.ts": "it listens on ports in the place of a server",
-  "runtimes/": "they test this",
-  "simulation/": "they run in a simulated world, of which the runtime is no part",
-  "stores/queue/model_test.ts": "it takes long, and compares the stores with each other",
-  "stores/redis/cluster_test.ts": "it listens on ports in the place of a server",
-  "stores/redis/replicas_test.ts": "it tries replicas, of which the runtime knows nothing",
-  "stores/redis/valkey_test.ts": "it tries another server, of which the runtime knows nothing",
-  "stores/redlock/model_test.ts": "it takes long, and compares the stores with each other",
-  "stores/sqlite/older_node_test.ts": "it imitates Node 22.5 by means that Node does not allow",
-  "web_locks/types_test.ts": "it runs Deno",
-};
+/** Returns whether these are tests of the SQLite store: not every runtime has SQLite. */
+export function isSqlite(path: string): boolean {
+  return path.startsWith("stores/sqlite/") || path.endsWith("/sqlite_test.ts");
+}
+
+/** Returns whether these are the tests of the LockManager that a runtime has itself: not every runtime has one. */
+export function isPlatform(path: string): boolean {
+  return path === "web_locks/platform_test.ts";
+}

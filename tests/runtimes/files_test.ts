@@ -1,20 +1,26 @@
-import { assertEquals } from "@std/assert";
-import { DENO_ONLY, FILES } from "./files.ts";
-
-const TESTS = new URL("../", import.meta.url);
-
-/** The paths of all test files. */
-function paths(folder = ""): string[] {
-  return Array.from(Deno.readDirSync(new URL(folder, TESTS))).flatMap(({ name, isDirectory }) => {
-    if (isDirectory) return paths(`${folder}${name}/`);
-    return name.endsWith("_test.ts") ? [folder + name] : [];
-  });
-}
+// Deno only: it tests the command that runs tests in the other runtimes.
+import { assert, assertEquals } from "@std/assert";
+import { testFiles, textOf } from "../support/test_files.ts";
+import { DENO_ONLY, isPlatform, isSqlite, sharedTests } from "./files.ts";
 
 Deno.test("every test file runs in all runtimes, or it is said why not", () => {
-  const others = paths().filter((path) => !FILES.includes(path));
-  assertEquals(paths().length, FILES.length + others.length, "no file is named twice, and all that are named exist");
-  const starts = Object.keys(DENO_ONLY);
-  assertEquals(others.filter((path) => !starts.some((start) => path.startsWith(start))), []);
-  assertEquals(starts.filter((start) => !others.some((path) => path.startsWith(start))), [], "no reason is idle");
+  const shared = new Set(sharedTests().map((path) => `tests/${path}`));
+  for (const path of testFiles("tests/").filter((path) => !shared.has(path))) {
+    const reason = textOf(path).split("\n")[0]!.slice(DENO_ONLY.length);
+    assert(/^it [a-z].{10,}\.$/.test(reason), `${path} gives as its reason "${reason}"`);
+  }
+});
+
+Deno.test("a marker that is not in the first line of a test file is no marker", () => {
+  const misplaced = (path: string) => /\n\s*\/\/ Deno only\b|^\/\/ Deno only(?!: )/.test(textOf(path));
+  assertEquals(testFiles("tests/").filter(misplaced), []);
+});
+
+Deno.test("sharedTests() has tests of the core, of every store and of the LockManager", () => {
+  const files = sharedTests();
+  for (const path of ["lease_test.ts", "stores/redis/keys_test.ts", "stores/memory/store_test.ts"]) {
+    assert(files.includes(path), path);
+  }
+  assert(files.some(isSqlite) && files.some(isPlatform), "these are recognised");
+  assert(!files.includes("layers_test.ts"), "it has a marker");
 });

@@ -1,4 +1,4 @@
-import { freePort, RedisServer } from "../redis_server.ts";
+import { freePort, RedisServer } from "../support/redis_server.ts";
 import type { Operation, Started } from "./inside/settings.ts";
 
 /** Starts and stops Redis servers for tests that run in another runtime, and ask for it over HTTP. */
@@ -29,20 +29,21 @@ export class Host implements AsyncDisposable {
     }
   }
 
-  async #do(operation: Operation): Promise<Started | string[] | void> {
+  async #do(operation: Operation): Promise<unknown> {
     if (operation.do === "open") {
       const server = await RedisServer.start(operation.args);
       const id = this.#opened++;
       this.#servers.set(id, server);
-      return { id, port: server.port };
+      return { id, port: server.port } satisfies Started;
     }
     const server = this.#servers.get(operation.id);
     if (server === undefined) throw new Error(`there is no server ${operation.id}`);
+    if (operation.do === "command") return await server.command(...operation.words);
     if (operation.do === "start") return await server.start();
     if (operation.do === "kill") return await server.kill();
     if (operation.do === "leftovers") return await server.leftovers();
     this.#servers.delete(operation.id);
-    await server[Symbol.asyncDispose]();
+    return await server[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,7 +3,9 @@
  *
  * @module
  */
-import { requirements } from "../requirements.ts";
+import { INTERRUPTED, readOptions } from "../support/command_line.ts";
+import { reason } from "../support/interruption.ts";
+import { requirements } from "../tools/requirements.ts";
 import { type Build, build } from "./build.ts";
 import { Host } from "./host.ts";
 import { install } from "./install.ts";
@@ -18,22 +20,9 @@ import { FOLDER } from "./versions.ts";
 const TYPES = "types";
 const NAMES = [...Object.keys(RUNTIMES), TYPES];
 
-/** Exit statuses: as shells use them for a signal and for a wrong command line. */
-const INTERRUPTED = 130;
-const MISUSED = 2;
-
 async function main(args: string[]): Promise<number> {
-  let options;
-  try {
-    options = parseOptions(args, NAMES);
-  } catch (error) {
-    console.error(`${reason(error)}\nSee --help.`);
-    return MISUSED;
-  }
-  if (options.help) {
-    console.log(usage(NAMES));
-    return 0;
-  }
+  const options = readOptions(() => parseOptions(args, NAMES), () => usage(NAMES));
+  if (typeof options === "number") return options;
   const interrupted = new AbortController();
   const interrupt = () => interrupted.abort(new Error("interrupted"));
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, interrupt);
@@ -81,12 +70,6 @@ async function row(name: string, built: Build, host: Host, progress: Progress, o
   const seconds = (performance.now() - started) / 1_000;
   progress.done(name, outcome);
   return { name, version: version.trim().replace(/^v/, ""), seconds, outcome };
-}
-
-function reason(error: unknown): string {
-  // What failed first, when stopping failed as well.
-  if (error instanceof SuppressedError) return reason(error.suppressed);
-  return error instanceof Error ? error.message : String(error);
 }
 
 Deno.exitCode = await main(Deno.args);

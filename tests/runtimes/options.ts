@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { chosen } from "../support/command_line.ts";
 
 /** What the command line asks for. */
 export interface Options {
@@ -14,13 +15,10 @@ export function parseOptions(args: string[], names: readonly string[]): Options 
     allowPositionals: true,
     options: { help: { type: "boolean", short: "h", default: false } },
   });
-  for (const name of positionals) {
-    if (!names.includes(name)) throw new Error(`Unknown runtime "${name}": known are ${names.join(", ")}`);
-  }
-  return { help: values.help, names: positionals.length === 0 ? names : names.filter((n) => positionals.includes(n)) };
+  return { help: values.help, names: positionals.length === 0 ? names : chosen("runtime", positionals, names) };
 }
 
-/** What `--help` prints. */
+/** Returns what `--help` prints. */
 export function usage(names: readonly string[]): string {
   return `Packs the package as for npm and runs its tests on the packed files, in other runtimes than Deno.
 
@@ -30,8 +28,8 @@ Usage: deno task test:runtimes [options] [name...]
   --help    this text
 
 The tests are those of "deno task test" that start nothing but Redis servers: of the core, of the stores in memory, in
-SQLite, on Redis and on Redlock, and of the LockManager; tests/runtimes/files.ts lists them, and says why the others are
-not among them. "types" compiles a program that uses every export, with each supported TypeScript.
+SQLite, on Redis and on Redlock, and of the LockManager; the first line of every other test file says why it is not among
+them. "types" compiles a program that uses every export, with each supported TypeScript.
 The runtimes come from npm into the folder .runtimes, which takes 270 MB of downloads and 850 MB of disk the first time;
 their versions are in tests/runtimes/versions.ts.
 REDIS_SERVER names the server program (default: redis-server). The exit status is 1 when anything failed.`;

@@ -8,7 +8,7 @@ export interface Row {
   readonly outcome: Outcome;
 }
 
-/** The rows as a table, with the reasons of what was not run below. */
+/** Returns the rows as a table, with the reasons of what was not run below. */
 export function table(rows: readonly Row[]): string {
   const cells = rows.map(({ name, version, seconds, outcome: { passed, failures, skipped } }) => [
     ...[name, version, `${passed}`, `${failures.length}`, `${sum(skipped)}`, `${seconds.toFixed(0)} s`],
@@ -22,7 +22,7 @@ export function table(rows: readonly Row[]): string {
   return [...lines, ...(reasons.length > 0 ? ["", ...reasons] : [])].join("\n");
 }
 
-/** The line that sums them up, as that of `deno task test` does. */
+/** Returns the line that sums them up, as that of `deno task test` does. */
 export function summary(rows: readonly Row[]): string {
   let [passed, failed, skipped] = [0, 0, 0];
   for (const { outcome } of rows) {

@@ -1,8 +1,8 @@
-import { lines } from "../faults/lines.ts";
-import { RedisServer } from "../redis_server.ts";
+import { lines } from "../support/lines.ts";
+import { RedisServer } from "../support/redis_server.ts";
 import type { Build } from "./build.ts";
 import { Child } from "./child.ts";
-import { SQLITE } from "./files.ts";
+import { isSqlite } from "./files.ts";
 import type { Host } from "./host.ts";
 import type { Line, Settings } from "./inside/settings.ts";
 import type { Runtime } from "./runtimes.ts";
@@ -37,6 +37,7 @@ export async function run(
   const env = { HOLDFAST_SETTINGS: JSON.stringify(settings), TMPDIR: build.folder };
   using child = new Child(await runtime.prepare(build), env, build.folder, over);
   let ended = false;
+  let idle = Object.keys(runtime.skip);
   child.limit(SILENCE);
   for await (const text of lines(child.stdout)) {
     // A test may print something too.
@@ -45,6 +46,7 @@ export async function run(
     ended ||= line.type === "end";
     child.limit(ended ? LINGER : SILENCE);
     note(outcome, line);
+    if (line.type === "skipped") idle = idle.filter((start) => !line.name.startsWith(start));
     progress(outcome.passed + outcome.failures.length);
   }
   const failure = await child.failure();
@@ -52,6 +54,7 @@ export async function run(
     const why = failure ?? `exit status 0\n${await child.errors}`;
     outcome.failures.push(`the run ended before the last test: ${why}`);
   } else if (failure !== undefined) outcome.failures.push(`the process did not end well by itself: ${failure}`);
+  if (ended) outcome.failures.push(...idle.map((start) => `no test to skip begins with "${start}"`));
   return outcome;
 }
 
@@ -77,7 +80,7 @@ async function endsByItself(
   const sites = {
     memory: "",
     redis: `${server.port}`,
-    ...(SQLITE.some((file) => file in without) ? {} : { sqlite: `${build.folder}/${crypto.randomUUID()}.db` }),
+    ...(Object.keys(without).some(isSqlite) ? {} : { sqlite: `${build.folder}/${crypto.randomUUID()}.db` }),
   };
   for (const [kind, address] of Object.entries(sites)) {
     using child = new Child([program, build.ends, kind, address], {}, build.folder, over);

@@ -1,6 +1,6 @@
 import type { Build } from "./build.ts";
 import { command } from "./command.ts";
-import { PLATFORM, SQLITE } from "./files.ts";
+import { isPlatform, isSqlite, sharedTests } from "./files.ts";
 import { MODULES } from "./versions.ts";
 
 /** A JavaScript runtime that the package is tested in. */
@@ -17,16 +17,21 @@ export interface Runtime {
   readonly without: Readonly<Record<string, string>>;
 }
 
-const NO_SQLITE = because("a file of the SQLite store: there is no working node:sqlite", SQLITE);
-const NO_LOCKS = because("the file of navigator.locks: there are none", [PLATFORM]);
+const TESTS = sharedTests();
+
+const NO_SQLITE = because(
+  "a file of the SQLite store: there is no working node:sqlite",
+  TESTS.filter(isSqlite),
+);
+const NO_LOCKS = because("the file of navigator.locks: there are none", TESTS.filter(isPlatform));
 const NO_DENO = because("it starts processes of Deno", ["SystemClock.timer() does not keep the process alive"]);
 
 /** Where the lock manager that Node itself has is not as the specification says. */
 const OWN_LOCKS = because(
   "navigator.locks of Node 24 differs from the specification",
   [
-    "request() takes undefined and null for no options, and reads those of a function too",
-    "request() refuses a name that begins with a hyphen, before it looks at the options",
+    "request() reads undefined and null as no options, and those of a function",
+    "request() refuses a name with a leading hyphen before it reads the options",
     "request() takes no signal with steal or ifAvailable, aborted or not",
     "request() does not call back before it returns",
     "the lock is released when the callback throws, and the request rejects",
@@ -76,8 +81,9 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
     },
     skip: {
       ...NO_DENO,
-      "acquire() and tryAcquire() reject with one clear error when the server ": "node:net has no createServer()",
-      "Limit.end() leaves neither a timer nor a listener": "getEventListeners() of node:events finds none on a signal",
+      "acquire() and tryAcquire() reject with one error when the server ": "node:net has no createServer()",
+      "WaitScope.end() leaves neither a timer nor a listener":
+        "getEventListeners() of node:events finds none on a signal",
     },
     without: { ...NO_SQLITE, ...NO_LOCKS },
   },

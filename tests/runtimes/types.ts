@@ -7,7 +7,7 @@ import { MODULES } from "./versions.ts";
 const COMPILERS = ["typescript5", "typescript7"];
 const RESOLUTIONS = { nodenext: "nodenext", bundler: "esnext" } as const;
 
-/** The versions of the compilers. */
+/** Returns the versions of the compilers. */
 export async function versions(): Promise<string> {
   const texts = COMPILERS.map((name) => Deno.readTextFile(`${MODULES}/${name}/package.json`));
   return (await Promise.all(texts)).map((text) => JSON.parse(text).version).join(", ");

@@ -1,3 +1,4 @@
+// Deno only: it tests the command that runs tests in the other runtimes.
 import { assert, assertEquals } from "@std/assert";
 
 const root = new URL("../../", import.meta.url);

@@ -15,7 +15,7 @@ const MACHINES: Readonly<Record<string, { readonly node: string; readonly bun: s
   "linux-aarch64": { node: "linux-arm64", bun: "linux-aarch64" },
 };
 
-/** Every version that is installed, in the form of the dependencies of a package.json: the one place to raise them. */
+/** Returns every version that is installed, as the dependencies of a package.json: the one place to raise them. */
 export function dependencies(): Record<string, string> {
   const machine = MACHINES[`${Deno.build.os}-${Deno.build.arch}`];
   if (machine === undefined) {

@@ -74,7 +74,7 @@ export function explore<S>(model: Model<S>, limit = Infinity): Exploration {
 class Keys {
   readonly #shards = Array.from({ length: SHARDS }, () => new Set<string>());
 
-  /** Whether the key was not there yet. */
+  /** Returns whether the key was not there yet. */
   add(key: string): boolean {
     const shard = this.#shards[(key.charCodeAt(0) + key.charCodeAt(key.length - 1)) % SHARDS]!;
     const before = shard.size;
@@ -82,7 +82,7 @@ class Keys {
   }
 }
 
-/** The keys of the states on the way to one of them, without the first. */
+/** Returns the keys of the states on the way to one of them, without the first. */
 function path(keys: readonly string[], parents: readonly number[], index: number): string[] {
   const keysOfPath: string[] = [];
   for (let i = index; i > 0; i = parents[i]!) keysOfPath.unshift(keys[i]!);

@@ -1,9 +1,10 @@
-import type { Clock, Instant, Timer } from "../../src/_clock.ts";
-import type { Claim, Renewal, Vote, VoteOptions } from "../../src/store.ts";
-import { MemoryStore } from "../../src/stores/_memory_store.ts";
+import type { Clock, Instant, Timer } from "../../src/internal/clock.ts";
+import type { Claim, Renewal } from "../../src/store.ts";
+import type { Vote, VoteOptions } from "../../src/composed/redlock/quorum_node.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
 import type { MakeStore } from "./node.ts";
 
-/** Nodes with something wrong about them, each of which breaks a promise: the simulator must notice every one. */
+/** Nodes with a flaw, each of which breaks a promise: the simulator must notice every one. */
 export const flaws: Readonly<Record<string, MakeStore>> = {
   "a vote for everybody": (clock) => new CredulousStore(undefined, clock),
   "a counter said to be raised that is not": (clock) => new BoastfulStore(undefined, clock),

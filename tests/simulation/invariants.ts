@@ -1,3 +1,4 @@
+import { elapsed, type Instant } from "../../src/internal/clock.ts";
 import type { Lock } from "../../src/lock.ts";
 import type { Machine } from "./machine.ts";
 import type { World } from "./world.ts";
@@ -26,12 +27,14 @@ export interface Call {
   readonly after: number;
 }
 
-/** A lock that was granted and has not been given up. */
-interface Hold {
+/** A lock that was granted and has not been released. */
+interface HeldLock {
   readonly lock: Lock;
   /** As the holder has it: whether it aborts by itself, although nobody asks the lock. */
   readonly signal: AbortSignal;
   readonly machine: Machine;
+  /** How long it was to last when its machine was paused. */
+  left: { readonly ms: number; readonly at: Instant } | undefined;
 }
 
 interface Grant {
@@ -43,11 +46,11 @@ interface Grant {
 export class Invariants {
   readonly #world: World;
   readonly #assumptions: Assumptions;
-  readonly #holds = new Set<Hold>();
+  readonly #held = new Set<HeldLock>();
   /** In the order in which they returned. */
   readonly #grants = new Map<string, Grant[]>();
   readonly #violations: string[] = [];
-  /** When each name was given up for the last time. */
+  /** When each name was released for the last time. */
   readonly #givenUp = new Map<string, number>();
   #longestGap = 0;
 
@@ -71,18 +74,18 @@ export class Invariants {
     return this.#longestGap;
   }
 
-  /** Notes that something happened that must not. */
+  /** Notes something that must not happen. */
   violate(what: string): void {
     this.#world.trace("!", what);
     this.#violations.push(what);
   }
 
-  /** An acquire is called. */
+  /** Notes that an acquire is called. */
   called(name: string, machine: Machine): Call {
     return { name, machine, calledAt: this.#world.now, after: this.#grants.get(name)?.length ?? 0 };
   }
 
-  /** An acquire has returned a lock; gives what is to be run when that is given up. */
+  /** Notes that an acquire has returned a lock; returns what is to be run when that is released. */
   got(call: Call, lock: Lock): () => void {
     const { name, machine } = call;
     this.#checkFence(call, lock.fence);
@@ -90,18 +93,48 @@ export class Invariants {
     const grants = this.#grants.get(name) ?? [];
     this.#grants.set(name, grants);
     grants.push({ fence: lock.fence, at: this.#world.now });
-    const hold = { lock, signal: lock.signal, machine };
+    const hold: HeldLock = { lock, signal: lock.signal, machine, left: undefined };
     this.#checkAlone(hold);
-    this.#holds.add(hold);
+    this.#held.add(hold);
     return () => {
-      this.#holds.delete(hold);
+      this.#held.delete(hold);
       this.#givenUp.set(name, this.#world.now);
     };
   }
 
-  /** A machine goes on after a pause: what it believes counts again. */
-  resumed(machine: Machine): void {
-    for (const hold of this.#holds) if (hold.machine === machine && hold.lock.held) this.#checkAlone(hold);
+  /** Notes that a machine is paused: from here on its locks last as long as they do now. */
+  paused(machine: Machine): void {
+    const at = machine.now();
+    for (const hold of this.#held) {
+      if (hold.machine === machine && hold.lock.held) hold.left = { ms: hold.lock.remaining(), at };
+    }
+  }
+
+  /**
+   * Notes that a machine goes on after a pause: what it believes counts again. A lock that is read looks at its
+   * deadline, so `asked` says whether that is done before anything else runs.
+   */
+  resumed(machine: Machine, asked: boolean): void {
+    for (const hold of this.#held) {
+      if (hold.machine !== machine) continue;
+      if (!asked) continue;
+      hold.left = undefined;
+      if (hold.lock.held) this.#checkAlone(hold);
+    }
+  }
+
+  /** Notes that a machine has done what was due while it was paused: no late answer may have restored a lost lock. */
+  caughtUp(machine: Machine): void {
+    const now = machine.now();
+    for (const hold of this.#held) {
+      if (hold.machine !== machine || hold.left === undefined || machine.late || !machine.awake) continue;
+      const over = elapsed(hold.left.at, now) - hold.left.ms;
+      hold.left = undefined;
+      if (over > 0 && hold.lock.held) {
+        this.violate(`${machine.name} believes in ${hold.lock.name} though its lease ended ${over.toFixed(0)} ms ago`);
+      }
+      if (hold.lock.held) this.#checkAlone(hold);
+    }
   }
 
   #checkFence({ name, calledAt, after }: Call, fence: bigint): void {
@@ -115,23 +148,26 @@ export class Invariants {
 
   #checkGap({ name, calledAt }: Call): void {
     // Somebody shares it, perhaps for long.
-    for (const { lock } of this.#holds) if (lock.name === name && lock.held) return;
+    for (const { lock } of this.#held) if (lock.name === name && lock.held) return;
     const { undisturbedFrom, longestGap } = this.#assumptions;
     const gap = this.#world.now - Math.max(undisturbedFrom, calledAt, this.#givenUp.get(name) ?? 0);
     this.#longestGap = Math.max(this.#longestGap, gap);
     if (gap > longestGap) this.violate(`${name} was waited for and nobody's for ${gap.toFixed(0)} ms`);
   }
 
-  /** Nobody else on a machine that runs may believe that it holds the lock; and whoever does not was told by itself. */
-  #checkAlone(holder: Hold): void {
+  /**
+   * Checks that nobody else on a running machine believes that it holds the lock, and that a holder is notified of a
+   * loss.
+   */
+  #checkAlone(holder: HeldLock): void {
     if (!this.#assumptions.exclusion) return;
-    for (const hold of this.#holds) {
+    for (const hold of this.#held) {
       if (hold === holder || hold.lock.name !== holder.lock.name || !hold.machine.awake) continue;
       if (hold.lock.mode === "shared" && holder.lock.mode === "shared") continue;
-      const told = hold.signal.aborted || hold.machine.late;
+      const notified = hold.signal.aborted || hold.machine.late;
       const names = `${holder.machine.name} (fence ${holder.lock.fence}) and ${hold.machine.name} (${hold.lock.fence})`;
       if (hold.lock.held) this.violate(`both hold ${holder.lock.name}: ${names}`);
-      else if (!told) this.violate(`lost ${holder.lock.name} without a signal: ${names}`);
+      else if (!notified) this.violate(`lost ${holder.lock.name} without a signal: ${names}`);
     }
   }
 }

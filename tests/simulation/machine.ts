@@ -1,5 +1,6 @@
-import type { Clock, Instant, Timer } from "../../src/_clock.ts";
-import { sleep } from "../sleep.ts";
+import type { Clock, Instant, Timer } from "../../src/internal/clock.ts";
+import { sleep } from "../support/sleep.ts";
+import { currentHandle, runFor } from "./handles.ts";
 import type { World } from "./world.ts";
 
 /** How a machine's clocks differ from true time. */
@@ -10,17 +11,36 @@ export interface Drift {
   readonly skew: number;
 }
 
+/** How a process is stopped. */
+export interface Pause {
+  /** For how many milliseconds. */
+  readonly ms: number;
+  /** Whether the monotonic clock stands still as well. */
+  readonly suspended?: boolean;
+  /** What runs first when it goes on: late timers or answers that lie unread; by default what was due first. */
+  readonly first?: Work | undefined;
+}
+
+/** What a process has to do: a timer to run, or a message to read. */
+export type Work = "timer" | "message";
+
+interface Parked {
+  readonly run: () => void;
+  readonly work: Work;
+}
+
 /** What the wall clock of a machine without skew says at the beginning. */
 const EPOCH = 1_700_000_000_000;
 
 /**
- * A machine that runs one process, with clocks of its own. While it is paused nothing runs on it: what was due meanwhile
- * runs when it goes on, in its order.
+ * A machine that runs one process, with clocks of its own. While it is paused nothing runs on it: what was due
+ * meanwhile runs when it goes on.
  */
 export class Machine implements Clock {
   readonly name: string;
   readonly #world: World;
-  readonly #rate: number;
+  /** How many milliseconds its clocks count in a true one. */
+  readonly rate: number;
   #skew: number;
   #slept = 0;
   #pausedUntil = -Infinity;
@@ -28,14 +48,19 @@ export class Machine implements Clock {
   #pauses = 0;
   #pending = 0;
   #late = 0;
-  readonly #parked: (() => void)[] = [];
-  /** Told when it goes on after a pause, before anything else runs. */
+  #first: Work | undefined;
+  readonly #parked: Parked[] = [];
+  /** Called when it is paused. */
+  paused: (() => void) | undefined;
+  /** Called when it goes on after a pause, before anything else runs. */
   resumed: (() => void) | undefined;
+  /** Called when it has done what was due meanwhile. */
+  caughtUp: (() => void) | undefined;
 
   constructor(world: World, name: string, { rate, skew }: Drift) {
     this.#world = world;
     this.name = name;
-    this.#rate = rate;
+    this.rate = rate;
     this.#skew = skew;
   }
 
@@ -64,24 +89,25 @@ export class Machine implements Clock {
   }
 
   now(): Instant {
-    const progress = this.#world.now * this.#rate;
+    const progress = this.#world.now * this.rate;
     return { monotonic: progress - this.#slept, wall: EPOCH + progress + this.#skew };
   }
 
   timer(ms: number, run: () => void): Timer {
     let open = true;
+    const handle = currentHandle();
     const close = () => {
       if (open) this.#pending--;
       open = false;
     };
     this.#pending++;
     // Real timers take whole milliseconds too, and a loop of timers that move no clock would never end.
-    const cancel = this.#world.after(Math.max(1, Math.ceil(ms)) / this.#rate, () =>
+    const cancel = this.#world.after(Math.max(1, Math.ceil(ms)) / this.rate, () =>
       this.deliver(() => {
         if (!open) return;
         close();
-        run();
-      }));
+        runFor(handle, run);
+      }, "timer"));
     return {
       cancel: () => {
         cancel();
@@ -95,20 +121,23 @@ export class Machine implements Clock {
   }
 
   /** Runs something in its process: now, or as soon as it goes on; never when the process is dead. */
-  deliver(run: () => void): void {
+  deliver(run: () => void, work: Work = "message"): void {
     if (this.#dead) return;
-    if (this.awake) return run();
+    if (this.awake) return this.#world.on(this, run);
     this.#late++;
-    this.#parked.push(run);
+    this.#parked.push({ run, work });
   }
 
-  /** Stops the process for a while; with `suspended` the monotonic clock stands still as well. */
-  pause(ms: number, suspended: boolean): void {
+  /** Stops the process for a while. */
+  pause({ ms, suspended = false, first }: Pause): void {
     if (this.#dead || !this.awake) return;
-    this.#world.trace(this.name, `${suspended ? "suspended" : "paused"} for ${ms.toFixed(0)} ms`);
+    const order = first === undefined ? "" : `, then ${first}s first`;
+    this.#world.trace(this.name, `${suspended ? "suspended" : "paused"} for ${ms.toFixed(0)} ms${order}`);
+    this.paused?.();
     this.#pauses++;
+    this.#first = first;
     this.#pausedUntil = this.#world.now + ms;
-    this.#world.after(ms, () => this.#resume(suspended ? ms * this.#rate : 0));
+    this.#world.after(ms, () => this.#resume(suspended ? ms * this.rate : 0));
   }
 
   /** Sets the wall clock, forward or back. */
@@ -128,12 +157,16 @@ export class Machine implements Clock {
     this.#slept += slept;
     this.#world.trace(this.name, "goes on");
     this.resumed?.();
-    for (const run of this.#parked.splice(0)) {
-      // Each as an event: what one of them settles is heard before the next one runs.
+    const parked = this.#parked.splice(0);
+    const first = this.#first;
+    if (first !== undefined) parked.sort((a, b) => Number(b.work === first) - Number(a.work === first));
+    for (const { run, work } of parked) {
+      // Each as an event: what one of them settles is handled before the next one runs.
       this.#world.after(0, () => {
         this.#late--;
-        this.deliver(run);
+        this.deliver(run, work);
       });
     }
+    this.#world.after(0, () => this.caughtUp?.());
   }
 }

@@ -1,80 +1,99 @@
 /**
- * The simulator, `deno task sim`: the shipped Redlock and lease code in a world where time, messages and mishaps are
- * drawn from a seed.
+ * The simulator, `deno task sim`: the shipped Redlock, Redis and lease code in a world where time, messages and mishaps
+ * are drawn from a seed.
  *
  * @module
  */
+import { INTERRUPTED, readOptions } from "../support/command_line.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
+import { PINNED } from "./pinned.ts";
 import { simulate } from "./simulate.ts";
+import { Transitions } from "./transitions.ts";
 
-/** The exit status for a wrong command line, as shells have it. */
-const MISUSED = 2;
-
-/** How much of the story of a run that failed is shown, in lines before the violation. */
+/** How many lines before the violation are shown of the log of a run that failed. */
 const SHOWN = 120;
 
-/** How often progress is shown, in milliseconds. */
-const PROGRESS = 500;
+/** How often progress is shown, in milliseconds: on a terminal, and elsewhere. */
+const PROGRESS = { terminal: 500, log: 30_000 } as const;
+
+/** With so many seeds or more every transition has to be taken. */
+const ENOUGH = 2_000;
 
 async function main(args: string[]): Promise<number> {
-  let options: Options;
-  try {
-    options = parseOptions(args);
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\nSee --help.`);
-    return MISUSED;
-  }
-  if (options.help) {
-    console.log(usage());
-    return 0;
-  }
-  return await run(options) ? 0 : 1;
+  const options = readOptions(() => parseOptions(args), () => usage());
+  if (typeof options === "number") return options;
+  return await run(options);
 }
 
-async function run({ seeds, from, verbose }: Options): Promise<boolean> {
-  let unheard: unknown;
+async function run({ seeds, from, verbose, coverage }: Options): Promise<number> {
+  let unhandled: unknown;
   globalThis.addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
-    unheard = event.reason;
+    unhandled = event.reason;
   });
+  let interrupted = false;
+  const interrupt = () => void (interrupted = true);
+  Deno.addSignalListener("SIGINT", interrupt);
   const started = performance.now();
   let shown = started;
   let granted = 0;
-  for (let seed = from; seed < from + seeds; seed++) {
-    const outcome = await simulate(seed, { tell: verbose ? console.log : undefined });
-    const violations = [...outcome.violations, ...(unheard === undefined ? [] : [`unhandled rejection: ${unheard}`])];
+  const transitions = new Transitions();
+  const interval = Deno.stderr.isTerminal() ? PROGRESS.terminal : PROGRESS.log;
+  for (const seed of seedsOf(from, seeds)) {
+    const outcome = await simulate(seed, { log: verbose ? console.log : undefined });
+    const violations = [
+      ...outcome.violations,
+      ...(unhandled === undefined ? [] : [`unhandled rejection: ${unhandled}`]),
+    ];
     granted += outcome.granted;
+    transitions.add(outcome.transitions);
     if (violations.length > 0) {
       await report(seed, violations, verbose);
-      return false;
+      return 1;
     }
-    if (performance.now() - shown > PROGRESS) {
+    if (interrupted) {
+      progress("");
+      console.log(`Interrupted after seed ${seed}: ${granted} locks granted, nothing wrong so far`);
+      return INTERRUPTED;
+    }
+    if (performance.now() - shown > interval) {
       shown = performance.now();
-      progress(`${seed - from + 1} of ${seeds} seeds, ${granted} locks`);
+      progress(`seed ${seed} of ${from} to ${from + seeds - 1}, ${granted} locks`);
     }
   }
+  Deno.removeSignalListener("SIGINT", interrupt);
   progress("");
+  if (coverage) console.log(`How often each transition was taken:\n${transitions}`);
   const seconds = (performance.now() - started) / 1_000;
   console.log(`${seeds} seeds from ${from}: ${granted} locks granted, nothing wrong, in ${seconds.toFixed(1)} s`);
-  return true;
+  if (seeds < ENOUGH || transitions.missing.length === 0) return 0;
+  console.log(`Never taken, and so not tested: ${transitions.missing.join("; ")}`);
+  return 1;
+}
+
+/** Returns the seeds of a run; with those that are enough to judge by also the pinned ones. */
+function* seedsOf(from: number, seeds: number): Generator<number> {
+  if (seeds >= ENOUGH) { for (const { seed } of PINNED) yield seed; }
+  for (let seed = from; seed < from + seeds; seed++) yield seed;
 }
 
 /** Shows what led to the violations. */
-async function report(seed: number, violations: readonly string[], told: boolean): Promise<void> {
+async function report(seed: number, violations: readonly string[], logged: boolean): Promise<void> {
   progress("");
-  if (!told) {
-    const story: string[] = [];
-    await simulate(seed, { tell: (line) => story.push(line) });
-    if (story.length > SHOWN + 1) story.splice(1, story.length - SHOWN - 1, "            … (all of it with --verbose)");
-    console.log(story.join("\n"));
+  if (!logged) {
+    const lines: string[] = [];
+    await simulate(seed, { log: (line) => lines.push(line) });
+    if (lines.length > SHOWN + 1) lines.splice(1, lines.length - SHOWN - 1, "            … (all of it with --verbose)");
+    console.log(lines.join("\n"));
   }
   console.log(`\nSeed ${seed} fails:\n${violations.map((violation) => `  ${violation}`).join("\n")}`);
   console.log(`Again: deno task sim --seeds 1 --from ${seed} --verbose`);
 }
 
-/** One line on a terminal, which changes; elsewhere nothing. */
+/** Shows one line: on a terminal one that changes. */
 function progress(text: string): void {
   if (Deno.stderr.isTerminal()) Deno.stderr.writeSync(new TextEncoder().encode(`\r\x1b[K${text}`));
+  else if (text !== "") console.error(text);
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

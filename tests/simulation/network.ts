@@ -1,6 +1,7 @@
 import { Connection, NOTICED } from "./connection.ts";
+import type { Disturbances } from "./disturbances.ts";
 import type { Machine } from "./machine.ts";
-import type { Node, Work } from "./node.ts";
+import type { Kept, Node, Work } from "./node.ts";
 import type { Random } from "./random.ts";
 import type { World } from "./world.ts";
 
@@ -9,19 +10,76 @@ export interface Quality {
   readonly lost: number;
   readonly doubled: number;
   readonly delayed: number;
+  /** How long a message that is delayed takes at the most, in milliseconds: past time-outs, past whole leases. */
+  readonly longest: number;
+  /** Of the requests that are on their way when their connection breaks: how many are done even so. */
+  readonly lingering: number;
   /** Whether a call whose connection is gone may hang for ever, instead of failing. */
   readonly hangs: boolean;
   /** Whether there are connections, which keep messages in order, and each of which once, until they break. */
   readonly connected: boolean;
 }
 
+/** What a client asks a server for. */
+export interface Request<T, K extends Kept> {
+  readonly kind: Kind;
+  /** What is asked, for the log. */
+  readonly what: string;
+  readonly work: Work<T, K>;
+  /** Called when the server does it for the second time, or a later one. */
+  readonly repeated?: () => void;
+}
+
+/** The kinds of requests. */
+export type Kind = typeof KINDS[number];
+
+/** All kinds of requests. */
+export const KINDS = [
+  "attempt",
+  "vote",
+  "confirm",
+  "inspect",
+  "retake",
+  "renew",
+  "release",
+  "subscribe",
+  "wakeup",
+  "other",
+] as const;
+
+/** The way of a message: to the server, or back to the client. */
+export type Direction = "there" | "back";
+
+/** A client, and some of the nodes. */
+export interface Ways {
+  readonly client: Machine;
+  readonly nodes: readonly Machine[];
+  /** In which direction; both when left out. */
+  readonly direction?: Direction | undefined;
+}
+
+interface Lag extends Ways {
+  /** The requests whose messages, or whose answers, are held back; all when left out. */
+  readonly kinds: readonly Kind[] | undefined;
+  readonly ms: number;
+  readonly until: number;
+}
+
+interface Ambush {
+  readonly client: Machine;
+  readonly kind: Kind;
+  readonly run: () => void;
+}
+
+interface Cut extends Ways {
+  readonly until: number;
+}
+
 /** How long a message takes, in milliseconds: from the lower to the upper bound. */
 const USUAL = [0.1, 2] as const;
-/** The same for one that is held up: past the others, past time-outs, past whole leases. */
-const HELD_UP = [2, 4_000] as const;
 
-/** No message is older than this, in milliseconds. */
-export const OLDEST = HELD_UP[1];
+/** How long a message that is delayed takes at the least, in milliseconds. */
+const HELD_UP = 2;
 
 /** How often a client that may hang does notice it. */
 const NOTICES = 0.7;
@@ -33,91 +91,200 @@ const NOTICES = 0.7;
 export class Network {
   readonly #world: World;
   readonly #random: Random;
+  readonly #disturbances: Disturbances;
   #quality: Quality;
-  readonly #cut = new Map<string, number>();
-  readonly #connections = new Map<string, Connection>();
+  #cuts: Cut[] = [];
+  #lags: Lag[] = [];
+  #ambushes: Ambush[] = [];
+  readonly #connections = new Map<string, Connection<Kept>>();
 
-  constructor(world: World, random: Random, quality: Quality) {
+  constructor(world: World, random: Random, quality: Quality, disturbances: Disturbances) {
     this.#world = world;
     this.#random = random;
     this.#quality = quality;
+    this.#disturbances = disturbances;
   }
 
-  /** Lets nothing through between two machines for a while. */
-  cut(client: Machine, node: Machine, ms: number): void {
-    this.#world.trace(client.name, `cut off from ${node.name} for ${ms.toFixed(0)} ms`);
-    this.#cut.set(link(client, node), this.#world.now + ms);
-    this.#connections.get(link(client, node))?.break();
+  /** Lets nothing through between a client and some nodes for a while. */
+  cut(ways: Ways, ms: number): void {
+    const { client, nodes, direction } = ways;
+    const way = direction === undefined ? "" : `, messages ${direction}`;
+    this.#world.trace(client.name, `cut off from ${names(nodes)} for ${ms.toFixed(0)} ms${way}`);
+    this.#disturb(client, ms + NOTICED[1]);
+    const now = this.#world.now;
+    this.#cuts = this.#cuts.filter(({ until }) => until > now);
+    this.#cuts.push({ ...ways, until: now + ms });
+    if (direction !== undefined) return;
+    for (const node of nodes) this.#connections.get(link(client, node))?.break();
   }
 
-  /** How often the client has noticed that its connection was cut; without connections nobody knows. */
+  /** Holds back the messages of some kinds between a client and some nodes for `ms` milliseconds, for a while. */
+  lag(ways: Ways, kinds: readonly Kind[] | undefined, ms: number, forMs: number): void {
+    const { client, nodes, direction = "there and back" } = ways;
+    const what = kinds === undefined ? "messages" : kinds.join(", ");
+    const text = `${what} ${direction} take ${ms.toFixed(0)} ms longer for ${forMs.toFixed(0)} ms`;
+    this.#world.trace(client.name, `${text}, to ${names(nodes)}`);
+    this.#disturb(client, ms + forMs);
+    const now = this.#world.now;
+    this.#lags = this.#lags.filter(({ until }) => until > now);
+    this.#lags.push({ ...ways, kinds, ms, until: now + forMs });
+  }
+
+  /** Has something run as soon as a client has sent its next request of a kind. */
+  ambush(client: Machine, kind: Kind, run: () => void): void {
+    this.#ambushes.push({ client, kind, run });
+  }
+
+  /** Returns how often the client has noticed that its connection was cut; `undefined` without connections. */
   session(client: Machine, node: Node): number | undefined {
     return this.#quality.connected ? this.#connection(client, node).session : undefined;
   }
 
-  /** Mends everything; what is on its way stays there. */
-  mend(): void {
-    this.#quality = { ...this.#quality, lost: 0, doubled: 0, delayed: 0, hangs: false };
-    this.#cut.clear();
+  /** Has something run each time that a client notices that its connection to a node is gone. */
+  onBreak(client: Machine, node: Node, run: () => void): void {
+    this.#connection(client, node).onBreak(run);
   }
 
-  /** Sends a request and what comes of it back; rejects when the client notices that nothing will. */
-  call<T>(client: Machine, node: Node, what: string, work: Work<T>): Promise<T> {
-    this.#world.trace(client.name, `→ ${node.machine.name} ${what}`);
-    const told: Work<T> = this.#world.told ? (store, down) => this.#tell(client, node, what, work(store, down)) : work;
-    if (this.#quality.connected) return this.#connection(client, node).call(told);
-    return new Promise((resolve, reject) => {
-      const fail = () => this.#fail(client, () => reject(new Error("connection lost")));
-      if (!node.up) return fail();
-      const reply = (value: T) => this.#send(client, node.machine, fail, () => client.deliver(() => resolve(value)));
-      this.#send(client, node.machine, fail, () => node.receive(told, reply, fail));
+  /** Sends a message of a node to a client over another connection than that of its requests; it may get lost. */
+  push(client: Machine, node: Node, arrive: () => void, lost: () => void): void {
+    const message = { client, node: node.machine, direction: "back", kind: "wakeup" } as const;
+    if (this.#isCut(message) || this.#random.chance(this.#quality.lost)) return lost();
+    this.#world.after(this.#delay(message), () => client.deliver(arrive));
+  }
+
+  /** Returns whether a client could connect to a node at this moment. */
+  open(client: Machine, node: Node): boolean {
+    return node.up && (["there", "back"] as const).every((direction) => {
+      return !this.#isCut({ client, node: node.machine, direction, kind: "other" });
     });
   }
 
-  async #tell<T>(client: Machine, node: Node, what: string, done: Promise<T>): Promise<T> {
+  /** Ends every fault; what is on its way stays there. */
+  restore(): void {
+    this.#quality = { ...this.#quality, lost: 0, doubled: 0, delayed: 0, lingering: 0, hangs: false };
+    this.#cuts = [];
+    this.#lags = [];
+    this.#ambushes = [];
+  }
+
+  /** Sends a request and what comes of it back; rejects when the client notices that nothing will. */
+  call<T, K extends Kept>(
+    client: Machine,
+    node: Node<K>,
+    { kind, what, work, repeated }: Request<T, K>,
+  ): Promise<T> {
+    this.#world.trace(client.name, `→ ${node.machine.name} ${what}`);
+    this.#spring(client, kind);
+    let times = 0;
+    const done: Work<T, K> = (kept, down) => {
+      if (++times > 1) repeated?.();
+      return this.#world.logs ? this.#logged(client, node, what, work(kept, down)) : work(kept, down);
+    };
+    if (this.#quality.connected) return this.#connection(client, node).call(done, kind);
+    return new Promise((resolve, reject) => {
+      const fail = () => this.#fail(client, () => reject(new Error("connection lost")));
+      if (!node.up) return fail();
+      const back = { client, node: node.machine, kind, direction: "back" } as const;
+      const reply = (value: T) => this.#send(back, fail, () => client.deliver(() => resolve(value)));
+      this.#send({ ...back, direction: "there" }, fail, () => node.receive(done, reply, fail));
+    });
+  }
+
+  #spring(client: Machine, kind: Kind): void {
+    const sprung = this.#ambushes.filter((ambush) => ambush.client === client && ambush.kind === kind);
+    if (sprung.length === 0) return;
+    this.#ambushes = this.#ambushes.filter((ambush) => !sprung.includes(ambush));
+    for (const { run } of sprung) this.#world.after(0, run);
+  }
+
+  async #logged<T>(client: Machine, node: Node, what: string, done: Promise<T>): Promise<T> {
     const value = await done;
     this.#world.trace(node.machine.name, `did ${client.name}'s ${what} = ${show(value)}`);
     return value;
   }
 
-  #connection(client: Machine, node: Node): Connection {
+  #connection<K extends Kept>(client: Machine, node: Node<K>): Connection<K> {
     const between = link(client, node.machine);
-    const known = this.#connections.get(between) ?? new Connection(this.#world, this.#random, client, node, {
-      delay: () => this.#random.chance(this.#quality.lost) ? undefined : this.#delay(),
-      open: () => !this.#isCut(client, node.machine),
-    });
-    this.#connections.set(between, known);
+    // Between these two there is no other one.
+    const known = this.#connections.get(between) as unknown as Connection<K> ?? this.#connect(client, node);
+    this.#connections.set(between, known as unknown as Connection<Kept>);
     return known;
   }
 
-  #isCut(client: Machine, node: Machine): boolean {
-    return (this.#cut.get(link(client, node)) ?? 0) > this.#world.now;
+  #connect<K extends Kept>(client: Machine, node: Node<K>): Connection<K> {
+    return new Connection(this.#world, this.#random, client, node, {
+      delay: (direction, kind) => {
+        const message = { client, node: node.machine, direction, kind };
+        return this.#random.chance(this.#quality.lost) || this.#isCut(message) ? undefined : this.#delay(message);
+      },
+      open: () => this.open(client, node),
+      lingers: () => this.#random.chance(this.#quality.lingering),
+      disturb: (ms) => this.#disturb(client, ms),
+    });
   }
 
-  #delay(): number {
-    return this.#random.chance(this.#quality.delayed)
-      ? this.#random.spread(...HELD_UP)
-      : this.#random.between(...USUAL);
+  #isCut({ client, node, direction }: Message): boolean {
+    return this.#cuts.some((cut) => cut.until > this.#world.now && concerns(cut, client, node, direction));
   }
 
-  /** One message, perhaps twice, between a client and a node. */
-  #send(client: Machine, node: Machine, lost: () => void, arrive: () => void): void {
-    if (this.#isCut(client, node) || this.#random.chance(this.#quality.lost)) {
-      this.#world.trace(client.name, `⇥ ${node.name} lost`);
+  #delay({ client, node, direction, kind }: Message): number {
+    let delay: number = this.#random.between(...USUAL);
+    if (this.#random.chance(this.#quality.delayed)) {
+      delay = this.#random.spread(HELD_UP, this.#quality.longest);
+      this.#disturb(client, delay);
+    }
+    for (const lag of this.#lags) {
+      if (lag.until <= this.#world.now || !concerns(lag, client, node, direction)) continue;
+      if (lag.kinds !== undefined && !lag.kinds.includes(kind)) continue;
+      delay += lag.ms;
+      this.#disturb(client, delay);
+    }
+    return delay;
+  }
+
+  /** Sends one message, perhaps twice, between a client and a node. */
+  #send(message: Message, lost: () => void, arrive: () => void): void {
+    if (this.#isCut(message) || this.#random.chance(this.#quality.lost)) {
+      this.#world.trace(message.client.name, `⇥ ${message.node.name} lost`);
       return lost();
     }
     const copies = this.#random.chance(this.#quality.doubled) ? 2 : 1;
-    for (let copy = 0; copy < copies; copy++) this.#world.after(this.#delay(), arrive);
+    for (let copy = 0; copy < copies; copy++) {
+      const delay = this.#delay(message);
+      if (copies > 1) this.#disturb(message.client, delay);
+      this.#world.after(delay, arrive);
+    }
   }
 
   #fail(client: Machine, reject: () => void): void {
-    if (this.#quality.hangs && !this.#random.chance(NOTICES)) return;
-    this.#world.after(this.#random.spread(...NOTICED), () => client.deliver(reject));
+    if (this.#quality.hangs && !this.#random.chance(NOTICES)) return this.#disturb(client, Infinity);
+    const noticed = this.#random.spread(...NOTICED);
+    this.#disturb(client, noticed);
+    this.#world.after(noticed, () => client.deliver(reject));
   }
+
+  #disturb(client: Machine, ms: number): void {
+    this.#disturbances.note(this.#world.now + ms, client);
+  }
+}
+
+interface Message {
+  readonly client: Machine;
+  readonly node: Machine;
+  readonly direction: Direction;
+  readonly kind: Kind;
+}
+
+function concerns(ways: Ways, client: Machine, node: Machine, direction: Direction): boolean {
+  return ways.client === client && ways.nodes.includes(node) && (ways.direction ?? direction) === direction;
 }
 
 function link(client: Machine, node: Machine): string {
   return `${client.name} ${node.name}`;
+}
+
+function names(machines: readonly Machine[]): string {
+  return machines.map(({ name }) => name).join(", ");
 }
 
 function show(value: unknown): string {

@@ -1,11 +1,20 @@
-import type { Clock } from "../../src/_clock.ts";
-import type { QuorumNode } from "../../src/store.ts";
-import { MemoryStore } from "../../src/stores/_memory_store.ts";
+import type { Clock } from "../../src/internal/clock.ts";
+import type { Snapshot } from "../../src/store.ts";
+import type { QuorumNode } from "../../src/composed/redlock/quorum_node.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
 import type { Machine } from "./machine.ts";
 import type { World } from "./world.ts";
 
-/** What a server does with the store that it keeps; the signal aborts when the server goes down. */
-export type Work<T> = (store: QuorumNode, down: AbortSignal) => Promise<T>;
+/** What a server keeps. */
+export interface Kept {
+  /** Lists holders and waiters. */
+  query?(): Promise<Snapshot>;
+  /** Revokes a lock. */
+  evict?(name: string): Promise<number>;
+}
+
+/** What a server does with what it keeps; the signal aborts when the server goes down. */
+export type Work<T, K extends Kept> = (kept: K, down: AbortSignal) => Promise<T>;
 
 /** Makes the store of a server on the server's clock. */
 export type MakeStore = (clock: Clock) => QuorumNode;
@@ -14,33 +23,37 @@ export type MakeStore = (clock: Clock) => QuorumNode;
 export const soundStore: MakeStore = (clock) => new MemoryStore(undefined, clock);
 
 /** A server: a store on a machine of its own, which can go down, with its data or without. */
-export class Node {
+export class Node<K extends Kept = Kept> {
   readonly machine: Machine;
   readonly #world: World;
-  readonly #makeStore: MakeStore;
-  #store: QuorumNode;
+  readonly #make: () => K;
+  #kept: K;
   /** Aborts when the server goes down. */
   #running = new AbortController();
   #up = true;
+  #wiped = false;
 
-  constructor(world: World, machine: Machine, makeStore: MakeStore) {
+  /** `make` makes what it keeps, empty. */
+  constructor(world: World, machine: Machine, make: () => K) {
     this.#world = world;
     this.machine = machine;
-    this.#makeStore = makeStore;
-    this.#store = makeStore(machine);
+    this.#make = make;
+    this.#kept = make();
   }
 
   get up(): boolean {
     return this.#up;
   }
 
-  /** Does some work, at once or when it goes on after a pause; or not, when it is down or goes down before it is done. */
-  receive<T>(work: Work<T>, reply: (value: T) => void, dropped: () => void): void {
+  /**
+   * Does some work, at once or when it goes on after a pause; or not, when it is down or goes down before it is done.
+   */
+  receive<T>(work: Work<T, K>, reply: (value: T) => void, dropped: () => void): void {
     if (!this.#up) return dropped();
     const running = this.#running;
     this.machine.deliver(() => {
       if (running !== this.#running) return dropped();
-      work(this.#store, running.signal).then((value) => {
+      work(this.#kept, running.signal).then((value) => {
         if (running === this.#running) reply(value);
         else dropped();
       });
@@ -52,20 +65,34 @@ export class Node {
     if (!this.#up) return;
     this.#world.trace(this.machine.name, `down for ${ms.toFixed(0)} ms${wiped ? ", its data lost" : ""}`);
     this.#up = false;
+    this.#wiped = wiped;
     this.#running.abort("down");
     this.#running = new AbortController();
-    if (wiped) this.#store = this.#makeStore(this.machine);
+    if (wiped) this.#kept = this.#make();
     this.#world.after(ms, () => {
       this.#world.trace(this.machine.name, "up again");
       this.#up = true;
     });
   }
 
-  /** Whether a stranger could take the lock: whether nobody holds it or waits for it. */
-  async free(name: string): Promise<boolean> {
-    const probe = { name, owner: "probe", mode: "exclusive", lease: 10 } as const;
-    const { granted } = await this.#store.attempt(probe, { enqueue: false });
-    await this.#store.release(probe);
-    return granted;
+  /** Whether it is up, or stays down for ever, with the data that it had before it went down. */
+  get knows(): boolean {
+    return this.#up || !this.#wiped;
+  }
+
+  /** Aborts when it goes down next. */
+  get running(): AbortSignal {
+    return this.#running.signal;
+  }
+
+  /** Loses one lock, as when somebody deletes its key; its counters and its queue stay. */
+  lose(name: string): void {
+    this.#world.trace(this.machine.name, `loses ${name}`);
+    void this.#kept.evict!(name);
+  }
+
+  /** Returns its holders and waiters, by the ids that it knows; no message is sent for that. */
+  async look(): Promise<Snapshot> {
+    return await this.#kept.query!();
   }
 }

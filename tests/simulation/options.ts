@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { wholeNumber } from "../support/command_line.ts";
 
 /** What the command line asks for. */
 export interface Options {
@@ -6,6 +7,7 @@ export interface Options {
   readonly seeds: number;
   readonly from: number;
   readonly verbose: boolean;
+  readonly coverage: boolean;
 }
 
 /** Reads the command line; throws an `Error` that says what is wrong with it. */
@@ -18,34 +20,34 @@ export function parseOptions(args: string[]): Options {
       seeds: { type: "string", default: "2000" },
       from: { type: "string", default: "1" },
       verbose: { type: "boolean", default: false },
+      coverage: { type: "boolean", default: false },
     },
   });
   return {
     help: values.help,
     verbose: values.verbose,
-    seeds: number("--seeds", values.seeds, 1),
-    from: number("--from", values.from, 0),
+    coverage: values.coverage,
+    seeds: wholeNumber("--seeds", values.seeds, 1),
+    from: wholeNumber("--from", values.from, 0),
   };
 }
 
-function number(option: string, text: string, least: number): number {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isSafeInteger(value) || value < least || value >= 2 ** 32) {
-    throw new Error(`${option} must be a whole number from ${least} to less than 2^32: got "${text}"`);
-  }
-  return value;
-}
-
-/** What `--help` prints. */
+/** Returns what `--help` prints. */
 export function usage(): string {
-  return `Runs the lock on simulated nodes, over a simulated network, with clocks that drift, until something is wrong.
+  return `Runs the lock on simulated nodes, over a simulated network, with clocks that drift, until something is wrong: on a quorum
+of stores in memory, on a quorum of servers that run the scripts for Redis, and on one such server.
 
 Usage: deno task sim [options]
 
   --seeds N   how many runs (default: 2000)
   --from S    the seed of the first run (default: 1); a seed determines everything that happens in its run
-  --verbose   tell all that happens, to replay a seed that fails
+  --verbose   log all that happens, to replay a seed that fails
+  --coverage  show how often each transition of the protocol was taken
   --help      this text
 
-Exit status: 0 when nothing was wrong, 1 when an invariant was violated, 2 for a wrong command line.`;
+With 2,000 seeds or more the pinned seeds are run as well, and every transition must be taken.
+Ctrl-C ends it after the present seed.
+
+Exit status: 0 when nothing was wrong, 1 when an invariant was violated or a transition was never taken, 2 for a wrong
+command line, 130 after Ctrl-C.`;
 }

@@ -20,7 +20,7 @@ export class Random {
     return low + (high - low) * this.next();
   }
 
-  /** A whole number, the bounds included. */
+  /** Returns a whole number, the bounds included. */
   integer(low: number, high: number): number {
     return Math.floor(this.between(low, high + 1));
   }
@@ -38,7 +38,7 @@ export class Random {
     return low * (high / low) ** this.next();
   }
 
-  /** A sequence of its own, so that what one part of a run draws does not change what another does. */
+  /** Returns another sequence, so that the draws of one part of a run do not change those of another. */
   fork(): Random {
     return new Random(this.integer(0, 2 ** 32 - 1));
   }

@@ -1,9 +1,9 @@
-import { drift, type QuorumNode, type Renewal, type Vote, type VoteOptions } from "../../src/store.ts";
-import type { Attempt, AttemptOptions, Claim } from "../../src/store.ts";
+import { type Attempt, type AttemptOptions, type Claim, drift, type Renewal } from "../../src/store.ts";
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../src/composed/redlock/quorum_node.ts";
 import type { Machine } from "./machine.ts";
-import type { Network } from "./network.ts";
+import type { Kind } from "./network.ts";
 import type { Node, Work } from "./node.ts";
-import type { World } from "./world.ts";
+import type { Run } from "./run.ts";
 
 /** How long a server remembers that a client listens, in milliseconds: a client that is gone must not be waited for. */
 const LISTENS = 1_000;
@@ -11,34 +11,30 @@ const LISTENS = 1_000;
 /** A node as a client on another machine sees it: every call is a message, and so is every reply. */
 export class RemoteNode implements QuorumNode {
   readonly drift = drift;
-  readonly #world: World;
-  readonly #network: Network;
+  /** As on Redis. */
+  readonly queueTimeout = 15_000;
+  readonly #run: Run;
   readonly #client: Machine;
-  readonly #node: Node;
+  readonly #node: Node<QuorumNode>;
   #listens = false;
 
-  constructor(world: World, network: Network, client: Machine, node: Node) {
-    this.#world = world;
-    this.#network = network;
+  constructor(run: Run, client: Machine, node: Node<QuorumNode>) {
+    this.#run = run;
     this.#client = client;
     this.#node = node;
   }
 
-  get address(): string {
-    return this.#node.machine.name;
-  }
-
   get session(): number | undefined {
-    return this.#network.session(this.#client, this.#node);
+    return this.#run.network.session(this.#client, this.#node);
   }
 
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     return this.#call(claim, "attempt", (store) => store.attempt(claim, options));
   }
 
+  /** As the store on Redis does: nobody queues before its client listens. */
   async vote(claim: Claim, options: VoteOptions): Promise<Vote> {
     if (!options.enqueue || this.#listens) return await this.#vote(claim, options);
-    // As the store on Redis does: nobody queues before its client listens.
     const vote = await this.#vote(claim, { ...options, enqueue: false });
     if (vote.granted) return vote;
     await this.#call(claim, "subscribe", () => Promise.resolve());
@@ -47,29 +43,49 @@ export class RemoteNode implements QuorumNode {
   }
 
   #vote(claim: Claim, options: VoteOptions): Promise<Vote> {
-    return this.#call(
-      claim,
-      `vote${options.enqueue ? " enqueue" : ""} guess ${options.guess}`,
-      (store) => store.vote(claim, options),
-    );
+    const { guess, enqueue } = options;
+    return this.#call(claim, "vote", async (store) => {
+      const vote = await store.vote(claim, options);
+      if (vote.granted) this.#run.dealings.granted(this.#node, claim);
+      else if (enqueue) this.#run.dealings.queued(this.#node, claim.owner);
+      return vote;
+    }, `vote${enqueue ? " enqueue" : ""} guess ${guess}`);
   }
 
   confirm(claim: Claim, fence: bigint): Promise<boolean> {
-    return this.#call(claim, `confirm ${fence}`, (store) => store.confirm(claim, fence));
+    return this.#call(claim, "confirm", (store) => store.confirm(claim, fence), `confirm ${fence}`);
   }
 
-  retake(claim: Claim, fence: bigint): Promise<boolean> {
-    return this.#call(claim, `retake ${fence}`, (store) => store.retake(claim, fence));
+  inspect(claim: Claim): Promise<Inspection> {
+    return this.#call(claim, "inspect", (store) => store.inspect(claim));
+  }
+
+  retake(claim: Claim, fence: bigint, counter = fence): Promise<boolean> {
+    const details = `retake ${fence} at ${counter}`;
+    return this.#call(claim, "retake", async (store) => {
+      const before = await store.inspect(claim);
+      const retaken = await store.retake(claim, fence, counter);
+      if (retaken && before.state !== "held" && before.counter !== counter) {
+        const { name } = this.#node.machine;
+        this.#run.invariants.violate(`${name} gives ${claim.name} back at ${before.counter}, not at ${counter}`);
+      }
+      if (retaken && before.state !== "held") this.#run.dealings.granted(this.#node, claim);
+      return retaken;
+    }, details);
   }
 
   renew(claim: Claim): Promise<Renewal> {
-    return this.#call(claim, "renew", (store) => store.renew(claim));
+    return this.#call(claim, "renew", async (store) => {
+      const renewal = await store.renew(claim);
+      if (renewal === "renewed") this.#run.dealings.renewed(this.#node, claim);
+      return renewal;
+    });
   }
 
   async release(claim: Claim): Promise<boolean> {
     const { session } = this;
     const released = await this.#call(claim, "release", (store) => store.release(claim));
-    // As the store on Redis does: it may have been done twice, and then it was the first time that gave up the lock.
+    // As the store on Redis does: it may have been executed twice, and then the first one freed the lock.
     return released || session !== this.session;
   }
 
@@ -98,8 +114,15 @@ export class RemoteNode implements QuorumNode {
     }
   }
 
-  #call<T>(claim: Claim, what: string, work: Work<T>): Promise<T> {
-    const label = this.#world.told ? `${what} ${claim.name} ${this.#world.label(claim.owner)}` : what;
-    return this.#network.call(this.#client, this.#node, label, work);
+  #call<T>(claim: Claim, kind: Kind, work: Work<T, QuorumNode>, text: string = kind): Promise<T> {
+    const { world, network, dealings } = this.#run;
+    const { owner } = claim;
+    const what = world.logs ? `${text} ${claim.name} ${world.label(owner)}` : text;
+    const done: Work<T, QuorumNode> = (store, down) => {
+      dealings.executing(this.#node, kind, owner);
+      return work(store, down);
+    };
+    const repeated = () => dealings.repeated(this.#node, kind, owner);
+    return network.call(this.#client, this.#node, { kind, what, work: done, repeated });
   }
 }

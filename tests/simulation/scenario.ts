@@ -3,14 +3,32 @@ import type { Quality } from "./network.ts";
 import type { Random } from "./random.ts";
 
 /**
- * How bad the weather is. *Calm*: nothing fails. *Timed*: anything fails, but within what mutual exclusion rests on: clocks
- * that drift less than allowed, and nodes that keep their data or stay down for longer than any lease. *Wild*: anything.
+ * Which faults happen. *None*: nothing fails. *Allowed*: anything fails, but within what mutual exclusion rests on:
+ * clocks that drift less than allowed, and nodes that keep their data or stay down for longer than any lease. *Any*:
+ * anything.
  */
-export type Weather = "calm" | "timed" | "wild";
+export type Faults = "none" | "allowed" | "any";
+
+/**
+ * What is to happen often in a run. *Restored locks*: nodes lose locks that their holders get back. *Late answers*:
+ * messages take about as long as nodes may, while many ask for a lock that nobody keeps for long.
+ */
+export type Theme = "anything" | "restored locks" | "late answers";
+
+/** Returns what is to happen often in the run of a seed: two of ten have a theme. */
+export function themeOf(seed: number): Theme {
+  if (seed % 10 === 4) return "restored locks";
+  return seed % 10 === 8 ? "late answers" : "anything";
+}
 
 /** What a run is about. */
 export interface Scenario {
-  readonly weather: Weather;
+  readonly theme: Theme;
+  /** What the nodes are: the store in memory, or servers that run the scripts of the store on Redis. */
+  readonly nodeKind: "memory" | "scripts";
+  /** Whether there is one server with its own queue and fences, instead of a quorum. */
+  readonly single: boolean;
+  readonly faults: Faults;
   readonly nodes: readonly Drift[];
   readonly clients: readonly Drift[];
   /** How many acquire at the same time on each client. */
@@ -18,83 +36,184 @@ export interface Scenario {
   readonly names: readonly string[];
   /** How often a lock is asked for in shared mode. */
   readonly shared: number;
+  /** How often the lease of a lock that is held is changed. */
+  readonly extended: number;
   /** The bounds of leases, in milliseconds. */
   readonly leases: readonly [number, number];
+  /** How long those think who work, at the most, in milliseconds. */
+  readonly thinking: number;
+  /** How many leases long a lock is held at the most. */
+  readonly holding: number;
   /** As the store takes it, in milliseconds. */
   readonly nodeTimeout: number | undefined;
   /** For how long there are faults and new acquires, in milliseconds. */
   readonly length: number;
   readonly quality: Quality;
   /** The usual time between two faults, in milliseconds. */
-  readonly lull: number;
-  /** Whether nodes lose their data when they go down, sometimes. */
-  readonly wipes: boolean;
-  /** Whether wall clocks are set. */
-  readonly clockSet: boolean;
+  readonly faultGap: number;
+  /** Whether nodes lose their data when they go down, sometimes, and if so whether they stay down for long. */
+  readonly wipes: "none" | "late" | "at once";
+  /** Whether wall clocks are set, and if so whether those of nodes are set forward. */
+  readonly clockSet: "none" | "usual" | "any";
   /** Whether processes are suspended, with their monotonic clocks standing still. */
   readonly suspensions: boolean;
   /** Whether clients die, and connections that are gone leave them hanging; else only leases outlive their holders. */
   readonly deaths: boolean;
   /** How far the wall clocks can be apart, in milliseconds. */
   readonly apart: number;
+  /** What mutual exclusion rests on and is not so in this run. */
+  readonly broken: readonly string[];
+  /** Whether there is one holder at a time: whether all is so that it rests on. */
+  readonly exclusion: boolean;
 }
 
 /** The drift allowance of the store under test, and of the leases in it. */
 export const DRIFT_FACTOR = 0.01;
 
 /** How much faster or slower clocks run than true time: two of them within the allowance, or far outside it. */
-const RATES = { calm: 0.004, timed: 0.004, wild: 0.1 } as const;
+const RATES = { within: 0.0045, beyond: 0.1 } as const;
 
-/** Draws a scenario. */
-export function draw(random: Random): Scenario {
-  const weather = random.pick(["calm", "timed", "timed", "timed", "timed", "wild", "wild", "wild"] as const);
-  // With long leases nobody may have to wait for the end of one: nobody dies, or takes one to be over that is not.
-  const long = random.chance(0.2);
-  const wipes = !long && weather !== "calm" && random.chance(0.4);
-  const connected = random.chance(0.5);
-  const length = random.between(1_500, 8_000);
-  // Where counters are lost only clocks keep fences in order: these agree well then.
-  const rate = wipes ? RATES.timed : RATES[weather];
-  const skew = wipes ? random.pick([0, 50]) : random.pick([0, 100, 5_000, 20_000]);
-  const clock = () => ({ rate: 1 + random.between(-rate, rate), skew: random.between(-skew, skew) });
-  const clockSet = weather !== "calm" && !wipes && !long && random.chance(0.5);
+/** No message is older than this, in milliseconds. */
+export const OLDEST = 9_000;
+
+/** By how much the messages of a client are held back at the most, in milliseconds. */
+export const LONGEST_LAG = 3_000;
+
+/** The bounds of long leases, in milliseconds. */
+const LONG = [10_000, 20_000] as const;
+
+/** For how long many ask for a lock at the most, where answers are late, in milliseconds. */
+const SHORT = 1_000;
+
+/** Draws a scenario with a theme. */
+export function draw(random: Random, theme: Theme): Scenario {
+  if (theme === "anything") return drawAny(random);
+  let scenario: Scenario;
+  do scenario = drawAny(random); while (!suits(scenario, theme));
+  const { clients, quality, length } = scenario;
+  if (theme === "restored locks") {
+    const faultGap = random.spread(20, 200);
+    return { ...scenario, theme, clients: clients.slice(0, 2), names: ["a"], thinking: 100, holding: 5, faultGap };
+  }
+  const nodeTimeout = random.pick([10, 20]);
   return {
-    weather,
-    nodes: Array.from({ length: random.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 7]) }, clock),
-    clients: Array.from({ length: random.integer(1, 4) }, clock),
-    workers: random.integer(1, 2),
-    names: random.chance(0.8) ? ["a"] : ["a", "b"],
-    shared: random.pick([0, 0, 0.3, 0.8]),
-    leases: long ? [10_000, 20_000] : random.pick([[100, 300], [300, 1_000], [100, 3_000]]),
-    // Where nothing fails nothing may time out: the first wait of a client takes three round trips, or more.
-    nodeTimeout: random.pick([undefined, weather === "calm" ? 50 : 10, 50, 1_000]),
-    length,
-    quality: weather === "calm" ? { lost: 0, doubled: 0, delayed: 0, hangs: false, connected } : {
-      lost: random.pick([0, 0.01, 0.1]),
-      // The second copy of a vote may come after everything else, and holds for its whole lease.
-      doubled: long ? 0 : random.pick([0, 0.02, 0.2]),
-      delayed: random.pick([0, 0.02, 0.2, 0.4]),
-      hangs: !long,
-      connected,
-    },
-    lull: random.spread(100, 3_000),
-    wipes,
-    clockSet,
-    // Where both clocks lie at once nobody can know how long it was away.
-    suspensions: weather !== "calm" && !clockSet,
-    deaths: !long,
-    apart: 2 * (skew + length * rate),
+    ...scenario,
+    theme,
+    clients: [...clients, ...clients].slice(0, 4),
+    workers: 3,
+    names: ["a"],
+    shared: random.pick([0, 0.8, 0.9]),
+    thinking: 30,
+    holding: 0.2,
+    nodeTimeout,
+    length: Math.min(length, SHORT),
+    quality: { ...quality, delayed: random.pick([0.2, 0.4]), longest: 3 * nodeTimeout },
   };
 }
 
-/** A scenario in a line. */
+/**
+ * Returns whether there are faults, nodes enough, and messages that overtake each other where they are to be late, or
+ * one holder.
+ */
+function suits({ faults, nodeKind, nodes, leases, quality, exclusion }: Scenario, theme: Theme): boolean {
+  if (faults === "none" || nodeKind !== "memory" || nodes.length < 3) return false;
+  return theme === "late answers" ? !quality.connected && leases[1] < LONG[1] : exclusion;
+}
+
+function drawAny(random: Random): Scenario {
+  const faults = random.pick(["none", "allowed", "allowed", "allowed", "allowed", "any", "any", "any"] as const);
+  // With long leases nobody may have to wait for the end of one: nobody dies, or takes one to be over that is not.
+  const long = random.chance(0.2);
+  const unrestricted = faults === "any";
+  const wiped = !long && faults !== "none" && random.chance(0.4);
+  const wipes = !wiped ? "none" : unrestricted && random.chance(0.6) ? "at once" : "late";
+  const kind = random.pick(["memory", "memory", "memory", "memory", "scripts", "single"] as const);
+  const nodeKind = kind === "memory" ? "memory" : "scripts";
+  // A client of Redis has a connection.
+  const connected = nodeKind === "scripts" || random.chance(0.5);
+  const length = random.between(1_500, 8_000);
+  // Where counters are lost only clocks keep fences in order: these agree well then.
+  const drifts = unrestricted && wipes === "none" && random.chance(0.5);
+  const skew = wiped ? random.pick([0, 50]) : random.pick([0, 100, 5_000, 20_000]);
+  const rate = drifts ? RATES.beyond : RATES.within;
+  const clock = () => ({
+    rate: 1 + random.pick([-rate, rate, 0, random.between(-rate, rate)]),
+    skew: random.between(-skew, skew),
+  });
+  const set = faults !== "none" && !wiped && !long && random.chance(0.5);
+  const clockSet = !set ? "none" : unrestricted && random.chance(0.6) ? "any" : "usual";
+  const broken = [
+    ...(drifts ? ["clocks drift"] : []),
+    ...(wipes === "at once" ? ["nodes come back empty"] : []),
+    ...(clockSet === "any" ? ["clocks of nodes are set forward"] : []),
+  ];
+  const leases = long ? LONG : random.pick([[100, 300], [300, 1_000], [100, 3_000], [1_000, 3_000]] as const);
+  // Many who share a lock, and hardly hold it: they ask for their fences at the same time.
+  const contended = !long && random.chance(0.12);
+  return {
+    theme: "anything",
+    nodeKind,
+    single: kind === "single",
+    faults,
+    nodes: Array.from({ length: kind === "single" ? 1 : random.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 7]) }, clock),
+    clients: Array.from({ length: contended ? 4 : random.integer(1, 4) }, clock),
+    workers: contended ? 3 : random.integer(1, 2),
+    names: contended || random.chance(0.8) ? ["a"] : ["a", "b"],
+    shared: contended ? 0.9 : random.pick([0, 0, 0.3, 0.8]),
+    extended: random.pick([0, 0.2, 0.2, 0.8]),
+    leases,
+    thinking: contended ? 30 : random.pick([1_000, 1_000, 4_000]),
+    holding: contended ? 0.2 : long ? 2 : random.pick([2, 2, 10]),
+    // Where nothing fails nothing may time out: the first wait of a client takes three round trips, or more.
+    nodeTimeout: random.pick([undefined, faults === "none" ? 50 : 10, 50, 1_000]),
+    length: contended ? length / 3 : length,
+    quality: faults === "none" ? { ...FAULTLESS, connected } : {
+      lost: random.pick([0, 0.01, 0.1]),
+      // The second copy of a vote may come after everything else, and holds for its whole lease.
+      doubled: long ? 0 : random.pick([0, 0.02, 0.2]),
+      lingering: long ? 0 : random.pick([0, 0.5]),
+      delayed: random.pick([0, 0.02, 0.2, 0.4]),
+      longest: long ? 4_000 : Math.max(4_000, 2 * leases[1]),
+      hangs: !long && random.chance(0.7),
+      connected,
+    },
+    faultGap: random.spread(100, 3_000),
+    wipes,
+    clockSet,
+    // Where both clocks lie at once nobody can know how long it was away.
+    suspensions: faults !== "none" && !set,
+    deaths: !long,
+    apart: 2 * (skew + length * rate),
+    broken,
+    exclusion: broken.length === 0,
+  };
+}
+
+const FAULTLESS = { lost: 0, doubled: 0, lingering: 0, delayed: 0, longest: 0, hangs: false };
+
+/** Returns a scenario in a line. */
 export function describe(scenario: Scenario): string {
-  const { weather, nodes, clients, workers, names, shared, leases, nodeTimeout, length, quality } = scenario;
-  const { wipes, clockSet } = scenario;
+  const {
+    theme,
+    nodeKind,
+    single,
+    faults,
+    nodes,
+    clients,
+    workers,
+    names,
+    shared,
+    leases,
+    nodeTimeout,
+    length,
+    quality,
+  } = scenario;
+  const { wipes, clockSet, broken } = scenario;
   const { lost, doubled, delayed, connected } = quality;
   return [
-    `${weather} weather for ${length.toFixed(0)} ms`,
-    `${nodes.length} nodes`,
+    `${faults} faults for ${length.toFixed(0)} ms`,
+    ...(theme === "anything" ? [] : [theme]),
+    single ? "one server" : `${nodes.length} nodes${nodeKind === "scripts" ? " that run scripts" : ""}`,
     `${clients.length} clients of ${workers}`,
     `${names.length} names`,
     ...(shared === 0 ? [] : [`${shared * 100} % shared`]),
@@ -102,7 +221,8 @@ export function describe(scenario: Scenario): string {
     ...(nodeTimeout === undefined ? [] : [`nodes time out after ${nodeTimeout} ms`]),
     ...(connected ? ["connections"] : []),
     `${lost * 100} % of messages lost, ${doubled * 100} % doubled, ${delayed * 100} % delayed`,
-    ...(wipes ? ["data losses"] : []),
-    ...(clockSet ? ["clocks set"] : []),
+    ...(wipes === "none" ? [] : ["data losses"]),
+    ...(clockSet === "none" ? [] : ["clocks set"]),
+    broken.length === 0 ? "one holder at a time" : `exclusion not promised: ${broken.join(", ")}`,
   ].join(", ");
 }

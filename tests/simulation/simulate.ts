@@ -1,19 +1,33 @@
-import { RedlockStore } from "../../src/stores/redlock/store.ts";
+import { redis } from "../../src/stores/redis/store.ts";
+import type { Store } from "../../src/store.ts";
+import type { QuorumNode } from "../../src/composed/redlock/quorum_node.ts";
+import { RedlockStore } from "../../src/composed/redlock/store.ts";
+import { Dealings } from "./dealings.ts";
+import { Disturbances } from "./disturbances.ts";
+import { Handles } from "./handles.ts";
+import { HostTime } from "./host_time.ts";
+import { Inspection } from "./inspection.ts";
 import { type Assumptions, Invariants } from "./invariants.ts";
 import { Machine } from "./machine.ts";
-import { Network, OLDEST } from "./network.ts";
+import { Network } from "./network.ts";
 import { type MakeStore, Node, soundStore } from "./node.ts";
+import { ObservedNode } from "./observed_node.ts";
 import { Random } from "./random.ts";
+import { SimulatedRedis } from "./redis_client.ts";
 import { RemoteNode } from "./remote_node.ts";
-import { describe, draw, DRIFT_FACTOR, type Scenario } from "./scenario.ts";
-import { Storm } from "./storm.ts";
+import type { Run } from "./run.ts";
+import { describe, draw, DRIFT_FACTOR, OLDEST, type Scenario, themeOf } from "./scenario.ts";
+import { KeptScripts } from "./script_node.ts";
+import { FaultSchedule } from "./fault_schedule.ts";
+import { Transitions } from "./transitions.ts";
+import { Watch } from "./watch.ts";
 import { Worker } from "./worker.ts";
 import { World } from "./world.ts";
 
 /** What is to be simulated besides the seed. */
 export interface SimulationOptions {
-  /** Hears the story, line by line. */
-  readonly tell?: ((line: string) => void) | undefined;
+  /** Gets the log, line by line. */
+  readonly log?: ((line: string) => void) | undefined;
   /** Makes the stores of the nodes; others than sound ones show what the simulator notices. */
   readonly makeStore?: MakeStore | undefined;
 }
@@ -27,20 +41,22 @@ export interface Outcome {
   readonly granted: number;
   /** How many events there were. */
   readonly events: number;
-  /** How long it took, after the storm, until everybody was served or told, in milliseconds of the world. */
-  readonly calmedAfter: number;
+  /** How long it took after the last fault until every call had returned, in milliseconds of the world. */
+  readonly settledAfter: number;
   /** See {@linkcode Invariants.longestGap}. */
   readonly longestGap: number;
+  /** What Redlock did on its way. */
+  readonly transitions: Transitions;
 }
 
-/** By when everybody must have been served or told after the storm, in milliseconds. */
+/** How long after the last fault every call must have returned, in milliseconds. */
 const BOUND = 40_000;
 
 /** How long after that the last leases, releases and messages are over, in milliseconds. */
 const AFTERMATH = 30_000;
 
 /** The same when nothing has failed: nothing has to wait for the end of a lease. */
-const CALM_AFTERMATH = 2_000;
+const FAULTLESS_AFTERMATH = 2_000;
 
 /** The same when leases are longer than that and nobody has died: what was left behind is still there then. */
 const LONG_AFTERMATH = 9_000;
@@ -51,83 +67,150 @@ const HANDOFF = 5_000;
 /** How far ahead of its own clock a node lets its counter be set, in milliseconds. */
 const MAX_CLOCK_SKEW = 10_000;
 
-/** Lives through the run that a seed determines. */
-export async function simulate(
-  seed: number,
-  { tell, makeStore = soundStore }: SimulationOptions = {},
-): Promise<Outcome> {
+/** Simulates the run that a seed determines. */
+export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome> {
   const random = new Random(seed);
-  const world = new World(tell);
-  const scenario = draw(random);
+  const world = new World(options.log);
+  const scenario = draw(random, themeOf(seed));
   world.trace("", `seed ${seed}: ${describe(scenario)}`);
-  const { nodeTimeout } = scenario;
-  const invariants = new Invariants(world, assumptions(scenario));
-  const network = new Network(world, random.fork(), scenario.quality);
-  const nodes = scenario.nodes.map((drift, i) => new Node(world, new Machine(world, `n${i}`, drift), makeStore));
+  if (scenario.nodeKind === "memory") return await live(seed, world, scenario, random, options);
+  using _time = new HostTime(world, random.fork());
+  return await live(seed, world, scenario, random, options);
+}
+
+async function live(
+  seed: number,
+  world: World,
+  scenario: Scenario,
+  random: Random,
+  { makeStore = soundStore }: SimulationOptions,
+): Promise<Outcome> {
+  const run = prepare(world, scenario, random);
+  const { invariants, transitions } = run;
+  const machines = scenario.nodes.map((drift, i) => new Machine(world, `n${i}`, drift));
+  const { nodes, connect } = scenario.nodeKind === "memory"
+    ? memoryNodes(run, machines, makeStore)
+    : scriptNodes(run, random.fork(), machines);
   const clients = scenario.clients.map((drift, i) => new Machine(world, `c${i}`, drift));
+  const inspection = new Inspection(run, random.fork(), nodes);
   const working = new Map<Worker, Machine>();
   for (const client of clients) {
-    client.resumed = () => invariants.resumed(client);
-    const remote = nodes.map((node) => new RemoteNode(world, network, client, node));
+    listen(client, invariants, random.fork());
     const luck = random.fork();
-    const store = new RedlockStore(
-      remote,
-      { nodeTimeout, maxClockSkew: MAX_CLOCK_SKEW, driftFactor: DRIFT_FACTOR, observer: undefined },
-      client,
-      () => luck.next(),
-    );
-    for (let i = 0; i < scenario.workers; i++) {
-      const worker = new Worker({ world, scenario, invariants }, client, store, random.fork());
-      working.set(worker, client);
-      worker.run().catch((error) => invariants.violate(`a worker failed: ${error.stack}`)).finally(() => {
-        working.delete(worker);
-      });
-    }
+    world.on(client, () => {
+      const store = storeOf(scenario, connect(client), client, () => luck.next());
+      for (let i = 0; i < scenario.workers; i++) {
+        const worker = new Worker(run, inspection, client, store, random.fork());
+        working.set(worker, client);
+        worker.run().catch((error) => invariants.violate(`a worker failed: ${error.stack}`)).finally(() => {
+          working.delete(worker);
+        });
+      }
+    });
   }
-  new Storm(world, random.fork(), scenario, { network, nodes, clients });
+  new FaultSchedule(run, random.fork(), nodes, clients);
   const failed = () => invariants.violations.length > 0;
   await world.run(failed, scenario.length);
-  world.trace("", "the storm is over");
-  network.mend();
+  world.trace("", "no more faults");
+  run.disturbances.note(world.now);
+  run.network.restore();
   const done = () => failed() || [...working.values()].every((machine) => machine.dead);
   if (!await world.run(done, scenario.length + BOUND)) {
     for (const [worker, machine] of working) {
-      if (!machine.dead) invariants.violate(`${machine.name} is neither served nor told: ${worker.doing}`);
+      if (!machine.dead) invariants.violate(`${machine.name} has a call that does not return: ${worker.doing}`);
     }
   }
-  const calmedAfter = world.now - scenario.length;
+  const settledAfter = world.now - scenario.length;
   await world.run(failed, world.now + aftermath(scenario));
-  if (!failed()) await checkNothingLeft({ scenario, invariants, nodes, clients });
+  if (!failed()) await checkNothingLeft(run, nodes, clients);
   const { violations, granted, longestGap } = invariants;
-  return { seed, violations, granted, events: world.events, calmedAfter, longestGap };
+  return { seed, violations, granted, events: world.events, settledAfter, longestGap, transitions };
 }
 
-function assumptions({ weather, wipes, apart, length, leases, deaths }: Scenario): Assumptions {
+function prepare(world: World, scenario: Scenario, random: Random): Run {
+  const invariants = new Invariants(world, assumptions(scenario));
+  const disturbances = new Disturbances();
+  const handles = new Handles();
+  const transitions = new Transitions();
   return {
-    exclusion: weather !== "wild",
-    fenceSlack: wipes ? apart : 0,
-    undisturbedFrom: weather === "calm" ? 0 : length + OLDEST,
-    longestGap: (deaths && weather !== "calm" ? leases[1] : 0) + HANDOFF,
+    world,
+    scenario,
+    network: new Network(world, random.fork(), scenario.quality, disturbances),
+    disturbances,
+    handles,
+    dealings: new Dealings(world, handles, transitions),
+    invariants,
+    watch: new Watch(world, invariants, scenario.nodes.length),
+    transitions,
   };
 }
 
-function aftermath({ weather, deaths }: Scenario): number {
-  if (weather === "calm") return CALM_AFTERMATH;
+function listen(client: Machine, invariants: Invariants, asks: Random): void {
+  client.paused = () => invariants.paused(client);
+  client.resumed = () => invariants.resumed(client, asks.chance(0.5));
+  client.caughtUp = () => invariants.caughtUp(client);
+}
+
+/** The servers of a run, and how a client gets to them. */
+interface Servers {
+  readonly nodes: readonly Node[];
+  readonly connect: (client: Machine) => readonly QuorumNode[];
+}
+
+function memoryNodes(run: Run, machines: readonly Machine[], makeStore: MakeStore): Servers {
+  const nodes = machines.map((machine) => new Node(run.world, machine, () => makeStore(machine)));
+  return {
+    nodes,
+    connect: (client) => nodes.map((node) => new ObservedNode(run, client, node, new RemoteNode(run, client, node))),
+  };
+}
+
+function scriptNodes(run: Run, random: Random, machines: readonly Machine[]): Servers {
+  const nodes = machines.map((machine) => new Node(run.world, machine, () => new KeptScripts(machine)));
+  return {
+    nodes,
+    connect: (client) =>
+      nodes.map((node) => {
+        const store = redis(new SimulatedRedis(run, random.fork(), client, node));
+        return run.scenario.single ? store : new ObservedNode(run, client, node, store);
+      }),
+  };
+}
+
+function storeOf(
+  { single, nodeTimeout }: Scenario,
+  nodes: readonly QuorumNode[],
+  clock: Machine,
+  luck: () => number,
+): Store {
+  if (single) return nodes[0]!;
+  const settings = { nodeTimeout, maxClockSkew: MAX_CLOCK_SKEW, driftFactor: DRIFT_FACTOR, observer: undefined };
+  return new RedlockStore(nodes, settings, clock, luck);
+}
+
+function assumptions({ faults, exclusion, wipes, apart, length, leases, deaths }: Scenario): Assumptions {
+  return {
+    exclusion,
+    fenceSlack: wipes === "none" ? 0 : apart,
+    undisturbedFrom: faults === "none" ? 0 : length + OLDEST,
+    longestGap: (deaths && faults !== "none" ? leases[1] : 0) + HANDOFF,
+  };
+}
+
+function aftermath({ faults, deaths }: Scenario): number {
+  if (faults === "none") return FAULTLESS_AFTERMATH;
   return deaths ? AFTERMATH : LONG_AFTERMATH;
 }
 
+/** Checks that there is no holder any more; a queue entry without a sign of life is passed over. */
 async function checkNothingLeft(
-  { scenario, invariants, nodes, clients }: {
-    scenario: Scenario;
-    invariants: Invariants;
-    nodes: readonly Node[];
-    clients: readonly Machine[];
-  },
+  { invariants }: Run,
+  nodes: readonly Node[],
+  clients: readonly Machine[],
 ): Promise<void> {
   for (const node of nodes) {
-    for (const name of scenario.names) {
-      if (!await node.free(name)) invariants.violate(`${name} is left behind on ${node.machine.name}`);
-    }
+    const { held } = await node.look();
+    for (const { name } of held) invariants.violate(`${name} is left behind on ${node.machine.name}`);
   }
   for (const { name, dead, pending } of clients) {
     if (!dead && pending > 0) invariants.violate(`${pending} timers are left behind on ${name}`);

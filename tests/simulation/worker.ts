@@ -1,21 +1,15 @@
-import type { Clock } from "../../src/_clock.ts";
-import { attainFrom } from "../../src/acquire.ts";
-import { LockLostError, LockTimeoutError, StoreError } from "../../src/errors.ts";
+import type { Clock } from "../../src/internal/clock.ts";
+import { acquireFrom } from "../../src/acquisition.ts";
+import { LockLostError, LockTimeoutError, QuorumError, StoreError } from "../../src/errors.ts";
 import type { Lock } from "../../src/lock.ts";
 import { checkAcquireOptions } from "../../src/options.ts";
 import type { Store } from "../../src/store.ts";
-import type { Invariants } from "./invariants.ts";
+import { type Handle, runFor } from "./handles.ts";
+import type { Inspection } from "./inspection.ts";
 import type { Machine } from "./machine.ts";
+import { ObservedStore } from "./observed_store.ts";
 import type { Random } from "./random.ts";
-import type { Scenario } from "./scenario.ts";
-import type { World } from "./world.ts";
-
-/** What the workers of one run share. */
-export interface Surroundings {
-  readonly world: World;
-  readonly scenario: Scenario;
-  readonly invariants: Invariants;
-}
+import type { Run } from "./run.ts";
 
 /** How much longer than `wait` an acquire may take by the machine's clock, in milliseconds. */
 const PUNCTUAL = 2;
@@ -23,102 +17,160 @@ const PUNCTUAL = 2;
 /** Nobody keeps a lock for much longer than this, in milliseconds, however long its lease is. */
 const LONGEST_HOLD = 3_000;
 
+/** How often the lease of one lock is changed by each of those who do, at the most. */
+const MOST_EXTENDS = 4;
+
+/** The longest time between two renewals where locks are to be restored, in milliseconds. */
+const OFTEN = 200;
+
+/** A lock that a worker has. */
+interface Holding {
+  readonly lock: Lock;
+  readonly handle: Handle;
+  /** Whether it is renewed. */
+  readonly renewed: boolean;
+  /** To be called when it is released. */
+  readonly over: () => void;
+}
+
 class Abandoned extends Error {}
 
 /** Acquires locks, holds and releases them, one after the other, as users do. */
 export class Worker {
-  readonly #around: Surroundings;
+  readonly #run: Run;
+  readonly #inspection: Inspection;
   readonly #machine: Machine;
   readonly #store: Store;
   readonly #random: Random;
   readonly #clock: Clock;
-  /** What it is at, for those who wonder why it does not end. */
+  /** What it does at present, for the report when it does not end. */
   doing = "nothing yet";
 
-  constructor(around: Surroundings, machine: Machine, store: Store, random: Random) {
-    this.#around = around;
+  constructor(run: Run, inspection: Inspection, machine: Machine, store: Store, random: Random) {
+    this.#run = run;
+    this.#inspection = inspection;
     this.#machine = machine;
     this.#clock = machine;
     this.#store = store;
     this.#random = random;
   }
 
-  /** Works until the storm is over; what it is at then it brings to an end. */
+  /** Works until no more faults happen; what it is at then it brings to an end. */
   async run(): Promise<void> {
-    while (this.#around.world.now < this.#around.scenario.length) {
-      this.#tell("thinking");
-      await this.#clock.sleep(this.#random.spread(1, 1_000));
+    while (this.#run.world.now < this.#run.scenario.length) {
+      this.#log("thinking");
+      await this.#clock.sleep(this.#random.spread(1, this.#run.scenario.thinking));
       const lock = await this.#acquire();
       if (lock !== undefined) await this.#hold(lock);
     }
-    this.#tell("done");
+    this.#log("done");
   }
 
-  async #acquire(): Promise<{ lock: Lock; over: () => void } | undefined> {
-    const { scenario, invariants } = this.#around;
+  async #acquire(): Promise<Holding | undefined> {
+    const { scenario, invariants, handles, transitions, world } = this.#run;
     const name = this.#random.pick(scenario.names);
     const lease = Math.ceil(this.#random.between(...scenario.leases));
     const mode = this.#random.chance(scenario.shared) ? "shared" : "exclusive";
     const wait = this.#random.pick([0, 0, this.#random.spread(20, 10_000), Infinity, Infinity, Infinity]);
-    const renew = this.#random.pick([true, true, true, false, Math.ceil(lease / 5)]);
-    const patience = new AbortController();
+    const often = scenario.theme === "restored locks" ? Math.ceil(Math.min(lease / 5, OFTEN)) : undefined;
+    const renew = often ?? this.#random.pick([true, true, true, false, Math.ceil(lease / 5)]);
+    const abandoning = new AbortController();
     const impatient = this.#random.chance(0.15)
-      ? this.#clock.timer(this.#random.spread(1, 5_000), () => patience.abort(new Abandoned()))
+      ? this.#clock.timer(this.#random.spread(1, 5_000), () => abandoning.abort(new Abandoned()))
       : undefined;
-    const settings = checkAcquireOptions({ mode, wait, renew, lease, signal: patience.signal });
-    this.#tell(`acquiring ${name} (${mode}), lease ${lease} ms, wait ${wait.toFixed(0)} ms`);
+    const settings = checkAcquireOptions({ mode, wait, renew, lease, signal: abandoning.signal });
+    this.#log(`acquiring ${name} (${mode}), lease ${lease} ms, wait ${wait.toFixed(0)} ms`);
     const call = invariants.called(name, this.#machine);
+    const handle = handles.make({ name, mode, client: this.#machine, lease, calledAt: world.now });
+    const store = new ObservedStore(this.#store, handle, this.#run, this.#random.fork());
     const began = this.#clock.now().monotonic;
     const { pauses } = this.#machine;
     try {
-      const lock = await attainFrom(this.#store, name, settings, this.#clock);
-      this.#tell(lock === null ? `${name} is busy` : `got ${name}, fence ${lock.fence}`);
-      return lock === null ? undefined : { lock, over: invariants.got(call, lock) };
+      const lock = await runFor(handle, () => acquireFrom(store, name, settings, this.#clock));
+      this.#log(lock === null ? `${name} is busy` : `got ${name}, fence ${lock.fence}`);
+      if (lock === null) return undefined;
+      handle.grantedAt = world.now;
+      transitions.take(handle.confirming === 0n ? "lock granted in one trip" : "lock granted in two trips");
+      if (handle.queued.size > 0) transitions.take("lock granted after waiting");
+      const over = [invariants.got(call, lock), this.#inspection.granted(handle, lock)];
+      return { lock, handle, renewed: renew !== false, over: () => over.forEach((end) => end()) };
     } catch (error) {
-      this.#tell(`told: ${error}`);
+      this.#log(`rejected: ${error}`);
+      if (error instanceof LockTimeoutError) transitions.take("wait timed out");
+      if (error instanceof Abandoned) transitions.take("wait aborted");
+      if (error instanceof QuorumError) transitions.take("acquire failed with a quorum error");
       if (!(error instanceof LockTimeoutError || error instanceof StoreError || error instanceof Abandoned)) {
         invariants.violate(`acquire failed with ${error}`);
       }
-      if (scenario.weather === "calm" && error instanceof StoreError) invariants.violate(`no fault, but ${error}`);
       const took = this.#clock.now().monotonic - began;
+      // Nodes may take longer to answer than a short wait.
+      const unanswered = wait > 0 && took >= wait;
+      if (scenario.faults === "none" && error instanceof StoreError && !unanswered) {
+        invariants.violate(`no fault, but ${error}`);
+      }
       if (error instanceof LockTimeoutError && took > wait + PUNCTUAL && pauses === this.#machine.pauses) {
-        invariants.violate(`told ${took - wait} ms late that ${name} was busy`);
+        invariants.violate(`notified ${took - wait} ms late that ${name} was busy`);
       }
       return undefined;
     } finally {
       impatient?.cancel();
+      if (handle.grantedAt === undefined) handle.endedAt = world.now;
     }
   }
 
-  async #hold({ lock, over }: { lock: Lock; over: () => void }): Promise<void> {
-    const { invariants, scenario } = this.#around;
+  async #hold(holding: Holding): Promise<void> {
+    const { lock } = holding;
     const lease = Math.min(lock.remaining(), LONGEST_HOLD);
+    const longest = Math.min(this.#run.scenario.holding * lease, 2 * LONGEST_HOLD);
+    await this.#clock.sleep(this.#random.spread(1, longest), this.#random.chance(0.5) ? lock.signal : undefined);
+    await Promise.all(Array.from({ length: this.#random.pick([1, 1, 2]) }, () => this.#extend(holding)));
+    if (this.#random.chance(0.5)) await this.#clock.sleep(this.#random.spread(1, lease));
+    await this.#release(holding);
+  }
+
+  /** Changes the lease, perhaps while it is being renewed. */
+  async #extend({ lock }: Holding): Promise<void> {
+    const { scenario, invariants } = this.#run;
     try {
-      await this.#clock.sleep(this.#random.spread(1, 2 * lease), this.#random.chance(0.5) ? lock.signal : undefined);
-      if (this.#random.chance(0.2)) await lock.extend(Math.ceil(this.#random.between(...scenario.leases)));
-      if (this.#random.chance(0.5)) await this.#clock.sleep(this.#random.spread(1, lease));
+      for (let times = 0; times < MOST_EXTENDS && this.#random.chance(scenario.extended); times++) {
+        await lock.extend(Math.ceil(this.#random.between(...scenario.leases)));
+        await this.#clock.sleep(this.#random.spread(1, Math.min(scenario.leases[1], LONGEST_HOLD) / 2));
+      }
     } catch (error) {
-      this.#tell(`extend: ${error}`);
+      this.#log(`extend: ${error}`);
       if (!(error instanceof LockLostError || error instanceof StoreError || error instanceof RangeError)) {
         invariants.violate(`extend failed with ${error}`);
       }
     }
-    this.#tell(`releasing ${lock.name}`);
+  }
+
+  async #release({ lock, handle, over, renewed }: Holding): Promise<void> {
+    // A check of the lock from outside can settle what a killed process had awaited. It does nothing any more.
+    if (this.#machine.dead) return;
+    const { invariants, scenario, world, disturbances, transitions } = this.#run;
+    this.#log(`releasing ${lock.name}`);
     const released = lock.release();
     over();
     try {
       await released;
     } catch (error) {
-      this.#tell(`release: ${error}`);
+      this.#log(`release: ${error}`);
       if (!(error instanceof LockLostError || error instanceof StoreError)) {
         invariants.violate(`release failed with ${error}`);
       }
-      if (scenario.weather === "calm" && error instanceof StoreError) invariants.violate(`no fault, but ${error}`);
+      if (error instanceof LockLostError) transitions.take("lock lost");
+      const disturbed = disturbances.until(this.#machine) >= handle.calledAt;
+      if (error instanceof LockLostError && renewed && scenario.exclusion && !disturbed) {
+        invariants.violate(`${lock.name} was lost though nothing was wrong: ${error}`);
+      }
+      if (scenario.faults === "none" && error instanceof StoreError) invariants.violate(`no fault, but ${error}`);
+    } finally {
+      handle.endedAt = world.now;
     }
   }
 
-  #tell(what: string): void {
+  #log(what: string): void {
     this.doing = what;
-    this.#around.world.trace(this.#machine.name, what);
+    this.#run.world.trace(this.#machine.name, what);
   }
 }

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers";
+import type { Machine } from "./machine.ts";
 
 interface Event {
   readonly at: number;
@@ -17,12 +18,13 @@ export class World {
   #events = 0;
   /** A binary heap: the next event first. */
   readonly #queue: Event[] = [];
-  readonly #tell: ((line: string) => void) | undefined;
+  readonly #log: ((line: string) => void) | undefined;
   readonly #labels = new Map<string, string>();
+  #machine: Machine | undefined;
 
-  /** Makes a world that tells its story to `tell`, line by line. */
-  constructor(tell?: (line: string) => void) {
-    this.#tell = tell;
+  /** Makes a world that passes each line of its log to `log`. */
+  constructor(log?: (line: string) => void) {
+    this.#log = log;
   }
 
   /** Milliseconds since the beginning. */
@@ -35,36 +37,47 @@ export class World {
     return this.#events;
   }
 
-  /** Whether anybody hears the story: it takes longer to tell than to live through. */
-  get told(): boolean {
-    return this.#tell !== undefined;
+  /** Whether events are logged, which takes longer than the events themselves. */
+  get logs(): boolean {
+    return this.#log !== undefined;
   }
 
-  /** Tells what happens at this moment. */
+  /** The machine whose process runs: an event, and all that it settles, belong to one of them at the most. */
+  get machine(): Machine | undefined {
+    return this.#machine;
+  }
+
+  /** Runs something in the process of a machine, in this event. */
+  on(machine: Machine, run: () => void): void {
+    this.#machine = machine;
+    run();
+  }
+
+  /** Logs what happens at this moment. */
   trace(who: string, what: string): void {
-    this.#tell?.(`${this.#now.toFixed(3).padStart(11)}  ${who.padEnd(4)} ${what}`);
+    this.#log?.(`${this.#now.toFixed(3).padStart(11)}  ${who.padEnd(4)} ${what}`);
   }
 
-  /** A short name for a random id, the same in every run of a seed. */
+  /** Returns a short name for a random id, the same in every run of a seed. */
   label(id: string): string {
     let label = this.#labels.get(id);
     if (label === undefined) this.#labels.set(id, label = `o${this.#labels.size + 1}`);
     return label;
   }
 
-  /** Lets something happen in `ms` milliseconds; gives what prevents it. */
+  /** Lets something happen in `ms` milliseconds; returns what prevents it. */
   after(ms: number, run: () => void): () => void {
     return this.at(this.#now + ms, run);
   }
 
-  /** Lets something happen at a time, or now if that has passed; gives what prevents it. */
+  /** Lets something happen at a time, or now if that has passed; returns what prevents it. */
   at(at: number, run: () => void): () => void {
     const event = { at: Math.max(this.#now, at), order: this.#order++, run, cancelled: false };
     this.#push(event);
     return () => event.cancelled = true;
   }
 
-  /** Goes on until something is so, or until nothing can make it so, or a time has come; gives whether it is so. */
+  /** Goes on until something is so, or until nothing can make it so, or a time has come; returns whether it is so. */
   async run(until: () => boolean, limit: number): Promise<boolean> {
     await drained();
     while (!until()) {
@@ -77,6 +90,7 @@ export class World {
       if (event.cancelled) continue;
       this.#now = event.at;
       this.#events++;
+      this.#machine = undefined;
       event.run();
       await drained();
     }

@@ -72,7 +72,7 @@ export const ABORTING: Steps = {
     const asked = locks.request(name, { signal: controller.signal }, () => "granted");
     controller.abort("enough");
     assertEquals(await failure(asked), "enough");
-    // What it may have taken is given back.
+    // What it may have taken is released.
     await locks.request(name, () => {});
   },
 

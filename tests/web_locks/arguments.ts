@@ -3,7 +3,7 @@ import { assertDomError, failure, type Locks, pending, type Steps } from "./plac
 
 type AnyArguments = (...args: unknown[]) => Promise<unknown>;
 
-/** A request whose arguments TypeScript would refuse. */
+/** Makes a request whose arguments TypeScript would refuse. */
 function request(locks: Locks, ...args: unknown[]): Promise<unknown> {
   return (locks.request as unknown as AnyArguments).apply(locks, args);
 }
@@ -30,7 +30,7 @@ export const ARGUMENTS: Steps = {
     assertEquals(await request(connect(), name, mode), "exclusive");
   },
 
-  async "request() takes undefined and null for no options, and reads those of a function too"({ connect, name }) {
+  async "request() reads undefined and null as no options, and those of a function"({ connect, name }) {
     for (const options of [undefined, null, {}, () => {}]) {
       assertEquals(await request(connect(), name, options, mode), "exclusive");
     }
@@ -85,7 +85,7 @@ export const ARGUMENTS: Steps = {
     }
   },
 
-  async "request() refuses a name that begins with a hyphen, before it looks at the options"({ connect, name }) {
+  async "request() refuses a name with a leading hyphen before it reads the options"({ connect, name }) {
     for (const reserved of [`-${name}`, "-"]) {
       const signal = AbortSignal.abort(new RangeError("not this"));
       await assertDomError(request(connect(), reserved, never), "NotSupportedError");

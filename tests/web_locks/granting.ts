@@ -30,7 +30,7 @@ export const GRANTING: Steps = {
     assertEquals(calls, 1);
   },
 
-  async "the lock is held until the promise of the callback is fulfilled, and that is the result"({ connect, name }) {
+  async "request() holds the lock until the callback's promise is fulfilled"({ connect, name }) {
     const locks = connect();
     const held = await hold(locks, name);
     const next = await wait(connect(), name);
@@ -43,7 +43,7 @@ export const GRANTING: Steps = {
     await next.done;
   },
 
-  async "the lock is held until the promise of the callback is rejected, and so is the request"({ connect, name }) {
+  async "request() holds the lock until the callback's promise is rejected"({ connect, name }) {
     const held = await hold(connect(), name);
     const next = await wait(connect(), name);
     const reason = { no: "error" };
@@ -54,7 +54,7 @@ export const GRANTING: Steps = {
     await next.done;
   },
 
-  async "the lock is released when the callback returns no promise, and that is the result"({ connect, name }) {
+  async "request() releases the lock when the callback returns no promise"({ connect, name }) {
     const locks = connect();
     assertEquals(await locks.request(name, () => 42), 42);
     assertEquals(await holders(locks, name), []);
@@ -182,7 +182,7 @@ export const GRANTING: Steps = {
     await writer.done;
   },
 
-  async "a callback may request another lock, and one of the same name that is not available"({ connect, name }) {
+  async "request() in a callback may ask for another lock, or for one that is not free"({ connect, name }) {
     const locks = connect();
     const inner = await locks.request(name, async () => [
       await locks.request(`${name}:inner`, (lock) => lock?.name),

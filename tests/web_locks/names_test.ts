@@ -10,7 +10,7 @@ Deno.test("toStoreName() leaves names as they are that a store can take", () => 
   for (const name of ["a", "invoice:42", 'a"\\', "😀", "a-"]) assertEquals(toStoreName(name), name);
 });
 
-Deno.test("toStoreName() gives every other name one of its own that a store can take", () => {
+Deno.test("toStoreName() maps every other name to a different one that a store can take", () => {
   assertEquals(toStoreName(""), "-");
   assertEquals(toStoreName('"\ud83d'), '-\\"\\ud83d');
   fc.assert(fc.property(anyString, (name) => {

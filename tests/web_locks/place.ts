@@ -1,6 +1,6 @@
 import { assertEquals, assertInstanceOf } from "@std/assert";
 import type { LockInfo, LockManager, LockOptions, WebLock } from "@holdfast/lock/web-locks";
-import { until } from "../faults/until.ts";
+import { until } from "../support/until.ts";
 
 /** What a lock manager must have, whether it is the platform's or ours. */
 export type Locks = Pick<LockManager, "request" | "query">;
@@ -16,7 +16,7 @@ export interface Place {
 /** Tests by name: each shows one step of an algorithm of the specification. */
 export type Steps = Record<string, (place: Place) => Promise<void> | void>;
 
-/** A lock that is held until it is told to release, or a request that was called back with `null`. */
+/** A lock that is held until the test releases it, or a request that was called back with `null`. */
 export interface Held {
   /** What the callback was given. */
   readonly lock: WebLock | null;
@@ -30,7 +30,7 @@ export interface Held {
 
 /** A request, and how it goes on. */
 export interface Asked extends Omit<Held, "lock"> {
-  /** Whether the callback has been called. */
+  /** Returns whether the callback has been called. */
   called(): boolean;
   /** When it is. */
   readonly granted: Promise<WebLock | null>;
@@ -71,12 +71,12 @@ export async function queued(locks: Locks, name: string, count: number): Promise
   await until(async () => (await pending(locks, name)).length === count, `${count} requests are pending`);
 }
 
-/** Those who wait for a lock. */
+/** Returns the requests that wait for a lock. */
 export async function pending(locks: Locks, name: string): Promise<LockInfo[]> {
   return (await locks.query()).pending.filter((info) => info.name === name);
 }
 
-/** Those who hold a lock. */
+/** Returns the locks that are held. */
 export async function holders(locks: Locks, name: string): Promise<LockInfo[]> {
   return (await locks.query()).held.filter((info) => info.name === name);
 }
@@ -88,7 +88,7 @@ export async function assertDomError(promise: Promise<unknown>, name: string): P
   assertEquals(error.name, name);
 }
 
-/** What a promise rejects with. */
+/** Returns what a promise rejects with. */
 export async function failure(promise: Promise<unknown>): Promise<unknown> {
   let value;
   try {

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, isLockLost } from "@holdfast/lock";
 import { LockManager } from "@holdfast/lock/web-locks";
-import { until } from "../faults/until.ts";
-import { RedisServer } from "../redis_server.ts";
+import { until } from "../support/until.ts";
+import { RedisServer } from "../support/redis_server.ts";
 import { failure, hold, holders, wait } from "./place.ts";
 import { webLocksSuite } from "./suite.ts";
 
@@ -21,7 +21,7 @@ webLocksSuite({
   },
 });
 
-Deno.test("LockManager on a Redis client excludes acquire() on it, and is heard of by other clients", async () => {
+Deno.test("LockManager on a Redis client excludes acquire(), and others list its locks", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const [a, b] = [new LockManager(client), new LockManager(server.connect())];

@@ -1,6 +1,6 @@
 import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
 import { LockManager } from "@holdfast/lock/web-locks";
-import { until } from "../faults/until.ts";
+import { until } from "../support/until.ts";
 import { webLocksSuite } from "./suite.ts";
 
 webLocksSuite({

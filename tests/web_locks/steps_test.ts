@@ -1,7 +1,7 @@
-import { SystemClock } from "../../src/_clock.ts";
-import { MemoryStore } from "../../src/stores/_memory_store.ts";
+import { SystemClock } from "../../src/internal/clock.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
 import { LockManager } from "@holdfast/lock/web-locks";
-import { until } from "../faults/until.ts";
+import { until } from "../support/until.ts";
 import { webLocksSuite } from "./suite.ts";
 
 webLocksSuite({
@@ -10,7 +10,7 @@ webLocksSuite({
     const store = new MemoryStore(undefined, new SystemClock());
     return {
       connect: () => new LockManager(store),
-      close: () => until(() => Promise.resolve(store.names.length === 0), "nothing is left"),
+      close: () => until(() => store.names.length === 0, "nothing is left"),
     };
   },
 });

@@ -8,9 +8,9 @@ import { QUERYING } from "./querying.ts";
 import { STEALING } from "./stealing.ts";
 
 /** How long a test may take, in milliseconds: a request that is never granted would hang. */
-const PATIENCE = 30_000;
+const TEST_LIMIT_MS = 30_000;
 
-/** Where the locks of one test are kept, opened anew for each. */
+/** Where the locks of one test are kept, opened for each test. */
 export interface Fixture {
   /** Another lock manager of this place. */
   connect(): Locks;
@@ -28,7 +28,7 @@ export interface SuiteOptions {
   ignore?: boolean;
 }
 
-/** Defines the tests: the steps of the specification's algorithms, each with the words of its own. */
+/** Defines the tests: the steps of the specification's algorithms. */
 export function webLocksSuite({ of, open, except = [], ignore = false }: SuiteOptions): void {
   const all: Steps = { ...ARGUMENTS, ...GRANTING, ...AVAILABLE, ...STEALING, ...ABORTING, ...QUERYING };
   for (const [step, run] of Object.entries(all)) {
@@ -39,7 +39,7 @@ export function webLocksSuite({ of, open, except = [], ignore = false }: SuiteOp
         const fixture = await open();
         try {
           const place = { connect: () => fixture.connect(), name: crypto.randomUUID() };
-          await deadline(Promise.resolve(run(place)), PATIENCE);
+          await deadline(Promise.resolve(run(place)), TEST_LIMIT_MS);
         } finally {
           await fixture.close();
         }

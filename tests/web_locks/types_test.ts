@@ -1,5 +1,6 @@
+// Deno only: it starts processes of Deno.
 import { assert } from "@std/assert";
-import { withoutCoverage } from "../without_coverage.ts";
+import { withoutCoverage } from "../support/without_coverage.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 

@@ -5,32 +5,34 @@ export type LockKeys = [lock: string, queue: string, waiters: string, holders: s
 const SLOTS = 16_384;
 
 /**
- * The keys of a lock. The lock's own key stays plain, so that programs in other languages exclude us and are excluded;
- * the others carry a hash tag that puts them into its Cluster slot.
+ * Returns the keys of a lock. The lock's own key stays plain, so that programs in other languages exclude us and are
+ * excluded. The others carry a hash tag that puts them into the Cluster slot of that key.
  *
  * @param key the lock's own key, without what the client puts before it
  * @param keyPrefix what the client puts before every key
+ * @param tags numbers that were found before behind this prefix
  */
-export function lockKeys(key: string, keyPrefix = ""): LockKeys {
-  const tagged = tag(key, keyPrefix);
+export function lockKeys(key: string, keyPrefix = "", tags: SlotTags = new SlotTags(keyPrefix)): LockKeys {
+  const tagged = tag(key, keyPrefix, tags);
   return [key, `${tagged}:queue`, `${tagged}:waiters`, `${tagged}:holders`, `${tagged}:fence`];
 }
 
 /**
- * The lock that a key on a server belongs to: the lock's own key, without what the client puts before it.
+ * Returns the lock that a key on a server belongs to: the lock's own key, without what the client puts before it.
  *
  * @param found a key as the server has it
  * @param keyPrefix what the client puts before every key, as it does before this one
+ * @param tags numbers that were found before behind this prefix
  */
-export function lockOf(found: string, keyPrefix = ""): string {
+export function lockOf(found: string, keyPrefix = "", tags: SlotTags = new SlotTags(keyPrefix)): string {
   const key = found.slice(keyPrefix.length);
   const [, tagged = "", plain = ""] = /^\{([^}]*)\}(.*):[a-z]+$/s.exec(key) ?? [];
   const lock = plain === "" ? tagged.slice(keyPrefix.length) : plain;
-  return lock !== "" && lockKeys(lock, keyPrefix).includes(key) ? lock : key;
+  return lock !== "" && lockKeys(lock, keyPrefix, tags).includes(key) ? lock : key;
 }
 
 /** The start of keys that lie in the slot of `key`, and are no lock's own key unless the prefix itself begins so. */
-function tag(key: string, keyPrefix: string): string {
+function tag(key: string, keyPrefix: string, tags: SlotTags): string {
   const full = keyPrefix + key;
   // The usual case: no brace anywhere, so the whole key can be the tag.
   if (!full.includes("{") && !full.includes("}")) return `{${full}}`;
@@ -39,26 +41,34 @@ function tag(key: string, keyPrefix: string): string {
     return hashed(start) !== start && slot(start) === slot(full);
   };
   if (fits(`{${hashed(full)}}${key}`)) return `{${hashed(full)}}${key}`;
-  // A brace that makes no tag cannot stand inside one: then a number is found that hashes into the same slot.
-  if (hashed(`${keyPrefix}{0}`) !== `${keyPrefix}{0}`) return `{${numberIn(slot(full), keyPrefix)}}${key}`;
+  // A brace that makes no tag cannot stand inside one. A number that hashes into the same slot takes its place.
+  if (hashed(`${keyPrefix}{0}`) !== `${keyPrefix}{0}`) return `{${tags.numberIn(slot(full))}}${key}`;
   throw new RangeError(`keyPrefix must not contain "{}": got ${JSON.stringify(keyPrefix)}`);
 }
 
-/** The numbers that were found for the slots behind a prefix; the search goes on where it ended. */
-const numbers = new Map<string, { readonly of: Map<number, number>; next: number }>();
+/** Numbers that, as hash tags behind a prefix, lie in given slots. Each is searched for once. */
+export class SlotTags {
+  readonly #keyPrefix: string;
+  readonly #numbers = new Map<number, number>();
+  /** The number at which the search goes on. */
+  #next = 0;
 
-/** A number that as a tag behind the prefix lies in a slot. */
-function numberIn(wanted: number, keyPrefix: string): number {
-  const found = numbers.get(keyPrefix) ?? { of: new Map(), next: 0 };
-  numbers.set(keyPrefix, found);
-  for (; !found.of.has(wanted); found.next++) {
-    const each = slot(`${keyPrefix}{${found.next}}`);
-    if (!found.of.has(each)) found.of.set(each, found.next);
+  /** Begins with no numbers; searches when one is needed. */
+  constructor(keyPrefix: string) {
+    this.#keyPrefix = keyPrefix;
   }
-  return found.of.get(wanted)!;
+
+  /** Returns a number that lies in this slot. */
+  numberIn(wanted: number): number {
+    for (; !this.#numbers.has(wanted); this.#next++) {
+      const each = slot(`${this.#keyPrefix}{${this.#next}}`);
+      if (!this.#numbers.has(each)) this.#numbers.set(each, this.#next);
+    }
+    return this.#numbers.get(wanted)!;
+  }
 }
 
-/** The Cluster slot of a key: CRC-16/XMODEM of its hashed part, as the Redis Cluster specification defines it. */
+/** Returns the Cluster slot of a key: CRC-16/XMODEM of its hashed part, as the Redis Cluster specification defines it. */
 export function slot(key: string): number {
   let crc = 0;
   for (const byte of new TextEncoder().encode(hashed(key))) {

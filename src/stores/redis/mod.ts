@@ -13,6 +13,6 @@
  *
  * @module
  */
-export { redis, type RedisOptions, type RedisStore } from "./store.ts";
-export type { ReplicasOptions } from "./replicas.ts";
+export { redis, type RedisStore } from "./store.ts";
+export type { RedisOptions, ReplicasOptions } from "./options.ts";
 export type { RedisClient, RedisNode, RedisPipeline, RedisSubscriber } from "./client.ts";

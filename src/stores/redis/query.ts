@@ -1,7 +1,9 @@
 import { StoreError } from "../../errors.ts";
 import type { Snapshot } from "../../store.ts";
 import type { RedisClient } from "./client.ts";
-import { lockOf } from "./keys.ts";
+import type { KeySpace } from "./key_space.ts";
+import { rightsOf, userOf } from "./rights.ts";
+import { explain, isReply } from "./server_error.ts";
 
 /** How many keys the server looks at in one go: a small part of a millisecond. */
 const COUNT = 1_000;
@@ -10,30 +12,32 @@ const COUNT = 1_000;
 const BATCH = 100;
 
 /**
- * Finds the locks that are held or waited for, and looks at each. Never blocks a server: SCAN goes through the keys bit
- * by bit.
+ * Lists the locks that have a holder or a waiter. Never blocks a server: SCAN goes through its keys in small steps.
  *
  * @param client the client; of a Cluster, all masters are asked
- * @param prefix what stands before the name in a lock's key
- * @param keyPrefix what the client puts before every key, but not before a pattern
+ * @param keys the keys of the locks
  * @param look asks the server about the lock of a name
  */
 export async function query(
   client: RedisClient,
-  prefix: string,
-  keyPrefix: string,
+  keys: KeySpace,
   look: (name: string) => Promise<Snapshot>,
 ): Promise<Snapshot> {
   const names = new Set<string>();
-  // A lock may be only waited for.
+  const { prefix, keyPrefix } = keys; // The client puts its prefix before keys, but not before patterns.
+  // A lock may have waiters only.
   const patterns = [escape(keyPrefix + prefix) + "*", `${escape(keyPrefix)}{*${escape(prefix)}*}*:queue`];
+  const fail = (error: unknown) => {
+    throw failure(error, userOf(client));
+  };
   const find = async (node: Pick<RedisClient, "scan">, pattern: string) => {
     if (node.scan === undefined) throw new TypeError("client must have the method scan for a query");
     let cursor = "0";
     do {
-      const [next, keys] = await node.scan(cursor, "MATCH", pattern, "COUNT", COUNT).catch(fail);
-      for (const lock of keys.map((key) => lockOf(key, keyPrefix))) {
-        if (lock.startsWith(prefix) && lock !== prefix) names.add(lock.slice(prefix.length));
+      const [next, found] = await node.scan(cursor, "MATCH", pattern, "COUNT", COUNT).catch(fail);
+      for (const key of found) {
+        const name = keys.nameOf(key);
+        if (name !== undefined) names.add(name);
       }
       cursor = String(next);
     } while (cursor !== "0");
@@ -53,12 +57,14 @@ export async function query(
   return { held: held.flat(), pending: pending.flat() };
 }
 
-/** Nothing is done by looking, so that nothing was. */
-function fail(error: unknown): never {
-  throw new StoreError(error instanceof Error ? error.message : String(error), { cause: error });
+/** Returns the error of a search that failed: a search changes nothing, so nothing was done. */
+function failure(error: unknown, user: string): StoreError {
+  const words = error instanceof Error ? error.message : String(error);
+  const { message, permanent } = isReply(error) ? explain(words, rightsOf(user)) : { message: words, permanent: false };
+  return new StoreError(message, { cause: error, permanent });
 }
 
-/** A text as a pattern that only it matches. */
+/** Returns a pattern that matches only this text. */
 function escape(text: string): string {
   return text.replace(/[*?[\]\\]/g, "\\$&");
 }

@@ -1,53 +1,63 @@
-import { checkKeys, checkMilliseconds, show } from "../../_check.ts";
+import type { Claim } from "../../store.ts";
 import type { RedisClient } from "./client.ts";
-import type { Script } from "./scripts.ts";
+import { renew, type RenewReply } from "./commands/renew.ts";
+import type { Connection } from "./connection.ts";
+import type { LockKeys } from "./keys.ts";
+import type { ReplicasSettings } from "./options.ts";
+import type { Runner } from "./runner.ts";
+import type { Script } from "./script.ts";
 
-/** How many replicas must have heard of a grant or a renewal before it counts. */
-export interface ReplicasOptions {
-  /** How many replicas, at least 1. */
-  min: number;
-  /**
-   * How long they may take, in milliseconds, 1 to 2³¹ − 1. The connection does nothing else meanwhile.
-   *
-   * @default {500}
-   */
-  timeout?: number | undefined;
+/** The answer to a renewal, and whether enough replicas have it. */
+export interface ReplicatedRenewal extends RenewReply {
+  readonly replicated: boolean;
 }
 
-/** The options, checked and complete. */
-export interface Replicas {
-  readonly min: number;
-  readonly timeout: number;
-}
+/** Renews locks on a server and its replicas. */
+export class Replicas {
+  /** What is wrong when too few replicas have a renewal. */
+  readonly shortage: string;
+  readonly #client: RedisClient;
+  readonly #connection: Connection;
+  readonly #runner: Runner;
+  readonly #settings: ReplicasSettings;
 
-/** Checks the options, and that the client can do what they want. */
-export function checkReplicas(client: RedisClient, options: ReplicasOptions): Replicas {
-  const { min, timeout = 500 } = checkKeys(options, ["min", "timeout"]);
-  if (typeof min !== "number") throw new TypeError(`replicas.min must be a number: got ${show(min)}`);
-  if (!(Number.isInteger(min) && min >= 1)) throw new RangeError(`replicas.min must be 1, 2, 3, …: got ${min}`);
-  checkMilliseconds("replicas.timeout", timeout, 1);
-  if (typeof client.pipeline !== "function") {
-    throw new TypeError("client must have the methods of an ioredis client: pipeline is missing");
+  /** Renews over a client, whose connection is given, and which has the method `pipeline`. */
+  constructor(client: RedisClient, connection: Connection, runner: Runner, settings: ReplicasSettings) {
+    this.#client = client;
+    this.#connection = connection;
+    this.#runner = runner;
+    this.#settings = settings;
+    this.shortage = `fewer than ${settings.min} replicas had it within ${settings.timeout} ms`;
   }
-  return { min, timeout: Math.ceil(timeout) };
+
+  /** Renews a lock, and waits until enough replicas have the renewal, or their time is over. */
+  async renew(lock: LockKeys, claim: Claim): Promise<ReplicatedRenewal> {
+    const { cuts } = this.#connection;
+    const { script } = renew;
+    const { keys, args } = renew.encode(lock, claim);
+    const [reply, count] = await runAndWait(this.#client, script, keys, args, this.#settings).catch((error) => {
+      throw this.#runner.failure(error, script, keys, cuts);
+    });
+    return { ...renew.decode(reply, claim), replicated: count >= this.#settings.min };
+  }
 }
 
 /**
- * Runs a script that writes if the lock is held, and asks with WAIT how many replicas have that, in one pipeline: WAIT
- * speaks of what its own connection has written before, so on a connection that was made anew in between, perhaps to a
- * server that was promoted without the lock, it would answer at once that all is well.
+ * Runs a script and then WAIT, in one pipeline. WAIT counts the replicas that have what its own connection has written
+ * before. On a new connection, perhaps to a server that was promoted without the lock, it would answer at once that all
+ * is well.
  *
- * A Cluster client that finds the lock's slot elsewhere learns of the move with a command of its own; while the slot is
- * on its way the pipeline goes on failing.
+ * A Cluster client that finds the lock's slot on another node learns of the move by a separate command. While the slot
+ * is being moved the pipeline goes on failing.
  *
  * @returns the reply of the script, and how many replicas have what it wrote
  */
-export async function runAndWait(
+async function runAndWait(
   client: RedisClient,
   script: Script,
   keys: string[],
   argv: string[],
-  { min, timeout }: Replicas,
+  { min, timeout }: ReplicasSettings,
 ): Promise<[reply: unknown, replicas: number]> {
   let known = true;
   let moved = false;

@@ -1,35 +1,65 @@
 import { StoreError } from "../../errors.ts";
 import type { RedisClient } from "./client.ts";
-import { refusal } from "./refusal.ts";
-import type { Script } from "./scripts.ts";
+import type { Connection } from "./connection.ts";
+import { rightsFor, userOf } from "./rights.ts";
+import type { Script } from "./script.ts";
+import { explain, isLoginFailure, isReply } from "./server_error.ts";
 import { Writes } from "./writes.ts";
 
 /** Runs scripts on the server of a client. */
 export class Runner {
   readonly #client: RedisClient;
-  readonly #connection: { readonly cuts: number };
+  readonly #connection: Connection;
+  readonly #prefix: string;
   readonly #writes = new Writes();
 
-  /** `connection` counts how often the client was cut off. */
-  constructor(client: RedisClient, connection: { readonly cuts: number }) {
+  /** Runs them over a client, whose connection is given, for locks whose keys begin with `prefix`. */
+  constructor(client: RedisClient, connection: Connection, prefix: string) {
     this.#client = client;
     this.#connection = connection;
+    this.#prefix = prefix;
   }
 
   /** Runs a script by its SHA-1; the first time on a server by its text. */
   run<T>(script: Script, keys: string[], argv: string[], decode: (reply: unknown) => T): Promise<T> {
-    const { cuts } = this.#connection;
-    // What the server has answered is an outcome: it did not do it. Unless it was asked twice, over two connections.
-    const failure = (error: unknown) => {
-      if (!(error instanceof Error) || error.name !== "ReplyError" || cuts !== this.#connection.cuts) return error;
-      return new StoreError(refusal(error.message), { cause: error });
+    const { cuts, error } = this.#connection;
+    const failure = (error: unknown) => this.failure(error, script, keys, cuts);
+    const read = error === undefined ? decode : (reply: unknown) => {
+      this.#connection.answered();
+      return decode(reply);
     };
     this.#writes.next(this.#client.stream);
-    return this.#client.evalsha(script.sha, keys.length, ...keys, ...argv).then(decode, async (error) => {
+    return this.#client.evalsha(script.sha, keys.length, ...keys, ...argv).then(read, async (error) => {
       if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw failure(error);
-      return await this.#client.eval(script.source, keys.length, ...keys, ...argv).then(decode, (error) => {
+      return await this.#client.eval(script.source, keys.length, ...keys, ...argv).then(read, (error) => {
         throw failure(error);
       });
     });
+  }
+
+  /**
+   * Returns what a failed call is rejected with: a {@linkcode StoreError} when the server has answered that it did
+   * nothing, or when no answer can come any more; else an error that says why the server cannot be reached.
+   *
+   * @param error what the client rejected with
+   * @param script the script that was called
+   * @param keys the keys that it was called with
+   * @param cuts how often the connection had been cut before
+   */
+  failure(error: unknown, script: Script, keys: readonly string[], cuts: number): unknown {
+    const { options, status } = this.#client;
+    if (isReply(error)) {
+      // A command that was sent twice, over two connections, may have been executed the first time; not without login.
+      if (cuts !== this.#connection.cuts && !isLoginFailure(error)) return error;
+      const keyPrefix = String(options?.keyPrefix ?? "");
+      const rights = rightsFor(userOf(this.#client), script.source, keys, this.#prefix, keyPrefix);
+      const { message, permanent } = explain(error.message, rights);
+      return new StoreError(message, { cause: error, permanent });
+    }
+    const cause = this.#connection.error;
+    const words = error instanceof Error ? error.message : String(error);
+    const message = cause === undefined || words.includes(cause.message) ? words : `${cause.message} (${words})`;
+    if (status === "end") return new StoreError(message, { cause: cause ?? error, permanent: true });
+    return message === words ? error : new Error(message, { cause });
   }
 }

@@ -1,70 +1,57 @@
 import { StoreError } from "../../errors.ts";
-import { type Observer, tell } from "../../observer.ts";
+import type { Observer } from "../../events.ts";
 import {
   type Attempt,
   type AttemptOptions,
   type Capability,
   type Claim,
   drift,
-  holdOf,
-  type QuorumNode,
+  handleOf,
   type Renewal,
   type Snapshot,
-  type Vote,
-  type VoteOptions,
 } from "../../store.ts";
-import { checkKeys, checkObserver, show } from "../../_check.ts";
-import { advice } from "./advice.ts";
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../composed/redlock/quorum_node.ts";
 import type { RedisClient } from "./client.ts";
-import { type LockKeys, lockKeys } from "./keys.ts";
+import type { NotGranted, WaiterInput } from "./commands/acquisition.ts";
+import { attempt } from "./commands/attempt.ts";
+import type { Command } from "./commands/command.ts";
+import { confirm } from "./commands/confirm.ts";
+import { evict } from "./commands/evict.ts";
+import { held } from "./commands/held.ts";
+import { inspect } from "./commands/inspect.ts";
+import { look } from "./commands/look.ts";
+import { recall } from "./commands/recall.ts";
+import { release } from "./commands/release.ts";
+import { renew, type RenewReply } from "./commands/renew.ts";
+import { retake } from "./commands/retake.ts";
+import { vote } from "./commands/vote.ts";
+import { POLL_MS } from "./constants.ts";
+import { KeySpace } from "./key_space.ts";
+import { checkRedisOptions, type RedisOptions, type RedisSettings } from "./options.ts";
 import { query } from "./query.ts";
-import * as quorum from "./quorum_scripts.ts";
-import { checkReplicas, type Replicas, type ReplicasOptions, runAndWait } from "./replicas.ts";
+import { Replicas } from "./replicas.ts";
 import { Runner } from "./runner.ts";
-import * as scripts from "./scripts.ts";
-import { Wakeups } from "./wakeups.ts";
-
-/** What `redis()` takes. */
-export interface RedisOptions {
-  /**
-   * What stands before the name in the lock's key.
-   *
-   * @default {"lock:"}
-   */
-  prefix?: string | undefined;
-  /**
-   * Grant and renew a lock only when so many replicas have it (`WAIT`). A grant that they do not get in time is undone,
-   * and counts as a fault of the store; a renewal that they do not get leaves the deadline of the lock as it was.
-   *
-   * It closes one hole: a grant that died with the master before any replica had heard of it, or that was made by a
-   * master which is cut off from its replicas while one of them is being promoted. It is no consensus: a failover can
-   * still promote a replica that is not among those which had the lock, unless `min` is the number of all replicas, and
-   * what a replica has heard it can lose when it restarts. Then two holders believe, and only the fence tells them apart.
-   *
-   * It costs one more round trip for each grant, and the answer of the replicas. What else is sent over the same client
-   * has to wait meanwhile, up to `timeout`: give the store a client of its own. Without enough replicas nothing is
-   * granted any more, so let there be one more than `min`.
-   */
-  replicas?: ReplicasOptions | undefined;
-  /** Hears what happens to the locks of this store. */
-  observer?: Observer | undefined;
-}
+import { reservationMs, Wakeups } from "./wakeups/wakeups.ts";
+import { Warnings } from "./warnings.ts";
 
 /** A store on a Redis or Valkey server. */
 export interface RedisStore extends QuorumNode {
-  /** Takes the lock from whoever holds it, and serves the queue. Resolves to how many holds there were. */
+  /** Takes the lock from its holders at the time of the call, and serves the queue. Resolves to how many they were. */
   evict(name: string): Promise<number>;
-  /** Lists who holds the locks under this prefix and who waits for them, in all processes, with SCAN on every master. */
+  /** Lists the holders and the waiters of the locks under this prefix, in all processes, with SCAN on every master. */
   query(): Promise<Snapshot>;
 }
 
 /**
- * A store on a Redis (6.2 or later) or Valkey server. `acquire(client, …)` makes one with default options by itself.
+ * Makes a store on a Redis (6.2 or later) or Valkey server. `acquire(client, …)` makes one with default options by
+ * itself.
  *
- * The key of a lock is `prefix + name`, a plain string with the owner (and a slash, if that was given; with a word that
- * begins with a colon when several may hold it), which any program that uses `SET NX PX` respects and is respected by.
- * Beside it are the list of its holders, when there are several, its queue, while somebody waits, and its last fence,
- * for 7 days.
+ * The key of a lock is `prefix + name`. Its value is a plain string: the owner, followed by a slash if the caller gave
+ * the owner. When several may hold the lock, or its holder has changed the length of its lease, a word that begins with a
+ * colon comes first. Any program that uses `SET NX PX` on that key excludes Holdfast, and is excluded by it.
+ *
+ * Beside this key there are the list of the holders, when there are several, the queue, while somebody waits, and the
+ * last fence, until 7 days after the server's clock has reached it.
  *
  * @example
  * ```ts ignore
@@ -82,44 +69,37 @@ export interface RedisStore extends QuorumNode {
  * @throws {RangeError} when a number is out of range
  */
 export function redis(client: RedisClient, options: RedisOptions = {}): RedisStore {
-  for (const method of ["evalsha", "eval", "duplicate", "on"]) {
-    if (typeof Reflect.get(Object(client), method) !== "function") {
-      throw new TypeError(`client must have the methods of an ioredis client: ${method} is missing`);
-    }
-  }
-  const { prefix = "lock:", replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);
-  if (typeof prefix !== "string") throw new TypeError(`prefix must be a string: got ${show(prefix)}`);
-  checkObserver(observer);
-  return new ServerStore(client, prefix, replicas && checkReplicas(client, replicas), observer);
+  return new ServerStore(client, checkRedisOptions(client, options));
 }
 
-/** The longest time between two attempts of a waiter that cannot be told of its turn: several in a claim time. */
-const DEAF_POLL = 500;
+/** How often a steal is tried when each time another handle holds the lock: more often than ever needed. */
+const MAX_STEALS = 100;
+
+/** The states of a client that is making a connection; between two tries it is in another. */
+const CONNECTING: readonly string[] = ["wait", "connecting", "connect"];
+
+/** How an attempt ends without a grant. */
+type Refused = Exclude<Attempt, { granted: true }>;
 
 class ServerStore implements RedisStore {
   readonly drift = drift;
-  readonly capabilities: readonly Capability[] = ["shared", "permits", "owner", "steal"];
+  readonly capabilities: readonly Capability[] = ["shared", "permits", "owner", "steal", "evict", "query"];
   readonly observer: Observer | undefined;
   readonly #client: RedisClient;
-  readonly #prefix: string;
+  readonly #keys: KeySpace;
   readonly #wakeups: Wakeups;
   readonly #runner: Runner;
   readonly #replicas: Replicas | undefined;
-  #advised = false;
-  /** The keys that were needed last. */
-  #last: { readonly name: string; readonly keys: LockKeys } | undefined;
+  readonly #warnings: Warnings;
 
-  constructor(
-    client: RedisClient,
-    prefix: string,
-    replicas: Replicas | undefined,
-    observer: Observer | undefined,
-  ) {
+  constructor(client: RedisClient, { prefix, replicas, observer }: RedisSettings) {
     this.#client = client;
-    this.#prefix = prefix;
-    this.#replicas = replicas;
+    this.#keys = new KeySpace(client, prefix);
     this.#wakeups = Wakeups.of(client);
-    this.#runner = new Runner(client, this.#wakeups);
+    const { connection } = this.#wakeups;
+    this.#runner = new Runner(client, connection, prefix);
+    this.#replicas = replicas && new Replicas(client, connection, this.#runner, replicas);
+    this.#warnings = new Warnings(client, this.#wakeups, observer);
     this.observer = observer;
   }
 
@@ -127,9 +107,20 @@ class ServerStore implements RedisStore {
     return this.#client.status === "end";
   }
 
-  get session(): number {
-    return this.#wakeups.cuts;
+  get connectionError(): Error | undefined {
+    return this.#wakeups.connection.error;
   }
+
+  get session(): number {
+    return this.#wakeups.connection.cuts;
+  }
+
+  get connecting(): boolean {
+    return CONNECTING.includes(this.#client.status ?? "ready") && this.connectionError === undefined;
+  }
+
+  /** As the scripts have it. */
+  readonly queueTimeout = 15_000;
 
   get address(): string | undefined {
     const { host, port } = this.#client.options ?? {};
@@ -137,184 +128,171 @@ class ServerStore implements RedisStore {
   }
 
   attempt(claim: Claim, { enqueue, steal = false }: AttemptOptions): Promise<Attempt> {
-    if (!this.#advised) this.#advise(claim);
-    return this.#wakeable(enqueue, (enqueue) => {
-      const argv = this.#asking(claim, enqueue, marker(claim, steal));
-      return this.#take(scripts.attempt, claim, argv, scripts.decodeAttempt);
-    });
+    this.#warnings.check(claim);
+    if (steal) return this.#steal(claim);
+    return this.#grant(attempt, claim, { claim, waiter: this.#waiter(claim, enqueue) });
   }
 
-  vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
-    if (!this.#advised) this.#advise(claim);
-    return this.#wakeable(enqueue, (enqueue) => {
-      const argv = this.#asking(claim, enqueue, marker(claim));
-      while (argv.length < 5) argv.push("");
-      argv.push(`${guess}`, milliseconds(maxClockSkew));
-      return this.#take(quorum.vote, claim, argv, quorum.decodeVote);
-    }).then((vote) => "conflict" in vote ? { granted: false, retryAfter: scripts.POLL } : vote);
+  async vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
+    this.#warnings.check(claim);
+    const waiter = this.#waiter(claim, enqueue);
+    const answer = await this.#grant(vote, claim, { claim, waiter, guess, maxClockSkew });
+    // A quorum knows no conflict of a single node: it asks again.
+    return "conflict" in answer ? { granted: false, retryAfter: POLL_MS } : answer;
   }
 
   confirm(claim: Claim, fence: bigint): Promise<boolean> {
-    return this.#runner.run(quorum.confirm, this.#keys(claim), [holdOf(claim), `${fence}`], scripts.decodeFlag);
+    return this.#run(confirm, claim, { claim, fence });
   }
 
-  retake(claim: Claim, fence: bigint): Promise<boolean> {
-    const argv = [holdOf(claim), milliseconds(claim.lease), marker(claim), `${fence}`];
-    return this.#runner.run(quorum.retake, this.#keys(claim), argv, scripts.decodeFlag);
+  inspect(claim: Claim): Promise<Inspection> {
+    return this.#run(inspect, claim, claim);
+  }
+
+  retake(claim: Claim, fence: bigint, counter = fence): Promise<boolean> {
+    return this.#run(retake, claim, { claim, fence, counter });
   }
 
   async renew(claim: Claim): Promise<Renewal> {
     if (this.#replicas === undefined) {
-      const [keys, argv] = this.#renewal(claim);
-      return await this.#runner.run(scripts.renew, keys, argv, decodeRenewal);
+      return this.#renewed(claim, await this.#run(renew, claim, claim));
     }
     // The holder must not trust a deadline that a promoted replica would not keep.
     const outcome = await this.#renewOnReplicas(claim, this.#replicas);
-    if (outcome === "short") throw new Error(tooFew(this.#replicas));
+    if (outcome === "short") throw new Error(this.#replicas.shortage);
     return outcome;
   }
 
   release(claim: Claim): Promise<boolean> {
-    this.#wakeups.leave(holdOf(claim));
-    return this.#giveBack(claim);
+    this.#wakeups.leave(handleOf(claim));
+    return this.#release(claim);
   }
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
-    return this.#wakeups.wait(holdOf(claim), scripts.CLAIM, signal);
+    // The next in line looks again when the one that is served may have died: most leases of one name are alike.
+    return this.#wakeups.wait(handleOf(claim), reservationMs(claim.lease), signal);
   }
 
-  eviction(claim: Claim, signal: AbortSignal): Promise<void> {
-    const held = () => {
-      return this.#runner.run(scripts.held, this.#keys(claim).slice(0, 4), [holdOf(claim)], scripts.decodeFlag);
-    };
-    return this.#wakeups.evicted(holdOf(claim), held, signal);
+  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+    return this.#wakeups.revocation(handleOf(claim), () => this.#run(held, claim, claim), signal);
   }
 
-  evict(name: string): Promise<number> {
-    return this.#runner.run(scripts.evict, this.#keys({ name }).slice(0, 4), [`${scripts.CLAIM}`], Number);
+  async evict(name: string): Promise<number> {
+    const { connection } = this.#wakeups;
+    // First the holders are named, so that a command that is sent again takes nothing from later ones.
+    const { others: holders } = await this.#run(evict, { name }, []);
+    if (holders.length === 0) return 0;
+    const { cuts } = connection;
+    const { evicted } = await this.#run(evict, { name }, holders);
+    // Cut off meanwhile, the client may have sent it twice: then the first one took the lock away.
+    return cuts === connection.cuts ? evicted : holders.length;
   }
 
   query(): Promise<Snapshot> {
-    return query(this.#client, this.#prefix, this.#keyPrefix, (name) => {
-      const decode = (reply: unknown) => scripts.decodeLook(name, reply);
-      return this.#runner.run(scripts.look, this.#keys({ name }).slice(0, 4), [], decode);
-    });
+    return query(this.#client, this.#keys, (name) => this.#run(look, { name }, { name }));
   }
 
-  /** Not when the store is made: the observer may know it by a name that it does not have yet. */
-  #advise({ name, owner }: Claim): void {
-    this.#advised = true;
-    const message = advice(this.#client);
-    if (message !== undefined) tell(this.observer, { type: "warning", name, owner, message });
+  /** Takes the lock from its holders of this moment: others may hold it when a client sends the command again. */
+  async #steal(claim: Claim): Promise<Attempt> {
+    let holders: readonly string[] = [];
+    const decode: typeof attempt.decode = (reply, input) => {
+      const answer = attempt.decode(reply, input);
+      // The reply leaves out those that were named. When another one has come, they still hold the lock.
+      if ("others" in answer && answer.others !== undefined) holders = [...holders, ...answer.others];
+      return answer;
+    };
+    const steal: typeof attempt = { ...attempt, decode };
+    const { connection } = this.#wakeups;
+    const { cuts } = connection;
+    for (let tries = 1;; tries++) {
+      const answer = await this.#grant(steal, claim, { claim, steal: holders });
+      // Cut off meanwhile, the client may have sent a steal twice, and the handle may have been released since.
+      const last = tries === MAX_STEALS || cuts !== connection.cuts;
+      if (answer.granted || "conflict" in answer || last) return answer;
+    }
   }
 
-  #wakeable<T extends { granted: boolean }>(enqueue: boolean, ask: (enqueue: boolean) => Promise<T>): Promise<T> {
-    return !enqueue || this.#wakeups.subscribed ? ask(enqueue) : this.#firstWait(ask);
+  /** Returns how the handle waits, if it is to. */
+  #waiter(claim: Claim, enqueue: boolean): WaiterInput | undefined {
+    if (!enqueue) return undefined;
+    const { address } = this.#wakeups;
+    return { address, ticket: this.#wakeups.ask(handleOf(claim)) };
   }
 
-  /** Nobody queues before it can be woken: the first contended wait of a client takes one more trip. */
-  async #firstWait<T extends { granted: boolean }>(ask: (enqueue: boolean) => Promise<T>): Promise<T> {
-    const answer = await ask(false);
-    if (answer.granted || "conflict" in answer) return answer;
-    await this.#wakeups.subscribe();
-    return await ask(true);
-  }
-
-  /** The first arguments of the scripts that take the lock. */
-  #asking(claim: Claim, enqueue: boolean, marker: string): string[] {
-    const argv = [holdOf(claim), milliseconds(claim.lease)];
-    if (enqueue) argv.push(this.#wakeups.reach, this.#wakeups.enter(holdOf(claim)));
-    else if (marker !== "") argv.push("", "");
-    // Most locks are exclusive, and say nothing.
-    if (marker !== "") argv.push(marker);
-    return argv;
-  }
-
-  #take<T extends { granted: true }>(
-    script: scripts.Script,
+  /** Runs a script that grants the lock. */
+  #grant<Input, Reply extends { granted: true }>(
+    command: Command<Input, Reply | NotGranted>,
     claim: Claim,
-    argv: string[],
-    decode: (reply: unknown) => T | scripts.Refusal,
-  ): Promise<T | Refused> {
+    input: Input,
+  ): Promise<Reply | Refused> {
     const replicas = this.#replicas;
     if (replicas === undefined) {
-      return this.#runner.run(script, this.#keys(claim), argv, (reply) => this.#note(claim, decode(reply)));
+      return this.#runAndRead(command, claim, input, (answer) => this.#noteAnswer(claim, answer));
     }
-    // The handle keeps its ticket until the replicas have the lock, for the case that the grant is undone.
-    return this.#runner.run(script, this.#keys(claim), argv, decode).then(async (answer) => {
-      const outcome = answer.granted ? await this.#renewOnReplicas(claim, replicas) : undefined;
-      if (outcome === "lost") throw new Error("the lock was lost before its replicas had it");
-      if (outcome === "short") {
-        await this.#giveBack(claim);
-        throw new StoreError(tooFew(replicas));
-      }
-      return this.#note(claim, answer);
+    // The handle keeps its ticket until the replicas have the lock, in case the grant is undone.
+    return this.#run(command, claim, input).then(async (answer) => {
+      if (answer.granted) await this.#confirmOnReplicas(claim, replicas);
+      return this.#noteAnswer(claim, answer);
     });
   }
 
-  /** What the answer means for the wake-ups of the handle. */
-  #note<T extends { granted: true }>(claim: Claim, answer: T | scripts.Refusal): T | Refused {
+  /** Notes what an answer means for the wake-ups of the handle. */
+  #noteAnswer<T extends { granted: true }>(claim: Claim, answer: T | NotGranted): T | Refused {
     if (answer.granted || "conflict" in answer) {
-      this.#wakeups.leave(holdOf(claim));
+      this.#wakeups.leave(handleOf(claim));
       return answer;
     }
-    this.#wakeups.keep(holdOf(claim), answer.ticket);
+    this.#wakeups.enqueue(handleOf(claim), answer.ticket);
     const { granted, retryAfter } = answer;
-    return { granted, retryAfter: this.#wakeups.hearing ? retryAfter : Math.min(retryAfter, DEAF_POLL) };
+    return { granted, retryAfter: this.#wakeups.pollAfter(retryAfter, claim.lease) };
+  }
+
+  /** Rejects unless enough replicas have the lock that was just granted. Then it is released, unless it is lost already. */
+  async #confirmOnReplicas(claim: Claim, replicas: Replicas): Promise<void> {
+    const outcome = await this.#renewOnReplicas(claim, replicas).catch(async (error) => {
+      if (error instanceof StoreError) await this.#release(claim);
+      throw error;
+    });
+    if (outcome === "lost") throw new Error("the lock was lost before its replicas had it");
+    if (outcome === "short") {
+      await this.#release(claim);
+      throw new StoreError(replicas.shortage);
+    }
   }
 
   async #renewOnReplicas(claim: Claim, replicas: Replicas): Promise<Renewal | "short"> {
-    const [keys, argv] = this.#renewal(claim);
-    const [reply, count] = await runAndWait(this.#client, scripts.renew, keys, argv, replicas);
-    const renewal = decodeRenewal(reply);
-    return renewal === "renewed" && count < replicas.min ? "short" : renewal;
+    const reply = await replicas.renew(this.#keys.keysOf(claim.name), claim);
+    const renewal = this.#renewed(claim, reply);
+    return renewal === "renewed" && !reply.replicated ? "short" : renewal;
   }
 
-  #renewal(claim: Claim): [keys: string[], argv: string[]] {
-    const keys = marker(claim) === "" ? [this.#prefix + claim.name] : this.#keys(claim).slice(0, 4);
-    return [keys, [holdOf(claim), milliseconds(claim.lease)]];
+  /** Has the next waiter look again if the lease has become shorter. */
+  #renewed(claim: Claim, { renewed, earlier }: RenewReply): Renewal {
+    // Only an optimisation, for which no holder waits.
+    if (earlier) this.#run(recall, claim, undefined).catch(() => {});
+    return renewed ? "renewed" : "lost";
   }
 
-  #giveBack(claim: Claim): Promise<boolean> {
-    const { cuts } = this.#wakeups;
-    const argv = [holdOf(claim), milliseconds(claim.lease)];
-    // Cut off while it was out, the release may have been sent twice: then the first of them gave up the lock.
-    const decode = (reply: unknown) => scripts.decodeFlag(reply) || cuts !== this.#wakeups.cuts;
-    return this.#runner.run(scripts.release, this.#keys(claim).slice(0, 4), argv, decode);
+  #release(claim: Claim): Promise<boolean> {
+    const { connection } = this.#wakeups;
+    const { cuts } = connection;
+    // Cut off meanwhile, the client may have sent the release twice: then the first one released the lock.
+    return this.#runAndRead(release, claim, claim, (released) => released || cuts !== connection.cuts);
   }
 
-  #keys({ name }: Pick<Claim, "name">): LockKeys {
-    // Who releases a lock has mostly just acquired it.
-    if (this.#last?.name !== name) this.#last = { name, keys: lockKeys(this.#prefix + name, this.#keyPrefix) };
-    return this.#last.keys;
+  /** Runs a script for the lock of this name. */
+  #run<Input, Reply>(command: Command<Input, Reply>, lock: Pick<Claim, "name">, input: Input): Promise<Reply> {
+    return this.#runAndRead(command, lock, input, (reply) => reply);
   }
 
-  get #keyPrefix(): string {
-    const keyPrefix = this.#client.options?.keyPrefix;
-    return keyPrefix === undefined ? "" : String(keyPrefix);
+  /** Runs a script, and has its reply read as soon as it arrives. */
+  #runAndRead<Input, Reply, Result>(
+    command: Command<Input, Reply>,
+    { name }: Pick<Claim, "name">,
+    input: Input,
+    read: (reply: Reply) => Result,
+  ): Promise<Result> {
+    const { keys, args } = command.encode(this.#keys.keysOf(name), input);
+    return this.#runner.run(command.script, keys, args, (reply) => read(command.decode(reply, input)));
   }
-}
-
-/** How an attempt ends without a grant. */
-type Refused = Exclude<Attempt, { granted: true }>;
-
-/** What is asked for, as the scripts take it; empty for the usual: an exclusive lock and a fresh owner. */
-function marker({ mode, permits, hold }: Claim, steal = false): string {
-  if (permits !== undefined) return `:permits=${permits}`;
-  if (mode === "shared") return ":shared";
-  if (steal) return ":steal";
-  return hold === undefined ? "" : ":exclusive";
-}
-
-/** A duration as Redis takes it: whole milliseconds, never less than the holder believes in. */
-function milliseconds(duration: number): string {
-  return String(Math.ceil(duration));
-}
-
-function decodeRenewal(reply: unknown): Renewal {
-  return scripts.decodeFlag(reply) ? "renewed" : "lost";
-}
-
-function tooFew({ min, timeout }: Replicas): string {
-  return `fewer than ${min} replicas had it within ${timeout} ms`;
 }

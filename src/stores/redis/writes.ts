@@ -1,15 +1,15 @@
 import type { RedisClient } from "./client.ts";
 
 /**
- * How many commands are written at once. More save hardly any system calls, but then the server idles while a batch is
- * being made: of 4, 8, 16, 32 and all, 8 and 16 were the fastest with 64 locks at a time.
+ * How many commands are written at once. With more, hardly any system call is saved, but the server idles while a batch
+ * is being made. Of 4, 8, 16, 32 and all, 8 and 16 were the fastest with 64 locks at a time.
  */
 const BATCH = 16;
 
 /**
  * Writes the commands of one turn of the event loop in few system calls. Clients of ioredis's shape write each command
- * by itself, which takes more of a busy process than everything else about a lock. The first command of a turn is not
- * held back; a client without a socket of its own (Cluster) is left alone.
+ * by itself, which costs a busy process more time than everything else about a lock. The first command of a turn is not
+ * delayed. A client without a socket (Cluster) writes as before.
  */
 export class Writes {
   #commands = 0;
@@ -20,7 +20,7 @@ export class Writes {
     this.#corked = undefined;
   };
 
-  /** To be called before each command. */
+  /** Is called before each command. */
   next(socket: RedisClient["stream"]): void {
     this.#commands++;
     if (this.#commands === 1) queueMicrotask(this.#flush);

@@ -1,71 +1,205 @@
 import type { DatabaseSync } from "node:sqlite";
-import { show } from "../../_check.ts";
-import { type Clock, elapsed } from "../../_clock.ts";
+import { StoreError } from "../../errors.ts";
+import { type Clock, elapsed, type Instant } from "../../internal/clock.ts";
+import { show } from "../../internal/validation.ts";
+import { BusyTime } from "./busy_time.ts";
+import { isBusy, storeError } from "./errors.ts";
+import { ensureTables } from "./schema.ts";
 import { prepare, type Statements } from "./statements.ts";
 import { transact } from "./transact.ts";
+import { WriteLoad } from "./write_load.ts";
 
-/** How long another process may keep the file to itself before that is a fault, in milliseconds. */
-const BUSY_LIMIT = 5_000;
+/** For how long another process may keep the file busy before that is a fault, in milliseconds. */
+const BUSY_LIMIT_MS = 5_000;
 
-/** The longest pause before another try meanwhile, in milliseconds. */
-const BUSY_PAUSE = 50;
+/**
+ * The longest pause before the next try while the file is busy, in milliseconds. It does not grow: a process that has
+ * waited for long would be overtaken by those that have just come.
+ */
+const BUSY_PAUSE_MS = 4;
 
-/** SQLite's result code for that. */
-const SQLITE_BUSY = 5;
+/** The longest time that transactions take before the event loop turns, in milliseconds; also of one transaction. */
+const TURN_MS = 4;
 
-/** What is done to the file, at a moment in milliseconds of the wall clock. */
-type Work<T> = (run: Statements, now: number) => T;
+/** Work on the file, at a moment in milliseconds of the wall clock. */
+export type Work<T> = (run: Statements, now: number) => T;
 
-/** An open file: what is done to it is tried again while another process keeps it to itself. */
+/** A write that waits for its transaction. */
+interface Task {
+  readonly since: Instant;
+  /** Does the work. Returns the function that resolves the caller's promise, for after the commit. */
+  readonly run: Work<() => void>;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * An open file. All writes of a process take their turns here, in the order in which they came: only one of them
+ * contends with other processes, and writes that wait together share a transaction.
+ */
 export class LockFile {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #database: DatabaseSync;
+  readonly #closing = new AbortController();
+  readonly #busyTime: BusyTime;
+  readonly #load = new WriteLoad();
   #statements: Statements | undefined;
   // Not the database's isOpen: Node has that since 22.15 only.
   #closed = false;
+  readonly #tasks: Task[] = [];
+  #draining = false;
+  /** How many of the first tasks get transactions of their own: they shared one that failed. */
+  #separate = 0;
 
   /** Opens the file, and makes it if it does not exist. */
   constructor(path: string, clock: Clock) {
     this.#path = path;
     this.#clock = clock;
     this.#database = open(path);
+    this.#busyTime = new BusyTime(clock.now());
   }
 
+  /** Whether the file was closed. */
   get closed(): boolean {
     return this.#closed;
   }
 
-  close(): void {
+  /** Closes the file after a last write, which is left out if the file is busy. */
+  close(last: Work<void>): void {
     if (this.#closed) return;
+    try {
+      if (this.#statements !== undefined) this.#transact((run) => last(run, this.#clock.now().wall));
+    } catch {
+      // Busy, or broken: other clients delete what a dead client leaves.
+    }
     this.#closed = true;
     this.#statements = undefined;
     this.#database.close();
+    this.#closing.abort("closed");
+    for (const { reject } of this.#tasks.splice(0)) reject(this.#closedError());
   }
 
-  /** Does what writes nothing. */
-  read<T>(work: Work<T>): Promise<T> {
-    return this.#retry((run) => work(run, this.#clock.now().wall));
-  }
-
-  /** Does all of it or nothing, while nobody else writes. */
-  write<T>(work: Work<T>): Promise<T> {
-    // The time is read in there: others may have written, with a later time than that before a wait for the file.
-    return this.#retry((run) => transact(this.#database, () => work(run, this.#clock.now().wall)));
-  }
-
-  /** SQLite itself would sleep while another process writes, and block this one: wait outside of it instead. */
-  async #retry<T>(work: (run: Statements) => T): Promise<T> {
+  /** Does work that writes nothing. */
+  async read<T>(work: Work<T>): Promise<T> {
     const started = this.#clock.now();
-    for (let pause = 1;; pause = Math.min(pause * 2, BUSY_PAUSE)) {
+    for (;;) {
       try {
-        if (this.closed) throw new Error(`the store ${show(this.#path)} is closed`);
-        return work(this.#statements ??= prepare(this.#database));
+        return work(this.#prepared(), this.#clock.now().wall);
       } catch (error) {
-        if (!isBusy(error) || elapsed(started, this.#clock.now()) > BUSY_LIMIT) throw error;
+        const late = elapsed(started, this.#clock.now()) > BUSY_LIMIT_MS;
+        if (!isBusy(error) || late) throw storeError(show(this.#path), error);
       }
-      await this.#clock.sleep(pause * Math.random());
+      await this.#busyPause();
     }
+  }
+
+  /** Does work in a transaction. The work may be done more than once, if a transaction that others share fails. */
+  write<T>(work: Work<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const run = (run: Statements, now: number) => {
+        const value = work(run, now);
+        return () => resolve(value);
+      };
+      const since = this.#clock.now();
+      this.#tasks.push({ since, run, reject });
+      if (this.#draining) return;
+      // At once, unless the event loop is to turn first.
+      const busy = this.#load.at(since.monotonic) < TURN_MS && !this.#batch();
+      if (this.#tasks.length > 0) void this.#drain(busy);
+    });
+  }
+
+  async #drain(busy: boolean): Promise<void> {
+    this.#draining = true;
+    while (this.#tasks.length > 0) {
+      // SQLite itself would block the event loop while another process writes.
+      if (busy) await this.#busyPause();
+      else await eventLoopTurn();
+      this.#load.reset();
+      busy = !this.#batch();
+    }
+    this.#draining = false;
+  }
+
+  #busyPause(): Promise<void> {
+    return this.#clock.sleep(BUSY_PAUSE_MS * Math.random(), this.#closing.signal);
+  }
+
+  /** Carries out the first tasks in one transaction. Returns whether the file was free. */
+  #batch(): boolean {
+    if (this.#tasks.length === 0) return true;
+    const started = this.#clock.now();
+    const settle: (() => void)[] = [];
+    let begun = 0;
+    try {
+      const most = this.#separate > 0 ? 1 : this.#tasks.length;
+      this.#transact((run) => {
+        do {
+          // The time is read in here: others may have written, with a later time than that before a wait for the file.
+          settle.push(this.#tasks[begun++]!.run(run, this.#clock.now().wall));
+        } while (begun < most && this.#clock.now().monotonic - started.monotonic < TURN_MS);
+      });
+      this.#tasks.splice(0, begun);
+      this.#separate = Math.max(0, this.#separate - 1);
+    } catch (error) {
+      if (isBusy(error)) return this.#noteBusy(started);
+      settle.length = 0;
+      this.#fail(begun, error);
+    }
+    this.#busyTime.reset(started);
+    this.#load.add(started.monotonic, this.#clock.now().monotonic);
+    for (const resolve of settle) resolve();
+    return true;
+  }
+
+  /** Notes that the file is busy. Rejects the tasks that have waited for it for too long. */
+  #noteBusy(now: Instant): false {
+    if (this.#busyTime.add(now) < BUSY_LIMIT_MS) return false;
+    const late = this.#tasks.filter(({ since }) => elapsed(since, now) > BUSY_LIMIT_MS);
+    this.#tasks.splice(0, late.length);
+    const message = `Cannot use ${show(this.#path)}: another process has kept it to itself for ${BUSY_LIMIT_MS} ms`;
+    for (const { reject } of late) reject(new StoreError(message, { cause: new Error("database is locked") }));
+    return false;
+  }
+
+  /** Rejects the task that has failed, if it is known which one. Else each is tried again in its own transaction. */
+  #fail(begun: number, error: unknown): void {
+    if (begun > 1) {
+      this.#separate = begun;
+      return;
+    }
+    this.#separate = Math.max(0, this.#separate - 1);
+    // If no transaction can begin, none of the tasks can be carried out.
+    for (const { reject } of this.#tasks.splice(0, begun === 1 ? 1 : this.#tasks.length)) {
+      reject(storeError(show(this.#path), error));
+    }
+  }
+
+  #transact<T>(work: (run: Statements) => T): T {
+    // Before the transaction begins: others cannot write while it runs.
+    const run = this.#prepared();
+    return transact(this.#database, () => work(run));
+  }
+
+  #prepared(): Statements {
+    if (this.#closed) throw this.#closedError();
+    return this.#statements ??= this.#prepare();
+  }
+
+  #prepare(): Statements {
+    const database = this.#database;
+    // NORMAL: a commit outlives the process. It may not outlive a power cut, but no holder does either.
+    database.exec("PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL");
+    ensureTables(database, () => this.#clock.now().wall);
+    const statements = prepare(database);
+    // WAL: readers and the writer do not wait for each other. Last, as it changes a file for good, and in no transaction.
+    database.exec("PRAGMA journal_mode = WAL");
+    return statements;
+  }
+
+  #closedError(): StoreError {
+    const cause = new Error("database is not open");
+    return new StoreError(`The store ${show(this.#path)} is closed`, { permanent: true, cause });
   }
 }
 
@@ -82,8 +216,7 @@ function open(path: string): DatabaseSync {
   }
 }
 
-function isBusy(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = Number(Reflect.get(error, "errcode"));
-  return Number.isNaN(code) ? error.message.includes("database is locked") : (code & 0xff) === SQLITE_BUSY;
+/** Resolves when the event loop has turned: sooner than any timer runs. */
+function eventLoopTurn(): Promise<void> {
+  return new Promise((resolve) => void globalThis.setImmediate(resolve));
 }

@@ -1,5 +1,5 @@
 /**
- * Locks in an SQLite file, for any number of processes on one machine; nothing to install in Deno and Node 22.13 or
+ * Locks in an SQLite file, for any number of processes on one machine. Nothing to install in Deno and in Node 22.13 or
  * later.
  *
  * @example
@@ -13,4 +13,5 @@
  *
  * @module
  */
-export { sqlite, type SqliteOptions, type SqliteStore } from "./store.ts";
+export { sqlite, type SqliteStore } from "./store.ts";
+export type { SqliteOptions } from "./options.ts";

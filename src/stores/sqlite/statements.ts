@@ -1,99 +1,120 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { transact } from "./transact.ts";
 
-/** A waiter that has not been seen for so many milliseconds is passed over: ten polls, for a process under load. */
-export const DEAD = 500;
+/** A client without a heartbeat for so many milliseconds is deleted with its waiters. It may only have been stopped. */
+export const FORGET_MS = 600_000;
 
-/** After so many milliseconds the entry of a dead waiter is deleted: its machine may have been asleep. */
-const FORGET = 600_000;
+/** How many rows one sweep looks at, so that no transaction takes long. */
+export const SWEEP_LIMIT = 100;
+
+/** How many waiters ahead of another one are counted. */
+export const RANK_LIMIT = 20;
 
 /**
- * A kind is `exclusive`, `shared` or a number of permits; that of a hold is the lock's, which may not be what it asked.
- * The file may be that of an application: the names of the tables say whose they are.
+ * Whether a waiter is alive, as one client sees it: it is the client's own, or its client wrote a heartbeat lately. A
+ * heartbeat from the future was written before the clock was set back.
  */
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS holdfast_holds (
-    name TEXT NOT NULL, hold TEXT NOT NULL, party TEXT NOT NULL, kind ANY NOT NULL, asked ANY NOT NULL,
-    expires REAL NOT NULL, lease REAL NOT NULL, fence INTEGER NOT NULL, PRIMARY KEY (name, hold)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS holdfast_queue (
-    ticket INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, hold TEXT NOT NULL, party TEXT NOT NULL,
-    kind ANY NOT NULL, seen REAL NOT NULL, UNIQUE (name, hold)
-  ) STRICT;
-  CREATE TABLE IF NOT EXISTS holdfast_fences (id INTEGER PRIMARY KEY CHECK (id = 1), last INTEGER NOT NULL) STRICT;
-  INSERT OR IGNORE INTO holdfast_fences VALUES (1, 0);
-  CREATE TABLE IF NOT EXISTS holdfast_evictions (id INTEGER PRIMARY KEY CHECK (id = 1), count INTEGER NOT NULL) STRICT;
-  INSERT OR IGNORE INTO holdfast_evictions VALUES (1, 0);
-`;
+const ALIVE = "(q.client = ? OR abs(? - c.seen) < ?)";
 
-/** Whether somebody waits still. A sign of life from the future was written before the clock was set back. */
-const ALIVE = `abs(? - seen) < ${DEAD}`;
+/** The live waiters ahead of a ticket. Takes name, ticket, client, now, deadAfter. */
+const AHEAD = `FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.client
+  WHERE q.name = ? AND q.ticket < ? AND ${ALIVE}`;
 
 /**
- * What each statement does, and the order of what it takes; `now` is in milliseconds of the wall clock. By their order,
- * because names take longer to bind than the statements take to run.
+ * The statements. Above each one are the values that it takes, in their order: to bind them by names would take longer
+ * than the statements themselves. Times are in milliseconds of the wall clock. schema.ts says what the columns are.
  */
 const STATEMENTS = {
-  // party, now, now, name: how many rows there are and how many of them count, what the lock is, when the first lease
-  // ends, the fence of the party if that holds the lock, and how many leases end later than if they began now.
-  holders: `SELECT count(*) AS entries, count(*) FILTER (WHERE left > 0) AS holds,
-    max(kind) FILTER (WHERE left > 0) AS kind, min(left) FILTER (WHERE left > 0) AS left,
-    max(fence) FILTER (WHERE left > 0 AND party = ?) AS fence, sum(late) AS late
-    FROM (SELECT *, expires - ? AS left, expires > ? + lease AS late FROM holdfast_holds WHERE name = ?)`,
-  // name, hold
+  // Changes whenever another connection has written to the file.
+  dataVersion: `PRAGMA data_version`,
+  // ownerKey, now, now, name. All rows (entries), and those of them whose leases have not ended (holders). Of these: the
+  // first and the last kind, which differ if there are several; when the first lease ends; the latest fence, and that of
+  // the owner. And how many leases end later than if they began now.
+  holders: `SELECT count(*) AS entries, count(*) FILTER (WHERE remaining > 0) AS holders,
+    min(kind) FILTER (WHERE remaining > 0) AS kind, max(kind) FILTER (WHERE remaining > 0) AS otherKind,
+    min(remaining) FILTER (WHERE remaining > 0) AS endsIn, max(fence) FILTER (WHERE remaining > 0) AS newestFence,
+    max(fence) FILTER (WHERE remaining > 0 AND party = ?) AS ownFence, sum(overlong) AS overlong
+    FROM (SELECT *, expires - ? AS remaining, expires > ? + lease AS overlong FROM holdfast_holds WHERE name = ?)`,
+  // name, now
+  ownerKeys: `SELECT DISTINCT party AS ownerKey FROM holdfast_holds WHERE name = ? AND expires > ?`,
+  // name, handle
   ticket: `SELECT ticket FROM holdfast_queue WHERE name = ? AND hold = ?`,
-  // kind, name, ticket, now: who is ahead, and how many of those cannot hold the lock beside one of this kind.
-  ahead: `SELECT count(*) AS ahead, count(*) FILTER (WHERE kind <> ? OR kind = 'exclusive') AS apart
-    FROM holdfast_queue WHERE name = ? AND ticket < ? AND ${ALIVE}`,
-  // name, now, name, ticket, now: the parties that have a permit or will have one before it is the ticket's turn.
-  taken: `SELECT count(*) AS taken FROM (SELECT party FROM holdfast_holds WHERE name = ? AND expires > ?
-    UNION SELECT party FROM holdfast_queue WHERE name = ? AND ticket < ? AND ${ALIVE})`,
-  lastFence: `SELECT last FROM holdfast_fences`,
+  // name, ticket, client, now, deadAfter, kind. A row if a waiter ahead cannot hold the lock beside one of this kind.
+  blocked: `SELECT 1 ${AHEAD} AND (q.kind <> ? OR q.kind = 'exclusive') LIMIT 1`,
+  // name, now, name, ticket, client, now, deadAfter, permits. How many owners have a permit or get one before the
+  // ticket's turn, counted up to the number of permits.
+  permitsTaken: `SELECT count(*) AS taken FROM (SELECT party FROM holdfast_holds WHERE name = ? AND expires > ?
+    UNION SELECT party ${AHEAD} LIMIT ?)`,
+  // name, ticket. How many waiters are ahead, dead or alive, counted up to a limit.
+  rank: `SELECT count(*) AS rank FROM
+    (SELECT 1 FROM holdfast_queue WHERE name = ? AND ticket < ? LIMIT ${RANK_LIMIT})`,
+  // Cut to the largest number that is exact in JavaScript.
+  lastFence: `SELECT min(last, ${Number.MAX_SAFE_INTEGER}) AS last FROM holdfast_fences`,
   // fence
-  raise: `UPDATE holdfast_fences SET last = ?`,
-  // name, hold, party, kind, asked, expires, lease, fence
-  hold: `INSERT OR REPLACE INTO holdfast_holds VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  raiseFence: `UPDATE holdfast_fences SET last = ?`,
+  // name, handle, ownerKey, kind, expires, lease, fence, renewal. A handle that is a holder already keeps a lease that
+  // ends later.
+  grant: `INSERT INTO holdfast_holds VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name, hold) DO UPDATE SET
+    lease = iif(excluded.expires < expires, lease, excluded.lease), expires = max(expires, excluded.expires),
+    kind = excluded.kind, party = excluded.party, fence = excluded.fence,
+    renewal = max(renewal, excluded.renewal)`,
   // name, now
-  bury: `DELETE FROM holdfast_holds WHERE name = ? AND expires <= ?`,
-  // now, name, now: a clock that was set back must not make a lease longer than it is.
-  mend: `UPDATE holdfast_holds SET expires = ? + lease WHERE name = ? AND expires > ? + lease`,
-  // expires, lease, name, hold, now
-  renew: `UPDATE holdfast_holds SET expires = ?, lease = ? WHERE name = ? AND hold = ? AND expires > ?`,
-  // name, hold
+  deleteExpired: `DELETE FROM holdfast_holds WHERE name = ? AND expires <= ?`,
+  // now, name, now. A clock that was set back must not make a lease longer than it is.
+  capLeases: `UPDATE holdfast_holds SET expires = ? + lease WHERE name = ? AND expires > ? + lease`,
+  // renewal, expires, renewal, lease, renewal, name, handle, now. A renewal with a smaller number than the last one
+  // changes nothing.
+  renew: `UPDATE holdfast_holds SET expires = iif(? < renewal, expires, ?), lease = iif(? < renewal, lease, ?),
+    renewal = max(renewal, ?) WHERE name = ? AND hold = ? AND expires > ?`,
+  // name, handle
   expiry: `SELECT expires FROM holdfast_holds WHERE name = ? AND hold = ?`,
-  // name, hold
-  free: `DELETE FROM holdfast_holds WHERE name = ? AND hold = ?`,
+  // name, handle
+  release: `DELETE FROM holdfast_holds WHERE name = ? AND hold = ?`,
   // name, now
-  count: `SELECT count(*) AS holds FROM holdfast_holds WHERE name = ? AND expires > ?`,
+  countHolders: `SELECT count(*) AS holders FROM holdfast_holds WHERE name = ? AND expires > ?`,
   // name
-  clear: `DELETE FROM holdfast_holds WHERE name = ?`,
-  evict: `UPDATE holdfast_evictions SET count = count + 1`,
-  evictions: `SELECT count FROM holdfast_evictions`,
-  // ticket or null, name, hold, party, kind, now: one that has a ticket gets its place back if it was forgotten.
-  enqueue: `INSERT INTO holdfast_queue (ticket, name, hold, party, kind, seen) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (name, hold) DO UPDATE SET seen = excluded.seen RETURNING ticket`,
+  releaseAll: `DELETE FROM holdfast_holds WHERE name = ?`,
+  countRevocation: `UPDATE holdfast_evictions SET count = count + 1`,
+  revocations: `SELECT count FROM holdfast_evictions`,
+  // ticket or null, name, handle, ownerKey, kind, client. A ticket restores the place of a waiter that was deleted.
+  enqueue: `INSERT INTO holdfast_queue (ticket, name, hold, party, kind, client) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (name, hold) DO UPDATE SET client = excluded.client RETURNING ticket`,
   // ticket
-  leave: `DELETE FROM holdfast_queue WHERE ticket = ?`,
+  dequeue: `DELETE FROM holdfast_queue WHERE ticket = ?`,
+  // client
+  dequeueClient: `DELETE FROM holdfast_queue WHERE client = ?`,
+  // client, now
+  addClient: `INSERT INTO holdfast_clients VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET seen = excluded.seen`,
+  // now, client
+  heartbeat: `UPDATE holdfast_clients SET seen = ? WHERE id = ?`,
+  // client
+  deleteClient: `DELETE FROM holdfast_clients WHERE id = ?`,
+  // Moves on to the next holders in the order of their key. After the last ones come the first ones again.
+  advanceSweep: `UPDATE holdfast_sweep SET from_name = to_name, from_hold = to_hold, (to_name, to_hold) = (
+    SELECT name, hold FROM (SELECT * FROM (
+      SELECT name, hold FROM holdfast_holds WHERE (name, hold) > (to_name, to_hold) ORDER BY name, hold LIMIT ${SWEEP_LIMIT})
+    UNION ALL SELECT '', '') ORDER BY name DESC, hold DESC LIMIT 1)`,
   // now
-  forget: `DELETE FROM holdfast_queue WHERE abs(? - seen) > ${FORGET}`,
-  // now, now: one statement, so that it shows one moment.
-  list: `SELECT 1 AS held, name, party, asked AS kind, fence AS place FROM holdfast_holds WHERE expires > ?
-    UNION ALL SELECT 0, name, party, kind, ticket FROM holdfast_queue WHERE ${ALIVE} ORDER BY place`,
+  deleteSwept: `DELETE FROM holdfast_holds WHERE expires <= ?
+    AND (name, hold) > (SELECT from_name, from_hold FROM holdfast_sweep)
+    AND (name, hold) <= (SELECT to_name, to_hold FROM holdfast_sweep)`,
+  // now
+  findForgotten: `SELECT id FROM holdfast_clients WHERE abs(? - seen) > ${FORGET_MS} LIMIT 1`,
+  // client
+  dequeueForgotten: `DELETE FROM holdfast_queue WHERE ticket IN
+    (SELECT ticket FROM holdfast_queue WHERE client = ? LIMIT ${SWEEP_LIMIT})`,
+  // now, client, now, deadAfter. One statement, so that it shows one moment. Text as bytes: Deno reads text up to the
+  // first NUL only.
+  list: `SELECT 1 AS held, CAST(name AS BLOB) AS name, CAST(party AS BLOB) AS ownerKey, kind, fence AS place
+    FROM holdfast_holds WHERE expires > ?
+    UNION ALL SELECT 0, CAST(name AS BLOB), CAST(party AS BLOB), kind, ticket
+    FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.client WHERE ${ALIVE} ORDER BY place`,
 } as const;
 
-/** What can be run on the file. */
+/** The statements, prepared. */
 export type Statements = { readonly [statement in keyof typeof STATEMENTS]: StatementSync };
 
-/** Makes what is missing in a file. One that does not fit is left as it was. */
+/** Prepares all statements for a file that has the tables. */
 export function prepare(database: DatabaseSync): Statements {
-  // NORMAL: a commit outlives the process, not a power cut, which no holder outlives either.
-  database.exec("PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL");
-  const statements = transact(database, () => {
-    database.exec(SCHEMA);
-    const prepared = Object.entries(STATEMENTS).map(([key, sql]) => [key, database.prepare(sql)]);
-    return Object.fromEntries(prepared) as Statements;
-  });
-  // WAL: readers and the writer do not wait for each other. Last, as it changes a file for good, and in no transaction.
-  database.exec("PRAGMA journal_mode = WAL");
-  return statements;
+  const prepared = Object.entries(STATEMENTS).map(([key, sql]) => [key, database.prepare(sql)]);
+  return Object.fromEntries(prepared) as Statements;
 }

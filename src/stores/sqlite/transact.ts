@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** Does all of it or nothing, while nobody else writes. */
+/** Runs a function in a transaction: all that it writes is committed or nothing, and nobody else writes meanwhile. */
 export function transact<T>(database: DatabaseSync, work: () => T): T {
   // IMMEDIATE: a read that turned into a write could find that others have written in between.
   database.exec("BEGIN IMMEDIATE");
@@ -12,7 +12,7 @@ export function transact<T>(database: DatabaseSync, work: () => T): T {
     try {
       database.exec("ROLLBACK");
     } catch {
-      // After some errors, such as a full disk, SQLite has rolled back by itself: what counts is that error.
+      // After some errors, such as a full disk, SQLite has rolled back by itself. The first error is the one to report.
     }
     throw error;
   }

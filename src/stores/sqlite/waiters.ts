@@ -1,100 +1,155 @@
-import type { Clock, Instant } from "../../_clock.ts";
-import { type Claim, holdOf } from "../../store.ts";
-import type { Standing } from "./standing.ts";
-import { DEAD } from "./statements.ts";
-
-/** The shortest and the longest time between two attempts of a waiter, in milliseconds. */
-const POLL = { min: 1, max: 50 } as const;
-
-/** The next attempt comes after this part of the time for which the waiter's place in the queue has not changed. */
-const PATIENCE = 1 / 4;
-
-/** How often it is written down that a waiter is alive, in milliseconds; the other polls only read. */
-const SIGN_OF_LIFE = 100;
+import type { Clock } from "../../internal/clock.ts";
+import { type Claim, handleOf } from "../../store.ts";
+import { FORGET_MS } from "./statements.ts";
 
 /** What this process knows of a handle that waits. */
 export interface Waiter {
   readonly claim: Claim;
-  /** Its place in the queue: its own also when others have forgotten it. */
+  /** Its ticket. It keeps that even if the file has lost it. */
   readonly ticket: number;
-  ahead: number;
-  /** Since when so many are ahead. */
-  since: number;
-  /** When it last asked. */
-  asked: Instant;
-  /** When it was last written down that it is alive. */
-  signed: number;
+  /** Whether it is in the queue in the file; not after nobody has asked for the handle for some time. */
+  queued: boolean;
+  /** How many of its attempts are running. */
+  attempts: number;
+  /** Whether its release has begun. */
+  releasing: boolean;
+  /** Wakes it, while it sleeps in `wakeup()`. */
+  wake: (() => void) | undefined;
+  /** Whether it has slept in `wakeup()`, so that it need not ask often. */
+  usesWakeups: boolean;
+  /** Whether it was woken and has not asked since: its next attempt writes at once. */
+  woken: boolean;
+  /** How many heartbeats were due since it last slept or asked. */
+  idleHeartbeats: number;
+  /** When it last asked, in milliseconds of the monotonic clock. */
+  askedAt: number;
 }
 
-/**
- * The handles of this process that wait. One of them writes for all that they are alive: only one process at a time can
- * write to the file, and a hundred waiters that each wrote by itself would leave no room for those who lock and release.
- * Times are milliseconds of the wall clock.
- */
+/** The handles of this process that wait for one name. */
+export interface Queue {
+  readonly name: string;
+  /** By the ids of their handles, in the order of their tickets. */
+  readonly waiters: Map<string, Waiter>;
+  /** The waiters whose owners may hold the lock by another handle. */
+  readonly owned: Set<Waiter>;
+  /** The version of the file's data at the last check; `undefined`: a check is due. */
+  dataVersion: number | undefined;
+  /** When the next check is due even if the data does not change, in milliseconds of the monotonic clock. */
+  checkAt: number;
+  /** What the last check found: it differs when the holders or the waiters ahead have changed. */
+  summary: string;
+  /** When that last changed, in milliseconds of the monotonic clock. */
+  changedAt: number;
+  /** How many waiters are ahead of the first one of this process, up to a limit. */
+  rank: number;
+}
+
+/** The handles of this process that wait, by name. */
 export class Waiters {
   readonly #clock: Clock;
-  readonly #waiters = new Map<string, Waiter>();
-  /** When one of them last set out to write. */
-  #tried = -Infinity;
+  readonly #queues = new Map<string, Queue>();
 
+  /** Begins with none. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** What is known of a handle that asks, if it waits. */
+  /** The queues that have a waiter. The one that was checked last comes last. */
+  get queues(): Iterable<Queue> {
+    return this.#queues.values();
+  }
+
+  /** All waiters. */
+  get all(): Waiter[] {
+    return [...this.#queues.values()].flatMap(({ waiters }) => [...waiters.values()]);
+  }
+
+  /** Whether any waiter is in the queue in the file. */
+  get anyQueued(): boolean {
+    for (const { waiters } of this.#queues.values()) {
+      for (const { queued } of waiters.values()) if (queued) return true;
+    }
+    return false;
+  }
+
+  /** Returns the waiters for a name, if there are any. */
+  queue(name: string): Queue | undefined {
+    return this.#queues.get(name);
+  }
+
+  /** Moves a queue behind the others. */
+  moveLast(queue: Queue): void {
+    this.#queues.delete(queue.name);
+    this.#queues.set(queue.name, queue);
+  }
+
+  /** Returns what is known of a handle, if it waits. */
   get(claim: Claim): Waiter | undefined {
-    return this.#waiters.size === 0 ? undefined : this.#waiters.get(key(claim));
+    return this.#queues.get(claim.name)?.waiters.get(handleOf(claim));
   }
 
-  /** Whether it falls to this one, which asks, to write down that they are alive. */
-  mustSign(waiter: Waiter): boolean {
-    const now = waiter.asked = this.#clock.now();
-    const signed = age(waiter.signed, now);
-    // While one waits for its turn to write, the others need not queue up behind it, unless they would be given up.
-    const trusts = age(this.#tried, now) < SIGN_OF_LIFE ? DEAD / 2 : SIGN_OF_LIFE;
-    if (signed < trusts) return false;
-    this.#tried = now.wall;
-    return true;
+  /** Notes that a handle is in the queue in the file. */
+  add(claim: Claim, ticket: number): void {
+    const now = this.#clock.now().monotonic;
+    const known = this.get(claim);
+    if (known !== undefined) {
+      known.queued = true;
+      return;
+    }
+    const waiter: Waiter = {
+      claim,
+      ticket,
+      queued: true,
+      attempts: 0,
+      releasing: false,
+      wake: undefined,
+      usesWakeups: false,
+      woken: false,
+      idleHeartbeats: 0,
+      askedAt: now,
+    };
+    const queue = this.queue(claim.name) ?? this.#open(claim.name, now);
+    queue.waiters.set(handleOf(claim), waiter);
+    if (claim.handle !== undefined) queue.owned.add(waiter);
   }
 
-  /** Those for whom it may be written now that they are alive, as they have asked lately. */
-  due(): Waiter[] {
-    const now = this.#clock.now();
-    // Not those who were signed for just now: each of many who come at once would write for all before it. By the
-    // monotonic clock: that the other was set, or went on while the machine slept, says nothing about a waiter.
-    return [...this.#waiters.values()].filter(({ asked, signed }) =>
-      now.monotonic - asked.monotonic < DEAD && age(signed, now) >= SIGN_OF_LIFE / 2
-    );
-  }
-
-  /** Notes that a handle stands in the queue. */
-  add(claim: Claim, ticket: number, now: number): void {
-    if (this.#waiters.has(key(claim))) return;
-    this.#waiters.set(key(claim), { claim, ticket, ahead: 0, since: now, asked: this.#clock.now(), signed: now });
-  }
-
-  /** Forgets one that does not wait any more. */
+  /** Forgets a handle that does not wait any more. */
   delete(claim: Claim): void {
-    if (this.#waiters.size > 0) this.#waiters.delete(key(claim));
+    const queue = this.#queues.get(claim.name);
+    const waiter = queue?.waiters.get(handleOf(claim));
+    if (queue === undefined || waiter === undefined) return;
+    queue.waiters.delete(handleOf(claim));
+    queue.owned.delete(waiter);
+    if (queue.waiters.size === 0) this.#queues.delete(claim.name);
   }
 
-  /** When it is to ask again: soon when its place has just changed, and ever more rarely when it does not. */
-  pause(claim: Claim, { ahead, left }: Standing, now: number): number {
-    const waiter = this.get(claim);
-    if (waiter === undefined) return POLL.min;
-    if (waiter.ahead !== ahead || now < waiter.since) Object.assign(waiter, { ahead, since: now });
-    // Nobody is served sooner than those ahead take to hand over.
-    const soonest = POLL.min * Math.max(1, ahead);
-    const pause = Math.min(Math.max((now - waiter.since) * PATIENCE, soonest), POLL.max);
-    return left > 0 && ahead === 0 ? Math.min(pause, Math.max(left, POLL.min)) : pause;
+  /**
+   * Counts a heartbeat of the waiters that neither sleep nor ask. Returns the queued ones that have reached the limit.
+   * Counts heartbeats and not time, because nobody can ask while the event loop stands still.
+   */
+  idle(limit: number): Waiter[] {
+    const now = this.#clock.now().monotonic;
+    const idle: Waiter[] = [];
+    for (const waiter of this.all) {
+      waiter.idleHeartbeats = waiter.wake !== undefined || waiter.attempts > 0 ? 0 : waiter.idleHeartbeats + 1;
+      if (waiter.idleHeartbeats >= limit && waiter.queued) idle.push(waiter);
+      if (!waiter.queued && now - waiter.askedAt > FORGET_MS) this.delete(waiter.claim);
+    }
+    return idle;
   }
-}
 
-/** How long ago something was by the wall clock, which may have been set since, either way. */
-function age(wall: number, now: Instant): number {
-  return Math.abs(now.wall - wall);
-}
-
-function key(claim: Claim): string {
-  return JSON.stringify([claim.name, holdOf(claim)]);
+  #open(name: string, now: number): Queue {
+    const queue: Queue = {
+      name,
+      waiters: new Map(),
+      owned: new Set(),
+      dataVersion: undefined,
+      checkAt: now,
+      summary: "",
+      changedAt: now,
+      rank: 0,
+    };
+    this.#queues.set(name, queue);
+    return queue;
+  }
 }

@@ -1,12 +1,13 @@
-import type { Grant, Release } from "../../history/history.ts";
+import { type Grant, now, type Release } from "../../verification/history/history.ts";
 import type { Random } from "../../simulation/random.ts";
-import { withoutCoverage } from "../../without_coverage.ts";
-import { inTime } from "../in_time.ts";
-import { lines } from "../lines.ts";
-import type { Line, Work } from "./work.ts";
+import { DenoProcess } from "../../support/deno_process.ts";
+import { inTime } from "../../support/in_time.ts";
+import { agree } from "./clocks.ts";
+import type { Span } from "./fault_times.ts";
+import type { Line, Remains, Work } from "./work.ts";
 
-/** How long a process may take to begin, and to end when it is told to, in milliseconds. */
-const PATIENCE = 120_000;
+/** How long a process may take to begin, and to end when it is asked to, in milliseconds. */
+const PROCESS_LIMIT_MS = 120_000;
 
 /** What the processes of a run have written down. */
 export interface Ledger {
@@ -14,9 +15,19 @@ export interface Ledger {
   readonly releases: Release[];
   /** How acquires ended that were not granted. */
   readonly refused: Map<string, number>;
-  /** Calls that did not return although nothing was in the way any more. */
+  /** Calls that did not return although no fault was left. */
   readonly lost: { readonly lock: string; readonly start: number }[];
   readonly unhandled: string[];
+  /** What was left of acquires that were over. */
+  readonly remains: Remains[];
+  /** Holders that believed that they held a lock after the end of its lease. */
+  readonly overdue: Late[];
+  /** Nodes of a quorum that had a lock again although others had asked there in between, and no majority kept it. */
+  readonly putBack: { readonly lock: string; readonly at: number; readonly node: number }[];
+  /** When processes did not run. */
+  readonly stalls: Span[];
+  /** How long trips to the register took, in milliseconds. */
+  readonly trips: number[];
   /** Processes that ended by themselves. */
   readonly died: string[];
   /** Processes that something kept alive when they had closed their clients. */
@@ -25,67 +36,87 @@ export interface Ledger {
   longestWait: number;
 }
 
-/** An empty one. */
-export function ledger(): Ledger {
-  const counts = { lingered: 0, handoffs: 0, longestWait: 0 };
-  return { grants: new Map(), releases: [], refused: new Map(), lost: [], unhandled: [], died: [], ...counts };
+/** A holder that believed that it held a lock so many milliseconds after the end of its lease. */
+interface Late {
+  readonly lock: string;
+  readonly at: number;
+  readonly ms: number;
 }
 
-/** A process that works until it is told to finish. */
+/** Returns an empty ledger. */
+export function ledger(): Ledger {
+  const counts = { lingered: 0, handoffs: 0, longestWait: 0 };
+  const observed = { remains: [], overdue: [], putBack: [], stalls: [], trips: [] };
+  return {
+    grants: new Map(),
+    releases: [],
+    refused: new Map(),
+    lost: [],
+    unhandled: [],
+    died: [],
+    ...observed,
+    ...counts,
+  };
+}
+
+/** A process that works until it is asked to finish. */
 class Worker {
   readonly ready: Promise<void>;
-  /** Whether it ends because it was told to. */
+  /** Whether it ends because it was asked to. */
   ending = false;
-  readonly #process: Deno.ChildProcess;
+  readonly #process: DenoProcess;
+  #ended = false;
+  #asked = Promise.withResolvers<number>();
   readonly #reading: Promise<void>;
   readonly #ledger: Ledger;
 
   constructor(work: Work, ledger: Ledger) {
     this.#ledger = ledger;
-    this.#process = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--quiet", "--allow-all", import.meta.resolve("./worker.ts"), JSON.stringify(work)],
-      clearEnv: true,
-      env: withoutCoverage(),
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "inherit",
-    }).spawn();
+    this.#process = new DenoProcess(import.meta.resolve("./worker.ts"), JSON.stringify(work));
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ready = promise;
     this.#reading = this.#read(resolve);
   }
 
   signal(signal: Deno.Signal): void {
-    try {
-      this.#process.kill(signal);
-    } catch (error) {
-      // It has ended already: Ctrl-C reaches all processes of a terminal.
-      if (!(error instanceof TypeError)) throw error;
-    }
+    // It may have ended already: Ctrl-C reaches all processes of a terminal.
+    this.#process.signal(signal);
+  }
+
+  /** Rejects when its clock is another one than that of this process. */
+  async agree(): Promise<void> {
+    if (this.#ended) return;
+    await agree(async () => {
+      this.#asked = Promise.withResolvers();
+      await this.#process.write("?");
+      return await this.#asked.promise;
+    }, now);
   }
 
   async kill(): Promise<void> {
     this.ending = true;
-    this.signal("SIGKILL");
+    await this.#process.kill();
     await this.#reading;
-    // Nothing is to be written to a process that is gone.
-    await this.#process.stdin.abort().catch(() => {});
   }
 
   async finish(): Promise<void> {
     this.ending = true;
-    await this.#process.stdin.close().catch(() => {});
-    await inTime(this.#reading, PATIENCE, "the end of a worker process");
+    await this.#process.endInput();
+    await inTime(this.#reading, PROCESS_LIMIT_MS, "the end of a worker process");
   }
 
   async #read(ready: () => void): Promise<void> {
-    for await (const line of lines(this.#process.stdout)) {
+    for await (const line of this.#process.lines) {
       const entry: Line = JSON.parse(line);
       if (entry.type === "ready") ready();
+      else if (entry.type === "time") this.#asked.resolve(entry.at);
       else note(entry, this.#ledger);
     }
     const { code, signal } = await this.#process.status;
     ready();
+    this.#ended = true;
+    this.#asked.reject(new Error("a worker process has ended"));
+    this.#asked.promise.catch(() => {});
     if (!this.ending || code !== 0 && signal === null) {
       this.#ledger.died.push(`a worker process ended by itself, with ${signal ?? `status ${code}`}`);
     }
@@ -101,7 +132,7 @@ export class Crew implements AsyncDisposable {
   readonly #workers: Worker[] = [];
   #closed = false;
 
-  /** Nobody yet; `work` gives what the process at a place does. */
+  /** Makes an empty crew; `work` returns what the process at a place does. */
   constructor(work: (seed: number, place: number) => Work, random: Random) {
     this.#work = work;
     this.#random = random;
@@ -112,12 +143,13 @@ export class Crew implements AsyncDisposable {
     return this.#workers.length;
   }
 
-  /** Starts the process at a place, in the stead of the one that was there. */
+  /** Starts the process at a place, and replaces the one that was there. */
   async start(place: number): Promise<void> {
     if (this.#closed) return;
     const worker = new Worker(this.#work(this.#random.integer(0, 2 ** 31), place), this.ledger);
     this.#workers[place] = worker;
-    await inTime(worker.ready, PATIENCE, "the start of a worker process");
+    await inTime(worker.ready, PROCESS_LIMIT_MS, "the start of a worker process");
+    if (!worker.ending) await inTime(worker.agree(), PROCESS_LIMIT_MS, "the clock of a worker process");
   }
 
   /** Sends a signal to a process. */
@@ -128,6 +160,15 @@ export class Crew implements AsyncDisposable {
   /** Kills a process. */
   async kill(place: number): Promise<void> {
     await this.#workers[place]?.kill();
+  }
+
+  /** Rejects when their clocks and that of this process differ. */
+  async agree(): Promise<void> {
+    await inTime(
+      Promise.all(this.#workers.map((worker) => worker.agree())),
+      PROCESS_LIMIT_MS,
+      "the clocks of the workers",
+    );
   }
 
   /** Lets all of them finish what they do, and end. */
@@ -141,7 +182,7 @@ export class Crew implements AsyncDisposable {
   }
 }
 
-function note(line: Exclude<Line, { type: "ready" }>, ledger: Ledger): void {
+function note(line: Exclude<Line, { type: "ready" | "time" }>, ledger: Ledger): void {
   switch (line.type) {
     case "granted": {
       const { type: _, waited, fence, ...rest } = line;
@@ -154,6 +195,7 @@ function note(line: Exclude<Line, { type: "ready" }>, ledger: Ledger): void {
       const grant = ledger.grants.get(line.owner)!;
       grant.believed = line.believed;
       grant.acted = line.acted;
+      if (line.trip !== undefined) ledger.trips.push(line.trip);
       return;
     }
     case "release": {
@@ -163,6 +205,20 @@ function note(line: Exclude<Line, { type: "ready" }>, ledger: Ledger): void {
     }
     case "refused":
       ledger.refused.set(line.outcome, (ledger.refused.get(line.outcome) ?? 0) + 1);
+      return;
+    case "looked": {
+      const { type: _, ...remains } = line;
+      ledger.remains.push(remains);
+      return;
+    }
+    case "overdue":
+      ledger.overdue.push(line);
+      return;
+    case "put back":
+      ledger.putBack.push(line);
+      return;
+    case "stalled":
+      ledger.stalls.push(line);
       return;
     case "unhandled":
       ledger.unhandled.push(line.message);

@@ -1,6 +1,6 @@
-import type { RedisServer } from "../../redis_server.ts";
+import type { RedisServer } from "../../support/redis_server.ts";
 
-/** The settings of a server that keeps on disk all that it has answered, unless the machine fails. */
+/** Returns the settings of a server that keeps on disk all that it has answered, unless the machine fails. */
 export function durable(directory: string): string[] {
   // Without fsync, since with "everysec" a slow one delays the writes that it is to follow beyond the answers.
   const aof = ["--appendonly", "yes", "--appendfsync", "no", "--auto-aof-rewrite-min-size", "8mb"];

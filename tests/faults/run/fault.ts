@@ -4,20 +4,20 @@ import type { Random } from "../../simulation/random.ts";
 export interface Fault {
   /** What it is called in reports and on the command line. */
   readonly kind: string;
-  /** What it happens to; at most one fault at a time happens to each. */
-  readonly where: "network" | "servers" | "workers";
+  /** What it happens to, such as `"servers"`; at most one fault at a time happens to each. */
+  readonly where: string;
   /**
-   * Whether it lets a lock be given away while it is held: data of a server is lost, or its clock jumps. Two holders that
-   * believe in their locks are then counted, and are no violation; that the fence refuses the first of them is required
-   * all the same. A holder that is paused or cut off is no such fault: it is to find out before anybody else gets the
-   * lock.
+   * Whether it lets a lock be given away while it is held: data of a server is lost, or its clock jumps. Two holders
+   * that believe in their locks are then counted, and are no violation; that the fence refuses the first of them is
+   * required all the same. A holder that is paused or cut off is no such fault: it is to find out before anybody else
+   * gets the lock.
    */
   readonly breach: boolean;
   /**
-   * Lets it happen and takes it back, as soon as the signal aborts at the latest; resolves when all is well again, to
-   * whether it happened. A breach may be over before: then `mended` is called.
+   * Injects the fault and ends it, at the latest when the signal aborts; resolves when everything works again, to
+   * whether it happened. A breach may end earlier: then `endBreach` is called, and again if it had not ended by then.
    */
-  inject(random: Random, over: AbortSignal, mended: () => void): Promise<boolean>;
+  inject(random: Random, over: AbortSignal, endBreach: () => void): Promise<boolean>;
 }
 
 /** Resolves in so many milliseconds, or when the signal aborts. */

@@ -4,15 +4,13 @@
  *
  * @module
  */
-import { requirements } from "../../requirements.ts";
+import { INTERRUPTED, readOptions } from "../../support/command_line.ts";
+import { Interruption, premature, reason } from "../../support/interruption.ts";
+import { requirements } from "../../tools/requirements.ts";
 import { pause } from "./fault.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import { line, report } from "./report.ts";
 import { run } from "./run.ts";
-
-/** Exit statuses: as shells use them for a signal and for a wrong command line. */
-const INTERRUPTED = 130;
-const MISUSED = 2;
 
 /** How long a run that is interrupted may take to stop everything, in milliseconds: longer than to start it. */
 const GRACE = 8_000;
@@ -20,21 +18,12 @@ const GRACE = 8_000;
 /** The longest time that a timer takes, in milliseconds. */
 const NO_LIMIT = 2 ** 31 - 1;
 
-/** How often it is said how the run goes where there is no terminal, in milliseconds. */
-const TOLD = 10_000;
+/** How often progress is reported where there is no terminal, in milliseconds. */
+const REPORT_EVERY_MS = 10_000;
 
 async function main(args: string[]): Promise<number> {
-  let options: Options;
-  try {
-    options = parseOptions(args);
-  } catch (error) {
-    console.error(`${reason(error)}\nSee --help.`);
-    return MISUSED;
-  }
-  if (options.help) {
-    console.log(usage());
-    return 0;
-  }
+  const options = readOptions(() => parseOptions(args), () => usage());
+  if (typeof options === "number") return options;
   const ended = premature();
   try {
     return await breakIt(options, ended);
@@ -52,11 +41,11 @@ async function breakIt(options: Options, ended: AbortSignal): Promise<number> {
   const stack = new AsyncDisposableStack();
   const over = Promise.withResolvers<never>();
   ended.addEventListener("abort", () => over.reject(ended.reason));
-  let told = -Infinity;
+  let reportedAt = -Infinity;
   const running = run(options, stack, (progress) => {
     if (Deno.stderr.isTerminal()) return show(line(progress));
-    if (progress.elapsed < told + TOLD) return;
-    told = progress.elapsed;
+    if (progress.elapsed < reportedAt + REPORT_EVERY_MS) return;
+    reportedAt = progress.elapsed;
     console.error(line(progress));
   });
   try {
@@ -66,7 +55,7 @@ async function breakIt(options: Options, ended: AbortSignal): Promise<number> {
     return outcome.violations.length === 0 ? 0 : 1;
   } finally {
     show("");
-    // A terminal interrupts the servers as well: then a deployment that is just being started waits for them in vain.
+    // A terminal interrupts the servers as well: then a deployment that is just being started waits for ever.
     const grace = new AbortController();
     await Promise.race([stack.disposeAsync(), pause(ended.aborted ? GRACE : NO_LIMIT, grace.signal)]);
     grace.abort();
@@ -74,31 +63,12 @@ async function breakIt(options: Options, ended: AbortSignal): Promise<number> {
   }
 }
 
-class Interruption extends Error {}
-
-/** Aborts when somebody wants the run to end, or something fails that nobody waits for. */
-function premature(): AbortSignal {
-  const controller = new AbortController();
-  const interrupt = () => controller.abort(new Interruption("interrupted"));
-  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, interrupt);
-  globalThis.addEventListener("unhandledrejection", (event) => {
-    // The process must live until all others are stopped.
-    event.preventDefault();
-    controller.abort(event.reason);
-  });
-  return controller.signal;
-}
-
-/** One line on a terminal, which changes. */
+/** Shows one line on a terminal, which changes. */
 function show(text: string): void {
   if (!Deno.stderr.isTerminal()) return;
   const { columns } = Deno.consoleSize();
   Deno.stderr.writeSync(new TextEncoder().encode(`\r\x1b[K${text.slice(0, columns - 1)}`));
 }
 
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-// A fault that was interrupted may go on for a while, to no avail.
+// A fault that was interrupted may go on for a while, without an effect.
 if (import.meta.main) Deno.exit(await main(Deno.args));

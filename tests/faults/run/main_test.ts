@@ -1,7 +1,8 @@
+// Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { withoutCoverage } from "../../without_coverage.ts";
-import { lines } from "../lines.ts";
-import { until } from "../until.ts";
+import { withoutCoverage } from "../../support/without_coverage.ts";
+import { lines } from "../../support/lines.ts";
+import { until } from "../../support/until.ts";
 
 /** The command, with a directory of its own for temporary files. */
 class Command implements AsyncDisposable {
@@ -37,7 +38,7 @@ class Command implements AsyncDisposable {
     return { code, output, errors: errors.join("\n") };
   }
 
-  /** The processes that were started for it: by their environment, or by where they keep their files. */
+  /** Returns the processes that were started for it: by their environment, or by where they keep their files. */
   processes(): number[] {
     return Array.from(Deno.readDirSync("/proc"), ({ name }) => Number(name)).filter((id) => {
       if (!Number.isInteger(id) || id === this.#process.pid) return false;
@@ -88,7 +89,7 @@ Deno.test({
     const { code, errors } = await command.end();
     assertEquals(code, 130, errors);
     assert(errors.includes("interrupted") && errors.includes("The seed was 5"), errors);
-    await until(() => Promise.resolve(command.processes().length === 0), "all processes have ended");
+    await until(() => command.processes().length === 0, "all processes have ended");
     assertEquals([...Deno.readDirSync(command.directory)].map(({ name }) => name), []);
   },
 });

@@ -1,12 +1,15 @@
 import type { Random } from "../../simulation/random.ts";
-import type { Manners } from "../tcp_link.ts";
-import type { TcpProxy } from "../tcp_proxy.ts";
+import type { Manners } from "../../support/tcp_link.ts";
+import type { TcpProxy } from "../../support/tcp_proxy.ts";
 import { type Fault, pause } from "./fault.ts";
 
 /** How long the network is disturbed, in milliseconds: less than a lease, or more. */
 const DURATION = [50, 3_000] as const;
 
-/** What networks do; each to the way to one server, or to all of them at once. */
+/** How long it is waited that a server is asked something, in milliseconds. */
+const ASKED = 500;
+
+/** Returns the faults of networks; each on the way to one server, or on all of them at once. */
 export function networkFaults(proxies: readonly TcpProxy[]): Fault[] {
   const disturbance = (kind: string, manners: (random: Random) => Manners) => {
     return fault(kind, (random) => (proxy) => proxy.disturb(manners(random)));
@@ -35,18 +38,22 @@ export function networkFaults(proxies: readonly TcpProxy[]): Fault[] {
   ];
 }
 
-/** The server does what it is asked, and the connection is cut instead of a reply. */
+/** Returns a fault in which the server executes a command, and the connection is cut instead of a reply. */
 function replyLost(proxies: readonly TcpProxy[]): Fault {
   return {
     kind: "reply lost",
     where: "network",
     breach: false,
     async inject(random, over) {
-      const proxy = random.pick(proxies);
-      const lost = proxy.loseReply("evalsha").then(() => true, () => false);
-      const struck = await Promise.race([lost, pause(1_000, over).then(() => false)]);
-      proxy.forget();
-      return struck;
+      const first = random.integer(0, proxies.length - 1);
+      // A server that nobody asks has no reply to lose: such as a replica.
+      for (const proxy of [...proxies.slice(first), ...proxies.slice(0, first)]) {
+        const lost = proxy.loseReply("evalsha").then(() => true, () => false);
+        const struck = await Promise.race([lost, pause(ASKED, over).then(() => false)]);
+        proxy.forget();
+        if (struck || over.aborted) return struck;
+      }
+      return false;
     },
   };
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { wholeNumber } from "../../support/command_line.ts";
 
 /** The deployments that there are. */
 export const DEPLOYMENTS = ["single", "sentinel", "cluster", "redlock"] as const;
@@ -17,6 +18,8 @@ export interface Options {
   readonly fences: boolean;
   /** The kinds of faults that may happen; all, when it is empty. */
   readonly only: readonly string[];
+  /** Whether a run is well although this machine does not let some faults happen. */
+  readonly allowSkipped: boolean;
 }
 
 /** Reads the command line; throws an `Error` that says what is wrong with it. */
@@ -32,6 +35,7 @@ export function parseOptions(args: string[]): Options {
       workers: { type: "string", default: "4" },
       "no-fences": { type: "boolean", default: false },
       only: { type: "string", default: "" },
+      "allow-skipped": { type: "boolean", default: false },
     },
   });
   const deployment = DEPLOYMENTS.find((each) => each === values.deployment);
@@ -45,23 +49,16 @@ export function parseOptions(args: string[]): Options {
   return {
     help: values.help,
     minutes,
-    seed: whole("--seed", values.seed, 0, 2 ** 32 - 1),
+    seed: wholeNumber("--seed", values.seed, 0),
     deployment,
-    workers: whole("--workers", values.workers, 1, 64),
+    workers: wholeNumber("--workers", values.workers, 1, 64),
     fences: !values["no-fences"],
+    allowSkipped: values["allow-skipped"],
     only: values.only.split(",").map((kind) => kind.trim()).filter((kind) => kind !== ""),
   };
 }
 
-function whole(option: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isInteger(value) || value < least || value > most) {
-    throw new Error(`${option} must be a whole number from ${least} to ${most}: got "${text}"`);
-  }
-  return value;
-}
-
-/** What `--help` prints. */
+/** Returns what `--help` prints. */
 export function usage(): string {
   return `Breaks a real deployment in all the ways that it can, while processes hold locks on it, and checks what they saw.
 
@@ -73,6 +70,7 @@ Usage: deno task faults [options]
                    (default: a new one, which is printed)
   --workers N      how many processes hold locks (default: 4)
   --only A,B       these kinds of faults only, as the table names them
+  --allow-skipped  do not fail because of faults that this machine does not let happen (a full disk wants root)
   --no-fences      what the locks protect takes every write: counts the updates that fences save
   --help           this text
 

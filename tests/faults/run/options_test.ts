@@ -1,11 +1,20 @@
+// Deno only: it tests a tool for Deno.
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parseOptions, usage } from "./options.ts";
 
 Deno.test("parseOptions() reads the command line, and has a default for everything", () => {
-  const { minutes, seed, deployment, workers, fences, only, help } = parseOptions([]);
-  assertEquals([minutes, deployment, workers, fences, only, help], [1, "single", 4, true, [], false]);
+  const { minutes, seed, deployment, workers, fences, only, allowSkipped, help } = parseOptions([]);
+  assertEquals([minutes, deployment, workers, fences, only, allowSkipped, help], [
+    1,
+    "single",
+    4,
+    true,
+    [],
+    false,
+    false,
+  ]);
   assert(Number.isInteger(seed));
-  const line = "--minutes 0.5 --seed 7 --deployment cluster --workers 2 --no-fences --only".split(" ");
+  const line = "--minutes 0.5 --seed 7 --deployment cluster --workers 2 --no-fences --allow-skipped --only".split(" ");
   assertEquals(parseOptions([...line, "workers paused, failover"]), {
     help: false,
     minutes: 0.5,
@@ -14,6 +23,7 @@ Deno.test("parseOptions() reads the command line, and has a default for everythi
     workers: 2,
     fences: false,
     only: ["workers paused", "failover"],
+    allowSkipped: true,
   });
 });
 
@@ -33,7 +43,7 @@ Deno.test("parseOptions() says which option is wrong, and quotes it", () => {
 });
 
 Deno.test("usage() names every option", () => {
-  for (const option of ["deployment", "minutes", "seed", "workers", "only", "no-fences", "help"]) {
+  for (const option of ["deployment", "minutes", "seed", "workers", "only", "no-fences", "allow-skipped", "help"]) {
     assert(usage().includes(`--${option}`), option);
   }
 });

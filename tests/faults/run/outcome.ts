@@ -1,17 +1,25 @@
-import type { Verdict } from "../../history/check.ts";
-import type { History, Write } from "../../history/history.ts";
-import type { Rule } from "../../history/violation.ts";
+import type { Verdict } from "../../verification/history/check.ts";
+import type { History, Write } from "../../verification/history/history.ts";
+import type { Rule } from "../../verification/history/violation.ts";
+import { type Excess, excesses } from "./bounds.ts";
 import type { Ledger } from "./crew.ts";
 import type { Options } from "./options.ts";
-import type { Storm } from "./storm.ts";
+import type { FaultSchedule } from "./fault_schedule.ts";
+import { FaultTimes, type Span } from "./fault_times.ts";
 
 /** All that is known at the end of a run. */
 export interface Findings {
   readonly options: Omit<Options, "help">;
   readonly ledger: Ledger;
-  readonly storm: Storm;
+  readonly schedule: FaultSchedule;
   readonly history: History;
   readonly verdict: Verdict;
+  /** When the process stood still through which all connections go. */
+  readonly stalls: readonly Span[];
+  /** When the faults began. */
+  readonly began: number;
+  /** The lease of all locks, in milliseconds. */
+  readonly lease: number;
   readonly left: { readonly keys: readonly string[]; readonly connections: readonly string[] };
   readonly skipped: readonly string[];
 }
@@ -27,76 +35,134 @@ export interface Outcome {
   readonly longestWait: number;
   /** The part of the time in which no fault let locks be given away, from 0 to 1. */
   readonly sound: number;
-  /** What must not happen and has, each with the fault before it. */
+  /** The part of the time in which nothing explained a loss or a wait, from 0 to 1. */
+  readonly quiet: number;
+  /** What must not happen and has, in the order of time, each with the fault before it. */
   readonly violations: readonly string[];
   /** Faults that could not happen, and why. */
   readonly skipped: readonly string[];
 }
 
+/** What leaves no trace: any client gets over it. */
+const HARMLESS: readonly string[] = ["SCRIPT FLUSH"];
+
+/** How long a fault has effects, in milliseconds besides a lease: clients connect again, and try again. */
+const AFTERMATH = 1_000;
+
 /** What a resource that does not check fences cannot promise. */
 const FENCED: readonly Rule[] = ["stale writes are refused", "no update is lost"];
 
 /** Sums up a run. */
-export function outcome({ options, ledger, storm, history, verdict, left, skipped }: Findings): Outcome {
+export function outcome(findings: Findings): Outcome {
+  const { options, ledger, schedule, history, skipped } = findings;
+  const faultTimes = faultTimesOf(findings);
+  const violations = violationsOf(findings, faultTimes);
+  const counts = countsOf(findings).set("violations", violations.length);
+  const kinds = Map.groupBy(schedule.happenings, ({ what }) => what);
+  const faults = new Map([...kinds].map(([kind, all]) => [kind, all.length] as const).sort(([, a], [, b]) => b - a));
+  const { longestWait } = ledger;
+  const [from, to] = extent(history);
+  const quiet = to > from ? faultTimes.quiet(from, to) / (to - from) : 0;
+  return { options, counts, faults, longestWait, sound: sound(history), quiet, violations, skipped };
+}
+
+function countsOf({ options, ledger, schedule, history, verdict, left }: Findings): Map<string, number> {
   const { grants, releases, writes } = history;
   const refused = writes.filter(({ accepted }) => !accepted).length;
   const stale = verdict.violations.filter(({ rule }) => rule === "stale writes are refused").length;
-  const broken = verdict.violations.filter(({ rule }) => options.fences || !FENCED.includes(rule));
   const ends = (outcome: string) => releases.filter((release) => release.outcome === outcome).length;
   const unanswered = [...ledger.refused.values()].reduce((sum, count) => sum + count, 0);
-  const counts: [string, number][] = [
+  return new Map([
     ["operations", grants.length + unanswered + releases.length + writes.length],
     ["locks granted", grants.length],
     ["handoffs to a waiter", ledger.handoffs],
     ...[...ledger.refused].map(([how, count]): [string, number] => [`not granted: ${how}`, count]),
     ["leases lost", ends("lost")],
     ["releases unanswered", ends("unknown")],
-    ["faults", storm.happenings.length],
+    ["faults", schedule.happenings.length],
+    [
+      "masters that changed by themselves",
+      history.breaches.length - schedule.happenings.filter(({ fault }) => fault.breach).length,
+    ],
     ["double holders believed", verdict.doubleHolders],
     ["stale writes attempted", refused + stale],
     ["stale writes refused", refused],
     ["updates", writes.length - refused],
     [options.fences ? "updates lost" : "updates lost without the fence check", lost(writes)],
+    ["holders after the end of their lease", ledger.overdue.length],
+    ["looks at what is left", ledger.remains.length],
     ["waiters lost", ledger.lost.length],
     ["unhandled rejections", ledger.unhandled.length],
     ["processes that died", ledger.died.length],
     ["processes that lingered", ledger.lingered],
     ["keys left", left.keys.length],
     ["connections left", left.connections.length],
-    ["violations", 0],
+  ]);
+}
+
+/** Returns what must not happen and has happened: first what has a time, in order. */
+function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
+  const { options, ledger, schedule, history, verdict, left, skipped, lease, began } = findings;
+  const broken = verdict.violations.filter(({ rule }) => options.fences || !FENCED.includes(rule));
+  const timed: Excess[] = [
+    ...broken.map(({ rule, lock, at, entries }) => ({ at, what: `${rule}: lock ${lock}, ${show(entries)}` })),
+    ...ledger.overdue.map(({ lock, at, ms }) => {
+      return { at, what: `lock ${lock} was held ${ms.toFixed(1)} ms after the end of its lease` };
+    }),
+    ...ledger.putBack.map(({ lock, at, node }) => {
+      return {
+        at,
+        what: `lock ${lock} was put back on node ${node} after others had asked there, and no majority had kept it`,
+      };
+    }),
+    ...excesses({ ...ledger, ...history, lease, faultTimes }),
+    ...ledger.lost.map(({ lock, start }) => ({ at: start, what: `a waiter for lock ${lock} was lost` })),
   ];
-  const violations = [
-    ...broken.map(({ rule, lock, at, entries }) => `${rule}: lock ${lock}, ${show(entries)}; ${before(storm, at)}`),
-    ...ledger.lost.map(({ lock, start }) => `a waiter for lock ${lock} was lost; ${before(storm, start)}`),
+  const second = (at: number) => ((at - began) / 1_000).toFixed(1);
+  return [
+    ...timed.sort((a, b) => a.at - b.at).map(({ at, what }) => `${second(at)} s: ${what}; ${before(schedule, at)}`),
     ...ledger.unhandled.map((message) => `unhandled rejection: ${message}`),
     ...ledger.died,
     ...left.keys.map((key) => `key left: ${key}`),
     ...left.connections.map((connection) => `connection left: ${connection}`),
+    ...schedule.failures.map((failure) => `a fault could not be made to happen: ${failure}`),
+    ...schedule.missing,
+    ...(options.allowSkipped ? [] : skipped.map((why) => `a fault cannot happen here: ${why}; see --allow-skipped`)),
   ];
-  counts[counts.length - 1] = ["violations", violations.length];
-  const kinds = Map.groupBy(storm.happenings, ({ what }) => what);
-  const faults = new Map([...kinds].map(([kind, all]) => [kind, all.length] as const).sort(([, a], [, b]) => b - a));
-  const all = [...skipped, ...storm.failures.map((failure) => `failed: ${failure}`)];
-  const { longestWait } = ledger;
-  return { options, counts: new Map(counts), faults, longestWait, sound: sound(history), violations, skipped: all };
 }
 
-/** The part of the time of a history that is outside its breaches, which do not overlap. */
-function sound({ grants, breaches }: History): number {
+/** Returns when something may go wrong: for as long as faults and stalls have effects. */
+function faultTimesOf({ schedule, history, ledger, stalls, lease }: Findings): FaultTimes {
+  const causes = schedule.happenings.filter(({ what }) => !HARMLESS.includes(what));
+  return new FaultTimes([...causes, ...history.breaches, ...ledger.stalls, ...stalls], lease + AFTERMATH);
+}
+
+/** From the first call to the last grant. */
+function extent({ grants }: History): [from: number, to: number] {
   const from = grants.reduce((first, { start }) => Math.min(first, start), Infinity);
-  const to = grants.reduce((last, { end }) => Math.max(last, end), from);
-  const broken = breaches.reduce((sum, { start, end }) => sum + Math.max(0, Math.min(end, to) - start), 0);
+  return [from, grants.reduce((last, { end }) => Math.max(last, end), from)];
+}
+
+/** Returns the part of the time of a history that is outside its breaches. */
+function sound(history: History): number {
+  const [from, to] = extent(history);
+  let broken = 0;
+  let covered = from;
+  for (const { start, end } of history.breaches.toSorted((a, b) => a.start - b.start)) {
+    broken += Math.max(0, Math.min(end, to) - Math.max(start, covered));
+    covered = Math.max(covered, Math.min(end, to));
+  }
   return to > from ? 1 - broken / (to - from) : 0;
 }
 
-/** How many updates were accepted and then overwritten by somebody who did not know of them. */
+/** Returns how many updates were accepted and then overwritten by somebody who did not know of them. */
 function lost(writes: readonly Write[]): number {
   const accepted = Map.groupBy(writes.filter(({ accepted }) => accepted), ({ lock }) => lock);
   return [...accepted.values()].reduce((sum, writes) => sum + writes.length - writes.at(-1)!.value, 0);
 }
 
-function before(storm: Storm, at: number): string {
-  const happening = storm.happenings.findLast(({ start }) => start <= at);
+function before(schedule: FaultSchedule, at: number): string {
+  const happening = schedule.happenings.findLast(({ start }) => start <= at);
   if (happening === undefined) return "before any fault";
   return `${(at - happening.start).toFixed(0)} ms after the beginning of "${happening.what}"`;
 }

@@ -1,28 +1,33 @@
+// Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { check } from "../../history/check.ts";
-import type { Grant, History } from "../../history/history.ts";
+import { check } from "../../verification/history/check.ts";
+import type { Grant, History } from "../../verification/history/history.ts";
+import { Random } from "../../simulation/random.ts";
 import { ledger } from "./crew.ts";
 import type { Fault } from "./fault.ts";
 import { type Findings, outcome } from "./outcome.ts";
 import { report } from "./report.ts";
-import { Storm } from "./storm.ts";
+import { FaultSchedule } from "./fault_schedule.ts";
 
 function grant(owner: string, fence: bigint, start: number): Grant {
   return { lock: "a", owner, fence, start, end: start + 10, believed: start + 15, acted: start + 15 };
 }
 
-/** What is found in a history during which one fault happened, at 100. */
+/** Returns what is found in a history during which one fault happened, at 100. */
 function findings(history: Partial<History>, fences = true): Findings {
-  const storm = new Storm();
+  const schedule = new FaultSchedule();
   const fault: Fault = { kind: "FLUSHALL", where: "servers", breach: true, inject: () => Promise.resolve(true) };
-  storm.happenings.push({ fault, what: "FLUSHALL", start: 100, end: 101, over: true });
-  const whole = { grants: [], releases: [], writes: [], breaches: storm.happenings, ...history };
+  schedule.happenings.push({ fault, what: "FLUSHALL", start: 100, end: 101, over: true });
+  const whole = { grants: [], releases: [], writes: [], breaches: schedule.happenings, ...history };
   return {
-    options: { deployment: "single", minutes: 1, seed: 7, workers: 4, fences, only: [] },
+    options: { deployment: "single", minutes: 1, seed: 7, workers: 4, fences, only: [], allowSkipped: true },
     ledger: ledger(),
-    storm,
+    schedule,
     history: whole,
     verdict: check(whole),
+    stalls: [],
+    began: 0,
+    lease: 1_500,
     left: { keys: [], connections: [] },
     skipped: ["disk full: no root"],
   };
@@ -43,16 +48,26 @@ Deno.test("outcome() of a run in which all went well has no violation", () => {
   assert(sound > 0.99 && sound < 1, `${sound}`);
 });
 
+Deno.test("outcome() counts the time of breaches that overlap once", () => {
+  const breaches = [{ start: 20, end: 60, what: "a" }, { start: 40, end: 70, what: "b" }, {
+    start: 50,
+    end: 55,
+    what: "c",
+  }];
+  const found = findings({ grants: [grant("x", 1n, 0), grant("y", 2n, 90)], breaches });
+  assertEquals(outcome(found).sound, 0.5);
+});
+
 Deno.test("report() names the seed, the rule and the fault before, and what was skipped", () => {
   const text = report(outcome(findings({ grants: [grant("x", 2n, 110), grant("y", 1n, 150)] })));
-  assert(text.includes("--deployment single --minutes 1 --seed 7\n"), text);
-  assert(text.includes("Seed 7 fails:\n  fences rise: lock a"), text);
+  assert(text.includes("--deployment single --minutes 1 --seed 7 --allow-skipped\n"), text);
+  assert(text.includes("Seed 7 fails:\n  0.2 s: fences rise: lock a"), text);
   assert(text.includes('60 ms after the beginning of "FLUSHALL"'), text);
   assert(/^violations +1$/m.test(text), text);
   assert(text.includes("skipped: disk full: no root"), text);
 });
 
-Deno.test("outcome() counts lost waiters, unhandled rejections, deaths and leaks as violations", () => {
+Deno.test("outcome() counts lost waiters, rejections, deaths and leaks as violations", () => {
   const found = findings({});
   found.ledger.lost.push({ lock: "a", start: 5 });
   found.ledger.unhandled.push("Error: oops");
@@ -60,7 +75,7 @@ Deno.test("outcome() counts lost waiters, unhandled rejections, deaths and leaks
   const left = { keys: ["lock:a"], connections: ["id=7"] };
   const { violations } = outcome({ ...found, left });
   assertEquals(violations, [
-    "a waiter for lock a was lost; before any fault",
+    "0.0 s: a waiter for lock a was lost; before any fault",
     "unhandled rejection: Error: oops",
     "a worker process ended by itself",
     "key left: lock:a",
@@ -68,7 +83,7 @@ Deno.test("outcome() counts lost waiters, unhandled rejections, deaths and leaks
   ]);
 });
 
-Deno.test("outcome() without fences counts the updates that are lost, and does not call them violations", () => {
+Deno.test("outcome() without fences counts lost updates, but not as violations", () => {
   const grants = [grant("x", 1n, 0), grant("y", 2n, 120)];
   const writes = [
     { lock: "a", fence: 2n, value: 1, accepted: true, at: 131 },
@@ -78,4 +93,57 @@ Deno.test("outcome() without fences counts the updates that are lost, and does n
   assertEquals(violations, []);
   assertEquals(counts.get("updates lost without the fence check"), 1);
   assertEquals(outcome(findings({ grants, writes })).violations.length, 2);
+});
+
+Deno.test("outcome() counts locks believed for too long or restored on a node as violations", () => {
+  const found = findings({});
+  found.ledger.overdue.push({ lock: "a", at: 2_000, ms: 12.34 });
+  found.ledger.putBack.push({ lock: "b", at: 1_000, node: 2 });
+  const { violations } = outcome(found);
+  assertEquals(violations, [
+    '1.0 s: lock b was put back on node 2 after others had asked there, and no majority had kept it; 900 ms after the beginning of "FLUSHALL"',
+    '2.0 s: lock a was held 12.3 ms after the end of its lease; 1900 ms after the beginning of "FLUSHALL"',
+  ]);
+});
+
+Deno.test("outcome() counts only losses and leftovers without a fault as violations", () => {
+  const left = { lock: "a", end: "aborted", atOnce: undefined, at: 0, gone: true };
+  const count = (at: number, stalls: readonly { start: number; end: number }[] = []) => {
+    const found = findings({
+      grants: [grant("x", 1n, at)],
+      releases: [{ lock: "a", owner: "x", start: at + 20, end: at + 30, outcome: "lost" }],
+    });
+    found.ledger.remains.push({ ...left, since: at, until: at + 600 });
+    return outcome({ ...found, stalls }).violations.length;
+  };
+  // The fault was at 100, and has effects for a lease and a second.
+  assertEquals(count(300), 0);
+  assertEquals(count(10_000), 2);
+  assertEquals(count(10_000, [{ start: 9_000, end: 9_500 }]), 0);
+});
+
+Deno.test("outcome() counts faults that could not be made to happen as violations", async () => {
+  const found = findings({});
+  const over = new AbortController();
+  let due = 0;
+  const fault: Fault = {
+    kind: "rain",
+    where: "servers",
+    breach: false,
+    inject() {
+      // The last one has no chance.
+      if (++due === 7) over.abort();
+      return due === 1 ? Promise.reject(new Error("no clouds")) : Promise.resolve(false);
+    },
+  };
+  await found.schedule.run([fault], new Random(1), over.signal);
+  const { violations } = outcome(found);
+  assertEquals(violations, [
+    "a fault could not be made to happen: rain: no clouds",
+    '"rain" was due 6 times, and could never happen',
+  ]);
+  const strict = { ...findings({}).options, allowSkipped: false };
+  assertEquals(outcome({ ...findings({}), options: strict }).violations, [
+    "a fault cannot happen here: disk full: no root; see --allow-skipped",
+  ]);
 });

@@ -46,7 +46,7 @@ export class Register {
     this.#fences = fences;
   }
 
-  /** The number; `undefined` when the fence is refused. */
+  /** Returns the number; `undefined` when the fence is refused. */
   async read(lock: string, fence: bigint): Promise<number | undefined> {
     const number = Number(await this.#client.eval(READ, 3, ...keys(lock), `${fence}`, this.#fences ? "1" : "0"));
     return number < 0 ? undefined : number;
@@ -63,7 +63,7 @@ function keys(lock: string): [string, string, string] {
   return [`fence:${lock}`, logKey(lock), `number:${lock}`];
 }
 
-/** The list of what was tried under a lock, in order: fence, number, 1 if accepted, time. */
+/** Returns the list of what was tried under a lock, in order: fence, number, 1 if accepted, time. */
 export function logKey(lock: string): string {
   return `log:${lock}`;
 }

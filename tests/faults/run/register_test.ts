@@ -1,6 +1,7 @@
+// Deno only: it tests a tool for Deno.
 import { assertEquals, assertRejects } from "@std/assert";
 import { acquire, LockLostError } from "@holdfast/lock";
-import { RedisServer } from "../../redis_server.ts";
+import { RedisServer } from "../../support/redis_server.ts";
 import { logKey, Register } from "./register.ts";
 
 for (const fences of [false, true]) {

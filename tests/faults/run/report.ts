@@ -4,18 +4,23 @@ import type { Progress } from "./run.ts";
 /** How many violations are shown. */
 const SHOWN = 20;
 
-/** The end of a run: a table, and what was violated. */
-export function report({ options, counts, faults, longestWait, sound, violations, skipped }: Outcome): string {
+/** Returns the report of a run: a table, and what was violated. */
+export function report({ options, counts, faults, longestWait, sound, quiet, violations, skipped }: Outcome): string {
   const { deployment, minutes, seed, workers, fences } = options;
   const flags = `${workers === 4 ? "" : ` --workers ${workers}`}${fences ? "" : " --no-fences"}${
     options.only.length === 0 ? "" : ` --only "${options.only.join(",")}"`
-  }`;
+  }${options.allowSkipped ? " --allow-skipped" : ""}`;
   const command = `deno task faults --deployment ${deployment} --minutes ${minutes} --seed ${seed}${flags}`;
   const rows = [...counts].flatMap(([what, count]): [string, string][] => {
     const row: [string, string] = [what, count.toLocaleString("en")];
     if (what === "handoffs to a waiter") return [row, ["longest wait", `${(longestWait / 1_000).toFixed(1)} s`]];
     if (what === "double holders believed") {
-      return [["time without a fault that allows two", `${(sound * 100).toFixed(0)} %`], row];
+      const percent = (part: number) => `${(part * 100).toFixed(0)} %`;
+      return [
+        ["time without a fault that allows two", percent(sound)],
+        ["time without any fault or its effects", percent(quiet)],
+        row,
+      ];
     }
     if (what !== "faults") return [row];
     return [row, ...[...faults].map(([kind, count]): [string, string] => [`  ${kind}`, count.toLocaleString("en")])];
@@ -30,16 +35,16 @@ export function report({ options, counts, faults, longestWait, sound, violations
   return lines.join("\n");
 }
 
-/** What a run is at, in one line. */
-export function line({ crew, storm, elapsed }: Progress): string {
+/** Returns what a run is at, in one line. */
+export function line({ crew, schedule, elapsed }: Progress): string {
   const { grants, releases, refused, handoffs, longestWait } = crew.ledger;
   const operations = grants.size + releases.length + [...refused.values()].reduce((sum, count) => sum + count, 0);
   const parts = [
     `${(elapsed / 1_000).toFixed(0)} s`,
     `${operations.toLocaleString("en")} operations`,
-    `${storm.happenings.length} faults`,
+    `${schedule.happenings.length} faults`,
     `${handoffs.toLocaleString("en")} handoffs`,
     `longest wait ${(longestWait / 1_000).toFixed(1)} s`,
   ];
-  return [...parts, ...storm.now].join(" · ");
+  return [...parts, ...schedule.now].join(" · ");
 }

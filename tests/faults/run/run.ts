@@ -1,9 +1,10 @@
-import { RedisServer } from "../../redis_server.ts";
-import { check } from "../../history/check.ts";
-import { type History, now, type Write } from "../../history/history.ts";
+import { RedisServer } from "../../support/redis_server.ts";
+import { check } from "../../verification/history/check.ts";
+import { compare, type History, now, type Write } from "../../verification/history/history.ts";
 import { Random } from "../../simulation/random.ts";
+import { clientFaults } from "./client_faults.ts";
 import { Crew } from "./crew.ts";
-import { pause } from "./fault.ts";
+import { type Fault, pause } from "./fault.ts";
 import { networkFaults } from "./network_faults.ts";
 import type { DeploymentKind, Options } from "./options.ts";
 import { type Outcome, outcome } from "./outcome.ts";
@@ -13,23 +14,29 @@ import { cluster } from "./sites/cluster.ts";
 import { redlock } from "./sites/redlock.ts";
 import { sentinel } from "./sites/sentinel.ts";
 import { single } from "./sites/single.ts";
-import { Storm } from "./storm.ts";
+import { Stalls } from "./stalls.ts";
+import { FaultSchedule } from "./fault_schedule.ts";
+import { Switches } from "./switches.ts";
+import { Ways } from "./ways.ts";
 import type { Work } from "./work.ts";
 import { workerFaults } from "./worker_faults.ts";
 
 /** The locks, the busiest first. */
-const LOCKS = ["a", "b", "c", "d"];
+const LOCKS = ["a", "b", "c", "d", "e", "f"];
 
 /** The lease of each, in milliseconds: shorter than the longer faults last. */
 const LEASE = 1_500;
 
-/** How many locks each process wants at a time. */
-const AT_ONCE = 3;
+/**
+ * How long all faults happen, then only those of single processes, then none, in milliseconds. One that hits everybody
+ * hides what a single process does wrong; and what no fault may be the reason of is seen while there is none.
+ */
+const [ALL_MS, SINGLE_MS, NONE_MS] = [8_000, 7_000, 4_500];
 
 /** How long keys and connections may take to go, in milliseconds: queues with dead waiters only go by themselves. */
 const LEAKS_GONE = 20_000;
 
-/** By how much the machine's clock may be set in a run, in milliseconds: the processes tell the time by it. */
+/** By how much the machine's clock may be set in a run, in milliseconds: the processes read it. */
 const CLOCK = 10;
 
 /** How many entries of a log are fetched at a time. */
@@ -45,7 +52,7 @@ const SITES: Readonly<Record<DeploymentKind, (locks: readonly string[]) => Promi
 /** What a run is at. */
 export interface Progress {
   readonly crew: Crew;
-  readonly storm: Storm;
+  readonly schedule: FaultSchedule;
   /** Milliseconds since the faults began. */
   readonly elapsed: number;
 }
@@ -57,64 +64,107 @@ export interface Progress {
 export async function run(
   options: Omit<Options, "help">,
   stack: AsyncDisposableStack,
-  tell: (progress: Progress) => void,
+  report: (progress: Progress) => void,
 ): Promise<Outcome> {
   const random = new Random(options.seed);
-  const clock = Date.now() - now();
   const site = await started(() => SITES[options.deployment](LOCKS), stack);
   const server = await started(() => RedisServer.start(), stack);
+  const ways = await Promise.all(
+    Array.from({ length: options.workers }, () => started(() => Ways.open(site), stack)),
+  );
   const work = (seed: number, place: number): Work => ({
-    target: site.target,
+    target: ways[place]!.target,
+    direct: site.target(site.ports),
     register: server.port,
     fences: options.fences,
     seed,
     locks: LOCKS,
+    ...own(place),
     lease: LEASE,
-    atOnce: AT_ONCE,
     patient: place % 2 === 0,
   });
   const crew = stack.use(new Crew(work, random.fork()));
-  const all = [...networkFaults(site.proxies), ...site.faults, ...workerFaults(crew, LEASE)];
-  const faults = options.only.length === 0 ? all : all.filter(({ kind }) => options.only.includes(kind));
-  const unknown = options.only.find((only) => !all.some(({ kind }) => kind === only));
+  const all = [
+    ...networkFaults(site.proxies),
+    ...clientFaults(ways, LEASE),
+    ...site.faults,
+    ...workerFaults(crew, LEASE),
+  ];
+  const faults = chosen(all, options.only);
+  await Promise.all(Array.from({ length: options.workers }, (_, place) => crew.start(place)));
+
+  const schedule = new FaultSchedule();
+  const over = new AbortController();
+  stack.defer(() => over.abort());
+  const began = now();
+  const ticking = setInterval(() => report({ crew, schedule, elapsed: now() - began }), 200);
+  stack.defer(() => clearInterval(ticking));
+  const stalls = stack.use(new Stalls());
+  const breaching = () => schedule.happenings.some(({ fault, over }) => fault.breach && !over);
+  const switches = stack.use(new Switches(() => site.masters(), breaching));
+  const happening = alternate(schedule, faults, random.fork(), over.signal);
+  await pause(options.minutes * 60_000, over.signal);
+  over.abort();
+  await happening;
+  await crew.agree();
+  await crew.finish();
+  clearInterval(ticking);
+
+  const set = Math.abs(compare(Date.now, now));
+  if (set > CLOCK) throw new Error(`the machine's clock was set by ${set.toFixed(0)} ms: this cannot be checked`);
+  const locks = [...LOCKS, ...new Set(ways.flatMap((_, place) => Object.values(own(place))))];
+  const history = historyOf(crew, schedule, switches, await writes(server, locks));
+  return outcome({
+    options,
+    ledger: crew.ledger,
+    schedule,
+    history,
+    verdict: check(history),
+    stalls: stalls.seen,
+    began,
+    lease: LEASE,
+    left: await remaining(site),
+    skipped: site.skipped,
+  });
+}
+
+/** Returns what all processes have written down. */
+function historyOf(crew: Crew, schedule: FaultSchedule, switches: Switches, writes: Write[]): History {
+  const { grants, releases } = crew.ledger;
+  const faults = schedule.happenings.filter(({ fault }) => fault.breach);
+  return { grants: [...grants.values()], releases, writes, breaches: [...faults, ...switches.seen] };
+}
+
+/** Returns the faults of these kinds; all of them, if none is named. Throws when there is no such kind. */
+function chosen(all: readonly Fault[], only: readonly string[]): readonly Fault[] {
+  const unknown = only.find((each) => !all.some(({ kind }) => kind === each));
   if (unknown !== undefined) {
     const known = [...new Set(all.map(({ kind }) => kind))].join(", ");
     throw new Error(`--only must name faults of this deployment: got "${unknown}", there are ${known}`);
   }
-  await Promise.all(Array.from({ length: options.workers }, (_, place) => crew.start(place)));
+  return only.length === 0 ? all : all.filter(({ kind }) => only.includes(kind));
+}
 
-  const storm = new Storm();
-  const over = new AbortController();
-  stack.defer(() => over.abort());
-  const began = performance.now();
-  const ticking = setInterval(() => tell({ crew, storm, elapsed: performance.now() - began }), 200);
-  stack.defer(() => clearInterval(ticking));
-  const raging = storm.rage(faults, random.fork(), over.signal);
-  await pause(options.minutes * 60_000, over.signal);
-  over.abort();
-  await raging;
-  await crew.finish();
-  clearInterval(ticking);
-
-  const set = Math.abs(Date.now() - now() - clock);
-  if (set > CLOCK) throw new Error(`the machine's clock was set by ${set.toFixed(0)} ms: this cannot be checked`);
-  const { grants, releases } = crew.ledger;
-  const history: History = {
-    grants: [...grants.values()],
-    releases,
-    writes: await writes(server),
-    breaches: storm.happenings.filter(({ fault }) => fault.breach),
+/** Injects all faults, those of single processes and none, in turns. */
+async function alternate(
+  schedule: FaultSchedule,
+  faults: readonly Fault[],
+  random: Random,
+  over: AbortSignal,
+): Promise<void> {
+  const single = faults.filter(({ where }) => where.startsWith("client "));
+  const happen = async (faults: readonly Fault[], ms: number) => {
+    const enough = new AbortController();
+    const happening = schedule.run(faults, random.fork(), AbortSignal.any([over, enough.signal]));
+    await pause(ms, over);
+    enough.abort();
+    await happening;
   };
-  const left = await remaining(site);
-  return outcome({
-    options,
-    ledger: crew.ledger,
-    storm,
-    history,
-    verdict: check(history),
-    left,
-    skipped: site.skipped,
-  });
+  while (!over.aborted) {
+    await happen(faults, ALL_MS);
+    if (single.length > 0) await happen(single, SINGLE_MS);
+    await pause(NONE_MS, over);
+  }
 }
 
 /** Starts something that is stopped with the stack, also when that is over before it has started. */
@@ -125,10 +175,15 @@ async function started<T extends AsyncDisposable>(start: () => Promise<T>, stack
   return await starting;
 }
 
-async function writes(server: RedisServer): Promise<Write[]> {
+/** Returns the locks that a process shares with only one other: one is mostly free, and one is mostly held. */
+function own(place: number): Pick<Work, "own" | "kept"> {
+  return { own: `own ${place >> 1}`, kept: `kept ${place >> 1}` };
+}
+
+async function writes(server: RedisServer, locks: readonly string[]): Promise<Write[]> {
   const client = server.connect();
   const found: Write[] = [];
-  for (const lock of LOCKS) {
+  for (const lock of locks) {
     for (let from = 0;; from += CHUNK) {
       const entries = await client.lrange(logKey(lock), from, from + CHUNK - 1);
       for (const entry of entries) {
@@ -141,7 +196,7 @@ async function writes(server: RedisServer): Promise<Write[]> {
   return found;
 }
 
-/** What is still there when it had time to go. */
+/** Returns what is still there when it had time to go. */
 async function remaining(site: Site): Promise<Awaited<ReturnType<typeof leaks>>> {
   for (const deadline = performance.now() + LEAKS_GONE;;) {
     const left = await leaks(site);

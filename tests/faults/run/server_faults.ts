@@ -1,6 +1,6 @@
 import type { Random } from "../../simulation/random.ts";
-import type { RedisServer } from "../../redis_server.ts";
-import { until } from "../until.ts";
+import type { RedisServer } from "../../support/redis_server.ts";
+import { until } from "../../support/until.ts";
 import { type Fault, pause } from "./fault.ts";
 
 /** What the faults of servers are about. */
@@ -11,7 +11,7 @@ export interface Ward {
   readonly mayLose?: () => boolean;
 }
 
-/** What operators and other clients do to servers, which stay as they are otherwise. */
+/** Returns what operators and other clients do to servers that keep running. */
 export function commandFaults({ servers, mayLose = () => true }: Ward): Fault[] {
   const fault = (
     kind: string,
@@ -54,7 +54,7 @@ export function commandFaults({ servers, mayLose = () => true }: Ward): Fault[] 
   ];
 }
 
-/** The process of a server stands still for a while, at the longest for so many milliseconds. */
+/** Returns the fault that freezes the process of a server, for at most so many milliseconds. */
 export function freezing({ servers }: Ward, breach: boolean, well: () => Promise<void>, longest = 3_000): Fault {
   return {
     kind: "server frozen",
@@ -71,7 +71,7 @@ export function freezing({ servers }: Ward, breach: boolean, well: () => Promise
   };
 }
 
-/** The process of a server is killed, and started again with the data that it had, or without. */
+/** Returns the fault that kills the process of a server, and starts it again with the data that it had, or without. */
 export function killing({ servers, mayLose = () => true }: Ward, wipe?: (server: RedisServer) => Promise<void>): Fault {
   return {
     kind: wipe === undefined ? "server killed" : "server wiped",
@@ -88,6 +88,29 @@ export function killing({ servers, mayLose = () => true }: Ward, wipe?: (server:
       return true;
     },
   };
+}
+
+/**
+ * Ends a breach when a server has been promoted, and puts everything in order again. Meanwhile the others may take that
+ * one for dead, above all on a loaded machine, and promote another one: what that has not received is lost as well, and
+ * the breach has lasted until now.
+ *
+ * @param epoch returns the number of the last promotion
+ * @param endBreach ends the breach
+ * @param restore puts everything in order
+ */
+export async function promoting(
+  epoch: () => Promise<number>,
+  endBreach: () => void,
+  restore: () => Promise<void>,
+): Promise<void> {
+  const promoted = await epoch();
+  endBreach();
+  try {
+    await restore();
+  } finally {
+    if (await epoch().catch(() => undefined) !== promoted) endBreach();
+  }
 }
 
 /** Waits until a server has loaded its data. */

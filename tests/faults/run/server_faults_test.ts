@@ -1,9 +1,12 @@
-import { assert, assertEquals } from "@std/assert";
+// Deno only: it tests a tool for Deno.
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Redis } from "ioredis";
-import type { RedisServer } from "../../redis_server.ts";
+import { SentinelDeployment } from "../../deployments/sentinel.ts";
+import type { RedisServer } from "../../support/redis_server.ts";
 import { Random } from "../../simulation/random.ts";
-import { until } from "../until.ts";
+import { until } from "../../support/until.ts";
 import type { Fault } from "./fault.ts";
+import { promoting } from "./server_faults.ts";
 import { single } from "./sites/single.ts";
 
 /** What a fault does to a server, as a client that is connected to it sees that while it lasts, or afterwards. */
@@ -58,6 +61,46 @@ Deno.test("single() can do to its server what it says, and takes it back", async
       if (!loses) assertEquals(await client.get("kept"), KEPT);
     });
   }
+});
+
+Deno.test("single() does not set the clock back right after data was lost", async () => {
+  await using site = await single();
+  const [loss, set] = ["FLUSHALL", "clock set"].map((kind) => site.faults.find((fault) => fault.kind === kind));
+  if (set === undefined) return; // Without a compiler there is no clock to set.
+  const [server] = await site.masters();
+  for (let seed = 1; seed <= 8; seed++) {
+    await loss!.inject(new Random(seed), new AbortController().signal, () => {});
+    const over = new AbortController();
+    const happens = set.inject(new Random(seed), over.signal, () => {});
+    const [seconds, microseconds] = await server!.command("TIME") as [string, string];
+    const ahead = Number(seconds) * 1_000 + Number(microseconds) / 1_000 - Date.now();
+    over.abort();
+    await happens;
+    assert(ahead > -50, `seed ${seed}: ${ahead} ms`);
+  }
+});
+
+Deno.test({
+  name: "promoting() ends a breach anew when another failover has followed",
+  // After a failover ioredis has timers for up to two seconds, also when its clients are closed.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async () => {
+    await using deployment = await SentinelDeployment.start();
+    let ends = 0;
+    const epoch = () => deployment.epoch();
+    await promoting(epoch, () => ends++, () => deployment.ready());
+    assertEquals(ends, 1, "no other failover has followed");
+    await promoting(epoch, () => ends++, async () => void await deployment.failover());
+    assertEquals(ends, 3);
+    await deployment.ready();
+    const failing = promoting(epoch, () => ends++, async () => {
+      await deployment.failover();
+      throw new Error("nothing is in order");
+    });
+    await assertRejects(() => failing, Error, "nothing is in order");
+    assertEquals(ends, 5);
+  },
 });
 
 /** Whether an effect is seen when a fault happens; with some seeds it is over too soon, or milder. */

@@ -1,4 +1,4 @@
-import type { Release } from "../../history/history.ts";
+import type { Release } from "../../verification/history/history.ts";
 
 /** What the clients of a process connect to. */
 export type Target =
@@ -19,6 +19,8 @@ export type Nat = Readonly<Record<string, Address>>;
 /** What a worker process does; durations are in milliseconds. */
 export interface Work {
   readonly target: Target;
+  /** The same servers, reached without what happens to the way to them. */
+  readonly direct: Target;
   /** The port of the server that keeps what the locks protect. */
   readonly register: number;
   /** Whether the register checks fences. */
@@ -26,16 +28,36 @@ export interface Work {
   readonly seed: number;
   /** The locks, the busiest first. */
   readonly locks: readonly string[];
+  /** A lock that hardly anybody else wants, and another one. */
+  readonly own: string;
+  readonly kept: string;
   readonly lease: number;
-  /** How many locks it wants at a time. */
-  readonly atOnce: number;
   /** Whether its commands wait for their servers for as long as it takes. */
   readonly patient: boolean;
+}
+
+/** What servers still had of an acquire that was over. */
+export interface Remains {
+  readonly lock: string;
+  /** How it was over: it was released, or the outcome of the refusal. */
+  readonly end: string;
+  /** When it was over, for its caller. */
+  readonly since: number;
+  /** Whether more servers than may be behind had something at once; `undefined` when too few of them answered. */
+  readonly atOnce: boolean | undefined;
+  /** When it was looked at once. */
+  readonly at: number;
+  /** When something was seen for the last time; the beginning when nothing was. */
+  readonly until: number;
+  /** Whether nothing was seen in the end, by those that answered. */
+  readonly gone: boolean;
 }
 
 /** What a worker process writes, one JSON object per line. Times are those of `now()`. */
 export type Line =
   | { readonly type: "ready" }
+  /** The time, when it was asked for it. */
+  | { readonly type: "time"; readonly at: number }
   | {
     readonly type: "granted";
     readonly lock: string;
@@ -54,7 +76,28 @@ export type Line =
     readonly acted: number;
     /** Whether a write was made. */
     readonly written: boolean;
+    /** How long a trip to the register took. */
+    readonly trip: number | undefined;
   }
+  /** It believed that it held a lock so many milliseconds after the end of the lease. */
+  | {
+    readonly type: "overdue";
+    readonly lock: string;
+    readonly owner: string;
+    readonly at: number;
+    readonly ms: number;
+  }
+  /** A node has a lock again that it had lost, although its counter was above the fence in between. */
+  | {
+    readonly type: "put back";
+    readonly lock: string;
+    readonly owner: string;
+    readonly at: number;
+    readonly node: number;
+  }
+  | ({ readonly type: "looked" } & Remains)
+  /** It stood still. */
+  | { readonly type: "stalled"; readonly start: number; readonly end: number }
   | ({ readonly type: "release" } & Release)
   /** An acquire that was not granted: it was busy, or the code of the error. */
   | { readonly type: "refused"; readonly outcome: string; readonly start: number; readonly end: number }
@@ -62,5 +105,5 @@ export type Line =
   | { readonly type: "unhandled"; readonly message: string }
   /** Something kept it alive when all was over. */
   | { readonly type: "lingering" }
-  /** It was told to finish and has; with the calls that have not returned. */
+  /** It was asked to finish and has; with the calls that have not returned. */
   | { readonly type: "finished"; readonly pending: readonly { readonly lock: string; readonly start: number }[] };

@@ -4,16 +4,21 @@
  *
  * @module
  */
-import { Cluster, Redis } from "npm:ioredis@^6";
+import { Cluster, Redis, type RedisOptions } from "npm:ioredis@^6";
 import { acquire, type Lock, LockError, tryAcquire } from "../../../mod.ts";
-import type { Observer } from "../../../src/observer.ts";
+import type { Observer } from "../../../src/events.ts";
 import { redis } from "../../../src/stores/redis/mod.ts";
-import { redlock } from "../../../src/stores/redlock/mod.ts";
+import { redlock } from "../../../src/composed/redlock/mod.ts";
 import type { Store } from "../../../src/store.ts";
-import { now } from "../../history/history.ts";
+import { now } from "../../verification/history/history.ts";
 import { Random } from "../../simulation/random.ts";
 import { pause } from "./fault.ts";
+import { Inspector } from "./inspector.ts";
+import type { Evaluator } from "./look.ts";
+import { NodeMemory } from "./node_memory.ts";
 import { Register } from "./register.ts";
+import { Stalls } from "./stalls.ts";
+import { Trace, Witness } from "./witness.ts";
 import type { Line, Target, Work } from "./work.ts";
 
 /** How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s. */
@@ -23,7 +28,15 @@ const SETTLING = 40_000;
 const LINGERING = 5_000;
 
 /** How long an impatient client waits for a reply, in milliseconds. */
-const IMPATIENCE = 1_000;
+const REQUEST_LIMIT_MS = 1_000;
+
+/** How long a look at a server may take, in milliseconds: what is not seen soon is not looked at. */
+const LOOK = 300;
+
+/**
+ * The pauses of a holder that does nothing but ask whether it holds, and between its looks at nodes, in milliseconds.
+ */
+const [ASKED, LOOKED] = [20, 100];
 
 const work: Work = JSON.parse(Deno.args[0] ?? "");
 const encoder = new TextEncoder();
@@ -39,27 +52,42 @@ const observer: Observer = ({ type, owner }) => {
   if (type === "waiting") waiting.add(owner);
 };
 
+type Client = Redis | Cluster;
+
+const witness = new Witness(now, work.target.kind === "redlock" ? work.target.ports.length : 0);
+
 const clients: { disconnect(): void; on(event: "error", listener: () => void): unknown }[] = [];
 
-function connect(target: Target): Store {
+/** Returns one client for each independent server, or deployment of servers. */
+function connect(target: Target, options: Omit<RedisOptions, "replyMapping">): Client[] {
   const retryStrategy = () => 100;
-  const options = { retryStrategy, ...(work.patient ? {} : { commandTimeout: IMPATIENCE, maxRetriesPerRequest: 2 }) };
   switch (target.kind) {
     case "single":
-      return redis(adopt(new Redis(target.port, "127.0.0.1", options)), { observer });
+      return [adopt(new Redis(target.port, "127.0.0.1", { ...options, retryStrategy }))];
     case "redlock":
-      return redlock(target.ports.map((port) => adopt(new Redis(port, "127.0.0.1", options))), { observer });
+      return target.ports.map((port) => adopt(new Redis(port, "127.0.0.1", { ...options, retryStrategy })));
     case "sentinel": {
       const { sentinels, name, nat: natMap } = target;
       const sentinel = { sentinels: [...sentinels], name, natMap, sentinelRetryStrategy: retryStrategy };
-      return redis(adopt(new Redis({ ...options, ...sentinel, failoverDetector: true })), { observer });
+      return [adopt(new Redis({ ...options, retryStrategy, ...sentinel, failoverDetector: true }))];
     }
     case "cluster": {
       const { nodes, nat: natMap } = target;
-      const cluster = { natMap, clusterRetryStrategy: retryStrategy, slotsRefreshTimeout: IMPATIENCE };
-      return redis(adopt(new Cluster([...nodes], { ...cluster, redisOptions: options })), { observer });
+      const cluster = { natMap, clusterRetryStrategy: retryStrategy, slotsRefreshTimeout: REQUEST_LIMIT_MS };
+      return [adopt(new Cluster([...nodes], { ...cluster, redisOptions: options }))];
     }
   }
+}
+
+/** Returns the store of the locks, watched by the witness. */
+function open(): Store {
+  const clients = connect(
+    work.target,
+    work.patient ? {} : { commandTimeout: REQUEST_LIMIT_MS, maxRetriesPerRequest: 2 },
+  );
+  if (work.target.kind !== "redlock") return witness.watch(redis(clients[0]!, { observer }));
+  const nodes = clients.map((client, place) => witness.watchNode(redis(client), place));
+  return witness.watch(redlock(nodes, { observer }));
 }
 
 function adopt<T extends typeof clients[number]>(client: T): T {
@@ -74,34 +102,60 @@ globalThis.addEventListener("unhandledrejection", (event) => {
   write({ type: "unhandled", message: reason instanceof Error ? reason.stack ?? reason.message : String(reason) });
 });
 
-const store = connect(work.target);
+const store = open();
+const direct = connect(work.direct, { commandTimeout: LOOK, maxRetriesPerRequest: 0 });
+const inspector = new Inspector(
+  direct as unknown as Evaluator[],
+  now,
+  (remains) => write({ type: "looked", ...remains }),
+);
 const registerClient = new Redis(work.register, "127.0.0.1");
 const register = new Register(registerClient, work.fences);
 
-/** One lock after another. */
-async function live(random: Random): Promise<void> {
+/**
+ * What a part of a process is after: busy locks; locks that it holds for long; the lock that is mostly free; or that
+ * which it keeps for as long as it can.
+ */
+type Aim = "busy" | "long" | "own" | "kept";
+
+/** What the parts of a process are after. */
+const AIMS: readonly Aim[] = ["long", "own", "kept", "busy", "busy"];
+
+/** Acquires one lock after another. */
+async function live(random: Random, aim: Aim): Promise<void> {
   while (!finishing) {
-    const call = { lock: work.locks[Math.floor(work.locks.length * random.next() ** 2)]!, start: now() };
+    const long = aim === "kept" || random.chance(aim === "long" ? 0.6 : 0.01);
+    const call = { lock: aim === "own" ? work.own : aim === "kept" ? work.kept : wanted(long, random), start: now() };
     pending.add(call);
-    const lock = await get(call.lock, random).catch((error) => {
+    const trace = new Trace();
+    const lock = await witness.run(trace, () => get(call.lock, random)).catch((error) => {
       const outcome = error instanceof LockError ? error.code : error === "enough" ? "aborted" : undefined;
       if (outcome === undefined) throw error;
       return outcome;
     }).finally(() => pending.delete(call));
     const { start } = call;
     if (lock === null || typeof lock === "string") {
-      write({ type: "refused", outcome: lock ?? "busy", start, end: now() });
+      const outcome = lock ?? "busy";
+      write({ type: "refused", outcome, start, end: now() });
+      await inspector.over(call.lock, outcome, trace.last, trace.ids);
       // Whoever is refused comes back later.
       await sleep(random.between(5, 100));
-    } else await use(lock, start, random);
-    await sleep(random.chance(0.3) ? random.spread(1, 100) : 0);
+    } else await use({ lock, trace, start, long }, random);
+    witness.forget(trace);
+    await sleep(aim === "own" ? random.between(5, 50) : random.chance(0.3) ? random.spread(1, 100) : 0);
   }
+}
+
+/** Picks the name of the next lock. The locks that are held for long are wanted less often. */
+function wanted(long: boolean, random: Random): string {
+  const rank = Math.floor(work.locks.length * random.next() ** (long ? 4 : 3));
+  return work.locks[long ? work.locks.length - 1 - rank : rank]!;
 }
 
 /** Asks for a lock in one of the ways that there are. */
 async function get(name: string, random: Random): Promise<Lock | null> {
   const { lease } = work;
-  const way = random.next();
+  const way = name === work.kept ? 1 : random.next();
   if (way < 0.1) return await tryAcquire(store, name, { lease });
   if (way < 0.3) return await acquire(store, name, { lease, wait: random.spread(10, 5_000) });
   if (way < 0.4) {
@@ -112,42 +166,119 @@ async function get(name: string, random: Random): Promise<Lock | null> {
   return await acquire(store, name, { lease });
 }
 
+/** A lock that was granted, to be used. */
+interface Use {
+  readonly lock: Lock;
+  readonly trace: Trace;
+  /** When it was asked for. */
+  readonly start: number;
+  readonly long: boolean;
+}
+
+/** What a holder last knew of its lock. */
+class Belief {
+  /** When it found for the last time that it held the lock. */
+  at: number;
+  readonly #use: Use;
+  #overdue = false;
+
+  constructor(use: Use) {
+    this.#use = use;
+    this.at = use.start;
+  }
+
+  /** Asks whether the lock is held. */
+  held(): boolean {
+    const { lock, trace } = this.#use;
+    const at = now();
+    const { deadline } = trace;
+    if (!lock.held) return false;
+    this.at = at;
+    if (at > deadline && !this.#overdue) {
+      this.#overdue = true;
+      write({ type: "overdue", lock: lock.name, owner: lock.owner, at, ms: at - deadline });
+    }
+    return true;
+  }
+}
+
 /** Raises the number that the lock protects, as programs do that rely on the lock more than they should. */
-async function use(lock: Lock, start: number, random: Random): Promise<void> {
+async function use(use: Use, random: Random): Promise<void> {
+  const { lock, trace, start } = use;
   const { name, owner, fence } = lock;
   const end = now();
-  let believed = start;
+  const belief = new Belief(use);
   let acted = start;
-  const held = () => {
-    const at = now();
-    if (lock.held) believed = at;
-    return believed === at;
-  };
   const waited = waiting.delete(owner);
-  const first = held();
-  write({ type: "granted", lock: name, owner, fence: `${fence}`, start, end, believed, waited });
+  const first = belief.held();
+  write({ type: "granted", lock: name, owner, fence: `${fence}`, start, end, believed: belief.at, waited });
   let written = false;
+  let trip: number | undefined;
   if (first) {
     acted = now();
     const number = await register.read(name, fence);
-    // Mostly short; sometimes longer than a lease, so that it is renewed.
-    await sleep(random.chance(0.04) ? random.between(0, 2 * work.lease) : random.spread(1, 20));
+    trip = now() - acted;
+    if (use.long || trace.late) await stay(use, belief, random);
+    else await sleep(random.spread(1, 20));
     if (random.chance(0.05)) await lock.extend().catch(ignoreLockError);
     // Some programs do not look at all; others do, but between looking and acting there is time, and sometimes a lot.
     const careless = random.chance(0.4);
-    if (number !== undefined && (careless || held())) {
+    if (number !== undefined && (careless || belief.held())) {
       if (random.chance(0.4)) await sleep(random.spread(1, 200));
       acted = now();
       written = await register.write(name, fence, number + 1);
     }
   }
-  write({ type: "section", owner, believed, acted: Math.max(believed, acted), written });
+  write({ type: "section", owner, believed: belief.at, acted: Math.max(belief.at, acted), written, trip });
   const releasing = now();
   const outcome = await lock.release().then(() => "released" as const, (error) => {
     ignoreLockError(error);
     return (error as LockError).code === "lost" ? "lost" as const : "unknown" as const;
   });
   write({ type: "release", lock: name, owner, start: releasing, end: now(), outcome });
+  // One that nobody has answered ends with the lease.
+  if (outcome !== "unknown") await inspector.over(name, outcome, trace.last, trace.ids);
+}
+
+/** Holds a lock for several leases, or until it is lost, and asks all the time. */
+async function stay({ lock, trace }: Use, belief: Belief, random: Random): Promise<void> {
+  if (random.chance(0.07)) await overwork(lock, trace);
+  let end = now() + work.lease * random.between(0.5, 4);
+  const memory = new NodeMemory(lock.fence, trace);
+  for (let looked = now(); belief.held() && now() < end;) {
+    await sleep(ASKED);
+    // What is believed for too long is seen by who stays.
+    if (trace.late) end = now() + work.lease;
+    trace.late = false;
+    if (random.chance(0.01)) await lock.extend().catch(ignoreLockError);
+    if (work.target.kind !== "redlock" || now() < looked + LOOKED) continue;
+    looked = now();
+    const looks = await inspector.look(lock.name, trace.ids);
+    for (const node of looks.keys()) {
+      if (memory.putBack(node, looks)) {
+        write({ type: "put back", lock: lock.name, owner: lock.owner, at: looked, node });
+      }
+    }
+  }
+}
+
+/**
+ * Works without a break until the lease is over, while the answer to a renewal lies unread behind another one. It came
+ * in time, and nobody has looked.
+ */
+async function overwork(lock: Lock, trace: Trace): Promise<void> {
+  // So late that the renewal reaches further than the lease.
+  while (lock.held && trace.deadline - now() > work.lease * 0.75) await sleep(1);
+  const extended = lock.extend().catch(ignoreLockError);
+  const worked = registerClient.ping().then(() => block(trace.deadline + 5 - now()));
+  // Both answers have come when the process looks for any.
+  block(20);
+  await Promise.all([extended, worked]);
+}
+
+/** Lets nothing else run for so many milliseconds. */
+function block(ms: number): void {
+  if (ms > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 function ignoreLockError(error: unknown): void {
@@ -158,13 +289,17 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
+const stalls = new Stalls((stall) => write({ type: "stalled", ...stall }));
+
 await registerClient.ping();
 write({ type: "ready" });
 const random = new Random(work.seed);
-const lives = Promise.all(Array.from({ length: work.atOnce }, () => live(random.fork())));
+const lives = Promise.all(AIMS.map((aim) => live(random.fork(), aim)));
 // What ends one of them ends the process, with an error.
 void lives;
-for await (const _ of Deno.stdin.readable);
+for await (const asked of Deno.stdin.readable) {
+  for (const _ of asked) write({ type: "time", at: now() });
+}
 finishing = true;
 const settling = new AbortController();
 const all = lives.then(() => true);
@@ -174,7 +309,9 @@ if (!settled && pending.size === 0) write({ type: "unhandled", message: "a secti
 write({ type: "finished", pending: [...pending] });
 for (const client of clients) client.disconnect();
 registerClient.disconnect();
-// By itself if it can: what is left over keeps it alive, such as a client that looks for its Sentinels when it is closed.
+stalls[Symbol.dispose]();
+// By itself if it can: what is left over keeps it alive, such as a client that looks for its Sentinels when it is
+// closed.
 if (pending.size > 0) Deno.exit();
 const lingering = setTimeout(() => {
   write({ type: "lingering" });

@@ -1,7 +1,7 @@
 import type { Crew } from "./crew.ts";
 import { type Fault, pause } from "./fault.ts";
 
-/** What happens to processes that use locks. */
+/** Returns the faults of processes that use locks. */
 export function workerFaults(crew: Crew, lease: number): Fault[] {
   return [
     {

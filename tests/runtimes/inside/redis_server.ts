@@ -1,6 +1,6 @@
 /**
- * Stands in for `tests/redis_server.ts` in the other runtimes: not all of them can start processes, so that the program
- * which has started them also starts the servers for their tests.
+ * Stands in for `tests/support/redis_server.ts` in the other runtimes: not all of them can start processes, so that the
+ * program which has started them also starts the servers for their tests.
  *
  * @module
  */
@@ -33,6 +33,11 @@ export class RedisServer implements AsyncDisposable {
     await ask({ do: "kill", id: this.#id });
   }
 
+  /** Sends one command over a connection of its own, and returns the reply. */
+  async command(...words: [string, ...(string | number)[]]): Promise<unknown> {
+    return await ask({ do: "command", id: this.#id, words });
+  }
+
   /** The keys on the server, without fences. */
   async leftovers(): Promise<string[]> {
     return await ask({ do: "leftovers", id: this.#id }) as string[];
@@ -63,7 +68,7 @@ export async function closed(client: Redis): Promise<void> {
   if (client.status === "end" || client.status === "wait") return;
   client.options.retryStrategy = () => null;
   const end = new Promise<void>((resolve) => client.on("end", () => resolve()));
-  // Between two connections disconnect() tells of no end and leaves a timer: let the next connection come or fail.
+  // Between two connections disconnect() emits no end and leaves a timer: let the next connection come or fail.
   if (client.status === "reconnecting") {
     const ready = new Promise<void>((resolve) => client.on("ready", () => resolve()));
     if (await Promise.race([end.then(() => true), ready.then(() => false)])) return;
@@ -72,7 +77,7 @@ export async function closed(client: Redis): Promise<void> {
   await end;
 }
 
-/** A port of the loopback interface that nobody listens on. */
+/** Returns a port of the loopback interface that nobody listens on. */
 export function freePort(): number {
   const port = settings.freePorts.pop();
   if (port === undefined) throw new Error("no free port is left");

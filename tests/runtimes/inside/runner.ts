@@ -7,7 +7,7 @@ const LIMIT = 60_000;
 /** What nobody has caught since the test began. */
 const uncaught: unknown[] = [];
 
-/** Hears what nobody catches. */
+/** Notes what nobody catches. */
 export function note(error: unknown): void {
   uncaught.push(error);
 }
@@ -46,7 +46,14 @@ async function result({ name, run, ignore }: Test): Promise<Line> {
 }
 
 function failed(name: string, error: unknown): Line {
-  return { type: "failed", name, error: error instanceof Error ? error.stack ?? error.message : String(error) };
+  return { type: "failed", name, error: describe(error) };
+}
+
+/** Returns the stack of an error, and those of the errors that are inside of it. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const inside = ["error", "suppressed"].filter((key) => key in error).map((key) => describe(Reflect.get(error, key)));
+  return [error.stack ?? error.message, ...inside].join("\n");
 }
 
 async function soon(run: Test["run"]): Promise<void> {

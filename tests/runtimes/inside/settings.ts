@@ -14,6 +14,7 @@ export const settings: Settings = { host: "", freePorts: [], skip: {} };
 /** What a test asks for: all but `"open"` of a server that was opened. */
 export type Operation =
   | { readonly do: "open"; readonly args: string[] }
+  | { readonly do: "command"; readonly id: number; readonly words: [string, ...(string | number)[]] }
   | { readonly do: "start" | "kill" | "leftovers" | "close"; readonly id: number };
 
 /** The answer to `"open"`. */

@@ -14,6 +14,7 @@ import {
   type Claim,
   type Conflict,
   type Entry,
+  type Inspection,
   isLockLost,
   type Kind,
   type Lock,
@@ -36,10 +37,12 @@ import {
   type Snapshot,
   type Store,
   StoreError,
+  type StoreErrorOptions,
   tryAcquire,
   type TryAcquireOptions,
   type Vote,
   type VoteOptions,
+  withLock,
 } from "@holdfast/lock";
 import { memory, type MemoryOptions } from "@holdfast/lock/memory";
 import {
@@ -124,6 +127,9 @@ export async function use(): Promise<void> {
 
 /** Takes several locks, and lists all. */
 export async function several(): Promise<void> {
+  const sum: number = await withLock(own, "a", { wait: 100 }, (lock: Lock) => Promise.resolve(Number(lock.fence)));
+  const text: string = await withLock(own, "a", () => "text");
+  console.log(sum, text);
   await using locks: MultiLock = await acquireAll(own, ["a", "b"], { mode: "shared", wait: 100 });
   console.log(locks.names.length, locks.fences.get("a"), locks.signal.aborted);
   const { held, pending }: Snapshot = await own.query?.() ?? { held: [], pending: [] };
@@ -161,8 +167,15 @@ export function explain(error: unknown): LockErrorCode | undefined {
     return code;
   }
   if (error instanceof LockConflictError) console.log(error.message);
-  if (error instanceof StoreError) console.log(error.cause);
+  const permanent: StoreErrorOptions = { permanent: true };
+  if (error instanceof StoreError) console.log(error.cause, error.permanent === permanent.permanent);
   return error instanceof LockError ? error.code : undefined;
+}
+
+/** What a node of a quorum says of a lock. */
+export async function stateOn(node: QuorumNode, claim: Claim): Promise<Inspection["state"]> {
+  const { state, counter }: Inspection = await node.inspect(claim);
+  return counter > 0n ? state : "free";
 }
 
 /** A store of one's own. */

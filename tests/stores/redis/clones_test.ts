@@ -2,7 +2,7 @@ import { assert, assertInstanceOf, assertRejects } from "@std/assert";
 import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
 import { Redis } from "ioredis";
 import { createServer } from "node:net";
-import { closed, RedisServer } from "../../redis_server.ts";
+import { closed, RedisServer } from "../../support/redis_server.ts";
 
 /** A server that understands the protocol of Redis, and answers scripts like this. */
 function clone(replies: Record<string, string>): Promise<{ port: number } & AsyncDisposable> {
@@ -47,7 +47,7 @@ const REFUSALS: Record<string, { replies: Record<string, string>; words: RegExp 
 };
 
 for (const [lack, { replies, words }] of Object.entries(REFUSALS)) {
-  Deno.test(`acquire() and tryAcquire() reject with one clear error when the server ${lack}`, async () => {
+  Deno.test(`acquire() and tryAcquire() reject with one error when the server ${lack}`, async () => {
     await using server = await clone(replies);
     const client = new Redis(server.port, "127.0.0.1", { enableReadyCheck: false, protocol: 2 });
     for (const ask of [acquire, tryAcquire]) {
@@ -59,7 +59,7 @@ for (const [lack, { replies, words }] of Object.entries(REFUSALS)) {
   });
 }
 
-Deno.test("acquire() rejects with one clear error when scripting is forbidden on a real server", async () => {
+Deno.test("acquire() rejects with one clear error when a server forbids scripts", async () => {
   await using server = await RedisServer.start(["--rename-command", "EVALSHA", "", "--rename-command", "EVAL", ""]);
   const error = await assertRejects(() => acquire(server.connect(), "a"), StoreError);
   assert(REFUSALS["runs no scripts"]!.words.test(error.message), error.message);

@@ -1,11 +1,12 @@
+// Deno only: it listens on ports in the place of a server.
 import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import type { Cluster } from "ioredis";
 import { lockKeys } from "../../../src/stores/redis/keys.ts";
-import { release } from "../../../src/stores/redis/scripts.ts";
+import { release } from "../../../src/stores/redis/scripts/generated.ts";
 import { ClusterDeployment, type ClusterNode } from "../../deployments/cluster.ts";
-import { TcpProxy } from "../../faults/tcp_proxy.ts";
-import { until } from "../../faults/until.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { until } from "../../support/until.ts";
 
 /** The own key of the lock "a". */
 const KEY = "lock:a";
@@ -13,10 +14,10 @@ const KEY = "lock:a";
 /** How long the lock is leased, in milliseconds: much longer than any of this takes. */
 const LEASE = 60_000;
 
-/** How soon a waiter is served that hears of its turn, on a loaded machine, and no other one, in milliseconds. */
+/** How soon a waiter is served that is woken, on a loaded machine, and no other one, in milliseconds. */
 const WOKEN = 2_000;
 
-Deno.test("acquire() is woken in a Cluster, also when the node that it listened to has died", async () => {
+Deno.test("acquire() is woken in a Cluster, also when the node of its subscription died", async () => {
   // A Cluster that goes on without a part of its slots.
   await using cluster = await ClusterDeployment.start({
     replicas: 0,
@@ -24,20 +25,20 @@ Deno.test("acquire() is woken in a Cluster, also when the node that it listened 
   });
   const [holder, waiter] = [cluster.connect(), cluster.connect()];
   await handOver(holder, waiter, "a");
-  const [listening] = await listeners(cluster);
-  assert(listening !== undefined, "the waiter's client listens");
+  const [subscribed] = await subscribers(cluster);
+  assert(subscribed !== undefined, "the waiter's client is subscribed");
   // A lock that does not live on that node.
   let name = "";
-  for (let i = 0; name === ""; i++) if ((await cluster.masterOf(`lock:${i}`)).id !== listening.id) name = `${i}`;
+  for (let i = 0; name === ""; i++) if ((await cluster.masterOf(`lock:${i}`)).id !== subscribed.id) name = `${i}`;
   await handOver(holder, waiter, name, async () => {
-    await listening.server.kill();
-    await until(async () => (await listeners(cluster)).length > 0, "it listens to another node");
+    await subscribed.server.kill();
+    await until(async () => (await subscribers(cluster)).length > 0, "it is subscribed at another node");
   });
   await handOver(holder, waiter, name);
   assertEquals(await cluster.leftovers(), []);
 });
 
-Deno.test("Lock.release() in a Cluster is no failure when its reply is lost and it is sent again", async () => {
+Deno.test("Lock.release() in a Cluster resolves though it was sent twice", async () => {
   await using cluster = await ClusterDeployment.start({ replicas: 0 });
   const { port } = (await cluster.masterOf(KEY)).server;
   await using proxy = await TcpProxy.start(port);
@@ -51,8 +52,8 @@ Deno.test("Lock.release() in a Cluster is no failure when its reply is lost and 
   }
 });
 
-/** The nodes to which a client listens. */
-async function listeners(cluster: ClusterDeployment): Promise<ClusterNode[]> {
+/** The nodes at which a client is subscribed. */
+async function subscribers(cluster: ClusterDeployment): Promise<ClusterNode[]> {
   const lists = cluster.nodes.map(async (node) => {
     const list = await node.server.command("CLIENT", "LIST", "TYPE", "pubsub").catch(() => "");
     return / sub=[1-9]/.test(String(list)) ? [node] : [];

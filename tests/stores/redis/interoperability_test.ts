@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { acquire, isLockLost, LockLostError, tryAcquire } from "@holdfast/lock";
-import { until } from "../../faults/until.ts";
-import { RedisServer } from "../../redis_server.ts";
+import { until } from "../../support/until.ts";
+import { RedisServer } from "../../support/redis_server.ts";
 
 /** How much later than on an idle machine something may happen, in milliseconds. */
 const MARGIN = 3_000;
@@ -58,17 +58,17 @@ const thefts = {
   overwrites: { command: ["SET", "lock:a", "stranger"], left: "stranger" },
 };
 
-for (const [deed, { command, left }] of Object.entries(thefts)) {
-  Deno.test(`Lock hears at its next renewal that a stranger ${deed} its key, and leaves that alone`, async () => {
+for (const [action, { command, left }] of Object.entries(thefts)) {
+  Deno.test(`Lock is lost at its next renewal when a stranger ${action} its key`, async () => {
     await using server = await RedisServer.start();
     const [client, stranger] = [server.connect(), server.connect()];
     const lock = await acquire(client, "a", { lease: 60_000, renew: 200 });
     const { signal } = lock;
     await stranger.call(command[0]!, ...command.slice(1));
     const started = performance.now();
-    await until(() => Promise.resolve(signal.aborted), "the holder hears of it");
-    const heard = performance.now() - started;
-    assert(heard < 200 + MARGIN, `heard after ${heard} ms`);
+    await until(() => signal.aborted, "the holder notices");
+    const noticed = performance.now() - started;
+    assert(noticed < 200 + MARGIN, `noticed after ${noticed} ms`);
     assertInstanceOf(signal.reason, LockLostError);
     assert(isLockLost(signal.reason));
     assert(!lock.held);
@@ -77,7 +77,7 @@ for (const [deed, { command, left }] of Object.entries(thefts)) {
     assertEquals(await client.get("lock:a"), left);
   });
 
-  Deno.test(`Lock.release() rejects when a stranger ${deed} its key, and leaves that alone`, async () => {
+  Deno.test(`Lock.release() rejects when a stranger ${action} its key`, async () => {
     await using server = await RedisServer.start();
     const [client, stranger] = [server.connect(), server.connect()];
     const lock = await acquire(client, "a", { lease: 60_000, renew: false });

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { lockKeys, slot } from "../../../src/stores/redis/keys.ts";
-import { RedisServer } from "../../redis_server.ts";
+import { lockKeys, slot, SlotTags } from "../../../src/stores/redis/keys.ts";
+import { RedisServer } from "../../support/redis_server.ts";
 
 const PREFIX = "lock:";
 
@@ -45,10 +45,11 @@ Deno.test("slot() agrees with a server about names of every kind", async () => {
   keys.forEach((key, i) => assertEquals(slot(key), slots[i], JSON.stringify(key)));
 });
 
-Deno.test("lockKeys() puts all keys of a lock into the slot of its own key, whatever the client puts before them", () => {
+Deno.test("lockKeys() puts all keys of a lock into one slot, behind any key prefix", () => {
   for (const [keyPrefix, names] of keyPrefixes) {
+    const tags = new SlotTags(keyPrefix);
     for (const name of names) {
-      const [lock, ...others] = lockKeys(PREFIX + name, keyPrefix);
+      const [lock, ...others] = lockKeys(PREFIX + name, keyPrefix, tags);
       assertEquals(lock, PREFIX + name, "the lock's own key is plain");
       for (const key of others) {
         assertEquals(slot(keyPrefix + key), slot(keyPrefix + lock), JSON.stringify([keyPrefix, name, key]));
@@ -59,9 +60,10 @@ Deno.test("lockKeys() puts all keys of a lock into the slot of its own key, what
 
 Deno.test("lockKeys() gives no key to two names, nor two keys of a name alike", () => {
   for (const [keyPrefix, names] of keyPrefixes) {
+    const tags = new SlotTags(keyPrefix);
     const owners = new Map<string, string>();
     for (const name of new Set(names)) {
-      for (const key of lockKeys(PREFIX + name, keyPrefix)) {
+      for (const key of lockKeys(PREFIX + name, keyPrefix, tags)) {
         assertEquals(owners.get(key), undefined, `${JSON.stringify(key)} is a key of ${JSON.stringify(name)} as well`);
         owners.set(key, name);
       }
@@ -70,8 +72,9 @@ Deno.test("lockKeys() gives no key to two names, nor two keys of a name alike", 
 });
 
 Deno.test("lockKeys() of one name is no key of a name that looks like it", () => {
+  const tags = new SlotTags("");
   for (const name of names) {
-    for (const key of lockKeys(PREFIX + name).slice(1)) {
+    for (const key of lockKeys(PREFIX + name, "", tags).slice(1)) {
       assert(!key.startsWith(PREFIX), `${JSON.stringify(key)} would be the lock of ${JSON.stringify(key.slice(5))}`);
     }
   }

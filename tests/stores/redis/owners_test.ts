@@ -1,21 +1,21 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, LockConflictError, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import { holdOf } from "../../../src/store.ts";
-import { until } from "../../faults/until.ts";
-import { RedisServer } from "../../redis_server.ts";
-import { ask, claimOf, clash, grant, LONG } from "./claims.ts";
+import { handleOf } from "../../../src/store.ts";
+import { until } from "../../support/until.ts";
+import { RedisServer } from "../../support/redis_server.ts";
+import { ask, claimOf, clash, grant, LONG } from "../../support/claims.ts";
 
 /** A lease that a test waits for the end of, in milliseconds. */
 const SHORT = 300;
 
 const HOLDERS = "{lock:a}:holders";
 
-/** Owners that are hard on whoever takes a hold apart. */
+/** Owners that make a handle id hard to take apart. */
 const OWNERS = ["me", "a/b", "/", "a/", "%d+", "a\n b", "\u0000", "😀", "a:b", "*"];
 
 for (const owner of OWNERS) {
-  Deno.test(`attempt() lets the owner ${JSON.stringify(owner)} in again, with one fence, until it has released all`, async () => {
+  Deno.test(`attempt() of the holding owner ${JSON.stringify(owner)} is granted with one fence`, async () => {
     await using server = await RedisServer.start();
     const client = server.connect();
     // Holds are counted on the server.
@@ -51,7 +51,7 @@ for (const owner of OWNERS) {
   });
 }
 
-Deno.test("attempt() grants another hold past the queue, and a repeated one without counting it twice", async () => {
+Deno.test("attempt() of an owner's second handle is granted past the queue, and once", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
@@ -70,12 +70,30 @@ Deno.test("attempt() grants another hold past the queue, and a repeated one with
   }
 });
 
-Deno.test("a handle neither renews nor releases the lock of an owner that is called as it is itself", async () => {
+Deno.test("attempt() that is granted to a holding owner leaves the queue", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const [holder, stranger] = [claimOf("a"), claimOf("a")];
+  const [first, second] = [claimOf("a", "exclusive", LONG, "me"), claimOf("a", "exclusive", LONG, "me")];
+  await grant(store, holder);
+  for (const waiter of [first, stranger, second]) await ask(store, waiter);
+  await store.release(holder);
+  const fence = await grant(store, first);
+  assertEquals(await grant(store, second), fence);
+  assertEquals(await client.zrange("{lock:a}:queue", 0, "-1"), [stranger.owner]);
+  for (const claim of [first, second]) assert(await store.release(claim), "released");
+  assert(await grant(store, stranger) > fence, "it rises");
+  await store.release(stranger);
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("renew() and release() of a handle ignore an owner of the same name", async () => {
   await using server = await RedisServer.start();
   const store = redis(server.connect());
   const holder = claimOf("a");
-  const thief = claimOf("a", "exclusive", LONG, holdOf(holder));
-  const next = claimOf("a", "exclusive", LONG, holdOf(thief));
+  const thief = claimOf("a", "exclusive", LONG, handleOf(holder));
+  const next = claimOf("a", "exclusive", LONG, handleOf(thief));
   await grant(store, holder);
   for (const [robbed, by] of [[holder, thief], [thief, next]] as const) {
     await grant(store, by, { steal: true });
@@ -87,7 +105,7 @@ Deno.test("a handle neither renews nor releases the lock of an owner that is cal
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() does not shorten the lease of an owner that comes again, and each hold ends by itself", async () => {
+Deno.test("attempt() of another handle does not shorten the owner's lease", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
@@ -107,7 +125,7 @@ Deno.test("attempt() does not shorten the lease of an owner that comes again, an
   }
 });
 
-Deno.test("an owner keeps its fence while others share, and loses it with its last hold", async () => {
+Deno.test("attempt() keeps an owner's fence until its last handle is released", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
@@ -126,6 +144,43 @@ Deno.test("an owner keeps its fence while others share, and loses it with its la
   await until(async () => (await store.query!()).held.length === 3, "the brief one has ended");
   assert(await grant(store, { ...brief, lease: LONG }) > next, "a new fence");
   for (const claim of [third, brief, ...others]) assert(await store.release(claim), "released");
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("attempt() is refused while its owner still has an exclusive handle", async () => {
+  await using server = await RedisServer.start();
+  const store = redis(server.connect());
+  for (const kind of ["shared", 2] as const) {
+    for (const lease of [LONG / 2, 2 * LONG]) {
+      const [exclusive, first, second] = [
+        claimOf("a", "exclusive", lease, "me"),
+        claimOf("a", kind, LONG, "me"),
+        claimOf("a", kind, LONG, "me"),
+      ];
+      for (const claim of [exclusive, first, second]) await grant(store, claim);
+      await store.release(first);
+      assert(!(await store.attempt(claimOf("a", kind), { enqueue: false })).granted, "it is exclusive still");
+      await store.release(exclusive);
+      const other = claimOf("a", kind);
+      await grant(store, other);
+      for (const claim of [second, other]) assert(await store.release(claim), "released");
+    }
+  }
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("attempt() that finds an owner's exclusive handle ended keeps the lock's end", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const [brief, shared] = [claimOf("a", "exclusive", SHORT, "me"), claimOf("a", "shared", LONG, "me")];
+  for (const claim of [brief, shared]) await grant(store, claim);
+  await until(async () => (await store.query!()).held.length === 1, "the exclusive one has ended");
+  await ask(store, claimOf("a"), false);
+  assertEquals(await client.get("lock:a"), ":shared");
+  const left = await client.pttl("lock:a");
+  assert(left > 0 && left <= LONG, `${left} ms`);
+  assert(await store.release(shared), "released");
   assertEquals(await server.leftovers(), []);
 });
 
@@ -171,7 +226,7 @@ Deno.test("attempt() refuses an owner that would wait for itself, and does nothi
   await assertRejects(() => tryAcquire(client, "a", { owner: "me" }), LockConflictError, '"me" itself');
 });
 
-Deno.test("acquire() of all handles of an owner that wait resolves as soon as one of them holds the lock", async () => {
+Deno.test("acquire() of all waiting handles resolves once their owner holds the lock", async () => {
   await using server = await RedisServer.start();
   const [client, other] = [server.connect(), server.connect()];
   const holder = await acquire(client, "a");
@@ -194,7 +249,7 @@ Deno.test("acquire() of all handles of an owner that wait resolves as soon as on
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("a waiter of an owner that has got the lock otherwise hears that it would wait for itself", async () => {
+Deno.test("attempt() of a waiter is a conflict once its owner holds the lock otherwise", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const holder = await acquire(client, "a");

@@ -2,11 +2,11 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Claim, Entry, Store } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { Cluster, Redis } from "ioredis";
-import { lockKeys, lockOf } from "../../../src/stores/redis/keys.ts";
+import { lockKeys, lockOf, SlotTags } from "../../../src/stores/redis/keys.ts";
 import { slots } from "../../deployments/slots.ts";
-import { until } from "../../faults/until.ts";
-import { RedisServer } from "../../redis_server.ts";
-import { ask, claimOf, grant, LONG } from "./claims.ts";
+import { until } from "../../support/until.ts";
+import { RedisServer } from "../../support/redis_server.ts";
+import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 
 /** Names that are hard on patterns and hash tags. */
 const NAMES = [
@@ -26,7 +26,7 @@ const NAMES = [
   "lock:a",
 ];
 
-Deno.test("query() lists the holds and the waiters of each name, these in order", async () => {
+Deno.test("query() lists the holders and the waiters of each name, these in order", async () => {
   await using server = await RedisServer.start();
   const store = redis(server.connect());
   const expected: { held: Claim[]; pending: Claim[] } = { held: [], pending: [] };
@@ -39,7 +39,7 @@ Deno.test("query() lists the holds and the waiters of each name, these in order"
     expected.held.push(one);
     if (kind !== "exclusive") {
       await grant(store, two);
-      await grant(store, { ...two, hold: two.hold + "2" });
+      await grant(store, { ...two, handle: two.handle + "2" });
       expected.held.push(two, two);
     }
     const waiters = kind === 2 ? [claimOf(name, 2), claimOf(name, 2)] : [claimOf(name), claimOf(name, "shared")];
@@ -87,7 +87,7 @@ Deno.test("query() lists names of every kind, behind prefixes of every kind, and
   }
 });
 
-Deno.test("query() lists names that are only waited for, and not the dead, the ended and what is no lock", async () => {
+Deno.test("query() lists names with waiters only, and no dead, expired or foreign entry", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
@@ -120,7 +120,7 @@ Deno.test("query() only reads, and never asks for all keys at once", async () =>
   monitor.on("monitor", (_time: string, args: string[]) => commands.push(args.map(String)));
   assertEquals((await store.query!()).held.length, 250);
   await client.echo("the end");
-  await until(() => Promise.resolve(commands.at(-1)?.[1] === "the end"), "the monitor has shown all");
+  await until(() => commands.at(-1)?.[1] === "the end", "the monitor has shown all");
   const names = new Set(commands.map(([name]) => name!.toLowerCase()));
   const allowed = ["scan", "evalsha", "eval", "get", "time", "zrange", "zscore", "hget", "echo"];
   assertEquals([...names].filter((name) => !allowed.includes(name)), []);
@@ -153,7 +153,7 @@ Deno.test("query() asks all masters of a Cluster", async () => {
     assertEquals(sorted(pending), sorted(waiters.map(entryOf)));
   } finally {
     await cluster.quit();
-    await until(() => Promise.resolve(["close", "end"].includes(cluster.status)), "it is closed");
+    await until(() => ["close", "end"].includes(cluster.status), "it is closed");
   }
 });
 
@@ -166,13 +166,14 @@ Deno.test("query() says what a client lacks", async () => {
 
 Deno.test("lockOf() finds the lock of each of its keys, and leaves others alone", () => {
   for (const keyPrefix of ["", "app:", "{x}:", "a{b", "}"]) {
+    const tags = new SlotTags(keyPrefix);
     for (const name of NAMES) {
-      for (const key of lockKeys(`lock:${name}`, keyPrefix)) {
-        assertEquals(lockOf(keyPrefix + key, keyPrefix), `lock:${name}`, JSON.stringify([keyPrefix, key]));
+      for (const key of lockKeys(`lock:${name}`, keyPrefix, tags)) {
+        assertEquals(lockOf(keyPrefix + key, keyPrefix, tags), `lock:${name}`, JSON.stringify([keyPrefix, key]));
       }
     }
     for (const other of ["{a}", "{a}:", "{a}:other", "{a}b:queue", "a:queue", "{}:queue", ":queue", ""]) {
-      assertEquals(lockOf(keyPrefix + other, keyPrefix), other);
+      assertEquals(lockOf(keyPrefix + other, keyPrefix, tags), other);
     }
   }
 });

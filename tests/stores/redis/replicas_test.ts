@@ -1,11 +1,12 @@
+// Deno only: it tries replicas, of which the runtime knows nothing.
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { acquire, isLockLost, LockLostError, StoreError, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { ClusterDeployment } from "../../deployments/cluster.ts";
 import { cutReplication, FOLLOWING, inStep, mendReplication } from "../../deployments/replicated.ts";
-import { until } from "../../faults/until.ts";
-import { RedisServer } from "../../redis_server.ts";
+import { until } from "../../support/until.ts";
+import { RedisServer } from "../../support/redis_server.ts";
 
 /** What the stores of these tests want. */
 const REPLICAS = { min: 1, timeout: 500 };
@@ -16,11 +17,11 @@ async function start(stack: AsyncDisposableStack): Promise<[master: RedisServer,
   const replica = stack.use(await RedisServer.start([...FOLLOWING, "--replicaof", "127.0.0.1", `${master.port}`]));
   await until(() => inStep(replica), "the replica is in step");
   // From then on the master counts it.
-  await until(async () => Number(await master.command("WAIT", 1, 100)) === 1, "the master hears of it");
+  await until(async () => Number(await master.command("WAIT", 1, 100)) === 1, "the master knows it");
   return [master, replica];
 }
 
-Deno.test("redis() with replicas grants what they have, and undoes what they do not get", async () => {
+Deno.test("redis() with replicas releases a grant that they do not get", async () => {
   await using stack = new AsyncDisposableStack();
   const [master, replica] = await start(stack);
   const store = redis(master.connect(), { replicas: REPLICAS });
@@ -42,7 +43,7 @@ Deno.test("redis() with replicas grants what they have, and undoes what they do 
   await next.release();
 });
 
-Deno.test("redis() with replicas serves its waiters when there are some again", async () => {
+Deno.test("redis() with replicas serves its waiters when replicas are back", async () => {
   await using stack = new AsyncDisposableStack();
   const [master, replica] = await start(stack);
   const client = master.connect();
@@ -71,7 +72,7 @@ Deno.test("redis() with replicas serves its waiters when there are some again", 
   await until(async () => (await master.leftovers()).length === 0, "nothing is left");
 });
 
-Deno.test("Lock ends at the deadline that replicas have when they hear of no renewal", async () => {
+Deno.test("Lock ends at the deadline that its replicas have, if no renewal reaches them", async () => {
   await using stack = new AsyncDisposableStack();
   const [master, replica] = await start(stack);
   const store = redis(master.connect(), { replicas: REPLICAS });
@@ -79,13 +80,13 @@ Deno.test("Lock ends at the deadline that replicas have when they hear of no ren
   await cutReplication(master);
   await assertRejects(() => lock.extend(), StoreError);
   assert(lock.held, "for the time that the replica knows of");
-  await until(() => Promise.resolve(lock.signal.aborted), "the lock is lost");
+  await until(() => lock.signal.aborted, "the lock is lost");
   assert(isLockLost(lock.signal.reason));
   assertEquals(await replica.command("PTTL", "lock:a").then((left) => Number(left) < 500), true, "there as well");
   await assertRejects(() => lock.release(), LockLostError);
 });
 
-Deno.test("redis() with replicas waits for those of the lock's own slot in a Cluster, also when that moves", async () => {
+Deno.test("redis() with replicas waits for those of the lock's slot in a Cluster", async () => {
   await using cluster = await ClusterDeployment.start();
   const key = "lock:a";
   const client = cluster.connect();

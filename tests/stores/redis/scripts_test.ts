@@ -1,21 +1,26 @@
-import { assert, assertEquals } from "@std/assert";
-import { acquire, type Claim, type Store } from "@holdfast/lock";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, type Claim, StoreError } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { lockKeys } from "../../../src/stores/redis/keys.ts";
-import * as quorum from "../../../src/stores/redis/quorum_scripts.ts";
-import * as scripts from "../../../src/stores/redis/scripts.ts";
+import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
+import { decodeFlag } from "../../../src/stores/redis/commands/command.ts";
+import { MIN_RESERVATION_MS, POLL_MS, RESERVATION_MS } from "../../../src/stores/redis/constants.ts";
+import type { Script } from "../../../src/stores/redis/script.ts";
+import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { slots } from "../../deployments/slots.ts";
-import { until } from "../../faults/until.ts";
-import { RedisServer } from "../../redis_server.ts";
-import { claimOf as kindOf } from "./claims.ts";
+import { until } from "../../support/until.ts";
+import { RedisServer } from "../../support/redis_server.ts";
+import { atTime } from "./at_time.ts";
+import { ask, claimOf as kindOf, grant } from "../../support/claims.ts";
+import { subscribed } from "./wakeups/subscribed.ts";
 
 const LONG = 60_000;
 const WEEK = 7 * 24 * 60 * 60 * 1_000;
 
-const all = Object.values({ ...scripts, ...quorum } as Record<string, unknown>).filter(isScript);
+const all: readonly Script[] = Object.values(scripts);
 
-Deno.test("each script's SHA-1 is that of its source, as the server counts it", async () => {
+Deno.test("Script.sha is the SHA-1 of the source, as the server computes it", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   assert(all.length >= 3, `${all.length} scripts`);
@@ -28,19 +33,20 @@ Deno.test("each script's SHA-1 is that of its source, as the server counts it", 
 
 Deno.test("the scripts carry the numbers of the constants", () => {
   const sources = all.map(({ source }) => source).join();
-  for (const number of [scripts.POLL, 3 * scripts.POLL, scripts.CLAIM, WEEK]) {
+  for (const number of [POLL_MS, 3 * POLL_MS, RESERVATION_MS, MIN_RESERVATION_MS, WEEK]) {
     assert(new RegExp(`\\b${number}\\b`).test(sources), `${number}`);
   }
 });
 
-Deno.test("decodeAttempt() and decodeFlag() read the replies of clients of every kind", () => {
+Deno.test("attempt.decode() and decodeFlag() read the replies of clients of every kind", () => {
+  const input = { claim: claimOf("a", LONG) };
   for (const reply of ["1700000000123457", 1_700_000_000_123_457]) {
-    assertEquals(scripts.decodeAttempt(reply), { granted: true, fence: 1_700_000_000_123_457n });
+    assertEquals(attempt.decode(reply, input), { granted: true, fence: 1_700_000_000_123_457n });
   }
   for (const busy of [[200, "1700000000123457"], ["200", "1700000000123457"]]) {
-    assertEquals(scripts.decodeAttempt(busy), { granted: false, retryAfter: 200, ticket: "1700000000123457" });
+    assertEquals(attempt.decode(busy, input), { granted: false, retryAfter: 200, ticket: "1700000000123457" });
   }
-  assertEquals([1, "1", 1n, 0, "0", 0n].map(scripts.decodeFlag), [true, true, true, false, false, false]);
+  assertEquals([1, "1", 1n, 0, "0", 0n].map(decodeFlag), [true, true, true, false, false, false]);
 });
 
 Deno.test("attempt() gives the server's clock in µs as the fence, not rounded", async () => {
@@ -74,7 +80,7 @@ Deno.test("attempt() gives a whole fence also in the first tenth of a second", a
   await store.release(claim);
 });
 
-Deno.test("attempt() gives the last fence + 1 when that is ahead of the clock, exact up to 2^53", async () => {
+Deno.test("attempt() grants the last fence + 1 when that is ahead of the clock", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
@@ -89,7 +95,114 @@ Deno.test("attempt() gives the last fence + 1 when that is ahead of the clock, e
   }
 });
 
-Deno.test("attempt() goes on from the clock when the last fence was lost or overwritten, and keeps it for 7 days", async () => {
+Deno.test("attempt() issues no fence twice, also when the clock shows the last one", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const last = 1_700_000_000_000_123n;
+  for (const time of [last - 1n, last, last + 1n]) {
+    await client.set(fenceKey("a"), String(last));
+    const keys = lockKeys("lock:a");
+    const fence = await client.eval(atTime(scripts.attempt, time), 5, ...keys, crypto.randomUUID(), LONG);
+    assertEquals(fence, String(last + 1n), `at ${time - last} µs`);
+    await client.del("lock:a");
+  }
+});
+
+Deno.test("attempt() and confirm() refuse a fence above 2^53 - 1, and nothing is held", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const highest = 2n ** 53n - 1n;
+  await client.set(fenceKey("a"), String(highest - 1n));
+  const holder = claimOf("a", LONG);
+  assertEquals(await grant(store, holder), highest);
+  await store.release(holder);
+  const options = { enqueue: false, guess: highest + 1n, maxClockSkew: 2 ** 50 };
+  for (const value of [String(highest), String(highest + 1n), "1e300", "inf"]) {
+    await client.set(fenceKey("a"), value);
+    const asked = [claimOf("a", LONG), kindOf("a", "shared"), kindOf("a", 2), kindOf("a", "exclusive", LONG, "me")];
+    const votes = asked.slice(0, 2).map((claim) => () => store.vote(claim, options));
+    for (const ask of [...asked.map((claim) => () => store.attempt(claim, { enqueue: true })), ...votes]) {
+      const error = await assertRejects(ask, StoreError, value);
+      assert(error.permanent, "waiting is of no use");
+      assertEquals(await client.keys("*"), [fenceKey("a")]);
+      assertEquals(await client.get(fenceKey("a")), value);
+    }
+  }
+  await client.del(fenceKey("a"));
+  const reader = kindOf("a", "shared");
+  await grant(store, reader);
+  // Who shares the lock already keeps it when a second one is refused.
+  await client.set(fenceKey("a"), String(highest));
+  await assertRejects(() => store.attempt(kindOf("a", "shared"), { enqueue: true }), StoreError);
+  assertEquals(await store.renew(reader), "renewed");
+  await client.del(fenceKey("a"));
+  await assertRejects(() => store.confirm(reader, highest + 1n), StoreError);
+  assert(await store.confirm(reader, highest), "the highest one is confirmed");
+  assert(await store.release(reader), "released");
+});
+
+Deno.test("attempt() keeps a fence until 7 days after the clock has reached it", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const keys = lockKeys("lock:a");
+  const month = 30 * 24 * 60 * 60 * 1_000;
+  const now = 1_700_000_000_000_000n;
+  const ahead = String(now + BigInt(month) * 1_000n);
+  const scripted: [script: Script, ...argv: (string | number)[]][] = [
+    [scripts.attempt, "holder", LONG],
+    // A guess may be so far ahead of the clock, or the counter be so already.
+    [scripts.vote, "holder", LONG, "", "", "", ahead, month],
+    [scripts.vote, "holder", LONG, "", "", "", String(now), 0],
+    [scripts.confirm, "holder", String(BigInt(ahead) + 1n)],
+  ];
+  for (const [script, ...argv] of scripted) {
+    await client.set(fenceKey("a"), script === scripts.vote && argv[5] === ahead ? "1" : ahead);
+    await client.set("lock:a", "holder", "PX", LONG);
+    if (script !== scripts.confirm) await client.del("lock:a");
+    const began = performance.now();
+    await client.eval(atTime(script, now), 5, ...keys, ...argv);
+    assert(BigInt(await client.get(fenceKey("a")) ?? 0) >= BigInt(ahead), "it is there");
+    assertExpiry(await client.pttl(fenceKey("a")), WEEK + month + 1, began);
+    await client.del("lock:a");
+  }
+});
+
+Deno.test("attempt() gives rising tickets, although the clock was set back", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const [holder, first, second, third] = [1, 2, 3, 4].map(() => claimOf("a", LONG)) as [Claim, Claim, Claim, Claim];
+  const [, queue] = lockKeys("lock:a");
+  await grant(store, holder);
+  await ask(store, first);
+  // An hour ago the clock was an hour ahead.
+  await client.zadd(queue, String(await microseconds(client) + 3_600_000_000n), first.owner);
+  for (const claim of [second, third]) await ask(store, claim);
+  assertEquals(await client.zrange(queue, 0, "-1"), [first, second, third].map(({ owner }) => owner));
+  for (const claim of [first, second, third, holder]) await store.release(claim);
+});
+
+Deno.test("release() passes over a waiter that was not seen for three polls, and no other", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const [, , waiters] = lockKeys("lock:a");
+  for (const [unseen, served] of [[3 * POLL_MS, "the next"], [2 * POLL_MS, "it"]] as const) {
+    const [holder, silent, next] = [claimOf("a", LONG), claimOf("a", LONG), claimOf("a", LONG)];
+    await grant(store, holder);
+    for (const claim of [silent, next]) await ask(store, claim);
+    // As of a client whose subscription cannot be proven: in a Cluster, for instance.
+    const seen = await microseconds(client) / 1_000n - BigInt(unseen);
+    await client.hset(waiters, silent.owner, `${seen}?holdfast:${crypto.randomUUID()}`);
+    await store.release(holder);
+    assertEquals(await client.get("lock:a"), served === "it" ? silent.owner : next.owner, `${served} is served`);
+    for (const claim of [silent, next]) await store.release(claim);
+  }
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("attempt() takes the fence from the clock when the last one was lost", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
@@ -130,7 +243,32 @@ Deno.test("attempt() and renew() keep the lock for the lease", async () => {
   }
 });
 
-Deno.test("a lease of a fraction of a millisecond more is rounded up: the store keeps it no less than its holder", async () => {
+Deno.test("renew() of a fresh owner needs the lock's own key only", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  for (const kind of ["exclusive", "shared"] as const) {
+    const claim = kindOf("a", kind);
+    await grant(store, claim);
+    const renew = (lease: number, ...number: number[]) => {
+      return client.eval(scripts.renew.source, 1, "lock:a", claim.owner, lease, ...number);
+    };
+    const replies = [
+      await renew(LONG),
+      await renew(LONG, 1),
+      await renew(1_000, 2),
+      await renew(100, 1),
+      await renew(100),
+    ];
+    assertEquals(replies, [1, 1, 2, 1, 1]);
+    assertEquals(await renew(LONG, 3), 1);
+    assert(await client.pttl("lock:a") > LONG / 2, "the last one counts");
+    assert(await store.release(claim), "released");
+  }
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("renew() rounds a lease up to whole milliseconds", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
@@ -143,10 +281,11 @@ Deno.test("a lease of a fraction of a millisecond more is rounded up: the store 
   await store.release(claim);
 });
 
-Deno.test("attempt() of a busy lock says when to ask again: at its end, by place, and at the latest after POLL", async () => {
+Deno.test("attempt() of a busy lock returns when to ask again: at its end, by rank", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
+  await subscribed(client);
   const holder = claimOf("a", 2_000);
   const began = performance.now();
   await grant(store, holder);
@@ -157,13 +296,13 @@ Deno.test("attempt() of a busy lock says when to ask again: at its end, by place
     assert(retryAfter <= 2_001 + 20 * rank && retryAfter > 2_000 + 20 * rank - took - 2, `${retryAfter} of ${asked}`);
   });
   await store.renew({ ...holder, lease: LONG });
-  assertEquals(await ask(store, first), scripts.POLL);
+  assertEquals(await ask(store, first), POLL_MS);
   await client.persist("lock:a");
-  assertEquals(await ask(store, second), scripts.POLL, "also for a lock that never ends");
+  assertEquals(await ask(store, second), POLL_MS, "also for a lock that never ends");
   for (const claim of [first, second, third, holder]) assert(await store.release(claim), "given up");
 });
 
-Deno.test("attempt() of a waiter whose turn it is gives the whole lease, and never a shorter one when its reply was lost", async () => {
+Deno.test("attempt() of the next waiter grants the whole lease, also after a lost reply", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const keys = lockKeys("lock:a");
@@ -173,7 +312,7 @@ Deno.test("attempt() of a waiter whose turn it is gives the whole lease, and nev
   await ask("holder", LONG, "");
   const [, ticket] = await ask("waiter", LONG, "") as unknown[];
   await client.eval(scripts.release.source, 4, ...keys.slice(0, 4), "holder", LONG);
-  assert(await client.pttl("lock:a") <= scripts.CLAIM, "it is kept for the waiter");
+  assert(await client.pttl("lock:a") <= RESERVATION_MS, "it is kept for the waiter");
   const fences = [await ask("waiter", LONG, ticket), await ask("waiter", 100, ticket)].map((fence) => Number(fence));
   assert(fences[0]! < fences[1]!, "they rise");
   assertEquals(await client.get("lock:a"), "waiter");
@@ -183,7 +322,24 @@ Deno.test("attempt() of a waiter whose turn it is gives the whole lease, and nev
   assert(Number(await ask("waiter", 100, ticket)) > fences[1]!, "granted");
 });
 
-Deno.test("the queue of a lock expires when nobody in it has asked for three polls", async () => {
+Deno.test("vote() of the next waiter never makes its lease shorter when repeated", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const keys = lockKeys("lock:a");
+  const vote = (owner: string, lease: number, ticket: unknown) => {
+    const args = [owner, lease, "?holdfast:x", String(ticket), "", "1", "0"];
+    return client.eval(scripts.vote.source, 5, ...keys, ...args);
+  };
+  await vote("holder", LONG, "");
+  const [, ticket] = await vote("waiter", LONG, "") as unknown[];
+  await client.eval(scripts.release.source, 4, ...keys.slice(0, 4), "holder", LONG);
+  for (const lease of [LONG, 100]) {
+    assertEquals(String(await vote("waiter", lease, ticket)), "1", "granted");
+    assert(await client.pttl("lock:a") > LONG / 2, "the longer lease counts");
+  }
+});
+
+Deno.test("attempt() leaves a queue that expires when nobody asks for three polls", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
@@ -194,17 +350,17 @@ Deno.test("the queue of a lock expires when nobody in it has asked for three pol
     await ask(store, waiter);
     const keys = (await client.keys("*")).filter((key) => !["lock:a", fenceKey("a")].includes(key));
     assert(keys.length > 0, "there is a queue");
-    for (const key of keys) assertExpiry(await client.pttl(key), 3 * scripts.POLL, began);
+    for (const key of keys) assertExpiry(await client.pttl(key), 3 * POLL_MS, began);
   }
   await store.release(waiter);
   await store.release(holder);
 });
 
-Deno.test("release() keeps the lock for the next waiter for CLAIM, or the lease if that is shorter", async () => {
+Deno.test("release() reserves the lock for RESERVATION_MS, or the lease if that is shorter", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
-  for (const [lease, kept] of [[LONG, scripts.CLAIM], [400, 400]] as const) {
+  for (const [lease, kept] of [[LONG, RESERVATION_MS], [400, 400]] as const) {
     const [holder, waiter] = [claimOf("a", LONG), claimOf("a", LONG)];
     await grant(store, holder);
     await ask(store, waiter);
@@ -221,6 +377,7 @@ Deno.test("release() passes over a waiter whose client is gone, at once", async 
   const client = server.connect();
   const gone = server.connect();
   const [store, other] = [redis(client), redis(gone)];
+  await subscribed(client, gone);
   const [holder, dead, alive] = [claimOf("a", LONG), claimOf("a", LONG), claimOf("a", LONG)];
   await grant(store, holder);
   await ask(other, dead);
@@ -246,7 +403,7 @@ Deno.test("the scripts use no key but those that they are given", async () => {
     await liveTogether(client, name);
   }
   await client.echo("the end");
-  await until(() => Promise.resolve(commands.at(-1)?.args[1] === "the end"), "the monitor has shown all");
+  await until(() => commands.at(-1)?.args[1] === "the end", "the monitor has shown all");
 
   const ran = new Set<string>();
   let given: string[] = [];
@@ -265,7 +422,7 @@ Deno.test("the scripts use no key but those that they are given", async () => {
   assert(called > 30, `${called} commands`);
 });
 
-Deno.test("the scripts run on a server in cluster mode, for names of every kind", async () => {
+Deno.test("attempt() runs on a server in cluster mode, for names of every kind", async () => {
   await using server = await RedisServer.start(["--cluster-enabled", "yes"]);
   const client = server.connect();
   await client.cluster("ADDSLOTS", ...slots());
@@ -290,13 +447,16 @@ async function liveThrough(client: Redis, name: string): Promise<void> {
   ];
   await grant(store, holder);
   assertEquals(await store.renew(holder), "renewed");
+  for (const renewal of [1, 2]) {
+    assertEquals(await store.renew({ ...holder, lease: renewal === 1 ? 4_000 : LONG, renewal }), "renewed");
+  }
   assert(!(await store.attempt(first, { enqueue: false })).granted, "busy");
   for (const waiter of [first, second, third, first]) await ask(store, waiter);
   assert(await store.release(third), "it leaves the queue");
-  // For no longer than the lease of whoever serves is it kept for the first.
+  // It is reserved for the first for no longer than the lease of the handle that serves the queue.
   assert(await store.release({ ...holder, lease: 250 }), "and the first is served");
   await grant(store, first);
-  // The lease of the first ends: whoever asks next serves the second, whether that is itself or not.
+  // The lease of the first ends: the next attempt serves the second, whichever handle makes it.
   await until(async () => await client.exists(`lock:${name}`) === 0, "the lease has ended");
   assertEquals(await store.renew(first), "lost");
   await ask(store, holder);
@@ -313,6 +473,7 @@ async function liveThrough(client: Redis, name: string): Promise<void> {
     assert(!(await store.vote(first, { enqueue, guess: 1n, maxClockSkew: 0 })).granted, "busy");
     assert(await store.confirm(holder, vote.counter + 1n), "a higher fence is confirmed");
     assert(!await store.confirm(holder, vote.counter + 1n), "and only once");
+    assertEquals((await store.inspect(first)).state, "taken");
     assert(!await store.retake(first, vote.counter + 1n), "it is held");
     await store.release(first);
     await store.release(holder);
@@ -345,7 +506,7 @@ async function liveTogether(client: Redis, name: string): Promise<void> {
     assert((await store.attempt(thief, { enqueue: false, steal: true })).granted, "stolen");
     assert((await store.query!()).held.length > 0, "it is listed");
     assertEquals(await store.evict!(name), 1);
-    await store.eviction!(one, new AbortController().signal);
+    await store.revocation!(one, new AbortController().signal);
     const { pending, held } = await store.query!();
     for (const entry of [...pending, ...held]) assertEquals(entry.name, name);
     await client.del(...lockKeys(`lock:${name}`));
@@ -353,20 +514,7 @@ async function liveTogether(client: Redis, name: string): Promise<void> {
 }
 
 function claimOf(name: string, lease: number): Claim {
-  return { name, owner: crypto.randomUUID(), mode: "exclusive", lease };
-}
-
-async function grant(store: Store, claim: Claim): Promise<bigint> {
-  const attempt = await store.attempt(claim, { enqueue: false });
-  assert(attempt.granted, "granted");
-  return attempt.fence;
-}
-
-/** Queues, or asks again, and gives when to ask next. */
-async function ask(store: Store, claim: Claim): Promise<number> {
-  const attempt = await store.attempt(claim, { enqueue: true });
-  assert("retryAfter" in attempt, "busy");
-  return attempt.retryAfter;
+  return kindOf(name, "exclusive", lease);
 }
 
 /** A key that was given `ms` milliseconds some time after `began` has at most that, and no less than is left of it. */
@@ -396,8 +544,4 @@ async function keysOf(client: Redis, command: string[]): Promise<string[]> {
     assert(String(error).includes("no key arguments"), `${command}: ${error}`);
     return [];
   }
-}
-
-function isScript(value: unknown): value is scripts.Script {
-  return typeof value === "object" && value !== null && "source" in value && "sha" in value;
 }

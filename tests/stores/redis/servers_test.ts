@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, LockLostError } from "@holdfast/lock";
 import type { Redis } from "ioredis";
-import { until } from "../../faults/until.ts";
-import { RedisServer } from "../../redis_server.ts";
+import { until } from "../../support/until.ts";
+import { RedisServer } from "../../support/redis_server.ts";
 
 /** Much longer than a test, in milliseconds, so that nobody is served because a lease has ended. */
 const LEASE = 60_000;
@@ -25,7 +25,7 @@ Deno.test("acquire() is woken on each of two servers in one process", async () =
   for (const server of [a, b]) assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("acquire() is woken on each of two databases of a server, and locks in that of its client", async () => {
+Deno.test("acquire() locks and is woken in the database of its client", async () => {
   await using server = await RedisServer.start();
   const pairs = [0, 5].map((db) => [server.connect({ db }), server.connect({ db })] as const);
   const locks = await Promise.all(pairs.map(([client]) => acquire(client, "a", { lease: LEASE })));
@@ -64,7 +64,7 @@ Deno.test("acquire() is woken although the server has cut the connection for wak
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("acquire() goes on waiting when the server restarts without data, and is woken afterwards", async () => {
+Deno.test("acquire() waits on when the server restarts without data, and is woken", async () => {
   await using server = await RedisServer.start();
   const [holder, waiter] = [server.connect(), server.connect()];
   const lock = await acquire(holder, "a", { lease: LEASE, renew: 100 });
@@ -77,7 +77,7 @@ Deno.test("acquire() goes on waiting when the server restarts without data, and 
   const after = performance.now() - restarted;
   assert(after < WOKEN, `served after ${after} ms`);
   assert(next.fence > lock.fence);
-  await until(() => Promise.resolve(lock.signal.aborted), "the holder knows that it has lost the lock");
+  await until(() => lock.signal.aborted, "the holder knows that it has lost the lock");
   await assertRejects(() => lock.release(), LockLostError);
   assert(next.held);
   await next.release();

@@ -1,7 +1,7 @@
 import { Redis as Redis5 } from "ioredis5";
 import { redis } from "@holdfast/lock/redis";
 import { storeSuite } from "@holdfast/lock/testing";
-import { RedisServer } from "../../redis_server.ts";
+import { RedisServer } from "../../support/redis_server.ts";
 
 const clients = {
   "ioredis 6 with RESP3": (server: RedisServer) => server.connect({ protocol: 3 }),
@@ -14,7 +14,7 @@ const clients = {
 for (const [client, connect] of Object.entries(clients)) {
   storeSuite({
     test: (name, run) => Deno.test(`redis over ${client}: ${name}`, run),
-    capabilities: ["shared", "permits", "owner", "steal"],
+    capabilities: ["shared", "permits", "owner", "steal", "evict", "query"],
     open: async () => {
       const server = await RedisServer.start();
       return {

@@ -1,8 +1,9 @@
+// Deno only: it tries another server, of which the runtime knows nothing.
 import { redis } from "@holdfast/lock/redis";
 import { storeSuite } from "@holdfast/lock/testing";
 import { assert } from "@std/assert";
-import { RedisServer } from "../../redis_server.ts";
-import { findValkey } from "../../valkey.ts";
+import { RedisServer } from "../../support/redis_server.ts";
+import { findValkey } from "../../support/valkey.ts";
 
 const valkey = findValkey();
 if ("missing" in valkey) console.log(`the tests on Valkey are skipped: ${valkey.missing}`);
@@ -11,7 +12,7 @@ const start = () => RedisServer.start([], { REDIS_SERVER: "program" in valkey ? 
 
 storeSuite({
   test: (name, fn) => Deno.test({ name: `redis on Valkey: ${name}`, ignore, fn }),
-  capabilities: ["shared", "permits", "owner", "steal"],
+  capabilities: ["shared", "permits", "owner", "steal", "evict", "query"],
   open: async () => {
     const server = await start();
     return {
@@ -27,7 +28,7 @@ storeSuite({
 });
 
 Deno.test({
-  name: "the server of these tests is Valkey",
+  name: "findValkey() finds a server that is Valkey",
   ignore,
   fn: async () => {
     await using server = await start();

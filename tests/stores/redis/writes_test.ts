@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Writes } from "../../../src/stores/redis/writes.ts";
-import { settled } from "../../virtual_clock.ts";
+import { settled } from "../../support/virtual_clock.ts";
 
 /** A socket that counts what is held back and what is written at once. */
 class CountingSocket {
@@ -36,7 +36,7 @@ function send(writes: Writes, socket: CountingSocket, commands: number): void {
   }
 }
 
-Deno.test("Writes holds nothing back when there is one command in a turn", async () => {
+Deno.test("Writes delays nothing when there is one command in a turn", async () => {
   const [writes, socket] = [new Writes(), new CountingSocket()];
   for (let i = 0; i < 3; i++) {
     send(writes, socket, 1);
@@ -46,7 +46,7 @@ Deno.test("Writes holds nothing back when there is one command in a turn", async
   assertEquals(socket.batches, [1, 1, 1]);
 });
 
-Deno.test("Writes sends the first command of a turn at once, and the others together at its end", async () => {
+Deno.test("Writes sends the first command of a turn at once, and the others together", async () => {
   const [writes, socket] = [new Writes(), new CountingSocket()];
   send(writes, socket, 6);
   assert(socket.corked, "until the end of the turn");
@@ -69,7 +69,7 @@ Deno.test("Writes sends many commands in batches, so that the server need not wa
   assert(socket.batches.length <= 30, "not one by one");
 });
 
-Deno.test("Writes leaves a client without a socket alone, and a socket that cannot hold back", async () => {
+Deno.test("Writes ignores a client without a socket, or with one that has no cork()", async () => {
   const writes = new Writes();
   for (let i = 0; i < 40; i++) writes.next(undefined);
   await settled();
@@ -82,7 +82,7 @@ Deno.test("Writes leaves a client without a socket alone, and a socket that cann
   assert(!socket.corked, "written");
 });
 
-Deno.test("Writes lets go of the old socket when the client connects anew in the middle of a turn", async () => {
+Deno.test("Writes leaves the old socket when the client reconnects within a turn", async () => {
   const [writes, old, young] = [new Writes(), new CountingSocket(), new CountingSocket()];
   send(writes, old, 3);
   send(writes, young, 3);

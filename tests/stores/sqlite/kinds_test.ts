@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { ask, claimOf, fenceOf, handles, LEASE, testOnSite } from "./site.ts";
+import { ABANDONED, ask, claimOf, fenceOf, handles, LEASE, testOnSite } from "./site.ts";
 
 testOnSite(
-  "attempt() grants a shared lock to any number, and an exclusive one after the last of them",
+  "attempt() grants an exclusive lock after the last of all shared holders",
   async (site) => {
     const readers = Array.from({ length: 5 }, () => claimOf({ mode: "shared" }));
     const fences: bigint[] = [];
@@ -39,7 +39,7 @@ testOnSite("attempt() lets no shared newcomer overtake a waiting exclusive one",
   await site.a.release(newcomer!);
 });
 
-testOnSite("attempt() grants consecutive shared waiters together, whichever of them asks first", async (site) => {
+testOnSite("attempt() grants consecutive shared waiters together, in any order", async (site) => {
   const first = claimOf();
   const [one, two, late] = [1, 2, 3].map(() => claimOf({ mode: "shared" }));
   const writer = claimOf();
@@ -59,7 +59,7 @@ testOnSite("attempt() grants consecutive shared waiters together, whichever of t
   await site.b.release(late!);
 });
 
-testOnSite("attempt() counts a lease for each shared holder: one that dies frees only itself", async (site) => {
+testOnSite("attempt() keeps a lease for each shared holder", async (site) => {
   const [dies, renews] = [1, 2].map(() => claimOf({ mode: "shared" }));
   const writer = claimOf();
   assertEquals(await ask(site.a, dies!), true);
@@ -76,19 +76,19 @@ testOnSite("attempt() counts a lease for each shared holder: one that dies frees
   await site.a.release(writer);
 });
 
-testOnSite("attempt() passes over a dead exclusive waiter", async (site) => {
+testOnSite("attempt() skips a dead exclusive waiter", async (site) => {
   const [one, two] = [1, 2].map(() => claimOf({ mode: "shared" }));
   const dead = claimOf();
   assertEquals(await ask(site.a, one!), true);
   assertEquals(await ask(site.b, dead), false);
   assertEquals(await ask(site.b, two!), false);
-  await site.clock.advance(1_000);
+  await site.clock.advance(ABANDONED);
   assertEquals(await ask(site.b, two!), true);
   for (const claim of [one!, two!, dead]) await site.a.release(claim);
 });
 
 testOnSite(
-  "attempt() gives out so many permits, first come, first served, and that of the dead again",
+  "attempt() grants permits in order, also those of dead holders",
   async (site) => {
     const [one, two, three, four, five] = Array.from({ length: 5 }, () => claimOf({ permits: 2 }));
     assertEquals(await ask(site.a, one!), true);
@@ -114,7 +114,7 @@ testOnSite(
   },
 );
 
-testOnSite("attempt() says so when the number of permits is another", async (site) => {
+testOnSite("attempt() reports a conflict when the number of permits differs", async (site) => {
   const [two, three, exclusive] = [claimOf({ permits: 2 }), claimOf({ permits: 3 }), claimOf()];
   assertEquals(await ask(site.a, two), true);
   assertEquals(await ask(site.b, three), { present: 2, own: false });
@@ -128,7 +128,7 @@ testOnSite("attempt() says so when the number of permits is another", async (sit
   assertEquals(await ask(site.a, exclusive), true);
   assertEquals(await ask(site.b, waiter), false);
   await site.a.release(exclusive);
-  await site.clock.advance(1_000);
+  await site.clock.advance(ABANDONED);
   assertEquals(await ask(site.a, three), true);
   assertEquals(await ask(site.b, waiter), false);
   await site.a.release(three);
@@ -136,7 +136,7 @@ testOnSite("attempt() says so when the number of permits is another", async (sit
   await site.b.release(waiter);
 });
 
-testOnSite("attempt() by the same owner adds a hold with the same fence, in any process", async (site) => {
+testOnSite("attempt() grants an owner another handle with its fence, in any process", async (site) => {
   const [first, second, brief] = handles("me", {}, {}, { lease: 100 });
   const fence = await fenceOf(site.a.attempt(first!, { enqueue: false }));
   assertEquals(await fenceOf(site.b.attempt(second!, { enqueue: false })), fence);
@@ -156,7 +156,7 @@ testOnSite("attempt() by the same owner adds a hold with the same fence, in any 
   await site.a.release(other);
 });
 
-testOnSite("attempt() of an owner goes ahead of the queue, and takes no second permit", async (site) => {
+testOnSite("attempt() grants an owner ahead of the queue, without a second permit", async (site) => {
   const [first, second] = handles("me", { permits: 1 }, { permits: 1 });
   const other = claimOf({ permits: 1 });
   assertEquals(await ask(site.a, first!), true);
@@ -178,15 +178,55 @@ testOnSite("attempt() lets no owner wait for itself", async (site) => {
   // What the owner has alone it can share with itself, and with nobody else.
   assertEquals(await ask(site.a, exclusive!), true);
   assertEquals(await ask(site.b, shared!), true);
-  await site.a.release(exclusive!);
   const reader = claimOf({ mode: "shared" });
   assertEquals(await ask(site.a, reader), false);
-  await site.b.release(shared!);
-  assertEquals(await ask(site.a, reader), true);
-  await site.a.release(reader);
+  for (const claim of [exclusive!, shared!, reader]) assert(await site.b.release(claim));
 });
 
-testOnSite("attempt() of one owner waits for two locks at once", async (site) => {
+testOnSite("release() of the last exclusive handle leaves the kind of the others", async (site) => {
+  for (const kind of [{ mode: "shared" }, { permits: 2 }] as const) {
+    const [one, two, other] = handles("me", {}, {}, kind);
+    const [beside, apart] = [claimOf(kind), claimOf()];
+    for (const claim of [one!, two!, other!]) assertEquals(await ask(site.a, claim), true);
+    assertEquals(await ask(site.b, beside), kind.mode === "shared" ? false : { present: "exclusive", own: false });
+    assert(await site.a.release(one!));
+    assertEquals(
+      (await site.b.attempt(beside, { enqueue: false })).granted,
+      false,
+      "there is another exclusive handle",
+    );
+    assert(await site.a.release(two!));
+    assertEquals(await ask(site.b, beside), true);
+    assertEquals((await site.b.attempt(apart, { enqueue: false })).granted, false);
+    for (const claim of [other!, beside]) assert(await site.a.release(claim));
+  }
+});
+
+testOnSite("wakeup() resolves for all shared waiters when the lock becomes shared", async (site) => {
+  const [exclusive, shared] = handles("me", {}, { mode: "shared" });
+  for (const claim of [exclusive!, shared!]) assertEquals(await ask(site.a, claim), true);
+  const readers = [1, 2, 3].map(() => claimOf({ mode: "shared" }));
+  for (const reader of readers) assertEquals(await ask(site.b, reader), false);
+  const woken = readers.map((reader) => site.b.wakeup(reader, new AbortController().signal));
+  assert(await site.a.release(exclusive!));
+  await site.clock.advance(100);
+  await Promise.all(woken);
+  for (const reader of readers) assertEquals(await ask(site.b, reader), true);
+  for (const claim of [shared!, ...readers]) assert(await site.b.release(claim));
+});
+
+testOnSite("attempt() grants a shared newcomer beside shared waiters whose turn it is", async (site) => {
+  const holder = claimOf();
+  const [waiter, newcomer] = [claimOf({ mode: "shared" }), claimOf({ mode: "shared" })];
+  assertEquals(await ask(site.a, holder), true);
+  assertEquals(await ask(site.b, waiter), false);
+  await site.a.release(holder);
+  assertEquals((await site.a.attempt(newcomer, { enqueue: false })).granted, true);
+  assertEquals(await ask(site.b, waiter), true);
+  for (const claim of [waiter, newcomer]) assert(await site.b.release(claim));
+});
+
+testOnSite("attempt() lets one owner wait for two locks at once", async (site) => {
   const names = ["one", "two"];
   const holders = names.map((name) => claimOf({ name }));
   for (const holder of holders) assertEquals(await ask(site.a, holder), true);
@@ -194,4 +234,13 @@ testOnSite("attempt() of one owner waits for two locks at once", async (site) =>
   for (const waiter of waiters) assertEquals(await ask(site.b, waiter), false);
   assertEquals((await site.a.query()).pending.map(({ name }) => name), names);
   for (const claim of [...holders, ...waiters]) assert(await site.b.release(claim));
+});
+
+testOnSite("attempt() reports no conflict while a lock has only waiters", async (site) => {
+  const [holder, first, second] = Array.from({ length: 3 }, () => claimOf({ permits: 1 }));
+  assertEquals(await ask(site.a, holder!), true);
+  assertEquals(await ask(site.a, first!), false);
+  assert(await site.a.release(holder!));
+  assertEquals(await ask(site.b, second!), false, "no conflict: nobody holds another kind");
+  for (const claim of [first!, second!]) assert(await site.a.release(claim));
 });

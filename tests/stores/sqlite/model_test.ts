@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { MemoryStore } from "../../../src/stores/_memory_store.ts";
+import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import type { Claim, Store } from "../../../src/store.ts";
 import { FileStore } from "../../../src/stores/sqlite/store.ts";
-import { VirtualClock } from "../../virtual_clock.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 import { claimOf, LEASE } from "./site.ts";
 
 /** What is done by a handle, or to the lock. */
@@ -50,18 +50,18 @@ Deno.test("FileStore answers what the memory store answers", async () => {
 class Side {
   readonly #store: Store;
   readonly #claims: Claim[];
-  /** Those who wait, in order. */
+  /** The waiters, in order. */
   readonly #waiting = new Set<number>();
 
   constructor(store: Store) {
     this.#store = store;
     this.#claims = Array.from(
       { length: HANDLES },
-      (_, i) => i % 3 === 0 ? claimOf({ owner: `${i}` }) : claimOf({ owner: "me", hold: `me/${i}` }),
+      (_, i) => i % 3 === 0 ? claimOf({ owner: `${i}` }) : claimOf({ owner: "me", handle: `me/${i}` }),
     );
   }
 
-  /** Takes a step; then everybody who waits asks again. Gives all answers, and who holds the lock and waits then. */
+  /** Takes a step; then all waiters ask again. Gives all answers, and the holders and waiters after that. */
   async take(step: Step): Promise<unknown[]> {
     const answers: unknown[] = [await this.#do(step)];
     for (const handle of this.#waiting) answers.push([handle, await this.#ask(handle, { enqueue: true })]);

@@ -1,10 +1,18 @@
 import { assert, assertEquals } from "@std/assert";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import type { Attempt, Claim, Conflict } from "../../../src/store.ts";
+import type { LockFile } from "../../../src/stores/sqlite/file.ts";
+import type { Statements } from "../../../src/stores/sqlite/statements.ts";
 import { FileStore } from "../../../src/stores/sqlite/store.ts";
-import { VirtualClock } from "../../virtual_clock.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 
 export const LEASE = 60_000;
+
+/** After so many milliseconds a waiter that nobody asks for has left the queue. */
+export const ABANDONED = 2_500;
+
+/** After so many milliseconds without a heartbeat a process counts as dead. */
+export const DEAD = 3_000;
 
 /** A file with two connections to it, as of two processes. */
 export class Site implements Disposable {
@@ -19,6 +27,34 @@ export class Site implements Disposable {
     return new FileStore(this.path, undefined, this.clock);
   }
 
+  /** The connection of a process that lives no longer than its first calls: none of its timers runs. */
+  openDead(): FileStore {
+    const { clock } = this;
+    return new FileStore(this.path, undefined, {
+      now: () => clock.now(),
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+      timer: () => ({ cancel: () => {} }),
+    });
+  }
+
+  /** Changes the file past the stores. */
+  sql(statements: string): void {
+    using database = new DatabaseSync(this.path);
+    database.exec(statements);
+  }
+
+  /** Keeps the file busy, as another process does in the middle of a write. */
+  lock(): Disposable {
+    const database = new DatabaseSync(this.path);
+    database.exec("BEGIN IMMEDIATE");
+    return {
+      [Symbol.dispose]: () => {
+        database.exec("COMMIT");
+        database.close();
+      },
+    };
+  }
+
   [Symbol.dispose](): void {
     this.a.close();
     this.b.close();
@@ -26,7 +62,7 @@ export class Site implements Disposable {
   }
 }
 
-/** Defines a test on a file, which fails when a hold or a waiter is left in it. */
+/** Defines a test on a file, which fails when a holder or a waiter is left in it. */
 export function testOnSite(name: string, run: (site: Site) => Promise<void>): void {
   Deno.test(name, async () => {
     using site = new Site();
@@ -35,7 +71,7 @@ export function testOnSite(name: string, run: (site: Site) => Promise<void>): vo
   });
 }
 
-/** Who is left in a file. */
+/** The handles that a file has, as holders or waiters. */
 export function rows(path: string): string[] {
   using database = new DatabaseSync(path);
   if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'holdfast_queue'").get() === undefined) return [];
@@ -50,10 +86,10 @@ export function claimOf(claim: Partial<Claim> = {}): Claim {
 
 /** Handles of one owner. */
 export function handles(owner: string, ...claims: Partial<Claim>[]): Claim[] {
-  return claims.map((claim) => claimOf({ ...claim, owner, hold: `${owner}/${crypto.randomUUID()}` }));
+  return claims.map((claim) => claimOf({ ...claim, owner, handle: `${owner}/${crypto.randomUUID()}` }));
 }
 
-/** Asks, and stands in the queue when it is busy. */
+/** Attempts, and waits in the queue when the lock is busy. */
 export async function ask(store: FileStore, claim: Claim): Promise<boolean | Conflict> {
   const attempt = await store.attempt(claim, { enqueue: true });
   return attempt.granted || ("conflict" in attempt ? attempt.conflict : false);
@@ -64,4 +100,25 @@ export async function fenceOf(attempt: Promise<Attempt>): Promise<bigint> {
   const granted = await attempt;
   assert(granted.granted);
   return granted.fence;
+}
+
+/** Counts from now on how often a connection runs a statement; `stall` is called with each run. */
+export async function countRuns(
+  file: LockFile,
+  name: keyof Statements,
+  method: "get" | "all",
+  stall: () => void = () => {},
+): Promise<{ runs: number }> {
+  const counter = { runs: 0 };
+  await file.read((run) => {
+    const statement = run[name];
+    const original: (...args: SQLInputValue[]) => unknown = statement[method].bind(statement);
+    const counted = (...args: SQLInputValue[]) => {
+      counter.runs++;
+      stall();
+      return original(...args);
+    };
+    Object.assign(statement, { [method]: counted });
+  });
+  return counter;
 }

@@ -1,4 +1,4 @@
-import { assertEquals, assertInstanceOf, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf, assertRejects, assertThrows } from "@std/assert";
 import { delay } from "@std/async";
 import { acquire, StoreError } from "@holdfast/lock";
 import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
@@ -9,7 +9,7 @@ import { claimOf, rows, testOnSite } from "./site.ts";
 
 storeSuite({
   test: (name, run) => Deno.test(`sqlite: ${name}`, run),
-  capabilities: ["shared", "permits", "owner", "steal"],
+  capabilities: ["shared", "permits", "owner", "steal", "evict", "query"],
   open: () => {
     const directory = Deno.makeTempDirSync({ prefix: "holdfast_sqlite_" });
     const path = `${directory}/locks.db`;
@@ -34,7 +34,7 @@ storeSuite({
   },
 });
 
-Deno.test("sqlite() refuses what it cannot use", () => {
+Deno.test("sqlite() throws for a wrong path or option", () => {
   assertThrows(() => sqlite(""), TypeError, 'got ""');
   assertThrows(() => sqlite("file:locks.db?mode=memory"), TypeError, '"file:locks.db?mode=memory"');
   assertThrows(() => sqlite(7 as never), TypeError, "got 7");
@@ -42,7 +42,14 @@ Deno.test("sqlite() refuses what it cannot use", () => {
   assertThrows(() => sqlite("/nowhere/at/all.db"), Error, "/nowhere/at/all.db");
 });
 
-Deno.test("sqlite() says so where the runtime has no SQLite", () => {
+Deno.test("sqlite() takes an observer", () => {
+  const observer = () => {};
+  using store = sqlite(":memory:", { observer });
+  assert(store.observer === observer);
+  assertThrows(() => sqlite(":memory:", { observer: 7 as never }), TypeError, "observer");
+});
+
+Deno.test("sqlite() throws an error where the runtime has no SQLite", () => {
   const getBuiltinModule = process.getBuiltinModule;
   process.getBuiltinModule = () => undefined as never;
   try {
@@ -67,7 +74,7 @@ function contents(database: DatabaseSync): unknown {
   return [database.prepare("PRAGMA journal_mode").get(), tables, rows];
 }
 
-testOnSite("sqlite() leaves alone what an application keeps in the file", async (site) => {
+testOnSite("sqlite() leaves the tables of an application as they are", async (site) => {
   using database = new DatabaseSync(site.path);
   for (const table of ["holds", "queue", "fences", "evictions", "locks"]) {
     database.exec(`CREATE TABLE ${table} (id INTEGER PRIMARY KEY, last INTEGER, count INTEGER)`);
@@ -87,13 +94,14 @@ testOnSite("sqlite() leaves a file that does not fit as it was", async (site) =>
   using database = new DatabaseSync(site.path);
   database.exec("CREATE TABLE holdfast_queue (id INTEGER PRIMARY KEY)");
   const before = contents(database);
-  await assertRejects(() => site.a.attempt(claimOf(), { enqueue: true }), Error, "no such column");
+  const error = await assertRejects(() => site.a.attempt(claimOf(), { enqueue: true }), StoreError, "already exists");
+  assert(error.permanent);
   assertEquals(contents(database), before);
   database.exec("DROP TABLE holdfast_queue");
   await (await acquire(site.a, "name")).release();
 });
 
-Deno.test("sqlite() opens what is no database, which shows at the first use", async () => {
+Deno.test("sqlite() opens a file that is no database, and rejects at the first use", async () => {
   const directory = Deno.makeTempDirSync({ prefix: "holdfast_sqlite_" });
   const path = `${directory}/locks.db`;
   try {
@@ -107,7 +115,7 @@ Deno.test("sqlite() opens what is no database, which shows at the first use", as
 });
 
 testOnSite(
-  "attempt() that had to wait for the file does not cut short a lease that was renewed meanwhile",
+  "attempt() that waited for the file does not cut a lease renewed meanwhile",
   async (site) => {
     using store = sqlite(site.path);
     const holder = claimOf();

@@ -1,12 +1,12 @@
 import { ClusterDeployment } from "../../../deployments/cluster.ts";
-import type { RedisServer } from "../../../redis_server.ts";
+import type { RedisServer } from "../../../support/redis_server.ts";
 import type { Random } from "../../../simulation/random.ts";
-import { TcpProxy } from "../../tcp_proxy.ts";
+import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { type Fault, pause } from "../fault.ts";
-import { commandFaults, freezing } from "../server_faults.ts";
+import { commandFaults, freezing, promoting } from "../server_faults.ts";
 import { nat, type Site } from "../site.ts";
 
-/** A Cluster of three masters with a replica each. A failover loses what the replica has not heard of. */
+/** Starts a Cluster of three masters with a replica each. A failover loses what the replica has not received. */
 export async function cluster(locks: readonly string[]): Promise<Site> {
   await using stack = new AsyncDisposableStack();
   const deployment = stack.use(await ClusterDeployment.start());
@@ -18,19 +18,19 @@ export async function cluster(locks: readonly string[]): Promise<Site> {
   const fault = (
     kind: string,
     breach: boolean,
-    run: (key: string, random: Random, over: AbortSignal, mended: () => void) => Promise<unknown>,
+    run: (key: string, random: Random, over: AbortSignal, endBreach: () => void) => Promise<unknown>,
   ): Fault => ({
     kind,
     where: "servers",
     breach,
-    async inject(random, over, mended) {
-      await run(key(random), random, over, mended);
+    async inject(random, over, endBreach) {
+      await run(key(random), random, over, endBreach);
       await ready();
       return true;
     },
   });
   const dying = (kind: string, cut: boolean) =>
-    fault(kind, true, async (key, random, over, mended) => {
+    fault(kind, true, async (key, random, over, endBreach) => {
       const master = await deployment.masterOf(key);
       if (cut) {
         await deployment.cutReplication(key);
@@ -39,16 +39,19 @@ export async function cluster(locks: readonly string[]): Promise<Site> {
       await master.server.kill();
       await deployment.promoted(key, master);
       // What has come through is on the new master; the old one will wait until it knows of that.
-      mended();
-      await master.server.start();
+      await promoting(() => deployment.epoch(), endBreach, async () => {
+        await master.server.start();
+        await ready();
+      });
     });
   const owned = stack.move();
   return {
-    target: {
+    target: (ports) => ({
       kind: "cluster",
-      nodes: proxies.map(({ port }) => ({ host: "127.0.0.1", port })),
-      nat: nat(servers, proxies),
-    },
+      nodes: ports.map((port) => ({ host: "127.0.0.1", port })),
+      nat: nat(servers, ports),
+    }),
+    ports: servers.map(({ port }) => port),
     proxies,
     faults: [
       ...commandFaults(ward),

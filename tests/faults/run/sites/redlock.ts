@@ -1,6 +1,6 @@
-import { RedisServer } from "../../../redis_server.ts";
+import { RedisServer } from "../../../support/redis_server.ts";
 import type { Random } from "../../../simulation/random.ts";
-import { TcpProxy } from "../../tcp_proxy.ts";
+import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { DataDirectory, durable, empty } from "../directory.ts";
 import { answers, commandFaults, freezing, killing } from "../server_faults.ts";
 import type { Site } from "../site.ts";
@@ -24,7 +24,8 @@ export async function redlock(): Promise<Site> {
   const well = async () => void await Promise.all(servers.map(answers));
   const owned = stack.move();
   return {
-    target: { kind: "redlock", ports: proxies.map(({ port }) => port) },
+    target: (ports) => ({ kind: "redlock", ports }),
+    ports: servers.map(({ port }) => port),
     proxies,
     faults: [...commandFaults(ward), freezing(ward, false, well), killing(ward), killing(ward, wipe)],
     skipped: [],

@@ -1,13 +1,13 @@
 import { SentinelDeployment } from "../../../deployments/sentinel.ts";
-import { TcpProxy } from "../../tcp_proxy.ts";
+import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { type Fault, pause } from "../fault.ts";
-import { commandFaults, freezing } from "../server_faults.ts";
+import { commandFaults, freezing, promoting } from "../server_faults.ts";
 import { nat, type Site } from "../site.ts";
 
-/** How long a Sentinel may be frozen, in milliseconds: after 2 s it does nothing for 30 s, lest its clock be wrong. */
+/** How long a Sentinel may be frozen, in milliseconds: after 2 s it distrusts its clock and does nothing for 30 s. */
 const TILT = 1_500;
 
-/** A master with two replicas and three Sentinels. A failover loses what the replicas have not heard of. */
+/** Starts a master with two replicas and three Sentinels. A failover loses what the replicas have not received. */
 export async function sentinel(): Promise<Site> {
   await using stack = new AsyncDisposableStack();
   const deployment = stack.use(await SentinelDeployment.start());
@@ -19,7 +19,7 @@ export async function sentinel(): Promise<Site> {
     kind,
     where: "servers",
     breach: true,
-    async inject(random, over, mended) {
+    async inject(random, over, endBreach) {
       const master = await deployment.master();
       if (cut) {
         await deployment.cutReplication();
@@ -28,9 +28,10 @@ export async function sentinel(): Promise<Site> {
       await master.kill();
       await deployment.promoted(master);
       // What has come through is on the new master; the old one is gone.
-      mended();
-      await deployment.rejoin(master);
-      await ready();
+      await promoting(() => deployment.epoch(), endBreach, async () => {
+        await deployment.rejoin(master);
+        await ready();
+      });
       return true;
     },
   });
@@ -46,7 +47,10 @@ export async function sentinel(): Promise<Site> {
   };
   const owned = stack.move();
   return {
-    target: { kind: "sentinel", ...address, sentinels: address.sentinels as Addresses, nat: nat(servers, proxies) },
+    target: (ports) => {
+      return { kind: "sentinel", ...address, sentinels: address.sentinels as Addresses, nat: nat(servers, ports) };
+    },
+    ports: servers.map(({ port }) => port),
     proxies,
     faults: [
       ...commandFaults({ servers: masters }).map((fault) =>
@@ -64,10 +68,12 @@ export async function sentinel(): Promise<Site> {
   };
 }
 
-/** The Sentinels are clients like others: a master that does not answer those is dead for them. */
+/**
+ * Returns an outage of the network. The Sentinels are clients too: a master that does not answer them is dead for them.
+ */
 function outage(fault: Fault, ready: () => Promise<void>): Fault {
-  const inject: Fault["inject"] = async (random, over, mended) => {
-    const injected = await fault.inject(random, over, mended);
+  const inject: Fault["inject"] = async (random, over, endBreach) => {
+    const injected = await fault.inject(random, over, endBreach);
     await ready();
     return injected;
   };

@@ -1,8 +1,8 @@
-import { RedisServer } from "../../../redis_server.ts";
-import { ShiftedClock } from "../../shifted_clock.ts";
-import { SmallDisk } from "../../small_disk.ts";
-import { TcpProxy } from "../../tcp_proxy.ts";
-import { until } from "../../until.ts";
+import { RedisServer } from "../../../support/redis_server.ts";
+import { ProcessClock } from "../../../support/process_clock.ts";
+import { SmallDisk } from "../../../support/small_disk.ts";
+import { TcpProxy } from "../../../support/tcp_proxy.ts";
+import { until } from "../../../support/until.ts";
 import { DataDirectory, durable, empty, hasWritten } from "../directory.ts";
 import { type Fault, pause } from "../fault.ts";
 import { answers, commandFaults, freezing, killing } from "../server_faults.ts";
@@ -14,20 +14,22 @@ const DISK = 64;
 /** How far the server's clock is set, in milliseconds: more than a lease, at the most. */
 const SHIFT = [100, 3_000] as const;
 
-/** One server that keeps its data on disk. */
+/** Starts one server that keeps its data on disk. */
 export async function single(): Promise<Site> {
   await using stack = new AsyncDisposableStack();
   const skipped: string[] = [];
-  const optional = async <T extends AsyncDisposable>(what: string, make: Promise<T>) => {
+  const optional = async <T extends AsyncDisposable | Disposable>(what: string, make: Promise<T>) => {
     return await make.then((made) => stack.use(made), (error) => void skipped.push(`${what}: ${error.message}`));
   };
-  const clock = await optional("clock", ShiftedClock.make());
+  const clock = await optional("clock", ProcessClock.make());
   const disk = await optional("full disk", SmallDisk.mount(DISK));
   const { path } = disk ?? stack.use(new DataDirectory());
   const server = stack.use(await RedisServer.start(durable(path), clock?.env));
   const proxy = stack.use(await TcpProxy.start(server.port));
   // A fence from a clock that is ahead is only known where it is kept: while it is ahead nothing may get lost.
   let aheadUntil = 0;
+  // A fence that was lost is only outdone by a clock that has gone on since: it is not set back right after a loss.
+  let lostAt = -Infinity;
   const ward = { servers: () => Promise.resolve([server]), mayLose: () => performance.now() > aheadUntil };
   const faults = [
     ...commandFaults(ward),
@@ -36,12 +38,17 @@ export async function single(): Promise<Site> {
     killing(ward, () => empty(path)),
   ];
   if (disk !== undefined) faults.push(fullDisk(server, disk));
-  if (clock !== undefined) faults.push(clockSet(clock, (until) => aheadUntil = until));
+  const noted = faults.map((fault) => fault.breach ? noting(fault, () => lostAt = performance.now()) : fault);
+  if (clock !== undefined) {
+    const mayBeBehind = () => performance.now() > lostAt + SHIFT[1];
+    noted.push(clockSet(clock, mayBeBehind, (until) => aheadUntil = until));
+  }
   const owned = stack.move();
   return {
-    target: { kind: "single", port: proxy.port },
+    target: ([port]) => ({ kind: "single", port: port! }),
+    ports: [server.port],
     proxies: [proxy],
-    faults,
+    faults: noted,
     skipped,
     masters: () => Promise.resolve([server]),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -63,18 +70,33 @@ function fullDisk(server: RedisServer, disk: SmallDisk): Fault {
   };
 }
 
-/** A jump ahead ends leases, and so does the way back from a jump behind. */
-function clockSet(clock: ShiftedClock, ahead: (until: number) => void): Fault {
+/** Returns the same fault, after which `note` is called. */
+function noting(fault: Fault, note: () => void): Fault {
+  return {
+    ...fault,
+    async inject(random, over, endBreach) {
+      try {
+        return await fault.inject(random, over, endBreach);
+      } finally {
+        note();
+      }
+    },
+  };
+}
+
+/** Returns the fault that sets a clock. A jump ahead ends leases, and so does the return from a jump back. */
+function clockSet(clock: ProcessClock, mayBeBehind: () => boolean, ahead: (until: number) => void): Fault {
   return {
     kind: "clock set",
     where: "servers",
     breach: true,
     async inject(random, over) {
-      const ms = random.spread(...SHIFT) * random.pick([-1, 1]);
+      const [distance, direction] = [random.spread(...SHIFT), random.pick([-1, 1])];
+      const ms = mayBeBehind() ? distance * direction : distance;
       ahead(Infinity);
-      await clock.shift(Math.round(ms));
+      clock.shift(ms);
       await pause(random.spread(10, 2_000), over);
-      await clock.shift(0);
+      clock.shift(0);
       ahead(performance.now() + Math.max(ms, 0) + 1_000);
       return true;
     },

@@ -1,0 +1,63 @@
+import type { Figure, Quantity } from "./figure.ts";
+import type { Held, HeldOptions } from "./held_process.ts";
+import type { Bench } from "./row.ts";
+
+const LOCKS = 10_000;
+
+/** How long each lock lasts without a renewal, and for how many leases it is held. */
+const LEASE = 10_000;
+const LEASES = 1.2;
+
+/** The shortest lease in a short run, in milliseconds. */
+const SHORT_LEASE = 3_000;
+
+/** Many locks held by one process, which has nothing else in its heap. */
+export async function held({ server, scale, progress, stack }: Bench): Promise<Figure[]> {
+  const lease = Math.max(SHORT_LEASE, LEASE * scale);
+  const options: HeldOptions = { port: server.port, locks: LOCKS, lease, hold: lease * LEASES };
+  progress(`${LOCKS.toLocaleString("en")} locks for ${options.hold / 1_000} s`);
+  const result = await run(options, stack);
+  return [
+    {
+      what: `${LOCKS.toLocaleString("en")} held locks, renewed and not lost`,
+      ours: { value: result.kept, unit: "" },
+      target: { bound: "at least", value: LOCKS },
+      details: { ...options, ...result },
+    },
+    {
+      what: "heap per held lock",
+      ours: perLock(Math.max(result.heapWhenTaken, result.heapWhenRenewed)),
+      target: { bound: "at most", value: 2 },
+    },
+    { what: "heap per held lock with its signal", ours: perLock(result.heapWithSignals) },
+    { what: "renewals", ours: { value: result.renewals / options.hold * 1_000, unit: "/s" } },
+  ];
+}
+
+function perLock(bytes: number): Quantity {
+  return { value: bytes / LOCKS / 1_024, unit: "KB" };
+}
+
+/** Runs a process of its own, because the garbage collector is exposed only if that is asked for at the start. */
+async function run(options: HeldOptions, stack: AsyncDisposableStack): Promise<Held> {
+  const process = new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--v8-flags=--expose-gc", "--allow-net=127.0.0.1", "--allow-env"],
+      ...[new URL("held_process.ts", import.meta.url).href, JSON.stringify(options)],
+    ],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  stack.defer(async () => {
+    try {
+      process.kill("SIGKILL");
+    } catch {
+      // It has ended already.
+    }
+    await process.status;
+  });
+  const { success, stdout } = await process.output();
+  if (!success) throw new Error("the process that was to hold the locks failed");
+  return JSON.parse(new TextDecoder().decode(stdout));
+}

@@ -1,0 +1,98 @@
+/**
+ * The benchmark, `deno task bench`: Holdfast against the least that a lock on Redis can be, in turns, in one run.
+ *
+ * @module
+ */
+import { INTERRUPTED, readOptions } from "../tests/support/command_line.ts";
+import { Interruption, premature, reason } from "../tests/support/interruption.ts";
+import { RedisServer } from "../tests/support/redis_server.ts";
+import { contended } from "./contended.ts";
+import { embedded } from "./embedded.ts";
+import { type Figure, met } from "./figure.ts";
+import { handoff } from "./handoff.ts";
+import { held } from "./held.ts";
+import { Load, LoadedError } from "./load.ts";
+import { describe, headline, type Machine } from "./machine.ts";
+import { type Options, parseOptions, usage } from "./options.ts";
+import { Progress } from "./progress.ts";
+import { json, table } from "./report.ts";
+import { redlock } from "./redlock.ts";
+import type { Row } from "./row.ts";
+import { concurrent, kinds, uncontended } from "./uncontended.ts";
+
+const ROWS: Readonly<Record<string, Row>> = {
+  uncontended,
+  concurrent,
+  contended,
+  handoff,
+  held,
+  kinds,
+  redlock,
+  embedded,
+};
+
+/** How much of the usual time `--quick` takes. */
+const QUICK = 1 / 7;
+
+/** The exit status when the machine has other things to do: nothing that it measures means anything. */
+const LOADED = 3;
+
+async function main(args: string[]): Promise<number> {
+  const options = readOptions(() => parseOptions(args, Object.keys(ROWS)), () => usage(Object.keys(ROWS)));
+  if (typeof options === "number") return options;
+  const ended = premature();
+  try {
+    return await run(options, ended);
+  } catch (error) {
+    console.error(reason(error));
+    if (error instanceof LoadedError) return LOADED;
+    return ended.reason instanceof Interruption ? INTERRUPTED : 1;
+  }
+}
+
+async function run(options: Options, ended: AbortSignal): Promise<number> {
+  await using stack = new AsyncDisposableStack();
+  const progress = new Progress();
+  stack.defer(() => progress.end());
+  const over = Promise.withResolvers<never>();
+  ended.addEventListener("abort", () => over.reject(ended.reason));
+  const load = new Load(options.force);
+  const { figures, machine } = await Promise.race([measure(options, load, progress, stack), over.promise]);
+  progress.end();
+  const { loaded } = load;
+  console.log(`${headline(machine)}\n\n${table(figures, loaded)}`);
+  await Deno.writeTextFile(options.json, json(figures, { ...machine, quick: options.quick }, loaded));
+  if (loaded) {
+    console.error("The machine was loaded: these figures are worthless, and nothing is judged.");
+    return LOADED;
+  }
+  return options.strict && figures.some((figure) => met(figure) === false) ? 1 : 0;
+}
+
+async function measure(
+  options: Options,
+  load: Load,
+  progress: Progress,
+  stack: AsyncDisposableStack,
+): Promise<{ figures: Figure[]; machine: Machine }> {
+  await load.look();
+  const directory = await Deno.makeTempDir({ prefix: "holdfast_bench_" });
+  stack.defer(() => Deno.remove(directory, { recursive: true }));
+  const starting = RedisServer.start();
+  // Before it is up: the run may be interrupted at any moment.
+  stack.defer(() => starting.then((server) => server[Symbol.asyncDispose](), () => {}));
+  const server = await starting;
+  const machine = await describe(server.connect());
+  const figures: Figure[] = [];
+  for (const name of options.rows) {
+    progress.begin(name);
+    const show = (text: string) => progress.show(text);
+    const scale = options.quick ? QUICK : 1;
+    figures.push(...await ROWS[name]!({ server, directory, scale, stack, progress: show }));
+    // What began while it was measured is seen when it is not.
+    await load.look();
+  }
+  return { figures, machine };
+}
+
+Deno.exit(await main(Deno.args));

@@ -1,0 +1,222 @@
+import { AttemptHistory } from "./internal/attempt_history.ts";
+import { type Clock, elapsed, type Instant } from "./internal/clock.ts";
+import { releaseWithRetry, within } from "./internal/release.ts";
+import { show } from "./internal/validation.ts";
+import { UNANSWERED, WaitScope } from "./internal/wait_scope.ts";
+import { LockConflictError, StoreError } from "./errors.ts";
+import { notify } from "./events.ts";
+import { ANSWER_LIMIT_MS, Lease } from "./lease.ts";
+import { LeasedLock, type Lock } from "./lock.ts";
+import type { Settings } from "./options.ts";
+import type { Attempt, Claim, Conflict, Store } from "./store.ts";
+
+/** How long a call that failed may take to release what its attempts may have taken, in milliseconds. */
+const UNDO_LIMIT_MS = 1_000;
+
+interface Granted {
+  readonly kind: "granted";
+  readonly lease: Lease;
+  readonly fence: bigint;
+}
+
+interface Busy {
+  readonly kind: "busy";
+  readonly retryAfter: number;
+}
+
+interface Fault {
+  readonly kind: "fault";
+  readonly fault: unknown;
+  readonly sentAt: Instant;
+}
+
+/** How an attempt ended, as its caller sees it; `over` when the wait ended before the attempt was answered. */
+type Outcome =
+  | Granted
+  | Busy
+  | Fault
+  | { readonly kind: "conflict"; readonly conflict: Conflict }
+  | { readonly kind: "over" };
+
+/**
+ * Attempts, waits and attempts again, until the lock is granted. Resolves to `null` when it is busy and `settings.wait`
+ * is 0. After any other end nothing is left in the store, as soon as that answers. The attempts are noted in `history`.
+ */
+export async function acquireFrom(
+  store: Store,
+  name: string,
+  settings: Settings,
+  clock: Clock,
+  history: AttemptHistory = new AttemptHistory(store, name),
+): Promise<Lock | null> {
+  const acquisition = new Acquisition(store, claimOf(store, name, settings), settings, clock, history);
+  try {
+    for (;;) {
+      const outcome = await acquisition.attempt();
+      switch (outcome.kind) {
+        case "granted":
+          return acquisition.hold(outcome);
+        case "conflict":
+          return await acquisition.abandon(conflictError(acquisition.claim, outcome.conflict));
+        case "busy":
+          history.busy();
+          if (settings.wait === 0) return null;
+          break;
+        case "fault":
+          acquisition.notifyFault(outcome);
+          history.failed(outcome.fault, outcome.sentAt);
+          if (settings.wait > 0 && history.mayRetry(clock)) break;
+          return await acquisition.abandon(history.failure());
+        case "over":
+          return await acquisition.abandon(acquisition.scope.reason());
+      }
+      await acquisition.pause(outcome);
+      if (acquisition.scope.reached) return await acquisition.abandon(acquisition.scope.reason());
+    }
+  } finally {
+    acquisition.scope.end();
+  }
+}
+
+/** One call of `acquire` or `tryAcquire`: its steps, each of which ends in a value. */
+class Acquisition {
+  readonly claim: Claim;
+  readonly scope: WaitScope;
+  readonly #store: Store;
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+  readonly #history: AttemptHistory;
+  readonly #startedAt: Instant;
+  #waiting = false;
+  /** The attempt that the store has not answered yet. */
+  #unanswered: Promise<Attempt> | undefined;
+  /** Whether attempts may have left a lock or a place in the queue in the store. */
+  #mayHold = false;
+
+  constructor(store: Store, claim: Claim, settings: Settings, clock: Clock, history: AttemptHistory) {
+    this.#store = store;
+    this.claim = claim;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#history = history;
+    this.#startedAt = clock.now();
+    const { signal, wait } = settings;
+    this.scope = new WaitScope(signal, wait, () => history.timeout(wait), clock);
+  }
+
+  /** Makes one attempt. Never rejects. */
+  async attempt(): Promise<Outcome> {
+    const { wait, steal } = this.#settings;
+    const sentAt = this.#waiting ? this.#clock.now() : this.#startedAt;
+    const mightHold = this.#mayHold;
+    this.#mayHold = true;
+    let lease: Lease | undefined;
+    let attempt: Attempt;
+    try {
+      this.#unanswered = this.#store.attempt(this.claim, { enqueue: wait > 0, steal });
+      // Made while the attempt is on its way, so that nothing is left to do when the answer comes.
+      lease = new Lease(this.#store, this.claim, this.#settings, sentAt, this.#clock, this.scope);
+      this.scope.tidy();
+      attempt = await this.scope.race(this.#unanswered);
+    } catch (error) {
+      lease?.end();
+      if (this.scope.reached) return { kind: "over" };
+      if (error === UNANSWERED) {
+        return { kind: "fault", fault: new Error(`the store did not answer within ${ANSWER_LIMIT_MS} ms`), sentAt };
+      }
+      this.#unanswered = undefined;
+      // A StoreError says that the attempt did nothing.
+      if (error instanceof StoreError) this.#mayHold = mightHold;
+      return { kind: "fault", fault: error, sentAt };
+    }
+    this.#unanswered = undefined;
+    if (!attempt.granted) {
+      lease.end();
+      return "conflict" in attempt
+        ? { kind: "conflict", conflict: attempt.conflict }
+        : { kind: "busy", retryAfter: attempt.retryAfter };
+    }
+    if (lease.begin()) return { kind: "granted", lease, fence: attempt.fence };
+    // Too late is as good as never: the store may have given the lock to somebody else.
+    return {
+      kind: "fault",
+      fault: new Error(`the answer took longer than the lease of ${this.claim.lease} ms`),
+      sentAt,
+    };
+  }
+
+  /** Makes the lock of a lease that was granted. */
+  hold({ lease, fence }: Granted): Lock {
+    if (this.#store.observer !== undefined) {
+      const { name, owner } = this.claim;
+      const waited = elapsed(this.#startedAt, this.#clock.now());
+      notify(this.#store.observer, { type: "acquired", name, owner, fence, waited });
+    }
+    return new LeasedLock(this.#store, lease, fence, this.#settings.strict, this.#clock);
+  }
+
+  /** Notifies the observer that an attempt failed. */
+  notifyFault({ fault: error }: Fault): void {
+    const { name, owner } = this.claim;
+    notify(this.#store.observer, { type: "fault", name, owner, operation: "attempt", error });
+  }
+
+  /** Waits until another attempt makes sense, or the wait is over. */
+  async pause(outcome: Busy | Fault): Promise<void> {
+    const { name, owner } = this.claim;
+    if (!this.#waiting) notify(this.#store.observer, { type: "waiting", name, owner });
+    this.#waiting = true;
+    await this.scope.step((signal) => {
+      if (outcome.kind === "busy") return this.#nextTurn(outcome.retryAfter, signal);
+      // No wake-up ends this pause: one may come of every try, from a connection that is made and lost each time.
+      return this.#clock.sleep(this.#history.nextPauseMs(), signal);
+    });
+  }
+
+  /** Resolves on a wake-up, after `ms` milliseconds, or when the signal aborts. */
+  async #nextTurn(ms: number, signal: AbortSignal): Promise<void> {
+    const sleep = this.#clock.sleep(ms, signal);
+    const wakeup = async () => await this.#store.wakeup?.(this.claim, signal);
+    // A store that cannot wake its waiters is polled.
+    await Promise.race([sleep, this.#store.wakeup === undefined ? sleep : wakeup().catch(() => sleep)]);
+  }
+
+  /** Undoes the attempts and throws the error. */
+  async abandon(error: unknown): Promise<never> {
+    const undone = this.#undo();
+    // A store that hangs is not waited for.
+    if (!this.scope.reached && this.#unanswered === undefined) {
+      await this.scope.race(within(UNDO_LIMIT_MS, undone, this.#clock)).catch(() => {});
+    }
+    throw error;
+  }
+
+  /**
+   * Releases what the attempts may have taken, with retries if there may be anything. An attempt that has no answer yet
+   * may still take the lock: what it takes is released when it is answered.
+   */
+  #undo(): Promise<unknown> {
+    const answered = (this.#unanswered ?? Promise.resolve()).catch(() => {});
+    const released = answered.then(() => this.#store.release(this.claim));
+    released.catch(() => this.#mayHold && releaseWithRetry(this.#store, this.claim, this.#clock)).catch(() => {});
+    return released;
+  }
+}
+
+/** Makes the claim that the store is asked for. */
+function claimOf(store: Store, name: string, { mode, permits, owner, client, lease, needs }: Settings): Claim {
+  for (const need of needs) {
+    if (store.capabilities?.includes(need)) continue;
+    throw new TypeError(`${need === "shared" ? `mode "shared"` : need} is not supported by this store`);
+  }
+  const uuid = crypto.randomUUID();
+  const id = client === undefined ? uuid : `${client}:${uuid}`;
+  return { name, mode, permits, lease, owner: owner ?? id, handle: owner === undefined ? undefined : `${owner}/${id}` };
+}
+
+function conflictError({ name, mode, permits, owner }: Claim, { present, own }: Conflict): LockConflictError {
+  const held = typeof present === "number" ? `with ${present} permits` : `in mode "${present}"`;
+  const asked = permits === undefined ? `in mode "${mode}"` : `with ${permits} permits`;
+  const why = own ? `by the owner ${show(owner)} itself, which would wait for itself` : "at present";
+  return new LockConflictError(`Cannot acquire lock "${name}" ${asked}: it is held ${held} ${why}`);
+}

@@ -1,0 +1,50 @@
+import { type Clock, elapsed, type Instant } from "../../internal/clock.ts";
+
+/** For how long a name counts as contended after it was busy, in milliseconds. */
+const RECENT_MS = 1_000;
+
+/** How many names are remembered. */
+const MAX_NAMES = 1_000;
+
+/** Which names are probably busy: the coordinator alone is asked for those first. */
+export class Contention {
+  readonly #clock: Clock;
+  /** How many handles of this store hold each name or ask for it. */
+  readonly #handles = new Map<string, number>();
+  /** When each name was last busy. */
+  readonly #busy = new Map<string, Instant>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Adds a handle that asks for a name, and may hold it after that. */
+  add(name: string): void {
+    this.#handles.set(name, (this.#handles.get(name) ?? 0) + 1);
+  }
+
+  /** Removes a handle that no longer does so. */
+  remove(name: string): void {
+    const others = this.#handles.get(name)! - 1;
+    if (others > 0) this.#handles.set(name, others);
+    else this.#handles.delete(name);
+  }
+
+  /** Notes that a name is busy. */
+  noteBusy(name: string): void {
+    // The oldest first: a name that is noted again moves to the end.
+    this.#busy.delete(name);
+    for (const oldest of this.#busy.keys()) {
+      if (this.#busy.size < MAX_NAMES) break;
+      this.#busy.delete(oldest);
+    }
+    this.#busy.set(name, this.#clock.now());
+  }
+
+  /** Returns whether a name is probably busy: it was a moment ago, or a handle of this store holds it or asks for it. */
+  isLikely(name: string): boolean {
+    if (this.#handles.has(name)) return true;
+    const busy = this.#busy.get(name);
+    return busy !== undefined && elapsed(busy, this.#clock.now()) < RECENT_MS;
+  }
+}

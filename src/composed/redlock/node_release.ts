@@ -1,0 +1,87 @@
+import { type Clock, elapsed, type Instant } from "../../internal/clock.ts";
+import { StoreError } from "../../errors.ts";
+import type { Claim } from "../../store.ts";
+import type { QuorumNode } from "./quorum_node.ts";
+
+/** The first pause between two tries on a node that fails, in milliseconds; it doubles each time. */
+const FIRST_PAUSE_MS = 50;
+
+/** The longest pause between two tries, in milliseconds. */
+const MAX_PAUSE_MS = 1_000;
+
+/** A release on one node, under way or done. */
+export interface ReleaseProgress {
+  /** Resolves to whether there was anything to release, after as many tries as needed; rejects when all tries failed. */
+  readonly done: Promise<boolean>;
+  /** Settles with the present try. A pause between two tries ends at once. */
+  answer(): Promise<boolean>;
+}
+
+const NOTHING = Promise.resolve(false);
+
+/** The release on a node where there is nothing to release. */
+export const nothingToRelease: ReleaseProgress = { done: NOTHING, answer: () => NOTHING };
+
+/**
+ * A release on one node. It is retried while the node fails, as long as the lease or a place in the queue can last there;
+ * but not after a permanent error.
+ */
+export class NodeRelease implements ReleaseProgress {
+  readonly done: Promise<boolean>;
+  readonly #node: QuorumNode;
+  readonly #claim: Claim;
+  readonly #clock: Clock;
+  readonly #began: Instant;
+  /** The present try, or the last one. */
+  #try: Promise<boolean>;
+  /** Ends the pause between two tries, if there is one. */
+  #endPause: (() => void) | undefined;
+
+  /** Starts the first try. */
+  constructor(node: QuorumNode, claim: Claim, clock: Clock, began: Instant) {
+    this.#node = node;
+    this.#claim = claim;
+    this.#clock = clock;
+    this.#began = began;
+    this.#try = this.#release();
+    this.done = this.#try.catch((error) => this.#retry(error));
+  }
+
+  answer(): Promise<boolean> {
+    this.#endPause?.();
+    return this.#try;
+  }
+
+  async #retry(failure: unknown): Promise<boolean> {
+    const limit = Math.max(this.#claim.lease, this.#node.queueTimeout ?? 0);
+    for (let pause = FIRST_PAUSE_MS;; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
+      const useless = this.#node.closed || failure instanceof StoreError && failure.permanent;
+      if (useless || elapsed(this.#began, this.#clock.now()) >= limit) throw failure;
+      await this.#pause(pause);
+      const outcome = await this.#try.then((released) => ({ released }), (error: unknown) => ({ error }));
+      if ("released" in outcome) return outcome.released;
+      failure = outcome.error;
+    }
+  }
+
+  /**
+   * Resolves when the next try has started, after a pause or as soon as somebody waits for it. Does not keep the process
+   * alive: what is left on the node then ends with its lease.
+   */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#endPause = () => {
+        timer.cancel();
+        this.#endPause = undefined;
+        this.#try = this.#release();
+        resolve();
+      };
+      const timer = this.#clock.timer(ms, this.#endPause);
+    });
+  }
+
+  /** Rejects also where the node throws. */
+  async #release(): Promise<boolean> {
+    return await this.#node.release(this.#claim);
+  }
+}

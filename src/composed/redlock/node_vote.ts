@@ -1,0 +1,166 @@
+import type { Instant } from "../../internal/clock.ts";
+import type { Claim } from "../../store.ts";
+import { nothingToRelease, type ReleaseProgress } from "./node_release.ts";
+import type { Nodes } from "./nodes.ts";
+import type { QuorumNode, Vote, VoteOptions } from "./quorum_node.ts";
+
+/** What a node may know of a round. */
+type State =
+  /** Nothing: it was not asked under the present id. */
+  | { readonly name: "unasked" }
+  /**
+   * It may hold the lock, or a place in the queue. `session` is that of the node when it was asked; `undefined` after
+   * several votes, because nobody could tell which of them a release has found.
+   */
+  | { readonly name: "asked"; readonly session: number | undefined }
+  /** It is not released here, because the next round keeps its place in the queue. */
+  | { readonly name: "kept"; readonly by: NodeVote }
+  /** It is being released, or was. Whatever the node grants later is released as well. */
+  | { readonly name: "released"; readonly progress: ReleaseProgress; readonly session: number | undefined };
+
+const UNASKED = { name: "unasked" } as const;
+
+/** The vote of one node in a round, and all that the round may have on that node. */
+export class NodeVote {
+  readonly #nodes: Nodes;
+  readonly #index: number;
+  readonly #node: QuorumNode;
+  /** The id under which the node knows the round. */
+  #id: string;
+  #state: State = UNASKED;
+  #counter: bigint | undefined;
+  #restoring = false;
+  /** Whether the lock was renewed: a vote that comes later does not change the counter. */
+  #renewed = false;
+
+  /** Makes the vote of the node at an index, which will be asked under an id. */
+  constructor(nodes: Nodes, index: number, id: string) {
+    this.#nodes = nodes;
+    this.#index = index;
+    this.#node = nodes.list[index]!;
+    this.#id = id;
+  }
+
+  /** The node's fence counter when it granted the lock, or when the lock was restored there. */
+  get counter(): bigint | undefined {
+    return this.#counter;
+  }
+
+  /** Returns the claim under the id that the node knows. */
+  claim(claim: Claim): Claim {
+    return { ...claim, owner: this.#id };
+  }
+
+  /** Asks the node. What it grants or queues after the round was released is released as well. */
+  ask(claim: Claim, options: VoteOptions): Promise<Vote> {
+    const asked = this.claim(claim);
+    const { session } = this.#node;
+    const vote = this.#node.vote(asked, options);
+    switch (this.#state.name) {
+      case "unasked":
+        this.#state = { name: "asked", session };
+        break;
+      case "asked":
+      case "released":
+        this.#state = { ...this.#state, session: undefined };
+        break;
+      case "kept":
+        break;
+    }
+    const settled = (vote?: Vote) => NodeVote.#last(this).#settled(asked, vote, options.enqueue);
+    vote.then(settled, () => settled());
+    return vote;
+  }
+
+  /** Renews the lock on the node; resolves to whether it was held there. */
+  async renew(claim: Claim): Promise<boolean> {
+    this.#renewed = true;
+    return await this.#node.renew(this.claim(claim)) === "renewed";
+  }
+
+  /** Releases what the node may have. Starts only one release, however often it is called. */
+  release(claim: Claim, now: Instant): ReleaseProgress {
+    switch (this.#state.name) {
+      case "unasked":
+        this.#state = { name: "released", progress: nothingToRelease, session: undefined };
+        return nothingToRelease;
+      case "asked": {
+        const progress = this.#nodes.release(this.#index, this.claim(claim), now);
+        this.#state = { name: "released", progress, session: this.#state.session };
+        return progress;
+      }
+      case "kept":
+        return nothingToRelease;
+      case "released":
+        return this.#state.progress;
+    }
+  }
+
+  /** Leaves the node's queue. From now on the node is asked under another id. */
+  leaveQueue(claim: Claim, id: string): void {
+    this.#nodes.releaseInBackground(this.#index, this.claim(claim));
+    this.#id = id;
+    if (this.#state.name !== "released") this.#state = UNASKED;
+  }
+
+  /** Hands the place in the node's queue over to the next round, together with the id. */
+  keepFor(next: NodeVote): void {
+    next.#id = this.#id;
+    next.#state = { name: "asked", session: undefined };
+    this.#state = { name: "kept", by: next };
+  }
+
+  /** Runs a restoration of the lock on the node, unless one is under way. Never rejects. */
+  async restoreOnce(restore: () => Promise<void>): Promise<void> {
+    if (this.#restoring) return;
+    this.#restoring = true;
+    await restore().catch(() => {});
+    this.#restoring = false;
+  }
+
+  /**
+   * Restores the lock on a node that had none and this counter, see {@linkcode Round.restore}. If the round was released
+   * meanwhile it releases the node again: perhaps it took the lock after that, even if its answer was lost.
+   */
+  async retake(claim: Claim, fence: bigint, counter: bigint): Promise<void> {
+    const mine = this.claim(claim);
+    try {
+      const retaken = await this.#node.retake(mine, fence, counter);
+      if (retaken) this.#counter = counter > fence ? counter : fence;
+    } finally {
+      if (NodeVote.#last(this).#state.name === "released") this.#nodes.releaseInBackground(this.#index, mine);
+    }
+  }
+
+  /** Returns the vote of the round that keeps the place in the queue now. */
+  static #last(vote: NodeVote): NodeVote {
+    while (vote.#state.name === "kept") vote = vote.#state.by;
+    return vote;
+  }
+
+  /** Notes the answer to a vote, or releases what the node has if nobody needs it any more. */
+  #settled(asked: Claim, vote: Vote | undefined, enqueued: boolean): void {
+    const needed = this.#id === asked.owner && this.#state.name !== "released";
+    if (needed) {
+      if (vote?.granted && !this.#renewed) this.#counter = vote.counter;
+    } else if (vote?.granted !== false || enqueued) {
+      void this.#releaseLate(asked, vote?.granted === true);
+    }
+  }
+
+  /** Releases what the node granted or queued late, unless the release of the round was executed after that. */
+  async #releaseLate(asked: Claim, granted: boolean): Promise<void> {
+    if (granted && this.#id === asked.owner && await this.#hasReleasedVote()) return;
+    this.#nodes.releaseInBackground(this.#index, asked);
+  }
+
+  /**
+   * Whether the release has found the lock, and no vote can be executed after it: there was only one, and the client was
+   * never cut off, so that it was executed once at most.
+   */
+  async #hasReleasedVote(): Promise<boolean> {
+    if (this.#state.name !== "released" || !await this.#state.progress.done.catch(() => false)) return false;
+    const { session } = this.#state;
+    return session !== undefined && session === this.#node.session;
+  }
+}

@@ -1,0 +1,167 @@
+import type { Clock, Instant } from "../../internal/clock.ts";
+import { type NodeFailure, QuorumError, StoreError } from "../../errors.ts";
+import type { Claim } from "../../store.ts";
+import { AnswerTime } from "./answer_time.ts";
+import { coordinators, firstCoordinator } from "./coordinators.ts";
+import { NodeHealth } from "./node_health.ts";
+import { NodeRelease, type ReleaseProgress } from "./node_release.ts";
+import { nodeTimeoutOf } from "./options.ts";
+import { type Answer, isComplete, majority, poll } from "./poll.ts";
+import type { QuorumNode } from "./quorum_node.ts";
+import { quorum } from "./verdict.ts";
+
+/** How long a release that has taken effect waits for the coordinator besides, in milliseconds. */
+const COORDINATOR_GRACE_MS = 16;
+
+/** Which nodes were asked, and how long they are waited for. */
+export interface PollScope {
+  /** The indices of the nodes that were asked, one for each call; all nodes when left out. */
+  readonly indices?: readonly number[] | undefined;
+  /**
+   * Whether nodes that are still connecting are given more time where the others, connected and not failed, are no
+   * majority. Otherwise a majority decides without them.
+   */
+  readonly awaitConnecting?: boolean | undefined;
+}
+
+/** The nodes of a quorum: asks them under time-outs, and knows which of them answer. */
+export class Nodes {
+  readonly list: readonly QuorumNode[];
+  readonly clock: Clock;
+  /** How many are a majority. */
+  readonly needed: number;
+  readonly #timeout: number | undefined;
+  readonly #time: AnswerTime;
+  readonly #health: readonly NodeHealth[];
+  /** The indices of all nodes. */
+  readonly #indices: readonly number[];
+
+  /** Makes a quorum. A node may take `timeout` milliseconds to answer; `undefined`: it depends on the lease. */
+  constructor(list: readonly QuorumNode[], timeout: number | undefined, clock: Clock) {
+    this.list = list;
+    this.needed = quorum(list.length);
+    this.#timeout = timeout;
+    this.clock = clock;
+    this.#time = new AnswerTime(clock);
+    this.#indices = [...list.keys()];
+    this.#health = list.map((node) => new NodeHealth(node, clock));
+  }
+
+  /** Returns the coordinator of a name's waiters: the first node of its order, but those that are down come last. */
+  coordinator(name: string): number {
+    const first = firstCoordinator(name, this.list.length);
+    if (!this.#health[first]!.failed) return first;
+    return coordinators(name, this.list.length).find((i) => !this.#health[i]!.down) ?? first;
+  }
+
+  /** Resolves to what the answers of nodes come to, each of which must come within its time-out. */
+  poll<T, R>(
+    claim: Claim,
+    calls: readonly Promise<T>[],
+    decide: (answers: readonly Answer<T>[]) => R | undefined,
+    { indices, awaitConnecting = false }: PollScope = {},
+  ): Promise<R> {
+    const timeout = this.#timeout ?? nodeTimeoutOf(claim.lease);
+    let connecting = awaitConnecting ? this.#connecting(indices ?? this.#indices) : [];
+    const onTimeout = (nodes: readonly number[]) => {
+      const late = nodes.map((node) => indices?.[node] ?? node);
+      const extended = this.#reachable(late) < this.needed ? late.filter((i) => connecting.includes(i)) : [];
+      // A node that has connected meanwhile is given time to answer, once.
+      connecting = this.#connecting(extended);
+      return late.map((i) => extended.includes(i) ? undefined : this.#timedOut(i, timeout));
+    };
+    const onSettled = (node: number, answered: boolean) => this.#health[indices?.[node] ?? node]!.note(answered);
+    return poll(calls, { decide, onSettled, timeout, onTimeout, time: this.#time });
+  }
+
+  /** Resolves to the answer of one node; rejects when it fails or does not answer in time. */
+  async single<T>(claim: Claim, i: number, call: Promise<T>, awaitConnecting = false): Promise<T> {
+    const settled = ([answer]: readonly Answer<T>[]) => answer!.state === "pending" ? undefined : answer;
+    const answer = await this.poll(claim, [call], settled, { indices: [i], awaitConnecting });
+    if (answer.state === "answered") return answer.value;
+    throw answer.error;
+  }
+
+  /** Resolves to whether a majority of nodes says yes; rejects when neither that nor the contrary is certain. */
+  majority(claim: Claim, action: string, calls: readonly Promise<boolean>[]): Promise<boolean> {
+    return this.poll(claim, calls, (answers) => {
+      const decided = majority(answers, this.needed);
+      if (decided === undefined && isComplete(answers)) throw this.error(claim, action, answers);
+      return decided;
+    });
+  }
+
+  /**
+   * Resolves to whether a lock that is being released was still held; rejects as soon as so many nodes have failed that
+   * it may not be free. Waits for the coordinator as well, so that the next attempt finds it free, but only for a short
+   * time.
+   */
+  async released(claim: Claim, coordinator: number, releases: readonly ReleaseProgress[]): Promise<boolean> {
+    const calls = releases.map((release) => release.answer());
+    let coordinated = false;
+    const released = await this.poll(claim, calls, (answers) => {
+      coordinated = answers[coordinator]!.state !== "pending";
+      return this.#isReleased(claim, answers);
+    });
+    if (!coordinated) await this.#awaitCoordinator(coordinator, calls[coordinator]!);
+    return released;
+  }
+
+  /** Starts a release on one node, which is retried as long as the lease or a place in the queue can last there. */
+  release(i: number, claim: Claim, began: Instant): ReleaseProgress {
+    return new NodeRelease(this.list[i]!, claim, this.clock, began);
+  }
+
+  /** Starts a release on one node, for which nobody waits. */
+  releaseInBackground(i: number, claim: Claim): void {
+    this.release(i, claim, this.clock.now()).done.catch(() => {});
+  }
+
+  /** Returns the error for an action that too many nodes have failed. */
+  error({ name }: Claim, action: string, answers: readonly Answer<unknown>[]): QuorumError {
+    const failures = answers.flatMap((answer, index): NodeFailure[] => {
+      return answer.state === "failed" ? [{ index, address: this.list[index]!.address, error: answer.error }] : [];
+    });
+    const permanent = failures.filter(({ error }) => error instanceof StoreError && error.permanent).length;
+    const message = `Cannot ${action} lock "${name}" on ${this.needed} of ${answers.length} nodes`;
+    return new QuorumError(message, failures, { permanent: permanent > answers.length - this.needed });
+  }
+
+  #isReleased(claim: Claim, answers: readonly Answer<boolean>[]): boolean | undefined {
+    let failed = 0;
+    for (const { state } of answers) if (state === "failed") failed++;
+    if (failed > answers.length - this.needed) throw this.error(claim, "release", answers);
+    const decided = majority(answers, this.needed);
+    if (decided !== undefined || !isComplete(answers)) return decided;
+    // Free on a majority: some nodes never granted it, and failed nodes do not show that it was lost before.
+    return true;
+  }
+
+  async #awaitCoordinator(coordinator: number, call: Promise<boolean>): Promise<void> {
+    await poll([call], {
+      decide: ([answer]) => answer!.state === "pending" ? undefined : true,
+      onSettled: (_, answered) => this.#health[coordinator]!.note(answered),
+      timeout: COORDINATOR_GRACE_MS,
+      onTimeout: () => [this.#timedOut(coordinator, COORDINATOR_GRACE_MS)],
+      time: this.#time,
+    });
+  }
+
+  /** Notes that a node has not answered in time. Returns its error, with the reason if its client knows one. */
+  #timedOut(i: number, ms: number): Error {
+    this.#health[i]!.note(false);
+    const { connectionError: cause } = this.list[i]!;
+    if (cause === undefined) return new Error(`no answer within ${ms} ms`);
+    return new Error(`no answer within ${ms} ms: ${cause.message}`, { cause });
+  }
+
+  /** Returns those of some nodes that are connecting. */
+  #connecting(indices: readonly number[]): number[] {
+    return indices.filter((i) => this.#health[i]!.connecting);
+  }
+
+  /** Returns how many nodes beside these are connected and have not failed, as far as is known. */
+  #reachable(late: readonly number[]): number {
+    return this.#health.filter((node, i) => !late.includes(i) && !node.connecting && !node.failed).length;
+  }
+}

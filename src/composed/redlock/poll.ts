@@ -1,0 +1,103 @@
+import type { Timer } from "../../internal/clock.ts";
+
+/** What one node has answered so far. */
+export type Answer<T> =
+  | { readonly state: "pending" }
+  | { readonly state: "answered"; readonly value: T }
+  | { readonly state: "failed"; readonly error: unknown };
+
+/** How the answers of nodes are collected. */
+export interface PollOptions<T, R> {
+  /** Returns the outcome as soon as it is certain. It is called after each answer; what it throws rejects the poll. */
+  readonly decide: (answers: readonly Answer<T>[]) => R | undefined;
+  /** Is called when a node has answered or failed, also after the decision. */
+  readonly onSettled: (node: number, answered: boolean) => void;
+  /** How long each node may take to answer, in milliseconds. */
+  readonly timeout: number;
+  /**
+   * Is called with the nodes that have not answered in time. Returns for each of them the error with which it counts as
+   * failed, or `undefined` if it is given the same time again. Without a pending node `decide` must decide.
+   */
+  readonly onTimeout: (nodes: readonly number[]) => readonly (Error | undefined)[];
+  /** Makes the timers. */
+  readonly time: { timer(ms: number, run: () => void): Timer };
+}
+
+const PENDING = { state: "pending" } as const;
+
+/**
+ * Collects the answers of nodes that were asked at the same time, each under its time-out. Resolves as soon as the
+ * outcome is certain, so that nobody waits for a node that hangs.
+ */
+export function poll<T, R>(calls: readonly Promise<T>[], options: PollOptions<T, R>): Promise<R> {
+  const { decide, onSettled, timeout, onTimeout, time } = options;
+  return new Promise((resolve, reject) => {
+    const answers: Answer<T>[] = calls.map(() => PENDING);
+    let decided = false;
+    const end = (settle: () => void) => {
+      decided = true;
+      timer.cancel();
+      settle();
+    };
+    const check = () => {
+      if (decided) return;
+      try {
+        const outcome = decide(answers);
+        if (outcome !== undefined) end(() => resolve(outcome));
+      } catch (error) {
+        end(() => reject(error));
+      }
+    };
+    const receive = (node: number, answer: Answer<T>) => {
+      onSettled(node, answer.state === "answered");
+      if (answers[node]!.state === "pending") answers[node] = answer;
+      check();
+    };
+    const expire = () => {
+      const late = [...answers.keys()].filter((node) => answers[node]!.state === "pending");
+      for (const [i, error] of onTimeout(late).entries()) {
+        if (error !== undefined) answers[late[i]!] = { state: "failed", error };
+      }
+      if (!isComplete(answers)) timer = time.timer(timeout, expire);
+      check();
+    };
+    let timer = time.timer(timeout, expire);
+    calls.forEach((call, node) => {
+      call.then(
+        (value) => receive(node, { state: "answered", value }),
+        (error: unknown) => receive(node, { state: "failed", error }),
+      );
+    });
+  });
+}
+
+/** Returns the answer itself, if there is one. */
+export function valueOf<T>(answer: Answer<T>): T | undefined {
+  return answer.state === "answered" ? answer.value : undefined;
+}
+
+/** Returns whether every node has answered or failed. */
+export function isComplete(answers: readonly Answer<unknown>[]): boolean {
+  return answers.every(({ state }) => state !== "pending");
+}
+
+/**
+ * Returns `true` when a majority says yes, and `false` when so many say no that no majority can say yes. Returns
+ * `undefined` while neither is certain, and when failed nodes leave both open.
+ */
+export function majority(answers: readonly Answer<boolean>[], needed: number): boolean | undefined {
+  let yes = 0;
+  let no = 0;
+  for (const answer of answers) {
+    if (answer.state !== "answered") continue;
+    if (answer.value) yes++;
+    else no++;
+  }
+  if (yes >= needed) return true;
+  return no > answers.length - needed ? false : undefined;
+}
+
+/** Like {@linkcode majority}, but returns `false` when all nodes have answered or failed and no majority says yes. */
+export function approval(answers: readonly Answer<boolean>[], needed: number): boolean | undefined {
+  return majority(answers, needed) ?? (isComplete(answers) ? false : undefined);
+}

@@ -1,0 +1,189 @@
+import type { Clock } from "../../internal/clock.ts";
+import type { Claim } from "../../store.ts";
+import { candidate, type HighestFence } from "./fences.ts";
+import type { Nodes } from "./nodes.ts";
+import { type Answer, approval, valueOf } from "./poll.ts";
+import type { Vote, VoteOptions } from "./quorum_node.ts";
+import type { Round } from "./round.ts";
+import { type Verdict, verdictOf } from "./verdict.ts";
+
+/** The longest pause between tries on the other nodes when the coordinator has granted, in milliseconds; the first is 1. */
+const MAX_HANDOFF_PAUSE_MS = 16;
+
+/** How often a fence is asked for beside others who share the lock; the pause doubles each time. */
+const MAX_FENCE_TRIES = 6;
+
+/** How an attempt ended. */
+export type Outcome =
+  | { readonly outcome: "won"; readonly fence: bigint }
+  /** With the refusal of the coordinator; without one, the votes were split. */
+  | { readonly outcome: "lost"; readonly refusal: { readonly retryAfter: number } | undefined }
+  | { readonly outcome: "failed"; readonly answers: readonly Answer<Vote>[] };
+
+interface Decision {
+  readonly verdict: Verdict;
+  readonly answers: readonly Answer<Vote>[];
+}
+
+/**
+ * One attempt to get the votes of a majority of nodes, and a fence.
+ *
+ * 1. If the name is contended, the coordinator is asked first; its refusal ends the attempt.
+ * 2. All nodes are asked at the same time, each under its time-out. The verdict is made as soon as it is certain.
+ * 3. If some counters were above the guess, a majority must confirm a fence above all of them.
+ *
+ * What the attempt leaves on the nodes belongs to its {@linkcode Round}, which releases it.
+ */
+export class QuorumAttempt {
+  readonly #nodes: Nodes;
+  readonly #round: Round;
+  readonly #claim: Claim;
+  readonly #options: Omit<VoteOptions, "guess">;
+  readonly #highest: HighestFence;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  #guess: bigint;
+  #coordinator: number;
+  /** The present vote of each node; none where the node is to be asked again. */
+  readonly #votes = new Map<number, Promise<Vote>>();
+
+  /** Makes an attempt of a round. `highest` is shared by all attempts of a store; `random` gives numbers from 0 to 1. */
+  constructor(
+    nodes: Nodes,
+    round: Round,
+    claim: Claim,
+    options: Omit<VoteOptions, "guess">,
+    highest: HighestFence,
+    clock: Clock,
+    random: () => number,
+  ) {
+    this.#nodes = nodes;
+    this.#round = round;
+    this.#claim = claim;
+    this.#options = options;
+    this.#highest = highest;
+    this.#guess = highest.guess(clock.now().wall);
+    this.#clock = clock;
+    this.#random = random;
+    this.#coordinator = nodes.coordinator(claim.name);
+  }
+
+  /** The node whose queue decides who is next. */
+  get coordinator(): number {
+    return this.#coordinator;
+  }
+
+  /**
+   * Runs the attempt. If the name is `contended` the coordinator is asked first: rivals that ask all nodes at once would
+   * split the votes.
+   */
+  async run(contended: boolean): Promise<Outcome> {
+    if (contended) {
+      const refusal = await this.#askCoordinator();
+      if (refusal !== undefined) return { outcome: "lost", refusal };
+    }
+    for (let tries = 1;; tries++) {
+      const { verdict, answers } = await this.#decide();
+      switch (verdict) {
+        case "granted":
+          return this.#won(this.#guess);
+        case "busy":
+          return this.#lost(answers);
+        case "failed":
+          return { outcome: "failed", answers };
+        case "confirm": {
+          const fence = await this.#confirm(answers);
+          if (fence !== undefined) return this.#won(fence);
+          if (this.#claim.mode !== "shared" || tries === MAX_FENCE_TRIES) return this.#lost(answers);
+        }
+      }
+      // Others who share the lock have raised the counters meanwhile: it is held, and only its fence is missing.
+      await this.#clock.sleep(this.#random() * 2 ** tries);
+      this.#votes.clear();
+      this.#guess = this.#highest.guess(this.#clock.now().wall);
+    }
+  }
+
+  #won(fence: bigint): Outcome {
+    this.#highest.note(fence);
+    return { outcome: "won", fence };
+  }
+
+  #lost(answers: readonly Answer<Vote>[]): Outcome {
+    const vote = valueOf(answers[this.#coordinator]!);
+    return { outcome: "lost", refusal: vote?.granted === false ? vote : undefined };
+  }
+
+  /** Returns the refusal of the coordinator. If it does not answer, another node becomes the coordinator. */
+  async #askCoordinator(): Promise<Vote & { granted: false } | undefined> {
+    const asked = this.#ask(this.#coordinator);
+    const vote = await this.#nodes.single(this.#claim, this.#coordinator, asked, true).catch(() => undefined);
+    if (vote?.granted === false) return vote;
+    if (vote === undefined) this.#coordinator = this.#nodes.coordinator(this.#claim.name);
+    const left = this.#round.leaveQueue(this.#claim, this.#coordinator);
+    // Its vote for the waiter no longer counts: that is being released.
+    if (left !== undefined) this.#votes.delete(left);
+    return undefined;
+  }
+
+  /** Decides by the votes of all nodes. */
+  async #decide(): Promise<Decision> {
+    let decision = await this.#poll();
+    const granted = () => valueOf(decision.answers[this.#coordinator]!)?.granted;
+    // It is this handle's turn, but the last holder is still releasing the lock on the other nodes.
+    for (let pause = 1; decision.verdict === "busy" && granted() && pause <= MAX_HANDOFF_PAUSE_MS; pause *= 2) {
+      await this.#clock.sleep(pause);
+      for (const [i, answer] of decision.answers.entries()) {
+        if (valueOf(answer)?.granted === false) this.#votes.delete(i);
+      }
+      decision = await this.#poll();
+    }
+    return decision;
+  }
+
+  #ask(i: number): Promise<Vote> {
+    const asked = this.#votes.get(i);
+    if (asked !== undefined) return asked;
+    const { enqueue, maxClockSkew } = this.#options;
+    const vote = this.#round.vote(this.#claim, i, {
+      enqueue: enqueue && i === this.#coordinator,
+      guess: this.#guess,
+      maxClockSkew,
+    });
+    this.#votes.set(i, vote);
+    return vote;
+  }
+
+  #poll(): Promise<Decision> {
+    this.#ask(this.#coordinator); // First, because its answer decides who is next.
+    const votes = this.#nodes.list.map((_, i) => this.#ask(i));
+    return this.#nodes.poll(this.#claim, votes, (answers) => {
+      const verdict = verdictOf(answers, this.#coordinator);
+      if (verdict === undefined || verdict !== "failed" && this.#awaitsCoordinator(verdict, answers)) return undefined;
+      return { verdict, answers: [...answers] };
+    }, { awaitConnecting: true });
+  }
+
+  /**
+   * Whether the coordinator must answer first: a waiter needs to know that it is in the queue, and a shared claim whether
+   * anybody waits, because all other nodes would grant it.
+   */
+  #awaitsCoordinator(verdict: Verdict, answers: readonly Answer<Vote>[]): boolean {
+    if (answers[this.#coordinator]!.state !== "pending") return false;
+    return verdict === "busy" ? this.#options.enqueue : this.#claim.mode === "shared";
+  }
+
+  /** Makes the second round trip. Returns a fence above every counter, if a majority confirms it. */
+  async #confirm(answers: readonly Answer<Vote>[]): Promise<bigint | undefined> {
+    const counters = answers.map(valueOf).map((vote) => vote?.granted ? vote.counter : undefined);
+    const fence = candidate(counters.filter((counter) => counter !== undefined));
+    this.#highest.note(fence);
+    // Only nodes that have granted are asked; the others cannot confirm, and have not failed.
+    const indices = [...counters.keys()].filter((i) => counters[i] !== undefined);
+    const calls = indices.map((i) => this.#nodes.list[i]!.confirm(this.#round.claim(this.#claim, i), fence));
+    const confirmed = await this.#nodes.poll(this.#claim, calls, (answers) => approval(answers, this.#nodes.needed), {
+      indices,
+    });
+    return confirmed ? fence : undefined;
+  }
+}

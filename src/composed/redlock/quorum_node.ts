@@ -1,0 +1,70 @@
+import type { AttemptOptions, Claim, Store } from "../../store.ts";
+
+/** The options of {@linkcode QuorumNode.vote}. */
+export interface VoteOptions extends AttemptOptions {
+  /** The fence that the caller asks for. */
+  readonly guess: bigint;
+  /** How far ahead of the node's clock a guess may be, in milliseconds, so that one bad clock cannot spoil the counter. */
+  readonly maxClockSkew: number;
+}
+
+/** The vote of one node: an attempt without a fence of its own. */
+export type Vote =
+  | {
+    readonly granted: true;
+    /** The node's fence counter after the vote. */
+    readonly counter: bigint;
+    /** Whether the counter was lower than the guess, and is the guess now. */
+    readonly raised: boolean;
+  }
+  | {
+    readonly granted: false;
+    /** When to ask again if no wake-up comes before, in milliseconds from now. */
+    readonly retryAfter: number;
+  };
+
+/** The state of a lock on one node of a quorum, as one handle sees it. */
+export interface Inspection {
+  /** *held*: by this handle; *free*: the handle could hold it, alone or beside others who share it; *taken*: it could not. */
+  readonly state: "held" | "free" | "taken";
+  /** The node's fence counter, 0 when it has none. */
+  readonly counter: bigint;
+}
+
+/**
+ * A store that can be a node of a quorum. There the quorum issues the fences: the node only keeps a fence counter for each
+ * name.
+ */
+export interface QuorumNode extends Store {
+  /** Attempts to grant the lock, and raises the counter to the guess if it is lower, in one step. */
+  vote(claim: Claim, options: VoteOptions): Promise<Vote>;
+  /** Raises the counter to `fence` if it is lower and this handle holds the lock. Resolves to whether both were true. */
+  confirm(claim: Claim, fence: bigint): Promise<boolean>;
+  /** Resolves to the state of the lock on this node. Changes nothing. */
+  inspect(claim: Claim): Promise<Inspection>;
+  /**
+   * Grants the lock again to a handle that the node has lost, if it is free for the handle and the fence counter is still
+   * `counter`. Raises the counter to `fence` if it is lower. Resolves to whether the handle holds the lock now, with that
+   * counter; also `true` when the call is repeated.
+   *
+   * @param counter the counter when the node was inspected; the fence itself when left out
+   */
+  retake(claim: Claim, fence: bigint, counter?: bigint): Promise<boolean>;
+  /**
+   * Whether its client is connecting, for the first time or after a cut, and has not failed yet. Calls wait until it is
+   * connected. Left out where there is no connection.
+   */
+  readonly connecting?: boolean | undefined;
+  /**
+   * A number that changes with each cut of the connection, after which calls may be executed twice. While it is the same
+   * every call is executed at most once. `undefined`: calls may be executed twice at any time.
+   */
+  readonly session?: number | undefined;
+  /**
+   * How long the node keeps a place in its queue after the waiter's last attempt, in milliseconds; left out where that is
+   * never longer than the lease.
+   */
+  readonly queueTimeout?: number | undefined;
+  /** Where the node is, as `host:port`, for errors. */
+  readonly address?: string | undefined;
+}

@@ -1,0 +1,76 @@
+import type { Answer } from "./poll.ts";
+import type { Vote } from "./quorum_node.ts";
+
+/** Returns how many of `n` nodes are a majority: any two majorities have a node in common. */
+export function quorum(n: number): number {
+  return Math.floor(n / 2) + 1;
+}
+
+/** What the votes of a round come to. */
+export type Verdict =
+  /** A majority has granted and raised its counters to the guess: that is the fence. */
+  | "granted"
+  /** A majority has granted, but some counters were higher: a fence above them must be confirmed. */
+  | "confirm"
+  /** Too many nodes have refused. */
+  | "busy"
+  /** Too many nodes have failed for any majority. */
+  | "failed";
+
+/** The votes of a round, as numbers of nodes; the missing ones are pending. */
+export interface Tally {
+  readonly nodes: number;
+  readonly granted: number;
+  /** How many of those raised their counters to the guess. */
+  readonly raised: number;
+  readonly busy: number;
+  readonly failed: number;
+}
+
+/** How one node has voted so far; *raised*: granted, and its counter is the guess. */
+type VoteState = "pending" | "raised" | "granted" | "busy" | "failed";
+
+/** Returns what a round comes to as soon as that is certain: nobody waits for a node that hangs. */
+export function verdict({ nodes, granted, raised, busy, failed }: Tally): Verdict | undefined {
+  const majority = quorum(nodes);
+  if (raised >= majority) return "granted";
+  if (granted >= majority) return "confirm";
+  if (failed > nodes - majority) return "failed";
+  if (busy + failed > nodes - majority) return "busy";
+  return undefined;
+}
+
+/** Returns what votes come to as soon as that is certain. */
+export function verdictOf(answers: readonly Answer<Vote>[], coordinator: number): Verdict | undefined {
+  // The refusal of the coordinator decides, whatever the others granted: else who asks again at once would overtake its
+  // queue.
+  if (voteState(answers[coordinator]!) === "busy") return "busy";
+  const tally = { nodes: answers.length, granted: 0, raised: 0, busy: 0, failed: 0 };
+  for (const answer of answers) {
+    switch (voteState(answer)) {
+      case "pending":
+        break;
+      case "raised":
+        tally.granted++;
+        tally.raised++;
+        break;
+      case "granted":
+        tally.granted++;
+        break;
+      case "busy":
+        tally.busy++;
+        break;
+      case "failed":
+        tally.failed++;
+        break;
+    }
+  }
+  return verdict(tally);
+}
+
+function voteState(answer: Answer<Vote>): VoteState {
+  if (answer.state !== "answered") return answer.state;
+  const vote = answer.value;
+  if (!vote.granted) return "busy";
+  return vote.raised ? "raised" : "granted";
+}

@@ -1,0 +1,32 @@
+import { elapsed, type Instant } from "./clock.ts";
+
+/**
+ * The moment from which a holder no longer trusts its lease. It counts from *before* the request that the store granted
+ * was sent. The store's own lease began later, so that the holder's ends first.
+ */
+export class Deadline {
+  #sentAt: Instant;
+  #trustedMs: number;
+
+  /** Sets the deadline to `trustedMs` after a request was sent. */
+  constructor(sentAt: Instant, trustedMs: number) {
+    this.#sentAt = sentAt;
+    this.#trustedMs = trustedMs;
+  }
+
+  /** Returns the milliseconds until the deadline; not above 0 once it has passed. */
+  left(now: Instant): number {
+    return this.#trustedMs - elapsed(this.#sentAt, now);
+  }
+
+  /** Moves the deadline, forward or back. */
+  move(sentAt: Instant, trustedMs: number): void {
+    this.#sentAt = sentAt;
+    this.#trustedMs = trustedMs;
+  }
+
+  /** Moves the deadline if the new one is earlier. */
+  shorten(sentAt: Instant, trustedMs: number): void {
+    if (trustedMs < this.left(sentAt)) this.move(sentAt, trustedMs);
+  }
+}

@@ -1,0 +1,75 @@
+import { show } from "./validation.ts";
+
+/** The methods by which a store is known. */
+const STORE = ["attempt", "renew", "release", "drift"];
+
+/** The methods by which a client of ioredis's shape is known. */
+const CLIENT = ["evalsha", "eval", "duplicate", "on"];
+
+const EXAMPLES = 'Pass new Redis(url) of ioredis, sqlite("locks.db") of @holdfast/lock/sqlite, or memory() of ' +
+  "@holdfast/lock/memory";
+
+/** Returns whether a value has the methods of a store. */
+export function looksLikeStore(value: unknown): boolean {
+  return hasMethods(value, STORE);
+}
+
+/** Returns whether a value has the methods of a client of ioredis's shape. */
+export function looksLikeClient(value: unknown): boolean {
+  return hasMethods(value, CLIENT);
+}
+
+/** Says what was given instead of a target, and what to pass in its place. */
+export function describeMistake(value: unknown): string {
+  if (value === undefined || value === null) return `${value}. ${EXAMPLES}`;
+  if (typeof value === "string") return `${show(withoutSecrets(value))}. ${forText(value)}`;
+  if (typeof value === "function") return forFunction(value);
+  if (typeof value !== "object") return `${show(value)}. ${EXAMPLES}`;
+  if (value instanceof URL) return `the URL ${withoutSecrets(value.href)}. ${forText(value.href)}`;
+  const has = (...methods: string[]) => hasMethods(value, methods);
+  if (has("then")) return "a Promise. Await it first";
+  if (has("evalSha", "sendCommand")) {
+    return "a client of node-redis. Pass a client of ioredis for the same server: new Redis(url)";
+  }
+  if (has("evalsha", "eval") && !has("duplicate") && !has("on")) {
+    return "a client that speaks HTTP, such as Upstash's. Pass a client of ioredis for the rediss:// URL of the same " +
+      "database: new Redis(url)";
+  }
+  if (has("prepare", "exec")) return 'an open SQLite database. Pass sqlite("locks.db") of @holdfast/lock/sqlite';
+  if (has(...STORE)) return "a Store. Pass it alone, or several of redis() as redlock([…]) of @holdfast/lock/redlock";
+  for (const [known, methods] of [["Store", STORE], ["client of ioredis's shape", CLIENT]] as const) {
+    const missing = methods.filter((method) => !has(method));
+    if (missing.length < methods.length) return `a ${known} without ${missing.map((each) => `${each}()`).join(", ")}`;
+  }
+  const { constructor } = value;
+  const keys = Object.keys(value).join(", ");
+  const plain = keys === "" ? "an empty object" : `an object with the keys ${show(keys)}`;
+  const kind = typeof constructor === "function" && constructor !== Object ? `an object of ${constructor.name}` : plain;
+  return `${kind}. ${EXAMPLES}`;
+}
+
+function forText(text: string): string {
+  if (/^(redis|rediss|valkey|valkeys|unix):/i.test(text)) return "Pass a client of ioredis for it: new Redis(url)";
+  if (/^(file:|\.{0,2}\/)|\.(db|sqlite3?)$|^:memory:$/i.test(text)) {
+    return "Pass a store for that file: sqlite(path) of @holdfast/lock/sqlite";
+  }
+  return `The store comes before the name. ${EXAMPLES}`;
+}
+
+function forFunction({ name, prototype }: { readonly name: string; readonly prototype?: unknown }): string {
+  const called = name === "" ? "a function" : `the function ${name}`;
+  // Only what is called with "new" has methods to give.
+  const made = typeof prototype === "object" && prototype !== null && Object.getOwnPropertyNames(prototype).length > 1;
+  if (made) return `the class ${name}. Pass an instance: new ${name}(…)`;
+  return `${called}. Call it, and pass what it returns: ${name === "" ? "it" : name}(…)`;
+}
+
+/** Hides the user and the password that a URL may have: errors are written into logs. */
+function withoutSecrets(text: string): string {
+  return text.replace(/\/\/.*@/, "//***@");
+}
+
+function hasMethods(value: unknown, methods: readonly string[]): boolean {
+  return typeof value === "object" && value !== null &&
+    methods.every((method) => typeof Reflect.get(value, method) === "function");
+}

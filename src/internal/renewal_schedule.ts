@@ -1,0 +1,99 @@
+import { backoffMs } from "./backoff.ts";
+import { elapsed, type Instant } from "./clock.ts";
+
+/** The least time that a renewal is given to be answered, in milliseconds, if the lease lasts that long. */
+const LEAST_ANSWER_LIMIT_MS = 1_000;
+
+/** The first pause after a renewal that failed, as a part of the interval; it doubles up to one interval. */
+const FIRST_RETRY = 1 / 8;
+
+/** The longest such pause, as a part of what is left of the lease, so that there is time for another retry. */
+const LAST_RETRIES = 1 / 2;
+
+/** How often a lease is renewed. */
+export interface RenewalInterval {
+  /** Milliseconds between renewals; `Infinity` when the lease is not renewed. */
+  readonly interval: number;
+  /** Whether the interval follows the lease when `extend` changes that. */
+  readonly autoInterval: boolean;
+}
+
+/** When a lease is renewed next: at its interval; sooner after a renewal that failed. */
+export class RenewalSchedule {
+  #interval: number;
+  readonly #autoInterval: boolean;
+  /** When the last request was sent: the attempt or a renewal. */
+  #sentAt: Instant;
+  /** From then to the next renewal. */
+  #pauseMs: number;
+  #failures = 0;
+
+  /** Begins with the attempt, which was sent at that moment for a lease that is trusted for so long. */
+  constructor({ interval, autoInterval }: RenewalInterval, sentAt: Instant, trustedMs: number) {
+    this.#interval = interval;
+    this.#autoInterval = autoInterval;
+    this.#sentAt = sentAt;
+    this.#pauseMs = this.#intervalWithin(trustedMs);
+  }
+
+  /** When the last request was sent. */
+  get sentAt(): Instant {
+    return this.#sentAt;
+  }
+
+  /** Returns the milliseconds until the next renewal; not above 0 when it is due. */
+  dueIn(now: Instant): number {
+    return this.#pauseMs - elapsed(this.#sentAt, now);
+  }
+
+  /** Returns how long a renewal may take to be answered, in milliseconds, before that counts as a fault. */
+  answerLimitMs(left: number): number {
+    return Math.min(Math.max(this.#interval, LEAST_ANSWER_LIMIT_MS), left / 2);
+  }
+
+  /** Throws a `RangeError` if the interval that the caller gave leaves no time to renew a lease of that length. */
+  check(lease: number): void {
+    if (!this.#autoInterval && this.#interval !== Infinity) checkInterval(this.#interval, lease);
+  }
+
+  /** Adapts the interval to another length of the lease, unless the caller gave it. */
+  follow(lease: number): void {
+    if (this.#autoInterval) this.#interval = defaultInterval(lease);
+  }
+
+  /** Notes that a renewal is sent. */
+  sent(at: Instant): void {
+    this.#sentAt = at;
+  }
+
+  /** Notes that the renewal was granted: the next one is due an interval after this one was sent. */
+  renewed(trustedMs: number): void {
+    this.#failures = 0;
+    this.#pauseMs = this.#intervalWithin(trustedMs);
+  }
+
+  /** Notes that nobody knows how the renewal ended: it is retried, soon but not too often, while the lease lasts. */
+  failed(now: Instant, left: number): void {
+    this.#failures++;
+    if (this.#interval === Infinity) return;
+    const pause = backoffMs(this.#failures - 1, this.#interval * FIRST_RETRY, this.#interval);
+    this.#pauseMs = elapsed(this.#sentAt, now) + Math.max(1, Math.min(pause, left * LAST_RETRIES));
+  }
+
+  /** Returns the interval, or half the trusted time if the interval is not shorter than that. */
+  #intervalWithin(trustedMs: number): number {
+    return this.#interval < trustedMs || this.#interval === Infinity ? this.#interval : trustedMs / 2;
+  }
+}
+
+/** Returns the interval that `renew: true` stands for: two renewals may fail before the lease is in danger. */
+export function defaultInterval(lease: number): number {
+  return lease / 3;
+}
+
+/** Throws a `RangeError` if an interval leaves no time to renew within the lease. */
+export function checkInterval(interval: number, lease: number): void {
+  if (interval >= lease) {
+    throw new RangeError(`renew must be less than the lease of ${lease} ms: got ${interval}`);
+  }
+}

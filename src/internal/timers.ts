@@ -1,0 +1,126 @@
+import type { Instant, Timer } from "./clock.ts";
+
+/**
+ * The longest delay of the real timer, in milliseconds. Most timers are cancelled long before they are due. As the real
+ * timer fires this often, a new timer is hardly ever due before it, and the real timer need not be set anew.
+ */
+const MAX_REAL_DELAY_MS = 1_000;
+
+/** How late a timer may run because there are many: so many milliseconds for each of them, 10 ms with 10,000. */
+const LATENESS_PER_TIMER_MS = 1 / 1_000;
+
+/**
+ * How many microtasks the real timer is kept after the last timer was cancelled. A loop that acquires one lock after the
+ * other has made its next timer by then, and need not set a real timer each time. When the event loop turns, none is left.
+ */
+const IDLE_MICROTASKS = 16;
+
+/**
+ * Timers that share one real timer, which exists only while one of them does: a lock is often held for less time than it
+ * takes to set and clear a real timer.
+ */
+export class TimerPool {
+  readonly #now: () => Instant;
+  readonly #timers = new Set<PooledTimer>();
+  #realTimer: ReturnType<typeof setTimeout> | undefined;
+  #firesAt = Infinity;
+  #clearing = false;
+
+  /** Makes an empty pool on a clock. */
+  constructor(now: () => Instant) {
+    this.#now = now;
+  }
+
+  /** Runs a function `ms` milliseconds after a moment, and no more than `latest` after it on account of the others. */
+  add(ms: number, run: () => void, from: Instant, latest: number): Timer {
+    const timer = new PooledTimer(this, from, ms, latest, run);
+    this.#timers.add(timer);
+    if (timer.dueAt < this.#firesAt) this.#setRealTimer(this.#runAt(timer, this.#now().monotonic));
+    return timer;
+  }
+
+  /** Removes a timer. Without timers there is no real timer either. */
+  remove(timer: PooledTimer): void {
+    if (this.#timers.delete(timer) && this.#timers.size === 0 && !this.#clearing) void this.#clearWhenIdle();
+  }
+
+  async #clearWhenIdle(): Promise<void> {
+    this.#clearing = true;
+    for (let microtasks = IDLE_MICROTASKS; microtasks > 0 && this.#timers.size === 0; microtasks--) await undefined;
+    this.#clearing = false;
+    if (this.#timers.size === 0) this.#clearRealTimer();
+  }
+
+  /** Returns when a timer is to run: not before it is due, and late only if it may be. */
+  #runAt(timer: PooledTimer, now: number): number {
+    return Math.min(Math.max(timer.dueAt, now + this.#timers.size * LATENESS_PER_TIMER_MS), timer.latestAt);
+  }
+
+  /** Has the real timer fire at that moment or before it. */
+  #setRealTimer(at: number): void {
+    if (at >= this.#firesAt) return;
+    clearTimeout(this.#realTimer);
+    // Read here: much may have happened since the moment that the timer counts from.
+    const now = this.#now().monotonic;
+    const ms = Math.min(Math.max(at - now, 0), MAX_REAL_DELAY_MS);
+    this.#firesAt = now + ms;
+    // Rounded up: a timer that fires a fraction early would find nothing due.
+    const id: { unref?(): void } | number = setTimeout(() => this.#fire(), Math.ceil(ms));
+    // An object in Deno, Node and Bun; a number where there is no process to keep alive.
+    if (typeof id === "object") id.unref?.();
+    this.#realTimer = id as ReturnType<typeof setTimeout>;
+  }
+
+  #fire(): void {
+    this.#clearRealTimer();
+    const { monotonic: now, wall } = this.#now();
+    // By the wall clock as well: after the machine was suspended, a holder is notified within MAX_REAL_DELAY_MS.
+    const due = [...this.#timers].filter((timer) => timer.dueAt <= now || timer.dueAtWall <= wall);
+    // One by one: what one of them runs may cancel another.
+    for (const timer of due.sort((a, b) => a.dueAt - b.dueAt)) if (this.#timers.delete(timer)) timer.run();
+    let next = Infinity;
+    for (const timer of this.#timers) next = Math.min(next, this.#runAt(timer, now));
+    if (this.#timers.size > 0) this.#setRealTimer(next);
+  }
+
+  #clearRealTimer(): void {
+    clearTimeout(this.#realTimer);
+    this.#realTimer = undefined;
+    this.#firesAt = Infinity;
+  }
+}
+
+class PooledTimer implements Timer {
+  readonly #pool: TimerPool;
+  readonly dueAt: number;
+  readonly latestAt: number;
+  /** By the wall clock. A millisecond later, as that counts in whole ones: never early. */
+  readonly dueAtWall: number;
+  readonly run: () => void;
+
+  constructor(pool: TimerPool, from: Instant, ms: number, latest: number, run: () => void) {
+    this.#pool = pool;
+    this.dueAt = from.monotonic + ms;
+    this.latestAt = from.monotonic + Math.max(ms, latest);
+    this.dueAtWall = from.wall + ms + 1;
+    this.run = run;
+  }
+
+  cancel(): void {
+    this.#pool.remove(this);
+  }
+}
+
+/** Resolves in `ms` milliseconds, or as soon as the signal aborts. Keeps the process alive meanwhile. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      clearTimeout(id);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const id = setTimeout(done, ms);
+    signal?.addEventListener("abort", done);
+  });
+}

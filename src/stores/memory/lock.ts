@@ -1,0 +1,122 @@
+import { elapsed, type Instant } from "../../internal/clock.ts";
+import { ownerKey } from "../../internal/owner_key.ts";
+import { type Claim, handleOf, kindOf } from "../../store.ts";
+import { fits, type Occupancy, occupancyOf } from "./occupancy.ts";
+
+/** The longest time between two attempts of a waiter, in milliseconds. */
+export const RETRY_MS = 200;
+
+/** A waiter that has neither slept nor asked for so many milliseconds is dead. */
+export const DEAD_MS = 3 * RETRY_MS;
+
+/** A handle that holds a lock. Its lease lasts `lease` milliseconds from `since`. */
+export interface Holder {
+  claim: Claim;
+  since: Instant;
+  lease: number;
+  fence: bigint;
+  /** The largest number of a renewal that was executed. */
+  renewal: number;
+  /** Is called when the lock is revoked. */
+  revoked: (() => void) | undefined;
+}
+
+/** A handle that is in the queue of a lock. */
+export interface Waiter {
+  readonly claim: Claim;
+  /** When it last asked. */
+  asked: Instant;
+  /** Wakes it, while it sleeps in `wakeup()`. */
+  wake: (() => void) | undefined;
+}
+
+/** The holders of one lock and its queue. */
+export class Lock {
+  /** By the ids of their handles. */
+  readonly holders: Map<string, Holder> = new Map();
+  /** First come, first served. */
+  readonly queue: Waiter[] = [];
+
+  /** Whether nobody holds the lock or waits for it. */
+  get unused(): boolean {
+    return this.holders.size === 0 && this.queue.length === 0;
+  }
+
+  /** How the lock is held. */
+  get occupancy(): Occupancy {
+    return occupancyOf(this.holders.values());
+  }
+
+  /** Deletes the holders whose leases have ended. */
+  deleteExpired(now: Instant): void {
+    for (const [handle, { since, lease }] of this.holders) {
+      if (elapsed(since, now) >= lease) this.holders.delete(handle);
+    }
+  }
+
+  /** Makes the claim's handle a holder. A lease that ends later is kept: its holder trusts it already. */
+  grant(claim: Claim, fence: bigint, now: Instant): void {
+    const { lease, renewal = 0 } = claim;
+    const holder = this.holders.get(handleOf(claim));
+    if (holder === undefined) {
+      this.holders.set(handleOf(claim), { claim, since: now, lease, fence, renewal, revoked: undefined });
+      return;
+    }
+    // An attempt may be executed twice, and late.
+    holder.lease = Math.max(lease, holder.lease - elapsed(holder.since, now));
+    holder.since = now;
+    holder.claim = claim;
+    holder.fence = fence;
+    holder.renewal = Math.max(holder.renewal, renewal);
+  }
+
+  /** Returns a holder of the claim's owner, if there is one. */
+  holderOfOwner(claim: Claim): Holder | undefined {
+    return [...this.holders.values()].find((holder) => ownerKey(holder.claim) === ownerKey(claim));
+  }
+
+  /** Takes the lock from all its holders, and notifies them. */
+  revoke(): void {
+    for (const { revoked } of this.holders.values()) revoked?.();
+    this.holders.clear();
+  }
+
+  /** Returns the claim's handle in the queue, if it is there. */
+  waiter(claim: Claim): Waiter | undefined {
+    return this.queue.find((waiter) => handleOf(waiter.claim) === handleOf(claim));
+  }
+
+  /** Removes the claim's handle from the queue. Returns whether it was there. */
+  dequeue(claim: Claim): boolean {
+    const place = this.queue.findIndex((waiter) => handleOf(waiter.claim) === handleOf(claim));
+    if (place >= 0) this.queue.splice(place, 1);
+    return place >= 0;
+  }
+
+  /**
+   * Returns the waiters at the head of the queue that can hold the lock together, beside its holders. Dead waiters are
+   * left out. A newcomer counts as the last one of the queue.
+   */
+  admissible(now: Instant, newcomer?: Waiter): Waiter[] {
+    const together = this.occupancy;
+    const admissible: Waiter[] = [];
+    const behind = newcomer === undefined || this.queue.includes(newcomer) ? [] : [newcomer];
+    for (const waiter of [...this.queue, ...behind]) {
+      if (waiter.wake === undefined && elapsed(waiter.asked, now) >= DEAD_MS) continue;
+      if (!fits(together, waiter.claim)) break;
+      together.kind = kindOf(waiter.claim);
+      together.ownerKeys.add(ownerKey(waiter.claim));
+      admissible.push(waiter);
+    }
+    return admissible;
+  }
+
+  /** Wakes the waiters that can hold the lock now: those at the head of the queue, and other handles of its owners. */
+  wakeNext(now: Instant): void {
+    const { ownerKeys } = this.occupancy;
+    const admissible = new Set(this.admissible(now));
+    for (const waiter of this.queue) {
+      if (admissible.has(waiter) || ownerKeys.has(ownerKey(waiter.claim))) waiter.wake?.();
+    }
+  }
+}

@@ -1,0 +1,17 @@
+/**
+ * Locks in the memory of one process: for tests, examples, and for keeping the parts of one process apart.
+ *
+ * @example
+ * ```ts
+ * import { tryAcquire } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * const store = memory();
+ * await using lock = await tryAcquire(store, "report");
+ * console.log(await tryAcquire(store, "report")); // null
+ * ```
+ *
+ * @module
+ */
+export { memory } from "./store.ts";
+export type { MemoryOptions } from "./options.ts";

@@ -1,0 +1,248 @@
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../composed/redlock/quorum_node.ts";
+import type { Observer } from "../../events.ts";
+import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
+import {
+  type Attempt,
+  type AttemptOptions,
+  type Capability,
+  type Claim,
+  drift,
+  type Entry,
+  handleOf,
+  type Kind,
+  kindOf,
+  type Renewal,
+  type Snapshot,
+} from "../../store.ts";
+import { Fences } from "./fences.ts";
+import { DEAD_MS, type Lock, RETRY_MS, type Waiter } from "./lock.ts";
+import { Locks } from "./locks.ts";
+import { fits, permitsOf } from "./occupancy.ts";
+import { checkMemoryOptions, type MemoryOptions } from "./options.ts";
+
+/**
+ * Returns a store in memory. Each call makes a new, empty one.
+ *
+ * @example
+ * ```ts
+ * import { acquire } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * await using lock = await acquire(memory(), "invoice:42");
+ * ```
+ *
+ * @throws {TypeError} when an option is unknown or of the wrong kind
+ */
+export function memory(options: MemoryOptions = {}): QuorumNode {
+  const { observer } = checkMemoryOptions(options);
+  return new MemoryStore(observer, new SystemClock());
+}
+
+/** An attempt that was not granted. */
+type Refusal = Exclude<Attempt, { granted: true }>;
+
+/** A lock that can be granted, with the fence that its owner has if it holds the lock already. */
+interface Admission {
+  readonly lock: Lock;
+  readonly fence: bigint | undefined;
+}
+
+/** The plainest store that keeps the contract. */
+export class MemoryStore implements QuorumNode {
+  readonly drift = drift;
+  readonly queueTimeout = DEAD_MS;
+  readonly capabilities: readonly Capability[] = ["shared", "permits", "owner", "steal", "evict", "query"];
+  readonly observer: Observer | undefined;
+  readonly #clock: Clock;
+  readonly #locks: Locks;
+  readonly #fences = new Fences();
+
+  /** Makes an empty store on a clock. */
+  constructor(observer: Observer | undefined, clock: Clock) {
+    this.observer = observer;
+    this.#clock = clock;
+    this.#locks = new Locks(clock);
+  }
+
+  /** The names that are held or waited for, and some that were. */
+  get names(): string[] {
+    return this.#locks.names;
+  }
+
+  attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const admission = this.#admit(claim, options);
+    if ("granted" in admission) return Promise.resolve(admission);
+    const microseconds = BigInt(Math.floor(this.#clock.now().wall * 1000));
+    const last = this.#fences.last(claim.name);
+    const fence = admission.fence ?? (microseconds > last ? microseconds : last + 1n);
+    if (fence > last) this.#fences.raise(claim.name, fence);
+    this.#grant(admission.lock, claim, fence);
+    return Promise.resolve({ granted: true, fence });
+  }
+
+  vote(claim: Claim, { guess, maxClockSkew, ...options }: VoteOptions): Promise<Vote> {
+    const admission = this.#admit(claim, options);
+    if ("granted" in admission) {
+      return Promise.resolve("conflict" in admission ? { granted: false, retryAfter: RETRY_MS } : admission);
+    }
+    const latest = BigInt(Math.floor((this.#clock.now().wall + maxClockSkew) * 1000));
+    const last = this.#fences.last(claim.name);
+    const raised = last < guess && guess <= latest;
+    const counter = raised ? guess : last;
+    if (raised) this.#fences.raise(claim.name, counter);
+    this.#grant(admission.lock, claim, counter);
+    return Promise.resolve({ granted: true, counter, raised });
+  }
+
+  confirm(claim: Claim, fence: bigint): Promise<boolean> {
+    const held = this.#locks.get(claim.name)?.holders.has(handleOf(claim)) === true;
+    const confirmed = held && this.#fences.last(claim.name) < fence;
+    if (confirmed) this.#fences.raise(claim.name, fence);
+    return Promise.resolve(confirmed);
+  }
+
+  inspect(claim: Claim): Promise<Inspection> {
+    const lock = this.#locks.get(claim.name);
+    const counter = this.#fences.last(claim.name);
+    if (lock?.holders.has(handleOf(claim))) return Promise.resolve({ state: "held", counter });
+    return Promise.resolve({ state: lock === undefined || fits(lock.occupancy, claim) ? "free" : "taken", counter });
+  }
+
+  retake(claim: Claim, fence: bigint, counter = fence): Promise<boolean> {
+    const lock = this.#locks.getOrCreate(claim.name);
+    const last = this.#fences.last(claim.name);
+    const raised = counter > fence ? counter : fence;
+    if (lock.holders.has(handleOf(claim))) return Promise.resolve(last === raised);
+    const retaken = last === counter && fits(lock.occupancy, claim);
+    if (retaken) {
+      if (raised > last) this.#fences.raise(claim.name, raised);
+      this.#grant(lock, claim, raised);
+    }
+    return Promise.resolve(retaken);
+  }
+
+  renew(claim: Claim): Promise<Renewal> {
+    const holder = this.#locks.get(claim.name)?.holders.get(handleOf(claim));
+    if (holder === undefined) return Promise.resolve("lost");
+    const { lease, renewal = 0 } = claim;
+    if (renewal >= holder.renewal) {
+      holder.since = this.#clock.now();
+      holder.lease = lease;
+      holder.renewal = renewal;
+    }
+    return Promise.resolve("renewed");
+  }
+
+  release(claim: Claim): Promise<boolean> {
+    const lock = this.#locks.get(claim.name);
+    if (lock === undefined) return Promise.resolve(false);
+    const released = lock.holders.delete(handleOf(claim)) || lock.dequeue(claim);
+    this.#locks.serve(claim.name, lock);
+    return Promise.resolve(released);
+  }
+
+  wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
+    const lock = this.#locks.get(claim.name);
+    const waiter = lock?.waiter(claim);
+    // It may have become its turn between the attempt and this call.
+    const due = lock !== undefined && waiter !== undefined && lock.admissible(this.#clock.now()).includes(waiter);
+    return notified(signal, due, (wake) => {
+      if (waiter !== undefined) waiter.wake = wake;
+    });
+  }
+
+  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+    const holder = this.#locks.get(claim.name)?.holders.get(handleOf(claim));
+    return notified(signal, holder === undefined, (revoked) => {
+      if (holder !== undefined) holder.revoked = revoked;
+    });
+  }
+
+  evict(name: string): Promise<number> {
+    const lock = this.#locks.get(name);
+    if (lock === undefined) return Promise.resolve(0);
+    const { size } = lock.holders;
+    lock.revoke();
+    this.#locks.serve(name, lock);
+    return Promise.resolve(size);
+  }
+
+  query(): Promise<Snapshot> {
+    const locks = this.names.map((name) => this.#locks.get(name)).filter((lock) => lock !== undefined);
+    return Promise.resolve({
+      held: locks.flatMap(({ holders }) => [...holders.values()].map(entryOf)),
+      pending: locks.flatMap(({ queue }) => queue.map(entryOf)),
+    });
+  }
+
+  /** Finds out whether the claim can be granted. If it cannot, and is to wait, puts it into the queue. */
+  #admit(claim: Claim, options: AttemptOptions): Refusal | Admission {
+    const lock = this.#locks.getOrCreate(claim.name);
+    const present = lock.occupancy.kind;
+    const own = lock.holderOfOwner(claim);
+    if (own !== undefined) {
+      const fitsOwn = lock.holders.has(handleOf(claim)) || present === "exclusive" || present === kindOf(claim);
+      return fitsOwn ? { lock, fence: own.fence } : { granted: false, conflict: { present, own: true } };
+    }
+    if (options.steal) {
+      lock.revoke();
+      return { lock, fence: undefined };
+    }
+    const now = this.#clock.now();
+    const queued = lock.waiter(claim);
+    const waiter = queued ?? { claim, asked: now, wake: undefined };
+    waiter.asked = now;
+    if (lock.admissible(now, waiter).includes(waiter)) return { lock, fence: undefined };
+    // A queued claim was no conflict when it came, and may be none again.
+    if (queued === undefined && lock.holders.size > 0 && permitsOf(present) !== permitsOf(kindOf(claim))) {
+      return { granted: false, conflict: { present, own: false } };
+    }
+    if (queued === undefined && options.enqueue) this.#enqueue(lock, waiter);
+    this.#locks.serve(claim.name, lock);
+    return { granted: false, retryAfter: retryAfter(lock, present, now) };
+  }
+
+  #enqueue(lock: Lock, waiter: Waiter): void {
+    lock.queue.push(waiter);
+    this.#locks.keep(waiter.claim.name, lock);
+  }
+
+  #grant(lock: Lock, claim: Claim, fence: bigint): void {
+    lock.dequeue(claim);
+    lock.grant(claim, fence, this.#clock.now());
+    this.#locks.keepHeld(claim.name, lock);
+    this.#locks.serve(claim.name, lock);
+  }
+}
+
+/** Returns when to ask again: a permit may be free with the first lease that ends, any other lock with the last one. */
+function retryAfter({ holders }: Lock, present: Kind, now: Instant): number {
+  const leases = [...holders.values()].map(({ since, lease }) => lease - elapsed(since, now));
+  const left = typeof present === "number" ? Math.min(...leases) : Math.max(0, ...leases);
+  return Math.max(1, Math.min(left, RETRY_MS));
+}
+
+function entryOf({ claim: { name, owner, mode, permits } }: { readonly claim: Claim }): Entry {
+  return { name, owner, mode, permits };
+}
+
+/**
+ * Resolves when the callback is called that `set` gets, or when the signal aborts; at once if `already` is true. Calls
+ * `set` with `undefined` in the end.
+ */
+function notified(
+  signal: AbortSignal,
+  already: boolean,
+  set: (callback: (() => void) | undefined) => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      signal.removeEventListener("abort", done);
+      set(undefined);
+      resolve();
+    };
+    if (signal.aborted || already) return done();
+    signal.addEventListener("abort", done);
+    set(done);
+  });
+}

@@ -1,0 +1,59 @@
+import { StoreError } from "../../../errors.ts";
+import { type Claim, type Conflict, handleOf } from "../../../store.ts";
+import { milliseconds } from "./command.ts";
+import { decodeKind } from "./kind.ts";
+
+/** How a handle waits. */
+export interface WaiterInput {
+  /** How the server reaches it: PROVABLE or UNPROVABLE, and its channel. */
+  readonly address: string;
+  /** Its place in the queue, empty when it has none yet. */
+  readonly ticket: string;
+}
+
+/** The lock is busy. */
+export interface Busy {
+  readonly granted: false;
+  /** When to ask again, in milliseconds. */
+  readonly retryAfter: number;
+  /** The place in the queue, empty when the handle has none. */
+  readonly ticket: string;
+  /** When the lock was not stolen: the digests of the holders that were not named. */
+  readonly others?: readonly string[];
+}
+
+/** What the scripts that grant the lock reply when they do not. */
+export type NotGranted = Busy | { readonly granted: false; readonly conflict: Conflict };
+
+/**
+ * Encodes the arguments that `attempt` and `vote` have in common: handle lease_ms wakeup_address ticket kind, without
+ * those at the end that are empty.
+ */
+export function encodeAcquisition(claim: Claim, waiter: WaiterInput | undefined, kind: string): string[] {
+  const args = [handleOf(claim), milliseconds(claim.lease)];
+  const ticket = waiter?.ticket ?? "";
+  // Most locks are exclusive, and most are free.
+  if (kind !== "") args.push(waiter?.address ?? "", ticket, kind);
+  else if (ticket !== "") args.push(waiter?.address ?? "", ticket);
+  else if (waiter !== undefined) args.push(waiter.address);
+  return args;
+}
+
+/** Decodes the replies that `attempt` and `vote` have in common. */
+export function decodeNotGranted([first, second]: readonly unknown[]): NotGranted {
+  const present = String(first);
+  if (present === ":fence") throw exhausted(String(second));
+  if (present.startsWith(":")) {
+    return { granted: false, conflict: { present: decodeKind(present), own: Number(second) === 1 } };
+  }
+  return { granted: false, retryAfter: Number(first), ticket: String(second) };
+}
+
+/** Returns the error of a script that found no fence above the last one. */
+export function exhausted(last: string): StoreError {
+  return new StoreError(
+    `the last fence is ${last}, and there is none above 2^53 - 1: delete the key of the lock that ends in ":fence" if no ` +
+      "resource compares its fences",
+    { permanent: true },
+  );
+}

@@ -1,0 +1,37 @@
+import type { Claim } from "../../../store.ts";
+import { vote as script } from "../scripts/generated.ts";
+import { decodeNotGranted, encodeAcquisition, type NotGranted, type WaiterInput } from "./acquisition.ts";
+import { type Command, milliseconds } from "./command.ts";
+import { encodeKind } from "./kind.ts";
+
+/** What `vote` is asked. */
+export interface VoteInput {
+  readonly claim: Claim;
+  /** How the handle waits when the lock is busy; left out when it does not. */
+  readonly waiter?: WaiterInput | undefined;
+  /** The fence that the asker hopes for. */
+  readonly guess: bigint;
+  /** How far the guess may be ahead of the server's clock, in milliseconds. */
+  readonly maxClockSkew: number;
+}
+
+/** What `vote` replies. */
+export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | NotGranted;
+
+/** Acquires a lock on one node of a quorum and raises its counter of fences, or joins the queue. */
+export const vote: Command<VoteInput, VoteReply> = {
+  script,
+  encode(keys, { claim, waiter, guess, maxClockSkew }) {
+    const [handle = "", leaseMs = "", address = "", ticket = "", kind = ""] = encodeAcquisition(
+      claim,
+      waiter,
+      encodeKind(claim),
+    );
+    return { keys, args: [handle, leaseMs, address, ticket, kind, `${guess}`, milliseconds(maxClockSkew)] };
+  },
+  decode(reply) {
+    if (!Array.isArray(reply)) return { granted: true, counter: BigInt(String(reply)), raised: true };
+    if (reply.length > 1) return decodeNotGranted(reply);
+    return { granted: true, counter: BigInt(String(reply[0])), raised: false };
+  },
+};

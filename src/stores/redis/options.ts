@@ -1,0 +1,81 @@
+import type { Observer } from "../../events.ts";
+import { checkKeys, checkMilliseconds, checkObserver, show } from "../../internal/validation.ts";
+import type { RedisClient } from "./client.ts";
+
+/** What `redis()` takes. */
+export interface RedisOptions {
+  /**
+   * What stands before the name in the lock's key.
+   *
+   * @default {"lock:"}
+   */
+  prefix?: string | undefined;
+  /**
+   * How many replicas must have a grant or a renewal before it counts (`WAIT`). A grant that they do not get in time is
+   * released, and counts as a fault of the store. A renewal that they do not get does not extend the holder's deadline.
+   *
+   * This closes one hole: a grant that is lost in a failover. The master may crash before it has sent the grant to any
+   * replica, or it may be cut off from its replicas while one of them is promoted. It is no consensus. A failover can
+   * still promote a replica that did not have the lock, unless `min` is the number of all replicas, and a replica can
+   * lose what it had when it restarts. Then there are two holders, and only the fence tells them apart.
+   *
+   * It costs one more round trip for each grant, and the time that the replicas need. Other commands of the same client
+   * wait meanwhile, up to `timeout`: give the store its own client. With fewer than `min` replicas nothing is
+   * granted any more, so run at least one more than `min`.
+   */
+  replicas?: ReplicasOptions | undefined;
+  /** Is called with the events of the locks of this store. */
+  observer?: Observer | undefined;
+}
+
+/** How many replicas must have a grant or a renewal before it counts. */
+export interface ReplicasOptions {
+  /** The number of replicas, at least 1. */
+  min: number;
+  /**
+   * How long they may take, in milliseconds, 1 to 2³¹ − 1. The connection does nothing else meanwhile.
+   *
+   * @default {500}
+   */
+  timeout?: number | undefined;
+}
+
+/** The options of a store, checked and complete. */
+export interface RedisSettings {
+  readonly prefix: string;
+  readonly replicas: ReplicasSettings | undefined;
+  readonly observer: Observer | undefined;
+}
+
+/** The option `replicas`, checked and complete. */
+export interface ReplicasSettings {
+  readonly min: number;
+  readonly timeout: number;
+}
+
+/** The longest time that replicas may take, unless the option says otherwise, in milliseconds. */
+const REPLICAS_TIMEOUT_MS = 500;
+
+/** Checks a client and the options, and completes these. */
+export function checkRedisOptions(client: RedisClient, options: RedisOptions): RedisSettings {
+  for (const method of ["evalsha", "eval", "duplicate", "on"]) checkMethod(client, method);
+  const { prefix = "lock:", replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);
+  if (typeof prefix !== "string") throw new TypeError(`prefix must be a string: got ${show(prefix)}`);
+  checkObserver(observer);
+  return { prefix, observer, replicas: replicas && checkReplicasOptions(client, replicas) };
+}
+
+function checkReplicasOptions(client: RedisClient, options: ReplicasOptions): ReplicasSettings {
+  const { min, timeout = REPLICAS_TIMEOUT_MS } = checkKeys(options, ["min", "timeout"]);
+  if (typeof min !== "number") throw new TypeError(`replicas.min must be a number: got ${show(min)}`);
+  if (!(Number.isInteger(min) && min >= 1)) throw new RangeError(`replicas.min must be 1, 2, 3, …: got ${min}`);
+  checkMilliseconds("replicas.timeout", timeout, 1);
+  checkMethod(client, "pipeline");
+  return { min, timeout: Math.ceil(timeout) };
+}
+
+function checkMethod(client: RedisClient, method: string): void {
+  if (typeof Reflect.get(Object(client), method) !== "function") {
+    throw new TypeError(`client must have the methods of an ioredis client: ${method} is missing`);
+  }
+}

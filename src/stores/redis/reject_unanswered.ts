@@ -1,0 +1,18 @@
+import type { RedisClient } from "./client.ts";
+
+/** A command of ioredis that was sent, in its place in a queue. */
+interface Sent {
+  readonly command: { reject(error: Error): void };
+}
+
+/**
+ * Rejects the commands that a client was going to send again over its next connection, when it is closed for good before
+ * there is one. ioredis (5.11, 6.0) forgets them, and their callers would wait for ever.
+ */
+export function rejectUnanswered(client: RedisClient): void {
+  const queue: { shift?(): Sent | undefined } | null | undefined = Reflect.get(client, "prevCommandQueue");
+  if (typeof queue?.shift !== "function") return;
+  for (let sent = queue.shift(); sent !== undefined; sent = queue.shift()) {
+    sent.command.reject(new Error("Connection is closed."));
+  }
+}

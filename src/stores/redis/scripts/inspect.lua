@@ -1,0 +1,19 @@
+-- inspect: tells how a lock is kept on this node of a quorum. Only reads.
+--
+-- 1. The handle holds the lock: 2.
+-- 2. It is free, or it is shared and the handle would share it: 1.
+-- 3. Else: 0.
+--
+-- keys  lock queue waiters holders fence
+-- args  handle kind
+--
+--   kind  as in attempt.lua
+--
+-- reply  { 2, 1 or 0; the counter of fences, a string }
+local counter = string.format('%.0f', tonumber(redis.call('GET', KEYS.fence) or 0) or 0)
+local time = redis.call('TIME')
+-- include holders
+if is_holder(ARGV.handle) then return { 2, counter } end
+local present = sole and marker or holder
+if not present or present == ':shared' and ARGV.kind == present then return { 1, counter } end
+return { 0, counter }

@@ -1,0 +1,27 @@
+-- revoke: takes the lock from those who hold it. Needs grants, notify.
+--
+-- A client may send such a command twice, and late, when others hold the lock who were never meant. So it says whom it
+-- means, by the digests of their handles, which it was told before.
+
+-- Returns the present holders that are meant by the arguments from the `first` one on, and the digests of the others.
+local function split_holders(first)
+  local is_meant, meant, others = {}, {}, {}
+  for i = first, #ARGV do is_meant[ARGV[i]] = true end
+  for _, handle in ipairs(current_holders()) do
+    local digest = redis.sha1hex(handle)
+    if is_meant[digest] then table.insert(meant, handle) else table.insert(others, digest) end
+  end
+  return meant, others
+end
+
+-- Writes: takes the lock from these handles, and notifies all clients.
+local function revoke(handles, others)
+  for _, handle in ipairs(handles) do notify('$REVOCATIONS', handle) end
+  if #others > 0 then
+    remove_holders(handles)
+    set_expiry()
+  else
+    redis.call('DEL', KEYS.lock, KEYS.holders)
+    holder, sole = false, nil
+  end
+end

@@ -1,0 +1,40 @@
+import type { RedisClient, RedisNode, RedisSubscriber } from "../client.ts";
+import { POLL_MS } from "../constants.ts";
+
+/** How long a server may take to answer on the second connection, in milliseconds; then another one is made. */
+const ANSWER_MS = POLL_MS;
+
+/**
+ * Returns the second connections that a client can have, the best one first. For one server, or the master that Sentinel
+ * names, that is one. Of a Cluster every node passes on all messages, so it is one for each node. None of them connects
+ * again by itself: another one may be better by then.
+ */
+export function subscribers(client: RedisClient): (() => RedisSubscriber)[] {
+  return (client.isCluster ? nodesOf(client) : [client]).map((each) => () => duplicate(each));
+}
+
+/** The nodes that a Cluster client is connected to come first, in random order, so that no node has to serve all clients. */
+function nodesOf(client: RedisClient): RedisNode[] {
+  const order = new Map(client.nodes?.().map((node) => [node, Math.random() - Number(node.status === "ready")]));
+  return [...order.keys()].sort((a, b) => order.get(a)! - order.get(b)!);
+}
+
+function duplicate(client: RedisClient | RedisNode): RedisSubscriber {
+  const retry = () => null;
+  const overrides = {
+    autoResubscribe: false,
+    commandTimeout: ANSWER_MS,
+    enableAutoPipelining: false,
+    enableOfflineQueue: true,
+    // It follows the client, which finds the new master by itself.
+    failoverDetector: false,
+    keyPrefix: "",
+    lazyConnect: false,
+    maxRetriesPerRequest: null,
+    retryStrategy: retry,
+    sentinelCommandTimeout: ANSWER_MS,
+    sentinelRetryStrategy: retry,
+  };
+  // The contract leaves the arguments open.
+  return (client.duplicate.bind(client) as (overrides: unknown) => RedisSubscriber)(overrides);
+}

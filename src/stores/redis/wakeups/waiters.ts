@@ -1,0 +1,107 @@
+import type { Clock, Timer } from "../../../internal/clock.ts";
+import { NEXT, RESERVATION_MS, TURN } from "../constants.ts";
+
+/** Why a waiter is woken: it is its turn, or it is the next one. */
+type Reason = typeof TURN | typeof NEXT;
+
+/** One handle that waits for a lock. */
+interface Waiter {
+  /** Its place in the queue, as the server gave it. It keeps the place when the server has forgotten it. */
+  ticket: string;
+  /** When it last asked, by the monotonic clock. */
+  askedAt: number;
+  /** Whether a wake-up came while it was not waiting for one. */
+  woken: boolean;
+  /** Is called with the next wake-up, while it waits for one. */
+  wake: ((reason: Reason) => void) | undefined;
+}
+
+/** The handles of a client that wait for a lock, by their ids. */
+export class Waiters {
+  readonly #clock: Clock;
+  readonly #waiters = new Map<string, Waiter>();
+
+  /** Begins with none. */
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns the ticket of a handle that asks again; `undefined` at its first attempt. Its wake-ups are kept from then on. */
+  ask(handle: string): string | undefined {
+    const waiter = this.#waiters.get(handle);
+    if (waiter === undefined) {
+      // Most locks are free, and their handles never wait: no clock is read for them.
+      this.#waiters.set(handle, { ticket: "", askedAt: -Infinity, woken: false, wake: undefined });
+      return undefined;
+    }
+    waiter.askedAt = this.#clock.now().monotonic;
+    return waiter.ticket;
+  }
+
+  /** Notes the ticket that a handle was given. Returns whether it waits. */
+  enqueue(handle: string, ticket: string): boolean {
+    const waiter = this.#waiters.get(handle);
+    if (waiter === undefined) return false;
+    // The server gives none to a waiter that it has dropped and that asks without queueing: that keeps its own.
+    if (ticket !== "") waiter.ticket = ticket;
+    waiter.askedAt = this.#clock.now().monotonic;
+    return true;
+  }
+
+  /** Forgets a handle. */
+  remove(handle: string): void {
+    // Mostly nobody waits, and looking for an id that is not there takes its time.
+    if (this.#waiters.size > 0) this.#waiters.delete(handle);
+  }
+
+  /** Resolves when it is the handle's turn or, `standby` milliseconds after it became the next one, may be. */
+  wait(handle: string, standby: number, signal: AbortSignal): Promise<void> {
+    const waiter = this.#waiters.get(handle);
+    return new Promise((resolve) => {
+      let timer: Timer | undefined;
+      const done = () => {
+        timer?.cancel();
+        signal.removeEventListener("abort", done);
+        if (waiter !== undefined) waiter.wake = undefined;
+        resolve();
+      };
+      if (signal.aborted || waiter?.woken) {
+        if (waiter !== undefined) waiter.woken = false;
+        return done();
+      }
+      signal.addEventListener("abort", done);
+      if (waiter === undefined) return;
+      waiter.wake = (reason) => {
+        if (reason === TURN) return done();
+        timer?.cancel();
+        timer = this.#clock.timer(standby, done);
+      };
+    });
+  }
+
+  /** Receives a wake-up: its reason, and the handle that it is for. */
+  receive(message: string): void {
+    this.#wake(message.slice(1), message[0] === NEXT ? NEXT : TURN);
+  }
+
+  /** Wakes all of them. */
+  wakeAll(): void {
+    for (const handle of this.#waiters.keys()) this.#wake(handle, TURN);
+  }
+
+  /** Returns whether any of them waits: for a wake-up, or for an answer, unless its client will never get that. */
+  waiting(): boolean {
+    const now = this.#clock.now().monotonic;
+    for (const { wake, ticket, askedAt } of this.#waiters.values()) {
+      if (wake !== undefined || ticket !== "" && now - askedAt < RESERVATION_MS) return true;
+    }
+    return false;
+  }
+
+  #wake(handle: string, reason: Reason): void {
+    const waiter = this.#waiters.get(handle);
+    if (waiter === undefined) return;
+    if (waiter.wake !== undefined) waiter.wake(reason);
+    else if (reason === TURN) waiter.woken = true;
+  }
+}

@@ -1,0 +1,131 @@
+import { SystemClock } from "../../../internal/clock.ts";
+import type { RedisClient } from "../client.ts";
+import { Connection } from "../connection.ts";
+import { rejectUnanswered } from "../reject_unanswered.ts";
+import { Revocations } from "./revocations.ts";
+import { MIN_RESERVATION_MS, PROVABLE, RESERVATION_MS, REVOCATIONS, UNPROVABLE } from "../constants.ts";
+import { Subscription } from "./subscription.ts";
+import { Waiters } from "./waiters.ts";
+
+/** The address of waiters that cannot be woken: a channel that nobody subscribes to. */
+const UNREACHABLE = `${UNPROVABLE}holdfast:-`;
+
+/** How often a waiter that cannot be woken asks while the lock is reserved for it. */
+const POLLS_PER_RESERVATION = 3;
+
+/** The wake-ups of each client: one channel and one connection, however many stores use it. */
+const wakeups = new WeakMap<RedisClient, Wakeups>();
+
+/**
+ * Wakes the waiters of a client when it is their turn, and the holders whose lock is taken away, by messages over
+ * Pub/Sub. Its second connection is made in the background, at the first contended wait, or when a holder begins to
+ * watch. Until it is there, and whenever it is down, waiters poll.
+ */
+export class Wakeups {
+  /** The connection of the client itself. */
+  readonly connection: Connection;
+  readonly #channel = `holdfast:${crypto.randomUUID()}`;
+  readonly #address: string;
+  readonly #waiters: Waiters;
+  readonly #revocations = new Revocations();
+  readonly #subscription: Subscription;
+
+  private constructor(client: RedisClient) {
+    const clock = new SystemClock();
+    this.connection = new Connection(client);
+    // In a Cluster PUBLISH counts only the subscribers of one node.
+    this.#address = (client.isCluster ? UNPROVABLE : PROVABLE) + this.#channel;
+    this.#waiters = new Waiters(clock);
+    this.#subscription = new Subscription(client, [this.#channel, REVOCATIONS], {
+      wanted: () => this.#revocations.size > 0 || this.#waiters.waiting(),
+      opened: () => {
+        this.#waiters.wakeAll(); // They ask again, with an address. Besides, messages were lost before this moment.
+        this.#revocations.check();
+      },
+      // They ask again as unreachable, so that an undelivered wake-up is not taken as proof that they died.
+      closed: () => this.#waiters.wakeAll(),
+      message: (channel, message) => {
+        if (channel === this.#channel) this.#waiters.receive(message);
+        else this.#revocations.receive(message);
+      },
+    }, clock);
+    client.on("end", () => {
+      rejectUnanswered(client);
+      this.#waiters.wakeAll(); // They ask again, and learn that the client is closed.
+    });
+  }
+
+  /** Returns the wake-ups of a client. */
+  static of(client: RedisClient): Wakeups {
+    const known = wakeups.get(client) ?? new Wakeups(client);
+    wakeups.set(client, known);
+    return known;
+  }
+
+  /** The address at which the server wakes the waiters of this client. */
+  get address(): string {
+    return this.subscribed ? this.#address : UNREACHABLE;
+  }
+
+  /** Whether messages arrive, as far as is known. */
+  get subscribed(): boolean {
+    return this.#subscription.open;
+  }
+
+  /** Why the server refuses to send messages; `undefined` when it does not. */
+  get refusal(): string | undefined {
+    return this.#subscription.refusal;
+  }
+
+  /** Makes the second connection in the background, unless it is there. */
+  subscribe(): void {
+    this.#subscription.start();
+  }
+
+  /** Returns the ticket of a handle that asks, empty when it has none yet. Its wake-ups are kept from then on. */
+  ask(handle: string): string {
+    const ticket = this.#waiters.ask(handle);
+    if (ticket === undefined) return "";
+    this.#subscription.check();
+    return ticket;
+  }
+
+  /** Notes the ticket that a handle was given, if it waits, and subscribes to its wake-ups. */
+  enqueue(handle: string, ticket: string): void {
+    if (this.#waiters.enqueue(handle, ticket)) this.subscribe();
+  }
+
+  /** Forgets a handle, which does not wait any more. */
+  leave(handle: string): void {
+    this.#waiters.remove(handle);
+  }
+
+  /** Resolves when it is the handle's turn or, `standby` milliseconds after it became the next one, may be. */
+  wait(handle: string, standby: number, signal: AbortSignal): Promise<void> {
+    return this.#waiters.wait(handle, standby, signal);
+  }
+
+  /**
+   * Returns when a waiter is to ask again, in milliseconds. One that cannot be woken must ask while the lock is reserved
+   * for it. How long that is depends on the leases of the others, which are taken to be as long as its own.
+   *
+   * @param retryAfter what the server proposes
+   * @param lease the lease that the waiter wants
+   */
+  pollAfter(retryAfter: number, lease: number): number {
+    return this.subscribed ? retryAfter : Math.min(retryAfter, reservationMs(lease) / POLLS_PER_RESERVATION);
+  }
+
+  /** Resolves when the lock is taken away from a handle, which `held` asks the server, or when the signal aborts. */
+  revocation(handle: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+    const revoked = this.#revocations.wait(handle, held, signal);
+    if (this.subscribed) this.#revocations.check(handle); // It may have happened since the lock was granted.
+    else this.subscribe(); // Then the server is asked about all of them.
+    return revoked;
+  }
+}
+
+/** Returns how long a lock is reserved for the next waiter when handles with this lease release it, in milliseconds. */
+export function reservationMs(lease: number): number {
+  return Math.min(Math.max(lease, MIN_RESERVATION_MS), RESERVATION_MS);
+}

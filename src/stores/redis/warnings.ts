@@ -1,0 +1,46 @@
+import { notify, type Observer } from "../../events.ts";
+import { warnOnce } from "../../internal/warning.ts";
+import type { Claim } from "../../store.ts";
+import type { RedisClient } from "./client.ts";
+import { clientWarning } from "./client_warning.ts";
+import type { Wakeups } from "./wakeups/wakeups.ts";
+
+/** The warnings of one store: about what ends no call, but costs time. Each is given once. */
+export class Warnings {
+  readonly #client: RedisClient;
+  readonly #wakeups: Wakeups;
+  readonly #observer: Observer | undefined;
+  #clientChecked = false;
+  #refusalReported = false;
+
+  /**
+   * Warns the observer or, without one, the process (Node, Deno, Bun), there once for each message.
+   * `node --disable-warning=HoldfastWarning` turns these off, and so does any observer.
+   */
+  constructor(client: RedisClient, wakeups: Wakeups, observer: Observer | undefined) {
+    this.#client = client;
+    this.#wakeups = wakeups;
+    this.#observer = observer;
+  }
+
+  /**
+   * Gives the warnings that are new. Called at each claim, not when the store is made: then the observer may use a
+   * variable for the store that has no value yet.
+   */
+  check(claim: Claim): void {
+    if (!this.#clientChecked) {
+      this.#clientChecked = true;
+      const message = clientWarning(this.#client);
+      if (message !== undefined) this.#warn(claim, message);
+    }
+    const { refusal } = this.#wakeups;
+    if (refusal === undefined || this.#refusalReported) return;
+    this.#refusalReported = true;
+    this.#warn(claim, `Waiters ask again and again, since the server refuses to wake them: ${refusal}`);
+  }
+
+  #warn({ name, owner }: Claim, message: string): void {
+    if (this.#observer === undefined) warnOnce(message, message);
+    else notify(this.#observer, { type: "warning", name, owner, message });
+  }
+}

@@ -1,0 +1,93 @@
+import type { Clock } from "../../internal/clock.ts";
+import { handleOf } from "../../store.ts";
+import type { LockFile } from "./file.ts";
+import { HEARTBEAT_MS, Liveness } from "./liveness.ts";
+import type { View } from "./lock_state.ts";
+import type { Statements } from "./statements.ts";
+import { enqueue } from "./transitions.ts";
+import type { Waiter, Waiters } from "./waiters.ts";
+
+/** A waiter that has neither slept nor asked for so many heartbeats, which is 2 s, leaves the queue. */
+const IDLE_LIMIT = 8;
+
+/**
+ * Writes the heartbeats of a client, which is a store object with its waiters. With each heartbeat the waiters that
+ * nobody asks for any more leave the queue. If the file has lost the client, all its waiters get their places back.
+ */
+export class Heartbeats {
+  readonly #file: LockFile;
+  readonly #waiters: Waiters;
+  readonly #clock: Clock;
+  readonly #liveness = new Liveness();
+  /** The id of the client in the file. */
+  readonly #client = Number(crypto.getRandomValues(new BigUint64Array(1))[0]! >> 11n);
+  #writing = false;
+
+  /** Begins with none. */
+  constructor(file: LockFile, waiters: Waiters, clock: Clock) {
+    this.#file = file;
+    this.#waiters = waiters;
+    this.#clock = clock;
+  }
+
+  /** Returns how this client sees the others at a moment of the wall clock. */
+  view(now: number): View {
+    return { client: this.#client, now, deadAfter: this.#liveness.deadAfter(this.#clock.now()) };
+  }
+
+  /** Begins with the first waiter. The write that put it into the queue was the first heartbeat. */
+  start(): void {
+    if (this.#liveness.lastHeartbeat === undefined) this.#liveness.heartbeat(this.#clock.now());
+  }
+
+  /** Ends with the last waiter. */
+  stop(): void {
+    this.#liveness.end();
+  }
+
+  /** Deletes the client and its waiters from the file. */
+  deleteClient(run: Statements): void {
+    run.dequeueClient.run(this.#client);
+    run.deleteClient.run(this.#client);
+  }
+
+  /** Writes a heartbeat if one is due. Does not wait for it. */
+  writeIfDue(): void {
+    const { lastHeartbeat: last } = this.#liveness;
+    if (this.#writing || last !== undefined && this.#clock.now().monotonic - last.monotonic < HEARTBEAT_MS) return;
+    this.#writing = true;
+    // If it fails, the next one may succeed. Until then this client does not judge others.
+    this.#write().catch(() => {}).finally(() => this.#writing = false);
+  }
+
+  async #write(): Promise<void> {
+    const idle = this.#waiters.idle(IDLE_LIMIT);
+    const { gone, known, writtenAt } = await this.#file.write((run, now) => {
+      // Not those that have asked since.
+      const gone = idle.filter(({ attempts, wake }) => attempts === 0 && wake === undefined);
+      for (const { ticket } of gone) run.dequeue.run(ticket);
+      const known = Number(run.heartbeat.run(now, this.#client).changes) > 0;
+      return { gone, known, writtenAt: this.#clock.now() };
+    });
+    for (const waiter of gone) waiter.queued = false;
+    // The last waiter may have left meanwhile.
+    if (this.#liveness.lastHeartbeat === undefined) return;
+    this.#liveness.heartbeat(writtenAt);
+    if (!known) this.#restoreWaiters();
+  }
+
+  /** Gives all waiters their places back: this client wrote nothing for so long that others have deleted it. */
+  #restoreWaiters(): void {
+    for (const waiter of this.#waiters.all) this.#restore(waiter).catch(() => {});
+  }
+
+  #restore(waiter: Waiter): Promise<void> {
+    const { claim, ticket } = waiter;
+    return this.#file.write((run, now) => {
+      const waits = waiter.queued && !waiter.releasing && this.#waiters.get(claim) === waiter;
+      // It may have been granted in the same transaction.
+      const granted = run.expiry.get(claim.name, handleOf(claim)) !== undefined;
+      if (waits && !granted) enqueue(run, claim, ticket, this.view(now));
+    });
+  }
+}

@@ -1,0 +1,102 @@
+import { ownerKey } from "../../internal/owner_key.ts";
+import { type Claim, type Conflict, handleOf, type Kind, kindOf } from "../../store.ts";
+import type { Statements } from "./statements.ts";
+
+/** Larger than every ticket. */
+const END = Number.MAX_SAFE_INTEGER;
+
+/** How one client sees the other clients at one moment. */
+export interface View {
+  /** The id of the client. */
+  readonly client: number;
+  /** The moment, in milliseconds of the wall clock. */
+  readonly now: number;
+  /** Another client without a heartbeat for so many milliseconds is dead. `Infinity`: this client cannot judge. */
+  readonly deadAfter: number;
+}
+
+/** The state of a lock, as one claim finds it. */
+export interface LockState {
+  /** Whether the claim can be granted; or the conflict that makes waiting useless. */
+  readonly outcome: "free" | "busy" | Conflict;
+  /** Whether the file has holders whose leases have ended. */
+  readonly expired: boolean;
+  /** Whether a lease ends later than if it began now: the clock was set back. */
+  readonly overlong: boolean;
+  /** The fence of the claim's owner, if that holds the lock. */
+  readonly ownFence: number | undefined;
+  /** The latest fence of the holders; 0 without holders. */
+  readonly newestFence: number;
+  /** In how many milliseconds the first lease ends; 0 without holders. */
+  readonly endsIn: number;
+  /** The claim's ticket, if it is in the queue. */
+  readonly ticket: number | undefined;
+}
+
+/**
+ * Reads the state of a lock.
+ *
+ * @param run the statements of the file
+ * @param claim the claim that asks
+ * @param known the claim's ticket, if its process knows that
+ * @param view how the claim's client sees the others
+ */
+export function readLockState(run: Statements, claim: Claim, known: number | undefined, view: View): LockState {
+  const { name } = claim;
+  const row = run.holders.get(ownerKey(claim), view.now, view.now, name)!;
+  const ticket = known ?? run.ticket.get(name, handleOf(claim))?.["ticket"] as number | undefined;
+  const holders = Number(row["holders"]);
+  const own = row["ownFence"] !== null;
+  const present = row["kind"] === row["otherKind"] ? row["kind"] as Kind : "exclusive";
+  const kind = holders === 0 ? kindOf(claim) : present;
+  const outcome = own ? outcomeOfOwner(claim, kind) : outcomeOf(run, claim, { holders, kind, ticket, view });
+  return {
+    outcome,
+    expired: Number(row["entries"]) > holders,
+    overlong: Number(row["overlong"]) > 0,
+    ownFence: own ? Number(row["ownFence"]) : undefined,
+    newestFence: Number(row["newestFence"]),
+    endsIn: Number(row["endsIn"]),
+    ticket,
+  };
+}
+
+/** Returns whether a claim can be granted whose owner holds the lock. It cannot wait: it would wait for itself. */
+function outcomeOfOwner(claim: Claim, kind: Kind): LockState["outcome"] {
+  return kind === "exclusive" || kind === kindOf(claim) ? "free" : { present: kind, own: true };
+}
+
+/** What the outcome depends on for a claim whose owner does not hold the lock. */
+interface Circumstances {
+  readonly holders: number;
+  /** The kind of the holders; without any, the kind of the claim. */
+  readonly kind: Kind;
+  readonly ticket: number | undefined;
+  readonly view: View;
+}
+
+function outcomeOf(run: Statements, claim: Claim, circumstances: Circumstances): LockState["outcome"] {
+  const { holders, kind, ticket, view } = circumstances;
+  const asked = kindOf(claim);
+  const fits = holders === 0 || kind === asked && kind !== "exclusive";
+  if (fits && isNext(run, claim, ticket, view)) return "free";
+  // A queued claim was no conflict when it came, and may be none again.
+  return ticket !== undefined || permitsOf(kind) === permitsOf(asked) ? "busy" : { present: kind, own: false };
+}
+
+/** Returns whether every waiter ahead of the claim can hold the lock beside it. */
+function isNext(run: Statements, claim: Claim, known: number | undefined, view: View): boolean {
+  const { name } = claim;
+  const { client, now, deadAfter } = view;
+  const ticket = known ?? END;
+  const kind = kindOf(claim);
+  if (run.blocked.get(name, ticket, client, now, deadAfter, kind) !== undefined) return false;
+  if (typeof kind !== "number") return true;
+  const taken = run.permitsTaken.get(name, now, name, ticket, client, now, deadAfter, kind)?.["taken"];
+  return Number(taken) < kind;
+}
+
+/** Returns how many owners may hold a semaphore at once; `Infinity` for every other kind. */
+function permitsOf(kind: Kind): number {
+  return typeof kind === "number" ? kind : Infinity;
+}

@@ -1,0 +1,194 @@
+import type { Clock, Timer } from "../../internal/clock.ts";
+import { ownerKey } from "../../internal/owner_key.ts";
+import type { Claim } from "../../store.ts";
+import type { LockFile } from "./file.ts";
+import type { Heartbeats } from "./heartbeats.ts";
+import { type LockState, readLockState } from "./lock_state.ts";
+import type { Statements } from "./statements.ts";
+import type { Queue, Waiter, Waiters } from "./waiters.ts";
+
+/** The shortest and the longest time between two polls, in milliseconds. */
+const POLL_MS = { min: 1, max: 20 } as const;
+
+/** The pause before the next poll, as a part of the time for which nothing has changed. */
+const PAUSE_RATIO = 1 / 16;
+
+/** How often a queue is checked although the file has not changed, in milliseconds: other clients may have died. */
+const CHECK_MS = 500;
+
+/** How many waiters of one queue one poll wakes. The next poll wakes further ones. */
+const WAKE_LIMIT = 32;
+
+/** How many milliseconds one poll may take before it leaves the other queues to the next one. */
+const TURN_MS = 4;
+
+/**
+ * Polls the file for all waiters of one client, and wakes those whose turn has come. A poll first asks whether another
+ * connection has written to the file. Only then, or when a lease has ended, it checks the first waiters of each queue.
+ */
+export class Poller {
+  readonly #file: LockFile;
+  readonly #waiters: Waiters;
+  readonly #heartbeats: Heartbeats;
+  readonly #clock: Clock;
+  #dataVersion: number | undefined;
+  #timer: Timer | undefined;
+  /** Whether the last poll had no time for some of the queues. */
+  #behind = false;
+
+  /** Does not poll until there is a waiter. */
+  constructor(file: LockFile, waiters: Waiters, heartbeats: Heartbeats, clock: Clock) {
+    this.#file = file;
+    this.#waiters = waiters;
+    this.#heartbeats = heartbeats;
+    this.#clock = clock;
+  }
+
+  /** Notes that a handle is in the queue. */
+  add(claim: Claim, ticket: number): void {
+    this.#waiters.add(claim, ticket);
+    this.#heartbeats.start();
+    if (this.#timer === undefined) this.#schedule(POLL_MS.min);
+  }
+
+  /** Forgets a handle that does not wait any more. */
+  delete(claim: Claim): void {
+    this.#waiters.delete(claim);
+    if (this.#timer !== undefined && !this.#waiters.anyQueued) this.#stop();
+  }
+
+  /** Resolves when another attempt of a waiter is worthwhile, and when the signal aborts. */
+  wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted || this.#file.closed) return resolve();
+      const waiter = this.#waiters.get(claim);
+      const end = () => {
+        signal.removeEventListener("abort", end);
+        if (waiter?.wake === wake) waiter.wake = undefined;
+        resolve();
+      };
+      const wake = () => {
+        if (waiter !== undefined) waiter.woken = true;
+        end();
+      };
+      signal.addEventListener("abort", end);
+      if (waiter === undefined) return;
+      waiter.usesWakeups = true;
+      waiter.wake = wake;
+      // It may have become its turn between the attempt and this call.
+      this.#invalidate(claim.name);
+    });
+  }
+
+  /** Checks the queue of a name at once: this process has changed the lock. */
+  async check(name: string): Promise<void> {
+    const queue = this.#waiters.queue(name);
+    if (queue === undefined) return;
+    // After a fault the next poll checks the queue.
+    await this.#file.read((run, now) => this.#check(queue, run, now)).catch(() => this.#invalidate(name));
+  }
+
+  /** Stops, and wakes all waiters. To be called once the file is closed. */
+  close(): void {
+    this.#stop();
+    for (const { wake } of this.#waiters.all) wake?.();
+  }
+
+  /** Makes the next poll check the queue of a name. */
+  #invalidate(name: string): void {
+    const queue = this.#waiters.queue(name);
+    if (queue !== undefined) queue.dataVersion = undefined;
+  }
+
+  #stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#heartbeats.stop();
+  }
+
+  #schedule(ms: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.timer(ms, () => void this.#poll());
+  }
+
+  async #poll(): Promise<void> {
+    this.#heartbeats.writeIfDue();
+    try {
+      await this.#file.read((run) => this.#checkAll(run));
+    } catch {
+      // Each attempt finds out by itself what is wrong, and whether it is permanent.
+      for (const { wake } of this.#waiters.all) wake?.();
+    }
+    if (this.#file.closed) return;
+    if (this.#waiters.anyQueued) this.#schedule(this.#pause());
+    else this.#stop();
+  }
+
+  #checkAll(run: Statements): void {
+    this.#dataVersion = Number(run.dataVersion.get()?.["data_version"]);
+    const started = this.#clock.now().monotonic;
+    this.#behind = false;
+    for (const queue of [...this.#waiters.queues]) {
+      const { monotonic, wall } = this.#clock.now();
+      if (queue.dataVersion === this.#dataVersion && monotonic < queue.checkAt) continue;
+      this.#behind = monotonic - started > TURN_MS;
+      if (this.#behind) return;
+      // The queues that this poll leaves out come first in the next one.
+      this.#waiters.moveLast(queue);
+      this.#check(queue, run, wall);
+    }
+  }
+
+  /** Wakes the waiters of a queue whose turn has come, or that are to be refused. */
+  #check(queue: Queue, run: Statements, now: number): void {
+    queue.dataVersion = this.#dataVersion;
+    queue.checkAt = this.#clock.now().monotonic + CHECK_MS;
+    const view = this.#heartbeats.view(now);
+    let checked = 0;
+    for (const waiter of queue.waiters.values()) {
+      if (waiter.wake === undefined) continue;
+      if (checked === WAKE_LIMIT) {
+        queue.dataVersion = undefined;
+        break;
+      }
+      const state = readLockState(run, waiter.claim, waiter.ticket, view);
+      if (checked++ === 0) this.#summarize(queue, waiter, state, run);
+      if (state.outcome === "busy" && !state.overlong) break;
+      waiter.wake();
+    }
+    if (queue.owned.size > 0) this.#wakeOwners(queue, run, now);
+  }
+
+  /** Notes what the first waiter sees of the lock: the time of the next check depends on it. */
+  #summarize(queue: Queue, { ticket }: Waiter, { newestFence, endsIn }: LockState, run: Statements): void {
+    const { monotonic } = this.#clock.now();
+    const rank = Number(run.rank.get(queue.name, ticket)?.["rank"]);
+    const summary = `${rank} ${newestFence}`;
+    if (summary !== queue.summary) {
+      queue.summary = summary;
+      queue.changedAt = monotonic;
+    }
+    queue.rank = rank;
+    if (endsIn > 0) queue.checkAt = Math.min(queue.checkAt, monotonic + endsIn);
+  }
+
+  /** Wakes the handles whose owners hold the lock by another handle: they need not wait for their turn. */
+  #wakeOwners(queue: Queue, run: Statements, now: number): void {
+    const holding = new Set(run.ownerKeys.all(queue.name, now).map(({ ownerKey }) => ownerKey));
+    for (const { claim, wake } of queue.owned) if (holding.has(ownerKey(claim))) wake?.();
+  }
+
+  /** Returns the time to the next poll, in milliseconds: short after a change, and longer while nothing changes. */
+  #pause(): number {
+    const now = this.#clock.now().monotonic;
+    if (this.#behind) return POLL_MS.min;
+    let pause: number = POLL_MS.max;
+    for (const { dataVersion, checkAt, changedAt, rank } of this.#waiters.queues) {
+      if (dataVersion === undefined) return POLL_MS.min;
+      // No waiter is granted the lock before those ahead have handed it on.
+      const soonest = POLL_MS.min * Math.max(1, rank);
+      pause = Math.min(pause, Math.max(Math.min((now - changedAt) * PAUSE_RATIO, checkAt - now), soonest));
+    }
+    return Math.max(POLL_MS.min, pause);
+  }
+}

@@ -1,0 +1,79 @@
+import type { Clock, Timer } from "../../internal/clock.ts";
+import { type Claim, handleOf } from "../../store.ts";
+import type { LockFile } from "./file.ts";
+
+/** How often the file is asked whether a lock was revoked, in milliseconds. */
+const POLL_MS = 50;
+
+/** A handle that watches whether its lock is revoked. */
+interface Watch {
+  readonly name: string;
+  readonly handle: string;
+  /** Is called when it was. */
+  readonly revoked: () => void;
+  /** Whether a poll has found the handle among the holders. */
+  found: boolean;
+}
+
+/**
+ * The handles of this process that watch whether their locks are revoked by steal or evict. The file counts all
+ * revocations, so that a poll reads one row, however many handles watch.
+ */
+export class Revocations {
+  readonly #file: LockFile;
+  readonly #clock: Clock;
+  readonly #watches = new Set<Watch>();
+  #count: unknown;
+  #timer: Timer | undefined;
+
+  /** Does not poll until a handle watches. */
+  constructor(file: LockFile, clock: Clock) {
+    this.#file = file;
+    this.#clock = clock;
+  }
+
+  /** Resolves soon after the claim's handle is no holder any more, and when the signal aborts. */
+  wait(claim: Claim, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const revoked = () => {
+        signal.removeEventListener("abort", revoked);
+        this.#watches.delete(watch);
+        if (this.#watches.size === 0) this.stop();
+        resolve();
+      };
+      const watch: Watch = { name: claim.name, handle: handleOf(claim), revoked, found: false };
+      if (signal.aborted) return resolve();
+      signal.addEventListener("abort", revoked);
+      this.#watches.add(watch);
+      if (this.#watches.size === 1) this.#schedule();
+    });
+  }
+
+  /** Stops polling. */
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #schedule(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.timer(POLL_MS, () => this.#poll().catch(() => {}));
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      await this.#file.read((run) => {
+        const count = run.revocations.get()?.["count"];
+        for (const watch of this.#watches) {
+          if (watch.found && count === this.#count) continue;
+          watch.found = run.expiry.get(watch.name, watch.handle) !== undefined;
+          if (!watch.found) watch.revoked();
+        }
+        this.#count = count;
+      });
+    } finally {
+      // After a fault, too.
+      if (this.#watches.size > 0 && !this.#file.closed) this.#schedule();
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/** How much time this process has spent writing and not made up for by as much time without writing. */
+export class WriteLoad {
+  #loadMs = 0;
+  #ended = -Infinity;
+
+  /** Returns the load at a moment of the monotonic clock, in milliseconds. */
+  at(now: number): number {
+    return Math.max(0, this.#loadMs - (now - this.#ended));
+  }
+
+  /** Adds a transaction, from a moment of the monotonic clock to another. */
+  add(began: number, ended: number): void {
+    this.#loadMs = this.at(began) + ended - began;
+    this.#ended = ended;
+  }
+
+  /** Notes that the event loop has turned: other work had its time. */
+  reset(): void {
+    this.#loadMs = 0;
+  }
+}

@@ -1,0 +1,60 @@
+import { describeMistake, looksLikeClient, looksLikeStore } from "./internal/mistaken_target.ts";
+import type { Store } from "./store.ts";
+import type { RedisClient } from "./stores/redis/client.ts";
+
+/**
+ * Where a lock can be taken: a store; or a Redis client, for which a store with default options is made; or an array of
+ * clients of independent servers, for which one is made that holds the lock on a majority of them (Redlock).
+ */
+export type LockTarget = Store | RedisClient | readonly RedisClient[];
+
+/** The store of each client, so that `acquire(client, …)` in a loop makes nothing anew. */
+const stores = new WeakMap<RedisClient, Store>();
+
+/** The stores of arrays, by their first client: an array is the same if its clients are, in their order. */
+const quorums = new WeakMap<RedisClient, { readonly clients: readonly RedisClient[]; readonly store: Store }[]>();
+
+/**
+ * The store that a target stands for. The only place where the core knows of stores: they are loaded when the first
+ * client comes, so that importing the package loads none.
+ */
+export function storeOf(target: LockTarget): Store | Promise<Store> {
+  if (Array.isArray(target)) {
+    return knownQuorum(target) ?? makeQuorum(target.map((client, i) => checkClient(client, i)));
+  }
+  const known = stores.get(target as RedisClient);
+  if (known !== undefined) return known;
+  if (looksLikeStore(target)) return target as Store;
+  return makeStore(checkClient(target as RedisClient));
+}
+
+async function makeStore(client: RedisClient): Promise<Store> {
+  const { redis } = await import("./stores/redis/mod.ts");
+  // Another call may have come while the module was loading.
+  const store = stores.get(client) ?? redis(client);
+  stores.set(client, store);
+  return store;
+}
+
+function knownQuorum(clients: readonly RedisClient[]): Store | undefined {
+  const known = quorums.get(clients[0]!) ?? [];
+  return known.find((each) => each.clients.length === clients.length && each.clients.every((c, i) => c === clients[i]))
+    ?.store;
+}
+
+async function makeQuorum(clients: readonly RedisClient[]): Promise<Store> {
+  const { redlock } = await import("./composed/redlock/mod.ts");
+  const known = knownQuorum(clients);
+  if (known !== undefined) return known;
+  const store = redlock(clients);
+  quorums.set(clients[0]!, [...quorums.get(clients[0]!) ?? [], { clients, store }]);
+  return store;
+}
+
+function checkClient(client: RedisClient, place?: number): RedisClient {
+  if (looksLikeClient(client)) return client;
+  const what = place === undefined
+    ? "store must be a Store, a client of ioredis's shape, or an array of such clients"
+    : `store[${place}] must be a client of ioredis's shape`;
+  throw new TypeError(`${what}: got ${describeMistake(client)}`);
+}

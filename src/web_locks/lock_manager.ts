@@ -1,0 +1,143 @@
+import { acquireOrNull } from "../acquire.ts";
+import { show } from "../internal/validation.ts";
+import { checkAcquireOptions, checkName } from "../options.ts";
+import type { Entry, Mode, Store } from "../store.ts";
+import { type LockTarget, storeOf } from "../target.ts";
+import { fromStoreName, toStoreName } from "./names.ts";
+import { checkLockManagerOptions, type LockManagerOptions } from "./options.ts";
+import { checkLockRequest, type LockGrantedCallback, type LockOptions, notSupported } from "./request.ts";
+import { runHeld } from "./run_held.ts";
+
+/** The owner of a request: the id of the manager, and one of the request. Other owners are not of this form. */
+const CLIENT = /^([0-9a-f-]{36}):[0-9a-f-]{36}$/;
+
+/** A lock that is held or requested. */
+export interface LockInfo {
+  /** Its name. */
+  name: string;
+  /** How it is held, or is to be. */
+  mode: Mode;
+  /**
+   * The {@linkcode LockManager.clientId} of the manager that holds or requests it. Of a lock that was acquired in
+   * another way, its owner.
+   */
+  clientId: string;
+}
+
+/** The locks of a store. */
+export interface LockManagerSnapshot {
+  /** Those that are held. */
+  held: LockInfo[];
+  /** Those that are requested, for each name in the order in which they will be granted. */
+  pending: LockInfo[];
+}
+
+/**
+ * A lock manager like the platform's `navigator.locks`, for all processes that use the same store. It excludes the locks
+ * of the same name that are acquired with `acquire`, too.
+ *
+ * It differs from the platform's in these points:
+ *
+ * - A lock can be lost while its callback runs: its lease ends when the process or the store is cut off for too long.
+ *   Then `lock.signal` aborts, and the request rejects at once with an `AbortError`, as after a steal. The `cause` of the
+ *   error is a {@linkcode LockLostError}, so `isLockLost(error)` is true.
+ * - A name has at most 1,024 bytes of UTF-8. An empty name is kept in the store as `-`.
+ * - A holder is notified of a steal after the thief has the lock.
+ *
+ * @example Give up when the lock is busy
+ * ```ts
+ * import { memory } from "@holdfast/lock/memory";
+ * import { LockManager } from "@holdfast/lock/web-locks";
+ *
+ * const locks = new LockManager(memory(), { lease: 10_000 });
+ * await locks.request("nightly-report", { ifAvailable: true }, (lock) => {
+ *   if (lock === null) return; // another instance is at it
+ *   console.log("writing the report with fence", lock.fence);
+ * });
+ * ```
+ */
+export class LockManager {
+  /** The id of this manager in {@linkcode LockManager.query}, a UUID. */
+  readonly clientId: string = crypto.randomUUID();
+  readonly #store: Promise<Store>;
+  readonly #options: LockManagerOptions;
+
+  /**
+   * Makes a lock manager; nothing is sent.
+   *
+   * @param target a Redis client of ioredis's shape; an array of clients of independent servers (Redlock); or a store
+   * such as `sqlite("locks.db")`
+   * @param options how locks are held; durations in milliseconds
+   * @throws {TypeError} when an argument is of the wrong kind, or an option is unknown
+   * @throws {RangeError} when a number is out of range
+   */
+  constructor(target: LockTarget, options: LockManagerOptions = {}) {
+    this.#options = checkLockManagerOptions(options);
+    // Always a promise, so that requests go to the store in the order in which they were made.
+    this.#store = Promise.resolve(storeOf(target));
+    // Each request rejects with the failure.
+    this.#store.catch(() => {});
+  }
+
+  /** Requests an exclusive lock; see the other overload. */
+  request<T>(name: string, callback: LockGrantedCallback<T>): Promise<Awaited<T>>;
+  /**
+   * Requests a lock, waiting for it first come, first served, and runs a callback while it is held.
+   *
+   * @param name the name of the lock, at most 1,024 bytes of UTF-8; not beginning with `-`
+   * @param options how to wait and how to hold
+   * @param callback called with the lock; with `null` if `ifAvailable` is true and the lock is busy
+   * @returns what the callback returns, once the lock is released
+   * @throws {DOMException} `AbortError`, when the lock was stolen or lost: what ran under it was not protected to the
+   * end; `NotSupportedError`, when the name is reserved, or the options do not go together or with the store
+   * @throws {TypeError} when an argument is of the wrong kind
+   * @throws {RangeError} when the name is too long
+   * @throws {StoreError} when the store fails for 10 s without a break, does not answer for 10 s, or fails in a way that
+   * does not pass by itself; with `ifAvailable` when the one attempt fails
+   * @throws {LockConflictError} when the lock is held as a semaphore
+   * @throws the reason of `signal`, when that aborts before the lock is granted; what the callback throws
+   */
+  request<T>(name: string, options: LockOptions, callback: LockGrantedCallback<T>): Promise<Awaited<T>>;
+  async request<T>(name: string, optionsOrCallback: unknown, ...rest: unknown[]): Promise<Awaited<T>> {
+    const { callback, ifAvailable, ...asked } = checkLockRequest<T>(name, [optionsOrCallback, ...rest]);
+    const { mode, steal, signal } = asked;
+    const wait = ifAvailable ? 0 : Infinity;
+    const settings = checkAcquireOptions({ ...this.#options, mode, steal, signal, wait });
+    const stored = toStoreName(asked.name);
+    checkName(stored);
+    const store = await this.#store;
+    const missing = settings.needs.find((need) => !store.capabilities?.includes(need));
+    if (missing !== undefined) {
+      throw notSupported(`Cannot request lock ${show(asked.name)}: the store does not support "${missing}"`);
+    }
+    const lock = await acquireOrNull(store, stored, { ...settings, client: this.clientId });
+    if (lock === null) return await callback(null);
+    if (signal?.aborted) {
+      // The signal aborted at the moment of the grant. The caller does not wait for the release.
+      lock.release().catch(() => {});
+      throw signal.reason;
+    }
+    const { fence, signal: lost } = lock;
+    return await runHeld(lock, () => callback({ name: asked.name, mode, fence, signal: lost }));
+  }
+
+  /**
+   * Lists the locks of the store that are held and requested, by whatever program. A semaphore is listed as shared.
+   *
+   * @throws {DOMException} `NotSupportedError`, when the store cannot list its locks
+   */
+  async query(): Promise<LockManagerSnapshot> {
+    const store = await this.#store;
+    if (store.query === undefined) throw notSupported("Cannot query locks: the store cannot list them");
+    const { held, pending } = await store.query();
+    return { held: held.map(toLockInfo), pending: pending.map(toLockInfo) };
+  }
+}
+
+function toLockInfo({ name, owner, mode, permits }: Entry): LockInfo {
+  return {
+    name: fromStoreName(name),
+    mode: permits === undefined ? mode : "shared",
+    clientId: CLIENT.exec(owner)?.[1] ?? owner,
+  };
+}

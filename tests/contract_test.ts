@@ -1,0 +1,133 @@
+// Deno only: it looks at the sources.
+import { assert, assertEquals } from "@std/assert";
+import { storeSuite } from "@holdfast/lock/testing";
+import ts from "typescript";
+
+/** How a sentence of the contract is checked: by behaviours of the suite, or why by none. */
+type Checks = readonly string[] | { readonly not: string };
+
+/** What `Store` says in its documentation: each sentence by its first words, and the behaviours that check it. */
+const CONTRACT: Readonly<Record<string, Readonly<Record<string, Checks>>>> = {
+  Store: {
+    "Where locks are kept.": ["grants a free lock and refuses a held one"],
+    "A store orders its waiters first come, first served": [
+      ...["serves live waiters first come, first served", "grants the lock only to the first of the queue"],
+      ...["grants again what its owner holds", "renew() and release() by a stranger change nothing"],
+    ],
+    "It rejects when it does not know the outcome": { not: "a fixture has no way to break the connection" },
+    "A `TypeError` or `RangeError` is for a bad argument": { not: "it is about what the core makes of an error" },
+    "`src/testing/` (`@holdfast/lock/testing`) holds": { not: "it names the suite" },
+  },
+  attempt: {
+    "Attempts to acquire the lock.": [
+      "grants a free lock and refuses a held one",
+      "each name is a lock of its own",
+      "fences rise",
+    ],
+    "If this handle holds it already": ["grants again what its owner holds", "no lease ends early"],
+    "With `enqueue`, a busy answer leaves the handle in the queue": [
+      ...["grants the lock only to the first of the queue", "does not come past a waiter when a lease ends"],
+      ...["leaves nothing behind when it does not enqueue", "gets the lock although a waiter ahead has died"],
+    ],
+    "A shared claim or one for a permit is granted beside others": [
+      ...["grants shared claims together", "does not overtake a waiting exclusive one"],
+      ...["as many as there are permits", "served in order, also when a holder has died"],
+    ],
+    "An owner that holds the lock already is granted another handle": [
+      ...["granted with the same fence", "does not wait behind the queue", "is not entered again by its id"],
+    ],
+  },
+  renew: {
+    "Sets the lease to `claim.lease` milliseconds": [
+      ...["renew() extends the lease", "lost after the lease has ended", "by a stranger change nothing"],
+    ],
+    "A client may send a renewal twice, and late": ["arrives after a later one"],
+  },
+  release: {
+    "Releases the lock of this handle, or its place in the queue": [
+      ...["release() leaves the queue", "leaves no trace, and the next waiter is served"],
+      ...["when the exclusive waiter ahead of it leaves", "and no other until the last release"],
+    ],
+    "Resolves to whether there was anything to release.": [
+      ...["grants again what its owner holds", "release() leaves the queue"],
+    ],
+  },
+  wakeup: {
+    "Resolves when another attempt of this queued handle is worthwhile.": [
+      ...["serves live waiters first come, first served"],
+    ],
+    "Only an optimisation": { not: "it allows, and demands nothing" },
+    "Resolves as well when `signal` aborts.": ["wakeup() resolves when its signal aborts"],
+  },
+  capabilities: {
+    "The optional features that it supports": { not: "every behaviour begins with this check" },
+    'It lists `"evict"` and `"query"`': { not: "every behaviour begins with this check" },
+  },
+  revocation: {
+    "Resolves soon after the lock of this handle was revoked": ["resolves after a steal from this handle"],
+    "Only an optimisation": { not: "it allows, and demands nothing" },
+  },
+  evict: {
+    "Revokes the lock of all its holders, and serves the queue.": [
+      ...["takes the lock from all holders", "evict() frees a lock for the next waiter"],
+    ],
+    "Resolves to the number of handles that held it.": ["takes the lock from all holders"],
+  },
+  query: {
+    "Lists the holders and the waiters of the locks of this store.": [
+      ...["query() lists holders and waiters, in order", "query() lists names and kinds as they are"],
+    ],
+  },
+  drift: { "Returns how much earlier than the lease": ["drift() leaves time", "no lease ends early"] },
+  closed: { "Whether it was closed for good": { not: "a fixture closes the place, not a store" } },
+  connectionError: {
+    "Why the store cannot be reached at present": { not: "a fixture has no way to break the connection" },
+  },
+  observer: { "The observer that is notified of what happens": { not: "the core tells it" } },
+};
+
+/** The sentences of the documentation of `Store`, by member. */
+function sentences(): Map<string, string[]> {
+  const text = Deno.readTextFileSync(new URL("../src/store.ts", import.meta.url));
+  const file = ts.createSourceFile("store.ts", text, ts.ScriptTarget.Latest, true);
+  const store = file.statements.filter(ts.isInterfaceDeclaration).find(({ name }) => name.text === "Store");
+  const found = new Map<string, string[]>();
+  for (const node of [store!, ...store!.members]) {
+    const docs = ts.getJSDocCommentsAndTags(node).map((doc) => ts.getTextOfJSDocComment(doc.comment) ?? "").join(" ");
+    const split = docs.replace(/\s+/g, " ").trim().split(/(?<=\.)\s+(?=[A-Z`])/);
+    found.set(node.name!.getText(), split);
+  }
+  return found;
+}
+
+function behaviours(): string[] {
+  const names: string[] = [];
+  const open = () => Promise.reject(new Error("not run"));
+  storeSuite({
+    test: (name) => names.push(name),
+    open,
+    capabilities: ["shared", "permits", "owner", "steal", "evict", "query"],
+  });
+  return names;
+}
+
+Deno.test("Store documents nothing that no behaviour of the suite checks, or says why", () => {
+  const contract = sentences();
+  assertEquals([...contract.keys()].filter((member) => CONTRACT[member] === undefined), [], "members without checks");
+  for (const [member, checks] of Object.entries(CONTRACT)) {
+    const present = contract.get(member) ?? [];
+    const starts = Object.keys(checks);
+    const unchecked = present.filter((sentence) => !starts.some((start) => sentence.startsWith(start)));
+    assertEquals(unchecked, [], `${member}: sentences without checks`);
+    const idle = starts.filter((start) => !present.some((sentence) => sentence.startsWith(start)));
+    assertEquals(idle, [], `${member}: checks of sentences that are gone`);
+  }
+});
+
+Deno.test("the behaviours that check the contract are those of the suite", () => {
+  const names = behaviours();
+  for (const checks of Object.values(CONTRACT).flatMap((checks) => Object.values(checks))) {
+    if ("not" in checks) continue;
+    for (const each of checks) assert(names.some((name) => name.includes(each)), each);
+  }
+});

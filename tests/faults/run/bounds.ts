@@ -1,0 +1,137 @@
+import type { Grant, Release } from "../../verification/history/history.ts";
+import { type FaultTimes, minus, type Span } from "./fault_times.ts";
+import type { Remains } from "./work.ts";
+
+/** How long something may be left of an acquire that is over while nothing is wrong, in milliseconds. */
+const GIVEN_BACK = 500;
+
+/** How long a lock may be free while somebody waits and nothing is wrong, in milliseconds: as between two polls. */
+const IDLE = 5_000;
+
+/** How many handoffs, and how many looks at what is left, there must be before it means anything. */
+const [ENOUGH, LOOKS] = [20, 20];
+
+/** A handoff takes a few trips over the ways that are disturbed; the register is reached directly. */
+const TRIPS = 30;
+
+/** What a handoff may take in any case, in milliseconds: the median, and on average. */
+const [TYPICAL, AVERAGE] = [50, 250];
+
+/** When a lock was lost, as far as its holder knows. */
+interface Loss extends Span {
+  readonly lock: string;
+}
+
+/** What the bounds are checked on. */
+export interface Observed {
+  readonly grants: readonly Grant[];
+  readonly releases: readonly Release[];
+  /** What was found when it was looked at what is left. */
+  readonly remains: readonly Remains[];
+  /** When data was lost, so that what was released may be there again. */
+  readonly breaches: readonly Span[];
+  /** How long trips to a server that nothing happens to took, in milliseconds. */
+  readonly trips: readonly number[];
+  readonly lease: number;
+  readonly faultTimes: FaultTimes;
+}
+
+/** A bound that was not kept, and when. */
+export interface Excess {
+  readonly at: number;
+  readonly what: string;
+}
+
+/** Returns all bounds that were not kept. */
+export function excesses(observed: Observed): Excess[] {
+  return [...left(observed), ...losses(observed), ...waits(observed), ...pace(observed)];
+}
+
+/** Returns what was left of acquires that were over: at once after a release that was answered, or for long. */
+function left({ remains, breaches, faultTimes }: Observed): Excess[] {
+  const looked = remains.filter(({ atOnce }) => atOnce !== undefined).length;
+  const released = remains.filter(({ end }) => end === "released").length;
+  const blind: Excess[] = released >= LOOKS && looked === 0
+    ? [{ at: remains[0]!.since, what: `of ${released} releases none could be looked at` }]
+    : [];
+  return blind.concat(remains.flatMap(({ lock, end, since, at, atOnce, until, gone }): Excess[] => {
+    const lost = breaches.some((breach) => breach.start <= until && breach.end >= since - 1_000);
+    if (atOnce === true && !lost) return [{ at, what: `lock ${lock} was left after a release that was answered` }];
+    const quiet = faultTimes.quiet(since, until);
+    if (quiet <= GIVEN_BACK && (gone || lost)) return [];
+    const ms = (until - since).toFixed(0);
+    return [{ at: until, what: `lock ${lock} was left for ${ms} ms after an acquire that ended: ${end}` }];
+  }));
+}
+
+/** Returns the locks that were lost although nothing was done that could be the reason. */
+function losses({ grants, releases, faultTimes, lease }: Observed): Excess[] {
+  const ends = new Map(releases.map((release) => [release.owner, release]));
+  return grants.flatMap((grant): Loss[] => {
+    const release = ends.get(grant.owner);
+    if (release?.outcome !== "lost") return [];
+    // What made it lose the lock happened after its last renewal that worked.
+    return [{ lock: grant.lock, start: Math.max(grant.start, grant.believed - lease), end: release.start }];
+  }).filter(({ start, end }) => faultTimes.quiet(start, end) >= end - start).map(({ lock, end }) => {
+    return { at: end, what: `lock ${lock} was lost, and nothing had happened` };
+  });
+}
+
+/** Returns the waits of which too long a part cannot be explained by other holders and by what has been done. */
+function waits({ grants, releases, faultTimes }: Observed): Excess[] {
+  const ends = new Map(releases.map((release) => [release.owner, release.end]));
+  return [...Map.groupBy(grants, ({ lock }) => lock)].flatMap(([lock, all]) => {
+    const held = joined(all.map(({ owner, end, believed }) => ({ start: end, end: ends.get(owner) ?? believed })));
+    return all.flatMap(({ start, end }): Excess[] => {
+      const idle = minus({ start, end }, held).reduce((sum, span) => sum + faultTimes.quiet(span.start, span.end), 0);
+      if (idle <= IDLE) return [];
+      return [{ at: end, what: `a waiter for lock ${lock} waited ${idle.toFixed(0)} ms while nobody had it` }];
+    });
+  });
+}
+
+/** Returns whether handoffs between well processes were as fast as trips to the register let expect. */
+function pace({ grants, releases, faultTimes, trips }: Observed): Excess[] {
+  const gaps = handoffs(grants, releases).filter(({ start, end }) => faultTimes.quiet(start, end) >= end - start);
+  if (gaps.length < ENOUGH) return [];
+  const times = gaps.map(({ start, end }) => end - start);
+  const trip = median(trips);
+  const average = times.reduce((sum, ms) => sum + ms) / times.length;
+  const at = gaps.at(-1)!.end;
+  const excess = (what: string, ms: number, bound: number): Excess[] => {
+    if (ms <= bound) return [];
+    return [{ at, what: `${what} handoff took ${ms.toFixed(0)} ms, more than ${bound.toFixed(0)} ms` }];
+  };
+  return [
+    ...excess("the median", median(times), Math.max(TYPICAL, TRIPS * trip)),
+    ...excess("the average", average, Math.max(AVERAGE, 5 * TRIPS * trip)),
+  ];
+}
+
+/** Returns the times from each release to the next grant, if somebody waited already. */
+export function handoffs(grants: readonly Grant[], releases: readonly Release[]): Span[] {
+  const ends = new Map(releases.filter(({ outcome }) => outcome === "released").map((each) => [each.owner, each]));
+  return [...Map.groupBy(grants, ({ lock }) => lock).values()].flatMap((all) => {
+    const byFence = all.toSorted((a, b) => a.fence < b.fence ? -1 : 1);
+    return byFence.flatMap((grant, i): Span[] => {
+      const [release, next] = [ends.get(grant.owner), byFence[i + 1]];
+      if (release === undefined || next === undefined || next.start >= release.start) return [];
+      return [{ start: release.start, end: Math.max(release.start, next.end) }];
+    });
+  });
+}
+
+/** Spans that may overlap, as spans that are apart from each other and in order. */
+function joined(spans: readonly Span[]): Span[] {
+  const apart: { start: number; end: number }[] = [];
+  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
+    const last = apart.at(-1);
+    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
+    else apart.push({ start, end });
+  }
+  return apart;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}

@@ -1,0 +1,96 @@
+// Deno only: it tests a tool for Deno.
+import { assertEquals } from "@std/assert";
+import type { Grant, Release } from "../../verification/history/history.ts";
+import { excesses, type Observed } from "./bounds.ts";
+import { FaultTimes } from "./fault_times.ts";
+import type { Remains } from "./work.ts";
+
+const LEASE = 1_500;
+
+/** Returns what a run in which nothing happened came to, but for some of it. */
+function observed(parts: Partial<Observed>, faultTimes = new FaultTimes([], 0)): Observed {
+  return { grants: [], releases: [], remains: [], breaches: [], trips: [1], lease: LEASE, faultTimes, ...parts };
+}
+
+function found(parts: Partial<Observed>, faultTimes?: FaultTimes): string[] {
+  return excesses(observed(parts, faultTimes)).map(({ what }) => what);
+}
+
+function grant(owner: string, fence: bigint, start: number, end: number, believed: number): Grant {
+  return { lock: "a", owner, fence, start, end, believed, acted: believed };
+}
+
+function release(owner: string, start: number, end: number, outcome: Release["outcome"] = "released"): Release {
+  return { lock: "a", owner, start, end, outcome };
+}
+
+/** Returns what is found after an acquire that was over at 10,000. */
+function remains(parts: Partial<Remains>): Remains {
+  const since = 10_000;
+  return { lock: "a", end: "released", since, atOnce: false, at: since + 2, until: since + 2, gone: true, ...parts };
+}
+
+/** At work from 9,000 to 12,000. */
+const FAULT = new FaultTimes([{ start: 9_000, end: 12_000 }], 0);
+
+Deno.test("excesses() finds what is left after an answered release, unless data was lost", () => {
+  const left = remains({ atOnce: true });
+  const what = ["lock a was left after a release that was answered"];
+  assertEquals(found({ remains: [left] }), what);
+  assertEquals(found({ remains: [left] }, FAULT), what);
+  assertEquals(found({ remains: [left], breaches: [{ start: 9_500, end: 9_900 }] }), []);
+  assertEquals(found({ remains: [left], breaches: [{ start: 10_500, end: 10_900 }] }), what);
+  assertEquals(found({ remains: [remains({})] }), []);
+});
+
+Deno.test("excesses() finds what an abandoned wait leaves for long, unless a fault acted", () => {
+  const left = remains({ end: "aborted", atOnce: undefined, until: 11_500 });
+  assertEquals(found({ remains: [left] }), ["lock a was left for 1500 ms after an acquire that ended: aborted"]);
+  assertEquals(found({ remains: [left] }, FAULT), []);
+  assertEquals(found({ remains: [{ ...left, until: 10_100 }] }), []);
+  const never = { ...left, until: 26_000, gone: false };
+  assertEquals(found({ remains: [never] }, new FaultTimes([{ start: 0, end: 1e9 }], 0)).length, 1);
+});
+
+Deno.test("excesses() finds that nothing could be looked at", () => {
+  const blind = Array.from({ length: 20 }, () => remains({ atOnce: undefined }));
+  assertEquals(found({ remains: blind }), ["of 20 releases none could be looked at"]);
+  assertEquals(found({ remains: blind.slice(1) }), []);
+});
+
+Deno.test("excesses() finds a lock that was lost although nothing had happened", () => {
+  const grants = [grant("x", 1n, 5_000, 5_010, 12_000)];
+  const releases = [release("x", 12_050, 12_060, "lost")];
+  assertEquals(found({ grants, releases }), ["lock a was lost, and nothing had happened"]);
+  assertEquals(found({ grants, releases }, FAULT), []);
+  // Long ago: it has been renewed since.
+  assertEquals(found({ grants, releases }, new FaultTimes([{ start: 9_000, end: 10_000 }], 0)).length, 1);
+  assertEquals(found({ grants, releases: [release("x", 12_050, 12_060)] }), []);
+});
+
+Deno.test("excesses() finds a wait for a free lock, less what others and faults explain", () => {
+  const long = grant("y", 2n, 1_000, 20_000, 20_000);
+  const what = ["a waiter for lock a waited 19000 ms while nobody had it"];
+  assertEquals(found({ grants: [long] }), what);
+  const holder = grant("x", 1n, 0, 1_000, 15_000);
+  assertEquals(found({ grants: [holder, long], releases: [release("x", 15_000, 15_001)] }), []);
+  assertEquals(found({ grants: [long] }, new FaultTimes([{ start: 900, end: 15_000 }], 1_000)), []);
+});
+
+Deno.test("excesses() finds handoffs that take much longer than trips to a server", () => {
+  const turns = (gap: number) => {
+    const grants = Array.from({ length: 30 }, (_, i) => {
+      return grant(`${i}`, BigInt(i), 0, i * (gap + 10), i * (gap + 10) + 10);
+    });
+    const releases = grants.map(({ owner, believed }) => release(owner, believed, believed + 1));
+    return { grants, releases };
+  };
+  assertEquals(found(turns(5)), []);
+  assertEquals(found(turns(80)), ["the median handoff took 80 ms, more than 50 ms"]);
+  assertEquals(found({ ...turns(80), trips: [4] }), [], "a slow machine");
+  assertEquals(found(turns(80), new FaultTimes([{ start: 0, end: 1e9 }], 0)), []);
+  const { grants, releases } = turns(5);
+  // Few take very long: a wake-up that is lost costs as much as a poll.
+  const late = grants.map((grant, i) => ({ ...grant, end: grant.end + (i % 10 === 9 ? 4_000 : 0) }));
+  assertEquals(found({ grants: late, releases })[0]?.startsWith("the average handoff took"), true);
+});

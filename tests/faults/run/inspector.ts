@@ -1,0 +1,78 @@
+import { type Evaluator, type Look, look } from "./look.ts";
+import type { Remains } from "./work.ts";
+
+/** How long an acquire that is over may leave anything, in milliseconds: a queue drops dead waiters. */
+const LEFTOVER_LIMIT_MS = 16_000;
+
+/** The pause between two looks, in milliseconds. */
+const PAUSE = 100;
+
+/** How many waits for something to be gone there may be at a time: more than usual, unless nothing ever goes. */
+const AT_ONCE = 20;
+
+/** Looks at what the servers keep of an acquire that is over, beside all ways on which something can happen. */
+export class Inspector {
+  readonly #clients: readonly Evaluator[];
+  readonly #now: () => number;
+  readonly #report: (remains: Remains) => void;
+  #waiting = 0;
+
+  /** Asks one client for each independent server, or deployment of servers. */
+  constructor(clients: readonly Evaluator[], now: () => number, report: (remains: Remains) => void) {
+    this.#clients = clients;
+    this.#now = now;
+    this.#report = report;
+  }
+
+  /** Returns what each of the servers has of some ids; `undefined` when it does not answer. */
+  look(lock: string, ids: ReadonlySet<string>): Promise<(Look | undefined)[]> {
+    return Promise.all(this.#clients.map((client) => look(client, lock, ids).catch(() => undefined)));
+  }
+
+  /**
+   * Reports what is left of an acquire that is over: at once of its last attempt, if it was `released`, and how long it
+   * takes until nothing is left of it anywhere. Resolves after the first look.
+   */
+  async over(lock: string, end: string, last: ReadonlySet<string>, ids: ReadonlySet<string>): Promise<void> {
+    const since = this.#now();
+    const looks = await this.look(lock, end === "released" ? last : ids);
+    const at = this.#now();
+    const atOnce = end === "released" ? this.#behind(looks) : undefined;
+    const remains = { lock, end, since, atOnce, at };
+    const whole = end === "released" && last.size < ids.size;
+    if (!whole && looks.every((look) => look?.present === false)) {
+      return this.#report({ ...remains, until: since, gone: true });
+    }
+    if (this.#waiting >= AT_ONCE) return this.#report({ ...remains, until: since, gone: true });
+    void this.#watch(remains, ids);
+  }
+
+  /** Returns whether more servers have something than a majority leaves; `undefined` when too few have answered. */
+  #behind(looks: readonly (Look | undefined)[]): boolean | undefined {
+    const allowed = Math.ceil(looks.length / 2) - 1;
+    if (looks.filter((look) => look?.present).length > allowed) return true;
+    return looks.filter((look) => look?.present === false).length >= looks.length - allowed ? false : undefined;
+  }
+
+  /** Looks again and again, until nothing is left, or for too long. */
+  async #watch(remains: Omit<Remains, "until" | "gone">, ids: ReadonlySet<string>): Promise<void> {
+    this.#waiting++;
+    let until = remains.since;
+    for (;;) {
+      const asked = this.#now();
+      const looks = await this.look(remains.lock, ids);
+      // Only what was seen counts: a server that does not answer proves nothing.
+      const seen = looks.some((look) => look?.present);
+      if (seen) until = asked;
+      if (looks.every((look) => look?.present === false) || asked > remains.since + LEFTOVER_LIMIT_MS) {
+        this.#waiting--;
+        return this.#report({ ...remains, until, gone: !seen });
+      }
+      await new Promise((resolve) => {
+        // Does not keep the process alive.
+        const timer = setTimeout(resolve, PAUSE) as unknown as { unref(): void };
+        timer.unref();
+      });
+    }
+  }
+}

@@ -1,0 +1,94 @@
+// Deno only: it tests a tool for Deno.
+import { assert, assertEquals } from "@std/assert";
+import { acquire, type Store } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { RedisServer } from "../../support/redis_server.ts";
+import { until } from "../../support/until.ts";
+import { Inspector } from "./inspector.ts";
+import { Trace, Witness } from "./witness.ts";
+import type { Remains } from "./work.ts";
+
+/** Returns a lock on a server, and the looks at what is left of it. */
+async function scene(stack: AsyncDisposableStack, spoil: (store: Store) => void = () => {}) {
+  const server = stack.use(await RedisServer.start());
+  const store = redis(server.connect());
+  spoil(store);
+  const witness = new Witness(Date.now);
+  witness.watch(store);
+  const reported: Remains[] = [];
+  const inspector = new Inspector([server.connect()], Date.now, (remains) => reported.push(remains));
+  const take = async (signal?: AbortSignal) => {
+    const trace = new Trace();
+    const lock = await witness.run(trace, () => acquire(store, "a", { lease: 60_000, ...(signal && { signal }) }))
+      .catch(() => undefined);
+    return { trace, lock };
+  };
+  const over = ({ last, ids }: Trace, end: string) => inspector.over("a", end, last, ids);
+  return { server, reported, take, over };
+}
+
+Deno.test("Inspector.over() finds nothing of a lock that was released", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { reported, take, over } = await scene(stack);
+  const { trace, lock } = await take();
+  await lock!.release();
+  await over(trace, "released");
+  assertEquals(reported.map(({ atOnce, gone }) => ({ atOnce, gone })), [{ atOnce: false, gone: true }]);
+});
+
+Deno.test("Inspector.over() finds at once that a release was never sent", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { server, reported, take, over } = await scene(stack, (store) => store.release = () => Promise.resolve(true));
+  const { trace, lock } = await take();
+  await lock!.release();
+  await over(trace, "released");
+  await server.command("DEL", "lock:a");
+  await until(() => reported.length > 0, "it is gone");
+  const [{ atOnce, gone, since, until: seen }] = reported as [Remains];
+  assertEquals([atOnce, gone], [true, true]);
+  assert(seen >= since);
+});
+
+Deno.test("Inspector.over() finds a queue entry without a waiter for as long as it remains", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { server, reported, take, over } = await scene(stack, (store) => store.release = () => Promise.resolve(true));
+  const { lock: holder } = await take();
+  const abort = new AbortController();
+  const waiting = take(abort.signal);
+  const client = server.connect();
+  await until(async () => await client.zcard("{lock:a}:queue") === 1, "it waits");
+  abort.abort();
+  const { trace } = await waiting;
+  await over(trace, "aborted");
+  assertEquals(reported, []);
+  await server.command("DEL", "{lock:a}:queue", "{lock:a}:waiters");
+  await until(() => reported.length > 0, "it is gone");
+  assertEquals(reported.map(({ end, atOnce, gone }) => ({ end, atOnce, gone })), [
+    { end: "aborted", atOnce: undefined, gone: true },
+  ]);
+  await holder!.release();
+});
+
+Deno.test("Inspector.over() allows a minority to be behind, and needs a majority to prove", async () => {
+  const ids = new Set(["x"]);
+  const has = { eval: () => Promise.resolve([1, "7"]) };
+  const empty = { eval: () => Promise.resolve([0, "7"]) };
+  const silent = { eval: () => Promise.reject(new Error("no answer")) };
+  for (
+    const [clients, atOnce] of [
+      [[empty, empty, empty], false],
+      [[empty, empty, silent], false],
+      [[empty, silent, silent], undefined],
+      [[has, has, empty], true],
+    ] as const
+  ) {
+    const reported: Remains[] = [];
+    // The clock runs so fast that it is not looked a third time.
+    let time = 0;
+    const inspector = new Inspector(clients, () => time += 10_000, (remains) => reported.push(remains));
+    await inspector.over("a", "released", ids, ids);
+    await until(() => reported.length > 0, "it is reported");
+    assertEquals(reported[0]!.atOnce, atOnce);
+    assertEquals(reported[0]!.gone, clients[0] !== has, "who does not answer proves nothing");
+  }
+});

@@ -1,0 +1,47 @@
+import { lockKeys } from "../../../src/stores/redis/keys.ts";
+
+/** What looking needs of a client. */
+export interface Evaluator {
+  eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
+}
+
+/** What a server has of some ids. */
+export interface Look {
+  /** Whether any of them is anywhere in what the server keeps of the lock. */
+  readonly present: boolean;
+  /** The counter of fences; 0 when there is none. */
+  readonly counter: bigint;
+}
+
+/**
+ * KEYS: all keys of a lock, that of the fence last. ARGV: ids. Looks through all that is kept, in whatever way, so that
+ * no change of that can hide anything. Replies: 1 if any of the ids is anywhere, and the counter as a string.
+ */
+const LOOK = `
+local function texts(key)
+  local kind = redis.call('TYPE', key).ok
+  if kind == 'string' then return { redis.call('GET', key) } end
+  if kind == 'hash' then return redis.call('HGETALL', key) end
+  if kind == 'zset' then return redis.call('ZRANGE', key, 0, -1) end
+  if kind == 'list' then return redis.call('LRANGE', key, 0, -1) end
+  if kind == 'set' then return redis.call('SMEMBERS', key) end
+  return {}
+end
+local present = 0
+for i = 1, #KEYS - 1 do
+  for _, text in ipairs(texts(KEYS[i])) do
+    for _, id in ipairs(ARGV) do
+      if string.find(text, id, 1, true) then present = 1 end
+    end
+  end
+end
+local fence = redis.call('TYPE', KEYS[#KEYS]).ok == 'string' and redis.call('GET', KEYS[#KEYS])
+return { present, fence or '0' }
+`;
+
+/** Asks a server directly what it keeps of some ids; rejects when it does not answer. */
+export async function look(client: Evaluator, lock: string, ids: Iterable<string>): Promise<Look> {
+  const keys = lockKeys(`lock:${lock}`);
+  const [present, counter] = await client.eval(LOOK, keys.length, ...keys, ...ids) as [number, string];
+  return { present: present === 1, counter: BigInt(/^\d+/.exec(counter)?.[0] ?? 0) };
+}

@@ -1,7 +1,0 @@
-/** Resolves when the condition holds, and rejects when that takes longer than the limit, in milliseconds. */
-export async function until(condition: () => Promise<boolean>, what: string, limit = 10_000): Promise<void> {
-  for (const started = performance.now(); !await condition();) {
-    if (performance.now() - started > limit) throw new Error(`waited in vain until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

@@ -1,0 +1,83 @@
+import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import { QuorumError, StoreError } from "@holdfast/lock";
+import { connectionWords, isPermanent, reason, storeError } from "../../src/internal/failure.ts";
+import { ScriptedStore } from "../support/scripted_store.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
+
+/** A store, and why it cannot be reached. */
+function unreached(connectionError?: Error): ScriptedStore {
+  const store = new ScriptedStore(new VirtualClock());
+  store.connectionError = connectionError;
+  return store;
+}
+
+Deno.test("isPermanent() is true for a StoreError that says so, and for a bad argument", () => {
+  const permanent = [new StoreError("NOPERM", { permanent: true }), new TypeError("bad"), new RangeError("bad")];
+  assertEquals(permanent.map(isPermanent), [true, true, true]);
+  const others = [new StoreError("LOADING"), new Error("down"), "down", undefined, { permanent: true }];
+  assertEquals(others.map(isPermanent), [false, false, false, false, false]);
+});
+
+Deno.test("storeError() says that the store did not answer when there is no fault", () => {
+  const error = storeError(unreached(), "Cannot");
+  assertEquals([error.message, error.permanent, "cause" in error], ["Cannot: the store did not answer", false, false]);
+});
+
+Deno.test("storeError() has the fault as its cause, or the cause of a StoreError", () => {
+  const down = new Error("down");
+  assertEquals(storeError(unreached(), "Cannot", down).cause, down);
+  assertEquals(storeError(unreached(), "Cannot", new StoreError("refused", { cause: down })).cause, down);
+  const bare = new StoreError("refused");
+  assertEquals(storeError(unreached(), "Cannot", bare).cause, bare);
+});
+
+Deno.test("storeError() is as permanent as its fault", () => {
+  assertEquals(storeError(unreached(), "Cannot", new StoreError("NOPERM", { permanent: true })).permanent, true);
+  assertEquals(storeError(unreached(), "Cannot", new StoreError("LOADING")).permanent, false);
+});
+
+Deno.test("storeError() says once why the store cannot be reached, also in its cause", () => {
+  const refused = new Error("ECONNREFUSED");
+  const silent = storeError(unreached(refused), "Cannot");
+  assertEquals([silent.message, silent.cause], ["Cannot: the store did not answer (ECONNREFUSED)", refused]);
+  const known = storeError(unreached(refused), "Cannot", new Error("connect ECONNREFUSED"));
+  assertEquals([known.message, known.cause], ["Cannot: connect ECONNREFUSED", refused]);
+});
+
+Deno.test("storeError() of a QuorumError is one, with the nodes that failed", () => {
+  const failures = [{ index: 1, address: "b:6379", error: new Error("down") }];
+  const error = storeError(unreached(), "Cannot", new QuorumError("No majority on 1 of 3 nodes", failures));
+  assertInstanceOf(error, QuorumError);
+  assertEquals([error.message, error.failures], ["Cannot on 1 of 3 nodes: node 1 (b:6379): down", failures]);
+  const uncounted = storeError(unreached(), "Cannot", new QuorumError("No majority", failures));
+  assertEquals(uncounted.message, "Cannot: node 1 (b:6379): down");
+  assert(!(storeError(unreached(), "Cannot", new StoreError("down")) instanceof QuorumError), "one only of that");
+});
+
+Deno.test("storeError() of a QuorumError is as permanent as that", () => {
+  for (const permanent of [true, false]) {
+    assertEquals(storeError(unreached(), "Cannot", new QuorumError("No", [], { permanent })).permanent, permanent);
+  }
+});
+
+Deno.test("connectionWords() is empty when nothing is known, or all was said", () => {
+  assertEquals(connectionWords(unreached()), "");
+  assertEquals(connectionWords(unreached(new Error("refused"))), " (refused)");
+  assertEquals(connectionWords(unreached(new Error("refused")), "it was refused"), "");
+});
+
+Deno.test("reason() is the message of an error, and the text of anything else", () => {
+  const coded = Object.assign(new Error("down"), { code: "ECONNREFUSED" });
+  assertEquals([coded, "text", undefined, 7].map(reason), ["down", "text", "undefined", "7"]);
+  assertEquals(reason(new AggregateError([new Error("a")], "all failed")), "all failed");
+});
+
+Deno.test("reason() of an error without a message is its errors, its code or its name", () => {
+  assertEquals(reason(new AggregateError([new Error("a"), new Error("b")])), "a; b");
+  assertEquals(reason(new AggregateError([new Error("a")])), "a");
+  assertEquals(reason(Object.assign(new AggregateError([]), { code: "ECONNREFUSED" })), "ECONNREFUSED");
+  assertEquals(reason(Object.assign(new Error(), { code: "ECONNREFUSED" })), "ECONNREFUSED");
+  assertEquals(reason(Object.assign(new Error(), { code: 7 })), "Error");
+  assertEquals(reason(Object.assign(new Error(), { errors: [new Error("a")] })), "Error");
+  assertEquals(reason(new TypeError()), "TypeError");
+});

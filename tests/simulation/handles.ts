@@ -1,0 +1,105 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Mode } from "../../src/store.ts";
+import type { Machine } from "./machine.ts";
+import type { Node } from "./node.ts";
+
+/** A vote that a coordinator was asked for, and its answer as far as the client has received it. */
+export interface CoordinatorVote {
+  readonly node: Node;
+  readonly askedAt: number;
+  said: "nothing" | "granted" | "refused" | "failed";
+  /** In which event the client received the answer. */
+  receivedIn: number;
+}
+
+/** One call of acquire, and how it ended. */
+export interface Handle {
+  readonly name: string;
+  readonly mode: Mode;
+  readonly client: Machine;
+  /** As it asked for it, in milliseconds. */
+  readonly lease: number;
+  readonly calledAt: number;
+  /** When the lock was granted. */
+  grantedAt: number | undefined;
+  /** Whether its client may have stopped trying to release it, because its clock was set. */
+  forgiven: boolean;
+  /** When the release was answered, or the call returned without the lock. */
+  endedAt: number | undefined;
+  /** When each node was first asked for it, and when that put it into its queue. */
+  readonly firstAskedAt: Map<Node, number>;
+  readonly queued: Map<Node, number>;
+  /** The nodes whose votes it has received, and under which id, until it releases that. */
+  readonly votes: Map<Node, string>;
+  /** The vote of the last node in whose queue it asked to wait. */
+  coordinator: CoordinatorVote | undefined;
+  /** The highest fence that it has asked a node to confirm. */
+  confirming: bigint;
+  /** In which event it did so last. */
+  confirmingSince: number | undefined;
+}
+
+/** The handle on whose behalf the present code runs: nodes know handles by other ids. */
+const context = new AsyncLocalStorage<Handle | undefined>();
+
+/** Returns the handle on whose behalf the present code runs. */
+export function currentHandle(): Handle | undefined {
+  return context.getStore();
+}
+
+/** Runs code on behalf of a handle, and all that continues asynchronously from it. */
+export function runFor<T>(handle: Handle | undefined, run: () => T): T {
+  return context.run(handle, run);
+}
+
+/** All handles of a run, by the ids by which nodes know them. */
+export class Handles {
+  readonly all: Handle[] = [];
+  readonly #byId = new Map<string, Handle>();
+  readonly #repeated = new Set<string>();
+
+  /** Makes the handle of an acquire that is called now. */
+  make(asked: Pick<Handle, "name" | "mode" | "client" | "lease" | "calledAt">): Handle {
+    const handle: Handle = {
+      ...asked,
+      forgiven: false,
+      grantedAt: undefined,
+      endedAt: undefined,
+      firstAskedAt: new Map(),
+      queued: new Map(),
+      votes: new Map(),
+      coordinator: undefined,
+      confirming: 0n,
+      confirmingSince: undefined,
+    };
+    this.all.push(handle);
+    return handle;
+  }
+
+  /** Notes that a node is asked for a handle under an id. */
+  name(id: string, handle: Handle | undefined): void {
+    if (handle !== undefined) this.#byId.set(id, handle);
+  }
+
+  /** Notes that a client's clock was set: what had not ended before a moment may not be released any more. */
+  forgive(client: Machine, before: number): void {
+    for (const handle of this.all) {
+      if (handle.client === client && (handle.endedAt ?? Infinity) > before) handle.forgiven = true;
+    }
+  }
+
+  /** Returns the handle that a node knows by an id. */
+  of(id: string): Handle | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Notes that a node received a request twice: nobody knows how the second one ended. */
+  repeat(id: string, node: Node): void {
+    this.#repeated.add(`${node.machine.name} ${id}`);
+  }
+
+  /** Returns whether a node received a request under an id twice. */
+  repeated(id: string, node: Node): boolean {
+    return this.#repeated.has(`${node.machine.name} ${id}`);
+  }
+}

@@ -1,0 +1,121 @@
+import {
+  type Attempt,
+  type AttemptOptions,
+  type Capability,
+  type Claim,
+  handleOf,
+  type Renewal,
+  type Store,
+} from "../../src/store.ts";
+import type { LockEvent } from "../../src/events.ts";
+import { type Handle, runFor } from "./handles.ts";
+import type { Random } from "./random.ts";
+import type { Run } from "./run.ts";
+
+/** How often a renewal crosses a release. */
+const STRAY = 0.1;
+
+/** A store as one handle uses it: notes what the store has to remember of that. */
+export class ObservedStore implements Store {
+  readonly #store: Store;
+  readonly #handle: Handle;
+  readonly #run: Run;
+  readonly #random: Random;
+  #failing = false;
+  /** Whether its release has been answered: the store has nothing to remember any more. */
+  #released = false;
+  readonly capabilities: readonly Capability[] | undefined;
+
+  constructor(store: Store, handle: Handle, run: Run, random: Random) {
+    this.#store = store;
+    this.#handle = handle;
+    this.#run = run;
+    this.#random = random;
+    this.capabilities = store.capabilities;
+  }
+
+  /** Counts what happens to a lease. */
+  readonly observer = (event: LockEvent): void => {
+    const { transitions } = this.#run;
+    if (event.type === "fault" && event.operation === "renew") {
+      this.#failing = true;
+      transitions.take("lease kept although a renewal failed");
+    }
+    if (event.type === "fault" && String(event.error).includes("took longer than the lease")) {
+      transitions.take("grant too late for its lease");
+    }
+    if (event.type === "renewed" && this.#failing) {
+      this.#failing = false;
+      transitions.take("lease renewed after a renewal failed");
+    }
+  };
+
+  readonly drift = (lease: number): number => this.#store.drift(lease);
+
+  get closed(): boolean {
+    return this.#store.closed === true;
+  }
+
+  async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const handle = this.#handle;
+    this.#run.handles.name(handleOf(claim), handle);
+    this.#run.watch.know(handle, true);
+    try {
+      const attempt = await runFor(handle, () => this.#store.attempt(claim, options));
+      this.#run.watch.know(handle, attempt.granted || options.enqueue);
+      if (!attempt.granted) this.#run.watch.busy(handle);
+      return attempt;
+    } catch (error) {
+      this.#run.watch.know(handle, false);
+      throw error;
+    }
+  }
+
+  async release(claim: Claim): Promise<boolean> {
+    const stray = this.#random.chance(STRAY) ? this.#random.pick(["before", "after"] as const) : undefined;
+    if (stray === "before") this.#renewMeanwhile(claim, false);
+    const releasing = runFor(this.#handle, () => this.#store.release(claim));
+    this.#checkReleased(claim);
+    // Of a single server nobody knows which of the two it does first.
+    if (stray === "after") this.#renewMeanwhile(claim, !this.#run.scenario.single);
+    const released = await releasing;
+    this.#released = true;
+    this.#run.watch.know(this.#handle, false);
+    return released;
+  }
+
+  /** Checks that a release is sent to every node that still has the lock, as far as that is known. */
+  #checkReleased({ name }: Claim): void {
+    const { scenario, dealings, invariants, world } = this.#run;
+    const { client, votes, forgiven } = this.#handle;
+    if (!scenario.exclusion || scenario.wipes !== "none" || forgiven) return;
+    for (const [node, id] of votes) {
+      if (dealings.of(node, id).until <= world.now) continue;
+      invariants.violate(`${client.name} releases ${name}, but not on ${node.machine.name}, which still has it`);
+    }
+  }
+
+  /** Checks that a renewal that crosses the release does not restore what that frees. */
+  #renewMeanwhile(claim: Claim, after: boolean): void {
+    if (this.#handle.grantedAt === undefined) return;
+    this.renew(claim).then((renewal) => {
+      if (after && renewal === "renewed") this.#run.invariants.violate(`${claim.name} was renewed after its release`);
+    }, () => {});
+  }
+
+  renew(claim: Claim): Promise<Renewal> {
+    return runFor(this.#handle, () => this.#store.renew(claim));
+  }
+
+  /** Rejects where the store cannot notify: a waiter asks again after a while. */
+  wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
+    const woken = runFor(this.#handle, () => this.#store.wakeup?.(claim, signal));
+    return woken ?? Promise.reject(new Error("no wake-ups"));
+  }
+
+  /** Rejects where the store cannot notify. */
+  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+    const evicted = runFor(this.#handle, () => this.#store.revocation?.(claim, signal));
+    return evicted ?? Promise.reject(new Error("no word of evictions"));
+  }
+}

@@ -1,0 +1,47 @@
+import type { Snapshot } from "../../src/store.ts";
+import { lockKeys, lockOf } from "../../src/stores/redis/keys.ts";
+import { look } from "../../src/stores/redis/commands/look.ts";
+import { ScriptServer } from "./lua/server.ts";
+import type { Machine } from "./machine.ts";
+
+/** What stands before the names of locks in their keys. */
+const PREFIX = "lock:";
+
+/** One that listens to channels. */
+export interface Listener {
+  readonly channels: ReadonlySet<string>;
+  receive(channel: string, message: string): void;
+}
+
+/** What a Redis server keeps: its keys, the scripts that it knows, and who listens. */
+export class KeptScripts {
+  readonly server: ScriptServer;
+  readonly listeners = new Set<Listener>();
+
+  constructor(machine: Machine) {
+    this.server = new ScriptServer(() => machine.now().wall * 1_000, (channel, message) => {
+      const listening = [...this.listeners].filter(({ channels }) => channels.has(channel));
+      for (const listener of listening) listener.receive(channel, message);
+      return listening.length;
+    });
+  }
+
+  /** Lists all locks, with the script that the store has for that. */
+  query(): Promise<Snapshot> {
+    const names = new Set(this.server.keys.dump().map(([key]) => lockOf(key)));
+    const snapshots = [...names].filter((key) => key.startsWith(PREFIX)).map((key) => {
+      const asked = { name: key.slice(PREFIX.length) };
+      const { keys, args } = look.encode(lockKeys(key), asked);
+      return look.decode(this.server.eval(look.script.source, keys, args), asked);
+    });
+    return Promise.resolve({
+      held: snapshots.flatMap(({ held }) => held),
+      pending: snapshots.flatMap(({ pending }) => pending),
+    });
+  }
+
+  /** Deletes the key of a lock; returns how many there were. */
+  evict(name: string): Promise<number> {
+    return Promise.resolve(Number(this.server.keys.delete(PREFIX + name)));
+  }
+}

@@ -1,0 +1,82 @@
+/** What a run of Redlock can do, step by step: each has to happen in the runs of a change, or it is not tested. */
+export const TRANSITIONS = [
+  "vote granted, counter raised",
+  "vote granted, counter not raised",
+  "vote refused",
+  "vote refused, queued",
+  "vote failed",
+  "vote answered after its round",
+  "vote executed after its release",
+  "vote executed twice",
+  "vote repeated after a handoff pause",
+  "place in the queue kept by the next round",
+  "place in the queue left",
+  "coordinator changed",
+  "wake-up received",
+  "confirm done",
+  "confirm refused",
+  "confirm failed",
+  "renewal renewed",
+  "renewal lost on a node",
+  "renewal failed",
+  "renewal executed after its release",
+  "renewal executed twice",
+  "renewal of a changed lease",
+  "node found free",
+  "node found held",
+  "node found taken",
+  "inspect failed",
+  "retake done",
+  "retake refused",
+  "retake failed",
+  "retake executed after its release",
+  "release done",
+  "release found nothing",
+  "release failed",
+  "release repeated",
+  "release executed twice",
+  "lock granted in one trip",
+  "lock granted in two trips",
+  "lock granted after waiting",
+  "lock granted shared beside others",
+  "grant too late for its lease",
+  "lock lost",
+  "lease kept although a renewal failed",
+  "lease renewed after a renewal failed",
+  "wait timed out",
+  "wait aborted",
+  "acquire failed with a quorum error",
+] as const;
+
+/** One of them. */
+export type Transition = typeof TRANSITIONS[number];
+
+/** How often each transition was taken. */
+export class Transitions {
+  readonly #taken = new Map<Transition, number>();
+
+  /** Counts one. */
+  take(transition: Transition, times = 1): void {
+    this.#taken.set(transition, (this.#taken.get(transition) ?? 0) + times);
+  }
+
+  /** Counts those of another run as well. */
+  add(other: Transitions): void {
+    for (const [transition, times] of other.#taken) this.take(transition, times);
+  }
+
+  /** Returns how often one was taken. */
+  times(transition: Transition): number {
+    return this.#taken.get(transition) ?? 0;
+  }
+
+  /** Those that were never taken. */
+  get missing(): Transition[] {
+    return TRANSITIONS.filter((transition) => this.times(transition) === 0);
+  }
+
+  /** Returns all of them with how often they were taken, a line for each. */
+  toString(): string {
+    return TRANSITIONS.map((transition) => `${String(this.times(transition)).padStart(10)}  ${transition}`).join("\n");
+  }
+}

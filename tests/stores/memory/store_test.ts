@@ -1,0 +1,138 @@
+import { assert, assertThrows } from "@std/assert";
+import type { Claim } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
+import { storeSuite } from "@holdfast/lock/testing";
+import { SystemClock } from "../../../src/internal/clock.ts";
+import { MemoryStore } from "../../../src/stores/memory/store.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
+import { claimOf } from "../../support/claims.ts";
+
+storeSuite({
+  test: (name, run) => Deno.test(`memory: ${name}`, run),
+  capabilities: ["shared", "permits", "owner", "steal", "evict", "query"],
+  open: () => {
+    const store = new MemoryStore(undefined, new SystemClock());
+    return { connect: () => store, leftovers: () => store.names, close: () => {} };
+  },
+});
+
+Deno.test("memory() throws a TypeError for an unknown or wrong option", () => {
+  assertThrows(() => memory({ prefix: "a" } as never), TypeError, '"prefix"');
+  assertThrows(() => memory({ observer: "a" } as never), TypeError, "observer");
+});
+
+Deno.test("MemoryStore.attempt() raises forgotten fences, also after a clock step", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const fence = async (name: string) => {
+    const claim = { name, owner: crypto.randomUUID(), mode: "exclusive", lease: 1_000 } as const;
+    const attempt = await store.attempt(claim, { enqueue: false });
+    await store.release(claim);
+    assert(attempt.granted);
+    return attempt.fence;
+  };
+  const names = Array.from({ length: 5_000 }, (_, i) => `job ${i}`);
+  const last = new Map<string, bigint>();
+  for (const name of names) last.set(name, await fence(name));
+  for (const back of [0, 60_000]) {
+    clock.setWall(-back);
+    for (const name of names) {
+      const next = await fence(name);
+      assert(next > last.get(name)!, `${next} follows ${last.get(name)}`);
+      last.set(name, next);
+    }
+  }
+});
+
+Deno.test("MemoryStore.release() admits all at the head that can hold the lock together", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  for (const kind of ["shared", 2] as const) {
+    const claims = Array.from({ length: 4 }, () => claimOf("a", kind));
+    const [first, second, third, newcomer] = claims as [Claim, Claim, Claim, Claim];
+    const holders = kind === 2 ? [claimOf("a", 2), claimOf("a", 2)] : [claimOf("a")];
+    for (const claim of holders) assert((await store.attempt(claim, { enqueue: false })).granted);
+    const over = new AbortController();
+    let woken = 0;
+    for (const claim of [first, second]) {
+      assert(!(await store.attempt(claim, { enqueue: true })).granted, "it waits");
+      store.wakeup(claim, over.signal).then(() => woken++);
+    }
+    for (const claim of holders) await store.release(claim);
+    await Promise.resolve();
+    assert(woken === 2, "both are woken");
+    // A newcomer shares the lock at once, but gets no permit that a waiter has been woken for.
+    const attempt = await store.attempt(newcomer, { enqueue: false });
+    assert(attempt.granted === (kind === "shared"), "a newcomer");
+    // Neither has to wait for the other one.
+    for (const claim of [second, first]) assert((await store.attempt(claim, { enqueue: true })).granted, "granted");
+    assert((await store.attempt(third, { enqueue: true })).granted === (kind === "shared"), "a third");
+    for (const claim of claims) await store.release(claim);
+    over.abort();
+    assert(store.names.length === 0, "nothing is left");
+  }
+});
+
+Deno.test("MemoryStore.attempt() lets nobody overtake an exclusive waiter", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  const [holder, reader, writer, newcomer] = [
+    claimOf("a"),
+    claimOf("a", "shared"),
+    claimOf("a"),
+    claimOf("a", "shared"),
+  ];
+  assert((await store.attempt(holder, { enqueue: false })).granted);
+  for (const claim of [reader, writer]) assert(!(await store.attempt(claim, { enqueue: true })).granted, "it waits");
+  await store.release(holder);
+  for (const claim of [newcomer, writer]) assert(!(await store.attempt(claim, { enqueue: false })).granted, "refused");
+  assert((await store.attempt(reader, { enqueue: true })).granted, "its turn");
+});
+
+Deno.test("MemoryStore.names forgets names never released, and keeps held ones", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const take = async (name: string, lease: number) => {
+    const claim = { name, owner: crypto.randomUUID(), mode: "exclusive", lease } as const;
+    const attempt = await store.attempt(claim, { enqueue: false });
+    assert(attempt.granted);
+  };
+  await take("kept", 60_000);
+  for (let i = 0; i < 10_000; i++) {
+    await take(`once ${i}`, 10);
+    clock.stall(1);
+  }
+  assert(store.names.length < 2_500, `${store.names.length} names`);
+  assert(store.names.includes("kept"));
+});
+
+Deno.test("MemoryStore.vote() counts the fences of each name separately", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const vote = async (name: string, guess: bigint) => {
+    const claim = { name, owner: crypto.randomUUID(), mode: "exclusive", lease: 1_000 } as const;
+    const vote = await store.vote(claim, { enqueue: false, guess, maxClockSkew: 0 });
+    await store.release(claim);
+    return vote.granted && vote.raised;
+  };
+  assert(await vote("a", 7n));
+  assert(await vote("b", 3n), "another name");
+  assert(!await vote("a", 7n));
+});
+
+Deno.test("MemoryStore.revocation() that ends leaves the watch of a later grant", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  const claim = claimOf("a");
+  const [first, second] = [new AbortController(), new AbortController()];
+  assert((await store.attempt(claim, { enqueue: false })).granted);
+  const ended = store.revocation(claim, first.signal);
+  await store.release(claim);
+  assert((await store.attempt(claim, { enqueue: false })).granted);
+  let revoked = false;
+  const watching = store.revocation(claim, second.signal).then(() => revoked = true);
+  first.abort();
+  await ended;
+  await store.evict("a");
+  await Promise.resolve();
+  assert(revoked);
+  second.abort();
+  await watching;
+});

@@ -1,0 +1,71 @@
+import { assert, assertEquals } from "@std/assert";
+import { acquire, type AcquireOptions } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { redlock } from "@holdfast/lock/redlock";
+import type { Redis } from "ioredis";
+import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { until } from "../../support/until.ts";
+import { RedisServer } from "../../support/redis_server.ts";
+import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
+import { subscribed } from "./wakeups/subscribed.ts";
+import { connectAs, RULE } from "./rights.ts";
+
+/** All rights but those to the channels of the wake-ups. */
+const DEAF = [...RULE.keys, "resetchannels", ...RULE.client, ...RULE.scripts];
+
+Deno.test("release() serves waiters whose user may not use the channels", async () => {
+  await using first = await RedisServer.start();
+  await using second = await RedisServer.start();
+  await using third = await RedisServer.start();
+  const servers = [first, second, third];
+  const clients = await Promise.all(servers.map((server) => connectAs(server, server.connect(), "deaf", DEAF)));
+  const [client] = clients as [Redis, ...Redis[]];
+  const [, queue] = lockKeys("lock:a");
+  const kinds: AcquireOptions[] = [{}, { mode: "shared" }, { permits: 1 }, { owner: "me" }];
+  for (const [target, some] of [[client, kinds], [redlock(clients), kinds.slice(0, 2)]] as const) {
+    for (const kind of some) {
+      const holder = await acquire(target, "a", { permits: kind.permits, lease: LONG });
+      const waiting = [0, 1].map(() => acquire(target, "a", { ...kind, lease: LONG }).then((lock) => lock.release()));
+      await until(async () => {
+        const queued = await Promise.all(servers.map((server) => server.command("ZCARD", queue)));
+        return queued.includes(2);
+      }, "both are queued");
+      await holder.release();
+      await Promise.all(waiting);
+    }
+  }
+  for (const server of servers) await until(async () => (await server.leftovers()).length === 0, "nothing is left");
+});
+
+Deno.test("release(), evict() and steal work for a user without the channels", async () => {
+  await using server = await RedisServer.start();
+  const admin = server.connect();
+  const store = redis(await connectAs(server, admin, "deaf", DEAF));
+  const mine = () => claimOf("a", "exclusive", LONG, "me");
+  // A process of a user with all rights waits: it is reached, but this one may not write to it.
+  const client = server.connect();
+  await subscribed(client);
+  for (const distant of [store, redis(client)]) {
+    const [first, second, thief] = [claimOf("a"), claimOf("a", "shared"), claimOf("a")];
+    const [waiter, again] = [claimOf("a"), claimOf("a")];
+    await grant(store, first);
+    for (const claim of [waiter, second, again]) await ask(distant, claim);
+    assert(await store.release(first), "released");
+    assertEquals(await admin.get("lock:a"), waiter.owner, "it is kept for the waiter");
+    await grant(distant, waiter);
+    assertEquals(await store.renew({ ...waiter, lease: 1_000, renewal: 1 }), "renewed");
+    assertEquals(await store.evict("a"), 1);
+    await grant(distant, second);
+    await grant(store, thief, { steal: true });
+    assert(await store.release(thief), "released");
+    await grant(distant, again);
+    assert(await store.release(again), "released");
+    const owners = [mine(), mine()] as const;
+    await grant(store, first);
+    for (const claim of owners) await ask(distant, claim);
+    assert(await store.release(first), "released");
+    for (const claim of owners) await grant(distant, claim);
+    for (const claim of owners) assert(await store.release(claim), "released");
+  }
+  assertEquals(await server.leftovers(), []);
+});

@@ -1,0 +1,96 @@
+// Deno only: it looks at the sources.
+import { assert, assertEquals } from "@std/assert";
+import type { Claim } from "@holdfast/lock";
+import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
+import type { Call, Command } from "../../../src/stores/redis/commands/command.ts";
+import { confirm } from "../../../src/stores/redis/commands/confirm.ts";
+import { evict } from "../../../src/stores/redis/commands/evict.ts";
+import { held } from "../../../src/stores/redis/commands/held.ts";
+import { inspect } from "../../../src/stores/redis/commands/inspect.ts";
+import { look } from "../../../src/stores/redis/commands/look.ts";
+import { recall } from "../../../src/stores/redis/commands/recall.ts";
+import { release } from "../../../src/stores/redis/commands/release.ts";
+import { renew } from "../../../src/stores/redis/commands/renew.ts";
+import { retake } from "../../../src/stores/redis/commands/retake.ts";
+import { vote } from "../../../src/stores/redis/commands/vote.ts";
+import { RESERVATION_MS } from "../../../src/stores/redis/constants.ts";
+import type { LockKeys } from "../../../src/stores/redis/keys.ts";
+import type * as scripts from "../../../src/stores/redis/scripts/generated.ts";
+import { FOLDER } from "../../tools/scripts/build.ts";
+import { headerOf, type Parameter } from "../../tools/scripts/header.ts";
+
+/** Each key is called what the headers call it. */
+const KEYS: LockKeys = ["lock", "queue", "waiters", "holders", "fence"];
+
+const exclusive: Claim = { name: "a", owner: "handle", mode: "exclusive", lease: 999.5 };
+const shared: Claim = { ...exclusive, mode: "shared", renewal: 7 };
+const waiter = { address: "wakeup_address", ticket: "ticket" };
+const guess = { guess: 5n, maxClockSkew: 99.5 };
+const digests = ["digest", "digest"];
+
+/** What is sent for each argument that a header names, when it is not the name itself. */
+const SENT: ReadonlyMap<string, string> = new Map([
+  ["lease_ms", "1000"],
+  ["kind", ":shared"],
+  ["guess", "5"],
+  ["max_clock_skew_ms", "100"],
+  ["fence", "6"],
+  ["counter", "4"],
+  ["renewal", "7"],
+  ["reservation_ms", `${RESERVATION_MS}`],
+]);
+
+function calls<Input>({ encode }: Command<Input, unknown>, ...inputs: Input[]): Call[] {
+  return inputs.map((input) => encode(KEYS, input));
+}
+
+/** Calls of each script, the first with everything that it takes, the last with as little as possible. */
+const CALLS: Readonly<Record<keyof typeof scripts, Call[]>> = {
+  attempt: calls(attempt, { claim: shared, waiter, steal: digests }, { claim: exclusive, waiter }, {
+    claim: exclusive,
+  }),
+  vote: calls(vote, { claim: shared, waiter, ...guess }),
+  confirm: calls(confirm, { claim: shared, fence: 6n }),
+  inspect: calls(inspect, shared),
+  retake: calls(retake, { claim: shared, fence: 6n, counter: 4n }, {
+    claim: { ...exclusive, mode: "shared" },
+    fence: 6n,
+    counter: 4n,
+  }),
+  renew: calls(renew, shared, { ...shared, mode: "exclusive" }, exclusive),
+  release: calls(release, shared),
+  recall: calls(recall, undefined),
+  held: calls(held, shared),
+  evict: calls(evict, digests, []),
+  look: calls(look, { name: "a" }),
+};
+
+function header(script: string) {
+  const path = `${FOLDER}/${script}.lua`;
+  return headerOf(path, Deno.readTextFileSync(new URL(`../../../${path}`, import.meta.url)));
+}
+
+/** So many of the parameters, in their order; the last one again and again if it is repeated. */
+function first(parameters: readonly Parameter[], number: number): string[] {
+  const last = parameters.at(-1);
+  return Array.from({ length: number }, (_, i) => parameters[i] ?? last).map((parameter) => parameter?.name ?? "?");
+}
+
+for (const [script, sent] of Object.entries(CALLS)) {
+  Deno.test(`${script}.encode() sends what the header of ${script}.lua names, in its order`, () => {
+    const { keys, args } = header(script);
+    for (const call of sent) {
+      assertEquals(call.keys, first(keys, call.keys.length));
+      assertEquals(call.args, first(args, call.args.length).map((name) => SENT.get(name) ?? name));
+    }
+    const needed = (parameters: readonly Parameter[]) => parameters.filter(({ times }) => times === "once").length;
+    const [most, least] = [sent.at(0)!, sent.at(-1)!];
+    assertEquals([least.keys.length, least.args.length], [needed(keys), needed(args)], "what may not be left out");
+    assert(most.keys.length >= keys.length && most.args.length >= args.length, "all are sent");
+  });
+}
+
+Deno.test("vote.encode() sends an empty text for each argument that is not given", () => {
+  const [call] = calls(vote, { claim: exclusive, ...guess });
+  assertEquals(call?.args, ["handle", "1000", "", "", "", "5", "100"]);
+});

@@ -1,0 +1,134 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { type Claim, StoreError } from "@holdfast/lock";
+import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
+import { confirm } from "../../../src/stores/redis/commands/confirm.ts";
+import { inspect } from "../../../src/stores/redis/commands/inspect.ts";
+import { retake } from "../../../src/stores/redis/commands/retake.ts";
+import { MAX_FENCE } from "../../../src/stores/redis/constants.ts";
+import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { claimOf, LONG } from "../../support/claims.ts";
+import { RedisServer } from "../../support/redis_server.ts";
+import { after, holder, START } from "./after.ts";
+
+const [LOCK, , , , FENCE] = lockKeys("lock:a");
+
+/** The fence of a lock that is granted at the start. */
+const FIRST = BigInt(START) * 1_000n;
+
+Deno.test("confirm() raises the counter to a higher fence only, and for a holder only", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const claim = claimOf("a");
+  const cases: [counter: string | undefined, fence: bigint, confirmed: boolean][] = [
+    [undefined, 1n, true],
+    ["6", 7n, true],
+    ["7", 7n, false],
+    ["8", 7n, false],
+    ["stranger", 1n, true],
+    ["7", BigInt(MAX_FENCE), true],
+  ];
+  for (const [counter, fence, confirmed] of cases) {
+    await after(0, client, attempt, { claim });
+    await client.del(FENCE);
+    if (counter !== undefined) await client.set(FENCE, counter);
+    assertEquals(await after(0, client, confirm, { claim: claimOf("a"), fence }), false, "not the holder");
+    assertEquals(await client.get(FENCE), counter ?? null);
+    assertEquals(await after(0, client, confirm, { claim, fence }), confirmed, `${counter}, ${fence}`);
+    assertEquals(await client.get(FENCE), confirmed ? `${fence}` : counter);
+    await client.flushall();
+  }
+});
+
+Deno.test("confirm() of a fence above 2^53 - 1 rejects with the last one", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const claim = claimOf("a");
+  await after(0, client, attempt, { claim });
+  for (const [counter, last] of [["7", "7"], [undefined, "0"]] as const) {
+    await client.del(FENCE);
+    if (counter !== undefined) await client.set(FENCE, counter);
+    const refused = () => after(0, client, confirm, { claim, fence: BigInt(MAX_FENCE) + 1n });
+    await assertRejects(refused, StoreError, `the last fence is ${last},`);
+  }
+});
+
+Deno.test("inspect() tells whether a lock is held, free to take or share, or taken", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const [exclusive, shared, permit] = [claimOf("a"), claimOf("a", "shared"), claimOf("a", 2)];
+  const cases: [holders: Claim[], asked: Claim, state: string][] = [
+    [[], exclusive, "free"],
+    [[exclusive], exclusive, "held"],
+    [[exclusive], shared, "taken"],
+    [[claimOf("a")], exclusive, "taken"],
+    [[shared], shared, "held"],
+    [[shared], exclusive, "taken"],
+    [[claimOf("a", "shared")], shared, "free"],
+    [[claimOf("a", "shared"), claimOf("a", "shared")], shared, "free"],
+    [[claimOf("a", "shared"), claimOf("a", "shared")], exclusive, "taken"],
+    [[claimOf("a", 2)], permit, "taken"],
+    [[claimOf("a", 2)], shared, "taken"],
+  ];
+  for (const [holders, asked, state] of cases) {
+    for (const claim of holders) await after(0, client, attempt, { claim });
+    assertEquals((await after(0, client, inspect, asked)).state, state, JSON.stringify([holders, asked]));
+    await client.flushall();
+  }
+});
+
+Deno.test("inspect() tells the counter, which is 0 when it is lost or a stranger's", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const claim = claimOf("a");
+  await after(0, client, attempt, { claim });
+  const counters = [];
+  for (const counter of [undefined, "7", "stranger"]) {
+    await client.del(FENCE);
+    if (counter !== undefined) await client.set(FENCE, counter);
+    for (const asked of [claim, claimOf("a")]) counters.push((await after(0, client, inspect, asked)).counter);
+  }
+  assertEquals(counters, [0n, 0n, 7n, 7n, 0n, 0n]);
+});
+
+Deno.test("retake() is refused unless the counter is what it was", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  for (const [present, counter, retaken] of [["8", 7n, false], ["6", 7n, false], ["stranger", 0n, true]] as const) {
+    await client.set(FENCE, present);
+    const claim = claimOf("a");
+    assertEquals(await after(0, client, retake, { claim, fence: 7n, counter }), retaken, present);
+    assertEquals(await client.get(LOCK), retaken ? claim.owner : null);
+    assertEquals(await client.get(FENCE), retaken ? "7" : present);
+  }
+});
+
+Deno.test("retake() of a holder depends on the counter, and changes nothing", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const claim = claimOf("a");
+  await after(0, client, attempt, { claim });
+  const replies = [];
+  for (const counter of [FIRST, FIRST + 1n, FIRST - 1n]) {
+    replies.push(await after(0, client, retake, { claim: { ...claim, lease: 2 * LONG }, fence: FIRST, counter }));
+  }
+  assertEquals(replies, [true, false, true]);
+  assertEquals(await client.pttl(LOCK) <= LONG, true);
+  assertEquals(await client.get(FENCE), `${FIRST}`);
+});
+
+Deno.test("retake() fits beside the holders whose leases have not ended", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  for (const kind of ["exclusive", "shared", 1] as const) {
+    for (const [ms, fits] of [[LONG - 1, kind === "shared"], [LONG, true]] as const) {
+      await after(0, client, attempt, { claim: holder(LONG, kind === "exclusive" ? "shared" : kind) });
+      const input = { claim: claimOf("a", kind), fence: FIRST, counter: FIRST };
+      assertEquals(await after(ms, client, retake, input), fits, `${kind} after ${ms} ms`);
+      await client.flushall();
+    }
+    await after(0, client, attempt, { claim: claimOf("a", "shared") });
+    const input = { claim: claimOf("a", kind), fence: FIRST, counter: FIRST };
+    assertEquals(await after(0, client, retake, input), kind === "shared", `${kind} beside a sole holder`);
+    await client.flushall();
+  }
+});

@@ -1,0 +1,395 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, type Claim, LockLostError } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import type { Redis } from "ioredis";
+import { getEventListeners } from "node:events";
+import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
+import { inTime } from "../../support/in_time.ts";
+import { until } from "../../support/until.ts";
+import { RedisServer } from "../../support/redis_server.ts";
+import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
+
+/** How long a notification may take under load, in milliseconds: much less than until the next renewal. */
+const PROMPT = 3_000;
+
+const present: Record<string, () => Claim[]> = {
+  "an exclusive holder": () => [claimOf("a")],
+  "the holds of an owner": () => [claimOf("a", "exclusive", LONG, "me"), claimOf("a", "exclusive", LONG, "me")],
+  "shared holders": () => [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a", "shared", LONG, "me")],
+  "holders of permits": () => [claimOf("a", 2), claimOf("a", 2, LONG, "me"), claimOf("a", 2, LONG, "me")],
+  "a stranger": () => [],
+  "nobody": () => [],
+};
+
+for (const [whom, claimsOf] of Object.entries(present)) {
+  Deno.test(`attempt() steals from ${whom}, ahead of the queue`, async () => {
+    await using server = await RedisServer.start();
+    const [client, messages] = await evictedHandles(server);
+    const store = redis(client);
+    for (const thief of [claimOf("a"), claimOf("a", "exclusive", LONG, "thief")]) {
+      const claims = claimsOf();
+      if (whom === "a stranger") await client.set("lock:a", "stranger", "PX", LONG);
+      let last = 0n;
+      for (const claim of claims) last = await grant(store, claim);
+      const waiter = claimOf("a", claims[0]?.permits ?? "exclusive");
+      if (whom !== "nobody") await ask(store, waiter);
+      messages.length = 0;
+      assert(await grant(store, thief, { steal: true }) > last, "the fence is higher");
+      assertEquals(await client.get("lock:a"), thief.handle === undefined ? thief.owner : `${thief.owner}/`);
+      const expected = whom === "a stranger" ? ["stranger"] : claims.map(idOf);
+      await until(() => messages.length >= expected.length, "they are notified");
+      assertEquals([...messages].sort(), expected.sort());
+      for (const claim of claims) {
+        assertEquals(await store.renew(claim), "lost");
+        assert(!await store.release(claim), "not its own any more");
+      }
+      // Asked again, as when the answer was lost.
+      await grant(store, thief, { steal: true });
+      assertEquals(await store.renew(thief), "renewed");
+      if (whom !== "nobody") await ask(store, waiter);
+      assert(await store.release(thief), "released");
+      if (whom !== "nobody") await grant(store, waiter);
+      await store.release(waiter);
+      assertEquals(await server.leftovers(), []);
+    }
+  });
+
+  Deno.test(`evict() takes the lock from ${whom}, and serves the queue`, async () => {
+    await using server = await RedisServer.start();
+    const [client, messages] = await evictedHandles(server);
+    const store = redis(client);
+    const claims = claimsOf();
+    if (whom === "a stranger") await client.set("lock:a", "stranger", "PX", LONG);
+    for (const claim of claims) await grant(store, claim);
+    const waiter = claimOf("a", claims[0]?.permits ?? "exclusive");
+    if (whom !== "nobody") await ask(store, waiter);
+    const expected = whom === "a stranger" ? ["stranger"] : claims.map(idOf);
+    assertEquals(await store.evict!("a"), expected.length);
+    await until(() => messages.length >= expected.length, "they are notified");
+    assertEquals([...messages].sort(), expected.sort());
+    for (const claim of claims) assertEquals(await store.renew(claim), "lost");
+    if (whom !== "nobody") {
+      assertEquals((await store.query!()).pending, [], "it is served");
+      // It is kept for the head of the queue.
+      if (waiter.permits === undefined) await ask(store, claimOf("a"), false);
+      await grant(store, waiter);
+      await store.release(waiter);
+    }
+    assertEquals(await store.evict!("a"), 0);
+    assertEquals(await server.leftovers(), []);
+  });
+}
+
+Deno.test("evict() of a lock whose key has gone serves the queue", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const [holder, waiter] = [claimOf("a"), claimOf("a")];
+  await grant(store, holder);
+  await ask(store, waiter);
+  await client.del("lock:a");
+  assertEquals(await store.evict("a"), 0);
+  assertEquals(await client.get("lock:a"), waiter.owner);
+  assert(await store.release(waiter), "it was reserved");
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("evict() counts no holders whose lease has ended", async () => {
+  await using server = await RedisServer.start();
+  const store = redis(server.connect());
+  for (const claim of [claimOf("a", "shared"), claimOf("a", "shared", 100), claimOf("a", "shared")]) {
+    await grant(store, claim);
+  }
+  await until(async () => (await store.query!()).held.length === 2, "one has ended");
+  assertEquals(await store.evict!("a"), 2);
+});
+
+Deno.test("attempt() of an owner that holds the lock steals nothing from itself", async () => {
+  await using server = await RedisServer.start();
+  const [client, messages] = await evictedHandles(server);
+  const store = redis(client);
+  const [first, second] = [claimOf("a", "exclusive", LONG, "me"), claimOf("a", "exclusive", LONG, "me")];
+  const fence = await grant(store, first);
+  assertEquals(await grant(store, second, { steal: true }), fence);
+  for (const claim of [first, second]) assert(await store.release(claim), "released");
+  assertEquals(messages, []);
+});
+
+Deno.test("Lock.signal aborts soon after a steal or evict(), for every kind of holder", async () => {
+  await using server = await RedisServer.start();
+  const store = redis(server.connect());
+  for (const action of ["steal", "evict"]) {
+    for (const options of [{}, { mode: "shared" }, { permits: 3 }, { owner: "me" }] as const) {
+      const settings = { ...options, lease: LONG, renew: false };
+      const clients = "mode" in options || "permits" in options ? [1, 2] : [1];
+      const locks = await Promise.all(clients.map(() => acquire(server.connect(), "a", settings)));
+      const signals = locks.map(({ signal }) => signal);
+      const started = performance.now();
+      const thief = action === "steal" ? await acquire(store, "a", { steal: true }) : undefined;
+      if (action === "evict") assertEquals(await store.evict!("a"), clients.length);
+      await until(() => signals.every(({ aborted }) => aborted), "they are notified");
+      assert(performance.now() - started < PROMPT, "soon");
+      for (const [i, lock] of locks.entries()) {
+        assert(signals[i]!.reason instanceof LockLostError, "why");
+        assert(!lock.held, "not held");
+        await assertRejects(() => lock.release(), LockLostError);
+      }
+      if (thief !== undefined) assert(locks.every(({ fence }) => fence < thief.fence), "the fence is higher");
+      await thief?.release();
+    }
+  }
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("revocation() resolves at once when the lock was taken away before", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  for (const round of ["not subscribed", "subscribed"]) {
+    for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "me")]) {
+      await grant(store, claim);
+      await store.evict!("a");
+      await within(store.revocation!(claim, new AbortController().signal), round);
+    }
+  }
+});
+
+Deno.test("revocation() resolves on the message", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const [holder, waiter] = [claimOf("other"), claimOf("other")];
+  await grant(store, holder);
+  await ask(store, waiter);
+  for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "me")]) {
+    await grant(store, claim);
+    const evicted = store.revocation!(claim, new AbortController().signal);
+    // It is subscribed already, and its question is answered before this one: the lock is held.
+    assertEquals(await store.renew(claim), "renewed");
+    await store.evict!("a");
+    await within(evicted, "notified");
+  }
+});
+
+Deno.test("revocation() asks the server before it trusts a message", async () => {
+  await using server = await RedisServer.start();
+  const [client, stranger] = [server.connect(), server.connect()];
+  const store = redis(client);
+  for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "me")]) {
+    await grant(store, claim);
+    let resolved = false;
+    const evicted = store.revocation!(claim, new AbortController().signal).then(() => resolved = true);
+    await until(async () => await subscribers(client) === 1, "it is subscribed");
+    const before = await scriptCalls(stranger);
+    await stranger.publish("holdfast:evicted", idOf(claim));
+    await until(async () => await scriptCalls(stranger) > before, "it asks");
+    // The answer to that comes before the one to this.
+    assertEquals(await store.renew(claim), "renewed");
+    assert(!resolved, "it is held");
+    assertEquals(await store.evict!("a"), 1);
+    await within(evicted, "it was taken away");
+  }
+});
+
+Deno.test("evict() and steal take nothing from holders that came after the named ones", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const keys = lockKeys("lock:a");
+  for (const kind of ["exclusive", "shared", 2] as const) {
+    const [first, second, thief] = [claimOf("a", kind), claimOf("a", kind), claimOf("a")];
+    const evict = (...holders: string[]) =>
+      client.eval(scripts.evict.source, 4, ...keys.slice(0, 4), "1500", ...holders);
+    const steal = (...holders: string[]) => {
+      return client.eval(scripts.attempt.source, 5, ...keys, thief.owner, "60000", "", "", ":steal", ...holders);
+    };
+    await grant(store, first);
+    const [none, ...named] = await evict() as [number, ...string[]];
+    assertEquals([none, named.length], [0, 1], "nobody is meant");
+    assertEquals(await steal(), [":steal", ...named]);
+    if (kind !== "exclusive") {
+      await grant(store, second);
+      assertEquals((await evict(...named) as unknown[]).length, 2, "one is taken, and one is left");
+    } else {
+      assertEquals(await evict(...named), [1]);
+      await grant(store, second);
+    }
+    assertEquals(await store.renew(first), "lost");
+    assertEquals((await evict(...named) as unknown[])[0], 0);
+    assertEquals((await steal(...named) as unknown[]).length, 2, "another one holds it");
+    assertEquals(await store.renew(second), "renewed");
+    assert(await store.release(second), "released");
+    assertEquals(await server.leftovers(), []);
+  }
+});
+
+Deno.test("attempt() does not steal while one of the holders was not named", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  const keys = lockKeys("lock:a");
+  for (const kind of ["shared", 2] as const) {
+    const [first, second, thief] = [claimOf("a", kind), claimOf("a", kind), claimOf("a")];
+    const steal = (...holders: string[]) => {
+      return client.eval(scripts.attempt.source, 5, ...keys, thief.owner, "60000", "", "", ":steal", ...holders);
+    };
+    await grant(store, first);
+    const named = (await steal() as string[]).slice(1);
+    await grant(store, second);
+    const [refused, ...others] = await steal(...named) as string[];
+    assertEquals([refused, others.length], [":steal", 1], "one is named, and another one is there");
+    for (const claim of [first, second]) assertEquals(await store.renew(claim), "renewed");
+    assert(typeof await steal(...named, ...others) === "string", "now both were named");
+    for (const claim of [first, second]) assertEquals(await store.renew(claim), "lost");
+    assert(await store.release(thief), "released");
+    assertEquals(await server.leftovers(), []);
+  }
+});
+
+Deno.test("attempt() steals although another holder came while it asked for the holders", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const [store, other] = [redis(client), redis(server.connect())];
+  const [first, second, thief] = [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a")];
+  await grant(other, first);
+  const evalsha = client.evalsha.bind(client);
+  let scriptsRun = 0;
+  client.evalsha = async (...args: unknown[]) => {
+    const reply = await Reflect.apply(evalsha, client, args);
+    if (scriptsRun++ === 0) await grant(other, second);
+    return reply;
+  };
+  await grant(store, thief, { steal: true });
+  assertEquals(scriptsRun, 3);
+  for (const claim of [first, second]) assertEquals(await other.renew(claim), "lost");
+  assert(await store.release(thief), "released");
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("evict() and steal leave no number of a renewal behind", async () => {
+  await using server = await RedisServer.start();
+  const store = redis(server.connect());
+  for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", 2), claimOf("a", "exclusive", LONG, "me")]) {
+    for (const action of ["evict", "steal"]) {
+      await grant(store, claim);
+      assertEquals(await store.renew({ ...claim, renewal: 1 }), "renewed");
+      const thief = claimOf("a");
+      if (action === "steal") {
+        await grant(store, thief, { steal: true });
+        await store.release(thief);
+      } else assertEquals(await store.evict!("a"), 1);
+      assertEquals(await server.leftovers(), []);
+    }
+  }
+});
+
+Deno.test("revocation() does not resolve while the lock is held, and leaves no listener", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const store = redis(client);
+  for (const claim of [claimOf("a"), claimOf("a", "shared", LONG, "me"), claimOf("a", 2)]) {
+    await grant(store, claim);
+    const { signal, controller } = controlled();
+    let resolved = false;
+    const evicted = store.revocation!(claim, signal).then(() => resolved = true);
+    await until(async () => await subscribers(client) === 1, "it is subscribed");
+    // Others are none of its concern; nor are those whose names are like its own.
+    for (const other of ["stranger", claim.owner, idOf(claim) + "x", ""]) {
+      if (other !== idOf(claim)) await client.publish("holdfast:evicted", other);
+    }
+    await store.renew(claim);
+    assert(!resolved, "it is held");
+    controller.abort();
+    await within(evicted, "aborted");
+    assertEquals(getEventListeners(signal, "abort").length, 0);
+    await within(store.revocation!(claim, signal), "aborted before");
+    assertEquals(getEventListeners(signal, "abort").length, 0);
+    assert(await store.release(claim), "released");
+  }
+});
+
+Deno.test("revocation() resolves although the message was lost with the connection", async () => {
+  await using server = await RedisServer.start();
+  const [client, other] = [server.connect(), server.connect()];
+  const [store, elsewhere] = [redis(client), redis(other)];
+  for (let round = 0; round < 3; round++) {
+    const [lost, kept] = [claimOf("a"), claimOf("b")];
+    for (const claim of [lost, kept]) await grant(store, claim);
+    const { signal, controller } = controlled();
+    let resolved = false;
+    const evicted = store.revocation!(lost, signal);
+    const never = store.revocation!(kept, signal).then(() => resolved = true);
+    await until(async () => await subscribers(other) === 1, "it is subscribed");
+    // Both arrive before the client can have connected anew.
+    await Promise.all([other.call("CLIENT", "KILL", "TYPE", "pubsub"), elsewhere.evict!("a")]);
+    await within(evicted, "it asks once it is subscribed again");
+    assert(!resolved, "the other is held");
+    controller.abort();
+    await never;
+    await store.release(kept);
+  }
+});
+
+Deno.test("revocation() resolves next to waiters of the same client", async () => {
+  await using server = await RedisServer.start();
+  const [client, other] = [server.connect(), server.connect()];
+  const holder = await acquire(client, "a", { lease: LONG, renew: false });
+  const waiting = acquire(client, "a", { wait: 20_000 });
+  await until(async () => await client.zcard("{lock:a}:queue") === 1, "it is queued");
+  const { signal } = holder;
+  const thief = await acquire(other, "a", { steal: true });
+  await until(() => signal.aborted, "the holder is notified");
+  await thief.release();
+  await (await waiting).release();
+  await assertRejects(() => holder.release(), LockLostError);
+  assertEquals(await subscribers(other), 1);
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("revocation() that may not subscribe waits for its signal", async () => {
+  await using server = await RedisServer.start();
+  const admin = server.connect();
+  await admin.call("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "+@all", "resetchannels");
+  const client = server.connect({ username: "deaf", password: "secret" });
+  const lock = await acquire(client, "a", { lease: LONG });
+  assert(!lock.signal.aborted, "held");
+  await lock.extend();
+  assert(lock.held && !lock.signal.aborted, "held");
+  await lock.release();
+  assertEquals(await server.leftovers(), []);
+});
+
+/** How many scripts clients have had executed. */
+async function scriptCalls(client: Redis): Promise<number> {
+  const calls = (await client.info("commandstats")).matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm);
+  return [...calls].reduce((sum, [, number]) => sum + Number(number), 0);
+}
+
+/** The id under which a handle holds a lock. */
+function idOf({ owner, handle }: Claim): string {
+  return handle ?? owner;
+}
+
+function controlled(): { signal: AbortSignal; controller: AbortController } {
+  const controller = new AbortController();
+  return { signal: controller.signal, controller };
+}
+
+async function within(promise: Promise<unknown>, what: string): Promise<void> {
+  await inTime(promise, 10_000, what);
+}
+
+async function subscribers(client: Redis): Promise<number> {
+  const [, number] = await client.call("PUBSUB", "NUMSUB", "holdfast:evicted") as [string, number];
+  return Number(number);
+}
+
+/** A client, and the messages on the channel of all clients from now on. */
+async function evictedHandles(server: RedisServer): Promise<[Redis, string[]]> {
+  const [client, watcher] = [server.connect(), server.connect()];
+  const messages: string[] = [];
+  watcher.on("message", (_channel: string, message: string) => messages.push(message));
+  await watcher.subscribe("holdfast:evicted");
+  return [client, messages];
+}

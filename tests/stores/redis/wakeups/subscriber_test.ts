@@ -1,0 +1,39 @@
+import { assertEquals } from "@std/assert";
+import type { RedisClient, RedisNode, RedisSubscriber } from "../../../../src/stores/redis/client.ts";
+import { subscribers } from "../../../../src/stores/redis/wakeups/subscriber.ts";
+
+/** The options that duplicates were made with. */
+interface Made {
+  readonly of: string;
+  readonly retryStrategy: (times: number) => number | null;
+  readonly keyPrefix: string;
+}
+
+/** Something that can be duplicated, and only that. */
+function original<T extends RedisClient | RedisNode>(name: string, made: Made[], rest: Partial<T> = {}): T {
+  const duplicate = (overrides: Omit<Made, "of">) => {
+    made.push({ ...overrides, of: name });
+    return {} as RedisSubscriber;
+  };
+  return { duplicate, ...rest } as unknown as T;
+}
+
+Deno.test("subscribers() returns one connection for a server, which does not reconnect", () => {
+  const made: Made[] = [];
+  const connections = subscribers(original<RedisClient>("client", made));
+  for (const connect of connections) connect();
+  assertEquals(made.map((each) => [each.of, each.retryStrategy(2), each.keyPrefix]), [["client", null, ""]]);
+});
+
+Deno.test("subscribers() returns one for each node of a Cluster, connected nodes first", () => {
+  const orders = new Set<string>();
+  for (let i = 0; i < 200; i++) {
+    const made: Made[] = [];
+    const nodes = ["end", "ready", "wait", "ready"].map((status, i) => original<RedisNode>(`${i}`, made, { status }));
+    const client = original<RedisClient>("client", made, { isCluster: true, nodes: () => nodes });
+    for (const connect of subscribers(client)) connect();
+    assertEquals(made.map(({ retryStrategy }) => retryStrategy(1)), [null, null, null, null]);
+    orders.add(made.map(({ of }) => of).join(""));
+  }
+  assertEquals([...orders].sort(), ["1302", "1320", "3102", "3120"]);
+});

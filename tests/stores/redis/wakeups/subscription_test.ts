@@ -1,0 +1,393 @@
+// Deno only: it listens on ports in the place of a server.
+import { assert, assertEquals } from "@std/assert";
+import { acquire, type Lock, type LockEvent, LockTimeoutError } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { Redis } from "ioredis";
+import { createServer, type Server } from "node:net";
+import { Subscription } from "../../../../src/stores/redis/wakeups/subscription.ts";
+import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
+import { TcpProxy } from "../../../support/tcp_proxy.ts";
+import { until } from "../../../support/until.ts";
+import { freePort, RedisServer } from "../../../support/redis_server.ts";
+import { VirtualClock } from "../../../support/virtual_clock.ts";
+import { subscribed } from "./subscribed.ts";
+import { RULE } from "../rights.ts";
+
+/** Longer than any test, in milliseconds. */
+const LEASE = 60_000;
+
+/** How long to wait for a lock, in milliseconds: so long only when something is broken. */
+const LIMIT = 20_000;
+
+const [QUEUE, WAITERS] = ["{lock:a}:queue", "{lock:a}:waiters"];
+
+Deno.test("acquire() queues and keeps its place while its second connection hangs", async () => {
+  await using server = await RedisServer.start();
+  await using proxy = await TcpProxy.start(server.port);
+  const [admin, other] = [server.connect(), server.connect()];
+  const client = divert(server.connect(), proxy.port);
+  proxy.stall();
+  const holder = await acquire(admin, "a", { lease: LEASE });
+  const served: string[] = [];
+  const waiting: Promise<void>[] = [];
+  // In turns, so that each of them could be overtaken by the other.
+  for (const [i, each] of [client, other, client, other].entries()) {
+    const queued = acquire(each, "a", { lease: LEASE, wait: LIMIT }).then(async (lock) => {
+      served.push(`${i}`);
+      await lock.release();
+    });
+    waiting.push(queued);
+    await until(async () => await admin.zcard(QUEUE) === i + 1, `${i} is queued`);
+  }
+  assertEquals((await redis(admin).query()).pending.length, 4);
+  await holder.release();
+  await Promise.all(waiting);
+  assertEquals(served, ["0", "1", "2", "3"]);
+  assert(!Wakeups.of(client).subscribed, "without the connection");
+});
+
+Deno.test("acquire() queues in one trip", async () => {
+  await using server = await RedisServer.start();
+  await using proxy = await TcpProxy.start(server.port);
+  const admin = server.connect();
+  await admin.set("lock:a", "other", "PX", LEASE);
+  const client = divert(server.connect(), proxy.port);
+  await client.ping();
+  proxy.stall();
+  const before = await scriptCalls(admin);
+  const controller = new AbortController();
+  const waiting = acquire(client, "a", { signal: controller.signal }).catch(() => {});
+  await until(async () => await admin.zcard(QUEUE) === 1, "it is queued");
+  // The first one finds no script.
+  assertEquals(await scriptCalls(admin) - before, 2);
+  controller.abort();
+  await waiting;
+});
+
+Deno.test("acquire() of 1,000 waiters makes one second connection, which wakes them all", async () => {
+  await using server = await RedisServer.start();
+  await using proxy = await TcpProxy.start(server.port);
+  const admin = server.connect();
+  await admin.set("lock:a", "other", "PX", LEASE);
+  const client = divert(server.connect(), proxy.port);
+  await client.ping();
+  const before = await connectionsMade(admin);
+  proxy.stall();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const waiting = Array.from({ length: 1_000 }, () => acquire(client, "a", { lease: LEASE, signal }).catch(() => {}));
+  await until(async () => await admin.zcard(QUEUE) === 1_000, "all are queued", LIMIT);
+  proxy.resume();
+  const provable = async () => (await admin.hvals(WAITERS)).filter((entry) => /^\d+!/.test(entry)).length;
+  await until(async () => await provable() === 1_000, "all have asked again", LIMIT);
+  assertEquals(await connectionsMade(admin) - before, 1);
+  controller.abort();
+  await Promise.all(waiting);
+  await until(async () => (await server.leftovers()).join() === "lock:a", "nothing is left");
+});
+
+/** Ways in which a second connection cannot be made, for which it gives the port. */
+const FAULTS: Record<string, (server: RedisServer, stack: AsyncDisposableStack) => Promise<number>> = {
+  hangs: async (server, stack) => {
+    const proxy = stack.use(await TcpProxy.start(server.port));
+    proxy.stall();
+    return proxy.port;
+  },
+  "is refused": () => Promise.resolve(freePort()),
+  "is cut again and again": async (_, stack) => stack.use(await Cutter.start()).port,
+  "is one too many for the server": async (server) => {
+    const count = String(await server.command("CLIENT", "LIST")).trim().split("\n").length;
+    await server.command("CONFIG", "SET", "maxclients", count - 1);
+    return server.port;
+  },
+};
+
+for (const [fault, bring] of Object.entries(FAULTS)) {
+  Deno.test(`acquire() gets a free lock although its second connection ${fault}`, async () => {
+    await using stack = new AsyncDisposableStack();
+    const server = stack.use(await RedisServer.start());
+    const [holder, client] = [server.connect(), server.connect()];
+    await Promise.all([holder.ping(), client.ping()]);
+    for (const wait of [LIMIT, Infinity]) {
+      const lock = await acquire(holder, "a", { lease: LEASE });
+      if (wait === LIMIT) divert(client, await bring(server, stack));
+      const waiting = acquire(client, "a", { lease: LEASE, wait });
+      await until(async () => await holder.zcard(QUEUE) === 1, "it is queued");
+      await lock.release();
+      await (await waiting).release();
+      assert(!Wakeups.of(client).subscribed, "without the connection");
+    }
+    assertEquals(await holder.zcard(QUEUE), 0);
+    client.disconnect();
+  });
+}
+
+Deno.test("acquire() polls and warns once where the server refuses to wake it", async () => {
+  const { keys, channels, client: commands, scripts } = RULE;
+  const rest = [...keys, ...scripts, ...commands.filter((command) => command !== "+subscribe")];
+  const users = {
+    command: { rule: [...rest, ...channels], missing: ["+subscribe", "&holdfast:*"] },
+    channel: { rule: [...rest, "+subscribe", "resetchannels"], missing: ["&holdfast:*"] },
+  };
+  await using server = await RedisServer.start();
+  const admin = server.connect();
+  for (const [user, { rule, missing }] of Object.entries(users)) {
+    await admin.call("ACL", "SETUSER", user, "reset", "on", ">secret", ...rule);
+    const events: LockEvent[] = [];
+    const client = server.connect({ username: user, password: "secret", enableReadyCheck: false });
+    const store = redis(client, { observer: (event) => events.push(event) });
+    for (const wait of [LIMIT, Infinity]) {
+      const holder = await acquire(admin, "a", { lease: LEASE });
+      const waiting = acquire(store, "a", { lease: LEASE, wait });
+      await until(() => Wakeups.of(client).refusal !== undefined, "it is refused");
+      await holder.release();
+      await (await waiting).release();
+    }
+    const warnings = events.flatMap((event) => event.type === "warning" ? [event.message] : []);
+    assertEquals(warnings.length, 1);
+    assert(warnings[0]!.includes(`ACL SETUSER ${user} ${missing.join(" ")}"`), warnings[0]);
+    assertEquals(events.filter(({ type }) => type === "fault"), []);
+
+    if (user !== "command") continue; // The next try is not soon.
+    await admin.call("ACL", "SETUSER", user, "+subscribe", "&holdfast:*");
+    const holder = await acquire(admin, "a", { lease: LEASE });
+    const waiting = acquire(store, "a", { wait: LIMIT });
+    await until(() => Wakeups.of(client).subscribed, "it is subscribed");
+    await holder.release();
+    await (await waiting).release();
+  }
+});
+
+Deno.test("Subscription connects again after longer and longer pauses while it is wanted", async () => {
+  await using server = await RedisServer.start();
+  await using cutter = await Cutter.start();
+  const client = divert(server.connect(), cutter.port);
+  await client.ping();
+  const clock = new VirtualClock();
+  let wanted = true;
+  const nothing = () => {};
+  const listener = { wanted: () => wanted, opened: nothing, closed: nothing, message: nothing };
+  const subscription = new Subscription(client, ["channel"], listener, clock);
+  for (let i = 0; i < 3; i++) subscription.start();
+  for (const pause of [50, 100, 150, 200]) {
+    await until(() => clock.pending === 1, "the try has failed");
+    const { accepted } = cutter;
+    subscription.start();
+    await clock.advance(pause - 1);
+    assertEquals([clock.pending, cutter.accepted], [1, accepted], "not before the pause is over");
+    await clock.advance(1);
+    assertEquals(clock.pending, 0);
+  }
+  await until(() => clock.pending === 1, "the last try has failed");
+  assertEquals(cutter.accepted, 5);
+  wanted = false;
+  await clock.advance(LEASE);
+  assertEquals([clock.pending, cutter.accepted], [0, 5], "nobody wants it");
+  subscription.start();
+  await until(() => cutter.accepted === 6, "it is wanted again");
+  client.disconnect();
+  await until(() => client.status === "end", "the client is closed");
+  subscription.start();
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("acquire() of a free lock makes no second connection", async () => {
+  await using server = await RedisServer.start();
+  const [client, admin] = [server.connect(), server.connect()];
+  for (let i = 0; i < 2; i++) await (await acquire(client, "a")).release();
+  assertEquals(await connections(admin), 2);
+});
+
+Deno.test("Lock.signal that is first read after the client was closed opens no connection", async () => {
+  await using server = await RedisServer.start();
+  for (const end of ["disconnect", "quit"] as const) {
+    const client = server.connect();
+    let made = 0;
+    const duplicate = client.duplicate.bind(client);
+    client.duplicate = (override) => {
+      made++;
+      return duplicate(override);
+    };
+    const lock = await acquire(client, `${end}`, { lease: LEASE });
+    await client[end]();
+    await until(() => client.status === "end", "the client is closed");
+    assert(!lock.signal.aborted, "the lease goes on");
+    await lock.release().catch(() => {});
+    assertEquals(made, 0);
+  }
+});
+
+/** How far a client is when it is closed. */
+const PHASES: Record<string, (site: Site) => Promise<void>> = {
+  "is being made": async ({ second, wait }) => {
+    second.stall();
+    await wait();
+  },
+  "subscribes": async ({ second, wait }) => {
+    const stalled = second.stallReply("subscribe");
+    await wait();
+    await stalled;
+  },
+  "has subscribed": async ({ client, wait }) => {
+    await wait();
+    await until(() => Wakeups.of(client).subscribed, "it is subscribed");
+  },
+  "waits for another try": async ({ second, client, wait }) => {
+    await wait();
+    await until(() => Wakeups.of(client).subscribed, "it is subscribed");
+    second.refuse();
+    second.cut();
+    await until(() => !Wakeups.of(client).subscribed, "it is cut");
+  },
+  "follows a client that was cut off": async ({ first, client, wait }) => {
+    await wait();
+    await until(() => Wakeups.of(client).subscribed, "it is subscribed");
+    first.refuse();
+    first.cut();
+    await until(() => client.status === "reconnecting", "the client tries to connect again");
+  },
+};
+
+interface Site {
+  readonly client: Redis;
+  /** Between the server and the client, and between the server and its second connection. */
+  readonly first: TcpProxy;
+  readonly second: TcpProxy;
+  /** Queues a waiter. */
+  readonly wait: () => Promise<void>;
+}
+
+for (const [phase, reach] of Object.entries(PHASES)) {
+  Deno.test(`Wakeups leaves no connection when its client closes while it ${phase}`, async () => {
+    await using server = await RedisServer.start();
+    await using first = await TcpProxy.start(server.port);
+    await using second = await TcpProxy.start(server.port);
+    const admin = server.connect();
+    await admin.set("lock:a", "other", "PX", LEASE);
+    // Between two connections ioredis has a timer for so long when it is closed.
+    const client = divert(new Redis(first.port, "127.0.0.1", { disconnectTimeout: 1 }), second.port);
+    client.on("error", () => {});
+    const controller = new AbortController();
+    const { signal } = controller;
+    let waiting: Promise<unknown> | undefined;
+    const wait = async () => {
+      waiting = acquire(client, "a", { signal }).catch(() => {});
+      await until(async () => await admin.zcard(QUEUE) === 1, "it is queued");
+    };
+    await reach({ client, first, second, wait });
+    client.disconnect();
+    second.resume();
+    controller.abort();
+    await waiting;
+    await until(async () => await connections(admin) === 1, "no connection is left");
+  });
+}
+
+Deno.test("acquire() is woken although the client was cut off while it subscribed", async () => {
+  await using server = await RedisServer.start();
+  await using proxy = await TcpProxy.start(server.port);
+  const admin = server.connect();
+  const client = divert(server.connect(), proxy.port);
+  proxy.stall();
+  const holder = await acquire(admin, "a", { lease: LEASE });
+  const waiting = acquire(client, "a", { lease: LEASE, wait: LIMIT });
+  await until(async () => await admin.zcard(QUEUE) === 1, "it is queued");
+  await admin.call("CLIENT", "KILL", "ID", String(await client.client("ID")));
+  await until(() => Wakeups.of(client).connection.cuts === 1, "the client is cut off");
+  await client.ping();
+  proxy.resume();
+  await until(() => Wakeups.of(client).subscribed, "it is subscribed");
+  await until(async () => await connections(admin, "pubsub") === 1, "there is one connection for wake-ups");
+  await holder.release();
+  await (await waiting).release();
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("acquire() of a short lease polls within its reservation when it cannot be woken", async () => {
+  await using server = await RedisServer.start();
+  const holders = [server.connect(), server.connect()];
+  const client = divert(server.connect(), freePort());
+  let passed = 0;
+  for (let i = 0; i < 3; i++) {
+    const lock = await acquire(holders[0]!, "a", { lease: 300 });
+    const first = acquire(client, "a", { lease: 300, wait: LIMIT });
+    await until(async () => await holders[0]!.zcard(QUEUE) === 1, "it is queued");
+    const second: Promise<Lock> = acquire(holders[1]!, "a", { lease: 300, wait: LIMIT });
+    await until(async () => await holders[0]!.zcard(QUEUE) === 2, "another one is queued");
+    second.then(() => passed++);
+    await lock.release();
+    await (await first).release();
+    assertEquals(passed, i, "in order");
+    await (await second).release();
+  }
+  client.disconnect();
+});
+
+Deno.test("acquire() whose second connection fails ends with its time limit", async () => {
+  await using server = await RedisServer.start();
+  const admin = server.connect();
+  await admin.set("lock:a", "other", "PX", LEASE);
+  const client = divert(server.connect(), freePort());
+  const error = await acquire(client, "a", { wait: 300 }).catch((error: unknown) => error);
+  assert(error instanceof LockTimeoutError, `${error}`);
+  await until(async () => (await server.leftovers()).join() === "lock:a", "nothing is left");
+  await subscribed(divert(client, server.port));
+});
+
+/** A server that cuts every connection as soon as it is made. */
+class Cutter implements AsyncDisposable {
+  /** How many it has accepted. */
+  accepted = 0;
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((socket) => {
+      this.accepted++;
+      socket.on("error", () => {});
+      socket.destroy();
+    });
+  }
+
+  static async start(): Promise<Cutter> {
+    const cutter = new Cutter();
+    await new Promise<void>((resolve) => cutter.#server.listen(0, "127.0.0.1", () => resolve()));
+    return cutter;
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === "object" ? address!.port : 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+}
+
+/** The originals of what was replaced by `divert`. */
+const duplicates = new WeakMap<Redis, Redis["duplicate"]>();
+
+/** Has the second connection of a client made to another port from now on. */
+function divert(client: Redis, port: number): Redis {
+  const duplicate = duplicates.get(client) ?? client.duplicate.bind(client);
+  duplicates.set(client, duplicate);
+  client.duplicate = (override) => duplicate({ ...override, port });
+  return client;
+}
+
+/** How many connections there are to the server, of all types or one. */
+async function connections(admin: Redis, type?: "pubsub"): Promise<number> {
+  const list = String(await admin.call("CLIENT", "LIST", ...(type === undefined ? [] : ["TYPE", type])));
+  return list.split("\n").filter((line) => line !== "").length;
+}
+
+/** How many connections were ever made to the server. */
+async function connectionsMade(admin: Redis): Promise<number> {
+  return Number(/total_connections_received:(\d+)/.exec(await admin.info("stats"))?.[1]);
+}
+
+/** How often scripts were called. */
+async function scriptCalls(admin: Redis): Promise<number> {
+  const stats = await admin.info("commandstats");
+  return [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
+}

@@ -1,0 +1,269 @@
+import { assert, assertEquals } from "@std/assert";
+import type { RedisClient } from "@holdfast/lock";
+import type { Redis } from "ioredis";
+import { EventEmitter, getEventListeners } from "node:events";
+import { NEXT, TURN } from "../../../../src/stores/redis/constants.ts";
+import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
+import { until } from "../../../support/until.ts";
+import { RedisServer } from "../../../support/redis_server.ts";
+import { subscribed } from "./subscribed.ts";
+
+/** Longer than these tests wait for anything, in milliseconds. */
+const NEVER = 60_000;
+
+Deno.test("Wakeups.subscribe() makes a connection that does not keep the process alive", () => {
+  let unreferenced = 0;
+  const stream = { unref: () => unreferenced++ };
+  const subscriber = Object.assign(new EventEmitter(), { stream, disconnect: () => {} });
+  const client = Object.assign(new EventEmitter(), { duplicate: () => subscriber });
+  Wakeups.of(client as unknown as RedisClient).subscribe();
+  subscriber.emit("connect");
+  assertEquals(unreferenced, 1);
+});
+
+Deno.test("Wakeups.of() gives one for each client", async () => {
+  await using server = await RedisServer.start();
+  const [client, other] = [server.connect(), server.connect()];
+  const [one, same, another] = [Wakeups.of(client), Wakeups.of(client), Wakeups.of(other)];
+  assert(one === same && one !== another, "one for each");
+  await subscribed(client, other);
+  assert(one.address !== another.address, "with a channel of its own");
+});
+
+Deno.test("subscribe() makes one connection, whatever the client's database and prefix", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect({ keyPrefix: "app:", db: 3 });
+  const wakeups = Wakeups.of(client);
+  assert(!wakeups.subscribed, "nobody waits yet");
+  assertEquals(await subscribers(client), 0);
+  wakeups.subscribe();
+  await subscribed(client);
+  await subscribed(client);
+  assertEquals(await subscribers(client), 1);
+  assertEquals(await publish(client, wakeups, TURN + "nobody"), 1);
+});
+
+Deno.test("wait() resolves on the handle's turn, and no other's", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const wakeups = Wakeups.of(client);
+  await subscribed(client);
+  using waiting = new Waiting(wakeups, ["a", "b"]);
+  await publish(client, wakeups, TURN + "nobody");
+  await publish(client, wakeups, TURN);
+  await publish(client, wakeups, TURN + "b");
+  await until(() => waiting.woken.length > 0, "b is woken");
+  assertEquals(waiting.woken, ["b"]);
+});
+
+Deno.test("wait() resolves at once, and once, when the wake-up came before it", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const wakeups = Wakeups.of(client);
+  await subscribed(client);
+  wakeups.ask("a");
+  await publish(client, wakeups, TURN + "a");
+  // Messages come in order: when the second one has arrived, so has the first.
+  using second = new Waiting(wakeups, ["b"]);
+  await publish(client, wakeups, TURN + "b");
+  await until(() => second.woken.length > 0, "b is woken");
+  using early = new Waiting(wakeups, ["a"]);
+  await until(() => early.woken.length > 0, "a is woken");
+  using again = new Waiting(wakeups, ["a"]);
+  await publish(client, wakeups, TURN + "b");
+  using third = new Waiting(wakeups, ["b"]);
+  await until(() => third.woken.length > 0, "b is woken again");
+  assertEquals(again.woken, []);
+});
+
+Deno.test("wait() resolves some time after the handle became the next one", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const wakeups = Wakeups.of(client);
+  await subscribed(client);
+  using waiting = new Waiting(wakeups, ["a"], 100);
+  const began = performance.now();
+  await publish(client, wakeups, NEXT + "a");
+  await until(() => waiting.woken.length > 0, "a is woken");
+  assert(performance.now() - began >= 100, "not before");
+});
+
+Deno.test("wait() of the next one resolves on its turn or its signal, without a timer left", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const wakeups = Wakeups.of(client);
+  await subscribed(client);
+  for (const end of ["turn", "signal"]) {
+    using waiting = new Waiting(wakeups, ["a"]);
+    // The second one takes the place of the first.
+    for (let i = 0; i < 2; i++) await publish(client, wakeups, NEXT + "a");
+    if (end === "signal") continue;
+    await publish(client, wakeups, TURN + "a");
+    await until(() => waiting.woken.length > 0, "a is woken");
+  }
+});
+
+Deno.test("wait() resolves when its signal aborts, and leaves no listener", async () => {
+  await using server = await RedisServer.start();
+  const wakeups = Wakeups.of(server.connect());
+  for (const handle of ["entered", "unknown"]) {
+    const controller = new AbortController();
+    if (handle === "entered") wakeups.ask(handle);
+    const waiting = wakeups.wait(handle, NEVER, controller.signal);
+    controller.abort();
+    await waiting;
+    await wakeups.wait(handle, NEVER, controller.signal);
+    assertEquals(getEventListeners(controller.signal, "abort").length, 0);
+  }
+});
+
+Deno.test("ask() returns the ticket of a handle, until it leaves", async () => {
+  await using server = await RedisServer.start();
+  const wakeups = Wakeups.of(server.connect());
+  assertEquals(wakeups.ask("a"), "");
+  wakeups.enqueue("a", "17");
+  assertEquals([wakeups.ask("a"), wakeups.ask("b")], ["17", ""]);
+  wakeups.enqueue("a", "");
+  assertEquals(wakeups.ask("a"), "17", "it stays its own");
+  wakeups.leave("a");
+  wakeups.enqueue("a", "18");
+  assertEquals(wakeups.ask("a"), "", "what comes after it has left is not its own");
+});
+
+Deno.test("ask() asks for a sign of life when no message has come since the last one", async () => {
+  await using server = await RedisServer.start();
+  const [client, watcher] = [server.connect(), server.connect()];
+  const wakeups = Wakeups.of(client);
+  await subscribed(client);
+  const asked = async () => {
+    return Number(/cmdstat_subscribe:calls=(\d+)/.exec(await watcher.info("commandstats"))?.[1]);
+  };
+  const before = await asked();
+  for (let signs = 1; signs <= 2; signs++) {
+    using waiting = new Waiting(wakeups, ["a"]);
+    // The first time something has come: a message, or before that the subscription itself.
+    for (let tries = 0; tries < 2; tries++) wakeups.ask("a");
+    await until(async () => await asked() === before + signs, "it has asked");
+    await publish(watcher, wakeups, TURN + "a");
+    await until(() => waiting.woken.length > 0, "a is woken, after the answer");
+  }
+});
+
+Deno.test("Wakeups wakes all waiters when its connection is cut, and when it is back", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const wakeups = Wakeups.of(client);
+  await subscribed(client);
+  assert(wakeups.subscribed, "messages arrive");
+  using cut = new Waiting(wakeups, ["a", "b"]);
+  assertEquals(await client.call("CLIENT", "KILL", "TYPE", "pubsub"), 1);
+  await until(() => cut.woken.length === 2, "both are woken");
+  assertEquals(cut.subscribed, [false, false]);
+  using anew = new Waiting(wakeups, ["a", "b"]);
+  await until(() => anew.woken.length === 2, "both are woken again");
+  assertEquals(anew.subscribed, [true, true]);
+  using again = new Waiting(wakeups, ["a", "b"]);
+  await publish(client, wakeups, TURN + "a");
+  await until(() => again.woken.length > 0, "a is woken");
+  assertEquals(again.woken, ["a"]);
+  assertEquals(await subscribers(client), 1);
+});
+
+Deno.test("Wakeups counts how often the client itself was cut off", async () => {
+  await using server = await RedisServer.start();
+  const [client, watcher] = [server.connect(), server.connect()];
+  const wakeups = Wakeups.of(client);
+  const id = await client.client("ID");
+  assertEquals(wakeups.connection.cuts, 0);
+  await watcher.call("CLIENT", "KILL", "ID", String(id));
+  await until(() => wakeups.connection.cuts === 1, "it is counted");
+});
+
+Deno.test("Wakeups makes a new connection when the client was cut off", async () => {
+  await using server = await RedisServer.start();
+  const [client, watcher] = [server.connect(), server.connect()];
+  const wakeups = Wakeups.of(client);
+  await subscribed(client);
+  const id = async () => /^id=(\d+)/.exec(String(await watcher.call("CLIENT", "LIST", "TYPE", "pubsub")))?.[1];
+  const before = await id();
+  using waiting = new Waiting(wakeups, ["a"]);
+  await watcher.call("CLIENT", "KILL", "ID", String(await client.client("ID")));
+  await until(() => waiting.woken.length > 0, "the waiter asks again");
+  assertEquals(waiting.subscribed, [false]);
+  await until(() => wakeups.subscribed, "messages arrive again");
+  const after = await id();
+  assert(after !== undefined && after !== before, "over another connection");
+  assertEquals(await subscribers(watcher), 1);
+});
+
+Deno.test("Wakeups closes its connection with the client", async () => {
+  await using server = await RedisServer.start();
+  const [client, watcher] = [server.connect(), server.connect()];
+  const wakeups = Wakeups.of(client);
+  await subscribed(client);
+  using waiting = new Waiting(wakeups, ["a"]);
+  await client.quit();
+  await until(async () => await subscribers(watcher) === 0, "it is closed");
+  await until(() => !wakeups.subscribed, "nothing arrives any more");
+  await until(() => waiting.woken.length > 0, "the waiter is woken");
+});
+
+Deno.test("subscribe() that is refused is tried again while somebody waits", async () => {
+  await using server = await RedisServer.start();
+  const watcher = server.connect();
+  await watcher.call("ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", "resetchannels");
+  const client = server.connect({ username: "limited", password: "secret" });
+  await client.ping();
+  const wakeups = Wakeups.of(client);
+  using _waiting = new Waiting(wakeups, ["a"]);
+  wakeups.subscribe();
+  await until(() => wakeups.refusal !== undefined, "it is refused");
+  assert(/ACL SETUSER limited &holdfast:\*/.test(wakeups.refusal ?? ""), wakeups.refusal);
+  assert(!wakeups.subscribed, "no messages");
+  await until(async () => await connections(watcher) === 2, "the second connection is closed");
+  await watcher.call("ACL", "SETUSER", "limited", "&*");
+  await until(() => wakeups.subscribed, "messages arrive");
+  assertEquals(wakeups.refusal, undefined);
+});
+
+/** Handles that wait, and which of them were woken. Disposing of it ends their waits. */
+class Waiting implements Disposable {
+  readonly woken: string[] = [];
+  /** Whether messages arrived when they were. */
+  readonly subscribed: boolean[] = [];
+  readonly #controller = new AbortController();
+
+  constructor(wakeups: Wakeups, handles: string[], standby = NEVER) {
+    const { signal } = this.#controller;
+    for (const handle of handles) {
+      wakeups.ask(handle);
+      wakeups.enqueue(handle, "1");
+      wakeups.wait(handle, standby, signal).then(() => {
+        if (signal.aborted) return;
+        this.woken.push(handle);
+        this.subscribed.push(wakeups.subscribed);
+      });
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#controller.abort();
+  }
+}
+
+/** Publishes to the channel of a client, as the scripts do; returns how many clients received it. */
+async function publish(client: Redis, wakeups: Wakeups, message: string): Promise<number> {
+  return await client.publish(wakeups.address.slice(1), message);
+}
+
+async function subscribers(client: Redis): Promise<number> {
+  return lines(await client.call("CLIENT", "LIST", "TYPE", "pubsub"));
+}
+
+async function connections(client: Redis): Promise<number> {
+  return lines(await client.call("CLIENT", "LIST"));
+}
+
+function lines(reply: unknown): number {
+  return String(reply).split("\n").filter((line) => line !== "").length;
+}

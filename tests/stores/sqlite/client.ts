@@ -1,0 +1,47 @@
+import type { Clock } from "../../../src/internal/clock.ts";
+import type { Claim } from "../../../src/store.ts";
+import { LockFile } from "../../../src/stores/sqlite/file.ts";
+import { Heartbeats } from "../../../src/stores/sqlite/heartbeats.ts";
+import { enqueue } from "../../../src/stores/sqlite/transitions.ts";
+import { Poller } from "../../../src/stores/sqlite/poller.ts";
+import { Waiters } from "../../../src/stores/sqlite/waiters.ts";
+import type { Site } from "./site.ts";
+
+/** A poller with a file of its own, of which the pauses are noted. */
+export class Client implements Disposable {
+  /** The pauses between polls, in milliseconds. */
+  readonly pauses: number[] = [];
+  readonly file: LockFile;
+  readonly waiters: Waiters;
+  readonly heartbeats: Heartbeats;
+  readonly poller: Poller;
+
+  constructor({ clock, path }: Site) {
+    const noted: Clock = {
+      now: () => clock.now(),
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+      timer: (ms, run) => {
+        this.pauses.push(ms);
+        return clock.timer(ms, run);
+      },
+    };
+    this.file = new LockFile(path, noted);
+    this.waiters = new Waiters(noted);
+    this.heartbeats = new Heartbeats(this.file, this.waiters, noted);
+    this.poller = new Poller(this.file, this.waiters, this.heartbeats, noted);
+  }
+
+  /** Puts a waiter into the queue, which sleeps from then on; gives whether it was woken. */
+  async sleeps(claim: Claim): Promise<{ woken: boolean }> {
+    const ticket = await this.file.write((run, now) => enqueue(run, claim, undefined, this.heartbeats.view(now)));
+    this.poller.add(claim, ticket);
+    const sleeper = { woken: false };
+    this.poller.wakeup(claim, new AbortController().signal).then(() => sleeper.woken = true);
+    return sleeper;
+  }
+
+  [Symbol.dispose](): void {
+    this.file.close((run) => this.heartbeats.deleteClient(run));
+    this.poller.close();
+  }
+}

@@ -1,0 +1,210 @@
+import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
+import { deadline } from "@std/async";
+import { acquire, LockLostError } from "@holdfast/lock";
+import { sqlite } from "@holdfast/lock/sqlite";
+import { DatabaseSync } from "node:sqlite";
+import type { Claim } from "../../../src/store.ts";
+import { settled } from "../../support/virtual_clock.ts";
+import { ask, claimOf, LEASE, testOnSite } from "./site.ts";
+
+testOnSite("revocation() resolves for handles whose lock was revoked, and no others", async (site) => {
+  const [taken, kept] = [claimOf(), claimOf({ name: "kept" })];
+  for (const claim of [taken, kept]) assertEquals(await ask(site.a, claim), true);
+  const over = new AbortController();
+  const revoked: string[] = [];
+  const watching = [taken, kept].map(async (claim) => {
+    await site.a.revocation(claim, over.signal);
+    revoked.push(claim.name);
+  });
+  await site.clock.advance(100);
+  assertEquals(await site.b.evict("nobody has it"), 0);
+  await site.clock.advance(100);
+  assertEquals(revoked, []);
+  assertEquals(await site.b.evict("name"), 1);
+  await site.clock.advance(100);
+  assertEquals(revoked, ["name"]);
+  over.abort();
+  await Promise.all(watching);
+  assertEquals(site.clock.pending, 0);
+  await site.a.release(kept);
+});
+
+testOnSite("revocation() resolves when the lock was revoked before the call", async (site) => {
+  const [claim, other] = [claimOf(), claimOf({ name: "other" })];
+  for (const held of [claim, other]) assertEquals(await ask(site.a, held), true);
+  const over = new AbortController();
+  const watching = site.a.revocation(other, over.signal);
+  await site.clock.advance(100);
+  await site.b.evict("name");
+  await site.clock.advance(100);
+  const revoked = site.a.revocation(claim, new AbortController().signal);
+  await site.clock.advance(100);
+  await revoked;
+  over.abort();
+  await watching;
+  await site.a.revocation(other, over.signal);
+  await site.a.release(other);
+});
+
+testOnSite("revocation() resolves when the lock was lost while the clock was wrong", async (site) => {
+  const next = {
+    "granted": (claim: Claim) => ask(site.b, claim),
+    "stolen": (claim: Claim) => site.b.attempt(claim, { enqueue: false, steal: true }),
+    "evicted": ({ name }: Claim) => site.b.evict(name),
+  };
+  for (const [name, happens] of Object.entries(next)) {
+    const [holder, other] = [claimOf({ name }), claimOf({ name })];
+    assertEquals(await ask(site.a, holder), true);
+    let revoked = false;
+    const watching = site.a.revocation(holder, new AbortController().signal).then(() => revoked = true);
+    await site.clock.advance(100);
+    site.clock.setWall(2 * LEASE);
+    await happens(other);
+    site.clock.setWall(-2 * LEASE);
+    await site.clock.advance(100);
+    assert(revoked, name);
+    await watching;
+    assertEquals(await site.a.renew(holder), "lost");
+    await site.b.release(other);
+  }
+});
+
+testOnSite("revocation() stops polling when the file is closed", async (site) => {
+  const store = site.open();
+  const claim = claimOf();
+  assertEquals(await ask(store, claim), true);
+  const revoked = store.revocation(claim, new AbortController().signal);
+  await site.clock.advance(100);
+  const over = new AbortController();
+  const other = site.a.revocation(claim, over.signal);
+  await site.clock.advance(100);
+  store.close();
+  assertEquals(site.clock.pending, 1, "that of the other connection");
+  over.abort();
+  await other;
+  assertEquals(await Promise.race([revoked, "still open"]), "still open");
+  await site.a.release(claim);
+});
+
+testOnSite("acquire() with steal soon aborts the holder's signal", async (site) => {
+  using mine = sqlite(site.path);
+  using theirs = sqlite(site.path);
+  const lost = await acquire(mine, "name");
+  const aborted = new Promise<unknown>((resolve) =>
+    lost.signal.addEventListener("abort", () => resolve(lost.signal.reason))
+  );
+  await using thief = await acquire(theirs, "name", { steal: true });
+  // Its next renewal would come after 10 s.
+  assertInstanceOf(await deadline(aborted, 5_000), LockLostError);
+  assert(!lost.held);
+  assert(thief.fence > lost.fence);
+  await assertRejects(() => lost.release(), LockLostError);
+});
+
+testOnSite("revocation() resolves within 50 ms, also while other watches begin and end", async (site) => {
+  const [taken, kept] = [claimOf(), claimOf({ name: "kept" })];
+  for (const claim of [taken, kept]) assertEquals(await ask(site.a, claim), true);
+  let revoked = false;
+  const watching = site.a.revocation(taken, new AbortController().signal).then(() => revoked = true);
+  const further: [AbortController, Promise<void>][] = [];
+  const watch = () => {
+    const over = new AbortController();
+    further.push([over, site.a.revocation(kept, over.signal)]);
+  };
+  watch();
+  await site.clock.advance(100);
+  for (const [over] of further) over.abort();
+  await site.clock.advance(60);
+  await site.b.evict("name");
+  for (let ms = 0; ms < 50; ms += 10) {
+    watch();
+    await site.clock.advance(10);
+  }
+  assert(revoked);
+  for (const [over] of further) over.abort();
+  await Promise.all([watching, ...further.map(([, watched]) => watched)]);
+  assertEquals(site.clock.pending, 0);
+  await site.a.release(kept);
+});
+
+testOnSite("revocation() goes on after the file could not be read", async (site) => {
+  const claim = claimOf();
+  assertEquals(await ask(site.a, claim), true);
+  let revoked = false;
+  const watching = site.a.revocation(claim, new AbortController().signal).then(() => revoked = true);
+  await site.clock.advance(100);
+  site.sql("ALTER TABLE holdfast_evictions RENAME TO holdfast_away");
+  await site.clock.advance(200);
+  assert(!revoked);
+  site.sql("ALTER TABLE holdfast_away RENAME TO holdfast_evictions");
+  await site.b.evict("name");
+  await site.clock.advance(50);
+  assert(revoked);
+  await watching;
+});
+
+testOnSite("revocation() and wakeup() leave no listener on the signal", async (site) => {
+  const [holder, waiter, taken] = [claimOf(), claimOf(), claimOf({ name: "taken" })];
+  for (const claim of [holder, taken]) assertEquals(await ask(site.a, claim), true);
+  assertEquals(await ask(site.a, waiter), false);
+  const { signal } = new AbortController();
+  const listeners = new Set<unknown>();
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
+    listeners.add(args[1]);
+    addEventListener.apply(signal, args);
+  };
+  signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
+    listeners.delete(args[1]);
+    removeEventListener.apply(signal, args);
+  };
+  const over = [site.a.revocation(taken, signal), site.a.wakeup(waiter, signal)];
+  assertEquals(listeners.size, 2);
+  await site.b.evict("taken");
+  await site.a.release(holder);
+  await site.clock.advance(50);
+  await Promise.all(over);
+  assertEquals(listeners.size, 0);
+  await site.a.release(waiter);
+});
+
+testOnSite(
+  "revocation() stops polling when a busy file is closed",
+  async (site) => {
+    using database = new DatabaseSync(site.path);
+    database.exec("BEGIN EXCLUSIVE");
+    const store = site.open();
+    void store.revocation(claimOf(), new AbortController().signal);
+    await site.clock.advance(60);
+    assertEquals(site.clock.pending, 1, "it waits for the file");
+    store.close();
+    await settled();
+    assertEquals(site.clock.pending, 0);
+  },
+);
+
+testOnSite("revocation() resolves when a sweep took the lock while the clock was wrong", async (site) => {
+  const [holder, passerBy] = [claimOf(), claimOf({ name: "other" })];
+  assertEquals(await ask(site.a, holder), true);
+  let revoked = false;
+  const watching = site.a.revocation(holder, new AbortController().signal).then(() => revoked = true);
+  await site.clock.advance(100);
+  site.clock.setWall(2 * LEASE);
+  for (let writes = 0; writes < 40; writes++) await site.b.release(passerBy);
+  site.clock.setWall(-2 * LEASE);
+  await site.clock.advance(50);
+  assert(revoked);
+  await watching;
+  assertEquals(await site.a.renew(holder), "lost");
+});
+
+testOnSite("revocation() leaves no timer when the last watched lock is revoked", async (site) => {
+  const holder = claimOf();
+  assertEquals(await ask(site.a, holder), true);
+  const revoked = site.a.revocation(holder, new AbortController().signal);
+  await site.clock.advance(100);
+  await site.b.evict("name");
+  await site.clock.advance(50);
+  await revoked;
+  assertEquals(site.clock.pending, 0);
+});

@@ -1,0 +1,56 @@
+import { assertEquals } from "@std/assert";
+import { LockFile } from "../../../src/stores/sqlite/file.ts";
+import { Sweeper } from "../../../src/stores/sqlite/sweeper.ts";
+import { ask, claimOf, rows, testOnSite } from "./site.ts";
+
+testOnSite(
+  "Sweeper.sweep() counts one revocation if it deletes holders, else none",
+  async (site) => {
+    const file = new LockFile(site.path, site.clock);
+    const sweeper = new Sweeper();
+    const revocations = () => file.read((run) => run.revocations.get()?.["count"]);
+    const sweep = () => file.write((run, now) => sweeper.sweep(run, { client: 1, now, deadAfter: 3_000 }));
+    for (let writes = 0; writes < 40; writes++) await sweep();
+    assertEquals(await revocations(), 0);
+    for (const count of [1, 2]) {
+      assertEquals(await ask(site.a, claimOf({ lease: 10 })), true);
+      await site.clock.advance(10);
+      for (let writes = 0; writes < 40; writes++) await sweep();
+      assertEquals(await revocations(), count);
+    }
+    file.close(() => {});
+  },
+);
+
+testOnSite("Sweeper.sweep() goes on with the next write after it deleted a holder", async (site) => {
+  const file = new LockFile(site.path, site.clock);
+  const sweeper = new Sweeper();
+  const sweep = () => file.write((run, now) => sweeper.sweep(run, { client: 1, now, deadAfter: 3_000 }));
+  await file.read(() => {});
+  const { wall } = site.clock.now();
+  for (const name of ["a", "b"]) {
+    // Its lease has ended in this very millisecond.
+    site.sql(`INSERT INTO holdfast_holds VALUES ('${name}', 'h', 'h', 'shared', ${wall}, 1, 1, 0)`);
+    await sweep();
+    assertEquals(rows(site.path), [], name);
+  }
+  file.close(() => {});
+});
+
+testOnSite("Sweeper.sweep() deletes a client ten minutes after its last heartbeat", async (site) => {
+  const file = new LockFile(site.path, site.clock);
+  const sweeper = new Sweeper();
+  const sweep = () => file.write((run, now) => sweeper.sweep(run, { client: 1, now, deadAfter: 3_000 }));
+  const dead = site.openDead();
+  const holder = claimOf();
+  assertEquals(await ask(site.a, holder), true);
+  assertEquals(await ask(dead, claimOf()), false);
+  await site.clock.advance(600_000);
+  for (let writes = 0; writes < 40; writes++) await sweep();
+  assertEquals(rows(site.path).length, 1, "the waiter: the lease of the holder has ended");
+  await site.clock.advance(1);
+  for (let writes = 0; writes < 40; writes++) await sweep();
+  assertEquals(rows(site.path), []);
+  dead.close();
+  file.close(() => {});
+});

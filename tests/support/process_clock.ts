@@ -1,0 +1,67 @@
+/** What to do when the library that sets the clock cannot be compiled. */
+const REMEDY = 'install one with "apt-get install gcc libc6-dev"';
+
+/** The wall clock of processes that are started with an environment of its own; the true time until it is set. */
+export class ProcessClock implements Disposable {
+  readonly #directory: string;
+
+  private constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Compiles the library that sets it; rejects with a sentence that says why when that cannot be done. */
+  static async make(): Promise<ProcessClock> {
+    const clock = new ProcessClock(await Deno.makeTempDir({ prefix: "holdfast_clock_" }));
+    try {
+      await compile(`${import.meta.dirname}/process_clock.c`, clock.#library);
+      clock.shift(0);
+      return clock;
+    } catch (error) {
+      clock[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** What a process must find in its environment. */
+  get env(): Record<string, string> {
+    return { LD_PRELOAD: this.#library, CLOCK_FILE: this.#file };
+  }
+
+  /** Sets it to the true time and `ms` milliseconds. */
+  shift(ms: number): void {
+    Deno.writeTextFileSync(this.#file, `${Math.round(ms * 1_000)}`);
+  }
+
+  /** Lets it stand still, so many microseconds after 1970. */
+  stop(us: number): void {
+    Deno.writeTextFileSync(this.#file, `@${us}`);
+  }
+
+  [Symbol.dispose](): void {
+    Deno.removeSync(this.#directory, { recursive: true });
+  }
+
+  get #library(): string {
+    return `${this.#directory}/process_clock.so`;
+  }
+
+  get #file(): string {
+    return `${this.#directory}/clock`;
+  }
+}
+
+/** Compiles a library with the C compiler that the test command has found, or the first that there is. */
+async function compile(source: string, library: string): Promise<void> {
+  const named = Deno.env.get("CC");
+  const args = ["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o", library, source];
+  for (const compiler of named ? [named] : ["cc", "gcc", "clang"]) {
+    try {
+      const { success, stderr } = await new Deno.Command(compiler, { args, stderr: "piped" }).output();
+      if (success) return;
+      throw new Error(`${compiler} fails: ${REMEDY}. It says: ${new TextDecoder().decode(stderr)}`);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+  throw new Error(`no C compiler: ${REMEDY}`);
+}

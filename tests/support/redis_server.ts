@@ -1,0 +1,227 @@
+import { type Cluster, Redis, type RedisOptions } from "ioredis";
+
+/** How long a server may take to say who it is, in milliseconds: one that is frozen accepts a connection as well. */
+const ANSWER_LIMIT_MS = 2_000;
+
+/** How often a server is started on a port that was free, and may be taken a moment later. */
+const STARTS = 3;
+
+/** Below those that systems give to connections: these could take the port of a server that is being restarted. */
+const PORTS = [10_000, 32_767] as const;
+
+/** The bus of a Cluster node is 10,000 ports above that of its clients. */
+const MAX_CLUSTER_PORT = PORTS[1] - 10_000;
+
+/** A Redis server that a test has started, on a free port of the loopback interface. */
+export class RedisServer implements AsyncDisposable {
+  readonly port: number;
+  /** A setting that distinguishes it from other servers. */
+  readonly #id = crypto.randomUUID();
+  readonly #directory: string;
+  readonly #settings: string[];
+  readonly #env: Record<string, string>;
+  readonly #file: string[];
+  readonly #clients = new Set<Redis>();
+  #process: Deno.ChildProcess | undefined;
+  #frozen = false;
+
+  private constructor(settings: string[], env: Record<string, string>, file: string[]) {
+    this.port = freePort(settings.includes("--cluster-enabled") ? MAX_CLUSTER_PORT : undefined);
+    this.#settings = settings;
+    this.#env = env;
+    this.#directory = Deno.makeTempDirSync({ prefix: "holdfast_redis_" });
+    if (file.length > 0) Deno.writeTextFileSync(`${this.#directory}/redis.conf`, file.join("\n"));
+    this.#file = file.length > 0 ? [`${this.#directory}/redis.conf`] : [];
+  }
+
+  /**
+   * Starts a server; settings are those of its command line, such as `"--maxmemory", "2mb"`. REDIS_SERVER in
+   * its environment, or in that of the tests, names the program. A Sentinel wants its
+   * settings, line by line, in a file to which it can write.
+   */
+  static async start(
+    settings: string[] = [],
+    env: Record<string, string> = {},
+    file: string[] = [],
+  ): Promise<RedisServer> {
+    for (let starts = 1;; starts++) {
+      const server = new RedisServer(settings, env, file);
+      try {
+        await server.start();
+        return server;
+      } catch (error) {
+        await server[Symbol.asyncDispose]();
+        if (starts === STARTS) throw error;
+      }
+    }
+  }
+
+  /** Starts the process, and waits until it answers. */
+  async start(): Promise<void> {
+    const program = this.#env["REDIS_SERVER"] ?? Deno.env.get("REDIS_SERVER") ?? "redis-server";
+    const process = this.#process = new Deno.Command(program, {
+      args: [
+        ...this.#file,
+        ...["--port", `${this.port}`, "--bind", "127.0.0.1", "--dir", this.#directory],
+        ...["--save", "", "--appendonly", "no", "--daemonize", "no", "--syslog-ident", this.#id],
+        ...this.#settings,
+      ],
+      env: this.#env,
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    let ended = false;
+    void process.status.then(() => ended = true);
+    for (let tries = 0;; tries++) {
+      try {
+        return await this.#meet();
+      } catch (error) {
+        if (ended || tries === 500) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    }
+  }
+
+  /** Rejects unless the server on the port is this one: another process may have been quicker. */
+  async #meet(): Promise<void> {
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
+    const id = setTimeout(() => connection.close(), ANSWER_LIMIT_MS);
+    try {
+      await connection.write(new TextEncoder().encode("CONFIG GET syslog-ident\r\n"));
+      const buffer = new Uint8Array(1_024);
+      const reply = new TextDecoder().decode(buffer.subarray(0, await connection.read(buffer) ?? 0));
+      // A Sentinel knows no such command.
+      const known = reply.startsWith("-") || reply.includes(this.#id);
+      if (!known) throw new Error(`another server has taken port ${this.port}`);
+    } finally {
+      clearTimeout(id);
+    }
+  }
+
+  /** Returns a new client of this server, closed with it. */
+  connect(options: Omit<RedisOptions, "replyMapping"> = {}): Redis {
+    return this.adopt(new Redis(this.port, "127.0.0.1", options));
+  }
+
+  /** Sends one command over a connection of its own, and returns the reply; rejects soon when the server is away. */
+  async command(...words: [string, ...(string | number)[]]): Promise<unknown> {
+    if (this.#frozen) throw new Error("the server is frozen");
+    const client = new Redis(this.port, "127.0.0.1", {
+      lazyConnect: true,
+      enableReadyCheck: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => null,
+      commandTimeout: 5_000,
+    });
+    client.on("error", () => {});
+    try {
+      return await client.call(...words);
+    } finally {
+      await closed(client);
+    }
+  }
+
+  /** Closes a client with this server. */
+  adopt<T extends { disconnect(): void; status: string; on(event: "error" | "end", listener: () => void): unknown }>(
+    client: T,
+  ): T {
+    client.on("error", () => {});
+    this.#clients.add(client as unknown as Redis);
+    return client;
+  }
+
+  /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
+  freeze(): void {
+    this.#frozen = true;
+    this.#signal("SIGSTOP");
+  }
+
+  /** Lets it go on. */
+  thaw(): void {
+    this.#frozen = false;
+    this.#signal("SIGCONT");
+  }
+
+  /** Kills the process, and waits until it is gone. */
+  async kill(): Promise<void> {
+    const process = this.#process;
+    this.#signal("SIGKILL");
+    this.#process = undefined;
+    await process?.status;
+  }
+
+  #signal(signal: Deno.Signal): void {
+    try {
+      this.#process?.kill(signal);
+    } catch (error) {
+      // It has ended already: Ctrl-C reaches all processes of a terminal.
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+
+  /** Returns the keys on the server, without fences: those stay for 7 days. */
+  async leftovers(): Promise<string[]> {
+    const client = new Redis(this.port, "127.0.0.1");
+    try {
+      return (await client.keys("*")).filter((key) => !key.endsWith(":fence"));
+    } finally {
+      await closed(client);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#signal("SIGCONT");
+    await Promise.all([...this.#clients].map(closed));
+    await this.kill();
+    await Deno.remove(this.#directory, { recursive: true });
+  }
+}
+
+/** Closes a client, and waits until that is done. */
+export async function closed(client: Redis | Cluster): Promise<void> {
+  if (client.isCluster) return await clusterClosed(client as Cluster);
+  return await redisClosed(client as Redis);
+}
+
+async function clusterClosed(client: Cluster): Promise<void> {
+  if (client.status === "end" || client.status === "wait") return;
+  const nodes = client.nodes();
+  const end = new Promise<void>((resolve) => client.on("end", () => resolve()));
+  client.options.clusterRetryStrategy = () => null;
+  // Between two connections it emits no end.
+  const silent = client.status === "reconnecting";
+  client.disconnect();
+  // Nor do its nodes always, when they are just being replaced.
+  let id: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => id = setTimeout(resolve, 3_000));
+  await Promise.race([late, Promise.all([silent || end, ...nodes.map(redisClosed)])]);
+  clearTimeout(id);
+}
+
+async function redisClosed(client: Redis): Promise<void> {
+  if (client.status === "end" || client.status === "wait") return;
+  client.options.retryStrategy = client.options.sentinelRetryStrategy = () => null;
+  const end = new Promise<void>((resolve) => client.on("end", () => resolve()));
+  // Between two connections disconnect() emits no end and leaves a timer: let the next connection come or fail.
+  if (client.status === "reconnecting") {
+    const ready = new Promise<void>((resolve) => client.on("ready", () => resolve()));
+    const ended = await Promise.race([end.then(() => true), ready.then(() => false)]);
+    if (ended) return;
+  }
+  client.disconnect();
+  await end;
+}
+
+/** Returns a port of the loopback interface that nobody listens on, and that is no higher. */
+export function freePort(highest: number = PORTS[1]): number {
+  for (;;) {
+    const port = PORTS[0] + Math.floor(Math.random() * (highest + 1 - PORTS[0]));
+    try {
+      Deno.listen({ hostname: "127.0.0.1", port }).close();
+      return port;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+  }
+}

@@ -1,0 +1,178 @@
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { Redis, type RedisOptions } from "ioredis";
+import { closed } from "./redis_server.ts";
+import { inTime } from "./in_time.ts";
+import { Link, type Manners } from "./tcp_link.ts";
+
+/** How long the request that is waited for may take to come, in milliseconds. */
+const EXPECTED = 20_000;
+
+/** What happens to the replies of a connection, from the request on that is waited for. */
+type Fault = "lose" | "stall";
+
+/** A request that is waited for. */
+interface Expected {
+  readonly request: string;
+  readonly fault: Fault;
+  readonly struck: () => void;
+  readonly given: (error: Error) => void;
+}
+
+/**
+ * A network between clients and a server on the loopback interface, to be broken in the ways in which networks break.
+ */
+export class TcpProxy implements AsyncDisposable {
+  readonly #target: number;
+  readonly #listener: Server;
+  readonly #links = new Set<Link>();
+  readonly #clients: Redis[] = [];
+  /** How new connections are. */
+  #manners: Manners = {};
+  #expected: Expected | undefined;
+
+  private constructor(target: number) {
+    this.#target = target;
+    this.#listener = createServer((client) => this.#accept(client));
+  }
+
+  /** Starts a proxy in front of a port. */
+  static async start(target: number): Promise<TcpProxy> {
+    const proxy = new TcpProxy(target);
+    await new Promise<void>((resolve) => proxy.#listener.listen(0, "127.0.0.1", () => resolve()));
+    return proxy;
+  }
+
+  /** Where it listens. */
+  get port(): number {
+    const address = this.#listener.address();
+    if (address === null || typeof address === "string") throw new Error("the proxy does not listen");
+    return address.port;
+  }
+
+  /** Returns a new client of the server behind the proxy, closed with the proxy. */
+  connect(options: Omit<RedisOptions, "replyMapping"> = {}): Redis {
+    const client = new Redis(this.port, "127.0.0.1", options);
+    client.on("error", () => {});
+    this.#clients.push(client);
+    return client;
+  }
+
+  /**
+   * Lets the next request that contains a text reach the server, drops the reply and cuts the connection. Resolves when
+   * that has happened: by then the server has executed the request.
+   */
+  loseReply(request: string): Promise<void> {
+    return this.#expect(request, "lose");
+  }
+
+  /**
+   * Lets the next request that contains a text reach the server, and holds back all further replies of its connection
+   * until `resume()`. Resolves when the request has come.
+   */
+  stallReply(request: string): Promise<void> {
+    return this.#expect(request, "stall");
+  }
+
+  /** Holds back the replies and messages of every connection, until `resume()`. */
+  stall(): void {
+    this.disturb({ replies: "hold" });
+  }
+
+  /** Changes how every connection is, also those that are made later, until `resume()`. */
+  disturb(manners: Manners): void {
+    this.#manners = { ...this.#manners, ...manners };
+    for (const link of this.#links) link.manners = manners;
+  }
+
+  /**
+   * Makes every connection one whose other end vanished without a word, for both ends; `resume()` cuts it. Connections
+   * that are made later work.
+   */
+  halfOpen(): void {
+    for (const link of this.#links) {
+      link.halfOpen = true;
+      link.manners = { requests: "drop", replies: "drop" };
+    }
+  }
+
+  /** Cuts every connection. */
+  cut(): void {
+    for (const link of this.#links) link.cut();
+  }
+
+  /** Delivers what was held back, and passes on what comes; a connection that has lost something is cut. */
+  resume(): void {
+    this.#manners = {};
+    for (const link of this.#links) {
+      if (link.halfOpen || link.requests.lossy || link.replies.lossy) link.cut();
+      else link.manners = { requests: "pass", replies: "pass" };
+    }
+  }
+
+  /** Stops waiting for a request, if one is waited for: that wait rejects. */
+  forget(): void {
+    this.#expected?.given(new Error(`no request with "${this.#expected.request}" came`));
+    this.#expected = undefined;
+  }
+
+  /** Refuses new connections; those that there are stay. */
+  refuse(): void {
+    if (this.#listener.listening) this.#listener.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.resume();
+    await Promise.all(this.#clients.map(closed));
+    this.refuse();
+    await Promise.all([...this.#links].flatMap(({ client, server }) => [gone(client), gone(server)]));
+  }
+
+  #expect(request: string, fault: Fault): Promise<void> {
+    const { promise, resolve: struck, reject: given } = Promise.withResolvers<void>();
+    this.#expected = { request, fault, struck, given };
+    return inTime(promise, EXPECTED, `a request with "${request}"`);
+  }
+
+  #accept(client: Socket): void {
+    const server = connect(this.#target, "127.0.0.1");
+    const link = new Link(client, server);
+    link.manners = this.#manners;
+    this.#links.add(link);
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true);
+      socket.on("error", () => {}); // The close that follows is passed on to the other side.
+      socket.on("close", () => {
+        link[socket === client ? "replies" : "requests"].end();
+        if (client.closed && server.closed) this.#links.delete(link);
+        else if (!link.halfOpen) (socket === client ? server : client).end();
+      });
+    }
+    client.on("data", (request) => {
+      this.#watch(link, request);
+      link.requests.push(request);
+    });
+    server.on("data", (reply) => {
+      if (link.lost === undefined) return link.replies.push(reply);
+      client.destroy();
+      link.lost();
+    });
+  }
+
+  #watch(link: Link, request: Uint8Array): void {
+    const expected = this.#expected;
+    if (expected === undefined || !new TextDecoder().decode(request).includes(expected.request)) return;
+    this.#expected = undefined;
+    if (expected.fault === "lose") {
+      link.lost = expected.struck;
+    } else {
+      link.manners = { replies: "hold" };
+      expected.struck();
+    }
+  }
+}
+
+/** Cuts a connection, and waits until that is done. */
+async function gone(socket: Socket): Promise<void> {
+  if (socket.closed) return;
+  await new Promise<void>((resolve) => socket.once("close", () => resolve()).destroy());
+}

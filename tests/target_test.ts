@@ -1,0 +1,147 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { acquire, type LockTarget } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
+import { redis } from "@holdfast/lock/redis";
+import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis5";
+import { storeOf } from "../src/target.ts";
+import { until } from "./support/until.ts";
+import { RedisServer } from "./support/redis_server.ts";
+
+Deno.test("storeOf() takes a store as it is", () => {
+  const store = memory();
+  assertEquals(storeOf(store), store);
+  assertEquals(storeOf(store), store);
+});
+
+Deno.test("storeOf() makes one store for each client of ioredis 6 and 5", async () => {
+  for (const make of [() => new Redis({ lazyConnect: true }), () => new Redis5({ lazyConnect: true })]) {
+    const [client, other] = [make(), make()];
+    // The second call comes while the first one is loading the store.
+    const [one, same, another] = await Promise.all([storeOf(client), storeOf(client), storeOf(other)]);
+    assert(one === same && one !== another, "one for each client");
+    assert(storeOf(client) === one, "given at once from now on");
+    assertEquals(client.status, "wait", "nothing was sent");
+    client.disconnect();
+    other.disconnect();
+  }
+});
+
+Deno.test("storeOf() rejects what is neither a store nor a client", () => {
+  const method = () => {};
+  const targets = [
+    ...[undefined, null, 7, "redis://localhost", method, {}, [{}], new Map()],
+    { evalsha: method, eval: method, duplicate: method },
+    { evalsha: method, eval: method, on: method },
+    { evalsha: method, duplicate: method, on: method },
+    { eval: method, duplicate: method, on: method },
+    { evalsha: method, eval: method, duplicate: true, on: method },
+    { attempt: method, renew: method, release: method },
+    { attempt: method, renew: method, drift: method },
+    { attempt: method, release: method, drift: method },
+    { renew: method, release: method, drift: method },
+    { attempt: method, renew: method, release: method, drift: 12 },
+  ];
+  for (const target of targets) assertThrows(() => storeOf(target as LockTarget), TypeError, "store");
+});
+
+Deno.test("storeOf() says what to pass instead of what is not a target", () => {
+  const method = () => {};
+  class Redis {
+    evalsha() {}
+  }
+  const mistakes: [target: unknown, ...says: string[]][] = [
+    [undefined, "store", "got undefined", "new Redis(url)", 'sqlite("locks.db")'],
+    [null, "store", "got null", "memory()"],
+    ["redis://127.0.0.1:6379", '"redis://127.0.0.1:6379"', "new Redis(url)"],
+    [new URL("rediss://127.0.0.1"), "the URL rediss://127.0.0.1", "new Redis(url)"],
+    ["./locks.db", '"./locks.db"', "sqlite(path)"],
+    ["locks.sqlite", "sqlite(path)"],
+    ["/var/lib/locks", "sqlite(path)"],
+    [":memory:", "sqlite(path)"],
+    ["invoice:42", '"invoice:42"', "before the name"],
+    [memory, "the function memory", "memory(…)"],
+    [redis, "the function redis", "redis(…)"],
+    [() => {}, "a function", "Call it"],
+    // A bundler may have given it another name.
+    [Redis, `the class ${Redis.name}`, `new ${Redis.name}(…)`],
+    [Promise.resolve(memory()), "a Promise", "Await it"],
+    [{ evalSha: method, sendCommand: method, on: method, duplicate: method }, "node-redis", "ioredis"],
+    [{ evalsha: method, eval: method, set: method }, "Upstash", "ioredis", "rediss://"],
+    [{ prepare: method, exec: method }, "SQLite", "sqlite("],
+    [{ attempt: method, renew: method, release: method, drift: 12 }, "a Store without drift()"],
+    [{ evalsha: method, duplicate: method, on: method }, "without eval()"],
+    [{ host: "localhost", port: 6379 }, 'the keys "host, port"', "new Redis(url)"],
+    [{}, "an empty object"],
+    [new Map(), "an object of Map"],
+    [[{}], "store[0]"],
+    [[memory()], "store[0]", "redlock([…])"],
+  ];
+  for (const [target, ...says] of mistakes) {
+    const { message } = assertThrows(() => storeOf(target as LockTarget), TypeError);
+    for (const words of says) assert(message.includes(words), `${words} in: ${message}`);
+    assert(!message.includes("[object"), message);
+  }
+});
+
+Deno.test("storeOf() quotes no password", () => {
+  for (const url of ["redis://user:secret@host:6379", "redis://:sec/ret@host", "redis://:sec@ret@host"]) {
+    for (const target of [url, ...url.includes("c/r") ? [] : [new URL(url)]]) {
+      const { message } = assertThrows(() => storeOf(target as never), TypeError, "//***@host");
+      assert(!/sec|ret/.test(message), message);
+    }
+  }
+});
+
+Deno.test("redis() names the method that a client lacks", () => {
+  const client: Record<string, unknown> = { evalsha() {}, eval() {}, duplicate() {}, on() {} };
+  for (const method of Object.keys(client)) {
+    const { [method]: _, ...rest } = client;
+    assertThrows(() => redis(rest as never), TypeError, method);
+    assertThrows(() => redis({ ...rest, [method]: "no function" } as never), TypeError, method);
+  }
+  for (const client of [undefined, null, "redis://localhost"]) assertThrows(() => redis(client as never), TypeError);
+});
+
+Deno.test("redis() refuses options that it does not know or of the wrong kind", () => {
+  const client = new Redis({ lazyConnect: true });
+  const refused: [options: unknown, quoted: string][] = [
+    [{ prefixes: "a" }, '"prefixes"'],
+    [{ prefix: 7 }, "prefix must be a string: got 7"],
+    [{ prefix: null }, "got null"],
+    [{ observer: "console" }, "observer must be a function"],
+    [null, "options"],
+  ];
+  for (const [options, quoted] of refused) assertThrows(() => redis(client, options as never), TypeError, quoted);
+  client.disconnect();
+});
+
+Deno.test("all stores of a client share its listeners and its connection for wake-ups", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const holder = await acquire(server.connect(), "a");
+  await storeOf(client);
+  const stores = [await storeOf(client), redis(client), redis(client, { prefix: "other:" })];
+  // One for the wake-ups, whatever else the client itself listens to.
+  const before = client.listenerCount("end");
+  const waiting = stores.slice(0, 2).map((store) => acquire(store, "a"));
+  await until(async () => await client.zcard("{lock:a}:queue") === 2, "both stand in the queue");
+  const clients = String(await client.call("CLIENT", "LIST", "TYPE", "pubsub"));
+  assertEquals(clients.trim().split("\n").length, 1);
+  assertEquals(client.listenerCount("end"), before);
+  await holder.release();
+  for (const acquired of waiting.map(async (lock) => await (await lock).release())) await acquired;
+});
+
+Deno.test("acquire() and redis() add no listener to a client that they know", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const warnings: Error[] = [];
+  const warn = (warning: Error) => void warnings.push(warning);
+  process.on("warning", warn);
+  for (let i = 0; i < 30; i++) await (await acquire(client, `a${i}`)).release();
+  for (let i = 0; i < 30; i++) await (await acquire(redis(client, { prefix: `${i}:` }), "a")).release();
+  process.off("warning", warn);
+  assertEquals(warnings.map((warning) => warning.name), []);
+  for (const event of ["close", "end"]) assert(client.listenerCount(event) <= 3, `${client.listenerCount(event)}`);
+});

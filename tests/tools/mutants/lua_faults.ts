@@ -1,0 +1,113 @@
+import type { Stage } from "./targets.ts";
+
+/**
+ * A fault in a script, planted on the line after the comment `-- @place NAME`. The comment stands where a promise is
+ * kept; how it is kept may change, and the fault is then written anew.
+ */
+export interface LuaFault {
+  /** What goes wrong. */
+  readonly name: string;
+  /** The name in the comment. */
+  readonly place: string;
+  /** What is wrong of the line, and instead; without it the line is taken out. */
+  readonly edit?: readonly [wrong: RegExp, instead: string];
+  /** The tests that notice. */
+  readonly stage: Stage;
+  /** No test notices it yet. */
+  readonly open?: true;
+}
+
+const SCRIPTS: Stage = { tests: /^tests\/stores\/redis\/scripts\w*_test\.ts$/ };
+const KINDS: Stage = { tests: /^tests\/stores\/redis\/kinds\w*_test\.ts$/ };
+const VOTES: Stage = { tests: /^tests\/stores\/redis\/vote\w*_test\.ts$/ };
+/** Random sequences of calls, compared with those on a store in memory. */
+const MODEL: Stage = { tests: /^tests\/(stores|composed)\/redlock\/model\w*_test\.ts$/ };
+
+/** The faults in scripts. */
+export const LUA_FAULTS: readonly LuaFault[] = [
+  {
+    name: "a lock is kept for a waiter that has died as long as its lease",
+    place: "reservation",
+    edit: [/math\.min\((.*), \$RESERVATION_MS\)\)/, "$1)"],
+    stage: SCRIPTS,
+  },
+  {
+    name: "a dead waiter is never passed over",
+    place: "waiter-alive",
+    edit: [/ and now - seen < \$WAITER_TIMEOUT_MS/, ""],
+    stage: SCRIPTS,
+  },
+  {
+    name: "the next but one is not told to look again",
+    place: "wake-next",
+    stage: KINDS,
+  },
+  {
+    name: "a fence may be that of the holder before",
+    place: "fence-compare",
+    edit: [/>=/, ">"],
+    stage: SCRIPTS,
+  },
+  {
+    name: "a counter that was the guess already counts as raised to it",
+    place: "vote-raised",
+    edit: [/ < /, " <= "],
+    stage: MODEL,
+  },
+  {
+    name: "a guess that is far ahead of the clock raises the counter",
+    place: "guess-skew",
+    edit: [/=.*$/, "= true"],
+    stage: VOTES,
+  },
+  {
+    name: "a counter above the guess is lowered to it",
+    place: "counter-put-back",
+    stage: MODEL,
+  },
+  {
+    name: "a fence that is the counter already is confirmed",
+    place: "confirm-compare",
+    edit: [/>=/, ">"],
+    stage: SCRIPTS,
+  },
+  {
+    name: "a fence is confirmed to one that does not hold the lock",
+    place: "confirm-owner",
+    stage: KINDS,
+  },
+  {
+    name: "a lock is taken again although others had it meanwhile",
+    place: "retake-fence",
+    stage: SCRIPTS,
+  },
+  {
+    name: "a ticket is earlier than the last one when the clock was set back",
+    place: "ticket-order",
+    stage: SCRIPTS,
+  },
+  {
+    name: "a reserved lock gets a shorter lease when it is claimed",
+    place: "reserved-lease",
+    edit: [/math\.max\((ARGV\.lease_ms), .*\)\)$/, "$1)"],
+    stage: SCRIPTS,
+  },
+  {
+    name: "a reserved lock gets a shorter lease when it is claimed by a vote",
+    place: "vote-reserved-lease",
+    edit: [/math\.max\((ARGV\.lease_ms), .*\)\)$/, "$1)"],
+    stage: SCRIPTS,
+  },
+  {
+    name: "a repeated attempt makes the lease of a shared hold shorter",
+    place: "holder-lease",
+    edit: [/ 'GT',/, ""],
+    stage: KINDS,
+  },
+  {
+    name: "a stranger renews a shared lock that one alone holds",
+    place: "renew-sole",
+    edit: [/sole == handle/, "sole"],
+    stage: KINDS,
+  },
+];

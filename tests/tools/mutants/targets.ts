@@ -1,0 +1,117 @@
+/** Tests that are run together: one command. */
+export type Stage =
+  /** Test files, by their paths; with `filter`, those tests of which the names match (without look-ahead). */
+  | { readonly tests: RegExp; readonly except?: RegExp; readonly filter?: RegExp }
+  /** Runs of the simulator, from the first seed. */
+  | { readonly seeds: number };
+
+/** Source files that are mutated, and the tests that are to notice, the fastest first. */
+export interface Target {
+  readonly name: string;
+  readonly source: RegExp;
+  readonly stages: readonly Stage[];
+}
+
+/** The Lua scripts of the store on Redis: when one has changed, the module with all of them is built anew. */
+export const SCRIPTS = /^src\/stores\/redis\/scripts\/.*\.lua$/;
+
+/** What takes minutes, or compares stores with each other, or needs another program. */
+const SLOW = /(model|older_node|types|platform|redis)_test\.ts$/;
+
+/** The scripts alone, on a server. */
+const REDIS_SCRIPTS: Stage = { tests: /^tests\/stores\/redis\/(exact_times|quorum_scripts|vote)_test\.ts$/ };
+
+/** What the store on Redis does with the kinds of locks, on a server. */
+const REDIS_KINDS: Stage = {
+  tests: /^tests\/stores\/redis\/(kinds|owners|revocations|scripts)_test\.ts$/,
+};
+
+/** The store suite on one server, over one client. */
+const REDIS_STORE: Stage = {
+  tests: /^tests\/stores\/redis\/store_test\.ts$/,
+  filter: /^redis over ioredis 6 with RESP3/,
+};
+
+/** What is mutated. */
+export const TARGETS: readonly Target[] = [
+  {
+    name: "lease",
+    source: /^src\/(lease|internal\/(deadline|forgotten_handle|renewal|renewal_schedule))\.ts$/,
+    stages: [
+      { tests: /^tests\/(lease\w*|internal\/(deadline|renewal_schedule))_test\.ts$/ },
+      { tests: /^tests\/(lock|events|acquire|forgotten)\w*_test\.ts$/ },
+      { seeds: 300 },
+    ],
+  },
+  {
+    name: "acquire",
+    source:
+      /^src\/(acquire|acquire_all|acquisition|lock|with_lock|internal\/(attempt_history|backoff|clock|failure|overdue|owner_key|release|store_state|timers|wait_scope))\.ts$/,
+    stages: [
+      {
+        tests:
+          /^tests\/(acquire|lock|with_lock|internal\/(attempt_history|backoff|clock|failure|overdue|release|wait_scope))\w*_test\.ts$/,
+      },
+      { tests: /^tests\/(kinds|events|options|target|errors|lease)\w*_test\.ts$/ },
+      { seeds: 300 },
+    ],
+  },
+  {
+    name: "redlock",
+    source: /^src\/composed\/redlock\/\w+\.ts$/,
+    stages: [
+      { tests: /^tests\/composed\/redlock\/\w+_test\.ts$/, except: /\/(model|restore_model|store)_test\.ts$/ },
+      { seeds: 300 },
+      { tests: /^tests\/composed\/redlock\/store_test\.ts$/, filter: /^redlock of (3|5) stores in memory/ },
+    ],
+  },
+  {
+    name: "sqlite",
+    source: /^src\/stores\/sqlite\/\w+\.ts$/,
+    stages: [
+      { tests: /^tests\/stores\/sqlite\/\w+_test\.ts$/, except: /(model|older_node|store|process\w*)_test\.ts$/ },
+      { tests: /^tests\/stores\/sqlite\/store_test\.ts$/ },
+    ],
+  },
+  {
+    name: "web_locks",
+    source: /^src\/web_locks\/\w+\.ts$/,
+    stages: [{ tests: /^tests\/web_locks\/\w+_test\.ts$/, except: SLOW }],
+  },
+  {
+    name: "redis",
+    source: /^src\/stores\/redis\/(?!scripts\/)[\w/]+\.ts$/,
+    stages: [
+      {
+        tests:
+          /^tests\/stores\/redis\/((client_warning|clones|commands|connection|keys|server_error|writes)|wakeups\/(reconnects|subscriber))_test\.ts$/,
+      },
+      REDIS_SCRIPTS,
+      REDIS_KINDS,
+      {
+        tests: /^tests\/stores\/redis\/((channels|query|servers)|wakeups\/(subscription|wakeups))_test\.ts$/,
+      },
+      REDIS_STORE,
+      { tests: /^tests\/stores\/redis\/(cluster|interoperability|refusals|replicas)_test\.ts$/ },
+    ],
+  },
+  {
+    name: "scripts",
+    source: SCRIPTS,
+    stages: [
+      { tests: /^tests\/simulation\/lua\/\w+_test\.ts$/ },
+      REDIS_SCRIPTS,
+      REDIS_KINDS,
+      { tests: /^tests\/stores\/redis\/(query|interoperability|refusals)_test\.ts$/ },
+      REDIS_STORE,
+      // Random sequences of calls, compared with those on a store in memory.
+      { tests: /^tests\/composed\/redlock\/model_test\.ts$/ },
+      { seeds: 300 },
+    ],
+  },
+];
+
+/** Returns the target that a source file belongs to. */
+export function targetOf(path: string): Target | undefined {
+  return TARGETS.find(({ source }) => source.test(path));
+}

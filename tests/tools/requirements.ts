@@ -1,0 +1,65 @@
+import { fetchValkey } from "../support/valkey.ts";
+
+/** A program that the tests start, and the Debian packages that bring it. */
+interface Requirement {
+  /** Any of these will do. */
+  readonly programs: readonly string[];
+  readonly packages: readonly string[];
+  /** The environment variable that names it, for the tests too. */
+  readonly variable: string;
+}
+
+const REQUIREMENTS: readonly Requirement[] = [
+  { programs: ["redis-server", "valkey-server"], packages: ["redis-server"], variable: "REDIS_SERVER" },
+  // For the library that moves a server's clock.
+  { programs: ["cc", "gcc", "clang"], packages: ["gcc", "libc6-dev"], variable: "CC" },
+];
+
+/**
+ * Finds the programs that the tests start, and gives the environment that names them. What is missing is installed
+ * where apt-get may do that.
+ *
+ * @throws {Error} in one line, when something is missing and cannot be installed
+ */
+export async function requirements(): Promise<Record<string, string>> {
+  const missing = REQUIREMENTS.filter((requirement) => find(requirement) === undefined);
+  if (missing.length > 0) await install(missing);
+  const valkey = await fetchValkey();
+  // The tests that want it say that they are skipped, and why.
+  const also = "program" in valkey ? { VALKEY_SERVER: valkey.program } : {};
+  return {
+    ...Object.fromEntries(REQUIREMENTS.map((requirement) => [requirement.variable, find(requirement) ?? ""])),
+    ...also,
+  };
+}
+
+function find({ programs, variable }: Requirement): string | undefined {
+  const named = Deno.env.get(variable);
+  if (named === undefined || named === "") return programs.find(runs);
+  if (runs(named)) return named;
+  throw new Error(`${variable}=${named} does not run`);
+}
+
+function runs(program: string): boolean {
+  try {
+    return new Deno.Command(program, { args: ["--version"], stdout: "null", stderr: "null" }).outputSync().success;
+  } catch {
+    return false;
+  }
+}
+
+async function install(missing: readonly Requirement[]): Promise<void> {
+  const packages = missing.flatMap((requirement) => requirement.packages);
+  const names = missing.map(({ programs }) => programs.join(" or ")).join(", ");
+  const how = `apt-get install ${packages.join(" ")}`;
+  const variables = missing.map(({ variable, programs }) => `${variable}=path/to/${programs[0]}`).join(" ");
+  const what = `missing: ${names}. Install with "${how}", or set ${variables}`;
+  if (Deno.build.os !== "linux" || Deno.uid() !== 0 || !runs("apt-get")) throw new Error(what);
+  console.log(`missing: ${names}. Installing with "${how}"`);
+  const env = { DEBIAN_FRONTEND: "noninteractive" };
+  for (const args of [["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", ...packages]]) {
+    const command = new Deno.Command("apt-get", { args, env, stdin: "null", stdout: "null", stderr: "piped" });
+    const { success, stderr } = await command.output();
+    if (!success) throw new Error(`${what} (apt-get ${args[0]} failed: ${new TextDecoder().decode(stderr).trim()})`);
+  }
+}

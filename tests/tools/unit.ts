@@ -1,0 +1,33 @@
+/**
+ * The command for the unit tests: runs the tests that need no server, without the permission to start one.
+ *
+ * @module
+ */
+import { importArguments } from "./offline/arguments.ts";
+import { UNIT_PERMISSIONS, unitTests } from "./tiers.ts";
+
+/** How many test files run at a time: most of their time is spent waiting for leases, not computing. */
+const JOBS = "4";
+
+const HELP = `Run the unit tests of Holdfast, which need no server: deno task test:unit [arguments of deno test]
+
+  deno task test:unit                        all unit tests
+  deno task test:unit --filter "release()"   by name
+
+A test file is a unit test if neither it nor what it imports from the tests starts a process; those of the simulator
+are none, as they run for minutes. "deno task test" runs all tests.`;
+
+async function main(args: string[]): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) {
+    console.log(HELP);
+    return 0;
+  }
+  const { code } = await new Deno.Command("deno", {
+    args: ["test", "--parallel", ...UNIT_PERMISSIONS, ...await importArguments(), ...args, ...unitTests()],
+    env: { DENO_JOBS: JOBS },
+    stdin: "null",
+  }).spawn().status;
+  return code;
+}
+
+Deno.exitCode = await main(Deno.args);

@@ -1,0 +1,160 @@
+// Deno only: it takes long, and explores a model.
+import { assert, assertEquals } from "@std/assert";
+import { memory } from "@holdfast/lock/memory";
+import { redis } from "@holdfast/lock/redis";
+import type { Claim } from "../../src/store.ts";
+import type { QuorumNode, Vote } from "../../src/composed/redlock/quorum_node.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { type Exploration, explore, type Model } from "../simulation/explore.ts";
+import { type Bounds, exploreFence, FenceModel, type Invariant, type State } from "./fence_model.ts";
+import { confirm, type Node, type Rules, vote, YES } from "./fence_node.ts";
+
+const SMALL: Bounds = { counters: [0, 0, 0], rounds: 2, guesses: [1] };
+
+/** What looks right and is not, and the invariants that it breaks. */
+const FLAWS: { what: string; rules: Partial<Rules>; breaks: Invariant[] }[] = [
+  {
+    what: "nodes confirmed a candidate to the owner of the key, and set the counter to the maximum",
+    rules: { confirms: (own) => own },
+    breaks: ["unique"],
+  },
+  {
+    what: "nodes confirmed a candidate that equals their counter",
+    rules: { confirms: (own, counter, candidate) => own && counter <= candidate },
+    breaks: ["unique"],
+  },
+  {
+    what: "the guess were the fence where nodes have granted, but not raised",
+    rules: { counts: () => true },
+    breaks: ["unique", "ordered"],
+  },
+  { what: "nodes lost their counters", rules: { forgets: true }, breaks: ["unique", "ordered"] },
+];
+
+Deno.test("fence protocol gives unique fences in real-time order on 3 nodes to 2 clients", () => {
+  assertExhausted(exploreFence({ ...SMALL, guesses: [1, 2] }), 200_000);
+});
+
+Deno.test("fence protocol gives unique fences in real-time order if counters differ", () => {
+  assertExhausted(exploreFence({ ...SMALL, counters: [0, 1, 2], guesses: [2] }), 16_000);
+});
+
+Deno.test("fence protocol gives unique fences in real-time order to a queued client", () => {
+  assertExhausted(exploreFence({ ...SMALL, keptPlace: true }), 40_000);
+});
+
+// Whoever has a fence has raised a majority of counters to it, each from below, and two majorities have a node in
+// common: that is enough. The key keeps out who has lost the lock before it had its fence.
+Deno.test("fence protocol gives unique fences in real-time order if confirm skips the key", () => {
+  assertExhausted(exploreFence(SMALL, { confirms: (_own, counter, candidate) => counter < candidate }), 17_000);
+});
+
+for (const { what, rules, breaks } of FLAWS) {
+  for (const invariant of breaks) {
+    Deno.test(`fence protocol would not give ${invariant} fences if ${what}`, () => {
+      const { violation, trace } = exploreFence(SMALL, rules, [invariant]);
+      console.log(numbered(trace));
+      assertEquals(violation, invariant);
+    });
+  }
+}
+
+Deno.test("fence protocol lets all clients through, in one trip or in two", () => {
+  const trips = ({ rounds }: State) =>
+    rounds.map(({ phase, asked }) => phase !== "returned" ? 0 : asked.includes(true) ? 2 : 1).sort().join(" and ");
+  for (const [wanted, guesses] of [["1 and 1", [1, 2]], ["1 and 2", [1]], ["2 and 2", [1]]] as const) {
+    const model = new FenceModel({ ...SMALL, guesses });
+    assertEquals(explore(until(model, (state) => trips(state) === wanted)).violation, "reached", wanted);
+  }
+});
+
+Deno.test("vote() and confirm() of the reference store do what those of the model do", async () => {
+  await assertLikeModel(() => memory());
+});
+
+Deno.test("vote() and confirm() of a Redis server do what those of the model do", async () => {
+  await using server = await RedisServer.start();
+  const node = redis(server.connect());
+  await assertLikeModel(() => node);
+});
+
+/** Fails, with the way to it, if something can happen that must not. */
+function assertExhausted({ exhausted, violation, trace, states }: Exploration, atLeast: number): void {
+  assertEquals(violation, undefined, `fences are not ${violation}:\n${numbered(trace)}`);
+  assert(exhausted && states >= atLeast, `${states} states are not all`);
+}
+
+function numbered(trace: readonly string[]): string {
+  return trace.map((line, i) => `${i + 1}. ${line}`).join("\n");
+}
+
+/** Returns a model in which nothing is wrong but to reach a state of a kind. */
+function until<S>(model: Model<S>, reached: (state: S) => boolean): Model<S> {
+  return {
+    initial: model.initial,
+    key: (state) => model.key(state),
+    *next(state) {
+      for (const step of model.next(state)) yield { ...step, violation: reached(step.state) ? "reached" : undefined };
+    },
+  };
+}
+
+/** Fails unless a node does in each state what the model says. */
+async function assertLikeModel(make: () => QuorumNode): Promise<void> {
+  for (const holder of [undefined, 0, 1]) {
+    for (const counter of [0, 1, 2, 3]) {
+      for (const number of [1, 2, 3, 4]) {
+        const state = { holder, counter };
+        for (const skewed of [false, true]) await assertVote(await prepared(make(), state), state, number, skewed);
+        await assertConfirm(await prepared(make(), state), state, number);
+      }
+    }
+  }
+}
+
+async function assertVote({ node, claims }: Prepared, state: Node, guess: number, skewed: boolean): Promise<void> {
+  const what = JSON.stringify({ ...state, guess, skewed });
+  const actual = await ask(node, claims[0]!, guess, skewed);
+  // In the model the key of another owner has expired when a vote comes: it never refuses.
+  if (state.holder === 1) return assertEquals(actual.granted, false, what);
+  const [after, reply] = vote(state, 0, guess, skewed);
+  assertEquals(actual, { granted: true, counter: BigInt(after.counter), raised: reply === YES }, what);
+  assertEquals(await stateOf({ node, claims }), after, what);
+}
+
+async function assertConfirm({ node, claims }: Prepared, state: Node, candidate: number): Promise<void> {
+  const what = JSON.stringify({ ...state, candidate });
+  const after = confirm(state, 0, candidate);
+  assertEquals(await node.confirm(claims[0]!, BigInt(candidate)), after !== undefined, what);
+  assertEquals(await stateOf({ node, claims }), after ?? state, what);
+}
+
+interface Prepared {
+  readonly node: QuorumNode;
+  /** By owner. */
+  readonly claims: readonly Claim[];
+}
+
+/** Brings a node into a state, for a new name. */
+async function prepared(node: QuorumNode, { holder, counter }: Node): Promise<Prepared> {
+  const name = crypto.randomUUID();
+  const claims = [0, 1].map((owner) => ({ name, owner: `${owner}`, mode: "exclusive", lease: 60_000 } as const));
+  const first = claims[holder ?? 0]!;
+  await ask(node, first, counter, false);
+  if (holder === undefined) await node.release(first);
+  return { node, claims };
+}
+
+/** Returns the state of a node, and frees its lock. */
+async function stateOf({ node, claims }: Prepared): Promise<Node> {
+  const released = await Promise.all(claims.map((claim) => node.release(claim)));
+  const vote = await ask(node, claims[0]!, 1, true);
+  assert(vote.granted, "nobody holds it");
+  const holder = released.indexOf(true);
+  return { holder: holder < 0 ? undefined : holder, counter: Number(vote.counter) };
+}
+
+/** Votes with a guess that the node takes, or that is far ahead of its clock. */
+function ask(node: QuorumNode, claim: Claim, guess: number, skewed: boolean): Promise<Vote> {
+  return node.vote(claim, { enqueue: false, guess: BigInt(guess), maxClockSkew: skewed ? -1e15 : 0 });
+}

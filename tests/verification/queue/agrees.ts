@@ -1,0 +1,143 @@
+import { assert, assertEquals } from "@std/assert";
+import { delay } from "@std/async";
+import type { Claim, Store } from "@holdfast/lock";
+import fc from "fast-check";
+import { handleOf } from "../../../src/store.ts";
+import { type Fate, QueueModel } from "./model.ts";
+
+/** A step of a run: a new handle asks, the handle at a place in the list of all handles releases, or leases end. */
+type Step =
+  | {
+    readonly ask: Pick<Claim, "mode" | "permits">;
+    readonly owner: string | undefined;
+    readonly steal: boolean;
+    /** Whether its lease can end. */
+    readonly short: boolean;
+  }
+  | { readonly release: number }
+  | { readonly end: true };
+
+/** A lease that never ends, and one that ends when a run waits for it, in milliseconds. */
+const LONG = 60_000;
+const SHORT = 150;
+
+/** After so many milliseconds the short leases have ended. */
+const OVER = SHORT + 70;
+
+const kinds: Pick<Claim, "mode" | "permits">[] = [
+  { mode: "exclusive" },
+  { mode: "shared" },
+  { mode: "exclusive", permits: 2 },
+  { mode: "exclusive", permits: 3 },
+];
+
+/** Most runs keep to two kinds: more of them mostly conflict. */
+const runs = fc.uniqueArray(fc.constantFrom(...kinds), { minLength: 1, maxLength: 3 }).chain((kinds) =>
+  fc.array(
+    fc.oneof(
+      { weight: 3, arbitrary: fc.record({ release: fc.nat(30) }) },
+      { weight: 1, arbitrary: fc.constant({ end: true }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          ask: fc.constantFrom(...kinds),
+          owner: fc.option(fc.constantFrom("x", "y"), { nil: undefined, freq: 3 }),
+          steal: fc.nat(12).map((n) => n === 0),
+          short: fc.boolean(),
+        }),
+      },
+    ) as fc.Arbitrary<Step>,
+    { minLength: 10, maxLength: 40 },
+  )
+);
+
+/**
+ * Does random runs on a store and on the model. After each step the same handles must hold the lock, wait and be
+ * refused. Leases end only with `ending`, because that takes real time.
+ */
+export async function agrees(
+  store: Store,
+  { runs: numRuns, ending }: { runs: number; ending: boolean },
+): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(runs, fc.nat(), async (steps, order) => {
+      const model = new QueueModel();
+      const name = crypto.randomUUID();
+      const claims: Claim[] = [];
+      const fates = new Map<string, Fate>();
+      const fences = new Map<string, bigint>();
+      let highest = 0n;
+      let next = 0n;
+      const ask = async (claim: Claim, steal: boolean): Promise<Fate> => {
+        const attempt = await store.attempt(claim, { enqueue: true, steal });
+        if ("conflict" in attempt) {
+          await store.release(claim);
+          return "conflict";
+        }
+        if (!attempt.granted) return "waiting";
+        const { fence } = attempt;
+        const own = claims.find((each) => each.owner === claim.owner && fates.get(handleOf(each)) === "granted");
+        if (own !== undefined) assertEquals(fence, fences.get(handleOf(own)), "an owner keeps its fence");
+        else assert(fence > highest && ![...fences.values()].includes(fence), `fence ${fence} after ${highest}`);
+        fences.set(handleOf(claim), fence);
+        if (fence > next) next = fence;
+        return "granted";
+      };
+      let renewed = performance.now();
+      for (const step of steps) {
+        highest = next;
+        if ("end" in step) {
+          if (!ending) continue;
+          const over = claims.filter((claim) => claim.lease === SHORT && fates.get(handleOf(claim)) === "granted");
+          await delay(OVER);
+          for (const claim of over) {
+            fates.set(handleOf(claim), "gone");
+            model.release(claim);
+          }
+        } else if ("release" in step) {
+          const claim = claims[step.release % Math.max(1, claims.length)];
+          if (claim === undefined) continue;
+          await store.release(claim);
+          fates.set(handleOf(claim), "gone");
+          model.release(claim);
+        } else {
+          const id = crypto.randomUUID();
+          const { owner } = step;
+          const who = owner === undefined ? { owner: id } : { owner, handle: `${owner}/${id}` };
+          const steal = step.steal && step.ask.permits === undefined && step.ask.mode === "exclusive";
+          const claim: Claim = { name, ...step.ask, ...who, lease: ending && step.short ? SHORT : LONG };
+          claims.push(claim);
+          fates.set(handleOf(claim), await ask(claim, steal));
+          model.request(claim, steal);
+        }
+        // All waiters ask until nothing changes any more, in an order that must not matter.
+        for (let changed = true; changed;) {
+          changed = false;
+          const waiting = claims.filter((claim) => fates.get(handleOf(claim)) === "waiting");
+          for (const i of waiting.keys()) {
+            const claim = waiting[(i + order) % waiting.length]!;
+            if (fates.get(handleOf(claim)) !== "waiting") continue;
+            const fate = await ask(claim, false);
+            fates.set(handleOf(claim), fate);
+            if (fate !== "waiting") changed = true;
+          }
+        }
+        for (const claim of claims) {
+          if (fates.get(handleOf(claim)) === "granted" && await store.renew(claim) === "lost") {
+            fates.set(handleOf(claim), "gone");
+          }
+        }
+        // On a machine that stood still for so long, leases may have ended that the run did not wait for.
+        if (ending && performance.now() - renewed > ("end" in step ? OVER : 0) + SHORT / 2) break;
+        renewed = performance.now();
+        assertEquals(
+          [...fates.values()],
+          claims.map((claim) => model.fates.get(handleOf(claim))),
+          JSON.stringify(step),
+        );
+      }
+      for (const claim of claims) await store.release(claim);
+    }),
+    { numRuns },
+  );
+}
