@@ -136,7 +136,7 @@ class Acquisition {
         ? { kind: "conflict", conflict: attempt.conflict }
         : { kind: "busy", retryAfter: attempt.retryAfter };
     }
-    if (lease.begin()) return { kind: "granted", lease, fence: attempt.fence };
+    if (lease.begin(attempt.age)) return { kind: "granted", lease, fence: attempt.fence };
     // Too late is as good as never: the store may have given the lock to somebody else.
     return {
       kind: "fault",

@@ -73,10 +73,20 @@ export class Lease implements HeldLease {
     this.#setTimer(sentAt);
   }
 
-  /** Begins the lease when it is granted. Returns false when the answer came after the deadline. */
-  begin(): boolean {
+  /**
+   * Begins the lease when it is granted. Returns false when the answer came after the deadline.
+   *
+   * @param age how much of the lease had passed when the attempt was sent, in milliseconds
+   */
+  begin(age = 0): boolean {
     this.#scope = undefined;
     this.#answerTimer?.cancel();
+    if (age > 0) {
+      this.#deadline.age(age);
+      this.#schedule.age(age);
+      this.#timer?.cancel();
+      this.#timer = undefined;
+    }
     const now = this.#clock.now();
     if (this.#deadline.left(now) <= 0) {
       this.#end("released");

@@ -28,6 +28,16 @@ export interface Claim {
    * has changed the length of its lease, see {@linkcode Store.renew}.
    */
   readonly renewal?: number | undefined;
+  /**
+   * How many fences to reserve, at least 1; 1 when left out. A wish of an exclusive claim whose owner is fresh: the grant
+   * says how many it got. Only a store that declares `"fences"` takes notice of it.
+   */
+  readonly fences?: number | undefined;
+  /**
+   * A UUID of whoever waits for several handles of one process. Present only in exclusive claims whose owners are fresh,
+   * and only where the lock may be granted to several of them together, see {@linkcode Granted.run}.
+   */
+  readonly cohort?: string | undefined;
 }
 
 /** Returns the id of the handle that a claim is for. */
@@ -48,16 +58,36 @@ export interface Conflict {
   readonly own: boolean;
 }
 
+/** The lock is granted. */
+export interface Granted {
+  readonly granted: true;
+  /** Larger than every fence granted before for this name. */
+  readonly fence: bigint;
+  /**
+   * How many fences were reserved, 1 when left out: `fence` and those that follow it. No other grant gets one of them,
+   * and the fences of later grants are larger. The last one is at most 10 ms ahead of the store's clock in microseconds,
+   * unless `fence` itself is.
+   */
+  readonly fences?: number | undefined;
+  /** How much of the lease had passed when the attempt was made, in milliseconds; 0 when left out. */
+  readonly age?: number | undefined;
+  /** Whether other handles were left waiting in the queue when the lock was granted; left out when that is not known. */
+  readonly contended?: boolean | undefined;
+  /**
+   * A *run*: the ids of the handles with the same {@linkcode Claim.cohort} that came next in the queue, in its order. They
+   * were taken out of the queue together with this one. Their process may hand the lock on to each in turn, under the
+   * lease of this handle, and releases it once at the end. The fence of the first of them is `fence + 1`, and so on. A
+   * handle that is not handed the lock attempts again, and has its former place in the queue.
+   */
+  readonly run?: readonly string[] | undefined;
+}
+
 /**
  * How an attempt ended. The lock is granted; or it is busy, and another attempt makes sense later; or the claim conflicts
  * with the present holders, and nothing was done.
  */
 export type Attempt =
-  | {
-    readonly granted: true;
-    /** Larger than every fence granted before for this name. */
-    readonly fence: bigint;
-  }
+  | Granted
   | {
     readonly granted: false;
     /** When to attempt again if no wake-up comes before, in milliseconds from now. */
@@ -73,10 +103,11 @@ export type Attempt =
 export type Renewal = "renewed" | "lost";
 
 /**
- * What not every store supports: an option of `acquire` (`mode: "shared"`, `permits`, `owner`, `steal`), or a method
- * ({@linkcode Store.evict}, {@linkcode Store.query}). Each stands for itself: `"owner"` does not imply `"shared"`.
+ * What not every store supports: an option of `acquire` (`mode: "shared"`, `permits`, `owner`, `steal`), a method
+ * ({@linkcode Store.evict}, {@linkcode Store.query}), or a part of a grant ({@linkcode Claim.fences}, `"runs"` for
+ * {@linkcode Claim.cohort}). Each stands for itself: `"owner"` does not imply `"shared"`.
  */
-export type Capability = "shared" | "permits" | "owner" | "steal" | "evict" | "query";
+export type Capability = "shared" | "permits" | "owner" | "steal" | "evict" | "query" | "fences" | "runs";
 
 /** A handle that holds a lock or waits for it, as {@linkcode Store.query} lists it. */
 export interface Entry {

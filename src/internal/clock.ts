@@ -48,6 +48,11 @@ export class SystemClock implements Clock {
   }
 }
 
+/** Returns the moment that was `ms` milliseconds before another one. */
+export function before({ monotonic, wall }: Instant, ms: number): Instant {
+  return { monotonic: monotonic - ms, wall: wall - ms };
+}
+
 /**
  * Returns the milliseconds from one moment to another: the *larger* of what the two clocks say. A suspended machine
  * stops the monotonic clock, and somebody may set the wall clock back: each alone can make a lease seem younger than it

@@ -1,4 +1,4 @@
-import { elapsed, type Instant } from "./clock.ts";
+import { before, elapsed, type Instant } from "./clock.ts";
 
 /**
  * The moment from which a holder no longer trusts its lease. It counts from *before* the request that the store granted
@@ -23,6 +23,11 @@ export class Deadline {
   move(sentAt: Instant, trustedMs: number): void {
     this.#sentAt = sentAt;
     this.#trustedMs = trustedMs;
+  }
+
+  /** Moves the deadline back: the lease had begun `ms` milliseconds before the request was sent. */
+  age(ms: number): void {
+    this.#sentAt = before(this.#sentAt, ms);
   }
 
   /** Moves the deadline if the new one is earlier. */

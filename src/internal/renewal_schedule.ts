@@ -1,5 +1,5 @@
 import { backoffMs } from "./backoff.ts";
-import { elapsed, type Instant } from "./clock.ts";
+import { before, elapsed, type Instant } from "./clock.ts";
 
 /** The least time that a renewal is given to be answered, in milliseconds, if the lease lasts that long. */
 const LEAST_ANSWER_LIMIT_MS = 1_000;
@@ -59,6 +59,11 @@ export class RenewalSchedule {
   /** Adapts the interval to another length of the lease, unless the caller gave it. */
   follow(lease: number): void {
     if (this.#autoInterval) this.#interval = defaultInterval(lease);
+  }
+
+  /** Has the next renewal come earlier: the lease had begun `ms` milliseconds before the request was sent. */
+  age(ms: number): void {
+    this.#sentAt = before(this.#sentAt, ms);
   }
 
   /** Notes that a renewal is sent. */
