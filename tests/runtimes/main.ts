@@ -55,6 +55,7 @@ async function runAll(names: readonly string[], over: AbortSignal): Promise<numb
   const rows = await Promise.all(running);
   progress.end();
   for (const { name, outcome } of rows) {
+    for (const failure of outcome.repeated) console.log(`Passed only the second time in ${name}: ${failure}\n`);
     for (const failure of outcome.failures) console.log(`FAILED ${name}: ${failure}\n`);
   }
   console.log(`${table(rows)}\n\n${summary(rows)}`);

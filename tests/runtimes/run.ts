@@ -18,6 +18,8 @@ export interface Outcome {
   passed: number;
   /** What went wrong, with the name of the test. */
   readonly failures: string[];
+  /** What went wrong the first time, of the tests that passed the second time. */
+  readonly repeated: string[];
   /** How many tests or test files were not run, by the reason. */
   readonly skipped: Map<string, number>;
 }
@@ -30,7 +32,7 @@ export async function run(
   progress: (ended: number) => void,
   over: AbortSignal,
 ): Promise<Outcome> {
-  const outcome: Outcome = { passed: 0, failures: [], skipped: new Map() };
+  const outcome: Outcome = { passed: 0, failures: [], repeated: [], skipped: new Map() };
   for (const why of Object.values(runtime.without)) skip(outcome, why);
   if (runtime.process !== undefined) await endsByItself(runtime, runtime.process, build, outcome, over);
   const settings: Settings = { host: host.url, freePorts: host.freePorts(8), skip: { ...runtime.skip } };
@@ -59,7 +61,8 @@ export async function run(
 }
 
 function note(outcome: Outcome, line: Line): void {
-  if (line.type === "passed") outcome.passed++;
+  if (line.type === "passed" || line.type === "repeated") outcome.passed++;
+  if (line.type === "repeated") outcome.repeated.push(`${line.name}\n${line.error}`);
   if (line.type === "failed") outcome.failures.push(`${line.name}\n${line.error}`);
   if (line.type === "skipped") skip(outcome, line.why);
 }

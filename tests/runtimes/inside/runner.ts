@@ -4,6 +4,9 @@ import { type Line, settings } from "./settings.ts";
 /** How long a test may take on a busy machine, in milliseconds. */
 const LIMIT = 60_000;
 
+/** How many tests that have failed are run once more. */
+const MOST_REPEATED = 3;
+
 /** What nobody has caught since the test began. */
 const uncaught: unknown[] = [];
 
@@ -24,9 +27,17 @@ export async function* results(files: Files): AsyncGenerator<Line> {
       yield failed(`${path} loads`, error);
     }
   }
+  const failures: { readonly test: Test; readonly line: Line & { type: "failed" } }[] = [];
   for (const test of tests) {
     const why = Object.entries(settings.skip).find(([start]) => test.name.startsWith(start))?.[1];
-    yield why === undefined ? await result(test) : { type: "skipped", name: test.name, why };
+    const line: Line = why === undefined ? await result(test) : { type: "skipped", name: test.name, why };
+    if (line.type === "failed") failures.push({ test, line });
+    else yield line;
+  }
+  for (const { test, line } of failures) {
+    // The other runtimes may have left too little of the machine. Many failures at once are no accident.
+    const second = failures.length > MOST_REPEATED ? line : await result(test);
+    yield second.type === "passed" ? { ...line, type: "repeated" } : line;
   }
   yield { type: "end", count: tests.length };
 }

@@ -27,5 +27,7 @@ export interface Started {
 export type Line =
   | { readonly type: "passed"; readonly name: string; readonly ms: number }
   | { readonly type: "failed"; readonly name: string; readonly error: string }
+  /** It failed beside the others, and passed by itself. */
+  | { readonly type: "repeated"; readonly name: string; readonly error: string }
   | { readonly type: "skipped"; readonly name: string; readonly why: string }
   | { readonly type: "end"; readonly count: number };
