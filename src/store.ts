@@ -165,6 +165,11 @@ export interface Store {
    * and a store without it is polled at `retryAfter`. Resolves as well when `signal` aborts.
    */
   wakeup?(claim: Claim, signal: AbortSignal): Promise<void>;
+  /**
+   * Drops what is kept in this process of a handle that was taken out of the queue as a member of a run: it was handed
+   * the lock, or has given up. Sends nothing. For stores that declare `"runs"`.
+   */
+  forget?(claim: Claim): void;
   /** The optional features that it supports; none when left out. It lists `"evict"` and `"query"` if it has the method. */
   readonly capabilities?: readonly Capability[] | undefined;
   /**

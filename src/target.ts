@@ -1,4 +1,5 @@
 import { describeMistake, looksLikeClient, looksLikeStore } from "./internal/mistaken_target.ts";
+import { handingOn } from "./internal/store_state.ts";
 import type { Store } from "./store.ts";
 import type { RedisClient } from "./stores/redis/client.ts";
 
@@ -24,14 +25,14 @@ export function storeOf(target: LockTarget): Store | Promise<Store> {
   }
   const known = stores.get(target as RedisClient);
   if (known !== undefined) return known;
-  if (looksLikeStore(target)) return target as Store;
+  if (looksLikeStore(target)) return handingOn(target as Store);
   return makeStore(checkClient(target as RedisClient));
 }
 
 async function makeStore(client: RedisClient): Promise<Store> {
   const { redis } = await import("./stores/redis/mod.ts");
   // Another call may have come while the module was loading.
-  const store = stores.get(client) ?? redis(client);
+  const store = stores.get(client) ?? handingOn(redis(client));
   stores.set(client, store);
   return store;
 }

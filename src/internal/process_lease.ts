@@ -89,9 +89,13 @@ export class ProcessLease {
     return await this.#store.release(this.#claim);
   }
 
-  /** Gives the lock back in the background after a fault, with retries for as long as that can matter. */
-  abandon(): void {
+  /**
+   * Gives the lock back on nobody's behalf, with retries while the store fails. Never rejects: what is left then ends
+   * with its lease. Resolves to whether the store still had it.
+   */
+  async abandon(): Promise<boolean> {
     this.#over = true;
-    this.#renewing.then(() => releaseWithRetry(this.#store, this.#claim, this.#clock)).catch(() => {});
+    await this.#renewing;
+    return await releaseWithRetry(this.#store, this.#claim, this.#clock).catch(() => false);
   }
 }

@@ -1,4 +1,5 @@
 import { type Clock, SystemClock } from "./clock.ts";
+import { Runs } from "./runs.ts";
 import type { Claim, Store } from "../store.ts";
 
 /** A lease that this process holds. */
@@ -13,6 +14,8 @@ export interface HeldLease {
 interface StoreState {
   readonly clock: Clock;
   readonly leases: Set<HeldLease>;
+  /** Hands its lock on inside this process, once somebody has acquired one. */
+  runs: Runs | undefined;
 }
 
 /**
@@ -24,9 +27,26 @@ const states = new WeakMap<Store, StoreState>();
 function stateOf(store: Store): StoreState {
   const known = states.get(store);
   if (known !== undefined) return known;
-  const state = { clock: new SystemClock(), leases: new Set<HeldLease>() };
+  const state: StoreState = { clock: new SystemClock(), leases: new Set<HeldLease>(), runs: undefined };
   states.set(store, state);
   return state;
+}
+
+/** Returns the store through which a lock is acquired: one that hands runs on, if the store grants any. */
+export function handingOn(store: Store): Store {
+  const known = states.get(store);
+  if (known?.runs !== undefined) return known.runs;
+  if (store instanceof Runs || !store.capabilities?.includes("runs")) return store;
+  const state = stateOf(store);
+  state.runs = new Runs(store, state.clock);
+  // What a caller finds through the one is what it finds through the other.
+  states.set(state.runs, state);
+  return state.runs;
+}
+
+/** Returns what hands on the locks of a store in this process, if anything does. */
+export function runsOf(store: Store): Runs | undefined {
+  return states.get(store)?.runs;
 }
 
 /** Returns the clock of a store. Each has its own: where timers belong to a request, so do the clients of its stores. */

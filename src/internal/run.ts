@@ -1,0 +1,130 @@
+import type { ProcessLease } from "./process_lease.ts";
+import { type Claim, handleOf } from "../store.ts";
+
+/** A handle of this process that waits, and may become a member of a run. */
+export class RunWaiter {
+  readonly claim: Claim;
+  /** The run that it is a member of. */
+  run: Run | undefined;
+  /** Its fence in that run. */
+  fence = 0n;
+  /** How many of its attempts the store has not answered. */
+  asking = 0;
+  /** Settles with the last of them. */
+  answered: Promise<unknown> = Promise.resolve();
+  /** Whether the store may have put it into the queue since it became a member. */
+  queued = false;
+  /** Whether an attempt of it has failed: the store may have granted the lock, and a run, and the reply was lost. */
+  failed = false;
+  /** Whether it pauses after a failed attempt: nothing wakes it before it attempts again. */
+  pausing = false;
+  #wake: (() => void) | undefined;
+  /** Whether it was woken while it did not sleep, and has not attempted since. */
+  #woken = false;
+
+  /** A handle that is about to attempt. */
+  constructor(claim: Claim) {
+    this.claim = claim;
+  }
+
+  /** Whether it is its turn to have the lock. */
+  get hasTurn(): boolean {
+    return this.run !== undefined && this.run.turn === this;
+  }
+
+  /** Notes that it attempts. */
+  attempts(): void {
+    this.pausing = this.#woken = false;
+  }
+
+  /** Has it attempt now, or as soon as it would sleep. */
+  wake(): void {
+    if (this.#wake === undefined) this.#woken = true;
+    else this.#wake();
+  }
+
+  /** Resolves when it is woken, when `other` does, or when the signal aborts. */
+  sleep(other: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
+    this.pausing = false;
+    // Its turn may have come between the attempt and this call.
+    if (this.#woken || this.hasTurn || signal.aborted) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        if (this.#wake === done) this.#wake = undefined;
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      signal.addEventListener("abort", done);
+      this.#wake = done;
+      other?.then(done, reject);
+    });
+  }
+}
+
+/** A lock that this process hands on from handle to handle, under the lease of the first. */
+export class Run {
+  readonly lease: ProcessLease;
+  /** The claim of the handle that holds the lock; none while it is the turn of the next one. */
+  holder: Claim | undefined;
+  /** Whose turn it is, until it has attempted. */
+  turn: RunWaiter | undefined;
+  /** Who comes after that. */
+  #members: RunWaiter[];
+
+  /** A lock that was granted to a handle, and to members to come after it, with their fences. */
+  constructor(lease: ProcessLease, members: readonly RunWaiter[]) {
+    this.lease = lease;
+    this.holder = lease.claim;
+    this.#members = [...members];
+    for (const member of members) {
+      member.run = this;
+      member.queued = member.asking > 0;
+    }
+  }
+
+  /** Those that are still to have the lock, in their order. */
+  get waiters(): readonly RunWaiter[] {
+    return this.turn === undefined ? this.#members : [this.turn, ...this.#members];
+  }
+
+  /** Whether the store knows this handle as the holder, although it has handed the lock on. */
+  hasHandedOn(claim: Claim): boolean {
+    const is = (other: Claim | undefined) => other !== undefined && handleOf(other) === handleOf(claim);
+    return is(this.lease.claim) && !is(this.holder);
+  }
+
+  /** Makes it the turn of the next member. Returns whether there is one. */
+  next(): boolean {
+    do {
+      if (this.turn !== undefined) this.turn.run = undefined;
+      this.turn = this.#members.shift();
+    } while (this.turn?.pausing);
+    if (this.turn === undefined) return false;
+    this.holder = undefined;
+    this.turn.wake();
+    return true;
+  }
+
+  /** Notes that the handle whose turn it is holds the lock. */
+  take(): void {
+    this.holder = this.turn?.claim;
+    this.turn = undefined;
+  }
+
+  /** Removes a member that has given up before its turn. */
+  remove(member: RunWaiter): void {
+    member.run = undefined;
+    this.#members = this.#members.filter((other) => other !== member);
+  }
+
+  /** Ends it early: the members ask the store again, each with its former place in the queue. */
+  end(): void {
+    const members = this.waiters;
+    this.turn = undefined;
+    this.#members = [];
+    for (const member of members) {
+      member.run = undefined;
+      member.wake();
+    }
+  }
+}
