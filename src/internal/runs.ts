@@ -195,14 +195,11 @@ export class Runs implements Store {
   async #handOn(run: Run, waiter: RunWaiter, options: AttemptOptions): Promise<Attempt> {
     const { claim, fence } = waiter;
     if (!run.lease.isFresh(claim.lease)) {
-      const renewal = await run.lease.renew(claim.lease).catch((error) => {
-        this.#end(run);
-        waiter.pausing = true;
-        throw error;
-      });
-      if (renewal === "lost") this.#end(run);
+      // After a fault nobody knows how long the lease is: nothing is handed on under it.
+      const renewal = await run.lease.renew(claim.lease).catch(() => "unknown");
+      if (renewal !== "renewed") this.#end(run);
     }
-    // It was ended meanwhile if the lock was lost or revoked.
+    // It was ended, now or while the renewal was on its way.
     if (run.turn !== waiter) return await this.#ask(waiter, options);
     this.#settle(waiter);
     this.#forget(waiter);
@@ -254,7 +251,8 @@ export class Runs implements Store {
     // Its holder releases what may be left of it. If there is none at this moment, nobody else does.
     if (run.holder !== undefined) return;
     this.#runs.delete(run);
-    void run.lease.abandon();
+    // Its members ask first, so that they are in the queue when it is served.
+    this.#clock.sleep(0).then(() => run.lease.abandon());
   }
 }
 
