@@ -6,8 +6,44 @@ import ts from "typescript";
 /** How a sentence of the contract is checked: by behaviours of the suite, or why by none. */
 type Checks = readonly string[] | { readonly not: string };
 
+/** The parts of the contract, by interface, with what each member says. */
+type Contract = Readonly<Record<string, Readonly<Record<string, Checks>>>>;
+
+/** What `Granted` says in its documentation, as `CONTRACT` has it. */
+const GRANTED: Contract = {
+  Granted: { "The lock is granted.": ["grants a free lock and refuses a held one"] },
+  // It has no documentation of its own.
+  granted: { "": ["grants a free lock and refuses a held one"] },
+  fence: { "Larger than every fence granted before": ["fences rise"] },
+  fences: {
+    "How many fences were reserved, 1 when left out": ["reserves several fences"],
+    "No other grant gets one of them": [
+      ...["no other grant gets one of them", "reserves no fence that others could have"],
+      ...["above those of a dead holder", "fences above those of the holder"],
+    ],
+    "The last one is at most 10 ms ahead": ["no fence over 10 ms ahead of the clock"],
+  },
+  age: { "How much of the lease had passed": { not: "a store that the suite tests makes the attempt itself" } },
+  contended: {
+    "Whether other handles were left waiting in the queue": [
+      ...["come next along: a run", "without a cohort takes nobody along"],
+    ],
+  },
+  run: {
+    "A *run*: the ids of the handles": [
+      ...["come next along: a run", "at a waiter of another cohort or kind", "without a cohort takes nobody along"],
+    ],
+    "They were taken out of the queue together": ["of a member of a run find nothing", "takes nobody along twice"],
+    "Their process may hand the lock on to each in turn": [
+      ...["of a member of a run find nothing", "the lease of a run has ended"],
+    ],
+    "The fence of the first of them is `fence + 1`": ["come next along: a run", "the lease of a run has ended"],
+    "A handle that is not handed the lock attempts again": ["to its former place"],
+  },
+};
+
 /** What `Store` says in its documentation: each sentence by its first words, and the behaviours that check it. */
-const CONTRACT: Readonly<Record<string, Readonly<Record<string, Checks>>>> = {
+const CONTRACT: Contract = {
   Store: {
     "Where locks are kept.": ["grants a free lock and refuses a held one"],
     "A store orders its waiters first come, first served": [
@@ -86,11 +122,11 @@ const CONTRACT: Readonly<Record<string, Readonly<Record<string, Checks>>>> = {
   observer: { "The observer that is notified of what happens": { not: "the core tells it" } },
 };
 
-/** The sentences of the documentation of `Store`, by member. */
-function sentences(): Map<string, string[]> {
+/** The sentences of the documentation of an interface of store.ts, by member. */
+function sentences(of: string): Map<string, string[]> {
   const text = Deno.readTextFileSync(new URL("../src/store.ts", import.meta.url));
   const file = ts.createSourceFile("store.ts", text, ts.ScriptTarget.Latest, true);
-  const store = file.statements.filter(ts.isInterfaceDeclaration).find(({ name }) => name.text === "Store");
+  const store = file.statements.filter(ts.isInterfaceDeclaration).find(({ name }) => name.text === of);
   const found = new Map<string, string[]>();
   for (const node of [store!, ...store!.members]) {
     const docs = ts.getJSDocCommentsAndTags(node).map((doc) => ts.getTextOfJSDocComment(doc.comment) ?? "").join(" ");
@@ -106,27 +142,31 @@ function behaviours(): string[] {
   storeSuite({
     test: (name) => names.push(name),
     open,
-    capabilities: ["shared", "permits", "owner", "steal", "evict", "query"],
+    capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
   });
   return names;
 }
 
-Deno.test("Store documents nothing that no behaviour of the suite checks, or says why", () => {
-  const contract = sentences();
-  assertEquals([...contract.keys()].filter((member) => CONTRACT[member] === undefined), [], "members without checks");
-  for (const [member, checks] of Object.entries(CONTRACT)) {
-    const present = contract.get(member) ?? [];
-    const starts = Object.keys(checks);
-    const unchecked = present.filter((sentence) => !starts.some((start) => sentence.startsWith(start)));
-    assertEquals(unchecked, [], `${member}: sentences without checks`);
-    const idle = starts.filter((start) => !present.some((sentence) => sentence.startsWith(start)));
-    assertEquals(idle, [], `${member}: checks of sentences that are gone`);
-  }
-});
+for (const [name, checked] of Object.entries({ Store: CONTRACT, Granted: GRANTED })) {
+  Deno.test(`${name} documents nothing that no behaviour of the suite checks, or says why`, () => {
+    const contract = sentences(name);
+    assertEquals([...contract.keys()].filter((member) => checked[member] === undefined), [], "members without checks");
+    for (const [member, checks] of Object.entries(checked)) {
+      const present = contract.get(member) ?? [];
+      const starts = Object.keys(checks);
+      const unchecked = present.filter((sentence) => !starts.some((start) => sentence.startsWith(start)));
+      assertEquals(unchecked, [], `${member}: sentences without checks`);
+      const idle = starts.filter((start) => !present.some((sentence) => sentence.startsWith(start)));
+      assertEquals(idle, [], `${member}: checks of sentences that are gone`);
+    }
+  });
+}
 
 Deno.test("the behaviours that check the contract are those of the suite", () => {
   const names = behaviours();
-  for (const checks of Object.values(CONTRACT).flatMap((checks) => Object.values(checks))) {
+  for (
+    const checks of [...Object.values(CONTRACT), ...Object.values(GRANTED)].flatMap((checks) => Object.values(checks))
+  ) {
     if ("not" in checks) continue;
     for (const each of checks) assert(names.some((name) => name.includes(each)), each);
   }

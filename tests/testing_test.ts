@@ -4,16 +4,12 @@ import type { Attempt, Capability, Claim, Entry, Store } from "@holdfast/lock";
 import { storeSuite } from "@holdfast/lock/testing";
 import { SystemClock } from "../src/internal/clock.ts";
 import { MemoryStore } from "../src/stores/memory/store.ts";
+import { type Breakage, type Changes, faultyGrants } from "./support/faulty_grants.ts";
 import { until } from "./support/until.ts";
 
-/** What a store does wrong, over one that does it right. */
-type Breakage = (right: MemoryStore) => Changes;
-
-/** Methods in the place of the right ones, or `undefined` where there is to be none. */
-type Changes = { readonly [Member in keyof Store]?: Store[Member] | undefined };
-
 /** Stores with one fault each, by the behaviour that must find it. */
-const broken: [behaviour: string, fault: string, breakage: Breakage][] = [
+const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[] = [
+  ...faultyGrants,
   ["grants a free lock and refuses a held one", "everybody is granted", everybodyIsGranted],
   ["grants a free lock and refuses a held one", "all names are one lock", (right) => ({
     attempt: (claim, options) => right.attempt({ ...claim, name: "one" }, options),
@@ -447,7 +443,7 @@ function claimOf({ name, owner, mode, permits }: Entry): Claim {
   return { name, owner, mode, permits, lease: 60_000 };
 }
 
-const ALL: readonly Capability[] = ["shared", "permits", "owner", "steal", "evict", "query"];
+const ALL: readonly Capability[] = ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"];
 
 /** The tests that the suite defines for a store in memory with one fault. */
 function behavioursOver(

@@ -1,12 +1,14 @@
 import type { Capability } from "../store.ts";
 import { everyStore } from "./behaviours/every_store.ts";
 import { evict } from "./behaviours/evict.ts";
+import { fences, stolenFences } from "./behaviours/fences.ts";
 import { leases } from "./behaviours/leases.ts";
 import { names } from "./behaviours/names.ts";
 import { owners, permitOwners, sharedOwners } from "./behaviours/owners.ts";
 import { permits } from "./behaviours/permits.ts";
 import { query } from "./behaviours/query.ts";
 import { queues } from "./behaviours/queues.ts";
+import { runs } from "./behaviours/runs.ts";
 import { shared } from "./behaviours/shared.ts";
 import { steal } from "./behaviours/steal.ts";
 import type { Behaviours } from "./fixture.ts";
@@ -23,6 +25,9 @@ const OPTIONAL: readonly Optional[] = [
   [["steal"], steal],
   [["evict"], evict],
   [["query"], query],
+  [["fences"], fences],
+  [["fences", "steal"], stolenFences],
+  [["runs"], runs],
 ];
 
 /** Returns what a store with these capabilities must show. */

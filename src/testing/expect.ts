@@ -2,7 +2,7 @@ import { elapsed, type Instant, SystemClock } from "../internal/clock.ts";
 import { acquire } from "../acquire.ts";
 import type { Lock } from "../lock.ts";
 import type { AcquireOptions } from "../options.ts";
-import type { Attempt, Claim, Store } from "../store.ts";
+import type { Attempt, Claim, Granted, Store } from "../store.ts";
 
 /** The clock of the behaviours. */
 export const clock = new SystemClock();
@@ -65,8 +65,13 @@ export async function freed(store: Store, name: string): Promise<void> {
 
 /** Checks that an attempt was granted, and returns the fence. */
 export function granted(attempt: Attempt): bigint {
+  return grantOf(attempt).fence;
+}
+
+/** Checks that an attempt was granted, and returns it. */
+export function grantOf(attempt: Attempt): Granted {
   check(attempt.granted, "the attempt is granted");
-  return attempt.fence;
+  return attempt;
 }
 
 /** Checks that an attempt found the lock busy. */

@@ -1,4 +1,5 @@
 import { elapsed, type Instant } from "../../internal/clock.ts";
+import { joinsRun, takesRun } from "../../internal/cohort.ts";
 import { ownerKey } from "../../internal/owner_key.ts";
 import { type Claim, handleOf, kindOf } from "../../store.ts";
 import { fits, type Occupancy, occupancyOf } from "./occupancy.ts";
@@ -24,6 +25,8 @@ export interface Holder {
 /** A handle that is in the queue of a lock. */
 export interface Waiter {
   readonly claim: Claim;
+  /** Its place: smaller than that of everybody who came later. It keeps that if a run takes it out of the queue. */
+  readonly ticket: number;
   /** When it last asked. */
   asked: Instant;
   /** Wakes it, while it sleeps in `wakeup()`. */
@@ -36,10 +39,12 @@ export class Lock {
   readonly holders: Map<string, Holder> = new Map();
   /** First come, first served. */
   readonly queue: Waiter[] = [];
+  /** Those that runs have taken out of the queue, by the ids of their handles. They may come back. */
+  readonly taken: Map<string, Waiter> = new Map();
 
   /** Whether nobody holds the lock or waits for it. */
   get unused(): boolean {
-    return this.holders.size === 0 && this.queue.length === 0;
+    return this.holders.size === 0 && this.queue.length === 0 && this.taken.size === 0;
   }
 
   /** How the lock is held. */
@@ -86,8 +91,32 @@ export class Lock {
     return this.queue.find((waiter) => handleOf(waiter.claim) === handleOf(claim));
   }
 
-  /** Removes the claim's handle from the queue. Returns whether it was there. */
+  /** Puts a waiter into the queue, at its place. */
+  enqueue(waiter: Waiter): void {
+    this.taken.delete(handleOf(waiter.claim));
+    this.queue.push(waiter);
+    this.queue.sort(byTicket);
+  }
+
+  /** Takes the waiters out of the queue that directly follow a claim which is granted now, and are of its cohort. */
+  takeRun(claim: Claim, now: Instant, limit: number): Waiter[] {
+    const run: Waiter[] = [];
+    if (!takesRun(claim)) return run;
+    for (const waiter of this.queue) {
+      if (isDead(waiter, now)) continue;
+      if (run.length === limit || !joinsRun(waiter.claim, claim)) break;
+      run.push(waiter);
+    }
+    for (const waiter of run) {
+      this.dequeue(waiter.claim);
+      this.taken.set(handleOf(waiter.claim), waiter);
+    }
+    return run;
+  }
+
+  /** Removes the claim's handle from the queue, and forgets its place. Returns whether it was there. */
   dequeue(claim: Claim): boolean {
+    this.taken.delete(handleOf(claim));
     const place = this.queue.findIndex((waiter) => handleOf(waiter.claim) === handleOf(claim));
     if (place >= 0) this.queue.splice(place, 1);
     return place >= 0;
@@ -95,14 +124,14 @@ export class Lock {
 
   /**
    * Returns the waiters at the head of the queue that can hold the lock together, beside its holders. Dead waiters are
-   * left out. A newcomer counts as the last one of the queue.
+   * left out. One that is not in the queue counts as if it were, at its place.
    */
-  admissible(now: Instant, newcomer?: Waiter): Waiter[] {
+  admissible(now: Instant, asking?: Waiter): Waiter[] {
     const together = this.occupancy;
     const admissible: Waiter[] = [];
-    const behind = newcomer === undefined || this.queue.includes(newcomer) ? [] : [newcomer];
-    for (const waiter of [...this.queue, ...behind]) {
-      if (waiter.wake === undefined && elapsed(waiter.asked, now) >= DEAD_MS) continue;
+    const absent = asking === undefined || this.queue.includes(asking) ? [] : [asking];
+    for (const waiter of [...this.queue, ...absent].sort(byTicket)) {
+      if (isDead(waiter, now)) continue;
       if (!fits(together, waiter.claim)) break;
       together.kind = kindOf(waiter.claim);
       together.ownerKeys.add(ownerKey(waiter.claim));
@@ -119,4 +148,13 @@ export class Lock {
       if (admissible.has(waiter) || ownerKeys.has(ownerKey(waiter.claim))) waiter.wake?.();
     }
   }
+}
+
+/** Returns whether a waiter was silent for so long that it is dead. */
+export function isDead({ wake, asked }: Waiter, now: Instant): boolean {
+  return wake === undefined && elapsed(asked, now) >= DEAD_MS;
+}
+
+function byTicket(a: Waiter, b: Waiter): number {
+  return a.ticket - b.ticket;
 }

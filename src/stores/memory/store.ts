@@ -1,6 +1,8 @@
 import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../composed/redlock/quorum_node.ts";
 import type { Observer } from "../../events.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
+import { wishedFences } from "../../internal/cohort.ts";
+import { blockLength } from "../../internal/fence_block.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -15,7 +17,7 @@ import {
   type Snapshot,
 } from "../../store.ts";
 import { Fences } from "./fences.ts";
-import { DEAD_MS, type Lock, RETRY_MS, type Waiter } from "./lock.ts";
+import { DEAD_MS, isDead, type Lock, RETRY_MS, type Waiter } from "./lock.ts";
 import { Locks } from "./locks.ts";
 import { fits, permitsOf } from "./occupancy.ts";
 import { checkMemoryOptions, type MemoryOptions } from "./options.ts";
@@ -38,24 +40,35 @@ export function memory(options: MemoryOptions = {}): QuorumNode {
   return new MemoryStore(observer, new SystemClock());
 }
 
+const CAPABILITIES: readonly Capability[] = [
+  ...["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const,
+];
+
+/** The longest run that one grant takes out of the queue. */
+const RUN_LIMIT = 100;
+
 /** An attempt that was not granted. */
 type Refusal = Exclude<Attempt, { granted: true }>;
 
-/** A lock that can be granted, with the fence that its owner has if it holds the lock already. */
+/** A lock that can be granted. */
 interface Admission {
   readonly lock: Lock;
+  /** The fence of the claim's owner, if that holds the lock already. */
   readonly fence: bigint | undefined;
+  /** Whether it is the claim's turn, so that those in the queue directly follow it. */
+  readonly next: boolean;
 }
 
 /** The plainest store that keeps the contract. */
 export class MemoryStore implements QuorumNode {
   readonly drift = drift;
   readonly queueTimeout = DEAD_MS;
-  readonly capabilities: readonly Capability[] = ["shared", "permits", "owner", "steal", "evict", "query"];
+  readonly capabilities: readonly Capability[] = CAPABILITIES;
   readonly observer: Observer | undefined;
   readonly #clock: Clock;
   readonly #locks: Locks;
   readonly #fences = new Fences();
+  #lastTicket = 0;
 
   /** Makes an empty store on a clock. */
   constructor(observer: Observer | undefined, clock: Clock) {
@@ -72,12 +85,25 @@ export class MemoryStore implements QuorumNode {
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const admission = this.#admit(claim, options);
     if ("granted" in admission) return Promise.resolve(admission);
-    const microseconds = BigInt(Math.floor(this.#clock.now().wall * 1000));
-    const last = this.#fences.last(claim.name);
-    const fence = admission.fence ?? (microseconds > last ? microseconds : last + 1n);
-    if (fence > last) this.#fences.raise(claim.name, fence);
-    this.#grant(admission.lock, claim, fence);
-    return Promise.resolve({ granted: true, fence });
+    const { lock, next } = admission;
+    const wish = wishedFences(claim);
+    const now = this.#clock.now();
+    // A handle that asks again for several gets new ones: it is not known how many it had.
+    const own = wish === 1 ? admission.fence : undefined;
+    const fence = own ?? this.#nextFence(claim.name, now);
+    lock.dequeue(claim);
+    const run = next ? lock.takeRun(claim, now, blockLength(fence, RUN_LIMIT + 1, now.wall) - 1) : [];
+    const fences = blockLength(fence, wish, now.wall);
+    if (own === undefined) this.#fences.raise(claim.name, fence + BigInt(Math.max(fences - 1, run.length)));
+    this.#grant(lock, claim, fence);
+    const contended = lock.queue.some((waiter) => !isDead(waiter, now));
+    return Promise.resolve({ granted: true, fence, fences, contended, run: run.map(({ claim }) => handleOf(claim)) });
+  }
+
+  /** Forgets the place of a handle that a run took out of the queue: it does not come back. */
+  forget(claim: Claim): void {
+    const lock = this.#locks.get(claim.name);
+    if (lock?.taken.delete(handleOf(claim))) this.#locks.get(claim.name);
   }
 
   vote(claim: Claim, { guess, maxClockSkew, ...options }: VoteOptions): Promise<Vote> {
@@ -182,19 +208,20 @@ export class MemoryStore implements QuorumNode {
     const own = lock.holderOfOwner(claim);
     if (own !== undefined) {
       const fitsOwn = lock.holders.has(handleOf(claim)) || present === "exclusive" || present === kindOf(claim);
-      return fitsOwn ? { lock, fence: own.fence } : { granted: false, conflict: { present, own: true } };
+      return fitsOwn ? { lock, fence: own.fence, next: false } : { granted: false, conflict: { present, own: true } };
     }
     if (options.steal) {
       lock.revoke();
-      return { lock, fence: undefined };
+      return { lock, fence: undefined, next: false };
     }
     const now = this.#clock.now();
     const queued = lock.waiter(claim);
-    const waiter = queued ?? { claim, asked: now, wake: undefined };
+    const known = queued ?? lock.taken.get(handleOf(claim));
+    const waiter = known ?? { claim, ticket: ++this.#lastTicket, asked: now, wake: undefined };
     waiter.asked = now;
-    if (lock.admissible(now, waiter).includes(waiter)) return { lock, fence: undefined };
+    if (lock.admissible(now, waiter).includes(waiter)) return { lock, fence: undefined, next: true };
     // A queued claim was no conflict when it came, and may be none again.
-    if (queued === undefined && lock.holders.size > 0 && permitsOf(present) !== permitsOf(kindOf(claim))) {
+    if (known === undefined && lock.holders.size > 0 && permitsOf(present) !== permitsOf(kindOf(claim))) {
       return { granted: false, conflict: { present, own: false } };
     }
     if (queued === undefined && options.enqueue) this.#enqueue(lock, waiter);
@@ -202,8 +229,14 @@ export class MemoryStore implements QuorumNode {
     return { granted: false, retryAfter: retryAfter(lock, present, now) };
   }
 
+  #nextFence(name: string, now: Instant): bigint {
+    const microseconds = BigInt(Math.floor(now.wall * 1000));
+    const last = this.#fences.last(name);
+    return microseconds > last ? microseconds : last + 1n;
+  }
+
   #enqueue(lock: Lock, waiter: Waiter): void {
-    lock.queue.push(waiter);
+    lock.enqueue(waiter);
     this.#locks.keep(waiter.claim.name, lock);
   }
 

@@ -47,6 +47,9 @@ const STATEMENTS = {
   // name, ticket. How many waiters are ahead, dead or alive, counted up to a limit.
   rank: `SELECT count(*) AS rank FROM
     (SELECT 1 FROM holdfast_queue WHERE name = ? AND ticket < ? LIMIT ${RANK_LIMIT})`,
+  // name, client, now, deadAfter, limit. The first live waiters.
+  first: `SELECT q.ticket, q.hold AS handle FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.client
+    WHERE q.name = ? AND ${ALIVE} ORDER BY q.ticket LIMIT ?`,
   // Cut to the largest number that is exact in JavaScript.
   lastFence: `SELECT min(last, ${Number.MAX_SAFE_INTEGER}) AS last FROM holdfast_fences`,
   // fence

@@ -1,5 +1,6 @@
 import type { Observer } from "../../events.ts";
 import { type Clock, SystemClock } from "../../internal/clock.ts";
+import { wishedFences } from "../../internal/cohort.ts";
 import { ownerOfKey } from "../../internal/owner_key.ts";
 import {
   type Attempt,
@@ -8,6 +9,7 @@ import {
   type Claim,
   drift,
   type Entry,
+  type Granted,
   handleOf,
   kindOf,
   type Renewal,
@@ -16,10 +18,12 @@ import {
 } from "../../store.ts";
 import { LockFile } from "./file.ts";
 import { Heartbeats } from "./heartbeats.ts";
-import { type LockState, readLockState } from "./lock_state.ts";
+import { type LockState, readLockState, type View } from "./lock_state.ts";
 import { checkSqliteOptions, type SqliteOptions } from "./options.ts";
 import { Poller } from "./poller.ts";
 import { Revocations } from "./revocations.ts";
+import type { Statements } from "./statements.ts";
+import { succession } from "./succession.ts";
 import { Sweeper } from "./sweeper.ts";
 import { enqueue, grant, revoke } from "./transitions.ts";
 import { type Waiter, Waiters } from "./waiters.ts";
@@ -79,10 +83,14 @@ const RETRY_MS = 500;
 /** The same for a waiter that sleeps in `wakeup()`, in case that no wake-up comes. */
 const RETRY_ASLEEP_MS = 10_000;
 
+const CAPABILITIES: readonly Capability[] = [
+  ...["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const,
+];
+
 /** Keeps locks as rows of a file. */
 export class FileStore implements SqliteStore {
   readonly drift = drift;
-  readonly capabilities: readonly Capability[] = ["shared", "permits", "owner", "steal", "evict", "query"];
+  readonly capabilities: readonly Capability[] = CAPABILITIES;
   readonly observer: Observer | undefined;
   readonly #clock: Clock;
   readonly #file: LockFile;
@@ -143,6 +151,11 @@ export class FileStore implements SqliteStore {
     this.#poller.delete(claim);
     await this.#poller.check(name);
     return released;
+  }
+
+  /** Forgets the place of a handle that a run took out of the queue: it does not come back. */
+  forget(claim: Claim): void {
+    if (this.#waiters.get(claim)?.taken) this.#poller.delete(claim);
   }
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
@@ -208,7 +221,9 @@ export class FileStore implements SqliteStore {
 
   /** Attempts in a transaction: grants the lock, or puts the claim's handle into the queue. */
   async #writeAttempt(claim: Claim, waiter: Waiter | undefined, options: AttemptOptions): Promise<Attempt> {
-    const { state, fence, ticket } = await this.#file.write((run, now) => {
+    const taken = new Set<Waiter>();
+    const { state, granted, ticket } = await this.#file.write((run, now) => {
+      this.#putBack(taken);
       const view = this.#heartbeats.view(now);
       const state = readLockState(run, claim, waiter?.ticket, view);
       this.#sweeper.sweep(run, view);
@@ -216,18 +231,59 @@ export class FileStore implements SqliteStore {
       if (state.overlong) run.capLeases.run(now, claim.name, now);
       const stolen = options.steal === true && state.ownFence === undefined;
       if (stolen) revoke(run, claim.name);
-      if (stolen || state.outcome === "free") return { state, fence: grant(run, claim, state, now) };
+      if (stolen || state.outcome === "free") {
+        return { state, granted: this.#grant(run, claim, state, view, stolen, taken) };
+      }
       const waits = options.enqueue && state.outcome === "busy";
       return { state, ticket: waits ? enqueue(run, claim, state.ticket, view) : undefined };
+    }).catch((error) => {
+      this.#putBack(taken);
+      throw error;
     });
-    if (fence !== undefined) {
+    if (granted !== undefined) {
       this.#poller.delete(claim);
       // Other handles of the owner, or other shared handles, may be granted the lock now.
       if (claim.handle !== undefined || kindOf(claim) !== "exclusive") await this.#poller.check(claim.name);
-      return { granted: true, fence: BigInt(fence) };
+      return granted;
     }
     if (ticket !== undefined) this.#poller.add(claim, ticket);
     return refusal(state, this.#waiters.get(claim));
+  }
+
+  /** Grants the lock, and takes those out of the queue that are granted it together with the claim. */
+  #grant(
+    run: Statements,
+    claim: Claim,
+    state: LockState,
+    view: View,
+    stolen: boolean,
+    taken: Set<Waiter>,
+  ): Granted {
+    const { members, othersWait } = succession(run, this.#waiters, claim, state, view, stolen);
+    const wish = wishedFences(claim);
+    const { fence, fences } = grant(run, claim, state, Math.max(wish, 1 + members.length), view.now);
+    for (const member of members.slice(0, wish === 1 ? fences - 1 : 0)) {
+      run.dequeue.run(member.ticket);
+      // Already in the transaction: its place must not be restored by a heartbeat that shares that.
+      member.queued = false;
+      member.taken = true;
+      taken.add(member);
+    }
+    return {
+      granted: true,
+      fence: BigInt(fence),
+      fences: wish === 1 ? 1 : fences,
+      contended: taken.size < members.length || othersWait,
+      run: [...taken].map(({ claim }) => handleOf(claim)),
+    };
+  }
+
+  /** Notes that waiters are in the queue after all: the transaction that took them out of it has failed. */
+  #putBack(taken: Set<Waiter>): void {
+    for (const waiter of taken) {
+      if (this.#waiters.get(waiter.claim) === waiter) this.#poller.add(waiter.claim, waiter.ticket);
+    }
+    taken.clear();
   }
 }
 

@@ -1,17 +1,27 @@
 import { StoreError } from "../../errors.ts";
+import { blockLength } from "../../internal/fence_block.ts";
 import { ownerKey } from "../../internal/owner_key.ts";
 import { type Claim, handleOf, kindOf } from "../../store.ts";
 import type { LockState, View } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";
 
-/** Makes the claim's handle a holder. Returns its fence. */
-export function grant(run: Statements, claim: Claim, { expired, ticket, ownFence }: LockState, now: number): number {
+/** Fences that were reserved: the first one, and how many. */
+export interface Block {
+  readonly fence: number;
+  readonly fences: number;
+}
+
+/** Makes the claim's handle a holder. Returns its fences: as many as wished if that is possible, at least one. */
+export function grant(run: Statements, claim: Claim, state: LockState, wish: number, now: number): Block {
+  const { expired, ticket, ownFence } = state;
   const { name, lease, renewal = 0 } = claim;
   if (expired) deleteExpired(run, name, now);
   if (ticket !== undefined) run.dequeue.run(ticket);
-  const fence = ownFence ?? nextFence(run, name, now);
-  run.grant.run(name, handleOf(claim), ownerKey(claim), kindOf(claim), now + lease, lease, fence, renewal);
-  return fence;
+  // A handle that asks again for several gets new ones: it is not known how many it had.
+  const own = wish === 1 && ownFence !== undefined;
+  const block = own ? { fence: ownFence, fences: 1 } : nextBlock(run, name, wish, now);
+  run.grant.run(name, handleOf(claim), ownerKey(claim), kindOf(claim), now + lease, lease, block.fence, renewal);
+  return block;
 }
 
 /** Takes the lock from all its holders, also from those whose leases have ended and who may not know. */
@@ -26,8 +36,8 @@ export function enqueue(run: Statements, claim: Claim, ticket: number | undefine
   return Number(row?.["ticket"]);
 }
 
-/** Returns a fence above all former ones: microseconds of the clock, so that fences rise even if the file is lost. */
-function nextFence(run: Statements, name: string, now: number): number {
+/** Reserves fences above all former ones: microseconds of the clock, so that they rise even if the file is lost. */
+function nextBlock(run: Statements, name: string, wish: number, now: number): Block {
   const fence = Math.max(Number(run.lastFence.get()?.["last"]) + 1, Math.floor(now * 1000));
   if (fence > Number.MAX_SAFE_INTEGER) {
     throw new StoreError(
@@ -35,8 +45,9 @@ function nextFence(run: Statements, name: string, now: number): number {
       { permanent: true },
     );
   }
-  run.raiseFence.run(fence);
-  return fence;
+  const fences = Math.min(blockLength(BigInt(fence), wish, now), Number.MAX_SAFE_INTEGER - fence + 1);
+  run.raiseFence.run(fence + fences - 1);
+  return { fence, fences };
 }
 
 /** Deletes the holders whose leases have ended. */

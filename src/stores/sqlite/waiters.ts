@@ -9,6 +9,8 @@ export interface Waiter {
   readonly ticket: number;
   /** Whether it is in the queue in the file; not after nobody has asked for the handle for some time. */
   queued: boolean;
+  /** Whether a run has taken it out of the queue: it may come back, however late. */
+  taken: boolean;
   /** How many of its attempts are running. */
   attempts: number;
   /** Whether its release has begun. */
@@ -94,12 +96,14 @@ export class Waiters {
     const known = this.get(claim);
     if (known !== undefined) {
       known.queued = true;
+      known.taken = false;
       return;
     }
     const waiter: Waiter = {
       claim,
       ticket,
       queued: true,
+      taken: false,
       attempts: 0,
       releasing: false,
       wake: undefined,
@@ -133,7 +137,7 @@ export class Waiters {
     for (const waiter of this.all) {
       waiter.idleHeartbeats = waiter.wake !== undefined || waiter.attempts > 0 ? 0 : waiter.idleHeartbeats + 1;
       if (waiter.idleHeartbeats >= limit && waiter.queued) idle.push(waiter);
-      if (!waiter.queued && now - waiter.askedAt > FORGET_MS) this.delete(waiter.claim);
+      if (!waiter.queued && !waiter.taken && now - waiter.askedAt > FORGET_MS) this.delete(waiter.claim);
     }
     return idle;
   }

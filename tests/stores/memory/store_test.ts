@@ -9,7 +9,7 @@ import { claimOf } from "../../support/claims.ts";
 
 storeSuite({
   test: (name, run) => Deno.test(`memory: ${name}`, run),
-  capabilities: ["shared", "permits", "owner", "steal", "evict", "query"],
+  capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
   open: () => {
     const store = new MemoryStore(undefined, new SystemClock());
     return { connect: () => store, leftovers: () => store.names, close: () => {} };

@@ -9,7 +9,7 @@ import { claimOf, rows, testOnSite } from "./site.ts";
 
 storeSuite({
   test: (name, run) => Deno.test(`sqlite: ${name}`, run),
-  capabilities: ["shared", "permits", "owner", "steal", "evict", "query"],
+  capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
   open: () => {
     const directory = Deno.makeTempDirSync({ prefix: "holdfast_sqlite_" });
     const path = `${directory}/locks.db`;

@@ -1,0 +1,50 @@
+import { joinsRun, takesRun } from "../../internal/cohort.ts";
+import { type Claim, kindOf } from "../../store.ts";
+import type { LockState, View } from "./lock_state.ts";
+import type { Statements } from "./statements.ts";
+import type { Waiter, Waiters } from "./waiters.ts";
+
+/** The longest run that one grant takes out of the queue, so that no transaction takes long. */
+export const RUN_LIMIT = 100;
+
+/** Who comes after a claim that can be granted. */
+export interface Succession {
+  /** The waiters of this process that directly follow it and are of its cohort. */
+  readonly members: readonly Waiter[];
+  /** Whether anybody else is in the queue; `undefined` if nobody needs to know. */
+  readonly othersWait: boolean | undefined;
+}
+
+/** Finds out who comes after a claim. With `stolen` it is granted ahead of the queue, so that nobody follows it. */
+export function succession(
+  run: Statements,
+  waiters: Waiters,
+  claim: Claim,
+  { ticket, ownFence }: LockState,
+  view: View,
+  stolen: boolean,
+): Succession {
+  const next = !stolen && ownFence === undefined;
+  // An exclusive claim that is not in the queue is not granted past anybody.
+  if (next && ticket === undefined && kindOf(claim) === "exclusive") return { members: [], othersWait: false };
+  const takes = next && takesRun(claim);
+  if (!takes && claim.cohort === undefined && claim.fences === undefined) return { members: [], othersWait: undefined };
+  // One more than a run may have, and the claim itself.
+  const limit = (takes ? RUN_LIMIT : 0) + 2;
+  const others = run.first.all(claim.name, view.client, view.now, view.deadAfter, limit)
+    .filter((row) => row["ticket"] !== ticket);
+  const members: Waiter[] = [];
+  for (const row of takes ? others.slice(0, RUN_LIMIT) : []) {
+    const waiter = waiters.queue(claim.name)?.waiters.get(String(row["handle"]));
+    if (waiter === undefined || waiter.ticket !== row["ticket"] || !isFree(waiter) || !joinsRun(waiter.claim, claim)) {
+      break;
+    }
+    members.push(waiter);
+  }
+  return { members, othersWait: others.length > members.length };
+}
+
+/** Returns whether a waiter does nothing but wait: an attempt on its way would put it back into the queue. */
+function isFree({ attempts, woken, releasing }: Waiter): boolean {
+  return attempts === 0 && !woken && !releasing;
+}

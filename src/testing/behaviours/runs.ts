@@ -1,0 +1,224 @@
+import type { Behaviours, StoreFixture } from "../fixture.ts";
+import { type Claim, type Granted, handleOf, type Store } from "../../store.ts";
+import type { Instant } from "../../internal/clock.ts";
+import { owned, QUEUE, share, TRY } from "../claims.ts";
+import { busy, check, checkInTime, claimOf, clock, grantOf, judge } from "../expect.ts";
+import { LONG_MS, SHORT_MS, until } from "../expect.ts";
+
+/** What a store must show if it grants a lock to several waiters of one cohort together. */
+export const runs: Behaviours = {
+  async "attempt() takes the waiters of its cohort that come next along: a run"(fixture) {
+    await play(fixture, async (scene) => {
+      const members = scene.members(4);
+      const stranger = scene.add(claimOf(scene.name, LONG_MS));
+      await scene.queue(scene.mine, ...members);
+      await scene.queue(scene.others, stranger);
+      const grant = await scene.serve(scene.mine, members[0]!);
+      scene.checkRun(grant, members.slice(1));
+      check(grant.contended !== false, "another one waits");
+      check(await scene.mine.release(members[0]!), "released, once for all");
+      const next = await scene.serve(scene.others, stranger);
+      check(next.fence > grant.fence + 3n, "its fence is above those of the run");
+      check(next.contended !== true, "nobody waits");
+    });
+  },
+
+  async "attempt() ends a run at a waiter of another cohort or kind, who is next"(fixture) {
+    const { capabilities = [] } = await fixture.connect();
+    for (const stranger of strangers(capabilities)) {
+      await play(fixture, async (scene) => {
+        const [first, second, last] = scene.members(3) as [Claim, Claim, Claim];
+        const between = scene.add(stranger(scene.name));
+        const { mine } = scene;
+        await scene.queue(mine, first, second, between, last);
+        const grant = await scene.serve(mine, first);
+        scene.checkRun(grant, [second]);
+        check(grant.contended !== false, "others wait");
+        check(await mine.release(first), "the run is over");
+        scene.checkInTime(!(await mine.attempt(last, QUEUE)).granted, "it is the turn of the one between");
+        check((await scene.serve(mine, between)).fence > grant.fence + 1n, "its fence is above those of the run");
+        check(await mine.release(between), "released");
+        scene.checkRun(await scene.serve(mine, last), []);
+      });
+    }
+  },
+
+  async "attempt() of a waiter without a cohort takes nobody along"(fixture) {
+    await play(fixture, async (scene) => {
+      const alone = scene.add(claimOf(scene.name, LONG_MS));
+      const members = scene.members(2);
+      await scene.queue(scene.mine, alone, ...members);
+      const grant = await scene.serve(scene.mine, alone);
+      scene.checkRun(grant, []);
+      check(grant.contended !== false, "others wait");
+      check(await scene.mine.release(alone), "released");
+      scene.checkRun(await scene.serve(scene.mine, members[0]!), members.slice(1));
+    });
+  },
+
+  async "attempt() of a member of a run brings it back to its former place"(fixture) {
+    await play(fixture, async (scene) => {
+      const [first, second, third] = scene.members(3) as [Claim, Claim, Claim];
+      const stranger = scene.add(claimOf(scene.name, LONG_MS));
+      const { mine, others } = scene;
+      await scene.queue(mine, first, second, third);
+      scene.checkRun(await scene.serve(mine, first), [second, third]);
+      await scene.queue(others, stranger);
+      await scene.queue(mine, third, second);
+      check(await mine.release(first), "the run ends early");
+      for (const claim of [third, stranger]) {
+        scene.checkInTime(!(await mine.attempt(claim, QUEUE)).granted, "it is the turn of the second");
+      }
+      scene.checkRun(await scene.serve(mine, second), [third]);
+      await scene.queue(mine, third);
+      check(await mine.release(second), "released");
+      scene.checkInTime(!(await others.attempt(stranger, QUEUE)).granted, "the third came before");
+      scene.checkRun(await scene.serve(mine, third), []);
+    });
+  },
+
+  async "renew() and release() of a member of a run find nothing"(fixture) {
+    await play(fixture, async (scene) => {
+      const [first, second, third] = scene.members(3) as [Claim, Claim, Claim];
+      const { mine, others, name } = scene;
+      await scene.queue(mine, first, second, third);
+      scene.checkRun(await scene.serve(mine, first), [second, third]);
+      check(await mine.renew(second) === "lost", "a member has no lease");
+      check(!await mine.release(second), "nor anything to release");
+      const { held, pending } = await mine.query?.() ?? { held: [], pending: [] };
+      check(held.every(({ owner }) => owner === first.owner), "it is not listed as a holder");
+      check(pending.every((entry) => entry.name !== name), "nor as a waiter");
+      check(await mine.renew(first) === "renewed", "the lock is that of the first handle");
+      const newcomer = scene.add(claimOf(name, LONG_MS));
+      busy(await others.attempt(newcomer, TRY));
+      check(await mine.release(first), "it releases the lock");
+      await scene.serve(others, newcomer);
+      check(!await mine.release(third), "no member is left");
+    });
+  },
+
+  async "attempt() again of the first handle of a run takes nobody along twice"(fixture) {
+    await play(fixture, async (scene) => {
+      const [first, second] = scene.members(2) as [Claim, Claim];
+      const stranger = scene.add(claimOf(scene.name, LONG_MS));
+      const { mine, others } = scene;
+      await scene.queue(mine, first, second);
+      const grant = await scene.serve(mine, first);
+      scene.checkRun(grant, [second]);
+      await scene.queue(others, stranger);
+      const again = grantOf(await mine.attempt(first, QUEUE));
+      check((again.run ?? []).length === 0, "nobody is there to take along");
+      check(again.fence >= grant.fence, "the fence does not fall");
+      check(await mine.release(first), "released");
+      const { fence } = await scene.serve(others, stranger);
+      check(fence > again.fence && fence > grant.fence + 1n, "above all fences of the run");
+    });
+  },
+
+  async "attempt() gets the lock once the lease of a run has ended, above its fences"(fixture) {
+    await play(fixture, async (scene) => {
+      const [first, ...members] = scene.members(3, SHORT_MS);
+      const newcomer = scene.add(claimOf(scene.name, LONG_MS));
+      await scene.queue(scene.mine, first!, ...members);
+      const grant = await scene.serve(scene.mine, first!);
+      scene.checkRun(grant, members);
+      const { fence } = await scene.serve(scene.others, newcomer);
+      check(fence > grant.fence + 2n, "nobody has fences of a run that died");
+    });
+  },
+};
+
+/** Returns who may stand between two members of a cohort. */
+function strangers(capabilities: readonly string[]): ((name: string) => Claim)[] {
+  const strangers = [
+    (name: string) => claimOf(name, LONG_MS),
+    (name: string) => ({ ...claimOf(name, LONG_MS), cohort: crypto.randomUUID() }),
+  ];
+  // Claims with an owner and shared ones belong to no cohort.
+  if (capabilities.includes("owner")) strangers.push((name) => owned(name, "me"));
+  if (capabilities.includes("shared")) strangers.push((name) => share(name));
+  return strangers;
+}
+
+/** Plays a scenario with a queue, and again if the machine was too slow for it. Nothing of it is left. */
+function play(fixture: StoreFixture, scenario: (scene: Scene) => Promise<void>): Promise<void> {
+  return judge(async (name) => {
+    const scene = new Scene(name, await fixture.connect(), await fixture.connect());
+    try {
+      await scenario(scene);
+    } finally {
+      await scene.clear();
+    }
+  });
+}
+
+/** One lock, a client that has a cohort, and another client. */
+class Scene {
+  readonly name: string;
+  /** The client of the cohort. */
+  readonly mine: Store;
+  readonly others: Store;
+  readonly #cohort = crypto.randomUUID();
+  readonly #claims: Claim[] = [];
+  /** Who keeps the lock busy while the queue grows. */
+  #holder: Claim | undefined;
+  /** When the first one of the queue asked. */
+  #since: Instant = clock.now();
+
+  constructor(name: string, mine: Store, others: Store) {
+    this.name = name;
+    this.mine = mine;
+    this.others = others;
+  }
+
+  /** Makes claims of the cohort. */
+  members(n: number, lease = LONG_MS): Claim[] {
+    return Array.from({ length: n }, () => this.add({ ...claimOf(this.name, lease), cohort: this.#cohort }));
+  }
+
+  /** Notes a claim, to release it in the end. */
+  add(claim: Claim): Claim {
+    this.#claims.push(claim);
+    return claim;
+  }
+
+  /** Puts claims into the queue, one after the other. */
+  async queue(store: Store, ...claims: Claim[]): Promise<void> {
+    if (this.#holder === undefined) {
+      this.#holder = this.add(claimOf(this.name, LONG_MS));
+      grantOf(await this.others.attempt(this.#holder, TRY));
+      this.#since = clock.now();
+    }
+    for (const claim of claims) busy(await store.attempt(claim, QUEUE));
+  }
+
+  /** Has the lock granted to a claim. */
+  async serve(store: Store, claim: Claim): Promise<Granted> {
+    if (this.#holder !== undefined) await this.others.release(this.#holder);
+    let grant: Granted | undefined;
+    await until("the next one is served", async () => {
+      const attempt = await store.attempt(claim, QUEUE);
+      if (attempt.granted) grant = attempt;
+      return attempt.granted;
+    });
+    return grant!;
+  }
+
+  /** Checks who was taken along. */
+  checkRun({ fence, run = [] }: Granted, members: readonly Claim[]): void {
+    const expected = members.map(handleOf);
+    this.checkInTime(run.join() === expected.join(), `the run after ${fence} is ${expected}: ${run}`);
+  }
+
+  /** Checks a condition that holds as long as all waiters are alive. */
+  checkInTime(condition: boolean, what: string): void {
+    checkInTime(condition, what, this.#since);
+  }
+
+  /** Releases everything. */
+  async clear(): Promise<void> {
+    for (const store of [this.mine, this.others]) {
+      for (const claim of this.#claims) await store.release(claim);
+    }
+  }
+}
