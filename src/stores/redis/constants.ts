@@ -30,7 +30,7 @@ export const QUEUE_WINDOW = 8;
 export const MAX_RUN = 100;
 
 /** How far the last fence of a block may be ahead of the server's clock in µs, unless the first one is. */
-export const MAX_BLOCK_LEAD = 10_000;
+export const BLOCK_LEAD_US = 10_000;
 
 /** How long a fence is kept after the server's clock has reached it: seven days. */
 export const FENCE_TTL_MS = 604_800_000;

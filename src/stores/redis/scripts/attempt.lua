@@ -6,7 +6,7 @@
 -- 4. Granted: the owner's fence if it has one already. Else the fence is max(last + 1, server's clock in µs), a hybrid
 --    logical clock (Kulkarni et al. 2014), which still rises after its key was lost.
 -- 5. An exclusive lock of a fresh owner has a block of fences, when it asks for several. The counter is left at the end
---    of the block, which is at most $MAX_BLOCK_LEAD µs ahead of the clock, unless the first fence is.
+--    of the block, which is at most $BLOCK_LEAD_US µs ahead of the clock, unless the first fence is.
 -- 6. If it waits with a cohort instead: the waiters of its cohort that come next leave the queue, and have the fences
 --    that follow, under the same rule. They leave it last of all, when nothing can fail any more.
 --
@@ -73,7 +73,7 @@ end
 local extra, contended, run = 0, false, nil
 if kind == '' then
   local block = ARGV.fences
-  if block then extra = math.min(block - 1, $MAX_BLOCK_LEAD) end
+  if block then extra = math.min(block - 1, $BLOCK_LEAD_US) end
   if reserved or waiting > 0 then
     local cohort = string.match(ARGV.wakeup_address or '', '@(.+)$')
     if block then
@@ -89,6 +89,7 @@ end
 local fence, ttl_ms = time[1] .. string.sub('00000' .. time[2], -6), '$FENCE_TTL_MS'
 local counter = fence
 if extra > 0 then
+  -- @place block-end
   counter, ttl_ms = string.format('%.0f', fence + extra), $FENCE_TTL_MS + math.ceil(extra / 1000)
 end
 local last = redis.pcall('SET', KEYS.fence, counter, 'PX', ttl_ms, 'GET')
@@ -107,17 +108,20 @@ if number and number >= tonumber(fence) then
   end
   local clock = time[1] * 1000000 + time[2]
   -- @place block-lead
-  local highest = math.max(number + 1, math.min(clock + $MAX_BLOCK_LEAD, $MAX_FENCE))
+  local highest = math.max(number + 1, math.min(clock + $BLOCK_LEAD_US, $MAX_FENCE))
   extra = math.min(extra, highest - number - 1)
   fence = string.format('%.0f', number + 1)
+  -- @place block-end-ahead
   write_fence(string.format('%.0f', number + 1 + extra))
 end
 if owner then redis.call('ZADD', KEYS.holders, '-' .. fence, owner) end
+-- @place contended
 contended = contended or run and extra < #run
 if extra == 0 and not contended then return fence end
 if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } end
 if extra > 0 then
   redis.call('HDEL', KEYS.waiters, unpack(run, 1, extra))
+  -- @place run-leaves
   redis.call('ZREM', KEYS.queue, unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }

@@ -14,6 +14,7 @@ local function next_of_cohort(cohort)
       local seen, _, _, theirs, kind = parse_waiter(entries[place])
       -- @place run-member
       local member = theirs == cohort and kind == '' and now - seen < $WAITER_TIMEOUT_MS
+      -- @place run-length
       if not member or #run == $MAX_RUN then return run, true end
       table.insert(run, head)
     end
