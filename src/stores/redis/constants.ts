@@ -26,6 +26,12 @@ export const MIN_RESERVATION_MS = 250;
 /** How many waiters behind the head of the queue are looked at together. */
 export const QUEUE_WINDOW = 8;
 
+/** How many handles of one process, behind the first, are granted a lock together at most. */
+export const MAX_RUN = 100;
+
+/** How far the last fence of a block may be ahead of the server's clock in µs, unless the first one is. */
+export const BLOCK_LEAD_US = 10_000;
+
 /** How long a fence is kept after the server's clock has reached it: seven days. */
 export const FENCE_TTL_MS = 604_800_000;
 

@@ -6,6 +6,7 @@ import {
   type Capability,
   type Claim,
   drift,
+  type Granted,
   handleOf,
   type Renewal,
   type Snapshot,
@@ -30,6 +31,7 @@ import { KeySpace } from "./key_space.ts";
 import { checkRedisOptions, type RedisOptions, type RedisSettings } from "./options.ts";
 import { query } from "./query.ts";
 import { Replicas } from "./replicas.ts";
+import { evictWith, stealWith } from "./revoke.ts";
 import { Runner } from "./runner.ts";
 import { reservationMs, Wakeups } from "./wakeups/wakeups.ts";
 import { Warnings } from "./warnings.ts";
@@ -38,6 +40,8 @@ import { Warnings } from "./warnings.ts";
 export interface RedisStore extends QuorumNode {
   /** Takes the lock from its holders at the time of the call, and serves the queue. Resolves to how many they were. */
   evict(name: string): Promise<number>;
+  /** Drops what is kept of a handle that was a member of a run: it was handed the lock, or does not wait any more. */
+  forget(claim: Claim): void;
   /** Lists the holders and the waiters of the locks under this prefix, in all processes, with SCAN on every master. */
   query(): Promise<Snapshot>;
 }
@@ -72,18 +76,27 @@ export function redis(client: RedisClient, options: RedisOptions = {}): RedisSto
   return new ServerStore(client, checkRedisOptions(client, options));
 }
 
-/** How often a steal is tried when each time another handle holds the lock: more often than ever needed. */
-const MAX_STEALS = 100;
-
 /** The states of a client that is making a connection; between two tries it is in another. */
 const CONNECTING: readonly string[] = ["wait", "connecting", "connect"];
+
+/** What the scripts that grant the lock reply when they do. */
+type Grant = Pick<Granted, "granted" | "run">;
 
 /** How an attempt ends without a grant. */
 type Refused = Exclude<Attempt, { granted: true }>;
 
 class ServerStore implements RedisStore {
   readonly drift = drift;
-  readonly capabilities: readonly Capability[] = ["shared", "permits", "owner", "steal", "evict", "query"];
+  readonly capabilities: readonly Capability[] = [
+    "shared",
+    "permits",
+    "owner",
+    "steal",
+    "evict",
+    "query",
+    "fences",
+    "runs",
+  ];
   readonly observer: Observer | undefined;
   readonly #client: RedisClient;
   readonly #keys: KeySpace;
@@ -129,8 +142,11 @@ class ServerStore implements RedisStore {
 
   attempt(claim: Claim, { enqueue, steal = false }: AttemptOptions): Promise<Attempt> {
     this.#warnings.check(claim);
-    if (steal) return this.#steal(claim);
-    return this.#grant(attempt, claim, { claim, waiter: this.#waiter(claim, enqueue) });
+    if (steal) return stealWith((steal, input) => this.#grant(steal, claim, input), claim, this.#wakeups.connection);
+    const waiter = this.#waiter(claim, enqueue, claim.cohort);
+    const answer = this.#grant(attempt, claim, { claim, waiter });
+    if (waiter?.cohort !== undefined) this.#wakeups.wakeIfCut(answer);
+    return answer;
   }
 
   async vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
@@ -173,54 +189,31 @@ class ServerStore implements RedisStore {
     return this.#wakeups.wait(handleOf(claim), reservationMs(claim.lease), signal);
   }
 
+  forget(claim: Claim): void {
+    this.#wakeups.leave(handleOf(claim));
+  }
+
   revocation(claim: Claim, signal: AbortSignal): Promise<void> {
     return this.#wakeups.revocation(handleOf(claim), () => this.#run(held, claim, claim), signal);
   }
 
-  async evict(name: string): Promise<number> {
-    const { connection } = this.#wakeups;
-    // First the holders are named, so that a command that is sent again takes nothing from later ones.
-    const { others: holders } = await this.#run(evict, { name }, []);
-    if (holders.length === 0) return 0;
-    const { cuts } = connection;
-    const { evicted } = await this.#run(evict, { name }, holders);
-    // Cut off meanwhile, the client may have sent it twice: then the first one took the lock away.
-    return cuts === connection.cuts ? evicted : holders.length;
+  evict(name: string): Promise<number> {
+    return evictWith((holders) => this.#run(evict, { name }, holders), this.#wakeups.connection);
   }
 
   query(): Promise<Snapshot> {
     return query(this.#client, this.#keys, (name) => this.#run(look, { name }, { name }));
   }
 
-  /** Takes the lock from its holders of this moment: others may hold it when a client sends the command again. */
-  async #steal(claim: Claim): Promise<Attempt> {
-    let holders: readonly string[] = [];
-    const decode: typeof attempt.decode = (reply, input) => {
-      const answer = attempt.decode(reply, input);
-      // The reply leaves out those that were named. When another one has come, they still hold the lock.
-      if ("others" in answer && answer.others !== undefined) holders = [...holders, ...answer.others];
-      return answer;
-    };
-    const steal: typeof attempt = { ...attempt, decode };
-    const { connection } = this.#wakeups;
-    const { cuts } = connection;
-    for (let tries = 1;; tries++) {
-      const answer = await this.#grant(steal, claim, { claim, steal: holders });
-      // Cut off meanwhile, the client may have sent a steal twice, and the handle may have been released since.
-      const last = tries === MAX_STEALS || cuts !== connection.cuts;
-      if (answer.granted || "conflict" in answer || last) return answer;
-    }
-  }
-
-  /** Returns how the handle waits, if it is to. */
-  #waiter(claim: Claim, enqueue: boolean): WaiterInput | undefined {
+  /** Returns how the handle waits, if it is to, and with which cohort. */
+  #waiter(claim: Claim, enqueue: boolean, cohort?: string): WaiterInput | undefined {
     if (!enqueue) return undefined;
     const { address } = this.#wakeups;
-    return { address, ticket: this.#wakeups.ask(handleOf(claim)) };
+    return { address, ticket: this.#wakeups.ask(handleOf(claim)), cohort };
   }
 
   /** Runs a script that grants the lock. */
-  #grant<Input, Reply extends { granted: true }>(
+  #grant<Input, Reply extends Grant>(
     command: Command<Input, Reply | NotGranted>,
     claim: Claim,
     input: Input,
@@ -231,7 +224,13 @@ class ServerStore implements RedisStore {
     }
     // The handle keeps its ticket until the replicas have the lock, in case the grant is undone.
     return this.#run(command, claim, input).then(async (answer) => {
-      if (answer.granted) await this.#confirmOnReplicas(claim, replicas);
+      if (answer.granted) {
+        await this.#confirmOnReplicas(claim, replicas).catch((error) => {
+          // The members of its run have left the queue: each comes back to its place when it asks again.
+          for (const handle of answer.run ?? []) this.#wakeups.wake(handle);
+          throw error;
+        });
+      }
       return this.#noteAnswer(claim, answer);
     });
   }

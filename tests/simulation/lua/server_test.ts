@@ -25,6 +25,9 @@ const KINDS: readonly Pick<Claim, "mode" | "permits">[] = [
   { mode: "exclusive", permits: 3 },
 ];
 
+/** The cohorts of exclusive claims. */
+const COHORTS = Array.from({ length: 2 }, () => crypto.randomUUID());
+
 Deno.test("ScriptServer replies and keeps what a Redis server does, call by call", async () => {
   using clock = await ProcessClock.make();
   const time = new Time(clock);
@@ -100,8 +103,14 @@ function newClaim(random: Random, usual: Pick<Claim, "mode" | "permits">): Claim
   const owner = random.pick([undefined, undefined, undefined, "x", "y"]);
   const kind = random.chance(0.7) ? usual : random.pick(KINDS);
   const lease = random.pick([50, 300, 5_000, 60_000, 333.3]);
-  const handle = owner === undefined ? { owner: id, hold: undefined } : { owner, hold: `${owner}/${id}` };
-  return { name: random.chance(0.9) ? "a" : "{b} c", lease, ...handle, ...kind };
+  const handle = owner === undefined ? { owner: id } : { owner, handle: `${owner}/${id}` };
+  const claim = { name: random.chance(0.9) ? "a" : "{b} c", lease, ...handle, ...kind };
+  if (owner !== undefined || kind.mode === "shared" || kind.permits !== undefined) return claim;
+  return {
+    ...claim,
+    cohort: random.pick([undefined, ...COHORTS]),
+    fences: random.pick([undefined, undefined, 3, 20_000]),
+  };
 }
 
 async function ask(random: Random, store: QuorumNode, claim: Claim, us: number): Promise<void> {

@@ -32,6 +32,7 @@ const digests = ["digest", "digest"];
 const SENT: ReadonlyMap<string, string> = new Map([
   ["lease_ms", "1000"],
   ["kind", ":shared"],
+  ["fences", "1"],
   ["guess", "5"],
   ["max_clock_skew_ms", "100"],
   ["fence", "6"],

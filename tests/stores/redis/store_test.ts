@@ -14,7 +14,7 @@ const clients = {
 for (const [client, connect] of Object.entries(clients)) {
   storeSuite({
     test: (name, run) => Deno.test(`redis over ${client}: ${name}`, run),
-    capabilities: ["shared", "permits", "owner", "steal", "evict", "query"],
+    capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
     open: async () => {
       const server = await RedisServer.start();
       return {

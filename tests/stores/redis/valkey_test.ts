@@ -12,7 +12,7 @@ const start = () => RedisServer.start([], { REDIS_SERVER: "program" in valkey ? 
 
 storeSuite({
   test: (name, fn) => Deno.test({ name: `redis on Valkey: ${name}`, ignore, fn }),
-  capabilities: ["shared", "permits", "owner", "steal", "evict", "query"],
+  capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
   open: async () => {
     const server = await start();
     return {

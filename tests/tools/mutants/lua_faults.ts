@@ -19,6 +19,7 @@ export interface LuaFault {
 
 const SCRIPTS: Stage = { tests: /^tests\/stores\/redis\/scripts\w*_test\.ts$/ };
 const KINDS: Stage = { tests: /^tests\/stores\/redis\/kinds\w*_test\.ts$/ };
+const RUNS: Stage = { tests: /^tests\/stores\/redis\/(runs|fences)\w*_test\.ts$/ };
 const VOTES: Stage = { tests: /^tests\/stores\/redis\/vote\w*_test\.ts$/ };
 /** Random sequences of calls, compared with those on a store in memory. */
 const MODEL: Stage = { tests: /^tests\/(stores|composed)\/redlock\/model\w*_test\.ts$/ };
@@ -109,5 +110,58 @@ export const LUA_FAULTS: readonly LuaFault[] = [
     place: "renew-sole",
     edit: [/sole == handle/, "sole"],
     stage: KINDS,
+  },
+  {
+    name: "a run goes on behind a waiter of another cohort",
+    place: "run-member",
+    edit: [/theirs == cohort and /, ""],
+    stage: RUNS,
+  },
+  {
+    name: "a run goes on behind a waiter that has died",
+    place: "run-member",
+    edit: [/ and now - seen < \$WAITER_TIMEOUT_MS/, ""],
+    stage: RUNS,
+  },
+  {
+    name: "a run has no end",
+    place: "run-length",
+    edit: [/ or #run == \$MAX_RUN/, ""],
+    stage: RUNS,
+  },
+  {
+    name: "the members of a run stay in the queue",
+    place: "run-leaves",
+    stage: RUNS,
+  },
+  {
+    name: "those that do not fit into a run leave the queue with it",
+    place: "run-leaves",
+    edit: [/, 1, extra/, ""],
+    stage: RUNS,
+  },
+  {
+    name: "the counter of fences is left at the start of a block",
+    place: "block-end",
+    edit: [/ \+ extra/, ""],
+    stage: RUNS,
+  },
+  {
+    name: "the counter of fences is left at the start of a block that is ahead of the clock",
+    place: "block-end-ahead",
+    edit: [/ \+ extra/, ""],
+    stage: RUNS,
+  },
+  {
+    name: "a block is further ahead of the clock than 10 ms",
+    place: "block-lead",
+    edit: [/math\.min\(clock \+ \$BLOCK_LEAD_US, (\$MAX_FENCE)\)/, "$1"],
+    stage: RUNS,
+  },
+  {
+    name: "a grant does not say that others wait",
+    place: "contended",
+    edit: [/contended or /, ""],
+    stage: RUNS,
   },
 ];

@@ -10,6 +10,8 @@ type Step =
   | {
     readonly ask: Pick<Claim, "mode" | "permits">;
     readonly owner: string | undefined;
+    /** Whether a handle whose owner is fresh may be a member of a run. It never is handed the lock, and attempts again. */
+    readonly member: boolean;
     readonly steal: boolean;
     /** Whether its lease can end. */
     readonly short: boolean;
@@ -20,6 +22,9 @@ type Step =
 /** A lease that never ends, and one that ends when a run waits for it, in milliseconds. */
 const LONG = 60_000;
 const SHORT = 150;
+
+/** The cohort of all that may be members of a run. */
+const COHORT = crypto.randomUUID();
 
 /** After so many milliseconds the short leases have ended. */
 const OVER = SHORT + 70;
@@ -42,6 +47,7 @@ const runs = fc.uniqueArray(fc.constantFrom(...kinds), { minLength: 1, maxLength
         arbitrary: fc.record({
           ask: fc.constantFrom(...kinds),
           owner: fc.option(fc.constantFrom("x", "y"), { nil: undefined, freq: 3 }),
+          member: fc.boolean(),
           steal: fc.nat(12).map((n) => n === 0),
           short: fc.boolean(),
         }),
@@ -80,7 +86,8 @@ export async function agrees(
         if (own !== undefined) assertEquals(fence, fences.get(handleOf(own)), "an owner keeps its fence");
         else assert(fence > highest && ![...fences.values()].includes(fence), `fence ${fence} after ${highest}`);
         fences.set(handleOf(claim), fence);
-        if (fence > next) next = fence;
+        const end = fence + BigInt(attempt.run?.length ?? 0);
+        if (end > next) next = end;
         return "granted";
       };
       let renewed = performance.now();
@@ -105,7 +112,9 @@ export async function agrees(
           const { owner } = step;
           const who = owner === undefined ? { owner: id } : { owner, handle: `${owner}/${id}` };
           const steal = step.steal && step.ask.permits === undefined && step.ask.mode === "exclusive";
-          const claim: Claim = { name, ...step.ask, ...who, lease: ending && step.short ? SHORT : LONG };
+          const exclusive = step.ask.mode === "exclusive" && step.ask.permits === undefined && owner === undefined;
+          const cohort = exclusive && step.member ? { cohort: COHORT } : {};
+          const claim: Claim = { name, ...step.ask, ...who, ...cohort, lease: ending && step.short ? SHORT : LONG };
           claims.push(claim);
           fates.set(handleOf(claim), await ask(claim, steal));
           model.request(claim, steal);

@@ -9,6 +9,8 @@ export interface WaiterInput {
   readonly address: string;
   /** Its place in the queue, empty when it has none yet. */
   readonly ticket: string;
+  /** The cohort that it waits with; only of an exclusive claim whose owner is fresh. */
+  readonly cohort?: string | undefined;
 }
 
 /** The lock is busy. */
@@ -34,9 +36,14 @@ export function encodeAcquisition(claim: Claim, waiter: WaiterInput | undefined,
   const ticket = waiter?.ticket ?? "";
   // Most locks are exclusive, and most are free.
   if (kind !== "") args.push(waiter?.address ?? "", ticket, kind);
-  else if (ticket !== "") args.push(waiter?.address ?? "", ticket);
-  else if (waiter !== undefined) args.push(waiter.address);
+  else if (ticket !== "") args.push(addressOf(waiter), ticket);
+  else if (waiter !== undefined) args.push(addressOf(waiter));
   return args;
+}
+
+/** Formats how an exclusive waiter with a fresh owner is reached, and its cohort. */
+function addressOf({ address = "", cohort }: Partial<WaiterInput> = {}): string {
+  return cohort === undefined ? address : `${address}@${cohort}`;
 }
 
 /** Decodes the replies that `attempt` and `vote` have in common. */

@@ -1,4 +1,4 @@
-import type { Claim } from "../../../store.ts";
+import type { Claim, Granted } from "../../../store.ts";
 import { attempt as script } from "../scripts/generated.ts";
 import { decodeNotGranted, encodeAcquisition, type NotGranted, type WaiterInput } from "./acquisition.ts";
 import type { Command } from "./command.ts";
@@ -14,20 +14,49 @@ export interface AttemptInput {
 }
 
 /** What `attempt` replies. */
-export type AttemptReply = { readonly granted: true; readonly fence: bigint } | NotGranted;
+export type AttemptReply = Granted | NotGranted;
+
+/** The place of the number of fences among the arguments. */
+const FENCES = 5;
 
 /** Acquires a lock and issues a fence, or joins the queue. */
 export const attempt: Command<AttemptInput, AttemptReply> = {
   script,
   encode(keys, { claim, waiter, steal }) {
-    const args = encodeAcquisition(claim, waiter, encodeKind(claim, steal !== undefined));
-    return { keys, args: steal === undefined ? args : [...args, ...steal] };
+    const kind = encodeKind(claim, steal !== undefined);
+    const args = encodeAcquisition(claim, waiter, kind);
+    if (steal !== undefined) args.push("1", ...steal);
+    else if (wantsBlock(claim)) {
+      while (args.length < FENCES) args.push("");
+      args.push(`${claim.fences}`);
+    }
+    return { keys, args };
   },
-  decode(reply) {
-    if (!Array.isArray(reply)) return { granted: true, fence: BigInt(String(reply)) };
+  decode(reply, { claim, waiter, steal }) {
+    if (!Array.isArray(reply)) {
+      const grant = { granted: true, fence: BigInt(String(reply)) } as const;
+      const looked = steal === undefined && (waiter?.cohort !== undefined || wantsBlock(claim));
+      return looked ? { ...grant, contended: false } : grant;
+    }
     const [first, ...others] = reply;
+    if (first === ":granted") return decodeGranted(others);
     // To be asked again at once, with the digests of the others too.
     if (first === ":steal") return { granted: false, retryAfter: 1, ticket: "", others: others.map(String) };
     return decodeNotGranted(reply);
   },
 };
+
+/** Whether a claim is for several fences, and may have them: it is exclusive, and its owner is fresh. */
+function wantsBlock(claim: Claim): boolean {
+  return claim.fences !== undefined && claim.fences > 1 && encodeKind(claim) === "";
+}
+
+function decodeGranted([fence, fences, contended, ...run]: readonly unknown[]): Granted {
+  return {
+    granted: true,
+    fence: BigInt(String(fence)),
+    fences: Number(fences),
+    contended: Number(contended) === 1,
+    run: run.map(String),
+  };
+}

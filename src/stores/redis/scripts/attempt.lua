@@ -5,6 +5,10 @@
 -- 3. Else what lib/grant_or_enqueue.lua says, with the owners and kinds that share a lock.
 -- 4. Granted: the owner's fence if it has one already. Else the fence is max(last + 1, server's clock in µs), a hybrid
 --    logical clock (Kulkarni et al. 2014), which still rises after its key was lost.
+-- 5. An exclusive lock of a fresh owner has a block of fences, when it asks for several. The counter is left at the end
+--    of the block, which is at most $BLOCK_LEAD_US µs ahead of the clock, unless the first fence is.
+-- 6. If it waits with a cohort instead: the waiters of its cohort that come next leave the queue, and have the fences
+--    that follow, under the same rule. They leave it last of all, when nothing can fail any more.
 --
 -- Most owners are fresh and most locks are free. Steps 1 and 2 therefore come first, and without any function: in Lua a
 -- function that is defined costs time even if it is not called. vote.lua has the same lines.
@@ -16,14 +20,19 @@
 -- deleted.
 --
 -- keys  lock queue waiters holders fence
--- args  handle lease_ms wakeup_address? ticket? kind? digest...
+-- args  handle lease_ms wakeup_address? ticket? kind? fences? digest...
 --
---   wakeup_address  how the waiter is reached: $PROVABLE or $UNPROVABLE, and its channel; empty: it does not wait
+--   wakeup_address  how the waiter is reached: $PROVABLE or $UNPROVABLE, its channel, and "@" and its cohort if it has one,
+--                   which only an exclusive claim of a fresh owner may have; empty: it does not wait
 --   ticket          its place in the queue, empty when it has none yet
 --   kind            ":exclusive", ":steal", ":shared" or ":permits=N"; empty: exclusive, by a fresh owner
+--   fences          how many fences it wants, more than 1; counts only without a kind, and then there is no run
 --   digest          with ":steal": the SHA-1 of each handle from which the lock may be taken, see lib/revoke.lua
 --
--- reply  fence, a string                        granted
+-- reply  fence, a string                        granted; nobody waits, or it asked for no fences and has no cohort
+--        { ":granted", fence, fences, 1 or 0, handle... }
+--                                               granted, with so many fences; 1: others wait; the handles that left the
+--                                               queue, of which the first has the fence + 1
 --        { ms to the next attempt, ticket }     busy
 --        { kind that is held, 1 or 0 }          a conflict; 1: the owner itself holds it
 --        { ":steal", digest... }                not stolen: others hold the lock, with these digests
@@ -61,8 +70,29 @@ if owner then
   local known = tonumber(redis.call('ZSCORE', KEYS.holders, owner))
   if known < 0 then return string.format('%.0f', -known) end
 end
-local fence = time[1] .. string.sub('00000' .. time[2], -6)
-local last = redis.pcall('SET', KEYS.fence, fence, 'PX', '$FENCE_TTL_MS', 'GET')
+local extra, contended, run = 0, false, nil
+if kind == '' then
+  local block = ARGV.fences
+  if block then extra = math.min(block - 1, $BLOCK_LEAD_US) end
+  if reserved or waiting > 0 then
+    local cohort = string.match(ARGV.wakeup_address or '', '@(.+)$')
+    if block then
+      contended = #redis.pcall('ZRANGE', KEYS.queue, 0, 0) > 0
+    elseif cohort then
+      -- include waiters
+      -- include run
+      run, contended = next_of_cohort(cohort)
+      extra = #run
+    end
+  end
+end
+local fence, ttl_ms = time[1] .. string.sub('00000' .. time[2], -6), '$FENCE_TTL_MS'
+local counter = fence
+if extra > 0 then
+  -- @place block-end
+  counter, ttl_ms = string.format('%.0f', fence + extra), $FENCE_TTL_MS + math.ceil(extra / 1000)
+end
+local last = redis.pcall('SET', KEYS.fence, counter, 'PX', ttl_ms, 'GET')
 if type(last) == 'table' then
   redis.call('DEL', lock)
   return last
@@ -76,8 +106,22 @@ if number and number >= tonumber(fence) then
     redis.call('DEL', lock)
     return { ':fence', last }
   end
+  local clock = time[1] * 1000000 + time[2]
+  -- @place block-lead
+  local highest = math.max(number + 1, math.min(clock + $BLOCK_LEAD_US, $MAX_FENCE))
+  extra = math.min(extra, highest - number - 1)
   fence = string.format('%.0f', number + 1)
-  write_fence(fence)
+  -- @place block-end-ahead
+  write_fence(string.format('%.0f', number + 1 + extra))
 end
 if owner then redis.call('ZADD', KEYS.holders, '-' .. fence, owner) end
-return fence
+-- @place contended
+contended = contended or run and extra < #run
+if extra == 0 and not contended then return fence end
+if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } end
+if extra > 0 then
+  redis.call('HDEL', KEYS.waiters, unpack(run, 1, extra))
+  -- @place run-leaves
+  redis.call('ZREM', KEYS.queue, unpack(run, 1, extra))
+end
+return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }

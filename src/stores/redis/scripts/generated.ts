@@ -131,7 +131,7 @@ end
 `;
 
 const WAITERS = `local function parse_waiter(text)
-return string.match(text or '', '^(%d+)(.)(holdfast:[^:]+)(.*)$')
+return string.match(text or '', '^(%d+)(.)(holdfast:[^:@]+)@?([^:]*)(.*)$')
 end
 local function read_waiter(handle)
 return parse_waiter(redis.call('HGET', KEYS[3], handle))
@@ -170,7 +170,7 @@ local heads = redis.call('ZRANGE', KEYS[2], 0, 8)
 if #heads == 0 then return granted end
 local entries = redis.call('HMGET', KEYS[3], unpack(heads))
 for place, head in ipairs(heads) do
-local seen, reachability, channel, kind = parse_waiter(entries[place])
+local seen, reachability, channel, _, kind = parse_waiter(entries[place])
 local alive = seen and now - seen < 15000
 if alive and not fits(kind, owner_of(head)) then
 if served and place > 2 then
@@ -266,7 +266,7 @@ if not fits(kind, owner) then return { holder, 1 } end
 remove_waiter(handle)
 grant(handle, kind, ms)
 elseif steal then
-local meant, others = split_holders(6)
+local meant, others = split_holders(7)
 if #others > 0 then
 table.insert(others, 1, ':steal')
 return others
@@ -298,6 +298,24 @@ if owner and waiting > 0 and tonumber(redis.call('ZSCORE', KEYS[4], owner)) == 0
 end
 `;
 
+const RUN = `local function next_of_cohort(cohort)
+local run, first = {}, 0
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+while true do
+local heads = redis.pcall('ZRANGE', KEYS[2], first, first + 8 - 1)
+if #heads == 0 then return run, false end
+local entries = redis.pcall('HMGET', KEYS[3], unpack(heads))
+for place, head in ipairs(heads) do
+local seen, _, _, theirs, kind = parse_waiter(entries[place])
+local member = theirs == cohort and kind == '' and now - seen < 15000
+if not member or #run == 100 then return run, true end
+table.insert(run, head)
+end
+first = first + #heads
+end
+end
+`;
+
 const WRITE_FENCE = `local function write_fence(fence)
 local ahead = math.min(tonumber(fence), 9007199254740991) - time[1] * 1000000 - time[2]
 redis.call('SET', KEYS[5], fence, 'PX', 604800000 + math.max(0, math.ceil(ahead / 1000)))
@@ -326,8 +344,26 @@ if owner then
 local known = tonumber(redis.call('ZSCORE', KEYS[4], owner))
 if known < 0 then return string.format('%.0f', -known) end
 end
-local fence = time[1] .. string.sub('00000' .. time[2], -6)
-local last = redis.pcall('SET', KEYS[5], fence, 'PX', '604800000', 'GET')
+local extra, contended, run = 0, false, nil
+if kind == '' then
+local block = ARGV[6]
+if block then extra = math.min(block - 1, 10000) end
+if reserved or waiting > 0 then
+local cohort = string.match(ARGV[3] or '', '@(.+)$')
+if block then
+contended = #redis.pcall('ZRANGE', KEYS[2], 0, 0) > 0
+elseif cohort then
+${WAITERS}${RUN}run, contended = next_of_cohort(cohort)
+extra = #run
+end
+end
+end
+local fence, ttl_ms = time[1] .. string.sub('00000' .. time[2], -6), '604800000'
+local counter = fence
+if extra > 0 then
+counter, ttl_ms = string.format('%.0f', fence + extra), 604800000 + math.ceil(extra / 1000)
+end
+local last = redis.pcall('SET', KEYS[5], counter, 'PX', ttl_ms, 'GET')
 if type(last) == 'table' then
 redis.call('DEL', lock)
 return last
@@ -339,13 +375,23 @@ write_fence(last)
 redis.call('DEL', lock)
 return { ':fence', last }
 end
+local clock = time[1] * 1000000 + time[2]
+local highest = math.max(number + 1, math.min(clock + 10000, 9007199254740991))
+extra = math.min(extra, highest - number - 1)
 fence = string.format('%.0f', number + 1)
-write_fence(fence)
+write_fence(string.format('%.0f', number + 1 + extra))
 end
 if owner then redis.call('ZADD', KEYS[4], '-' .. fence, owner) end
-return fence
+contended = contended or run and extra < #run
+if extra == 0 and not contended then return fence end
+if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } end
+if extra > 0 then
+redis.call('HDEL', KEYS[3], unpack(run, 1, extra))
+redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
+end
+return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "6bc8d021100956ff5088824e1da8230cdfd367e3",
+  sha: "e7c860ed458e8d8951564d00946374f372e798d2",
 };
 
 export const confirm: Script = {
@@ -370,7 +416,7 @@ end
 table.insert(others, 1, #meant)
 return others
 `,
-  sha: "d9063691947844784ea3f18f0c8b8b74cec8fc8a",
+  sha: "00ae27403410fca812b02109b04a9a2f1b2eddea",
 };
 
 export const held: Script = {
@@ -404,7 +450,7 @@ table.insert(holders, in_list and owner_name(handle) or handle)
 table.insert(holders, sole and marker or allows_several(holder) and holder or in_list and own_kind(handle) or '')
 end
 for _, handle in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
-local seen, _, _, kind = read_waiter(handle)
+local seen, _, _, _, kind = read_waiter(handle)
 if seen and now - seen < 15000 then
 table.insert(waiters, owner_name(handle))
 table.insert(waiters, kind)
@@ -412,13 +458,13 @@ end
 end
 return { holders, waiters }
 `,
-  sha: "b844426eafb50f451c0b0844c07f0039c52904e1",
+  sha: "2793680c4f349138adc0a64ab43c930a4affcf36",
 };
 
 export const recall: Script = {
   source: `${WAITERS}${NOTIFY}notify_head()
 `,
-  sha: "fd62cb0cd70051dcbdaa45c795c0c5cedfeba35e",
+  sha: "fded87a0f3a7f650dfa1d1361f2e467d959b2cea",
 };
 
 export const release: Script = {
@@ -449,7 +495,7 @@ if earlier then notify_head() end
 end
 return released
 `,
-  sha: "e8ae341ab7d9a0b45abeea72236e9bbf6b31f7df",
+  sha: "8fb46abe964ddd534e9676b8d352a6026e3171bf",
 };
 
 export const renew: Script = {
@@ -544,5 +590,5 @@ counter = string.format('%.0f', number)
 if possible then write_fence(counter) end
 return { counter }
 `,
-  sha: "5d95d24789b909061b22577d6884482dbfa4cd3f",
+  sha: "409593e3937fde4d919db5338e6fe1ed18c8e219",
 };

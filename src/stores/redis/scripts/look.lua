@@ -21,7 +21,7 @@ for _, handle in ipairs(current_holders()) do
   table.insert(holders, sole and marker or allows_several(holder) and holder or in_list and own_kind(handle) or '')
 end
 for _, handle in ipairs(redis.call('ZRANGE', KEYS.queue, 0, -1)) do
-  local seen, _, _, kind = read_waiter(handle)
+  local seen, _, _, _, kind = read_waiter(handle)
   if seen and now - seen < $WAITER_TIMEOUT_MS then
     table.insert(waiters, owner_name(handle))
     table.insert(waiters, kind)

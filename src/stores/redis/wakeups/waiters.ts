@@ -84,6 +84,11 @@ export class Waiters {
     this.#wake(message.slice(1), message[0] === NEXT ? NEXT : TURN);
   }
 
+  /** Has a handle ask again. */
+  wake(handle: string): void {
+    this.#wake(handle, TURN);
+  }
+
   /** Wakes all of them. */
   wakeAll(): void {
     for (const handle of this.#waiters.keys()) this.#wake(handle, TURN);

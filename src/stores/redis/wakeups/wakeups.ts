@@ -29,6 +29,8 @@ export class Wakeups {
   readonly #waiters: Waiters;
   readonly #revocations = new Revocations();
   readonly #subscription: Subscription;
+  /** How often the client was cut off when its waiters were last woken for that. */
+  #cutsSeen = 0;
 
   private constructor(client: RedisClient) {
     const clock = new SystemClock();
@@ -98,6 +100,26 @@ export class Wakeups {
   /** Forgets a handle, which does not wait any more. */
   leave(handle: string): void {
     this.#waiters.remove(handle);
+  }
+
+  /** Wakes a waiter: it is to ask again. */
+  wake(handle: string): void {
+    this.#waiters.wake(handle);
+  }
+
+  /**
+   * Wakes all waiters, once, if the client is cut off before an attempt of a cohort ends. A reply may be lost then, and
+   * with it a run, whose members are not in the queue any more.
+   */
+  wakeIfCut(attempt: Promise<unknown>): void {
+    const { cuts } = this.connection;
+    const ended = () => {
+      const now = this.connection.cuts;
+      if (cuts === now || this.#cutsSeen === now) return;
+      this.#cutsSeen = now;
+      this.#waiters.wakeAll();
+    };
+    attempt.then(ended, ended);
   }
 
   /** Resolves when it is the handle's turn or, `standby` milliseconds after it became the next one, may be. */

@@ -79,8 +79,8 @@ local function grant_or_enqueue(handle, owner, kind, ticket, waiting)
     remove_waiter(handle)
     grant(handle, kind, ms)
   elseif steal then
-    -- The digests are the arguments from the sixth on.
-    local meant, others = split_holders(6)
+    -- The digests are the arguments from the seventh on.
+    local meant, others = split_holders(7)
     if #others > 0 then
       table.insert(others, 1, ':steal')
       return others

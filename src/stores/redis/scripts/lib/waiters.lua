@@ -1,12 +1,14 @@
 -- waiters: what is known of each waiter. Only reads.
 --
 -- The queue, the sorted set KEYS.queue, has each waiter's ticket: handle -> ticket. The hash KEYS.waiters has the rest:
--- handle -> when it last asked (ms of the server's clock), $PROVABLE or $UNPROVABLE, its channel, and the kind of lock
--- that it waits for (empty: exclusive). $PROVABLE: if nobody receives a message on the channel, its client is gone.
+-- handle -> when it last asked (ms of the server's clock), $PROVABLE or $UNPROVABLE, its channel, "@" and its cohort if it
+-- has one, and the kind of lock that it waits for (empty: exclusive). $PROVABLE: if nobody receives a message on the
+-- channel, its client is gone.
 
--- Returns when it last asked, $PROVABLE or $UNPROVABLE, channel, kind; nil when there is no such waiter.
+-- Returns when it last asked, $PROVABLE or $UNPROVABLE, channel, cohort (empty: none), kind; nil when there is no such
+-- waiter.
 local function parse_waiter(text)
-  return string.match(text or '', '^(%d+)(.)(holdfast:[^:]+)(.*)$')
+  return string.match(text or '', '^(%d+)(.)(holdfast:[^:@]+)@?([^:]*)(.*)$')
 end
 
 local function read_waiter(handle)
