@@ -114,6 +114,11 @@ const CONTRACT: Contract = {
       ...["query() lists holders and waiters, in order", "query() lists names and kinds as they are"],
     ],
   },
+  forget: {
+    "Drops what is kept in this process": { not: "a fixture does not see what a process keeps" },
+    "Sends nothing.": { not: "a fixture does not see what is sent" },
+    'For stores that declare `"runs"`.': { not: "it says for which stores it is" },
+  },
   drift: { "Returns how much earlier than the lease": ["drift() leaves time", "no lease ends early"] },
   closed: { "Whether it was closed for good": { not: "a fixture closes the place, not a store" } },
   connectionError: {

@@ -1,7 +1,7 @@
 import { type Claim, kindOf } from "../store.ts";
 
-/** Whether a claim is exclusive and its owner fresh: only such a claim gets several fences, or is part of a run. */
-function isPlain(claim: Claim): boolean {
+/** Returns whether a claim is exclusive and its owner fresh: only such a claim gets several fences, or is part of a run. */
+export function isPlain(claim: Claim): boolean {
   return kindOf(claim) === "exclusive" && claim.handle === undefined;
 }
 

@@ -1,4 +1,5 @@
 import type { Clock, Instant } from "./clock.ts";
+import { isPlain } from "./cohort.ts";
 import { ProcessLease } from "./process_lease.ts";
 import { releaseWithRetry } from "./release.ts";
 import { Run, RunWaiter } from "./run.ts";
@@ -69,7 +70,7 @@ export class Runs implements Store {
 
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     if (options.steal) return this.#steal(claim, options);
-    if (!options.enqueue || !mayJoin(claim)) return this.#store.attempt(claim, options);
+    if (!options.enqueue || !isPlain(claim)) return this.#store.attempt(claim, options);
     const waiter = this.#waiters.get(handleOf(claim)) ?? this.#enter(claim);
     waiter.attempts();
     const { run } = waiter;
@@ -254,11 +255,6 @@ export class Runs implements Store {
     // Its members ask first, so that they are in the queue when it is served.
     this.#clock.sleep(0).then(() => run.lease.abandon());
   }
-}
-
-/** Whether a claim can be a member of a run: it is exclusive, and its owner is fresh. */
-function mayJoin({ mode, permits, handle }: Claim): boolean {
-  return mode === "exclusive" && permits === undefined && handle === undefined;
 }
 
 /** Resolves when the signal aborts. */

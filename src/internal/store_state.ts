@@ -1,6 +1,6 @@
 import { type Clock, SystemClock } from "./clock.ts";
 import { Runs } from "./runs.ts";
-import type { Claim, Store } from "../store.ts";
+import type { Claim, Snapshot, Store } from "../store.ts";
 
 /** A lease that this process holds. */
 export interface HeldLease {
@@ -44,9 +44,14 @@ export function handingOn(store: Store): Store {
   return state.runs;
 }
 
-/** Returns what hands on the locks of a store in this process, if anything does. */
-export function runsOf(store: Store): Runs | undefined {
-  return states.get(store)?.runs;
+/** Has this process hand on a lock of a store no more: it was revoked. */
+export function endRuns(store: Store, name: string): void {
+  states.get(store)?.runs?.end(name);
+}
+
+/** Returns a snapshot of a store with the handles that have the locks in this process, and wait for them. */
+export function showRuns(store: Store, snapshot: Snapshot): Snapshot {
+  return states.get(store)?.runs?.show(snapshot) ?? snapshot;
 }
 
 /** Returns the clock of a store. Each has its own: where timers belong to a request, so do the clients of its stores. */

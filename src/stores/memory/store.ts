@@ -3,6 +3,7 @@ import type { Observer } from "../../events.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
 import { blockLength } from "../../internal/fence_block.ts";
+import { endRuns, showRuns } from "../../internal/store_state.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -189,16 +190,17 @@ export class MemoryStore implements QuorumNode {
     if (lock === undefined) return Promise.resolve(0);
     const { size } = lock.holders;
     lock.revoke();
+    endRuns(this, name);
     this.#locks.serve(name, lock);
     return Promise.resolve(size);
   }
 
   query(): Promise<Snapshot> {
     const locks = this.names.map((name) => this.#locks.get(name)).filter((lock) => lock !== undefined);
-    return Promise.resolve({
+    return Promise.resolve(showRuns(this, {
       held: locks.flatMap(({ holders }) => [...holders.values()].map(entryOf)),
       pending: locks.flatMap(({ queue }) => queue.map(entryOf)),
-    });
+    }));
   }
 
   /** Finds out whether the claim can be granted. If it cannot, and is to wait, puts it into the queue. */

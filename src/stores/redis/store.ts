@@ -1,5 +1,6 @@
 import { StoreError } from "../../errors.ts";
 import type { Observer } from "../../events.ts";
+import { endRuns, showRuns } from "../../internal/store_state.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -40,8 +41,6 @@ import { Warnings } from "./warnings.ts";
 export interface RedisStore extends QuorumNode {
   /** Takes the lock from its holders at the time of the call, and serves the queue. Resolves to how many they were. */
   evict(name: string): Promise<number>;
-  /** Drops what is kept of a handle that was a member of a run: it was handed the lock, or does not wait any more. */
-  forget(claim: Claim): void;
   /** Lists the holders and the waiters of the locks under this prefix, in all processes, with SCAN on every master. */
   query(): Promise<Snapshot>;
 }
@@ -76,6 +75,10 @@ export function redis(client: RedisClient, options: RedisOptions = {}): RedisSto
   return new ServerStore(client, checkRedisOptions(client, options));
 }
 
+const CAPABILITIES: readonly Capability[] = [
+  ...["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const,
+];
+
 /** The states of a client that is making a connection; between two tries it is in another. */
 const CONNECTING: readonly string[] = ["wait", "connecting", "connect"];
 
@@ -87,16 +90,7 @@ type Refused = Exclude<Attempt, { granted: true }>;
 
 class ServerStore implements RedisStore {
   readonly drift = drift;
-  readonly capabilities: readonly Capability[] = [
-    "shared",
-    "permits",
-    "owner",
-    "steal",
-    "evict",
-    "query",
-    "fences",
-    "runs",
-  ];
+  readonly capabilities = CAPABILITIES;
   readonly observer: Observer | undefined;
   readonly #client: RedisClient;
   readonly #keys: KeySpace;
@@ -197,12 +191,14 @@ class ServerStore implements RedisStore {
     return this.#wakeups.revocation(handleOf(claim), () => this.#run(held, claim, claim), signal);
   }
 
-  evict(name: string): Promise<number> {
-    return evictWith((holders) => this.#run(evict, { name }, holders), this.#wakeups.connection);
+  async evict(name: string): Promise<number> {
+    const evicted = await evictWith((holders) => this.#run(evict, { name }, holders), this.#wakeups.connection);
+    endRuns(this, name);
+    return evicted;
   }
 
-  query(): Promise<Snapshot> {
-    return query(this.#client, this.#keys, (name) => this.#run(look, { name }, { name }));
+  async query(): Promise<Snapshot> {
+    return showRuns(this, await query(this.#client, this.#keys, (name) => this.#run(look, { name }, { name })));
   }
 
   /** Returns how the handle waits, if it is to, and with which cohort. */

@@ -2,6 +2,7 @@ import type { Observer } from "../../events.ts";
 import { type Clock, SystemClock } from "../../internal/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
 import { ownerOfKey } from "../../internal/owner_key.ts";
+import { endRuns, showRuns } from "../../internal/store_state.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -172,6 +173,7 @@ export class FileStore implements SqliteStore {
       revoke(run, name);
       return holders;
     });
+    endRuns(this, name);
     await this.#poller.check(name);
     return evicted;
   }
@@ -190,7 +192,7 @@ export class FileStore implements SqliteStore {
         mode: kind === "shared" ? "shared" : "exclusive",
         permits: typeof kind === "number" ? kind : undefined,
       }));
-    return { held: entries(1), pending: entries(0) };
+    return showRuns(this, { held: entries(1), pending: entries(0) });
   }
 
   close(): void {
