@@ -4,7 +4,7 @@ import { acquireFrom } from "../../src/acquisition.ts";
 import { LockLostError, StoreError } from "../../src/errors.ts";
 import type { Lock } from "../../src/lock.ts";
 import { type AcquireOptions, checkAcquireOptions } from "../../src/options.ts";
-import { type Attempt, type AttemptOptions, type Claim, type Renewal } from "../../src/store.ts";
+import type { Attempt, AttemptOptions, Claim, Renewal } from "../../src/store.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 
