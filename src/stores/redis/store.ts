@@ -40,8 +40,6 @@ import { Warnings } from "./warnings.ts";
 export interface RedisStore extends QuorumNode {
   /** Takes the lock from its holders at the time of the call, and serves the queue. Resolves to how many they were. */
   evict(name: string): Promise<number>;
-  /** Drops what is kept of a handle that was a member of a run: it was handed the lock, or does not wait any more. */
-  forget(claim: Claim): void;
   /** Lists the holders and the waiters of the locks under this prefix, in all processes, with SCAN on every master. */
   query(): Promise<Snapshot>;
 }
