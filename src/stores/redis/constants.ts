@@ -35,6 +35,9 @@ export const BLOCK_LEAD_US = 10_000;
 /** How long a fence is kept after the server's clock has reached it: seven days. */
 export const FENCE_TTL_MS = 604_800_000;
 
+/** How long the last fence of a block is kept: until seven days after the clock has reached it. */
+export const BLOCK_TTL_MS = FENCE_TTL_MS + BLOCK_LEAD_US / 1_000;
+
 /** The lease that a sole holder gets beside others when somebody has made its key persistent: seven days. */
 export const PERSISTED_LEASE_MS = 604_800_000;
 

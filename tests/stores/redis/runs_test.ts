@@ -11,6 +11,7 @@ import { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
 import type { Granted } from "../../../src/store.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { RedisServer } from "../../support/redis_server.ts";
+import { until } from "../../support/until.ts";
 import { after, START } from "./after.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 
@@ -78,7 +79,7 @@ Deno.test("attempt() takes nobody along for a waiter without cohort, or that onl
   const client = await connected(server);
   const store = redis(client);
   for (
-    const [head, enqueue] of [[claimOf("a"), true], [member(), false], [{ ...member(), fences: 2 }, true]] as const
+    const [head, enqueue] of [[claimOf("a"), true], [member(), false], [{ ...member(), fences: 3 }, true]] as const
   ) {
     const next = member();
     await line(store, [head, next]);
@@ -104,18 +105,20 @@ Deno.test("attempt() takes MAX_RUN waiters at most, and says whether more are le
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() ends a run at a dead waiter, and at an entry without a cohort", async () => {
+Deno.test("attempt() ends a run at a dead waiter, and at an entry that is no member", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
   const store = redis(client);
   const now = async () => Number((await client.time())[0]) * 1_000;
   const entries = [
-    async () => `${await now() - 15_001}?holdfast:x@${COHORT}`,
+    [async () => `${await now() - 15_001}?holdfast:x@${COHORT}`, "last"],
+    // No client writes that.
+    [async () => `${await now()}?holdfast:x@${COHORT}:shared`, ":shared"],
     // As an earlier version writes it.
-    async () => `${await now()}?holdfast:x`,
-    async () => `${await now()}?holdfast:x:shared`,
-  ];
-  for (const entry of entries) {
+    [async () => `${await now()}?holdfast:x`, "other"],
+    [async () => `${await now()}?holdfast:x:shared`, ":shared"],
+  ] as const;
+  for (const [entry, served] of entries) {
     const [head, other, last] = [member(), member(), member()];
     await line(store, [head, other, last]);
     const written = await entry();
@@ -124,11 +127,8 @@ Deno.test("attempt() ends a run at a dead waiter, and at an entry without a coho
     assertEquals([run, contended], [[], true], written);
     assertEquals(await queue(client), [other.owner, last.owner]);
     await store.release(head);
-    const alive = !written.includes(COHORT);
-    assertEquals(
-      await client.get(LOCK),
-      `${written.includes("shared") ? ":shared" : alive ? other.owner : last.owner}`,
-    );
+    const values = { last: last.owner, other: other.owner, ":shared": ":shared" };
+    assertEquals(await client.get(LOCK), values[served], written);
     for (const claim of [other, last]) await store.release(claim);
     await client.flushall();
   }
@@ -260,9 +260,9 @@ Deno.test("attempt() that too few replicas have wakes the members of its run", a
   await grant(plain, holder);
   for (const claim of [head, next]) await ask(store, claim);
   await plain.release(holder);
-  const woken = store.wakeup!(next, new AbortController().signal);
+  const woken = seen(store.wakeup!(next, new AbortController().signal));
   await assertRejects(() => store.attempt(head, { enqueue: true }), StoreError, "fewer than 1 replicas");
-  await woken;
+  await until(woken, "the member is woken");
   assertEquals(await client.exists(LOCK, QUEUE), 0);
 });
 
@@ -275,7 +275,7 @@ Deno.test("attempt() wakes all waiters if its client is cut off, which may lose 
   await grant(store, holder);
   for (const claim of [head, lost]) await ask(store, claim);
   await store.release(holder);
-  const woken = store.wakeup!(lost, new AbortController().signal);
+  const woken = seen(store.wakeup!(lost, new AbortController().signal));
   const { evalsha } = cut;
   // The first reply is lost with the connection, and the client sends the attempt again.
   cut.evalsha = async (...args: Parameters<typeof evalsha>) => {
@@ -285,7 +285,7 @@ Deno.test("attempt() wakes all waiters if its client is cut off, which may lose 
   };
   assertEquals((await attemptOf(store, head)).run ?? [], []);
   cut.evalsha = evalsha;
-  await woken;
+  await until(woken, "the member is woken");
   for (const claim of [other, lost]) await ask(store, claim);
   assertEquals(await queue(client), owners([lost, other]));
 });
@@ -295,23 +295,33 @@ Deno.test("wakeIfCut() wakes the waiters once for each cut, also after an error"
   const { client, events } = deaf(server.connect());
   const wakeups = Wakeups.of(client);
   const { signal } = new AbortController();
-  let rejectAttempt = (_error: Error) => {};
+  const wait = () => seen(wakeups.wait("a", LONG, signal));
+  wakeups.ask("a");
+  wakeups.enqueue("a", "1");
   for (let cut = 1; cut <= 2; cut++) {
-    wakeups.ask("a");
-    wakeups.enqueue("a", "1");
-    const woken = wakeups.wait("a", LONG, signal);
-    const attempt = new Promise((_, reject) => rejectAttempt = reject);
-    wakeups.wakeIfCut(attempt);
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    for (const { promise } of [first, second]) wakeups.wakeIfCut(promise);
+    let woken = wait();
     events.emit("close");
-    rejectAttempt(new Error("cut off"));
-    await woken;
+    first.reject(new Error("cut off"));
+    await until(woken, "it is woken");
+    woken = wait();
+    second.resolve();
+    wakeups.wakeIfCut(Promise.resolve());
+    await second.promise;
+    await server.command("PING");
+    assert(!woken(), "another attempt was cut off with the first, or none at all");
+    wakeups.wake("a");
+    await until(woken, "it can be woken");
   }
-  const woken = wakeups.wait("a", LONG, signal).then(() => "woken");
-  wakeups.wakeIfCut(Promise.resolve());
-  assertEquals(await Promise.race([woken, Promise.resolve().then(() => Promise.resolve("waiting"))]), "waiting");
-  wakeups.wake("a");
-  assertEquals(await woken, "woken");
 });
+
+/** Tells whether a promise has resolved. */
+function seen(promise: Promise<void>): () => boolean {
+  let resolved = false;
+  promise.then(() => resolved = true);
+  return () => resolved;
+}
 
 /** A claim that may be a member of a run. */
 function member(): Claim {

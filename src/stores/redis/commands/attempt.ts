@@ -34,9 +34,11 @@ export const attempt: Command<AttemptInput, AttemptReply> = {
   },
   decode(reply, { claim, waiter, steal }) {
     if (!Array.isArray(reply)) {
-      const grant = { granted: true, fence: BigInt(String(reply)) } as const;
-      const looked = steal === undefined && (waiter?.cohort !== undefined || wantsBlock(claim));
-      return looked ? { ...grant, contended: false } : grant;
+      const fence = BigInt(String(reply));
+      if (steal === undefined && wantsBlock(claim)) {
+        return { granted: true, fence, fences: claim.fences, contended: false };
+      }
+      return waiter?.cohort === undefined ? { granted: true, fence } : { granted: true, fence, contended: false };
     }
     const [first, ...others] = reply;
     if (first === ":granted") return decodeGranted(others);

@@ -29,7 +29,8 @@
 --   fences          how many fences it wants, more than 1; counts only without a kind, and then there is no run
 --   digest          with ":steal": the SHA-1 of each handle from which the lock may be taken, see lib/revoke.lua
 --
--- reply  fence, a string                        granted; nobody waits, or it asked for no fences and has no cohort
+-- reply  fence, a string                        granted, with all the fences that it wants; nobody waits, or it wants no
+--                                               more than one and has no cohort
 --        { ":granted", fence, fences, 1 or 0, handle... }
 --                                               granted, with so many fences; 1: others wait; the handles that left the
 --                                               queue, of which the first has the fence + 1
@@ -70,10 +71,13 @@ if owner then
   local known = tonumber(redis.call('ZSCORE', KEYS.holders, owner))
   if known < 0 then return string.format('%.0f', -known) end
 end
-local extra, contended, run = 0, false, nil
+local wish, extra, contended, run = 0, 0, false, nil
 if kind == '' then
   local block = ARGV.fences
-  if block then extra = math.min(block - 1, $BLOCK_LEAD_US) end
+  if block then
+    wish = block - 1
+    extra = math.min(wish, $BLOCK_LEAD_US)
+  end
   if reserved or waiting > 0 then
     local cohort = string.match(ARGV.wakeup_address or '', '@(.+)$')
     if block then
@@ -90,7 +94,7 @@ local fence, ttl_ms = time[1] .. string.sub('00000' .. time[2], -6), '$FENCE_TTL
 local counter = fence
 if extra > 0 then
   -- @place block-end
-  counter, ttl_ms = string.format('%.0f', fence + extra), $FENCE_TTL_MS + math.ceil(extra / 1000)
+  counter, ttl_ms = string.format('%.0f', fence + extra), '$BLOCK_TTL_MS'
 end
 local last = redis.pcall('SET', KEYS.fence, counter, 'PX', ttl_ms, 'GET')
 if type(last) == 'table' then
@@ -117,7 +121,7 @@ end
 if owner then redis.call('ZADD', KEYS.holders, '-' .. fence, owner) end
 -- @place contended
 contended = contended or run and extra < #run
-if extra == 0 and not contended then return fence end
+if extra == wish and not contended then return fence end
 if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } end
 if extra > 0 then
   redis.call('HDEL', KEYS.waiters, unpack(run, 1, extra))

@@ -344,10 +344,13 @@ if owner then
 local known = tonumber(redis.call('ZSCORE', KEYS[4], owner))
 if known < 0 then return string.format('%.0f', -known) end
 end
-local extra, contended, run = 0, false, nil
+local wish, extra, contended, run = 0, 0, false, nil
 if kind == '' then
 local block = ARGV[6]
-if block then extra = math.min(block - 1, 10000) end
+if block then
+wish = block - 1
+extra = math.min(wish, 10000)
+end
 if reserved or waiting > 0 then
 local cohort = string.match(ARGV[3] or '', '@(.+)$')
 if block then
@@ -361,7 +364,7 @@ end
 local fence, ttl_ms = time[1] .. string.sub('00000' .. time[2], -6), '604800000'
 local counter = fence
 if extra > 0 then
-counter, ttl_ms = string.format('%.0f', fence + extra), 604800000 + math.ceil(extra / 1000)
+counter, ttl_ms = string.format('%.0f', fence + extra), '604800010'
 end
 local last = redis.pcall('SET', KEYS[5], counter, 'PX', ttl_ms, 'GET')
 if type(last) == 'table' then
@@ -383,7 +386,7 @@ write_fence(string.format('%.0f', number + 1 + extra))
 end
 if owner then redis.call('ZADD', KEYS[4], '-' .. fence, owner) end
 contended = contended or run and extra < #run
-if extra == 0 and not contended then return fence end
+if extra == wish and not contended then return fence end
 if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } end
 if extra > 0 then
 redis.call('HDEL', KEYS[3], unpack(run, 1, extra))
@@ -391,7 +394,7 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "e7c860ed458e8d8951564d00946374f372e798d2",
+  sha: "b60c9ce13b2d0c9440d92b8f171082b9767e38a6",
 };
 
 export const confirm: Script = {
