@@ -223,9 +223,7 @@ export class FileStore implements SqliteStore {
 
   /** Attempts in a transaction: grants the lock, or puts the claim's handle into the queue. */
   async #writeAttempt(claim: Claim, waiter: Waiter | undefined, options: AttemptOptions): Promise<Attempt> {
-    const taken = new Set<Waiter>();
     const { state, granted, ticket } = await this.#file.write((run, now) => {
-      this.#putBack(taken);
       const view = this.#heartbeats.view(now);
       const state = readLockState(run, claim, waiter?.ticket, view);
       this.#sweeper.sweep(run, view);
@@ -233,20 +231,16 @@ export class FileStore implements SqliteStore {
       if (state.overlong) run.capLeases.run(now, claim.name, now);
       const stolen = options.steal === true && state.ownFence === undefined;
       if (stolen) revoke(run, claim.name);
-      if (stolen || state.outcome === "free") {
-        return { state, granted: this.#grant(run, claim, state, view, stolen, taken) };
-      }
+      if (stolen || state.outcome === "free") return { state, granted: this.#grant(run, claim, state, view, stolen) };
       const waits = options.enqueue && state.outcome === "busy";
       return { state, ticket: waits ? enqueue(run, claim, state.ticket, view) : undefined };
-    }).catch((error) => {
-      this.#putBack(taken);
-      throw error;
     });
     if (granted !== undefined) {
+      for (const member of granted.members) this.#waiters.take(member);
       this.#poller.delete(claim);
       // Other handles of the owner, or other shared handles, may be granted the lock now.
       if (claim.handle !== undefined || kindOf(claim) !== "exclusive") await this.#poller.check(claim.name);
-      return granted;
+      return granted.attempt;
     }
     if (ticket !== undefined) this.#poller.add(claim, ticket);
     return refusal(state, this.#waiters.get(claim));
@@ -259,33 +253,20 @@ export class FileStore implements SqliteStore {
     state: LockState,
     view: View,
     stolen: boolean,
-    taken: Set<Waiter>,
-  ): Granted {
-    const { members, othersWait } = succession(run, this.#waiters, claim, state, view, stolen);
-    const wish = wishedFences(claim);
-    const { fence, fences } = grant(run, claim, state, Math.max(wish, 1 + members.length), view.now);
-    for (const member of members.slice(0, wish === 1 ? fences - 1 : 0)) {
-      run.dequeue.run(member.ticket);
-      // Already in the transaction: its place must not be restored by a heartbeat that shares that.
-      member.queued = false;
-      member.taken = true;
-      taken.add(member);
-    }
-    return {
+  ): { readonly attempt: Granted; readonly members: readonly Waiter[] } {
+    const { followers, othersWait } = succession(run, this.#waiters, claim, state, view, stolen);
+    const block = grant(run, claim, state, Math.max(wishedFences(claim), 1 + followers.length), view.now);
+    // Those that there is a fence for.
+    const members = followers.slice(0, block.fences - 1);
+    for (const { ticket } of members) run.dequeue.run(ticket);
+    const attempt: Granted = {
       granted: true,
-      fence: BigInt(fence),
-      fences: wish === 1 ? 1 : fences,
-      contended: taken.size < members.length || othersWait,
-      run: [...taken].map(({ claim }) => handleOf(claim)),
+      fence: BigInt(block.fence),
+      fences: followers.length > 0 ? 1 : block.fences,
+      contended: members.length < followers.length || othersWait,
+      run: members.map(({ claim }) => handleOf(claim)),
     };
-  }
-
-  /** Notes that waiters are in the queue after all: the transaction that took them out of it has failed. */
-  #putBack(taken: Set<Waiter>): void {
-    for (const waiter of taken) {
-      if (this.#waiters.get(waiter.claim) === waiter) this.#poller.add(waiter.claim, waiter.ticket);
-    }
-    taken.clear();
+    return { attempt, members };
   }
 }
 

@@ -9,8 +9,8 @@ export const RUN_LIMIT = 100;
 
 /** Who comes after a claim that can be granted. */
 export interface Succession {
-  /** The waiters of this process that directly follow it and are of its cohort. */
-  readonly members: readonly Waiter[];
+  /** The waiters of this process that directly follow it and are of its cohort; none if it takes nobody along. */
+  readonly followers: readonly Waiter[];
   /** Whether anybody else is in the queue; `undefined` if nobody needs to know. */
   readonly othersWait: boolean | undefined;
 }
@@ -26,22 +26,24 @@ export function succession(
 ): Succession {
   const next = !stolen && ownFence === undefined;
   // An exclusive claim that is not in the queue is not granted past anybody.
-  if (next && ticket === undefined && kindOf(claim) === "exclusive") return { members: [], othersWait: false };
+  if (next && ticket === undefined && kindOf(claim) === "exclusive") return { followers: [], othersWait: false };
   const takes = next && takesRun(claim);
-  if (!takes && claim.cohort === undefined && claim.fences === undefined) return { members: [], othersWait: undefined };
+  if (!takes && claim.cohort === undefined && claim.fences === undefined) {
+    return { followers: [], othersWait: undefined };
+  }
   // One more than a run may have, and the claim itself.
   const limit = (takes ? RUN_LIMIT : 0) + 2;
   const others = run.first.all(claim.name, view.client, view.now, view.deadAfter, limit)
     .filter((row) => row["ticket"] !== ticket);
-  const members: Waiter[] = [];
+  const followers: Waiter[] = [];
   for (const row of takes ? others.slice(0, RUN_LIMIT) : []) {
     const waiter = waiters.queue(claim.name)?.waiters.get(String(row["handle"]));
     if (waiter === undefined || waiter.ticket !== row["ticket"] || !isFree(waiter) || !joinsRun(waiter.claim, claim)) {
       break;
     }
-    members.push(waiter);
+    followers.push(waiter);
   }
-  return { members, othersWait: others.length > members.length };
+  return { followers, othersWait: others.length > followers.length };
 }
 
 /** Returns whether a waiter does nothing but wait: an attempt on its way would put it back into the queue. */

@@ -117,6 +117,12 @@ export class Waiters {
     if (claim.handle !== undefined) queue.owned.add(waiter);
   }
 
+  /** Notes that a run has taken a waiter out of the queue. */
+  take(waiter: Waiter): void {
+    waiter.queued = false;
+    waiter.taken = true;
+  }
+
   /** Forgets a handle that does not wait any more. */
   delete(claim: Claim): void {
     const queue = this.#queues.get(claim.name);

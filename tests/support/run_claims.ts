@@ -1,0 +1,26 @@
+import { assert } from "@std/assert";
+import { type Attempt, type Claim, type Granted, handleOf, type Store } from "../../src/store.ts";
+import { claimOf } from "./claims.ts";
+
+/** Returns claims of one cohort for the lock. */
+export function cohortOf(name: string, size: number, lease?: number): Claim[] {
+  const cohort = crypto.randomUUID();
+  return Array.from({ length: size }, () => ({ ...claimOf(name, "exclusive", lease), cohort }));
+}
+
+/** Takes the lock, which must be possible; as a waiter does. */
+export async function grantOf(store: Store, claim: Claim): Promise<Granted> {
+  const attempt: Attempt = await store.attempt(claim, { enqueue: true });
+  assert(attempt.granted, "granted");
+  return attempt;
+}
+
+/** Puts claims into the queue, one after the other. */
+export async function queueUp(store: Store, ...claims: Claim[]): Promise<void> {
+  for (const claim of claims) assert(!(await store.attempt(claim, { enqueue: true })).granted, "busy");
+}
+
+/** Returns the ids of the handles, as a run has them. */
+export function handlesOf(claims: readonly Claim[]): string[] {
+  return claims.map(handleOf);
+}
