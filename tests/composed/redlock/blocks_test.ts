@@ -46,6 +46,19 @@ async function counters(nodes: readonly FaultyNode[]): Promise<bigint[]> {
   return inspections.map(({ counter }) => counter);
 }
 
+/** The starts of the blocks for which nodes are asked from now on. */
+function guessesOf(nodes: readonly FaultyNode[]): bigint[] {
+  const guesses: bigint[] = [];
+  for (const node of nodes) {
+    const vote = node.vote.bind(node);
+    node.vote = (claim, options) => {
+      guesses.push(options.guess);
+      return vote(claim, options);
+    };
+  }
+  return guesses;
+}
+
 /** A rival raises the counter of a node, and gives the lock up. */
 async function contend(node: FaultyNode, guess: bigint): Promise<void> {
   const rival = claimOf();
@@ -141,22 +154,32 @@ Deno.test("attempt() confirms a block above that it has raised a counter to itse
   assertEquals(start, now + 1_000n);
 });
 
-Deno.test("attempt() whose block was confirmed asks for one above that next", async () => {
+Deno.test("attempt() asks for a block above that which it has got before", async () => {
+  const { nodes, store } = quorum(3);
+  const { end } = await used(store);
+  const guesses = guessesOf(nodes);
+  await used(store);
+  assertEquals(guesses, Array(3).fill(end + 1n));
+});
+
+Deno.test("attempt() asks for a block above that which was not confirmed before", async () => {
   const quorum3 = quorum(3);
   const { nodes, store } = quorum3;
   const now = microseconds(quorum3);
-  for (const node of nodes) await contend(node, now + 100n);
-  const { end } = await used(store);
-  const guesses: bigint[] = [];
+  const ends: (bigint | undefined)[] = [];
   for (const node of nodes) {
-    const vote = node.vote.bind(node);
-    node.vote = (claim, options) => {
-      guesses.push(options.guess);
-      return vote(claim, options);
+    await contend(node, now + 100n);
+    node.confirm = (_claim, _fence, end) => {
+      ends.push(end);
+      return Promise.resolve(false);
     };
   }
-  assertEquals((await used(store)).start, end + 1n);
-  assertEquals(new Set(guesses), new Set([end + 1n]));
+  assert(!(await store.attempt(blockClaim(), attempt)).granted);
+  await settled();
+  assertEquals(new Set(ends), new Set([now + 1_100n]));
+  const guesses = guessesOf(nodes);
+  await used(store);
+  assertEquals(new Set(guesses), new Set([now + 1_101n]));
 });
 
 Deno.test("attempt() of a handle that was granted already gets a block above its former one", async () => {
