@@ -9,6 +9,8 @@ export const flaws: Readonly<Record<string, MakeStore>> = {
   "a vote for everybody": (clock) => new CredulousStore(undefined, clock),
   "a counter said to be raised that is not": (clock) => new BoastfulStore(undefined, clock),
   "a fence confirmed and not kept": (clock) => new CarelessStore(undefined, clock),
+  "a counter raised to the start of a block": (clock) => new StingyStore(undefined, clock),
+  "a vote that raises a counter within its block": (clock) => new OverlappingStore(undefined, clock),
   "a renewal that renews nothing": (clock) => new ObligingStore(undefined, clock),
   "a clock that runs faster than allowed": (clock) => new MemoryStore(undefined, new ScaledClock(clock, 1.1)),
   "a clock that stands still": (clock) => new MemoryStore(undefined, new ScaledClock(clock, 0)),
@@ -31,6 +33,22 @@ class BoastfulStore extends MemoryStore {
 class CarelessStore extends MemoryStore {
   override confirm(): Promise<boolean> {
     return Promise.resolve(true);
+  }
+}
+
+class StingyStore extends MemoryStore {
+  override vote(claim: Claim, options: VoteOptions): Promise<Vote> {
+    return super.vote(claim, { ...options, end: undefined });
+  }
+
+  override confirm(claim: Claim, fence: bigint): Promise<boolean> {
+    return super.confirm(claim, fence);
+  }
+}
+
+class OverlappingStore extends MemoryStore {
+  override vote(claim: Claim, options: VoteOptions): Promise<Vote> {
+    return super.vote(claim, { ...options, guess: options.end ?? options.guess });
   }
 }
 

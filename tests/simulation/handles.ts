@@ -33,6 +33,10 @@ export interface Handle {
   readonly votes: Map<Node, string>;
   /** The vote of the last node in whose queue it asked to wait. */
   coordinator: CoordinatorVote | undefined;
+  /** How many fences it wishes for. */
+  readonly wish: number;
+  /** How many it was granted, by the first of them. */
+  readonly fences: Map<bigint, number>;
   /** The highest fence that it has asked a node to confirm. */
   confirming: bigint;
   /** In which event it did so last. */
@@ -59,7 +63,7 @@ export class Handles {
   readonly #repeated = new Set<string>();
 
   /** Makes the handle of an acquire that is called now. */
-  make(asked: Pick<Handle, "name" | "mode" | "client" | "lease" | "calledAt">): Handle {
+  make(asked: Pick<Handle, "name" | "mode" | "client" | "lease" | "calledAt" | "wish">): Handle {
     const handle: Handle = {
       ...asked,
       forgiven: false,
@@ -68,6 +72,7 @@ export class Handles {
       firstAskedAt: new Map(),
       queued: new Map(),
       votes: new Map(),
+      fences: new Map(),
       coordinator: undefined,
       confirming: 0n,
       confirmingSince: undefined,

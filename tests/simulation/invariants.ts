@@ -9,7 +9,7 @@ export interface Assumptions {
   readonly exclusion: boolean;
   /**
    * Fences follow the order of acquires that are more than so many milliseconds apart: 0 as long as no counter is lost,
-   * after that as far apart as the clocks are.
+   * after that as far apart as the clocks are, and the ends of blocks ahead of them.
    */
   readonly fenceSlack: number;
   /** From when on nothing is in the way of the waiters any more. */
@@ -37,8 +37,10 @@ interface HeldLock {
   left: { readonly ms: number; readonly at: Instant } | undefined;
 }
 
+/** A block of fences that was granted; of one, mostly. */
 interface Grant {
   readonly fence: bigint;
+  readonly last: bigint;
   readonly at: number;
 }
 
@@ -85,14 +87,18 @@ export class Invariants {
     return { name, machine, calledAt: this.#world.now, after: this.#grants.get(name)?.length ?? 0 };
   }
 
-  /** Notes that an acquire has returned a lock; returns what is to be run when that is released. */
-  got(call: Call, lock: Lock): () => void {
+  /**
+   * Notes that an acquire has returned a lock, with its fence and perhaps those that follow it; returns what is to be run
+   * when that is released.
+   */
+  got(call: Call, lock: Lock, fences: number): () => void {
     const { name, machine } = call;
-    this.#checkFence(call, lock.fence);
+    const grant = { fence: lock.fence, last: lock.fence + BigInt(fences) - 1n, at: this.#world.now };
+    this.#checkFences(call, grant);
     this.#checkGap(call);
     const grants = this.#grants.get(name) ?? [];
     this.#grants.set(name, grants);
-    grants.push({ fence: lock.fence, at: this.#world.now });
+    grants.push(grant);
     const hold: HeldLock = { lock, signal: lock.signal, machine, left: undefined };
     this.#checkAlone(hold);
     this.#held.add(hold);
@@ -137,12 +143,15 @@ export class Invariants {
     }
   }
 
-  #checkFence({ name, calledAt, after }: Call, fence: bigint): void {
+  /** Checks that no fence is in two blocks, and that a block is above those of acquires that had returned before. */
+  #checkFences({ name, calledAt, after }: Call, { fence, last }: Grant): void {
     const { fenceSlack } = this.#assumptions;
     for (const [place, grant] of (this.#grants.get(name) ?? []).entries()) {
       const before = fenceSlack === 0 ? place < after : grant.at + fenceSlack < calledAt;
-      if (before && grant.fence > fence) this.violate(`fence ${fence} of ${name} follows ${grant.fence}`);
-      if ((before || fenceSlack === 0) && grant.fence === fence) this.violate(`fence ${fence} of ${name} issued twice`);
+      if (before && grant.fence > last) this.violate(`fence ${fence} of ${name} follows ${grant.fence}`);
+      if ((before || fenceSlack === 0) && grant.fence <= last && fence <= grant.last) {
+        this.violate(`fence ${fence > grant.fence ? fence : grant.fence} of ${name} issued twice`);
+      }
     }
   }
 

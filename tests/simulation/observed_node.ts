@@ -96,14 +96,14 @@ export class ObservedNode implements QuorumNode {
     };
   }
 
-  async confirm(claim: Claim, fence: bigint): Promise<boolean> {
+  async confirm(claim: Claim, fence: bigint, end = fence): Promise<boolean> {
     const { handle } = this.#deal(claim);
     if (handle !== undefined) {
-      if (handle.confirming < fence) handle.confirming = fence;
+      if (handle.confirming < end) handle.confirming = end;
       handle.confirmingSince = this.#run.world.events;
     }
     return await this.#counted(
-      this.#remote.confirm(claim, fence),
+      this.#remote.confirm(claim, fence, end),
       (confirmed) => confirmed ? "confirm done" : "confirm refused",
       "confirm failed",
     );

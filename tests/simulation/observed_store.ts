@@ -3,6 +3,7 @@ import {
   type AttemptOptions,
   type Capability,
   type Claim,
+  type Granted,
   handleOf,
   type Renewal,
   type Store,
@@ -11,6 +12,7 @@ import type { LockEvent } from "../../src/events.ts";
 import { type Handle, runFor } from "./handles.ts";
 import type { Random } from "./random.ts";
 import type { Run } from "./run.ts";
+import { FENCES_AHEAD } from "./scenario.ts";
 
 /** How often a renewal crosses a release. */
 const STRAY = 0.1;
@@ -61,13 +63,31 @@ export class ObservedStore implements Store {
     this.#run.handles.name(handleOf(claim), handle);
     this.#run.watch.know(handle, true);
     try {
-      const attempt = await runFor(handle, () => this.#store.attempt(claim, options));
+      const asked = handle.wish > 1 ? { ...claim, fences: handle.wish } : claim;
+      const attempt = await runFor(handle, () => this.#store.attempt(asked, options));
+      if (attempt.granted) this.#checkFences(attempt);
       this.#run.watch.know(handle, attempt.granted || options.enqueue);
       if (!attempt.granted) this.#run.watch.busy(handle);
       return attempt;
     } catch (error) {
       this.#run.watch.know(handle, false);
       throw error;
+    }
+  }
+
+  /** Checks that a block has no more fences than were wished for, and is no further ahead of the clock than allowed. */
+  #checkFences({ fence, fences = 1 }: Granted): void {
+    const { client, name, wish } = this.#handle;
+    const { invariants, scenario } = this.#run;
+    this.#handle.fences.set(fence, fences);
+    if (!(fences >= 1 && fences <= wish)) {
+      invariants.violate(`${client.name} gets ${fences} fences of ${name} and has asked for ${wish}`);
+    }
+    // A single server has a clock of its own.
+    if (fences === 1 || scenario.single || scenario.clockSet !== "none") return;
+    const ahead = Number(fence) + fences - 1 - client.now().wall * 1_000;
+    if (ahead > FENCES_AHEAD * 1_000) {
+      invariants.violate(`${client.name} gets fences of ${name} that end ${ahead.toFixed(0)} µs ahead of its clock`);
     }
   }
 

@@ -43,17 +43,22 @@ export class RemoteNode implements QuorumNode {
   }
 
   #vote(claim: Claim, options: VoteOptions): Promise<Vote> {
-    const { guess, enqueue } = options;
+    const { guess, end = guess, enqueue } = options;
     return this.#call(claim, "vote", async (store) => {
       const vote = await store.vote(claim, options);
       if (vote.granted) this.#run.dealings.granted(this.#node, claim);
       else if (enqueue) this.#run.dealings.queued(this.#node, claim.owner);
       return vote;
-    }, `vote${enqueue ? " enqueue" : ""} guess ${guess}`);
+    }, `vote${enqueue ? " enqueue" : ""} guess ${blockText(guess, end)}`);
   }
 
-  confirm(claim: Claim, fence: bigint): Promise<boolean> {
-    return this.#call(claim, "confirm", (store) => store.confirm(claim, fence), `confirm ${fence}`);
+  confirm(claim: Claim, fence: bigint, end = fence): Promise<boolean> {
+    return this.#call(
+      claim,
+      "confirm",
+      (store) => store.confirm(claim, fence, end),
+      `confirm ${blockText(fence, end)}`,
+    );
   }
 
   inspect(claim: Claim): Promise<Inspection> {
@@ -125,4 +130,8 @@ export class RemoteNode implements QuorumNode {
     const repeated = () => dealings.repeated(this.#node, kind, owner);
     return network.call(this.#client, this.#node, { kind, what, work: done, repeated });
   }
+}
+
+function blockText(start: bigint, end: bigint): string {
+  return end === start ? `${start}` : `${start} to ${end}`;
 }

@@ -16,9 +16,26 @@ export type Faults = "none" | "allowed" | "any";
 export type Theme = "anything" | "restored locks" | "late answers";
 
 /** Returns what is to happen often in the run of a seed: two of ten have a theme. */
-export function themeOf(seed: number): Theme {
+function themeOf(seed: number): Theme {
   if (seed % 10 === 4) return "restored locks";
   return seed % 10 === 8 ? "late answers" : "anything";
+}
+
+/** The most fences that are wished for at once where claims wish for several: as many as a store may grant, or fewer. */
+const MOST_FENCES = 10_000;
+
+/** How far the clocks of clients are off then at first, at the most, in milliseconds: their blocks are to meet. */
+const CLOSE = 5;
+
+/** How far the end of a block of fences may be ahead of the clock, in milliseconds. */
+export const FENCES_AHEAD = 10;
+
+/**
+ * Returns how many fences claims wish for at the most in the run of a seed: three of ten wish for several. It is not drawn,
+ * so that the other runs stay what they are.
+ */
+function fencesOf(seed: number): number {
+  return Math.floor(seed / 10) % 10 >= 7 ? MOST_FENCES : 1;
 }
 
 /** What a run is about. */
@@ -38,6 +55,8 @@ export interface Scenario {
   readonly shared: number;
   /** How often the lease of a lock that is held is changed. */
   readonly extended: number;
+  /** How many fences a claim wishes for at the most. */
+  readonly fences: number;
   /** The bounds of leases, in milliseconds. */
   readonly leases: readonly [number, number];
   /** How long those think who work, at the most, in milliseconds. */
@@ -85,8 +104,32 @@ const LONG = [10_000, 20_000] as const;
 /** For how long many ask for a lock at the most, where answers are late, in milliseconds. */
 const SHORT = 1_000;
 
-/** Draws a scenario with a theme. */
-export function draw(random: Random, theme: Theme): Scenario {
+/** Draws the scenario of a seed. */
+export function draw(random: Random, seed: number): Scenario {
+  const theme = themeOf(seed);
+  const scenario = drawThemed(random, theme);
+  const fences = fencesOf(seed);
+  if (fences === 1) return scenario;
+  const close = ({ rate, skew }: Drift) => ({ rate, skew: Math.max(-CLOSE, Math.min(skew, CLOSE)) });
+  const clients = scenario.clients.map(close);
+  // In one half of these runs a lock changes hands before the time of its block is over.
+  if (seed % 2 === 0 || theme !== "anything") return { ...scenario, fences, clients };
+  const length = Math.min(scenario.length, SHORT);
+  const many = [...clients, ...clients].slice(0, 4);
+  return {
+    ...scenario,
+    fences,
+    clients: many,
+    workers: 2,
+    names: ["a"],
+    shared: 0,
+    thinking: 10,
+    holding: 0.02,
+    length,
+  };
+}
+
+function drawThemed(random: Random, theme: Theme): Scenario {
   if (theme === "anything") return drawAny(random);
   let scenario: Scenario;
   do scenario = drawAny(random); while (!suits(scenario, theme));
@@ -161,6 +204,7 @@ function drawAny(random: Random): Scenario {
     names: contended || random.chance(0.8) ? ["a"] : ["a", "b"],
     shared: contended ? 0.9 : random.pick([0, 0, 0.3, 0.8]),
     extended: random.pick([0, 0.2, 0.2, 0.8]),
+    fences: 1,
     leases,
     thinking: contended ? 30 : random.pick([1_000, 1_000, 4_000]),
     holding: contended ? 0.2 : long ? 2 : random.pick([2, 2, 10]),
@@ -203,6 +247,7 @@ export function describe(scenario: Scenario): string {
     workers,
     names,
     shared,
+    fences,
     leases,
     nodeTimeout,
     length,
@@ -217,6 +262,7 @@ export function describe(scenario: Scenario): string {
     `${clients.length} clients of ${workers}`,
     `${names.length} names`,
     ...(shared === 0 ? [] : [`${shared * 100} % shared`]),
+    ...(fences === 1 ? [] : [`up to ${fences} fences at once`]),
     `leases of ${leases.join(" to ")} ms`,
     ...(nodeTimeout === undefined ? [] : [`nodes time out after ${nodeTimeout} ms`]),
     ...(connected ? ["connections"] : []),

@@ -16,7 +16,7 @@ import { Random } from "./random.ts";
 import { SimulatedRedis } from "./redis_client.ts";
 import { RemoteNode } from "./remote_node.ts";
 import type { Run } from "./run.ts";
-import { describe, draw, DRIFT_FACTOR, OLDEST, type Scenario, themeOf } from "./scenario.ts";
+import { describe, draw, DRIFT_FACTOR, FENCES_AHEAD, OLDEST, type Scenario } from "./scenario.ts";
 import { KeptScripts } from "./script_node.ts";
 import { FaultSchedule } from "./fault_schedule.ts";
 import { Transitions } from "./transitions.ts";
@@ -71,7 +71,7 @@ const MAX_CLOCK_SKEW = 10_000;
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome> {
   const random = new Random(seed);
   const world = new World(options.log);
-  const scenario = draw(random, themeOf(seed));
+  const scenario = draw(random, seed);
   world.trace("", `seed ${seed}: ${describe(scenario)}`);
   if (scenario.nodeKind === "memory") return await live(seed, world, scenario, random, options);
   using _time = new HostTime(world, random.fork());
@@ -188,10 +188,10 @@ function storeOf(
   return new RedlockStore(nodes, settings, clock, luck);
 }
 
-function assumptions({ faults, exclusion, wipes, apart, length, leases, deaths }: Scenario): Assumptions {
+function assumptions({ faults, exclusion, wipes, apart, fences, length, leases, deaths }: Scenario): Assumptions {
   return {
     exclusion,
-    fenceSlack: wipes === "none" ? 0 : apart,
+    fenceSlack: wipes === "none" ? 0 : apart + (fences > 1 ? FENCES_AHEAD : 0),
     undisturbedFrom: faults === "none" ? 0 : length + OLDEST,
     longestGap: (deaths && faults !== "none" ? leases[1] : 0) + HANDOFF,
   };

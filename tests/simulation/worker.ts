@@ -3,7 +3,7 @@ import { acquireFrom } from "../../src/acquisition.ts";
 import { LockLostError, LockTimeoutError, QuorumError, StoreError } from "../../src/errors.ts";
 import type { Lock } from "../../src/lock.ts";
 import { checkAcquireOptions } from "../../src/options.ts";
-import type { Store } from "../../src/store.ts";
+import type { Mode, Store } from "../../src/store.ts";
 import { type Handle, runFor } from "./handles.ts";
 import type { Inspection } from "./inspection.ts";
 import type { Machine } from "./machine.ts";
@@ -81,7 +81,8 @@ export class Worker {
     const settings = checkAcquireOptions({ mode, wait, renew, lease, signal: abandoning.signal });
     this.#log(`acquiring ${name} (${mode}), lease ${lease} ms, wait ${wait.toFixed(0)} ms`);
     const call = invariants.called(name, this.#machine);
-    const handle = handles.make({ name, mode, client: this.#machine, lease, calledAt: world.now });
+    const wish = this.#fences(mode);
+    const handle = handles.make({ name, mode, client: this.#machine, lease, calledAt: world.now, wish });
     const store = new ObservedStore(this.#store, handle, this.#run, this.#random.fork());
     const began = this.#clock.now().monotonic;
     const { pauses } = this.#machine;
@@ -90,9 +91,12 @@ export class Worker {
       this.#log(lock === null ? `${name} is busy` : `got ${name}, fence ${lock.fence}`);
       if (lock === null) return undefined;
       handle.grantedAt = world.now;
-      transitions.take(handle.confirming === 0n ? "lock granted in one trip" : "lock granted in two trips");
+      const fences = handle.fences.get(lock.fence) ?? 1;
+      const what = fences > 1 ? "block" : "lock";
+      transitions.take(handle.confirming === 0n ? `${what} granted in one trip` : `${what} granted in two trips`);
+      if (fences < wish) transitions.take("fewer fences granted than wished for");
       if (handle.queued.size > 0) transitions.take("lock granted after waiting");
-      const over = [invariants.got(call, lock), this.#inspection.granted(handle, lock)];
+      const over = [invariants.got(call, lock, fences), this.#inspection.granted(handle, lock)];
       return { lock, handle, renewed: renew !== false, over: () => over.forEach((end) => end()) };
     } catch (error) {
       this.#log(`rejected: ${error}`);
@@ -116,6 +120,12 @@ export class Worker {
       impatient?.cancel();
       if (handle.grantedAt === undefined) handle.endedAt = world.now;
     }
+  }
+
+  /** Returns how many fences are wished for: by a lock that others share never more than one. */
+  #fences(mode: Mode): number {
+    const most = this.#run.scenario.fences;
+    return most === 1 || mode === "shared" ? 1 : this.#random.pick([1, this.#random.integer(1, most / 10), most]);
   }
 
   async #hold(holding: Holding): Promise<void> {

@@ -1,7 +1,7 @@
 import { candidate } from "../../src/composed/redlock/fences.ts";
 import { quorum, verdict } from "../../src/composed/redlock/verdict.ts";
 import { type Exploration, explore, type Model, type Step } from "../simulation/explore.ts";
-import { confirm, type Node, PROTOCOL, type Reply, type Rules, vote, YES } from "./fence_node.ts";
+import { type Block, confirm, type Node, PROTOCOL, type Reply, type Rules, vote, YES } from "./fence_node.ts";
 
 export interface Bounds {
   /** Where the counter of each node begins: what was before may have left them apart. */
@@ -13,11 +13,13 @@ export interface Bounds {
   readonly rounds: number;
   /** What a round may guess: whatever its clock says, and whatever it has seen. */
   readonly guesses: readonly number[];
+  /** How many fences a round may ask for, from one to four; one when left out. */
+  readonly lengths?: readonly number[];
   /** The first two rounds have one owner id on the first node, as those of a client that waits in its queue. */
   readonly keptPlace?: boolean;
 }
 
-/** No two acquires get one fence; an acquire that is called after another has returned gets a higher one. */
+/** No two acquires get one fence; an acquire that is called after another has returned gets only higher ones. */
 export type Invariant = "unique" | "ordered";
 
 const NONE = -2;
@@ -27,9 +29,11 @@ const PHASES = ["idle", "voting", "confirming", "returned"] as const;
 interface Round {
   readonly phase: typeof PHASES[number];
   readonly guess: number;
+  /** How many fences it asks for. */
+  readonly length: number;
   /** The highest fence that an acquire had returned when this one was called; 0 once it has returned itself. */
   readonly floor: number;
-  /** What it asks the nodes to confirm, and what it returned. */
+  /** The start of what it asks the nodes to confirm, and of what it returned. */
   readonly fence: number;
   /** For each node, whether it is asked to confirm. */
   readonly asked: readonly boolean[];
@@ -64,10 +68,13 @@ export class FenceModel implements Model<State> {
   readonly #none: readonly Reply[];
 
   constructor(bounds: Bounds, rules: Rules = PROTOCOL, invariants: readonly Invariant[] = ["unique", "ordered"]) {
-    const { counters, rounds, guesses } = bounds;
+    const { counters, rounds, guesses, lengths = [1] } = bounds;
     // Above that the keys of different states could be the same.
-    const highest = Math.max(...counters, ...guesses) + rounds;
-    if (rounds > 3 || highest > 15) throw new RangeError(`Cannot explore ${rounds} rounds, counters up to ${highest}`);
+    const longest = Math.max(...lengths);
+    const highest = Math.max(...counters, ...guesses) + rounds * longest;
+    if (rounds > 3 || longest > 4 || highest > 15) {
+      throw new RangeError(`Cannot explore ${rounds} rounds, ${longest} fences, counters up to ${highest}`);
+    }
     const asked = counters.map(() => false);
     this.#none = counters.map(() => NONE);
     this.#bounds = bounds;
@@ -75,7 +82,15 @@ export class FenceModel implements Model<State> {
     this.#invariants = invariants;
     this.initial = {
       nodes: counters.map((counter) => ({ holder: undefined, counter })),
-      rounds: Array(rounds).fill({ phase: "idle", guess: 0, floor: 0, fence: 0, asked, replies: this.#none }),
+      rounds: Array(rounds).fill({
+        phase: "idle",
+        guess: 0,
+        length: 1,
+        floor: 0,
+        fence: 0,
+        asked,
+        replies: this.#none,
+      }),
     };
   }
 
@@ -86,7 +101,7 @@ export class FenceModel implements Model<State> {
       if (round.phase === "voting") yield* this.#count(state, r, round);
       const confirmed = round.replies.filter((reply) => reply === YES).length;
       if (round.phase === "confirming" && confirmed >= quorum(state.nodes.length)) {
-        yield this.#return(state, r, round, round.fence);
+        yield this.#return(state, r, round, confirming(round));
       }
     }
     if (!this.#rules.forgets) return;
@@ -96,10 +111,13 @@ export class FenceModel implements Model<State> {
   }
 
   *#call(state: State, r: number, round: Round): Generator<Step<State>> {
-    const floor = Math.max(...state.rounds.map(({ phase, fence }) => phase === "returned" ? fence : 0));
+    const floor = Math.max(...state.rounds.map((other) => other.phase === "returned" ? returned(other).end : 0));
     for (const guess of this.#bounds.guesses) {
-      const label = () => `${name(r)} is called, and asks all nodes with the guess ${guess}`;
-      yield { label, state: as(state, r, { ...round, phase: "voting", guess, floor }) };
+      for (const length of this.#bounds.lengths ?? [1]) {
+        const called = { ...round, phase: "voting", guess, length, floor } as const;
+        const label = () => `${name(r)} is called, and asks all nodes for ${text(guessed(called))}`;
+        yield { label, state: as(state, r, called) };
+      }
     }
   }
 
@@ -107,8 +125,9 @@ export class FenceModel implements Model<State> {
   *#deliver(state: State, r: number, round: Round, n: number): Generator<Step<State>> {
     const node = state.nodes[n]!;
     const owner = this.#bounds.keptPlace && n === 0 && r === 1 ? 0 : r;
-    for (const skewed of node.counter < round.guess ? [false, true] : [false]) {
-      const [granting, reply] = vote(node, owner, round.guess, skewed);
+    const block = guessed(round);
+    for (const skewed of this.#rules.raises(node.counter, block) ? [false, true] : [false]) {
+      const [granting, reply] = vote(node, owner, block, skewed, this.#rules);
       const granted = on(state, n, granting);
       const label = () => {
         const gone = node.holder === undefined || node.holder === owner
@@ -125,11 +144,11 @@ export class FenceModel implements Model<State> {
         yield { label: () => `${label()}, the reply is lost`, state: granted };
       }
     }
-    const confirming = round.asked[n] ? confirm(node, owner, round.fence, this.#rules) : undefined;
-    if (confirming === undefined) return;
-    const confirmed = on(state, n, confirming);
+    const raising = round.asked[n] ? confirm(node, owner, confirming(round), this.#rules) : undefined;
+    if (raising === undefined) return;
+    const confirmed = on(state, n, raising);
     yield {
-      label: () => `n${n}: ${round.fence} confirmed to ${name(r)}`,
+      label: () => `n${n}: ${text(confirming(round))} confirmed to ${name(r)}`,
       state: round.phase === "confirming" ? replied(confirmed, r, n, YES) : confirmed,
     };
   }
@@ -143,29 +162,36 @@ export class FenceModel implements Model<State> {
       const replies = got.map((n) => round.replies[n]!);
       const raised = replies.filter((reply) => this.#rules.counts(reply === YES)).length;
       const outcome = verdict({ nodes, granted: got.length, raised, busy: 0, failed: 0 });
-      if (outcome === "granted") yield this.#return(state, r, round, round.guess);
+      if (outcome === "granted") yield this.#return(state, r, round, guessed(round));
       if (outcome !== "confirm") continue;
-      const fence = Number(candidate(replies.map((reply) => BigInt(reply === YES ? round.guess : reply))));
+      const fence = Number(
+        candidate(replies.map((reply) => BigInt(reply === YES ? this.#rules.keeps(guessed(round)) : reply))),
+      );
       const asked = round.asked.map((_, n) => got.includes(n));
-      const label = () => `${name(r)} asks ${got.map((n) => `n${n}`).join(" and ")} to confirm ${fence}`;
-      yield { label, state: as(state, r, { ...round, phase: "confirming", fence, asked, replies: this.#none }) };
+      const next = { ...round, phase: "confirming", fence, asked, replies: this.#none } as const;
+      const label = () =>
+        `${name(r)} asks ${got.map((n) => `n${n}`).join(" and ")} to confirm ${text(confirming(next))}`;
+      yield { label, state: as(state, r, next) };
     }
   }
 
-  #return(state: State, r: number, round: Round, fence: number): Step<State> {
+  #return(state: State, r: number, round: Round, block: Block): Step<State> {
+    const { start, end } = block;
     return {
-      label: () => `${name(r)} returns with the fence ${fence}`,
-      state: as(state, r, { ...round, phase: "returned", floor: 0, fence, replies: this.#none }),
+      label: () => `${name(r)} returns with ${text(block)}`,
+      state: as(state, r, { ...round, phase: "returned", floor: 0, fence: start, replies: this.#none }),
       violation: this.#invariants.find((invariant) => {
-        if (invariant === "ordered") return fence <= round.floor;
-        return state.rounds.some((other) => other.phase === "returned" && other.fence === fence);
+        if (invariant === "ordered") return start <= round.floor;
+        return state.rounds.some((other) => {
+          return other.phase === "returned" && returned(other).start <= end && start <= returned(other).end;
+        });
       }),
     };
   }
 
   key({ nodes, rounds }: State): string {
-    const scalars = rounds.map(({ phase, guess, floor, fence }) =>
-      ((PHASES.indexOf(phase) * 16 + guess) * 16 + floor) * 16 + fence
+    const scalars = rounds.map(({ phase, guess, length, floor, fence }) =>
+      (((PHASES.indexOf(phase) * 4 + length - 1) * 16 + guess) * 16 + floor) * 16 + fence
     );
     // Rounds can be exchanged, and nodes, but for a kept place.
     const { keptPlace } = this.#bounds;
@@ -183,6 +209,13 @@ export class FenceModel implements Model<State> {
   }
 }
 
+/** Returns what a round asks for first. */
+const guessed = ({ guess, length }: Round): Block => ({ start: guess, end: guess + length - 1 });
+/** Returns what it asks the nodes to confirm. */
+const confirming = ({ fence, length }: Round): Block => ({ start: fence, end: fence + length - 1 });
+/** Returns what it has returned, which is as long. */
+const returned = confirming;
+const text = ({ start, end }: Block): string => start === end ? `the fence ${start}` : `the fences ${start} to ${end}`;
 const name = (r: number): string => "ABC"[r]!;
 const on = ({ nodes, rounds }: State, n: number, node: Node): State => ({ nodes: nodes.with(n, node), rounds });
 const as = ({ nodes, rounds }: State, r: number, round: Round): State => ({ nodes, rounds: rounds.with(r, round) });

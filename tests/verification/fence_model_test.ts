@@ -7,12 +7,15 @@ import type { QuorumNode, Vote } from "../../src/composed/redlock/quorum_node.ts
 import { RedisServer } from "../support/redis_server.ts";
 import { type Exploration, explore, type Model } from "../simulation/explore.ts";
 import { type Bounds, exploreFence, FenceModel, type Invariant, type State } from "./fence_model.ts";
-import { confirm, type Node, type Rules, vote, YES } from "./fence_node.ts";
+import { type Block, confirm, type Node, type Rules, vote, YES } from "./fence_node.ts";
 
 const SMALL: Bounds = { counters: [0, 0, 0], rounds: 2, guesses: [1] };
 
+/** Blocks that are asked for may be the same, or begin in another. */
+const BLOCKS: Bounds = { ...SMALL, guesses: [1, 2], lengths: [2] };
+
 /** What looks right and is not, and the invariants that it breaks. */
-const FLAWS: { what: string; rules: Partial<Rules>; breaks: Invariant[] }[] = [
+const FLAWS: { what: string; bounds?: Bounds; rules: Partial<Rules>; breaks: Invariant[] }[] = [
   {
     what: "nodes confirmed a candidate to the owner of the key, and set the counter to the maximum",
     rules: { confirms: (own) => own },
@@ -20,7 +23,7 @@ const FLAWS: { what: string; rules: Partial<Rules>; breaks: Invariant[] }[] = [
   },
   {
     what: "nodes confirmed a candidate that equals their counter",
-    rules: { confirms: (own, counter, candidate) => own && counter <= candidate },
+    rules: { confirms: (own, counter, { start }) => own && counter <= start },
     breaks: ["unique"],
   },
   {
@@ -28,11 +31,42 @@ const FLAWS: { what: string; rules: Partial<Rules>; breaks: Invariant[] }[] = [
     rules: { counts: () => true },
     breaks: ["unique", "ordered"],
   },
+  {
+    what: "votes raised a counter that lies within the block",
+    bounds: BLOCKS,
+    rules: { raises: (counter, { end }) => counter < end },
+    breaks: ["unique", "ordered"],
+  },
+  {
+    what: "nodes confirmed a block within which their counter lies",
+    bounds: BLOCKS,
+    rules: { confirms: (own, counter, { end }) => own && counter < end },
+    breaks: ["unique"],
+  },
+  {
+    what: "nodes raised their counters to the start of a block",
+    bounds: BLOCKS,
+    rules: { keeps: ({ start }) => start },
+    breaks: ["unique", "ordered"],
+  },
   { what: "nodes lost their counters", rules: { forgets: true }, breaks: ["unique", "ordered"] },
 ];
 
 Deno.test("fence protocol gives unique fences in real-time order on 3 nodes to 2 clients", () => {
   assertExhausted(exploreFence({ ...SMALL, guesses: [1, 2] }), 200_000);
+});
+
+Deno.test("fence protocol gives blocks that do not overlap, in real-time order", () => {
+  assertExhausted(exploreFence(BLOCKS), 110_000);
+  assertExhausted(exploreFence({ ...BLOCKS, guesses: [1, 3] }), 200_000);
+});
+
+Deno.test("fence protocol gives blocks that do not overlap though one is within another", () => {
+  assertExhausted(exploreFence({ ...SMALL, lengths: [1, 3] }), 110_000);
+});
+
+Deno.test("fence protocol gives blocks that do not overlap to a queued client", () => {
+  assertExhausted(exploreFence({ ...SMALL, lengths: [2], keptPlace: true }), 40_000);
 });
 
 Deno.test("fence protocol gives unique fences in real-time order if counters differ", () => {
@@ -46,13 +80,13 @@ Deno.test("fence protocol gives unique fences in real-time order to a queued cli
 // Whoever has a fence has raised a majority of counters to it, each from below, and two majorities have a node in
 // common: that is enough. The key keeps out who has lost the lock before it had its fence.
 Deno.test("fence protocol gives unique fences in real-time order if confirm skips the key", () => {
-  assertExhausted(exploreFence(SMALL, { confirms: (_own, counter, candidate) => counter < candidate }), 17_000);
+  assertExhausted(exploreFence(SMALL, { confirms: (_own, counter, { start }) => counter < start }), 17_000);
 });
 
-for (const { what, rules, breaks } of FLAWS) {
+for (const { what, bounds = SMALL, rules, breaks } of FLAWS) {
   for (const invariant of breaks) {
     Deno.test(`fence protocol would not give ${invariant} fences if ${what}`, () => {
-      const { violation, trace } = exploreFence(SMALL, rules, [invariant]);
+      const { violation, trace } = exploreFence(bounds, rules, [invariant]);
       console.log(numbered(trace));
       assertEquals(violation, invariant);
     });
@@ -103,16 +137,16 @@ function until<S>(model: Model<S>, reached: (state: S) => boolean): Model<S> {
 async function assertLikeModel(make: () => QuorumNode): Promise<void> {
   for (const holder of [undefined, 0, 1]) {
     for (const counter of [0, 1, 2, 3]) {
-      for (const number of [1, 2, 3, 4]) {
+      for (const block of [1, 2, 3, 4].flatMap((start) => [{ start, end: start }, { start, end: start + 2 }])) {
         const state = { holder, counter };
-        for (const skewed of [false, true]) await assertVote(await prepared(make(), state), state, number, skewed);
-        await assertConfirm(await prepared(make(), state), state, number);
+        for (const skewed of [false, true]) await assertVote(await prepared(make(), state), state, block, skewed);
+        await assertConfirm(await prepared(make(), state), state, block);
       }
     }
   }
 }
 
-async function assertVote({ node, claims }: Prepared, state: Node, guess: number, skewed: boolean): Promise<void> {
+async function assertVote({ node, claims }: Prepared, state: Node, guess: Block, skewed: boolean): Promise<void> {
   const what = JSON.stringify({ ...state, guess, skewed });
   const actual = await ask(node, claims[0]!, guess, skewed);
   // In the model the key of another owner has expired when a vote comes: it never refuses.
@@ -122,10 +156,14 @@ async function assertVote({ node, claims }: Prepared, state: Node, guess: number
   assertEquals(await stateOf({ node, claims }), after, what);
 }
 
-async function assertConfirm({ node, claims }: Prepared, state: Node, candidate: number): Promise<void> {
+async function assertConfirm({ node, claims }: Prepared, state: Node, candidate: Block): Promise<void> {
   const what = JSON.stringify({ ...state, candidate });
   const after = confirm(state, 0, candidate);
-  assertEquals(await node.confirm(claims[0]!, BigInt(candidate)), after !== undefined, what);
+  assertEquals(
+    await node.confirm(claims[0]!, BigInt(candidate.start), BigInt(candidate.end)),
+    after !== undefined,
+    what,
+  );
   assertEquals(await stateOf({ node, claims }), after ?? state, what);
 }
 
@@ -140,7 +178,7 @@ async function prepared(node: QuorumNode, { holder, counter }: Node): Promise<Pr
   const name = crypto.randomUUID();
   const claims = [0, 1].map((owner) => ({ name, owner: `${owner}`, mode: "exclusive", lease: 60_000 } as const));
   const first = claims[holder ?? 0]!;
-  await ask(node, first, counter, false);
+  await ask(node, first, { start: counter, end: counter }, false);
   if (holder === undefined) await node.release(first);
   return { node, claims };
 }
@@ -148,13 +186,14 @@ async function prepared(node: QuorumNode, { holder, counter }: Node): Promise<Pr
 /** Returns the state of a node, and frees its lock. */
 async function stateOf({ node, claims }: Prepared): Promise<Node> {
   const released = await Promise.all(claims.map((claim) => node.release(claim)));
-  const vote = await ask(node, claims[0]!, 1, true);
+  const vote = await ask(node, claims[0]!, { start: 1, end: 1 }, true);
   assert(vote.granted, "nobody holds it");
   const holder = released.indexOf(true);
   return { holder: holder < 0 ? undefined : holder, counter: Number(vote.counter) };
 }
 
 /** Votes with a guess that the node takes, or that is far ahead of its clock. */
-function ask(node: QuorumNode, claim: Claim, guess: number, skewed: boolean): Promise<Vote> {
-  return node.vote(claim, { enqueue: false, guess: BigInt(guess), maxClockSkew: skewed ? -1e15 : 0 });
+function ask(node: QuorumNode, claim: Claim, { start, end }: Block, skewed: boolean): Promise<Vote> {
+  const maxClockSkew = skewed ? -1e15 : 0;
+  return node.vote(claim, { enqueue: false, guess: BigInt(start), end: BigInt(end), maxClockSkew });
 }

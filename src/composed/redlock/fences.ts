@@ -1,14 +1,44 @@
+/** How far ahead of the clock the end of a block may be, in microseconds, unless its start is. */
+const MAX_AHEAD_US = 10_000n;
+
+/** Consecutive fences, both ends included. */
+export interface Block {
+  readonly start: bigint;
+  readonly end: bigint;
+}
+
+/** What a block is asked for with. */
+export interface BlockOptions {
+  /** How many fences are wanted. */
+  readonly fences?: number | undefined;
+  /** How far ahead of its clock a node lets its counter be set, in milliseconds. */
+  readonly maxClockSkew: number;
+}
+
 /** Returns the fence that a round asks for first: above the highest one seen, and not below the clock (in milliseconds). */
 export function guess(highest: bigint, wall: number): bigint {
-  const clock = BigInt(Math.floor(wall * 1_000));
+  const clock = microseconds(wall);
   return clock > highest ? clock : highest + 1n;
+}
+
+/**
+ * Returns the block that begins with a fence. It is so short that it ends no further ahead of the clock (in milliseconds)
+ * than 10 ms, and than nodes with the same clock allow; but it has one fence at least.
+ */
+export function blockFrom(start: bigint, wall: number, { fences = 1, maxClockSkew }: BlockOptions): Block {
+  if (fences === 1) return { start, end: start };
+  const allowed = microseconds(maxClockSkew);
+  const latest = microseconds(wall) + (allowed < MAX_AHEAD_US ? allowed : MAX_AHEAD_US);
+  const wanted = start + BigInt(fences) - 1n;
+  const end = wanted < latest ? wanted : latest;
+  return { start, end: end > start ? end : start };
 }
 
 /** The highest fence that a store has won, or has asked a majority to confirm. It never asks for that one again. */
 export class HighestFence {
   #fence = 0n;
 
-  /** Notes a fence that was won, or that a majority is asked to confirm. */
+  /** Notes a fence that was won, of a block its end, or that a majority is asked to confirm. */
   note(fence: bigint): void {
     if (fence > this.#fence) this.#fence = fence;
   }
@@ -22,4 +52,8 @@ export class HighestFence {
 /** Returns a fence above all counters that a majority of nodes has answered. */
 export function candidate(counters: readonly bigint[]): bigint {
   return counters.reduce((highest, counter) => counter > highest ? counter : highest, 0n) + 1n;
+}
+
+function microseconds(milliseconds: number): bigint {
+  return BigInt(Math.floor(milliseconds * 1_000));
 }

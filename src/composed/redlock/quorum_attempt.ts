@@ -1,6 +1,6 @@
 import type { Clock } from "../../internal/clock.ts";
 import type { Claim } from "../../store.ts";
-import { candidate, type HighestFence } from "./fences.ts";
+import { type Block, blockFrom, candidate, type HighestFence } from "./fences.ts";
 import type { Nodes } from "./nodes.ts";
 import { type Answer, approval, valueOf } from "./poll.ts";
 import type { Vote, VoteOptions } from "./quorum_node.ts";
@@ -15,10 +15,13 @@ const MAX_FENCE_TRIES = 6;
 
 /** How an attempt ended. */
 export type Outcome =
-  | { readonly outcome: "won"; readonly fence: bigint }
+  | { readonly outcome: "won"; readonly block: Block }
   /** With the refusal of the coordinator; without one, the votes were split. */
   | { readonly outcome: "lost"; readonly refusal: { readonly retryAfter: number } | undefined }
   | { readonly outcome: "failed"; readonly answers: readonly Answer<Vote>[] };
+
+/** What an attempt is made with, whatever it guesses. */
+export type AttemptTerms = Omit<VoteOptions, "guess" | "end">;
 
 interface Decision {
   readonly verdict: Verdict;
@@ -30,7 +33,19 @@ interface Decision {
  *
  * 1. If the name is contended, the coordinator is asked first; its refusal ends the attempt.
  * 2. All nodes are asked at the same time, each under its time-out. The verdict is made as soon as it is certain.
- * 3. If some counters were above the guess, a majority must confirm a fence above all of them.
+ * 3. If some counters were not below the guess, a majority must confirm a fence above all of them.
+ *
+ * The claim may ask for a block of fences: its start is the guess, or the fence that is to be confirmed, and the counters
+ * are raised to its end. No two blocks overlap, and a later one is above an earlier one:
+ *
+ * - Whoever wins a block has raised the counters of a majority to its end, each of them from below its start.
+ * - Any two majorities have a node in common, and its counter never falls. There one of the two blocks was raised after
+ *   the other: its start is above the counter of that moment, so above the end of the other one.
+ * - If one acquire returned before the other was called, it had raised that counter by then: its block is the lower one.
+ *
+ * So it is not enough that a counter is below the end: the part of the block up to the counter may be another's. And it
+ * does not matter where its holder stops, or dies: the rest of a block belongs to nobody else. The model in
+ * `fence_model.ts` explores all that can happen on three nodes.
  *
  * What the attempt leaves on the nodes belongs to its {@linkcode Round}, which releases it.
  */
@@ -38,11 +53,11 @@ export class QuorumAttempt {
   readonly #nodes: Nodes;
   readonly #round: Round;
   readonly #claim: Claim;
-  readonly #options: Omit<VoteOptions, "guess">;
+  readonly #options: AttemptTerms;
   readonly #highest: HighestFence;
   readonly #clock: Clock;
   readonly #random: () => number;
-  #guess: bigint;
+  #block: Block;
   #coordinator: number;
   /** The present vote of each node; none where the node is to be asked again. */
   readonly #votes = new Map<number, Promise<Vote>>();
@@ -52,7 +67,7 @@ export class QuorumAttempt {
     nodes: Nodes,
     round: Round,
     claim: Claim,
-    options: Omit<VoteOptions, "guess">,
+    options: AttemptTerms,
     highest: HighestFence,
     clock: Clock,
     random: () => number,
@@ -62,8 +77,8 @@ export class QuorumAttempt {
     this.#claim = claim;
     this.#options = options;
     this.#highest = highest;
-    this.#guess = highest.guess(clock.now().wall);
     this.#clock = clock;
+    this.#block = this.#blockFrom(highest.guess(clock.now().wall));
     this.#random = random;
     this.#coordinator = nodes.coordinator(claim.name);
   }
@@ -86,27 +101,34 @@ export class QuorumAttempt {
       const { verdict, answers } = await this.#decide();
       switch (verdict) {
         case "granted":
-          return this.#won(this.#guess);
+          return this.#won(this.#block);
         case "busy":
           return this.#lost(answers);
         case "failed":
           return { outcome: "failed", answers };
         case "confirm": {
-          const fence = await this.#confirm(answers);
-          if (fence !== undefined) return this.#won(fence);
+          const block = await this.#confirm(answers);
+          if (block !== undefined) return this.#won(block);
           if (this.#claim.mode !== "shared" || tries === MAX_FENCE_TRIES) return this.#lost(answers);
         }
       }
       // Others who share the lock have raised the counters meanwhile: it is held, and only its fence is missing.
       await this.#clock.sleep(this.#random() * 2 ** tries);
       this.#votes.clear();
-      this.#guess = this.#highest.guess(this.#clock.now().wall);
+      this.#block = this.#blockFrom(this.#highest.guess(this.#clock.now().wall));
     }
   }
 
-  #won(fence: bigint): Outcome {
-    this.#highest.note(fence);
-    return { outcome: "won", fence };
+  /** Returns the block to ask for from a fence on; of that fence alone when the claim is shared. */
+  #blockFrom(fence: bigint): Block {
+    const { mode, fences } = this.#claim;
+    const options = { fences: mode === "exclusive" ? fences : 1, maxClockSkew: this.#options.maxClockSkew };
+    return blockFrom(fence, this.#clock.now().wall, options);
+  }
+
+  #won(block: Block): Outcome {
+    this.#highest.note(block.end);
+    return { outcome: "won", block };
   }
 
   #lost(answers: readonly Answer<Vote>[]): Outcome {
@@ -145,9 +167,11 @@ export class QuorumAttempt {
     const asked = this.#votes.get(i);
     if (asked !== undefined) return asked;
     const { enqueue, maxClockSkew } = this.#options;
+    const { start, end } = this.#block;
     const vote = this.#round.vote(this.#claim, i, {
       enqueue: enqueue && i === this.#coordinator,
-      guess: this.#guess,
+      guess: start,
+      end,
       maxClockSkew,
     });
     this.#votes.set(i, vote);
@@ -173,17 +197,20 @@ export class QuorumAttempt {
     return verdict === "busy" ? this.#options.enqueue : this.#claim.mode === "shared";
   }
 
-  /** Makes the second round trip. Returns a fence above every counter, if a majority confirms it. */
-  async #confirm(answers: readonly Answer<Vote>[]): Promise<bigint | undefined> {
+  /** Makes the second round trip. Returns a block above every counter, if a majority confirms it. */
+  async #confirm(answers: readonly Answer<Vote>[]): Promise<Block | undefined> {
     const counters = answers.map(valueOf).map((vote) => vote?.granted ? vote.counter : undefined);
-    const fence = candidate(counters.filter((counter) => counter !== undefined));
-    this.#highest.note(fence);
+    const start = candidate(counters.filter((counter) => counter !== undefined));
+    // Where no counter was in the way, this clock is too far ahead of those of the nodes: it must not move the counters on.
+    const block = start > this.#block.start ? this.#blockFrom(start) : { start, end: start };
+    const { end } = block;
+    this.#highest.note(end);
     // Only nodes that have granted are asked; the others cannot confirm, and have not failed.
     const indices = [...counters.keys()].filter((i) => counters[i] !== undefined);
-    const calls = indices.map((i) => this.#nodes.list[i]!.confirm(this.#round.claim(this.#claim, i), fence));
+    const calls = indices.map((i) => this.#nodes.list[i]!.confirm(this.#round.claim(this.#claim, i), start, end));
     const confirmed = await this.#nodes.poll(this.#claim, calls, (answers) => approval(answers, this.#nodes.needed), {
       indices,
     });
-    return confirmed ? fence : undefined;
+    return confirmed ? block : undefined;
   }
 }

@@ -2,9 +2,11 @@ import type { AttemptOptions, Claim, Store } from "../../store.ts";
 
 /** The options of {@linkcode QuorumNode.vote}. */
 export interface VoteOptions extends AttemptOptions {
-  /** The fence that the caller asks for. */
+  /** The fence that the caller asks for; of a block its start. */
   readonly guess: bigint;
-  /** How far ahead of the node's clock a guess may be, in milliseconds, so that one bad clock cannot spoil the counter. */
+  /** The end of the block of fences that the caller asks for; the guess when left out. */
+  readonly end?: bigint | undefined;
+  /** How far ahead of the node's clock the end may be, in milliseconds, so that one bad clock cannot spoil the counter. */
   readonly maxClockSkew: number;
 }
 
@@ -14,7 +16,7 @@ export type Vote =
     readonly granted: true;
     /** The node's fence counter after the vote. */
     readonly counter: bigint;
-    /** Whether the counter was lower than the guess, and is the guess now. */
+    /** Whether the counter was lower than the guess, and is the end of the block now. */
     readonly raised: boolean;
   }
   | {
@@ -36,10 +38,19 @@ export interface Inspection {
  * name.
  */
 export interface QuorumNode extends Store {
-  /** Attempts to grant the lock, and raises the counter to the guess if it is lower, in one step. */
+  /**
+   * Attempts to grant the lock, in one step with the counter: if that is lower than the guess it is raised to the end of
+   * the block. A counter within the block stays: its numbers up to there may belong to another block.
+   */
   vote(claim: Claim, options: VoteOptions): Promise<Vote>;
-  /** Raises the counter to `fence` if it is lower and this handle holds the lock. Resolves to whether both were true. */
-  confirm(claim: Claim, fence: bigint): Promise<boolean>;
+  /**
+   * Raises the counter to the end of a block if it is lower than its start and this handle holds the lock. Resolves to
+   * whether both were true.
+   *
+   * @param fence the start of the block
+   * @param end its end; the start when left out
+   */
+  confirm(claim: Claim, fence: bigint, end?: bigint): Promise<boolean>;
   /** Resolves to the state of the lock on this node. Changes nothing. */
   inspect(claim: Claim): Promise<Inspection>;
   /**
@@ -47,6 +58,7 @@ export interface QuorumNode extends Store {
    * `counter`. Raises the counter to `fence` if it is lower. Resolves to whether the handle holds the lock now, with that
    * counter; also `true` when the call is repeated.
    *
+   * @param fence the fence of the lock; of a block its end
    * @param counter the counter when the node was inspected; the fence itself when left out
    */
   retake(claim: Claim, fence: bigint, counter?: bigint): Promise<boolean>;

@@ -37,7 +37,7 @@ export class Round {
     return this.#queuedAt;
   }
 
-  /** The fence, once the lock was won. */
+  /** The fence, of a block its end, once the lock was won. */
   get fence(): bigint | undefined {
     return this.#fence;
   }
@@ -77,7 +77,7 @@ export class Round {
     return this.#votes[i]!.ask(claim, options);
   }
 
-  /** Notes that the lock is held. */
+  /** Notes that the lock is held, with a fence or a block that ends with it. */
   win(fence: bigint): void {
     this.#queuedAt = undefined;
     this.#fence = fence;
@@ -108,7 +108,9 @@ export class Round {
   }
 
   /**
-   * Restores the lock on a node that has lost it, if nobody can have won it since. Never rejects.
+   * Restores the lock on a node that has lost it, if nobody can have won it since. Never rejects. The fence is the end of
+   * the lock's block here: that is where the counters were left, and a node that lost its counter must not issue the rest
+   * of the block again.
    *
    * 1. The node is inspected: the lock must be free there, or held by others who share it.
    * 2. Unless its counter is still the fence, a majority of nodes must show *after 1* that each holds the lock, and has

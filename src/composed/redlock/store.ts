@@ -1,13 +1,13 @@
 import { type Clock, SystemClock } from "../../internal/clock.ts";
 import { show } from "../../internal/validation.ts";
 import type { Observer } from "../../events.ts";
-import type { Attempt, AttemptOptions, Capability, Claim, Renewal, Store } from "../../store.ts";
+import type { Attempt, AttemptOptions, Capability, Claim, Granted, Renewal, Store } from "../../store.ts";
 import type { RedisClient } from "../../stores/redis/client.ts";
 import { redis } from "../../stores/redis/mod.ts";
 import type { QuorumNode } from "./quorum_node.ts";
 import { checkOptions, type RedlockOptions, type RedlockSettings } from "./options.ts";
 import { Contention } from "./contention.ts";
-import { HighestFence } from "./fences.ts";
+import { type Block, HighestFence } from "./fences.ts";
 import { Nodes } from "./nodes.ts";
 import { type Outcome, QuorumAttempt } from "./quorum_attempt.ts";
 import { Round } from "./round.ts";
@@ -84,6 +84,12 @@ export function redlock(nodes: readonly (QuorumNode | RedisClient)[], options: R
   return new RedlockStore(stores, settings, new SystemClock(), Math.random);
 }
 
+/** Returns the grant of a block. */
+function grantOf({ start, end }: Block): Granted {
+  if (end === start) return { granted: true, fence: start };
+  return { granted: true, fence: start, fences: Number(end - start) + 1 };
+}
+
 function isNode(node: QuorumNode | RedisClient): node is QuorumNode {
   return typeof node === "object" && node !== null && "vote" in node && "confirm" in node && "retake" in node;
 }
@@ -94,7 +100,7 @@ function isNode(node: QuorumNode | RedisClient): node is QuorumNode {
  * is certain. A {@linkcode Round} is what a handle has on the nodes; it releases the rest in the background.
  */
 export class RedlockStore implements Store {
-  readonly capabilities: readonly Capability[] = ["shared"];
+  readonly capabilities: readonly Capability[] = ["shared", "fences"];
   readonly observer: Observer | undefined;
   readonly #nodes: Nodes;
   readonly #settings: RedlockSettings;
@@ -145,9 +151,9 @@ export class RedlockStore implements Store {
   #conclude(claim: Claim, round: Round, coordinator: number, enqueue: boolean, result: Outcome): Attempt {
     switch (result.outcome) {
       case "won":
-        round.win(result.fence);
+        round.win(result.block.end);
         this.#rounds.keep(claim, round);
-        return { granted: true, fence: result.fence };
+        return grantOf(result.block);
       case "failed":
         this.#rounds.forget(claim);
         round.release(claim, coordinator);

@@ -8,7 +8,7 @@ export function quorum(n: number): number {
 
 /** What the votes of a round come to. */
 export type Verdict =
-  /** A majority has granted and raised its counters to the guess: that is the fence. */
+  /** A majority has granted and raised its counters from below the guess: that is the fence. */
   | "granted"
   /** A majority has granted, but some counters were higher: a fence above them must be confirmed. */
   | "confirm"
@@ -21,13 +21,13 @@ export type Verdict =
 export interface Tally {
   readonly nodes: number;
   readonly granted: number;
-  /** How many of those raised their counters to the guess. */
+  /** How many of those raised their counters from below the guess. */
   readonly raised: number;
   readonly busy: number;
   readonly failed: number;
 }
 
-/** How one node has voted so far; *raised*: granted, and its counter is the guess. */
+/** How one node has voted so far; *raised*: granted, and its counter is what the vote asked for. */
 type VoteState = "pending" | "raised" | "granted" | "busy" | "failed";
 
 /** Returns what a round comes to as soon as that is certain: nobody waits for a node that hangs. */

@@ -107,24 +107,24 @@ export class MemoryStore implements QuorumNode {
     if (lock?.taken.delete(handleOf(claim))) this.#locks.get(claim.name);
   }
 
-  vote(claim: Claim, { guess, maxClockSkew, ...options }: VoteOptions): Promise<Vote> {
+  vote(claim: Claim, { guess, end = guess, maxClockSkew, ...options }: VoteOptions): Promise<Vote> {
     const admission = this.#admit(claim, options);
     if ("granted" in admission) {
       return Promise.resolve("conflict" in admission ? { granted: false, retryAfter: RETRY_MS } : admission);
     }
     const latest = BigInt(Math.floor((this.#clock.now().wall + maxClockSkew) * 1000));
     const last = this.#fences.last(claim.name);
-    const raised = last < guess && guess <= latest;
-    const counter = raised ? guess : last;
+    const raised = last < guess && end <= latest;
+    const counter = raised ? end : last;
     if (raised) this.#fences.raise(claim.name, counter);
     this.#grant(admission.lock, claim, counter);
     return Promise.resolve({ granted: true, counter, raised });
   }
 
-  confirm(claim: Claim, fence: bigint): Promise<boolean> {
+  confirm(claim: Claim, fence: bigint, end = fence): Promise<boolean> {
     const held = this.#locks.get(claim.name)?.holders.has(handleOf(claim)) === true;
     const confirmed = held && this.#fences.last(claim.name) < fence;
-    if (confirmed) this.#fences.raise(claim.name, fence);
+    if (confirmed) this.#fences.raise(claim.name, end);
     return Promise.resolve(confirmed);
   }
 

@@ -143,16 +143,16 @@ class ServerStore implements RedisStore {
     return answer;
   }
 
-  async vote(claim: Claim, { enqueue, guess, maxClockSkew }: VoteOptions): Promise<Vote> {
+  async vote(claim: Claim, { enqueue, guess, end, maxClockSkew }: VoteOptions): Promise<Vote> {
     this.#warnings.check(claim);
     const waiter = this.#waiter(claim, enqueue);
-    const answer = await this.#grant(vote, claim, { claim, waiter, guess, maxClockSkew });
+    const answer = await this.#grant(vote, claim, { claim, waiter, guess, end, maxClockSkew });
     // A quorum knows no conflict of a single node: it asks again.
     return "conflict" in answer ? { granted: false, retryAfter: POLL_MS } : answer;
   }
 
-  confirm(claim: Claim, fence: bigint): Promise<boolean> {
-    return this.#run(confirm, claim, { claim, fence });
+  confirm(claim: Claim, fence: bigint, end = fence): Promise<boolean> {
+    return this.#run(confirm, claim, { claim, fence, end });
   }
 
   inspect(claim: Claim): Promise<Inspection> {

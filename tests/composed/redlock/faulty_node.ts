@@ -73,8 +73,8 @@ export class FaultyNode implements QuorumNode {
     return this.#call("vote", (store) => store.vote(claim, options));
   }
 
-  confirm(claim: Claim, fence: bigint): Promise<boolean> {
-    return this.#call("confirm", (store) => store.confirm(claim, fence));
+  confirm(claim: Claim, fence: bigint, end?: bigint): Promise<boolean> {
+    return this.#call("confirm", (store) => store.confirm(claim, fence, end));
   }
 
   inspect(claim: Claim): Promise<Inspection> {

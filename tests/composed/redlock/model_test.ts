@@ -10,7 +10,7 @@ import { VirtualClock } from "../../support/virtual_clock.ts";
 /** What is done to one of two locks of a node by an owner, or to both. */
 type Step = { readonly lock: string } & Doing;
 type Doing =
-  | { readonly does: "vote" | "confirm"; readonly owner: string; readonly number: number }
+  | { readonly does: "vote" | "confirm"; readonly owner: string; readonly number: number; readonly fences: number }
   | { readonly does: "retake"; readonly owner: string; readonly number: number; readonly counter: number }
   | { readonly does: "renew" | "release" | "inspect"; readonly owner: string }
   | { readonly does: "expire" };
@@ -19,9 +19,10 @@ const LEASE = 60_000;
 
 const owner = fc.constantFrom("a", "b", "c");
 const number = fc.integer({ min: 1, max: 12 });
+const fences = fc.constantFrom(1, 1, 2, 4);
 const doing: fc.Arbitrary<Doing> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ does: fc.constant("vote"), owner, number }) },
-  { weight: 3, arbitrary: fc.record({ does: fc.constant("confirm"), owner, number }) },
+  { weight: 4, arbitrary: fc.record({ does: fc.constant("vote"), owner, number, fences }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant("confirm"), owner, number, fences }) },
   { weight: 2, arbitrary: fc.record({ does: fc.constant("retake"), owner, number, counter: fc.nat({ max: 12 }) }) },
   { weight: 3, arbitrary: fc.record({ does: fc.constantFrom("renew", "release", "inspect"), owner }) },
   { weight: 1, arbitrary: fc.constant({ does: "expire" }) },
@@ -55,12 +56,12 @@ async function take(node: QuorumNode, name: string, step: Step, expire: () => Pr
   const claim = { name: name + step.lock, owner: step.owner, mode: "exclusive" as const, lease: LEASE };
   switch (step.does) {
     case "vote": {
-      const options = { enqueue: false, guess: BigInt(step.number), maxClockSkew: 0 };
+      const options = { enqueue: false, guess: BigInt(step.number), end: endOf(step), maxClockSkew: 0 };
       const vote = await node.vote(claim, options);
       return vote.granted ? vote : vote.granted;
     }
     case "confirm":
-      return await node.confirm(claim, BigInt(step.number));
+      return await node.confirm(claim, BigInt(step.number), endOf(step));
     case "retake":
       return await node.retake(claim, BigInt(step.number), BigInt(step.counter));
     case "inspect":
@@ -70,4 +71,8 @@ async function take(node: QuorumNode, name: string, step: Step, expire: () => Pr
     case "release":
       return await node.release(claim);
   }
+}
+
+function endOf({ number, fences }: { readonly number: number; readonly fences: number }): bigint {
+  return BigInt(number + fences - 1);
 }

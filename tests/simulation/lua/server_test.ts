@@ -115,12 +115,13 @@ function newClaim(random: Random, usual: Pick<Claim, "mode" | "permits">): Claim
 
 async function ask(random: Random, store: QuorumNode, claim: Claim, us: number): Promise<void> {
   const guess = BigInt(us + random.integer(-1e6, 1e6));
+  const end = guess + BigInt(random.pick([0, 0, 1, 999, 1e6]));
   const calls: (() => Promise<unknown>)[] = [
     () => store.attempt(claim, { enqueue: random.chance(0.8), steal: random.chance(0.05) }),
     () => store.attempt(claim, { enqueue: true }),
     () => store.attempt(claim, { enqueue: true }),
-    () => store.vote(claim, { enqueue: random.chance(0.7), guess, maxClockSkew: random.pick([0, 500, 10_000]) }),
-    () => store.confirm(claim, guess),
+    () => store.vote(claim, { enqueue: random.chance(0.7), guess, end, maxClockSkew: random.pick([0, 500, 10_000]) }),
+    () => store.confirm(claim, guess, end),
     () => store.retake(claim, guess),
     () => store.renew(random.chance(0.5) ? claim : { ...claim, lease: 2_000, renewal: random.integer(1, 3) }),
     () => store.release(claim),

@@ -35,6 +35,7 @@ const SENT: ReadonlyMap<string, string> = new Map([
   ["fences", "1"],
   ["guess", "5"],
   ["max_clock_skew_ms", "100"],
+  ["block_end", "8"],
   ["fence", "6"],
   ["counter", "4"],
   ["renewal", "7"],
@@ -50,8 +51,8 @@ const CALLS: Readonly<Record<keyof typeof scripts, Call[]>> = {
   attempt: calls(attempt, { claim: shared, waiter, steal: digests }, { claim: exclusive, waiter }, {
     claim: exclusive,
   }),
-  vote: calls(vote, { claim: shared, waiter, ...guess }),
-  confirm: calls(confirm, { claim: shared, fence: 6n }),
+  vote: calls(vote, { claim: shared, waiter, ...guess, end: 8n }, { claim: shared, waiter, ...guess }),
+  confirm: calls(confirm, { claim: shared, fence: 6n, end: 8n }, { claim: shared, fence: 6n }),
   inspect: calls(inspect, shared),
   retake: calls(retake, { claim: shared, fence: 6n, counter: 4n }, {
     claim: { ...exclusive, mode: "shared" },
@@ -94,4 +95,12 @@ for (const [script, sent] of Object.entries(CALLS)) {
 Deno.test("vote.encode() sends an empty text for each argument that is not given", () => {
   const [call] = calls(vote, { claim: exclusive, ...guess });
   assertEquals(call?.args, ["handle", "1000", "", "", "", "5", "100"]);
+});
+
+Deno.test("vote.encode() and confirm.encode() send the end of a block of several fences only", () => {
+  const [one, two] = calls(vote, { claim: exclusive, ...guess, end: 5n }, { claim: exclusive, ...guess, end: 6n });
+  assertEquals([one?.args.length, two?.args.slice(7)], [7, ["6"]]);
+  const claim = exclusive;
+  const confirms = calls(confirm, { claim, fence: 5n, end: 5n }, { claim, fence: 5n, end: 6n });
+  assertEquals(confirms.map(({ args }) => args), [["handle", "5"], ["handle", "5", "6"]]);
 });

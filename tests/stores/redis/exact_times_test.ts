@@ -210,3 +210,14 @@ Deno.test("vote() raises the counter to a guess as far ahead as allowed, no furt
     await client.flushall();
   }
 });
+
+Deno.test("vote() raises the counter to the end of a block as far ahead as allowed, no further", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  for (const [beyond, raised] of [[0n, true], [1n, false]] as const) {
+    const end = BigInt(START + LONG) * 1_000n + beyond;
+    const reply = await after(0, client, vote, { claim: claimOf("a"), guess: end - 999n, end, maxClockSkew: LONG });
+    assertEquals(reply, { granted: true, counter: raised ? end : 0n, raised });
+    await client.flushall();
+  }
+});

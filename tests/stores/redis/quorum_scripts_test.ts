@@ -1,10 +1,11 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Claim, StoreError } from "@holdfast/lock";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { confirm } from "../../../src/stores/redis/commands/confirm.ts";
 import { inspect } from "../../../src/stores/redis/commands/inspect.ts";
 import { retake } from "../../../src/stores/redis/commands/retake.ts";
-import { MAX_FENCE } from "../../../src/stores/redis/constants.ts";
+import { vote } from "../../../src/stores/redis/commands/vote.ts";
+import { FENCE_TTL_MS, MAX_FENCE } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
 import { RedisServer } from "../../support/redis_server.ts";
@@ -37,6 +38,62 @@ Deno.test("confirm() raises the counter to a higher fence only, and for a holder
     assertEquals(await client.get(FENCE), confirmed ? `${fence}` : counter);
     await client.flushall();
   }
+});
+
+Deno.test("vote() raises a counter below a block to its end, and no counter within it", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const [guess, end] = [FIRST, FIRST + 9n];
+  const cases: [counter: bigint | undefined, raised: boolean][] = [
+    [undefined, true],
+    [guess - 1n, true],
+    [guess, false],
+    [end - 1n, false],
+    [end, false],
+    [end + 1n, false],
+  ];
+  for (const [counter, raised] of cases) {
+    if (counter !== undefined) await client.set(FENCE, `${counter}`);
+    const claim = claimOf("a");
+    const reply = await after(0, client, vote, { claim, guess, end, maxClockSkew: LONG });
+    assertEquals(reply, { granted: true, counter: raised ? end : counter!, raised }, `${counter}`);
+    assertEquals(await client.get(FENCE), `${raised ? end : counter}`);
+    await client.flushall();
+  }
+});
+
+Deno.test("vote() keeps the end of a block for 7 days after the server's clock has reached it", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const end = BigInt(START + LONG) * 1_000n;
+  await after(0, client, vote, { claim: claimOf("a"), guess: FIRST, end, maxClockSkew: LONG });
+  assertEquals(await client.get(FENCE), `${end}`);
+  assert(await client.pttl(FENCE) > FENCE_TTL_MS + LONG / 2, "it counts from then on");
+});
+
+Deno.test("confirm() raises a counter below a block to its end, and no counter within it", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const [fence, end] = [FIRST, FIRST + 9n];
+  for (const [counter, confirmed] of [[fence - 1n, true], [fence, false], [end - 1n, false], [end, false]] as const) {
+    const claim = claimOf("a");
+    await after(0, client, attempt, { claim });
+    await client.set(FENCE, `${counter}`);
+    assertEquals(await after(0, client, confirm, { claim, fence, end }), confirmed, `${counter}`);
+    assertEquals(await client.get(FENCE), `${confirmed ? end : counter}`);
+    await client.flushall();
+  }
+});
+
+Deno.test("confirm() of a block that ends above 2^53 - 1 rejects, and raises nothing", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const claim = claimOf("a");
+  await after(0, client, attempt, { claim });
+  await client.set(FENCE, "7");
+  const [fence, end] = [BigInt(MAX_FENCE), BigInt(MAX_FENCE) + 1n];
+  await assertRejects(() => after(0, client, confirm, { claim, fence, end }), StoreError, "the last fence is 7,");
+  assertEquals(await client.get(FENCE), "7");
 });
 
 Deno.test("confirm() of a fence above 2^53 - 1 rejects with the last one", async () => {

@@ -56,6 +56,12 @@ export const LUA_FAULTS: readonly LuaFault[] = [
     stage: MODEL,
   },
   {
+    name: "a counter within a block is raised to its end",
+    place: "vote-raised",
+    edit: [/number < guess/, "number < last"],
+    stage: MODEL,
+  },
+  {
     name: "a guess that is far ahead of the clock raises the counter",
     place: "guess-skew",
     edit: [/=.*$/, "= true"],

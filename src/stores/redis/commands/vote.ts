@@ -11,7 +11,9 @@ export interface VoteInput {
   readonly waiter?: WaiterInput | undefined;
   /** The fence that the asker hopes for. */
   readonly guess: bigint;
-  /** How far the guess may be ahead of the server's clock, in milliseconds. */
+  /** The end of the block of fences that the asker hopes for; the guess when left out. */
+  readonly end?: bigint | undefined;
+  /** How far the end may be ahead of the server's clock, in milliseconds. */
   readonly maxClockSkew: number;
 }
 
@@ -21,13 +23,15 @@ export type VoteReply = { readonly granted: true; readonly counter: bigint; read
 /** Acquires a lock on one node of a quorum and raises its counter of fences, or joins the queue. */
 export const vote: Command<VoteInput, VoteReply> = {
   script,
-  encode(keys, { claim, waiter, guess, maxClockSkew }) {
+  encode(keys, { claim, waiter, guess, end = guess, maxClockSkew }) {
     const [handle = "", leaseMs = "", address = "", ticket = "", kind = ""] = encodeAcquisition(
       claim,
       waiter,
       encodeKind(claim),
     );
-    return { keys, args: [handle, leaseMs, address, ticket, kind, `${guess}`, milliseconds(maxClockSkew)] };
+    const args = [handle, leaseMs, address, ticket, kind, `${guess}`, milliseconds(maxClockSkew)];
+    if (end > guess) args.push(`${end}`);
+    return { keys, args };
   },
   decode(reply) {
     if (!Array.isArray(reply)) return { granted: true, counter: BigInt(String(reply)), raised: true };

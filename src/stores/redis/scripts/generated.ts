@@ -401,12 +401,12 @@ export const confirm: Script = {
   source: `local time = redis.call('TIME')
 ${HOLDERS}${WRITE_FENCE}if not is_holder(ARGV[1]) then return 0 end
 local last, fence = redis.call('GET', KEYS[5]), tonumber(ARGV[2])
-if fence > 9007199254740991 then return { ':fence', last or '0' } end
+if tonumber(ARGV[3] or fence) > 9007199254740991 then return { ':fence', last or '0' } end
 if (tonumber(last or 0) or 0) >= fence then return 0 end
-write_fence(ARGV[2])
+write_fence(ARGV[3] or ARGV[2])
 return 1
 `,
-  sha: "97a896c89c047dff2fa5b0a4ace5281ec75d9c86",
+  sha: "a40bed5ef562ecbfb401b5140e46bad57134234c",
 };
 
 export const evict: Script = {
@@ -567,13 +567,14 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
 ${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${GRANT_OR_ENQUEUE}local reply = grant_or_enqueue(handle, owner_of(handle), kind, ticket, waiting)
 if reply then return reply end
 end
-local guess = tonumber(ARGV[6])
+local guess, block_end = tonumber(ARGV[6]), ARGV[8] or ARGV[6]
+local last = tonumber(block_end)
 local clock = time[1] * 1000000 + time[2]
-local possible = guess <= math.min(clock + ARGV[7] * 1000, 9007199254740991)
+local possible = last <= math.min(clock + ARGV[7] * 1000, 9007199254740991)
 local counter
 if possible then
-local ttl_ms = 604800000 + math.max(0, math.ceil((guess - clock) / 1000))
-counter = redis.pcall('SET', KEYS[5], ARGV[6], 'PX', ttl_ms, 'GET')
+local ttl_ms = 604800000 + math.max(0, math.ceil((last - clock) / 1000))
+counter = redis.pcall('SET', KEYS[5], block_end, 'PX', ttl_ms, 'GET')
 else
 counter = redis.pcall('GET', KEYS[5])
 end
@@ -583,7 +584,7 @@ return counter
 end
 local number = tonumber(counter or 0) or 0
 if number ~= number then number = 0 end
-if possible and number < guess then return ARGV[6] end
+if possible and number < guess then return block_end end
 ${WRITE_FENCE}if number >= 9007199254740991 then
 if possible then write_fence(counter) end
 redis.call('DEL', lock)
@@ -593,5 +594,5 @@ counter = string.format('%.0f', number)
 if possible then write_fence(counter) end
 return { counter }
 `,
-  sha: "409593e3937fde4d919db5338e6fe1ed18c8e219",
+  sha: "545a6abb585bb5045bc12bbde6fe23489625f764",
 };

@@ -10,6 +10,7 @@
 -- args  handle lease_ms kind fence counter renewal?
 --
 --   kind     as in attempt.lua
+--   fence    that of the lock; of a block its end
 --   counter  what the counter of fences must be
 --   renewal  the number of the handle's last renewal
 --

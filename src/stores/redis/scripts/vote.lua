@@ -1,22 +1,25 @@
--- vote: grants the lock on one node of a quorum, and raises the counter of fences to a guess.
+-- vote: grants the lock on one node of a quorum, and raises the counter of fences to a guess, or to the end of a block of
+-- fences that begins with the guess.
 --
 -- 1. Reserved for this handle: grant.
 -- 2. Free, and nobody waits: grant. (no functions: see attempt.lua, which begins with the same lines)
 -- 3. Else what lib/grant_or_enqueue.lua says.
--- 4. Granted: the counter is set to the guess. Nearly every guess is higher than the counter: so it is set first, and
---    put back when it was not lower. A guess too far ahead of the server's clock sets nothing.
+-- 4. Granted: the counter is set to the end of the block. Nearly every guess is higher than the counter: so it is set
+--    first, and put back when it was not lower than the guess. That it was lower than the end is not enough: the part
+--    of the block up to the counter may be another's. An end too far ahead of the server's clock sets nothing.
 --
 -- After an error nothing is held, as in attempt.lua.
 --
 -- keys  lock queue waiters holders fence
--- args  handle lease_ms wakeup_address ticket kind guess max_clock_skew_ms
+-- args  handle lease_ms wakeup_address ticket kind guess max_clock_skew_ms block_end?
 --
 --   wakeup_address, ticket, kind  as in attempt.lua, without ":steal"; empty for what is not given
---   max_clock_skew_ms             how far the guess may be ahead of the server's clock
+--   max_clock_skew_ms             how far the end of the block may be ahead of the server's clock
+--   block_end                     the last fence of the block, left out when that is the guess
 --
--- reply  guess, a string     granted, and the counter is the guess now
---        { counter }         granted, and the counter, a string, was not lower than the guess or must not become it
---        else                as in attempt.lua
+-- reply  block_end or guess   granted, and the counter, a string, is that now
+--        { counter }          granted, and the counter, a string, was not lower than the guess or must not become block_end
+--        else                 as in attempt.lua
 local lock, handle, ticket, kind = KEYS.lock, ARGV.handle, ARGV.ticket or '', ARGV.kind or ''
 local value = handle
 if kind ~= '' then
@@ -43,14 +46,15 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
   if reply then return reply end
 end
 
-local guess = tonumber(ARGV.guess)
+local guess, block_end = tonumber(ARGV.guess), ARGV.block_end or ARGV.guess
+local last = tonumber(block_end)
 local clock = time[1] * 1000000 + time[2]
 -- @place guess-skew
-local possible = guess <= math.min(clock + ARGV.max_clock_skew_ms * 1000, $MAX_FENCE)
+local possible = last <= math.min(clock + ARGV.max_clock_skew_ms * 1000, $MAX_FENCE)
 local counter
 if possible then
-  local ttl_ms = $FENCE_TTL_MS + math.max(0, math.ceil((guess - clock) / 1000))
-  counter = redis.pcall('SET', KEYS.fence, ARGV.guess, 'PX', ttl_ms, 'GET')
+  local ttl_ms = $FENCE_TTL_MS + math.max(0, math.ceil((last - clock) / 1000))
+  counter = redis.pcall('SET', KEYS.fence, block_end, 'PX', ttl_ms, 'GET')
 else
   counter = redis.pcall('GET', KEYS.fence)
 end
@@ -62,7 +66,7 @@ local number = tonumber(counter or 0) or 0
 -- Not a number: somebody has written "nan".
 if number ~= number then number = 0 end
 -- @place vote-raised
-if possible and number < guess then return ARGV.guess end
+if possible and number < guess then return block_end end
 -- include write_fence
 if number >= $MAX_FENCE then
   if possible then write_fence(counter) end
