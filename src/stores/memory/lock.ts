@@ -39,7 +39,7 @@ export class Lock {
   readonly holders: Map<string, Holder> = new Map();
   /** First come, first served. */
   readonly queue: Waiter[] = [];
-  /** Those that runs have taken out of the queue, by the ids of their handles. They may come back. */
+  /** Those that runs have taken out of the queue, by the ids of their handles: they may come back, or have done so. */
   readonly taken: Map<string, Waiter> = new Map();
 
   /** Whether nobody holds the lock or waits for it. */
@@ -93,7 +93,6 @@ export class Lock {
 
   /** Puts a waiter into the queue, at its place. */
   enqueue(waiter: Waiter): void {
-    this.taken.delete(handleOf(waiter.claim));
     this.queue.push(waiter);
     this.queue.sort(byTicket);
   }

@@ -19,12 +19,12 @@ import {
 } from "../../store.ts";
 import { LockFile } from "./file.ts";
 import { Heartbeats } from "./heartbeats.ts";
-import { type LockState, readLockState, type View } from "./lock_state.ts";
+import { type LockState, readLockState } from "./lock_state.ts";
 import { checkSqliteOptions, type SqliteOptions } from "./options.ts";
 import { Poller } from "./poller.ts";
 import { Revocations } from "./revocations.ts";
 import type { Statements } from "./statements.ts";
-import { succession } from "./succession.ts";
+import { type Grantee, succession } from "./succession.ts";
 import { Sweeper } from "./sweeper.ts";
 import { enqueue, grant, revoke } from "./transitions.ts";
 import { type Waiter, Waiters } from "./waiters.ts";
@@ -231,7 +231,9 @@ export class FileStore implements SqliteStore {
       if (state.overlong) run.capLeases.run(now, claim.name, now);
       const stolen = options.steal === true && state.ownFence === undefined;
       if (stolen) revoke(run, claim.name);
-      if (stolen || state.outcome === "free") return { state, granted: this.#grant(run, claim, state, view, stolen) };
+      if (stolen || state.outcome === "free") {
+        return { state, granted: this.#grant(run, { claim, state, view, stolen }) };
+      }
       const waits = options.enqueue && state.outcome === "busy";
       return { state, ticket: waits ? enqueue(run, claim, state.ticket, view) : undefined };
     });
@@ -247,14 +249,9 @@ export class FileStore implements SqliteStore {
   }
 
   /** Grants the lock, and takes those out of the queue that are granted it together with the claim. */
-  #grant(
-    run: Statements,
-    claim: Claim,
-    state: LockState,
-    view: View,
-    stolen: boolean,
-  ): { readonly attempt: Granted; readonly members: readonly Waiter[] } {
-    const { followers, othersWait } = succession(run, this.#waiters, claim, state, view, stolen);
+  #grant(run: Statements, grantee: Grantee): { readonly attempt: Granted; readonly members: readonly Waiter[] } {
+    const { claim, state, view } = grantee;
+    const { followers, othersWait } = succession(run, this.#waiters, grantee);
     const block = grant(run, claim, state, Math.max(wishedFences(claim), 1 + followers.length), view.now);
     // Those that there is a fence for.
     const members = followers.slice(0, block.fences - 1);

@@ -15,15 +15,19 @@ export interface Succession {
   readonly othersWait: boolean | undefined;
 }
 
-/** Finds out who comes after a claim. With `stolen` it is granted ahead of the queue, so that nobody follows it. */
-export function succession(
-  run: Statements,
-  waiters: Waiters,
-  claim: Claim,
-  { ticket, ownFence }: LockState,
-  view: View,
-  stolen: boolean,
-): Succession {
+/** A claim that can be granted. */
+export interface Grantee {
+  readonly claim: Claim;
+  /** The lock as the claim finds it. */
+  readonly state: LockState;
+  readonly view: View;
+  /** Whether it is granted ahead of the queue, so that nobody follows it. */
+  readonly stolen: boolean;
+}
+
+/** Finds out who comes after a claim. */
+export function succession(run: Statements, waiters: Waiters, grantee: Grantee): Succession {
+  const { claim, state: { ticket, ownFence }, view, stolen } = grantee;
   const next = !stolen && ownFence === undefined;
   // An exclusive claim that is not in the queue is not granted past anybody.
   if (next && ticket === undefined && kindOf(claim) === "exclusive") return { followers: [], othersWait: false };

@@ -123,3 +123,38 @@ Deno.test("MemoryStore.names has a name until the last member is forgotten", asy
   assert(!await store.release(third));
   assertEquals(store.names, []);
 });
+
+Deno.test("MemoryStore.attempt() with steal, or again, takes nobody along", async () => {
+  const { store, holder } = await held();
+  const [thief, waiter] = cohortOf("a", 2) as [Claim, Claim];
+  await queueUp(store, waiter);
+  const attempt = await store.attempt(thief, { enqueue: false, steal: true });
+  assert(attempt.granted);
+  const again = await grantOf(store, thief);
+  assertEquals([attempt.run, attempt.contended], [[], true]);
+  assertEquals([again.run, again.contended, again.fence], [[], true, attempt.fence]);
+  const block = await grantOf(store, { ...thief, fences: 5 });
+  assertEquals([block.fence, block.fences, block.run], [attempt.fence + 1n, 5, []], "it is not known how many it had");
+  for (const claim of [thief, waiter]) assert(await store.release(claim));
+  assert(!await store.release(holder));
+});
+
+Deno.test("MemoryStore.attempt() of a member comes before later waiters", async () => {
+  const { store, holder } = await held();
+  const [[first, second], stranger] = [cohortOf("a", 2) as [Claim, Claim], claimOf("a")];
+  await queueUp(store, first, second);
+  await store.release(holder);
+  await grantOf(store, first);
+  await queueUp(store, stranger);
+  await store.release(first);
+  await grantOf(store, second);
+  for (const claim of [second, stranger]) assert(await store.release(claim));
+});
+
+Deno.test("MemoryStore.attempt() takes no waiter along whose owner is not fresh", async () => {
+  const { store, holder } = await held();
+  const [first] = cohortOf("a", 1) as [Claim];
+  await queueUp(store, first, { ...claimOf("a", "exclusive", 1_000, "me"), cohort: first.cohort });
+  await store.release(holder);
+  assertEquals((await grantOf(store, first)).run, []);
+});

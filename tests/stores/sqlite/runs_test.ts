@@ -255,6 +255,19 @@ testOnSite("attempt() that fails leaves all members in the queue, and polled for
   assert(await site.b.release(second));
 });
 
+testOnSite("attempt() takes no stranger for a member whose handle begins like its own", async (site) => {
+  const holder = await holderOf(site.a);
+  const [first, second] = cohortOf("name", 2) as [Claim, Claim];
+  // Some runtimes read text from a file up to the first NUL only.
+  const stranger = claimOf({ owner: `${second.owner}\0`, handle: `${second.owner}\0/handle` });
+  await queueUp(site.b, first);
+  await queueUp(site.a, stranger);
+  await queueUp(site.b, second);
+  await site.a.release(holder);
+  assertEquals((await grantOf(site.b, first)).run, []);
+  for (const claim of [first, stranger, second]) assert(await site.b.release(claim));
+});
+
 testOnSite("forget() deletes the place of a member, and of nobody else", async (site) => {
   const { holder, members: [first, second, third] } = await waitingMembers(site);
   await site.a.release(holder);
@@ -264,6 +277,14 @@ testOnSite("forget() deletes the place of a member, and of nobody else", async (
   for (const claim of [first, second, stranger]) site.b.forget(claim);
   await queueUp(site.b, second, third);
   assertEquals(await pending(site), handlesOf([third, stranger, second]));
-  for (const claim of [first, third, stranger, second]) assert(await site.b.release(claim));
+  site.b.forget(third);
+  for (const [holds, next] of [[first, third], [third, stranger], [stranger, second]] as const) {
+    const asleep = sleeper(site.b, next);
+    assert(await site.b.release(holds));
+    await settled();
+    assert(asleep.woken, "it is still known here that it waits");
+    await grantOf(site.b, next);
+  }
+  assert(await site.b.release(second));
   assertEquals(site.clock.pending, 0);
 });
