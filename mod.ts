@@ -45,6 +45,7 @@ export type {
   Claim,
   Conflict,
   Entry,
+  Granted,
   Kind,
   Mode,
   Renewal,

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { acquire, type LockTarget } from "@holdfast/lock";
+import { acquire, type LockTarget, type Store } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { redis } from "@holdfast/lock/redis";
 import { Redis } from "ioredis";
@@ -10,8 +10,15 @@ import { RedisServer } from "./support/redis_server.ts";
 
 Deno.test("storeOf() takes a store as it is", () => {
   const store = memory();
-  assertEquals(storeOf(store), store);
-  assertEquals(storeOf(store), store);
+  const bare = { attempt: store.attempt, renew: store.renew, release: store.release, drift: store.drift };
+  assert(storeOf(bare) === bare);
+});
+
+Deno.test("storeOf() hands runs on for a store that grants them, always in one way", () => {
+  const store = memory();
+  const handing = storeOf(store) as Store;
+  assert(handing !== store && storeOf(store) === handing && storeOf(handing) === handing);
+  assertEquals(handing.capabilities, store.capabilities);
 });
 
 Deno.test("storeOf() makes one store for each client of ioredis 6 and 5", async () => {

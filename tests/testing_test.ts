@@ -479,6 +479,7 @@ function storeOver(right: MemoryStore, breakage: Breakage, active: Set<string>):
     renew: (claim) => right.renew(claim),
     release: (claim) => right.release(claim),
     wakeup: (claim, signal) => right.wakeup(claim, signal),
+    forget: (claim) => right.forget(claim),
     capabilities: right.capabilities,
     revocation: (claim, signal) => right.revocation(claim, signal),
     evict: (name) => right.evict(name),

@@ -52,6 +52,7 @@ function watched(store: Store, queued: () => void): Store {
     renew: (claim) => store.renew(claim),
     release: (claim) => store.release(claim),
     ...(store.wakeup === undefined ? {} : { wakeup: store.wakeup.bind(store) }),
+    ...(store.forget === undefined ? {} : { forget: store.forget.bind(store) }),
     drift: (lease) => store.drift(lease),
     capabilities: store.capabilities,
     observer: store.observer,

@@ -199,7 +199,7 @@ Deno.test("Runs renews with the lease of the next one, which the store numbers",
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs ends a run when the reply to a renewal is lost, and its members keep their places", async () => {
+Deno.test("Runs ends a run when the reply to a renewal is lost, and places are kept", async () => {
   const { clock, store, waiters, head, others, wait, order } = await row(4);
   const stranger = (await wait("s", others)).lock;
   await clock.advance(LEASE / 5);
@@ -315,7 +315,7 @@ Deno.test("Runs wakes those that a run has taken whose reply was lost", async ()
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("show() lists the handles of a run, and not those that the store knows in their place", async () => {
+Deno.test("show() lists the handles of a run in the place of its first one", async () => {
   const { store, runs, waiters, head, others, wait } = await row(3);
   const stranger = (await wait("s", others)).lock;
   await head.release();

@@ -18,7 +18,7 @@ Deno.test("failedTests() reads what has failed, and how", () => {
   assertEquals(failedTests(""), []);
 });
 
-Deno.test("mayTryAgain() refuses what has seen a broken promise, what is no test file, and many", () => {
+Deno.test("mayTryAgain() refuses broken promises, what is no test file, and many", () => {
   const failed = (file: string) => ({ file, name: "a() does", error: "" });
   assert(mayTryAgain([failed("tests/a_test.ts")]));
   assert(!mayTryAgain([]));
