@@ -96,7 +96,7 @@ Deno.test("vote.encode() sends an empty text for each argument that is not given
   assertEquals(call?.args, ["handle", "1000", "", "", "", "5", "100"]);
 });
 
-Deno.test("vote.encode() and confirm.encode() send the end of a block of several fences only", () => {
+Deno.test("vote.encode() and confirm.encode() send the end of a block of several fences", () => {
   const [one, two] = calls(vote, { claim: exclusive, ...guess, end: 5n }, { claim: exclusive, ...guess, end: 6n });
   assertEquals([one?.args.length, two?.args.slice(7)], [7, ["6"]]);
   const claim = exclusive;

@@ -71,7 +71,7 @@ export const FAULTS: readonly Fault[] = [
     name: "the fence that a majority did not confirm is forgotten",
     target: "redlock",
     place: "QuorumAttempt.#confirm",
-    edit: { remove: /^this\.#highest\.note\(fence\)/ },
+    edit: { remove: /^this\.#highest\.note\(end\)/ },
   },
   {
     name: "of the rounds that kept a place only the first is looked at",
