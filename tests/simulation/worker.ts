@@ -125,7 +125,7 @@ export class Worker {
   /** Returns how many fences are wished for: by a lock that others share never more than one. */
   #fences(mode: Mode): number {
     const most = this.#run.scenario.fences;
-    return most === 1 || mode === "shared" ? 1 : this.#random.pick([1, this.#random.integer(1, most / 10), most]);
+    return most === 1 || mode === "shared" ? 1 : this.#random.pick([this.#random.integer(1, most / 10), most, most]);
   }
 
   async #hold(holding: Holding): Promise<void> {

@@ -190,7 +190,7 @@ Deno.test("attempt() of a handle that was granted already gets a block above its
   assertEquals(await store.release(claim), true);
 });
 
-Deno.test("renew() restores a lock with its block on node after node", async () => {
+Deno.test("renew() restores a lock and the end of its block on node after node", async () => {
   const { nodes, store, open } = quorum(3);
   const claim = blockClaim();
   const { end } = await acquired(store, claim);

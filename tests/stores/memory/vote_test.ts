@@ -6,7 +6,7 @@ import { VirtualClock } from "../../support/virtual_clock.ts";
 /** How far the end of a block may be ahead of the clock, in milliseconds. */
 const SKEW = 1_000;
 
-Deno.test("MemoryStore.vote() raises the counter no further ahead than allowed", async () => {
+Deno.test("MemoryStore.vote() raises to an end as far ahead as allowed, no further", async () => {
   for (const [beyond, raised] of [[0n, true], [1n, false]] as const) {
     const clock = new VirtualClock();
     const end = BigInt(clock.now().wall + SKEW) * 1_000n + beyond;

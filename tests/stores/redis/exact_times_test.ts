@@ -211,7 +211,7 @@ Deno.test("vote() raises the counter to a guess as far ahead as allowed, no furt
   }
 });
 
-Deno.test("vote() raises the counter to an end no further ahead than allowed", async () => {
+Deno.test("vote() raises to the end of a block as far ahead as allowed, no further", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   for (const [beyond, raised] of [[0n, true], [1n, false]] as const) {

@@ -62,7 +62,7 @@ Deno.test("vote() raises a counter below a block to its end, and no counter with
   }
 });
 
-Deno.test("vote() keeps the end of a block for 7 days after the clock has reached it", async () => {
+Deno.test("vote() keeps the end of a block until 7 days after the server's clock is there", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const end = BigInt(START + LONG) * 1_000n;
