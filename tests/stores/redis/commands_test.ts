@@ -32,6 +32,7 @@ const digests = ["digest", "digest"];
 const SENT: ReadonlyMap<string, string> = new Map([
   ["lease_ms", "1000"],
   ["kind", ":shared"],
+  ["fences", "1"],
   ["guess", "5"],
   ["max_clock_skew_ms", "100"],
   ["block_end", "8"],
@@ -96,7 +97,7 @@ Deno.test("vote.encode() sends an empty text for each argument that is not given
   assertEquals(call?.args, ["handle", "1000", "", "", "", "5", "100"]);
 });
 
-Deno.test("vote.encode() and confirm.encode() send the end of a block of several fences", () => {
+Deno.test("vote.encode() and confirm.encode() send an end only for several fences", () => {
   const [one, two] = calls(vote, { claim: exclusive, ...guess, end: 5n }, { claim: exclusive, ...guess, end: 6n });
   assertEquals([one?.args.length, two?.args.slice(7)], [7, ["6"]]);
   const claim = exclusive;
