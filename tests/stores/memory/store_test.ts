@@ -1,11 +1,11 @@
-import { assert, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import type { Claim } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { storeSuite } from "@holdfast/lock/testing";
 import { SystemClock } from "../../../src/internal/clock.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
-import { claimOf } from "../../support/claims.ts";
+import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
+import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 
 storeSuite({
   test: (name, run) => Deno.test(`memory: ${name}`, run),
@@ -87,6 +87,52 @@ Deno.test("MemoryStore.attempt() lets nobody overtake an exclusive waiter", asyn
   assert((await store.attempt(reader, { enqueue: true })).granted, "its turn");
 });
 
+Deno.test("MemoryStore.attempt() wakes the other handles of an owner that gets the lock", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  const holder = claimOf("a");
+  const [first, stranger, second] = [handleOfMe(), claimOf("a"), handleOfMe()];
+  await grant(store, holder);
+  const over = new AbortController();
+  const woken: Claim[] = [];
+  for (const claim of [first, stranger, second]) {
+    await ask(store, claim);
+    store.wakeup(claim, over.signal).then(() => woken.push(claim));
+  }
+  await store.release(holder);
+  await settled();
+  assertEquals(woken, [first], "its turn");
+  await grant(store, first);
+  await settled();
+  assertEquals(woken, [first, second], "past the stranger");
+  over.abort();
+});
+
+Deno.test("MemoryStore.wakeup() resolves at once if the turn came before the call", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  const [holder, first, second] = [claimOf("a"), claimOf("a"), claimOf("a")];
+  await grant(store, holder);
+  for (const claim of [first, second]) await ask(store, claim);
+  await store.release(holder);
+  const over = new AbortController();
+  const woken: Claim[] = [];
+  for (const claim of [second, first]) store.wakeup(claim, over.signal).then(() => woken.push(claim));
+  await settled();
+  assertEquals(woken, [first]);
+  over.abort();
+});
+
+Deno.test("MemoryStore.renew() that is late changes nothing, also after a repeated attempt", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const claim = claimOf("a", "exclusive", 1_000);
+  await grant(store, claim);
+  assertEquals(await store.renew({ ...claim, lease: LONG, renewal: 2 }), "renewed");
+  await grant(store, claim);
+  assertEquals(await store.renew({ ...claim, renewal: 1 }), "renewed", "a later one counts");
+  clock.stall(LONG - 1);
+  assertEquals(await store.renew({ ...claim, renewal: 3 }), "renewed", "it was held");
+});
+
 Deno.test("MemoryStore.names forgets names never released, and keeps held ones", async () => {
   const clock = new VirtualClock();
   const store = new MemoryStore(undefined, clock);
@@ -136,3 +182,8 @@ Deno.test("MemoryStore.revocation() that ends leaves the watch of a later grant"
   second.abort();
   await watching;
 });
+
+/** A claim of one more handle of the owner "me". */
+function handleOfMe(): Claim {
+  return claimOf("a", "exclusive", LONG, "me");
+}
