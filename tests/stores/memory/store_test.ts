@@ -164,6 +164,21 @@ Deno.test("MemoryStore.vote() counts the fences of each name separately", async 
   assert(!await vote("a", 7n));
 });
 
+Deno.test("MemoryStore.retake() of a holder depends on the counter, and changes nothing", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const claim = claimOf("a");
+  assert(await store.retake(claim, 7n, 0n), "the node has nothing");
+  assertEquals(await store.inspect(claim), { state: "held", counter: 7n });
+  assert(await store.retake(claim, 7n, 0n), "repeated");
+  assert(await store.retake(claim, 3n, 7n), "the counter is what that makes of it");
+  assert(!await store.retake(claim, 9n, 7n), "the counter would be raised");
+  clock.stall(LONG - 1);
+  assert(await store.retake({ ...claim, lease: 2 * LONG }, 7n), "repeated late");
+  clock.stall(1);
+  assertEquals(await store.inspect(claim), { state: "free", counter: 7n });
+});
+
 Deno.test("MemoryStore.revocation() that ends leaves the watch of a later grant", async () => {
   const store = new MemoryStore(undefined, new VirtualClock());
   const claim = claimOf("a");
