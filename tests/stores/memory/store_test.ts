@@ -164,6 +164,67 @@ Deno.test("MemoryStore.vote() counts the fences of each name separately", async 
   assert(!await vote("a", 7n));
 });
 
+Deno.test("MemoryStore.attempt() passes over a waiter that was woken and died then", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const [holder, dead, next] = [claimOf("a"), claimOf("a"), claimOf("a")];
+  await grant(store, holder);
+  await ask(store, dead);
+  const woken = store.wakeup(dead, new AbortController().signal);
+  await store.release(holder);
+  await woken;
+  clock.stall(store.queueTimeout - 1);
+  await ask(store, next);
+  clock.stall(1);
+  await grant(store, next);
+});
+
+Deno.test("MemoryStore.evict() wakes the next waiter", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  const [holder, waiter] = [claimOf("a"), claimOf("a")];
+  await grant(store, holder);
+  await ask(store, waiter);
+  const over = new AbortController();
+  let woken = false;
+  store.wakeup(waiter, over.signal).then(() => woken = true);
+  await settled();
+  assert(!woken, "not yet");
+  assertEquals(await store.evict("a"), 1);
+  await settled();
+  assert(woken, "its turn");
+  over.abort();
+});
+
+Deno.test("MemoryStore.attempt() that finds the lease over wakes the next waiter", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  await grant(store, claimOf("a", "exclusive", 100));
+  const [first, newcomer] = [claimOf("a"), claimOf("a")];
+  await ask(store, first);
+  const woken = store.wakeup(first, new AbortController().signal).then(() => "woken");
+  clock.stall(100);
+  await ask(store, newcomer);
+  assertEquals(await Promise.race([woken, settled()]), "woken");
+});
+
+Deno.test("MemoryStore.inspect() says whether the claim fits beside the holders", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  const holder = claimOf("a", "shared");
+  await grant(store, holder);
+  const states = [holder, claimOf("a", "shared"), claimOf("a")].map(async (claim) =>
+    (await store.inspect(claim)).state
+  );
+  assertEquals(await Promise.all(states), ["held", "free", "taken"]);
+});
+
+Deno.test("MemoryStore.attempt() has a claim ask again when the first permit may be free", async () => {
+  for (const [kind, retryAfter] of [[2, 30], ["shared", 90]] as const) {
+    const store = new MemoryStore(undefined, new VirtualClock());
+    for (const lease of [90, 30]) await grant(store, claimOf("a", kind, lease));
+    assertEquals(await ask(store, claimOf("a", kind === 2 ? 2 : "exclusive")), retryAfter);
+  }
+});
+
 Deno.test("MemoryStore.retake() of a holder depends on the counter, and changes nothing", async () => {
   const clock = new VirtualClock();
   const store = new MemoryStore(undefined, clock);
