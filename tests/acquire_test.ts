@@ -77,6 +77,19 @@ Deno.test("acquire() of a free lock with default options is one attempt and one 
   assertEquals(all.clock.pending, 0);
 });
 
+Deno.test("acquire() counts the age of a grant, and tries again if that is the whole lease", async () => {
+  const aged = (age: number) => (): Attempt => ({ granted: true, fence: 3n, age });
+  const young = scene({ lease: 1_000, renew: false }, aged(300));
+  const lock = await heldBy(young);
+  assertEquals(lock.remaining(), 688);
+  await lock.release();
+
+  const old = scene({ lease: 1_000, renew: false, wait: HOUR }, aged(988), aged(987));
+  await old.clock.advance(20);
+  assertEquals((await heldBy(old)).remaining(), 1);
+  assertEquals([old.store.times("attempt"), old.store.eventTypes.slice(0, 1)], [[0, 20], ["fault"]]);
+});
+
 Deno.test("acquire() takes a new owner each time", async () => {
   const store = new ScriptedStore(new VirtualClock());
   const owners = new Set<string>();

@@ -20,13 +20,18 @@ interface Scene {
   readonly lease: Lease;
 }
 
-/** A lease whose request was sent at 0 and, `answeredAfter` milliseconds later, granted. */
-function scene(options: AcquireOptions = {}, answeredAfter = 0, allowance: Partial<Pick<Store, "drift">> = {}): Scene {
+/** A lease whose request is sent at 0, and has no answer yet. */
+function requested(options: AcquireOptions = {}, allowance: Partial<Pick<Store, "drift">> = {}): Scene {
   const clock = new VirtualClock();
   const store = Object.assign(new ScriptedStore(clock), allowance);
   const settings = checkAcquireOptions(options);
   const claim = { name: "a", owner: crypto.randomUUID(), mode: settings.mode, lease: settings.lease };
-  const lease = new Lease(store, claim, settings, clock.now(), clock);
+  return { clock, store, lease: new Lease(store, claim, settings, clock.now(), clock) };
+}
+
+/** A lease whose request was sent at 0 and, `answeredAfter` milliseconds later, granted. */
+function scene(options: AcquireOptions = {}, answeredAfter = 0, allowance: Partial<Pick<Store, "drift">> = {}): Scene {
+  const { clock, store, lease } = requested(options, allowance);
   clock.stall(answeredAfter);
   assert(lease.begin(), "the lease begins");
   return { clock, store, lease };
@@ -80,6 +85,50 @@ Deno.test("Lease.begin() refuses a grant that comes after the deadline", () => {
     clock.stall(after);
     assertEquals(lease.begin(), begins);
     assertEquals(clock.pending, begins ? 1 : 0);
+    assertEquals(store.eventTypes, [], "what never began is not lost");
+  }
+});
+
+Deno.test("Lease.begin() with an age has the deadline and the next renewal come earlier", async () => {
+  const { clock, store, lease } = requested({ lease: 900 });
+  clock.stall(50);
+  assert(lease.begin(200));
+  assertEquals(lease.remaining, 889 - 250);
+  await clock.advance(49);
+  assertEquals(store.times("renew"), []);
+  await clock.advance(1);
+  assertEquals([store.times("renew"), lease.remaining], [[100], 889], "a third of the lease after that had begun");
+  await clock.advance(300);
+  assertEquals(store.times("renew"), [100, 400], "a renewal has no age");
+  lease.end();
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("Lease.begin() with an age above its interval renews the lease at once", async () => {
+  const { clock, store, lease } = requested({ lease: 900 });
+  assert(lease.begin(600));
+  await clock.advance(0);
+  assertEquals([store.times("renew"), lease.remaining], [[0], 889]);
+  lease.end();
+});
+
+Deno.test("Lease aborts at a deadline that counts the age, also without renewals", async () => {
+  const { clock, lease, ...all } = requested({ lease: 900, renew: false });
+  assert(lease.begin(200));
+  const { signal } = lease;
+  await clock.advance(688);
+  assertEquals([signal.aborted, lease.held], [false, true]);
+  await clock.advance(1);
+  assertEquals(signal.aborted, true, "by its timer");
+  assertLost({ ...all, clock, lease });
+});
+
+Deno.test("Lease.begin() refuses a grant whose age is all that was trusted", () => {
+  for (const [age, begins] of [[588, true], [589, false], [900, false]] as const) {
+    const { clock, store, lease } = requested({ lease: 900 });
+    clock.stall(300);
+    assertEquals(lease.begin(age), begins);
+    assertEquals([clock.pending, lease.held], begins ? [1, true] : [0, false]);
     assertEquals(store.eventTypes, [], "what never began is not lost");
   }
 });

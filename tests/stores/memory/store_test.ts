@@ -1,11 +1,11 @@
-import { assert, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import type { Claim } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { storeSuite } from "@holdfast/lock/testing";
 import { SystemClock } from "../../../src/internal/clock.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
-import { claimOf } from "../../support/claims.ts";
+import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
+import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 
 storeSuite({
   test: (name, run) => Deno.test(`memory: ${name}`, run),
@@ -87,6 +87,52 @@ Deno.test("MemoryStore.attempt() lets nobody overtake an exclusive waiter", asyn
   assert((await store.attempt(reader, { enqueue: true })).granted, "its turn");
 });
 
+Deno.test("MemoryStore.attempt() wakes the other handles of an owner that gets the lock", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  const holder = claimOf("a");
+  const [first, stranger, second] = [handleOfMe(), claimOf("a"), handleOfMe()];
+  await grant(store, holder);
+  const over = new AbortController();
+  const woken: Claim[] = [];
+  for (const claim of [first, stranger, second]) {
+    await ask(store, claim);
+    store.wakeup(claim, over.signal).then(() => woken.push(claim));
+  }
+  await store.release(holder);
+  await settled();
+  assertEquals(woken, [first], "its turn");
+  await grant(store, first);
+  await settled();
+  assertEquals(woken, [first, second], "past the stranger");
+  over.abort();
+});
+
+Deno.test("MemoryStore.wakeup() resolves at once if the turn came before the call", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  const [holder, first, second] = [claimOf("a"), claimOf("a"), claimOf("a")];
+  await grant(store, holder);
+  for (const claim of [first, second]) await ask(store, claim);
+  await store.release(holder);
+  const over = new AbortController();
+  const woken: Claim[] = [];
+  for (const claim of [second, first]) store.wakeup(claim, over.signal).then(() => woken.push(claim));
+  await settled();
+  assertEquals(woken, [first]);
+  over.abort();
+});
+
+Deno.test("MemoryStore.renew() that is late changes nothing, also after a repeated attempt", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const claim = claimOf("a", "exclusive", 1_000);
+  await grant(store, claim);
+  assertEquals(await store.renew({ ...claim, lease: LONG, renewal: 2 }), "renewed");
+  await grant(store, claim);
+  assertEquals(await store.renew({ ...claim, renewal: 1 }), "renewed", "a later one counts");
+  clock.stall(LONG - 1);
+  assertEquals(await store.renew({ ...claim, renewal: 3 }), "renewed", "it was held");
+});
+
 Deno.test("MemoryStore.names forgets names never released, and keeps held ones", async () => {
   const clock = new VirtualClock();
   const store = new MemoryStore(undefined, clock);
@@ -118,6 +164,82 @@ Deno.test("MemoryStore.vote() counts the fences of each name separately", async 
   assert(!await vote("a", 7n));
 });
 
+Deno.test("MemoryStore.attempt() passes over a waiter that was woken and died then", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const [holder, dead, next] = [claimOf("a"), claimOf("a"), claimOf("a")];
+  await grant(store, holder);
+  await ask(store, dead);
+  const woken = store.wakeup(dead, new AbortController().signal);
+  await store.release(holder);
+  await woken;
+  clock.stall(store.queueTimeout - 1);
+  await ask(store, next);
+  clock.stall(1);
+  await grant(store, next);
+});
+
+Deno.test("MemoryStore.evict() wakes the next waiter", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  const [holder, waiter] = [claimOf("a"), claimOf("a")];
+  await grant(store, holder);
+  await ask(store, waiter);
+  const over = new AbortController();
+  let woken = false;
+  store.wakeup(waiter, over.signal).then(() => woken = true);
+  await settled();
+  assert(!woken, "not yet");
+  assertEquals(await store.evict("a"), 1);
+  await settled();
+  assert(woken, "its turn");
+  over.abort();
+});
+
+Deno.test("MemoryStore.attempt() that finds the lease over wakes the next waiter", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  await grant(store, claimOf("a", "exclusive", 100));
+  const [first, newcomer] = [claimOf("a"), claimOf("a")];
+  await ask(store, first);
+  const woken = store.wakeup(first, new AbortController().signal).then(() => "woken");
+  clock.stall(100);
+  await ask(store, newcomer);
+  assertEquals(await Promise.race([woken, settled()]), "woken");
+});
+
+Deno.test("MemoryStore.inspect() says whether the claim fits beside the holders", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  const holder = claimOf("a", "shared");
+  await grant(store, holder);
+  const states = [holder, claimOf("a", "shared"), claimOf("a")].map(async (claim) =>
+    (await store.inspect(claim)).state
+  );
+  assertEquals(await Promise.all(states), ["held", "free", "taken"]);
+});
+
+Deno.test("MemoryStore.attempt() has a claim ask again when the first permit may be free", async () => {
+  for (const [kind, retryAfter] of [[2, 30], ["shared", 90]] as const) {
+    const store = new MemoryStore(undefined, new VirtualClock());
+    for (const lease of [90, 30]) await grant(store, claimOf("a", kind, lease));
+    assertEquals(await ask(store, claimOf("a", kind === 2 ? 2 : "exclusive")), retryAfter);
+  }
+});
+
+Deno.test("MemoryStore.retake() of a holder depends on the counter, and changes nothing", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const claim = claimOf("a");
+  assert(await store.retake(claim, 7n, 0n), "the node has nothing");
+  assertEquals(await store.inspect(claim), { state: "held", counter: 7n });
+  assert(await store.retake(claim, 7n, 0n), "repeated");
+  assert(await store.retake(claim, 3n, 7n), "the counter is what that makes of it");
+  assert(!await store.retake(claim, 9n, 7n), "the counter would be raised");
+  clock.stall(LONG - 1);
+  assert(await store.retake({ ...claim, lease: 2 * LONG }, 7n), "repeated late");
+  clock.stall(1);
+  assertEquals(await store.inspect(claim), { state: "free", counter: 7n });
+});
+
 Deno.test("MemoryStore.revocation() that ends leaves the watch of a later grant", async () => {
   const store = new MemoryStore(undefined, new VirtualClock());
   const claim = claimOf("a");
@@ -136,3 +258,8 @@ Deno.test("MemoryStore.revocation() that ends leaves the watch of a later grant"
   second.abort();
   await watching;
 });
+
+/** A claim of one more handle of the owner "me". */
+function handleOfMe(): Claim {
+  return claimOf("a", "exclusive", LONG, "me");
+}

@@ -43,6 +43,17 @@ Deno.test("redis() with replicas releases a grant that they do not get", async (
   await next.release();
 });
 
+Deno.test("redis() with replicas releases a grant if the server refuses to wait for them", async () => {
+  await using server = await RedisServer.start();
+  await server.command("ACL", "SETUSER", "default", "-wait");
+  const store = redis(server.connect(), { replicas: REPLICAS });
+  const claim = { name: "a", owner: "me", mode: "exclusive", lease: 60_000 } as const;
+  const error = await assertRejects(() => store.attempt(claim, { enqueue: true }), StoreError, "wait");
+  assertEquals([error.permanent, await server.leftovers()], [true, []], "a StoreError says that nothing was done");
+  const refused = await assertRejects(() => acquire(store, "a"), StoreError);
+  assertEquals([refused.permanent, await server.leftovers()], [true, []]);
+});
+
 Deno.test("redis() with replicas serves its waiters when replicas are back", async () => {
   await using stack = new AsyncDisposableStack();
   const [master, replica] = await start(stack);

@@ -390,6 +390,27 @@ Deno.test("release() passes over a waiter whose client is gone, at once", async 
   await store.release(alive);
 });
 
+Deno.test("renew() with a shorter lease wakes the first waiter whose client is there", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const gone = server.connect();
+  const [store, other] = [redis(client), redis(gone)];
+  await subscribed(client, gone);
+  const [holder, dead, alive] = [claimOf("a", LONG), claimOf("a", LONG), claimOf("a", LONG)];
+  await grant(store, holder);
+  await ask(other, dead);
+  await ask(store, alive);
+  gone.disconnect();
+  await until(async () => await subscribers(client) === 1, "the server has noticed");
+  const over = new AbortController();
+  let woken = false;
+  const waiting = store.wakeup?.(alive, over.signal).then(() => woken = true);
+  assertEquals(await store.renew({ ...holder, lease: 1_000, renewal: 1 }), "renewed");
+  await until(() => woken, "it is woken");
+  over.abort();
+  await waiting;
+});
+
 Deno.test("the scripts use no key but those that they are given", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();

@@ -29,6 +29,26 @@ testOnSite("attempt() that only reads finds that the clock was set back, too", a
   }
 });
 
+testOnSite("wakeup() resolves when the clock was set back, so that the lease is cut", async (site) => {
+  const [holder, waiter] = [claimOf(), claimOf()];
+  assertEquals(await ask(site.a, holder), true);
+  assertEquals(await ask(site.b, waiter), false);
+  const over = new AbortController();
+  let woken = false;
+  const sleeping = site.b.wakeup(waiter, over.signal).then(() => woken = true);
+  await site.clock.advance(1_000);
+  assert(!woken, "it is not its turn");
+  site.clock.setWall(-24 * 3_600_000);
+  await site.clock.advance(1_000);
+  assert(woken, "it has something to write");
+  over.abort();
+  await sleeping;
+  assertEquals(await ask(site.b, waiter), false);
+  await site.clock.advance(LEASE + 10);
+  assertEquals(await ask(site.b, waiter), true);
+  await site.b.release(waiter);
+});
+
 testOnSite(
   "attempt() cuts overlong leases also when it is a conflict or granted",
   async (site) => {

@@ -3,7 +3,7 @@ import type { RedisClient } from "@holdfast/lock";
 import type { Redis } from "ioredis";
 import { EventEmitter, getEventListeners } from "node:events";
 import { NEXT, TURN } from "../../../../src/stores/redis/constants.ts";
-import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
+import { reservationMs, Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { until } from "../../../support/until.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
 import { subscribed } from "./subscribed.ts";
@@ -41,6 +41,19 @@ Deno.test("subscribe() makes one connection, whatever the client's database and 
   await subscribed(client);
   assertEquals(await subscribers(client), 1);
   assertEquals(await publish(client, wakeups, TURN + "nobody"), 1);
+});
+
+Deno.test("pollAfter() has who cannot be woken ask more than once per reservation", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const wakeups = Wakeups.of(client);
+  for (const lease of [10, 250, 900, 60_000]) {
+    // One try may come just before the lock is reserved, the next one be slow.
+    assert(2 * wakeups.pollAfter(NEVER, lease) < reservationMs(lease), `twice, with a lease of ${lease} ms`);
+    assertEquals(wakeups.pollAfter(7, lease), 7, "not later than the server says");
+  }
+  await subscribed(client);
+  assertEquals(wakeups.pollAfter(NEVER, 10), NEVER);
 });
 
 Deno.test("wait() resolves on the handle's turn, and no other's", async () => {
