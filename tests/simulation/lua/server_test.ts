@@ -100,8 +100,8 @@ function newClaim(random: Random, usual: Pick<Claim, "mode" | "permits">): Claim
   const owner = random.pick([undefined, undefined, undefined, "x", "y"]);
   const kind = random.chance(0.7) ? usual : random.pick(KINDS);
   const lease = random.pick([50, 300, 5_000, 60_000, 333.3]);
-  const handle = owner === undefined ? { owner: id, hold: undefined } : { owner, hold: `${owner}/${id}` };
-  return { name: random.chance(0.9) ? "a" : "{b} c", lease, ...handle, ...kind };
+  const owned = owner === undefined ? { owner: id, handle: undefined } : { owner, handle: `${owner}/${id}` };
+  return { name: random.chance(0.9) ? "a" : "{b} c", lease, ...owned, ...kind };
 }
 
 async function ask(random: Random, store: QuorumNode, claim: Claim, us: number): Promise<void> {
