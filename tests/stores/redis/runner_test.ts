@@ -52,8 +52,8 @@ Deno.test("Runner.run() rejects with what the client has rejected with, if no mo
 });
 
 Deno.test("Runner.run() says why the server cannot be reached, once", async () => {
-  for (const words of ["Connection is closed.", "connect ECONNREFUSED"]) {
-    const reason = new Error(words);
+  for (const reason of [new Error("Connection is closed."), new Error("connect ECONNREFUSED"), "cut"]) {
+    const words = reason instanceof Error ? reason.message : reason;
     const { run, client, connection } = site(() => {
       throw reason;
     });
