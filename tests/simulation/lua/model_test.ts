@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { redis } from "@holdfast/lock/redis";
 import type { QuorumNode } from "../../../src/composed/redlock/quorum_node.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import { RESERVATION_MS } from "../../../src/stores/redis/constants.ts";
+import { RESERVATION_MS, TURN } from "../../../src/stores/redis/constants.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { type Attempt, type Claim, type Entry, handleOf, type Kind, kindOf } from "../../../src/store.ts";
 import { claimOf } from "../../support/claims.ts";
@@ -44,6 +44,8 @@ class Run {
   readonly #claims: Claim[] = [];
   /** Those that wait, in the order of the queue. */
   #waiting: Claim[] = [];
+  /** The handles that the scripts have woken since their last attempts. */
+  readonly #woken = new Set<string>();
   readonly #fences: ReadonlyMap<QuorumNode, Fences>;
   #granted = 0;
 
@@ -56,7 +58,10 @@ class Run {
       pick(),
       pick(),
     ]]);
-    this.#stores = [new MemoryStore(undefined, this.#clock), onScripts(this.#clock)];
+    this.#stores = [
+      new MemoryStore(undefined, this.#clock),
+      onScripts(this.#clock, (handle) => this.#woken.add(handle)),
+    ];
     this.#fences = new Map(this.#stores.map((store) => [store, new Fences(this.#clock)]));
   }
 
@@ -64,9 +69,9 @@ class Run {
   async play(): Promise<number> {
     for (let step = 0; step < STEPS; step++) {
       this.#clock.stall(this.#random.pick(PAUSES_MS));
-      await this.#settle();
+      await this.#settle(false);
       await this.#step();
-      await this.#settle();
+      await this.#settle(true);
       await this.#both("query", (store) => this.#query(store));
     }
     return this.#granted;
@@ -89,6 +94,7 @@ class Run {
 
   async #attempt(claim: Claim, enqueue: boolean, steal = false): Promise<boolean> {
     const what = `attempt ${steal ? "steals " : ""}${enqueue ? "queues " : ""}${shown(claim)}`;
+    this.#woken.delete(handleOf(claim));
     const outcome = await this.#both(what, async (store) => {
       await this.#query(store);
       const attempt = await store.attempt(claim, { enqueue, steal });
@@ -101,11 +107,19 @@ class Run {
     return outcome === "granted";
   }
 
-  /** Has all waiters ask again, in their order, until none is granted any more: they are woken at once. */
-  async #settle(): Promise<void> {
+  /**
+   * Has all waiters ask again, in their order, until none is granted any more. Unless time has passed, and leases with it,
+   * those that are granted must have been woken.
+   */
+  async #settle(woken: boolean): Promise<void> {
     for (let granted = true; granted;) {
       granted = false;
-      for (const claim of [...this.#waiting]) if (await this.#attempt(claim, true)) granted = true;
+      for (const claim of [...this.#waiting]) {
+        const expected = !woken || this.#woken.has(handleOf(claim));
+        if (!await this.#attempt(claim, true)) continue;
+        assert(expected, `${this.#what.join("\n")}\nwas not woken`);
+        granted = true;
+      }
     }
   }
 
@@ -148,9 +162,13 @@ class Run {
   }
 }
 
-/** Makes a store whose scripts run on a server in memory, and whose waiters are always reached. */
-function onScripts(clock: VirtualClock): QuorumNode {
-  const server = new ScriptServer(() => clock.now().wall * 1_000, () => 1);
+/** Makes a store whose scripts run on a server in memory. `wake` is called with each handle whose turn it is. */
+function onScripts(clock: VirtualClock, wake: (handle: string) => void): QuorumNode {
+  const publish = (_channel: string, message: string) => {
+    if (message.startsWith(TURN)) wake(message.slice(TURN.length));
+    return 1;
+  };
+  const server = new ScriptServer(() => clock.now().wall * 1_000, publish);
   const sources = new Map(Object.values(scripts).map(({ sha, source }) => [sha, source]));
   const client = new FakeClient(({ script, keys, args }) => server.eval(sources.get(script)!, keys, args));
   const scan = () => Promise.resolve(["0", server.keys.dump().map(([key]) => key)]);

@@ -16,13 +16,16 @@ export function replyError(words: string): Error {
 
 /** A second connection that does only what a test has it do. */
 export class FakeSubscriber extends EventEmitter {
+  /** What it is a connection to. */
+  readonly of: string;
   status: string | undefined = "connecting";
   /** The subscriptions that were sent, with the means to answer them. */
   readonly sent: ({ readonly channels: readonly string[] } & PromiseWithResolvers<unknown>)[] = [];
   disconnected = 0;
 
-  constructor(/** What it is a connection to. */ readonly of: string) {
+  constructor(of: string) {
     super();
+    this.of = of;
   }
 
   subscribe(...channels: string[]): Promise<unknown> {
