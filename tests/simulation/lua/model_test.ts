@@ -4,6 +4,7 @@ import { redis } from "@holdfast/lock/redis";
 import type { QuorumNode } from "../../../src/composed/redlock/quorum_node.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { RESERVATION_MS, TURN } from "../../../src/stores/redis/constants.ts";
+import { lockKeys } from "../../../src/stores/redis/keys.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { type Attempt, type Claim, type Entry, handleOf, type Kind, kindOf } from "../../../src/store.ts";
 import { claimOf } from "../../support/claims.ts";
@@ -25,6 +26,9 @@ const PAUSES_MS = [0, 0, 10, 100, 290, 300];
  */
 const LEASES_MS = [RESERVATION_MS + 5, 2_005, 60_005];
 
+/** The keys of the lock. */
+const KEYS = lockKeys("lock:a");
+
 const KINDS: readonly Kind[] = ["exclusive", "shared", 2, 3];
 
 Deno.test("MemoryStore and the scripts serve a queue alike, whatever is done to the lock", async () => {
@@ -37,6 +41,7 @@ Deno.test("MemoryStore and the scripts serve a queue alike, whatever is done to 
 class Run {
   readonly #random: Random;
   readonly #clock = new VirtualClock();
+  readonly #server: ScriptServer;
   readonly #stores: readonly QuorumNode[];
   readonly #what: string[];
   /** The kinds that this run has, so that not every run is full of conflicts. */
@@ -58,10 +63,8 @@ class Run {
       pick(),
       pick(),
     ]]);
-    this.#stores = [
-      new MemoryStore(undefined, this.#clock),
-      onScripts(this.#clock, (handle) => this.#woken.add(handle)),
-    ];
+    this.#server = serverOn(this.#clock, (handle) => this.#woken.add(handle));
+    this.#stores = [new MemoryStore(undefined, this.#clock), storeOn(this.#server)];
     this.#fences = new Map(this.#stores.map((store) => [store, new Fences(this.#clock)]));
   }
 
@@ -73,8 +76,20 @@ class Run {
       await this.#step();
       await this.#settle(true);
       await this.#both("query", (store) => this.#query(store));
+      this.#checkKeys();
     }
     return this.#granted;
+  }
+
+  /** Fails when the scripts keep a list of holders longer than the lock, or anything but the fence of an unused one. */
+  #checkKeys(): void {
+    const ends = new Map(this.#server.keys.dump().map(([key, , expires]) => [key, expires]));
+    const [lock, queue, waiters, holders, fence] = KEYS;
+    const shown = `${this.#what.slice(-12).join("\n")}\n${JSON.stringify(this.#server.keys.dump())}`;
+    if (ends.has(holders)) assertEquals(ends.get(holders), ends.get(lock), shown);
+    assertEquals(ends.has(queue), ends.has(waiters), shown);
+    for (const [key, expires] of ends) assert(expires !== undefined, `${key} stays for ever\n${shown}`);
+    if (!ends.has(lock) && !ends.has(queue)) assertEquals([...ends.keys()].filter((key) => key !== fence), [], shown);
   }
 
   /** Does something in both stores, which must come to the same. */
@@ -162,13 +177,16 @@ class Run {
   }
 }
 
-/** Makes a store whose scripts run on a server in memory. `wake` is called with each handle whose turn it is. */
-function onScripts(clock: VirtualClock, wake: (handle: string) => void): QuorumNode {
-  const publish = (_channel: string, message: string) => {
+/** Makes a server in memory. `wake` is called with each handle whose turn it is. */
+function serverOn(clock: VirtualClock, wake: (handle: string) => void): ScriptServer {
+  return new ScriptServer(() => clock.now().wall * 1_000, (_channel, message) => {
     if (message.startsWith(TURN)) wake(message.slice(TURN.length));
     return 1;
-  };
-  const server = new ScriptServer(() => clock.now().wall * 1_000, publish);
+  });
+}
+
+/** Makes a store whose scripts run on such a server. */
+function storeOn(server: ScriptServer): QuorumNode {
   const sources = new Map(Object.values(scripts).map(({ sha, source }) => [sha, source]));
   const client = new FakeClient(({ script, keys, args }) => server.eval(sources.get(script)!, keys, args));
   const scan = () => Promise.resolve(["0", server.keys.dump().map(([key]) => key)]);
