@@ -105,7 +105,7 @@ export const TARGETS: readonly Target[] = [
     name: "scripts",
     source: SCRIPTS,
     stages: [
-      { tests: /^tests\/simulation\/lua\/model_test\.ts$/ },
+      { tests: /^tests\/simulation\/lua\/(model|scripts)_test\.ts$/ },
       REDIS_SCRIPTS,
       REDIS_KINDS,
       { tests: /^tests\/stores\/redis\/(query|interoperability|refusals)_test\.ts$/ },
