@@ -76,20 +76,9 @@ class Run {
       await this.#step();
       await this.#settle(true);
       await this.#both("query", (store) => this.#query(store));
-      this.#checkKeys();
+      checkKeys(this.#server, this.#what.slice(-12));
     }
     return this.#granted;
-  }
-
-  /** Fails when the scripts keep a list of holders longer than the lock, or anything but the fence of an unused one. */
-  #checkKeys(): void {
-    const ends = new Map(this.#server.keys.dump().map(([key, , expires]) => [key, expires]));
-    const [lock, queue, waiters, holders, fence] = KEYS;
-    const shown = `${this.#what.slice(-12).join("\n")}\n${JSON.stringify(this.#server.keys.dump())}`;
-    if (ends.has(holders)) assertEquals(ends.get(holders), ends.get(lock), shown);
-    assertEquals(ends.has(queue), ends.has(waiters), shown);
-    for (const [key, expires] of ends) assert(expires !== undefined, `${key} stays for ever\n${shown}`);
-    if (!ends.has(lock) && !ends.has(queue)) assertEquals([...ends.keys()].filter((key) => key !== fence), [], shown);
   }
 
   /** Does something in both stores, which must come to the same. */
@@ -175,6 +164,29 @@ class Run {
     const owner = this.#random.pick([undefined, undefined, undefined, "x", "y"]);
     return claimOf("a", this.#random.pick(this.#kinds), this.#random.pick(LEASES_MS), owner);
   }
+}
+
+/** Fails when the scripts keep a list of holders longer than the lock, or anything but the fence of an unused one. */
+function checkKeys(server: ScriptServer, steps: readonly string[]): void {
+  const dump = server.keys.dump();
+  const what = [...steps, JSON.stringify(dump)].join("\n");
+  const ends = new Map(dump.map(([key, , expires]) => [key, expires]));
+  const [lock, queue, waiters, holders, fence] = KEYS;
+  for (const [key, expires] of ends) assert(expires !== undefined, `${key} stays for ever\n${what}`);
+  if (ends.has(holders)) assertEquals(ends.get(holders), ends.get(lock), what);
+  assertEquals(ends.has(queue), ends.has(waiters), what);
+  if (!ends.has(lock) && !ends.has(queue)) assertEquals([...ends.keys()].filter((key) => key !== fence), [], what);
+  const [value, list] = [lock, holders].map((key) => dump.find(([name]) => name === key)?.[1]);
+  assertEquals(staleMarks(String(value), (list ?? []) as readonly [string, string][]), [], what);
+}
+
+/** Returns the marks of handles that are not in the list, and those of kinds where all have that of the lock. */
+function staleMarks(value: string, list: readonly [member: string, score: string][]): string[] {
+  const members = list.map(([member]) => member);
+  return members.filter((member) => {
+    const handle = /^::?(.*)$/.exec(member)?.[1];
+    return handle !== undefined && (!members.includes(handle) || !member.startsWith("::") && !value.endsWith("/"));
+  });
 }
 
 /** Makes a server in memory. `wake` is called with each handle whose turn it is. */
