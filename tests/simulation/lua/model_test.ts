@@ -44,8 +44,9 @@ class Run {
   readonly #server: ScriptServer;
   readonly #stores: readonly QuorumNode[];
   readonly #what: string[];
-  /** The kinds that this run has, so that not every run is full of conflicts. */
+  /** The kinds and owners that this run has, so that not every run is full of conflicts. */
   readonly #kinds: readonly Kind[];
+  readonly #owners: readonly (string | undefined)[];
   readonly #claims: Claim[] = [];
   /** Those that wait, in the order of the queue. */
   #waiting: Claim[] = [];
@@ -63,6 +64,7 @@ class Run {
       pick(),
       pick(),
     ]]);
+    this.#owners = this.#random.pick([[undefined], [undefined, undefined, "x", "y"], [undefined, "x", "x", "x"]]);
     this.#server = serverOn(this.#clock, (handle) => this.#woken.add(handle));
     this.#stores = [new MemoryStore(undefined, this.#clock), storeOn(this.#server)];
     this.#fences = new Map(this.#stores.map((store) => [store, new Fences(this.#clock)]));
@@ -161,7 +163,7 @@ class Run {
   }
 
   #newClaim(): Claim {
-    const owner = this.#random.pick([undefined, undefined, undefined, "x", "y"]);
+    const owner = this.#random.pick(this.#owners);
     return claimOf("a", this.#random.pick(this.#kinds), this.#random.pick(LEASES_MS), owner);
   }
 }
