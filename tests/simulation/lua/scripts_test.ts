@@ -5,12 +5,13 @@ import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { look } from "../../../src/stores/redis/commands/look.ts";
 import { recall } from "../../../src/stores/redis/commands/recall.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
+import { vote as voteCommand } from "../../../src/stores/redis/commands/vote.ts";
 import { NEXT, POLL_MS, TURN } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
 import { ScriptSite, START } from "./script_site.ts";
 
-const [, QUEUE, WAITERS] = lockKeys("lock:a");
+const [LOCK, QUEUE, WAITERS, HOLDERS] = lockKeys("lock:a");
 
 /** How waiters are reached. */
 const waiter = { address: "?holdfast:x", ticket: "" };
@@ -122,4 +123,33 @@ Deno.test("attempt() of an owner that holds the lock wakes its other handles alo
   assertEquals(site.sent(), [`${TURN}${second}`, `${TURN}${third}`]);
   for (const claim of [waiting[2]!, waiting[4]!]) assertEquals(ticketOf(site, claim), "granted");
   assertEquals(site.run(look, { name: "a" }).pending.length, 2);
+});
+
+Deno.test("release() wakes the head of the queue only if the lock ends earlier", () => {
+  // The lease of the first one is rounded up when the second one joins.
+  for (const [leases, woken] of [[[3_000, 3_000], false], [[3_000, 3_002], true], [[POLL_MS, LONG], false]] as const) {
+    const site = new ScriptSite();
+    const holders = leases.map((lease) => claimOf("a", "shared", lease));
+    for (const claim of holders) site.run(attempt, { claim });
+    const head = claimOf("a");
+    ticketOf(site, head);
+    assertEquals(site.run(release, holders[1]!), true);
+    assertEquals(site.sent(), woken ? [`${TURN}${head.owner}`] : [], leases.join());
+  }
+});
+
+Deno.test("vote() of an explicit owner stands in the list of holders, as after attempt()", () => {
+  const of = (kind: "exclusive" | "shared", owner?: string) => claimOf("a", kind, LONG, owner);
+  for (const [kind, value] of [["exclusive", "me/"], ["shared", ":shared"]] as const) {
+    const site = new ScriptSite();
+    const [one, two, other] = [of(kind, "me"), of(kind, "me"), of("exclusive")];
+    const vote = (claim: Claim) => site.run(voteCommand, { claim, guess: 5n, maxClockSkew: 0 });
+    assertEquals(vote(one), { granted: true, counter: 5n, raised: true });
+    assertEquals(site.server.command("GET", LOCK), value);
+    assertEquals(site.server.command("ZSCORE", HOLDERS, handleOf(one)), `${START + LONG}`);
+    assertEquals(vote(two).granted, true, "the same owner");
+    assertEquals(vote(other).granted, false);
+    for (const claim of [one, two]) assertEquals(site.run(release, claim), true);
+    assertEquals(vote(other).granted, true);
+  }
 });
