@@ -11,7 +11,7 @@ import { lockKeys } from "../../../src/stores/redis/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
 import { ScriptSite, START } from "./script_site.ts";
 
-const [LOCK, QUEUE, WAITERS, HOLDERS] = lockKeys("lock:a");
+const [LOCK, QUEUE, WAITERS, HOLDERS, FENCE] = lockKeys("lock:a");
 
 /** How waiters are reached. */
 const waiter = { address: "?holdfast:x", ticket: "" };
@@ -151,5 +151,15 @@ Deno.test("vote() of an explicit owner stands in the list of holders, as after a
     assertEquals(vote(other).granted, false);
     for (const claim of [one, two]) assertEquals(site.run(release, claim), true);
     assertEquals(vote(other).granted, true);
+  }
+});
+
+Deno.test("attempt() of every kind takes a fence that is no number for none", () => {
+  for (const kind of ["exclusive", "shared", 2] as const) {
+    const site = new ScriptSite();
+    site.server.command("SET", FENCE, "no number");
+    const fence = BigInt(START) * 1_000n;
+    assertEquals(site.run(attempt, { claim: claimOf("a", kind) }), { granted: true, fence });
+    assertEquals(site.server.command("GET", FENCE), `${fence}`);
   }
 });
