@@ -155,11 +155,33 @@ Deno.test("vote() of an explicit owner stands in the list of holders, as after a
 });
 
 Deno.test("attempt() of every kind takes a fence that is no number for none", () => {
-  for (const kind of ["exclusive", "shared", 2] as const) {
+  const owned = claimOf("a", "exclusive", LONG, "me");
+  for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", 2), owned]) {
     const site = new ScriptSite();
-    site.server.command("SET", FENCE, "no number");
-    const fence = BigInt(START) * 1_000n;
-    assertEquals(site.run(attempt, { claim: claimOf("a", kind) }), { granted: true, fence });
-    assertEquals(site.server.command("GET", FENCE), `${fence}`);
+    // The second one of its kind comes to a lock that is held.
+    const others = claim.permits ?? claim.mode === "shared" ? [{ ...claim, owner: "another" }] : [];
+    for (const each of [claim, ...others]) {
+      site.server.command("SET", FENCE, "no number");
+      assertEquals(site.run(attempt, { claim: each }), { granted: true, fence: BigInt(START) * 1_000n });
+      assertEquals(site.server.command("GET", FENCE), `${START * 1_000}`);
+    }
+  }
+});
+
+Deno.test("attempt() and vote() keep a sole handle in the key of the lock", () => {
+  for (const kind of ["shared", 2] as const) {
+    for (const votes of [false, true]) {
+      const site = new ScriptSite();
+      const [one, two] = [claimOf("a", kind), claimOf("a", kind)];
+      const ask = (claim: Claim) => {
+        return votes ? site.run(voteCommand, { claim, guess: 5n, maxClockSkew: 0 }) : site.run(attempt, { claim });
+      };
+      const word = kind === 2 ? ":permits=2" : ":shared";
+      assertEquals(ask(one).granted, true);
+      assertEquals(site.server.command("GET", LOCK), `${word} ${one.owner}`);
+      assertEquals(ask(two).granted, true);
+      assertEquals(site.server.command("GET", LOCK), word);
+      assertEquals(site.server.command("ZCARD", HOLDERS), 2);
+    }
   }
 });

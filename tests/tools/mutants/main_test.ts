@@ -93,7 +93,7 @@ Deno.test("report() gives a score for each file, and the reason of each survivor
   ];
   const excuses = [{ mutant: "src/a.ts two", reason: "it is the same" }, { mutant: "src/a.ts one", reason: "idle" }];
   const text = report(results, excuses);
-  assert(/src\/a\.ts +4 +1 +1 +2 +50\.0 %/.test(text), text);
+  assert(/src\/a\.ts +4 +1 +1 +2 +50\.0 % +1 +66\.7 %$/m.test(text), text);
   assert(text.includes("src/a.ts:7 logical: two\n      it is the same"), text);
   assert(text.includes("src/a.ts:7 logical: four\n      no reason known"), text);
   assertEquals(idle(results, excuses), [excuses[1]!]);
