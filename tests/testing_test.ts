@@ -246,7 +246,7 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
   })],
   ["does not overtake a waiting exclusive one", "who shares goes past the queue", (right) => {
     const readers = (claim: Claim) => {
-      return claim.mode === "exclusive" ? claim : { ...claim, owner: "readers", hold: `readers/${claim.owner}` };
+      return claim.mode === "exclusive" ? claim : { ...claim, owner: "readers", handle: `readers/${claim.owner}` };
     };
     return {
       attempt: (claim, options) => right.attempt(readers(claim), options),

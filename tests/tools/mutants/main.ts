@@ -40,9 +40,11 @@ async function main(args: string[]): Promise<number> {
 }
 
 /** The mutants that are asked for. */
-async function chosen({ files: parts, sample, seed }: Options): Promise<Mutant[]> {
+async function chosen({ files: parts, targets, sample, seed }: Options): Promise<Mutant[]> {
   const wanted = (await files("src/")).filter((path) => {
-    return targetOf(path) !== undefined && (parts.length === 0 || parts.some((part) => path.includes(part)));
+    const target = targetOf(path);
+    if (target === undefined || targets.length > 0 && !targets.includes(target.name)) return false;
+    return parts.length === 0 || parts.some((part) => path.includes(part));
   });
   const mutants: Mutant[] = [];
   for (const path of wanted) mutants.push(...await mutantsIn(path));

@@ -1,5 +1,5 @@
 // Deno only: it tests a tool for Deno.
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { importArguments } from "../offline/arguments.ts";
 import { withoutCoverage } from "../../support/without_coverage.ts";
 import { Campaign } from "./campaign.ts";
@@ -46,6 +46,17 @@ Deno.test("parseOptions() takes several parts of paths", () => {
   assertEquals(parseOptions(["--files", "lease,acquire", "--files", "sqlite"]).files, ["lease", "acquire", "sqlite"]);
 });
 
+Deno.test("parseOptions() takes several targets, and none that it does not know", () => {
+  assertEquals(parseOptions(["--target", "redis,redlock", "--target", "lease"]).targets, ["redis", "redlock", "lease"]);
+  assertThrows(() => parseOptions(["--target", "redi"]), Error, "redi");
+});
+
+Deno.test("deno task mutants --target names mutants of this target alone", async () => {
+  const { text } = await run("--list", "--target", "redis", "--files", "key_space,evict");
+  const paths = new Set(text.trim().split("\n").map((line) => line.split(": ")[1]!.split(" ")[0]));
+  assertEquals([...paths], ["src/stores/redis/commands/evict.ts", "src/stores/redis/key_space.ts"]);
+});
+
 Deno.test("Campaign kills a mutant that a test notices, and restores the copy", async () => {
   const path = "src/internal/wait_scope.ts";
   const target: Target = {
@@ -82,7 +93,7 @@ Deno.test("report() gives a score for each file, and the reason of each survivor
   ];
   const excuses = [{ mutant: "src/a.ts two", reason: "it is the same" }, { mutant: "src/a.ts one", reason: "idle" }];
   const text = report(results, excuses);
-  assert(/src\/a\.ts +4 +1 +1 +2 +50\.0 %/.test(text), text);
+  assert(/src\/a\.ts +4 +1 +1 +2 +50\.0 % +1 +66\.7 %$/m.test(text), text);
   assert(text.includes("src/a.ts:7 logical: two\n      it is the same"), text);
   assert(text.includes("src/a.ts:7 logical: four\n      no reason known"), text);
   assertEquals(idle(results, excuses), [excuses[1]!]);

@@ -2,6 +2,9 @@ import { parseArgs } from "node:util";
 import { wholeNumber } from "../../support/command_line.ts";
 import { TARGETS } from "./targets.ts";
 
+/** The names of all targets. */
+const NAMES = TARGETS.map(({ name }) => name).join(", ");
+
 /** What the command line asks for. */
 export interface Options {
   readonly help: boolean;
@@ -10,6 +13,8 @@ export interface Options {
   readonly fresh: boolean;
   /** Parts of paths; all files when there are none. */
   readonly files: readonly string[];
+  /** The names of targets; all when there are none. */
+  readonly targets: readonly string[];
   /** How many mutants of each target are tried; all when left out. */
   readonly sample: number | undefined;
   readonly seed: number;
@@ -29,6 +34,7 @@ export function parseOptions(args: string[]): Options {
       list: { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
       files: { type: "string", multiple: true, default: [] },
+      target: { type: "string", multiple: true, default: [] },
       sample: { type: "string" },
       seed: { type: "string", default: "1" },
       jobs: { type: "string", default: String(navigator.hardwareConcurrency) },
@@ -36,14 +42,22 @@ export function parseOptions(args: string[]): Options {
     },
   });
   const { sample } = values;
+  const targets = parts(values.target);
+  const unknown = targets.find((name) => TARGETS.every((target) => target.name !== name));
+  if (unknown !== undefined) throw new Error(`--target ${unknown} is none of ${NAMES}`);
   return {
     ...values,
-    files: values.files.flatMap((files) => files.split(",")).filter((part) => part !== ""),
+    files: parts(values.files),
+    targets,
     sample: sample === undefined ? undefined : wholeNumber("--sample", sample, 1),
     seed: wholeNumber("--seed", values.seed, 0),
     jobs: wholeNumber("--jobs", values.jobs, 1),
     json: values.json,
   };
+}
+
+function parts(lists: readonly string[]): string[] {
+  return lists.flatMap((list) => list.split(",")).filter((part) => part !== "");
 }
 
 /** Returns what `--help` prints. */
@@ -54,6 +68,7 @@ shows what no test checks.
 Usage: deno task mutants [options]
 
   --files PART   only source files whose paths contain this; several with commas, or given again
+  --target NAME  only this target; several with commas, or given again
   --sample N     only so many mutants of each target, drawn at random (default: all)
   --seed S       what the sample is drawn from (default: 1)
   --jobs N       how many are tried at a time (default: the number of cores)
@@ -63,7 +78,7 @@ Usage: deno task mutants [options]
   --json FILE    write the results there as well
   --help         this text
 
-Targets: ${TARGETS.map(({ name }) => name).join(", ")}; see tests/tools/mutants/targets.ts for their files and tests.
+Targets: ${NAMES}; see tests/tools/mutants/targets.ts for their files and tests.
 A run that was interrupted goes on where it was. Everything happens in temporary copies of the repository.
 
 Exit status: 0, 1 when a pinned fault was not noticed, 2 for a wrong command line, 130 when interrupted.`;

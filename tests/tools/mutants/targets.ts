@@ -18,8 +18,16 @@ export const SCRIPTS = /^src\/stores\/redis\/scripts\/.*\.lua$/;
 /** What takes minutes, or compares stores with each other, or needs another program. */
 const SLOW = /(model|older_node|types|platform|redis)_test\.ts$/;
 
+/** The store on Redis without a server. */
+const REDIS_UNITS: Stage = {
+  tests:
+    /^tests\/stores\/redis\/(commands|connection_events|options|replicated_renewal|replies|runner|search|server_error|store_calls|warnings|writes|wakeups\/(channels|reconnects|revocations|signs_of_life|subscriber|subscription_states|waiters))_test\.ts$/,
+};
+
 /** The scripts alone, on a server. */
-const REDIS_SCRIPTS: Stage = { tests: /^tests\/stores\/redis\/(exact_times|quorum_scripts|vote)_test\.ts$/ };
+const REDIS_SCRIPTS: Stage = {
+  tests: /^tests\/stores\/redis\/(exact_times|quorum_scripts|reservations|vote)_test\.ts$/,
+};
 
 /** What the store on Redis does with the kinds of locks, on a server. */
 const REDIS_KINDS: Stage = {
@@ -82,10 +90,8 @@ export const TARGETS: readonly Target[] = [
     name: "redis",
     source: /^src\/stores\/redis\/(?!scripts\/)[\w/]+\.ts$/,
     stages: [
-      {
-        tests:
-          /^tests\/stores\/redis\/((client_warning|clones|commands|connection|keys|server_error|writes)|wakeups\/(reconnects|subscriber))_test\.ts$/,
-      },
+      REDIS_UNITS,
+      { tests: /^tests\/stores\/redis\/(client_warning|clones|connection|keys)_test\.ts$/ },
       REDIS_SCRIPTS,
       REDIS_KINDS,
       {
@@ -99,7 +105,7 @@ export const TARGETS: readonly Target[] = [
     name: "scripts",
     source: SCRIPTS,
     stages: [
-      { tests: /^tests\/simulation\/lua\/\w+_test\.ts$/ },
+      { tests: /^tests\/simulation\/lua\/(model|scripts)_test\.ts$/ },
       REDIS_SCRIPTS,
       REDIS_KINDS,
       { tests: /^tests\/stores\/redis\/(query|interoperability|refusals)_test\.ts$/ },

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { RedisClient, RedisNode, RedisSubscriber } from "../../../../src/stores/redis/client.ts";
+import { POLL_MS } from "../../../../src/stores/redis/constants.ts";
 import { subscribers } from "../../../../src/stores/redis/wakeups/subscriber.ts";
 
 /** The options that duplicates were made with. */
@@ -36,4 +37,31 @@ Deno.test("subscribers() returns one for each node of a Cluster, connected nodes
     orders.add(made.map(({ of }) => of).join(""));
   }
   assertEquals([...orders].sort(), ["1302", "1320", "3102", "3120"]);
+});
+
+Deno.test("subscribers() returns connections that end, and never begin again, by themselves", () => {
+  const made: Made[] = [];
+  for (const connect of subscribers(original<RedisClient>("client", made))) connect();
+  const { of: _, retryStrategy, ...options } = made[0]!;
+  const { sentinelRetryStrategy, ...rest } = options as typeof options & {
+    sentinelRetryStrategy: typeof retryStrategy;
+  };
+  assertEquals([retryStrategy(1), sentinelRetryStrategy(1)], [null, null]);
+  assertEquals(
+    { ...rest },
+    {
+      // The subscription begins anew by itself, and asks before the connection is ready.
+      autoResubscribe: false,
+      enableAutoPipelining: false,
+      enableOfflineQueue: true,
+      lazyConnect: false,
+      maxRetriesPerRequest: null,
+      // The client finds the new master; a server that hangs is left.
+      failoverDetector: false,
+      commandTimeout: POLL_MS,
+      sentinelCommandTimeout: POLL_MS,
+      // Channels have no prefix.
+      keyPrefix: "",
+    } as unknown as typeof rest,
+  );
 });

@@ -1,0 +1,90 @@
+import { assertEquals } from "@std/assert";
+import { EventEmitter } from "node:events";
+import { Connection } from "../../../src/stores/redis/connection.ts";
+import { rejectUnanswered } from "../../../src/stores/redis/reject_unanswered.ts";
+import { FakeClient } from "./fake_client.ts";
+
+function connect(extra: object = {}): { client: FakeClient; connection: Connection; error: () => string | undefined } {
+  const client = Object.assign(new FakeClient(), extra);
+  const connection = new Connection(client.client);
+  return { client, connection, error: () => connection.error?.message };
+}
+
+const ALL = "All sentinels are unreachable. Retrying from scratch after 10ms.";
+
+Deno.test("Connection.error adds what a Sentinel said to the error that all have failed", () => {
+  const { client, connection, error } = connect();
+  client.emit("error", new Error(ALL));
+  assertEquals(error(), ALL);
+  const detail = new Error("failed to connect to sentinel 127.0.0.1:1");
+  client.emit("sentinelError", detail);
+  client.emit("error", new Error(ALL));
+  assertEquals([error(), connection.error?.cause], [`${detail.message} (${ALL})`, detail]);
+  client.emit("error", new Error("connect ETIMEDOUT"));
+  assertEquals(error(), "connect ETIMEDOUT", "that is about the master");
+  client.emit("ready");
+  client.emit("error", new Error(ALL));
+  assertEquals(error(), ALL, "what was said before it was connected is over");
+});
+
+Deno.test("Connection.error adds the code of an error, unless its message has it", () => {
+  const { client, connection, error } = connect();
+  const of = (message: string, code?: unknown, errors?: unknown) => {
+    const given = Object.assign(new Error(message), { code, errors });
+    client.emit("error", given);
+    return connection.error === given ? "as it is" : error();
+  };
+  assertEquals(of("connect ECONNREFUSED 127.0.0.1:1", "ECONNREFUSED"), "as it is");
+  assertEquals(of("Connection is closed."), "as it is");
+  assertEquals(of("with a number", 5), "as it is");
+  assertEquals(of("expired", "CERT_HAS_EXPIRED"), "expired (CERT_HAS_EXPIRED)");
+  assertEquals(of("", undefined, [new Error("one"), "two"]), "one; two");
+  assertEquals(of("said", undefined, [new Error("one")]), "as it is");
+  assertEquals(of(""), "as it is");
+});
+
+Deno.test("Connection.error says nothing of a client that was closed for good", () => {
+  for (const [status, words] of [["end", undefined], ["close", "the server has closed the connection"]] as const) {
+    const { client, connection, error } = connect({ status });
+    client.emit("close");
+    assertEquals([error(), connection.cuts], [words, 1]);
+    connection.answered();
+    assertEquals(error(), undefined);
+  }
+});
+
+Deno.test("Connection takes the errors of nodes, and counts their cuts, only of a Cluster", () => {
+  const node = new EventEmitter();
+  for (const isCluster of [true, false]) {
+    const { client, connection, error } = connect({ isCluster, nodes: () => [node] });
+    const cause = new Error("Connection is closed.");
+    client.emit("node error", cause, "127.0.0.1:1");
+    assertEquals(error(), isCluster ? "node 127.0.0.1:1: Connection is closed." : undefined);
+    assertEquals(connection.error?.cause, isCluster ? cause : undefined);
+    client.emit("close");
+    assertEquals(connection.cuts, isCluster ? 0 : 1);
+    node.emit("close");
+    assertEquals(connection.cuts, 1);
+  }
+  assertEquals(connect({ isCluster: true }).connection.cuts, 0, "a Cluster client that does not tell its nodes");
+});
+
+Deno.test("Connection.error of a Cluster adds what a node said", () => {
+  const { client, error } = connect({ isCluster: true });
+  client.emit("node error", new Error("no"), "127.0.0.1:1");
+  client.emit("error", new Error("Failed to refresh slots cache."));
+  assertEquals(error(), "node 127.0.0.1:1: no (Failed to refresh slots cache.)");
+});
+
+Deno.test("rejectUnanswered() rejects the commands that the client has forgotten", () => {
+  const rejected: string[] = [];
+  const sent = (name: string) => ({
+    command: { reject: ({ message }: Error) => rejected.push(`${name}: ${message}`) },
+  });
+  const prevCommandQueue = [sent("a"), sent("b")];
+  rejectUnanswered(Object.assign(new FakeClient(), { prevCommandQueue }).client);
+  assertEquals([rejected, prevCommandQueue.length], [["a: Connection is closed.", "b: Connection is closed."], 0]);
+  for (const none of [null, undefined, {}]) {
+    rejectUnanswered(Object.assign(new FakeClient(), { prevCommandQueue: none }).client);
+  }
+});

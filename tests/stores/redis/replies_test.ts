@@ -1,0 +1,94 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { StoreError } from "@holdfast/lock";
+import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
+import { confirm } from "../../../src/stores/redis/commands/confirm.ts";
+import { evict } from "../../../src/stores/redis/commands/evict.ts";
+import { inspect } from "../../../src/stores/redis/commands/inspect.ts";
+import { decodeKind, encodeKind } from "../../../src/stores/redis/commands/kind.ts";
+import { look } from "../../../src/stores/redis/commands/look.ts";
+import { release } from "../../../src/stores/redis/commands/release.ts";
+import { renew } from "../../../src/stores/redis/commands/renew.ts";
+import { retake } from "../../../src/stores/redis/commands/retake.ts";
+import { vote } from "../../../src/stores/redis/commands/vote.ts";
+import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { claimOf, LONG } from "../../support/claims.ts";
+
+const claim = claimOf("a");
+
+Deno.test("attempt.decode() reads a grant, a place in the queue, holders and conflicts", () => {
+  const decode = (reply: unknown) => attempt.decode(reply, { claim });
+  for (const fence of ["1700000000000000", 1_700_000_000_000_000]) {
+    assertEquals(decode(fence), { granted: true, fence: 1_700_000_000_000_000n });
+  }
+  assertEquals(decode([70, "5"]), { granted: false, retryAfter: 70, ticket: "5" });
+  assertEquals(decode([":steal", "one", "two"]), { granted: false, retryAfter: 1, ticket: "", others: ["one", "two"] });
+  for (const [word, present] of [[":shared", "shared"], [":permits=12", 12], [":exclusive", "exclusive"]] as const) {
+    for (const own of [true, false]) {
+      assertEquals(decode([word, own ? 1 : 0]), { granted: false, conflict: { present, own } });
+    }
+  }
+  assertThrows(() => decode([":fence", "9"]), StoreError, "the last fence is 9");
+});
+
+Deno.test("vote.decode() reads a raised counter, one that was not raised, and a busy lock", () => {
+  const decode = (reply: unknown) => vote.decode(reply, { claim, guess: 1n, maxClockSkew: 1 });
+  assertEquals(decode("5"), { granted: true, counter: 5n, raised: true });
+  assertEquals(decode(["5"]), { granted: true, counter: 5n, raised: false });
+  assertEquals(decode([70, "5"]), { granted: false, retryAfter: 70, ticket: "5" });
+});
+
+Deno.test("release.decode() and others take 1 for yes, and all else for no", () => {
+  for (const [reply, yes] of [[1, true], ["1", true], [0, false], [null, false], [2, false]] as const) {
+    assertEquals(release.decode(reply, claim), yes);
+    assertEquals(retake.decode(reply, { claim, fence: 1n, counter: 1n }), yes);
+    assertEquals(confirm.decode(reply, { claim, fence: 1n }), yes);
+  }
+  assertThrows(() => confirm.decode([":fence", "9"], { claim, fence: 1n }), StoreError, "the last fence is 9");
+});
+
+Deno.test("renew.decode() reads whether it was renewed, and whether to an earlier end", () => {
+  const outcomes = [0, 1, 2].map((reply) => renew.decode(reply, claim));
+  assertEquals(outcomes.map(({ renewed }) => renewed), [false, true, true]);
+  assertEquals(outcomes.map(({ earlier }) => earlier), [false, false, true]);
+});
+
+Deno.test("inspect.decode() and evict.decode() read numbers and names", () => {
+  const states = [0, "1", 2].map((state) => inspect.decode([state, "7"], claim));
+  assertEquals(states.map(({ state }) => state), ["taken", "free", "held"]);
+  assertEquals(states.map(({ counter }) => counter), [7n, 7n, 7n]);
+  assertEquals(evict.decode(["2", "one", "two"], []), { evicted: 2, others: ["one", "two"] });
+});
+
+Deno.test("look.decode() reads the owners of a lock and their kinds, in order", () => {
+  const decode = (reply: unknown) => look.decode(reply, { name: "a" });
+  assertEquals(decode([["x", ":shared", "y", ":permits=3"], ["z", ""]]), {
+    held: [{ name: "a", owner: "x", mode: "shared" }, { name: "a", owner: "y", mode: "exclusive", permits: 3 }],
+    pending: [{ name: "a", owner: "z", mode: "exclusive" }],
+  });
+  for (const none of [[], [[]], [[], []]]) assertEquals(decode(none), { held: [], pending: [] });
+});
+
+Deno.test("encodeKind() says what is asked for, of the usual nothing", () => {
+  const of = (kind: "exclusive" | "shared" | number, owner?: string) => encodeKind(claimOf("a", kind, LONG, owner));
+  assertEquals([of("exclusive"), of("exclusive", "me")], ["", ":exclusive"]);
+  assertEquals([of("shared"), of("shared", "me"), of(2), of(2, "me")], [
+    ":shared",
+    ":shared",
+    ":permits=2",
+    ":permits=2",
+  ]);
+  assertEquals(encodeKind(claim, true), ":steal");
+  assertEquals([encodeKind(claimOf("a", "shared"), true), encodeKind(claimOf("a", 2), true)], [
+    ":shared",
+    ":permits=2",
+  ]);
+  const words = ["", ":exclusive", ":shared", ":permits=2", ":permits=2x"];
+  assertEquals(words.map(decodeKind), ["exclusive", "exclusive", "shared", 2, "exclusive"]);
+});
+
+Deno.test("renew.encode() of the usual kind takes only the key of the lock", () => {
+  const keys = lockKeys("lock:a");
+  assertEquals(renew.encode(keys, claim).keys, keys.slice(0, 1));
+  assertEquals(renew.encode(keys, claimOf("a", "shared")).keys, keys.slice(0, 4));
+  assertEquals(renew.encode(keys, { ...claim, lease: 0.5, renewal: 3 }).args.slice(1), ["1", "3"]);
+});

@@ -1,0 +1,66 @@
+import { assertEquals } from "@std/assert";
+import { getEventListeners } from "node:events";
+import { Revocations } from "../../../../src/stores/redis/wakeups/revocations.ts";
+import { settled } from "../../../support/virtual_clock.ts";
+
+/** Handles that watch, which of them the server was asked about, and whose locks were revoked. */
+class Site implements Disposable {
+  readonly revocations = new Revocations();
+  readonly asked: string[] = [];
+  readonly revoked: string[] = [];
+  readonly #controller = new AbortController();
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  watch(handle: string, held: () => Promise<boolean>): Promise<unknown> {
+    const ask = () => {
+      this.asked.push(handle);
+      return held();
+    };
+    return this.revocations.wait(handle, ask, this.signal).then(() => this.revoked.push(handle));
+  }
+
+  [Symbol.dispose](): void {
+    this.#controller.abort();
+  }
+}
+
+const [yes, no] = [() => Promise.resolve(true), () => Promise.resolve(false)];
+
+Deno.test("Revocations.receive() asks the server about the handle, and about no other", async () => {
+  using site = new Site();
+  site.watch("a", yes);
+  site.watch("b", no);
+  for (const handle of ["a", "c", ""]) site.revocations.receive(handle);
+  await settled();
+  assertEquals([site.asked, site.revoked, site.revocations.size], [["a"], [], 2]);
+  site.revocations.receive("b");
+  await settled();
+  assertEquals([site.asked, site.revoked, site.revocations.size], [["a", "b"], ["b"], 1]);
+});
+
+Deno.test("Revocations.check() asks about all handles, and keeps those whose answer fails", async () => {
+  using site = new Site();
+  site.watch("a", yes);
+  site.watch("b", no);
+  site.watch("c", () => Promise.reject(new Error("cut")));
+  site.revocations.check();
+  await settled();
+  assertEquals([site.asked, site.revoked, site.revocations.size], [["a", "b", "c"], ["b"], 2]);
+});
+
+Deno.test("Revocations.wait() leaves no listener and no watch when it resolves", async () => {
+  const site = new Site();
+  const waiting = ["a", "b"].map((handle) => site.watch(handle, no));
+  assertEquals(getEventListeners(site.signal, "abort").length, 2);
+  site.revocations.check("a");
+  await waiting[0];
+  assertEquals([getEventListeners(site.signal, "abort").length, site.revocations.size], [1, 1]);
+  site[Symbol.dispose]();
+  await waiting[1];
+  assertEquals([getEventListeners(site.signal, "abort").length, site.revocations.size], [0, 0]);
+  await site.watch("c", yes);
+  assertEquals([site.asked, site.revocations.size], [["a"], 0]);
+});
