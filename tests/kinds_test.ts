@@ -9,7 +9,7 @@ import { granted, ScriptedStore } from "./support/scripted_store.ts";
 import { VirtualClock } from "./support/virtual_clock.ts";
 
 /** What each capability that is an option lets the caller ask for. */
-const ASKED: Record<Exclude<Capability, "evict" | "query">, AcquireOptions> = {
+const ASKED: Record<Exclude<Capability, "evict" | "query" | "fences" | "runs">, AcquireOptions> = {
   shared: { mode: "shared" },
   permits: { permits: 2 },
   owner: { owner: "me" },
