@@ -8,14 +8,18 @@ export class RunWaiter {
   run: Run | undefined;
   /** Its fence in that run. */
   fence = 0n;
+  /** The number of its last attempt, among all that were sent. */
+  asked = 0;
   /** How many of its attempts the store has not answered. */
   asking = 0;
   /** Settles with the last of them. */
   answered: Promise<unknown> = Promise.resolve();
-  /** Whether the store may have put it into the queue since it became a member. */
+  /** Whether the store may have put it into the queue since that took it out. */
   queued = false;
   /** Whether an attempt of it has failed: the store may have granted the lock, and a run, and the reply was lost. */
   failed = false;
+  /** Whether it has given up. */
+  left = false;
   /** Whether it pauses after a failed attempt: nothing wakes it before it attempts again. */
   pausing = false;
   #wake: (() => void) | undefined;
@@ -76,10 +80,7 @@ export class Run {
     this.lease = lease;
     this.holder = lease.claim;
     this.#members = [...members];
-    for (const member of members) {
-      member.run = this;
-      member.queued = member.asking > 0;
-    }
+    for (const member of members) member.run = this;
   }
 
   /** Those that are still to have the lock, in their order. */

@@ -1,7 +1,8 @@
 import type { Clock, Instant } from "./clock.ts";
 import { isPlain } from "./cohort.ts";
 import { ProcessLease } from "./process_lease.ts";
-import { releaseWithRetry } from "./release.ts";
+import { releaseWithRetry, within } from "./release.ts";
+import { defaultInterval } from "./renewal_schedule.ts";
 import { Run, RunWaiter } from "./run.ts";
 import type { Observer } from "../events.ts";
 import {
@@ -39,6 +40,8 @@ export class Runs implements Store {
   /** The runs whose lock is held, by the id of the handle that holds it. */
   readonly #held = new Map<string, Run>();
   readonly #runs = new Set<Run>();
+  /** How many attempts were sent. */
+  #sent = 0;
 
   /** Hands on what this store grants. */
   constructor(store: Store, clock: Clock) {
@@ -71,6 +74,7 @@ export class Runs implements Store {
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     if (options.steal) return this.#steal(claim, options);
     if (!options.enqueue || !isPlain(claim)) return this.#store.attempt(claim, options);
+    this.#disown(claim);
     const waiter = this.#waiters.get(handleOf(claim)) ?? this.#enter(claim);
     waiter.attempts();
     const { run } = waiter;
@@ -159,10 +163,11 @@ export class Runs implements Store {
   /** Asks the store. */
   #ask(waiter: RunWaiter, options: AttemptOptions): Promise<Attempt> {
     const sentAt = this.#clock.now();
+    const number = waiter.asked = ++this.#sent;
     const answer = this.#store.attempt(waiter.claim, options).then((attempt) => {
       waiter.asking--;
       waiter.pausing = false;
-      if (attempt.granted) this.#granted(waiter, attempt, sentAt);
+      if (attempt.granted) this.#granted(waiter, attempt, sentAt, number);
       else if (waiter.run !== undefined) waiter.queued = true;
       return attempt;
     }, (error) => {
@@ -175,21 +180,40 @@ export class Runs implements Store {
     return answer;
   }
 
-  #granted(waiter: RunWaiter, { fence, run, age }: Granted, sentAt: Instant): void {
+  #granted(waiter: RunWaiter, { fence, run, age }: Granted, sentAt: Instant, number: number): void {
     // The store had forgotten the lock of the run in which it was waiting for its turn.
     if (waiter.run !== undefined) this.#end(waiter.run);
     this.#settle(waiter);
     if (run === undefined) return;
+    const handle = handleOf(waiter.claim);
+    // Two of its attempts were granted a run: the lock is handed on along the second one.
+    this.#held.get(handle)?.end();
     const members: RunWaiter[] = [];
     for (const [i, handle] of run.entries()) {
       const member = this.#waiters.get(handle);
       if (member === undefined || member.run !== undefined || member.pausing) continue;
       member.fence = fence + BigInt(i + 1);
+      // It may have found out that it was taken out of the queue before this answer came.
+      member.queued = member.failed || member.asking > 0 || member.asked > number;
       members.push(member);
     }
     const started = new Run(new ProcessLease(this.#store, waiter.claim, sentAt, this.#clock, age), members);
+    if (waiter.left) return started.end();
     this.#runs.add(started);
-    this.#held.set(handleOf(waiter.claim), started);
+    this.#held.set(handle, started);
+  }
+
+  /** Notes that a handle attempts. Was it granted the lock already, the answer came too late: it would never release it. */
+  #disown(claim: Claim): void {
+    const handle = handleOf(claim);
+    const run = this.#held.get(handle);
+    if (run === undefined) return;
+    this.#held.delete(handle);
+    run.holder = undefined;
+    if (handleOf(run.lease.claim) !== handle) return this.#end(run);
+    // What the store has of the lock is what this attempt is about.
+    this.#runs.delete(run);
+    run.end();
   }
 
   /** Hands the lock on to the handle whose turn it is. */
@@ -197,7 +221,9 @@ export class Runs implements Store {
     const { claim, fence } = waiter;
     if (!run.lease.isFresh(claim.lease)) {
       // After a fault nobody knows how long the lease is: nothing is handed on under it.
-      const renewal = await run.lease.renew(claim.lease).catch(() => "unknown");
+      const renewal = await within(defaultInterval(claim.lease), run.lease.renew(claim.lease), this.#clock).catch(() =>
+        "unknown"
+      );
       if (renewal !== "renewed") this.#end(run);
     }
     // It was ended, now or while the renewal was on its way.
@@ -233,6 +259,7 @@ export class Runs implements Store {
 
   /** Goes on after a handle has given up waiting. Resolves to whether there was anything to release. */
   #leave(waiter: RunWaiter): Promise<boolean> {
+    waiter.left = true;
     this.#settle(waiter);
     const { claim, run } = waiter;
     if (run === undefined) return this.#store.release(claim);
