@@ -1,0 +1,49 @@
+// Deno only: it starts processes of Deno.
+import { assert, assertEquals } from "@std/assert";
+import { Site } from "./workers.ts";
+
+const PROCESSES = 4;
+const WORKERS = 32;
+const SECTIONS = 3;
+
+Deno.test("acquire() overtakes nobody while processes hand the lock on along runs", async () => {
+  await using site = await Site.open("redis");
+  const { directory, server } = site;
+  Deno.writeTextFileSync(`${directory}/counter`, "0");
+  const [alone, ...crowd] = await site.workers(PROCESSES + 1);
+  // The server knows the script then: an attempt that has to be sent again with it is not executed the first time.
+  await alone!.send({ do: "acquire", name: "b" });
+  await alone!.next("granted");
+  await alone!.send({ do: "release", name: "b" });
+  await alone!.next("released");
+  const monitor = await server.connect().monitor();
+  /** The places among all commands at which the server has seen an argument. */
+  const seen = new Map<string, number[]>();
+  let commands = 0;
+  monitor.on("monitor", (_time: string, args: string[], source: string) => {
+    if (source === "lua") return;
+    commands++;
+    for (const arg of args) seen.set(arg, [...seen.get(arg) ?? [], commands].slice(0, 2));
+  });
+  try {
+    const sections = { do: "sections", name: "a", count: SECTIONS, directory } as const;
+    for (let worker = 0; worker < WORKERS; worker++) await Promise.all(crowd.map((process) => process.send(sections)));
+    await alone!.send(sections);
+    await alone!.next("sections");
+    for (let worker = 0; worker < WORKERS; worker++) {
+      await Promise.all(crowd.map((process) => process.next("sections")));
+    }
+  } finally {
+    monitor.disconnect();
+  }
+  const turns = Deno.readTextFileSync(`${directory}/turns`).trimEnd().split("\n").map((turn) => turn.split(" "));
+  assertEquals(turns.length, (PROCESSES * WORKERS + 1) * SECTIONS);
+  const fences = turns.map(([, fence]) => BigInt(fence!));
+  assert(fences.every((fence, i) => i === 0 || fence > fences[i - 1]!), "fences rise from turn to turn");
+  // Each handle is one owner, which is an argument of each of its attempts.
+  const asked = turns.map(([owner]) => seen.get(owner!)?.[0] ?? NaN);
+  const overtaken = asked.filter((at, i) => i > 0 && !(at > asked[i - 1]!));
+  assertEquals(overtaken, []);
+  const once = turns.filter(([owner]) => seen.get(owner!)?.length === 1).length;
+  assert(once > 0, "who is handed the lock along a run has made one attempt, and no release");
+});
