@@ -22,6 +22,8 @@ export interface Ledger {
   readonly remains: Remains[];
   /** Holders that believed that they held a lock after the end of its lease. */
   readonly overdue: Late[];
+  /** Handles that were granted a lock with a fence that no grant of the store has. */
+  readonly unfounded: { readonly lock: string; readonly at: number }[];
   /** Nodes of a quorum that had a lock again although others had asked there in between, and no majority kept it. */
   readonly putBack: { readonly lock: string; readonly at: number; readonly node: number }[];
   /** When processes did not run. */
@@ -33,6 +35,8 @@ export interface Ledger {
   /** Processes that something kept alive when they had closed their clients. */
   lingered: number;
   handoffs: number;
+  /** Handoffs inside a process. */
+  handedOn: number;
   longestWait: number;
 }
 
@@ -45,8 +49,8 @@ interface Late {
 
 /** Returns an empty ledger. */
 export function ledger(): Ledger {
-  const counts = { lingered: 0, handoffs: 0, longestWait: 0 };
-  const observed = { remains: [], overdue: [], putBack: [], stalls: [], trips: [] };
+  const counts = { lingered: 0, handoffs: 0, handedOn: 0, longestWait: 0 };
+  const observed = { remains: [], overdue: [], unfounded: [], putBack: [], stalls: [], trips: [] };
   return {
     grants: new Map(),
     releases: [],
@@ -185,9 +189,10 @@ export class Crew implements AsyncDisposable {
 function note(line: Exclude<Line, { type: "ready" | "time" }>, ledger: Ledger): void {
   switch (line.type) {
     case "granted": {
-      const { type: _, waited, fence, ...rest } = line;
+      const { type: _, waited, handedOn, fence, ...rest } = line;
       ledger.grants.set(line.owner, { ...rest, fence: BigInt(fence), acted: line.believed });
       if (waited) ledger.handoffs++;
+      if (handedOn) ledger.handedOn++;
       ledger.longestWait = Math.max(ledger.longestWait, line.end - line.start);
       return;
     }
@@ -213,6 +218,9 @@ function note(line: Exclude<Line, { type: "ready" | "time" }>, ledger: Ledger): 
     }
     case "overdue":
       ledger.overdue.push(line);
+      return;
+    case "unfounded":
+      ledger.unfounded.push(line);
       return;
     case "put back":
       ledger.putBack.push(line);

@@ -10,6 +10,18 @@ const PAUSE = 100;
 /** How many waits for something to be gone there may be at a time: more than usual, unless nothing ever goes. */
 const AT_ONCE = 20;
 
+/** What must not be left when an acquire is over. */
+export interface Leftover {
+  /** How it was over: it was released, or handed on to another handle, or the outcome of the refusal. */
+  readonly end: string;
+  /** The ids of its last attempt. */
+  readonly last: ReadonlySet<string>;
+  /** All of its ids. */
+  readonly ids: ReadonlySet<string>;
+  /** Whether another handle holds the lock under these ids: then there is nothing to find. */
+  readonly used?: () => boolean;
+}
+
 /** Looks at what the servers keep of an acquire that is over, beside all ways on which something can happen. */
 export class Inspector {
   readonly #clients: readonly Evaluator[];
@@ -33,8 +45,9 @@ export class Inspector {
    * Reports what is left of an acquire that is over: at once of its last attempt, if it was `released`, and how long it
    * takes until nothing is left of it anywhere. Resolves after the first look.
    */
-  async over(lock: string, end: string, last: ReadonlySet<string>, ids: ReadonlySet<string>): Promise<void> {
+  async over(lock: string, { end, last, ids, used = () => false }: Leftover): Promise<void> {
     const since = this.#now();
+    if (used()) return;
     const looks = await this.look(lock, end === "released" ? last : ids);
     const at = this.#now();
     const atOnce = end === "released" ? this.#behind(looks) : undefined;
@@ -44,7 +57,7 @@ export class Inspector {
       return this.#report({ ...remains, until: since, gone: true });
     }
     if (this.#waiting >= AT_ONCE) return this.#report({ ...remains, until: since, gone: true });
-    void this.#watch(remains, ids);
+    void this.#watch(remains, ids, used);
   }
 
   /** Returns whether more servers have something than a majority leaves; `undefined` when too few have answered. */
@@ -54,13 +67,21 @@ export class Inspector {
     return looks.filter((look) => look?.present === false).length >= looks.length - allowed ? false : undefined;
   }
 
-  /** Looks again and again, until nothing is left, or for too long. */
-  async #watch(remains: Omit<Remains, "until" | "gone">, ids: ReadonlySet<string>): Promise<void> {
+  /** Looks again and again, until nothing is left or it is used again, or for too long. */
+  async #watch(
+    remains: Omit<Remains, "until" | "gone">,
+    ids: ReadonlySet<string>,
+    used: () => boolean,
+  ): Promise<void> {
     this.#waiting++;
     let until = remains.since;
     for (;;) {
       const asked = this.#now();
       const looks = await this.look(remains.lock, ids);
+      if (used()) {
+        this.#waiting--;
+        return;
+      }
       // Only what was seen counts: a server that does not answer proves nothing.
       const seen = looks.some((look) => look?.present);
       if (seen) until = asked;

@@ -5,7 +5,8 @@ import { redis } from "@holdfast/lock/redis";
 import { RedisServer } from "../../support/redis_server.ts";
 import { until } from "../../support/until.ts";
 import { Inspector } from "./inspector.ts";
-import { Trace, Witness } from "./witness.ts";
+import { Trace } from "./trace.ts";
+import { Witness } from "./witness.ts";
 import type { Remains } from "./work.ts";
 
 /** Returns a lock on a server, and the looks at what is left of it. */
@@ -14,16 +15,20 @@ async function scene(stack: AsyncDisposableStack, spoil: (store: Store) => void 
   const store = redis(server.connect());
   spoil(store);
   const witness = new Witness(Date.now);
-  witness.watch(store);
+  witness.watchHandles(witness.watch(store));
   const reported: Remains[] = [];
   const inspector = new Inspector([server.connect()], Date.now, (remains) => reported.push(remains));
   const take = async (signal?: AbortSignal) => {
     const trace = new Trace();
     const lock = await witness.run(trace, () => acquire(store, "a", { lease: 60_000, ...(signal && { signal }) }))
       .catch(() => undefined);
+    if (lock !== undefined) witness.granted(trace, "a", lock.fence);
     return { trace, lock };
   };
-  const over = ({ last, ids }: Trace, end: string) => inspector.over("a", end, last, ids);
+  const over = async (trace: Trace, end: string) => {
+    trace.end();
+    await Promise.all(trace.leftovers(end).map((leftover) => inspector.over("a", leftover)));
+  };
   return { server, reported, take, over };
 }
 
@@ -86,7 +91,7 @@ Deno.test("Inspector.over() allows a minority to be behind, and needs a majority
     // The clock runs so fast that it is not looked a third time.
     let time = 0;
     const inspector = new Inspector(clients, () => time += 10_000, (remains) => reported.push(remains));
-    await inspector.over("a", "released", ids, ids);
+    await inspector.over("a", { end: "released", last: ids, ids });
     await until(() => reported.length > 0, "it is reported");
     assertEquals(reported[0]!.atOnce, atOnce);
     assertEquals(reported[0]!.gone, clients[0] !== has, "who does not answer proves nothing");

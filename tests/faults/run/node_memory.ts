@@ -1,17 +1,22 @@
 import type { Look } from "./look.ts";
-import type { Trace } from "./witness.ts";
+
+/** What is known of the requests for a lock. */
+export interface Asking {
+  /** The largest fence that was granted. */
+  readonly lastFence: bigint;
+  /** How many votes of each node have not been answered. */
+  readonly unanswered: ReadonlyMap<number, number>;
+}
 
 /** What the nodes of a quorum had of a lock while it was held. */
 export class NodeMemory {
-  readonly #fence: bigint;
-  readonly #trace: Trace;
+  readonly #asking: Asking;
   /** The nodes that had lost the lock while their counter was above its fence. */
   readonly #passed = new Set<number>();
 
-  /** Remembers a lock with this fence. */
-  constructor(fence: bigint, trace: Trace) {
-    this.#fence = fence;
-    this.#trace = trace;
+  /** Remembers a lock that was granted. */
+  constructor(asking: Asking) {
+    this.#asking = asking;
   }
 
   /**
@@ -27,7 +32,8 @@ export class NodeMemory {
     const keepers = looks.filter((other, i) => i !== node && other?.present !== false).length;
     if (present) return this.#passed.delete(node) && keepers <= looks.length / 2;
     // A vote that is still under way may yet be given, whatever the counter.
-    if (counter > this.#fence && this.#trace.unanswered.get(node) === 0) this.#passed.add(node);
+    const { lastFence, unanswered } = this.#asking;
+    if (counter > lastFence && unanswered.get(node) === 0) this.#passed.add(node);
     return false;
   }
 }

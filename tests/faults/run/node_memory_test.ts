@@ -2,14 +2,12 @@
 import { assert } from "@std/assert";
 import type { Look } from "./look.ts";
 import { NodeMemory } from "./node_memory.ts";
-import { Trace } from "./witness.ts";
 
 Deno.test("NodeMemory.putBack() finds a lock restored without a majority after other votes", () => {
-  const trace = new Trace();
-  trace.unanswered.set(0, 0).set(1, 0).set(2, 1);
+  const asking = { lastFence: 5n, unanswered: new Map([[0, 0], [1, 0], [2, 1]]) };
   const lost = { present: false, counter: 6n };
   const back = { present: true, counter: 6n };
-  const memory = () => new NodeMemory(5n, trace);
+  const memory = () => new NodeMemory(asking);
   const seen = (node: number, before: Look, after: readonly (Look | undefined)[]) => {
     const one = memory();
     assert(!one.putBack(node, after.map((look, i) => i === node ? before : look)), "it is not there");

@@ -14,6 +14,8 @@ export interface Options {
   readonly seed: number;
   readonly deployment: DeploymentKind;
   readonly workers: number;
+  /** Whether each process has one place in the store for all its handles. */
+  readonly cohort: boolean;
   /** Whether what the locks protect checks fences. */
   readonly fences: boolean;
   /** The kinds of faults that may happen; all, when it is empty. */
@@ -33,6 +35,7 @@ export function parseOptions(args: string[]): Options {
       seed: { type: "string", default: `${Date.now() % 2 ** 32}` },
       deployment: { type: "string", default: "single" },
       workers: { type: "string", default: "4" },
+      cohort: { type: "boolean", default: false },
       "no-fences": { type: "boolean", default: false },
       only: { type: "string", default: "" },
       "allow-skipped": { type: "boolean", default: false },
@@ -52,6 +55,7 @@ export function parseOptions(args: string[]): Options {
     seed: wholeNumber("--seed", values.seed, 0),
     deployment,
     workers: wholeNumber("--workers", values.workers, 1, 64),
+    cohort: values.cohort,
     fences: !values["no-fences"],
     allowSkipped: values["allow-skipped"],
     only: values.only.split(",").map((kind) => kind.trim()).filter((kind) => kind !== ""),
@@ -69,6 +73,7 @@ Usage: deno task faults [options]
   --seed S         what determines the faults and what the processes do; the times of both are real ones
                    (default: a new one, which is printed)
   --workers N      how many processes hold locks (default: 4)
+  --cohort         each process asks for its handles together, with cohort(), instead of each handle by itself
   --only A,B       these kinds of faults only, as the table names them
   --allow-skipped  do not fail because of faults that this machine does not let happen (a full disk wants root)
   --no-fences      what the locks protect takes every write: counts the updates that fences save

@@ -3,24 +3,27 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parseOptions, usage } from "./options.ts";
 
 Deno.test("parseOptions() reads the command line, and has a default for everything", () => {
-  const { minutes, seed, deployment, workers, fences, only, allowSkipped, help } = parseOptions([]);
-  assertEquals([minutes, deployment, workers, fences, only, allowSkipped, help], [
+  const { minutes, seed, deployment, workers, cohort, fences, only, allowSkipped, help } = parseOptions([]);
+  assertEquals([minutes, deployment, workers, cohort, fences, only, allowSkipped, help], [
     1,
     "single",
     4,
+    false,
     true,
     [],
     false,
     false,
   ]);
   assert(Number.isInteger(seed));
-  const line = "--minutes 0.5 --seed 7 --deployment cluster --workers 2 --no-fences --allow-skipped --only".split(" ");
+  const line = "--minutes 0.5 --seed 7 --deployment cluster --workers 2 --cohort --no-fences --allow-skipped --only"
+    .split(" ");
   assertEquals(parseOptions([...line, "workers paused, failover"]), {
     help: false,
     minutes: 0.5,
     seed: 7,
     deployment: "cluster",
     workers: 2,
+    cohort: true,
     fences: false,
     only: ["workers paused", "failover"],
     allowSkipped: true,
@@ -43,7 +46,9 @@ Deno.test("parseOptions() says which option is wrong, and quotes it", () => {
 });
 
 Deno.test("usage() names every option", () => {
-  for (const option of ["deployment", "minutes", "seed", "workers", "only", "no-fences", "allow-skipped", "help"]) {
+  for (
+    const option of ["deployment", "minutes", "seed", "workers", "cohort", "only", "no-fences", "allow-skipped", "help"]
+  ) {
     assert(usage().includes(`--${option}`), option);
   }
 });

@@ -76,6 +76,7 @@ function countsOf({ options, ledger, schedule, history, verdict, left }: Finding
     ["operations", grants.length + unanswered + releases.length + writes.length],
     ["locks granted", grants.length],
     ["handoffs to a waiter", ledger.handoffs],
+    ["handoffs inside a process", ledger.handedOn],
     ...[...ledger.refused].map(([how, count]): [string, number] => [`not granted: ${how}`, count]),
     ["leases lost", ends("lost")],
     ["releases unanswered", ends("unknown")],
@@ -108,6 +109,9 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
     ...broken.map(({ rule, lock, at, entries }) => ({ at, what: `${rule}: lock ${lock}, ${show(entries)}` })),
     ...ledger.overdue.map(({ lock, at, ms }) => {
       return { at, what: `lock ${lock} was held ${ms.toFixed(1)} ms after the end of its lease` };
+    }),
+    ...ledger.unfounded.map(({ lock, at }) => {
+      return { at, what: `lock ${lock} was held with a fence that the store had not granted` };
     }),
     ...ledger.putBack.map(({ lock, at, node }) => {
       return {

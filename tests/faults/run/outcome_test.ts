@@ -20,7 +20,16 @@ function findings(history: Partial<History>, fences = true): Findings {
   schedule.happenings.push({ fault, what: "FLUSHALL", start: 100, end: 101, over: true });
   const whole = { grants: [], releases: [], writes: [], breaches: schedule.happenings, ...history };
   return {
-    options: { deployment: "single", minutes: 1, seed: 7, workers: 4, fences, only: [], allowSkipped: true },
+    options: {
+      deployment: "single",
+      minutes: 1,
+      seed: 7,
+      workers: 4,
+      cohort: false,
+      fences,
+      only: [],
+      allowSkipped: true,
+    },
     ledger: ledger(),
     schedule,
     history: whole,

@@ -82,6 +82,7 @@ export async function run(
     ...own(place),
     lease: LEASE,
     patient: place % 2 === 0,
+    cohort: options.cohort,
   });
   const crew = stack.use(new Crew(work, random.fork()));
   const all = [

@@ -8,10 +8,11 @@ import { run } from "./run.ts";
 const MINUTES = 0.15;
 
 /** Makes a short run, which fails when anything was violated. */
-export async function shortRun(deployment: DeploymentKind): Promise<Outcome> {
+export async function shortRun(deployment: DeploymentKind, { cohort = false } = {}): Promise<Outcome> {
   const seed = Date.now() % 2 ** 32;
   await using stack = new AsyncDisposableStack();
-  const options = { deployment, minutes: MINUTES, seed, workers: 3, fences: true, only: [], allowSkipped: true };
+  const rest = { seed, workers: 3, cohort, fences: true, only: [], allowSkipped: true };
+  const options = { deployment, minutes: MINUTES, ...rest };
   const outcome = await run(options, stack, () => {});
   assertEquals(outcome.violations, [], report(outcome));
   assert(outcome.counts.get("locks granted")! >= 10, report(outcome));

@@ -1,44 +1,39 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type Claim, handleOf, type Store } from "../../../src/store.ts";
 import type { QuorumNode } from "../../../src/composed/redlock/quorum_node.ts";
+import { Asked } from "./asked.ts";
+import type { Trace } from "./trace.ts";
 
 /** How long after the request an answer is late, in leases. */
 const LATE = 0.1;
 
-/** What one acquire has asked of the servers. */
-export class Trace {
-  /** The ids under which it has asked, one after the other. */
-  readonly ids = new Set<string>();
-  /** Those of its last attempt. */
-  last = new Set<string>();
-  /**
-   * When its lease ends, at the latest, by the times at which requests were sent whose answers came before it had
-   * ended; the beginning of time before it was granted.
-   */
-  deadline = -Infinity;
-  /** Whether an answer was late, so that much is wrong if it was taken for one in time. */
-  late = false;
-  /** How many votes of each node have not been answered, and so may yet be given. */
-  readonly unanswered = new Map<number, number>();
-}
+/** How many grants of a lock are remembered: more than a process has at a time. */
+const REMEMBERED = 50;
 
-/** How many of the nodes that a call of a quorum has asked have said yes. */
-interface Tally {
+/** A call of a store that is under way. */
+interface Call {
+  readonly asked: Asked;
+  /** How many of the nodes that it has asked have said yes. */
   yes: number;
 }
 
 /**
  * Watches the calls of a store from outside, and derives from them what a holder may believe, independently of the
- * lease that the package keeps.
+ * lease that the package keeps. Several handles may hold a lock in turn under what the store has granted to one: a
+ * fence says to which grant a handle belongs.
  */
 export class Witness {
   readonly #now: () => number;
   readonly #current = new AsyncLocalStorage<Trace>();
-  readonly #tallies = new AsyncLocalStorage<Tally>();
+  readonly #calls = new AsyncLocalStorage<Call>();
   /** How many nodes are a majority; 0 where there is no quorum. */
   readonly #needed: number;
   /** By the id of the handle. */
   readonly #traces = new Map<string, Trace>();
+  /** By the id under which it was asked. */
+  readonly #asked = new Map<string, Asked>();
+  /** What was granted last, by the name of the lock. */
+  readonly #granted = new Map<string, Asked[]>();
 
   /** Watches by a clock; `nodes` says of how many nodes the quorum is, if there is one. */
   constructor(now: () => number, nodes = 0) {
@@ -51,37 +46,78 @@ export class Witness {
     return this.#current.run(trace, acquire);
   }
 
-  /** Forgets the trace of a handle that is over. */
-  forget(trace: Trace): void {
-    for (const [id, each] of this.#traces) if (each === trace) this.#traces.delete(id);
+  /**
+   * Notes that an acquire was granted a lock with this fence. Returns false when no grant of the store has that fence:
+   * then nothing allows its holder to believe anything.
+   */
+  granted(trace: Trace, lock: string, fence: bigint): boolean {
+    const asked = this.#granted.get(lock)?.findLast((each) => each.hasFence(fence));
+    if (asked === undefined) return false;
+    trace.begin(asked);
+    return true;
   }
 
-  /** Watches what is asked of a store, and returns the store. */
-  watch(store: Store): Store {
-    const [attempt, renew] = [store.attempt.bind(store), store.renew.bind(store)];
-    store.attempt = async (claim, options) => {
+  /** Forgets the trace of a handle that is over. */
+  forget(trace: Trace): void {
+    trace.end();
+    for (const handle of trace.handles) {
+      this.#traces.delete(handle);
+      if (!this.#asked.get(handle)?.carries) this.#asked.delete(handle);
+    }
+  }
+
+  /** Watches which handles are attempted for in the store that acquires use, and returns the store. */
+  watchHandles<S extends Store>(store: S): S {
+    const attempt = store.attempt.bind(store);
+    store.attempt = (claim, options) => {
       const trace = this.#current.getStore();
-      if (trace === undefined) return await attempt(claim, options);
-      this.#traces.set(handleOf(claim), trace);
-      trace.last = new Set();
-      this.#asked(claim, trace);
+      if (trace !== undefined) {
+        this.#traces.set(handleOf(claim), trace);
+        trace.handles.add(handleOf(claim));
+      }
+      return attempt(claim, options);
+    };
+    return store;
+  }
+
+  /** Watches what is asked of the store that keeps the locks, and returns the store. */
+  watch(store: Store): Store {
+    const [attempt, renew, release] = [store.attempt.bind(store), store.renew.bind(store), store.release.bind(store)];
+    store.attempt = async (claim, options) => {
+      const asked = this.#ask(claim);
+      asked.last = new Set([asked.id]);
       const sent = this.#now();
-      const tally = { yes: 0 };
-      const answer = await this.#tallies.run(tally, () => attempt(claim, options));
-      trace.late ||= this.#now() - sent > claim.lease * LATE;
-      if (answer.granted) trace.deadline = tally.yes >= this.#needed ? sent + claim.lease : sent;
+      const call = { asked, yes: 0 };
+      const answer = await this.#calls.run(call, () => attempt(claim, options));
+      asked.late ||= this.#now() - sent > claim.lease * LATE;
+      if (!answer.granted) return answer;
+      const begun = sent - (answer.age ?? 0);
+      asked.granted(answer, call.yes >= this.#needed ? begun + claim.lease : sent, this.#now());
+      this.#remember(claim.name, asked);
       return answer;
     };
     store.renew = async (claim) => {
+      const asked = this.#asked.get(handleOf(claim));
+      if (asked === undefined) return await renew(claim);
       const sent = this.#now();
-      const tally = { yes: 0 };
-      const renewal = await this.#tallies.run(tally, () => renew(claim));
-      const trace = this.#traces.get(handleOf(claim));
-      if (trace !== undefined) trace.late ||= this.#now() - sent > claim.lease * LATE;
-      if (renewal !== "renewed" || trace === undefined || tally.yes < this.#needed) return renewal;
-      // What comes after the end of the lease is too late, whatever it says.
-      if (this.#now() <= trace.deadline) trace.deadline = sent + claim.lease;
+      asked.mayEnd(sent + claim.lease);
+      const call = { asked, yes: 0 };
+      const renewal = await this.#calls.run(call, () => renew(claim));
+      // One that was forgotten meanwhile does not count.
+      if (this.#asked.get(asked.id) !== asked) return renewal;
+      asked.late ||= this.#now() - sent > claim.lease * LATE;
+      if (renewal === "lost") asked.over = true;
+      else if (call.yes >= this.#needed) asked.renewed(claim, sent + claim.lease, this.#now());
       return renewal;
+    };
+    store.release = async (claim) => {
+      const released = await release(claim);
+      const asked = this.#asked.get(handleOf(claim));
+      if (asked !== undefined) {
+        asked.over = true;
+        if (!this.#traces.has(asked.id)) this.#asked.delete(asked.id);
+      }
+      return released;
     };
     return store;
   }
@@ -90,27 +126,36 @@ export class Witness {
   watchNode(node: QuorumNode, place: number): QuorumNode {
     const [vote, renew] = [node.vote.bind(node), node.renew.bind(node)];
     node.renew = async (claim) => {
-      const tally = this.#tallies.getStore();
+      const call = this.#calls.getStore();
       const renewal = await renew(claim);
-      if (renewal === "renewed" && tally !== undefined) tally.yes++;
+      if (renewal === "renewed" && call !== undefined) call.yes++;
       return renewal;
     };
     node.vote = async (claim, options) => {
-      const trace = this.#current.getStore();
-      if (trace === undefined) return await vote(claim, options);
-      this.#asked(claim, trace);
-      trace.unanswered.set(place, (trace.unanswered.get(place) ?? 0) + 1);
-      const tally = this.#tallies.getStore();
+      const call = this.#calls.getStore();
+      if (call === undefined) return await vote(claim, options);
+      const { asked } = call;
+      asked.ids.add(handleOf(claim));
+      asked.last.add(handleOf(claim));
+      asked.unanswered.set(place, (asked.unanswered.get(place) ?? 0) + 1);
       const answer = await vote(claim, options);
-      if (answer.granted && tally !== undefined) tally.yes++;
-      trace.unanswered.set(place, trace.unanswered.get(place)! - 1);
+      if (answer.granted) call.yes++;
+      asked.unanswered.set(place, asked.unanswered.get(place)! - 1);
       return answer;
     };
     return node;
   }
 
-  #asked(claim: Claim, trace: Trace): void {
-    trace.ids.add(handleOf(claim));
-    trace.last.add(handleOf(claim));
+  #ask(claim: Claim): Asked {
+    const id = handleOf(claim);
+    const asked = this.#asked.get(id) ?? new Asked(id);
+    this.#asked.set(id, asked);
+    this.#traces.get(id)?.asks(asked);
+    return asked;
+  }
+
+  #remember(lock: string, asked: Asked): void {
+    const others = (this.#granted.get(lock) ?? []).filter((each) => each !== asked);
+    this.#granted.set(lock, [...others.slice(1 - REMEMBERED), asked]);
   }
 }

@@ -1,8 +1,9 @@
 // Deno only: it tests a tool for Deno.
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Attempt, Claim, Renewal, Store } from "../../../src/store.ts";
 import type { QuorumNode } from "../../../src/composed/redlock/quorum_node.ts";
-import { Trace, Witness } from "./witness.ts";
+import { Trace } from "./trace.ts";
+import { Witness } from "./witness.ts";
 
 const CLAIM: Claim = { name: "a", owner: "x", mode: "exclusive", lease: 1_000 };
 
@@ -18,7 +19,7 @@ function scene() {
     drift: () => 0,
   };
   const witness = new Witness(() => time);
-  witness.watch(store);
+  witness.watchHandles(witness.watch(store));
   const trace = new Trace();
   const asked = witness.run(trace, () => store.attempt(CLAIM, { enqueue: true }));
   return {
@@ -26,9 +27,10 @@ function scene() {
     store,
     trace,
     set: (at: number) => time = at,
-    grant: () => {
+    grant: async () => {
       attempt.resolve({ granted: true, fence: 1n });
-      return asked;
+      await asked;
+      assert(witness.granted(trace, CLAIM.name, 1n));
     },
     renewed: renewal.resolve,
   };
@@ -40,7 +42,7 @@ Deno.test("Witness counts a lease from when it was asked for, however late the a
     assertEquals(trace.deadline, -Infinity);
     set(at);
     await grant();
-    assertEquals([trace.deadline, trace.late], [1_000, at > 100]);
+    assertEquals([trace.deadline, trace.lease?.late], [1_000, at > 100]);
   }
 });
 
@@ -80,18 +82,25 @@ Deno.test("Witness knows the ids of a quorum's votes, and which of them are unan
   } as unknown as QuorumNode;
   const witness = new Witness(() => 0);
   witness.watchNode(node, 2);
-  const trace = new Trace();
   const options = { enqueue: true, guess: 1n, maxClockSkew: 0 };
-  const votes = witness.run(trace, () => {
-    return Promise.allSettled(["r1", "r2"].map((owner) => node.vote({ ...CLAIM, owner }, options)));
-  });
-  assertEquals([...trace.ids], ["r1", "r2"]);
-  assertEquals(trace.unanswered.get(2), 2);
+  const store = witness.watchHandles(witness.watch({
+    attempt: async () => {
+      await Promise.allSettled(["r1", "r2"].map((owner) => node.vote({ ...CLAIM, owner }, options)));
+      return { granted: true, fence: 1n };
+    },
+    renew: () => Promise.resolve("lost"),
+    release: () => Promise.resolve(true),
+    drift: () => 0,
+  }));
+  const trace = new Trace();
+  const votes = witness.run(trace, () => store.attempt(CLAIM, { enqueue: true }));
+  assertEquals([...trace.leftovers("aborted")[0]!.ids], ["x", "r1", "r2"]);
   answers[0]!.resolve({ granted: false, retryAfter: 1 } as never);
   // One that fails may have been given, or may be yet.
   answers[1]!.reject(new Error("no answer"));
   await votes;
-  assertEquals(trace.unanswered.get(2), 1);
+  assert(witness.granted(trace, CLAIM.name, 1n));
+  assertEquals(trace.lease!.unanswered.get(2), 1);
 });
 
 Deno.test("Witness does not count what only a minority has granted or renewed", async () => {
@@ -108,7 +117,7 @@ Deno.test("Witness does not count what only a minority has granted or renewed", 
     });
     const options = { enqueue: true, guess: 1n, maxClockSkew: 0 };
     // A quorum that is content with anything.
-    const store = witness.watch({
+    const store = witness.watchHandles(witness.watch({
       attempt: async (claim) => {
         await Promise.all(nodes.map((node) => node.vote(claim, options)));
         return { granted: true, fence: 1n };
@@ -119,9 +128,10 @@ Deno.test("Witness does not count what only a minority has granted or renewed", 
       },
       release: () => Promise.resolve(true),
       drift: () => 0,
-    });
+    }));
     const trace = new Trace();
     await witness.run(trace, () => store.attempt(CLAIM, { enqueue: true }));
+    assert(witness.granted(trace, CLAIM.name, 1n));
     time = 400;
     await store.renew(CLAIM);
     assertEquals(trace.deadline, deadline);

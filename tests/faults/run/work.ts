@@ -34,12 +34,14 @@ export interface Work {
   readonly lease: number;
   /** Whether its commands wait for their servers for as long as it takes. */
   readonly patient: boolean;
+  /** Whether the process has one place in the store for all its handles. */
+  readonly cohort: boolean;
 }
 
 /** What servers still had of an acquire that was over. */
 export interface Remains {
   readonly lock: string;
-  /** How it was over: it was released, or the outcome of the refusal. */
+  /** How it was over: it was released, or handed on to another handle, or the outcome of the refusal. */
   readonly end: string;
   /** When it was over, for its caller. */
   readonly since: number;
@@ -68,6 +70,8 @@ export type Line =
     readonly believed: number;
     /** Whether it had to wait for another holder. */
     readonly waited: boolean;
+    /** Whether it was handed on by another handle of the process. */
+    readonly handedOn: boolean;
   }
   | {
     readonly type: "section";
@@ -87,6 +91,8 @@ export type Line =
     readonly at: number;
     readonly ms: number;
   }
+  /** It was granted a lock with a fence that no grant of the store has. */
+  | { readonly type: "unfounded"; readonly lock: string; readonly owner: string; readonly at: number }
   /** A node has a lock again that it had lost, although its counter was above the fence in between. */
   | {
     readonly type: "put back";

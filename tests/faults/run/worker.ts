@@ -4,31 +4,31 @@
  *
  * @module
  */
-import { Cluster, Redis, type RedisOptions } from "npm:ioredis@^6";
+import { Redis } from "npm:ioredis@^6";
 import { acquire, type Lock, LockError, tryAcquire } from "../../../mod.ts";
 import type { Observer } from "../../../src/events.ts";
 import { redis } from "../../../src/stores/redis/mod.ts";
+import { cohort } from "../../../src/composed/cohort/mod.ts";
 import { redlock } from "../../../src/composed/redlock/mod.ts";
 import type { Store } from "../../../src/store.ts";
 import { now } from "../../verification/history/history.ts";
 import { Random } from "../../simulation/random.ts";
 import { pause } from "./fault.ts";
+import { Clients, REQUEST_LIMIT_MS } from "./clients.ts";
 import { Inspector } from "./inspector.ts";
 import type { Evaluator } from "./look.ts";
 import { NodeMemory } from "./node_memory.ts";
 import { Register } from "./register.ts";
 import { Stalls } from "./stalls.ts";
-import { Trace, Witness } from "./witness.ts";
-import type { Line, Target, Work } from "./work.ts";
+import { Trace } from "./trace.ts";
+import { Witness } from "./witness.ts";
+import type { Line, Work } from "./work.ts";
 
 /** How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s. */
 const SETTLING = 40_000;
 
 /** How long it may take to end by itself when all is closed, in milliseconds. */
 const LINGERING = 5_000;
-
-/** How long an impatient client waits for a reply, in milliseconds. */
-const REQUEST_LIMIT_MS = 1_000;
 
 /** How long a look at a server may take, in milliseconds: what is not seen soon is not looked at. */
 const LOOK = 300;
@@ -37,6 +37,9 @@ const LOOK = 300;
  * The pauses of a holder that does nothing but ask whether it holds, and between its looks at nodes, in milliseconds.
  */
 const [ASKED, LOOKED] = [20, 100];
+
+/** For how long a process hands a lock on, and keeps it for its next handle, in milliseconds. */
+const COHORT = { keep: 10, linger: 5 };
 
 const work: Work = JSON.parse(Deno.args[0] ?? "");
 const encoder = new TextEncoder();
@@ -52,48 +55,19 @@ const observer: Observer = ({ type, owner }) => {
   if (type === "waiting") waiting.add(owner);
 };
 
-type Client = Redis | Cluster;
+const clients = new Clients();
 
 const witness = new Witness(now, work.target.kind === "redlock" ? work.target.ports.length : 0);
 
-const clients: { disconnect(): void; on(event: "error", listener: () => void): unknown }[] = [];
-
-/** Returns one client for each independent server, or deployment of servers. */
-function connect(target: Target, options: Omit<RedisOptions, "replyMapping">): Client[] {
-  const retryStrategy = () => 100;
-  switch (target.kind) {
-    case "single":
-      return [adopt(new Redis(target.port, "127.0.0.1", { ...options, retryStrategy }))];
-    case "redlock":
-      return target.ports.map((port) => adopt(new Redis(port, "127.0.0.1", { ...options, retryStrategy })));
-    case "sentinel": {
-      const { sentinels, name, nat: natMap } = target;
-      const sentinel = { sentinels: [...sentinels], name, natMap, sentinelRetryStrategy: retryStrategy };
-      return [adopt(new Redis({ ...options, retryStrategy, ...sentinel, failoverDetector: true }))];
-    }
-    case "cluster": {
-      const { nodes, nat: natMap } = target;
-      const cluster = { natMap, clusterRetryStrategy: retryStrategy, slotsRefreshTimeout: REQUEST_LIMIT_MS };
-      return [adopt(new Cluster([...nodes], { ...cluster, redisOptions: options }))];
-    }
-  }
-}
-
-/** Returns the store of the locks, watched by the witness. */
+/** Returns the store that keeps the locks, watched by the witness. */
 function open(): Store {
-  const clients = connect(
+  const servers = clients.connect(
     work.target,
     work.patient ? {} : { commandTimeout: REQUEST_LIMIT_MS, maxRetriesPerRequest: 2 },
   );
-  if (work.target.kind !== "redlock") return witness.watch(redis(clients[0]!, { observer }));
-  const nodes = clients.map((client, place) => witness.watchNode(redis(client), place));
+  if (work.target.kind !== "redlock") return witness.watch(redis(servers[0]!, { observer }));
+  const nodes = servers.map((client, place) => witness.watchNode(redis(client), place));
   return witness.watch(redlock(nodes, { observer }));
-}
-
-function adopt<T extends typeof clients[number]>(client: T): T {
-  client.on("error", () => {}); // It connects again.
-  clients.push(client);
-  return client;
 }
 
 globalThis.addEventListener("unhandledrejection", (event) => {
@@ -102,8 +76,10 @@ globalThis.addEventListener("unhandledrejection", (event) => {
   write({ type: "unhandled", message: reason instanceof Error ? reason.stack ?? reason.message : String(reason) });
 });
 
-const store = open();
-const direct = connect(work.direct, { commandTimeout: LOOK, maxRetriesPerRequest: 0 });
+const kept = open();
+const shared = work.cohort ? cohort(kept, COHORT) : undefined;
+const store = witness.watchHandles(shared ?? kept);
+const direct = clients.connect(work.direct, { commandTimeout: LOOK, maxRetriesPerRequest: 0 });
 const inspector = new Inspector(
   direct as unknown as Evaluator[],
   now,
@@ -118,8 +94,8 @@ const register = new Register(registerClient, work.fences);
  */
 type Aim = "busy" | "long" | "own" | "kept";
 
-/** What the parts of a process are after. */
-const AIMS: readonly Aim[] = ["long", "own", "kept", "busy", "busy"];
+/** What the parts of a process are after: where it hands locks on, more of them want the same one. */
+const AIMS: readonly Aim[] = ["long", "own", "kept", "busy", "busy", ...work.cohort ? ["busy", "busy"] as const : []];
 
 /** Acquires one lock after another. */
 async function live(random: Random, aim: Aim): Promise<void> {
@@ -137,7 +113,7 @@ async function live(random: Random, aim: Aim): Promise<void> {
     if (lock === null || typeof lock === "string") {
       const outcome = lock ?? "busy";
       write({ type: "refused", outcome, start, end: now() });
-      await inspector.over(call.lock, outcome, trace.last, trace.ids);
+      await inspect(call.lock, trace, outcome);
       // Whoever is refused comes back later.
       await sleep(random.between(5, 100));
     } else await use({ lock, trace, start, long }, random);
@@ -194,7 +170,7 @@ class Belief {
     const { deadline } = trace;
     if (!lock.held) return false;
     this.at = at;
-    if (at > deadline && !this.#overdue) {
+    if (at > deadline && trace.lease !== undefined && !this.#overdue) {
       this.#overdue = true;
       write({ type: "overdue", lock: lock.name, owner: lock.owner, at, ms: at - deadline });
     }
@@ -207,19 +183,21 @@ async function use(use: Use, random: Random): Promise<void> {
   const { lock, trace, start } = use;
   const { name, owner, fence } = lock;
   const end = now();
+  if (!witness.granted(trace, name, fence)) write({ type: "unfounded", lock: name, owner, at: end });
   const belief = new Belief(use);
   let acted = start;
   const waited = waiting.delete(owner);
   const first = belief.held();
-  write({ type: "granted", lock: name, owner, fence: `${fence}`, start, end, believed: belief.at, waited });
+  const handedOn = trace.lease?.wasHandedOn(fence) ?? false;
+  write({ type: "granted", lock: name, owner, fence: `${fence}`, start, end, believed: belief.at, waited, handedOn });
   let written = false;
   let trip: number | undefined;
   if (first) {
     acted = now();
     const number = await register.read(name, fence);
     trip = now() - acted;
-    if (use.long || trace.late) await stay(use, belief, random);
-    else await sleep(random.spread(1, 20));
+    if (use.long || trace.lease?.late) await stay(use, belief, random);
+    else await sleep(random.spread(1, work.cohort ? 4 : 20));
     if (random.chance(0.05)) await lock.extend().catch(ignoreLockError);
     // Some programs do not look at all; others do, but between looking and acting there is time, and sometimes a lot.
     const careless = random.chance(0.4);
@@ -237,23 +215,31 @@ async function use(use: Use, random: Random): Promise<void> {
   });
   write({ type: "release", lock: name, owner, start: releasing, end: now(), outcome });
   // One that nobody has answered ends with the lease.
-  if (outcome !== "unknown") await inspector.over(name, outcome, trace.last, trace.ids);
+  if (outcome !== "unknown") await inspect(name, trace, outcome);
+}
+
+/** Has it looked at what is left of an acquire that is over. */
+async function inspect(lock: string, trace: Trace, end: string): Promise<void> {
+  trace.end();
+  await Promise.all(trace.leftovers(end).map((leftover) => inspector.over(lock, leftover)));
 }
 
 /** Holds a lock for several leases, or until it is lost, and asks all the time. */
 async function stay({ lock, trace }: Use, belief: Belief, random: Random): Promise<void> {
+  const { lease } = trace;
+  if (lease === undefined) return;
   if (random.chance(0.07)) await overwork(lock, trace);
   let end = now() + work.lease * random.between(0.5, 4);
-  const memory = new NodeMemory(lock.fence, trace);
+  const memory = new NodeMemory(lease);
   for (let looked = now(); belief.held() && now() < end;) {
     await sleep(ASKED);
     // What is believed for too long is seen by who stays.
-    if (trace.late) end = now() + work.lease;
-    trace.late = false;
+    if (lease.late) end = now() + work.lease;
+    lease.late = false;
     if (random.chance(0.01)) await lock.extend().catch(ignoreLockError);
     if (work.target.kind !== "redlock" || now() < looked + LOOKED) continue;
     looked = now();
-    const looks = await inspector.look(lock.name, trace.ids);
+    const looks = await inspector.look(lock.name, lease.ids);
     for (const node of looks.keys()) {
       if (memory.putBack(node, looks)) {
         write({ type: "put back", lock: lock.name, owner: lock.owner, at: looked, node });
@@ -307,7 +293,8 @@ const settled = await Promise.race([all, pause(SETTLING, settling.signal).then((
 settling.abort();
 if (!settled && pending.size === 0) write({ type: "unhandled", message: "a section did not come to its end" });
 write({ type: "finished", pending: [...pending] });
-for (const client of clients) client.disconnect();
+await shared?.[Symbol.asyncDispose]();
+clients.disconnect();
 registerClient.disconnect();
 stalls[Symbol.dispose]();
 // By itself if it can: what is left over keeps it alive, such as a client that looks for its Sentinels when it is

@@ -1,0 +1,87 @@
+import type { Claim, Granted } from "../../../src/store.ts";
+import type { Trace } from "./trace.ts";
+
+/** A time during which a lease was never known to be over. */
+interface Term {
+  /**
+   * When it ends, at the latest, by the times at which requests were sent whose answers came before it had ended; the
+   * beginning of time before it was granted.
+   */
+  deadline: number;
+}
+
+/** What was asked of a store under one id, and the lease that it has granted to it. */
+export class Asked {
+  readonly id: string;
+  /** The ids under which the servers were asked, one after the other. */
+  readonly ids: Set<string>;
+  /** Those of the last attempt. */
+  last: Set<string>;
+  /** Whether an answer was late, so that much is wrong if it was taken for one in time. */
+  late = false;
+  /** How many votes of each node have not been answered, and so may yet be given. */
+  readonly unanswered = new Map<number, number>();
+  /** Whether the store has said that it does not have the lock any more. */
+  over = false;
+  /** Who holds the lock under it: one handle or, after one that does not know it yet, two. */
+  readonly users = new Set<Trace>();
+  /** A lease that is renewed after its end is another one: who had it before may not believe in it. */
+  term: Term = { deadline: -Infinity };
+  /** Whether a look at what is left of it was begun, for the first time after it was over. */
+  inspected = false;
+  readonly #blocks: { readonly first: bigint; readonly last: bigint }[] = [];
+  #renewal = 0;
+
+  /** Nothing was granted yet. */
+  constructor(id: string) {
+    this.id = id;
+    this.ids = new Set([id]);
+    this.last = new Set([id]);
+  }
+
+  /** Whether other handles may hold the lock under this id. */
+  get carries(): boolean {
+    return !this.over && this.#blocks.some(({ first, last }) => last > first);
+  }
+
+  /** The largest fence that was granted to it. */
+  get lastFence(): bigint {
+    return this.#blocks.reduce((max, { last }) => last > max ? last : max, 0n);
+  }
+
+  /** Returns whether a fence was granted to it. */
+  hasFence(fence: bigint): boolean {
+    return this.#blocks.some(({ first, last }) => first <= fence && fence <= last);
+  }
+
+  /** Returns whether a fence was granted to it after another one: then the lock was handed on inside the process. */
+  wasHandedOn(fence: bigint): boolean {
+    return this.#blocks.some(({ first, last }) => first < fence && fence <= last);
+  }
+
+  /** Notes that it was granted a lease that ends then. */
+  granted({ fence, fences = 1, run = [] }: Granted, deadline: number, now: number): void {
+    this.over = this.inspected = false;
+    const more = Math.max(fences - 1, run.length);
+    if (!this.hasFence(fence + BigInt(more))) this.#blocks.push({ first: fence, last: fence + BigInt(more) });
+    this.#prolong(deadline, now);
+  }
+
+  /** Notes that a renewal was sent: from now on the lease may be as short as this. */
+  mayEnd(deadline: number): void {
+    if (deadline < this.term.deadline) this.term.deadline = deadline;
+  }
+
+  /** Notes that a renewal was answered. One that was sent before another one that was answered does not count. */
+  renewed({ renewal = 0 }: Claim, deadline: number, now: number): void {
+    if (renewal < this.#renewal) return;
+    this.#renewal = renewal;
+    this.#prolong(deadline, now);
+  }
+
+  #prolong(deadline: number, now: number): void {
+    // For its holder, what comes after the end of the lease is too late, whatever it says.
+    if (now > this.term.deadline) this.term = { deadline };
+    else this.term.deadline = Math.max(this.term.deadline, deadline);
+  }
+}
