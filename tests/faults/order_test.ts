@@ -47,3 +47,33 @@ Deno.test("acquire() overtakes nobody while processes hand the lock on along run
   const once = turns.filter(([owner]) => seen.get(owner!)?.length === 1).length;
   assert(once > 0, "who is handed the lock along a run has made one attempt, and no release");
 });
+
+Deno.test("cohort() lets in a waiter of another process while 32 workers of each want it", async () => {
+  await using site = await Site.open("redis");
+  const { directory } = site;
+  Deno.writeTextFileSync(`${directory}/counter`, "0");
+  const alone = await site.worker();
+  const crowd = await Promise.all(Array.from({ length: PROCESSES }, () => site.worker({ keep: 10 })));
+  const sections = { do: "sections", name: "a", count: 20, directory } as const;
+  for (let worker = 0; worker < WORKERS; worker++) await Promise.all(crowd.map((process) => process.send(sections)));
+  let done = 0;
+  const all = crowd.map(async (process) => {
+    for (let worker = 0; worker < WORKERS; worker++) {
+      await process.next("sections");
+      done++;
+    }
+  });
+  let [longest, entered] = [0, 0];
+  while (done === 0) {
+    const since = performance.now();
+    await alone.send({ do: "acquire", name: "a" });
+    await alone.next("granted");
+    longest = Math.max(longest, performance.now() - since);
+    if (done === 0) entered++;
+    await alone.send({ do: "release", name: "a" });
+    await alone.next("released");
+  }
+  await Promise.all(all);
+  console.log(`cohort({ keep: 10 }): the longest wait of a waiter of another process was ${longest.toFixed(0)} ms`);
+  assert(entered > 0, "before any of the others had finished");
+});
