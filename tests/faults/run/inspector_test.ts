@@ -97,3 +97,19 @@ Deno.test("Inspector.over() allows a minority to be behind, and needs a majority
     assertEquals(reported[0]!.gone, clients[0] !== has, "who does not answer proves nothing");
   }
 });
+
+Deno.test("Inspector.over() looks at a lease that was handed on until another handle uses it", async () => {
+  const ids = new Set(["x"]);
+  for (const usedAfter of [0, 2, Infinity]) {
+    const reported: Remains[] = [];
+    let time = 0;
+    let looks = 0;
+    const has = { eval: () => Promise.resolve((looks++, [1, "7"])) };
+    const inspector = new Inspector([has], () => time += 4_000, (remains) => reported.push(remains));
+    const used = () => looks >= usedAfter;
+    await inspector.over("a", { end: "handed on", last: ids, ids, used });
+    await until(() => reported.length > 0 || used(), "it is reported or used");
+    assertEquals(reported.map(({ gone }) => gone), usedAfter === Infinity ? [false] : []);
+    assert(looks <= Math.max(usedAfter, 0), "it is not looked at once it is used");
+  }
+});
