@@ -3,6 +3,7 @@ import { isPlain } from "./cohort.ts";
 import { ProcessLease } from "./process_lease.ts";
 import { releaseWithRetry } from "./release.ts";
 import { Run, RunWaiter } from "./run.ts";
+import { ShortLivedMap } from "./short_lived.ts";
 import type { Observer } from "../events.ts";
 import {
   type Attempt,
@@ -35,9 +36,9 @@ export class Runs implements Store {
   readonly #clock: Clock;
   readonly #cohort = crypto.randomUUID();
   /** The handles that wait, by their ids. */
-  readonly #waiters = new Map<string, RunWaiter>();
+  readonly #waiters = new ShortLivedMap<string, RunWaiter>();
   /** The runs whose lock is held, by the id of the handle that holds it. */
-  readonly #held = new Map<string, Run>();
+  readonly #held = new ShortLivedMap<string, Run>();
   readonly #runs = new Set<Run>();
 
   /** Hands on what this store grants. */
