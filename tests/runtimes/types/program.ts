@@ -53,6 +53,7 @@ import {
   type RedisStore,
   type ReplicasOptions,
 } from "@holdfast/lock/redis";
+import { type Cohort, cohort, type CohortOptions } from "@holdfast/lock/cohort";
 import { redlock, type RedlockOptions } from "@holdfast/lock/redlock";
 import { sqlite, type SqliteOptions, type SqliteStore } from "@holdfast/lock/sqlite";
 import { type StoreFixture, storeSuite, type StoreSuiteOptions } from "@holdfast/lock/testing";
@@ -110,10 +111,12 @@ export async function use(): Promise<void> {
     [node satisfies QuorumNode, new Redis5(), new Redis6()],
     { nodeTimeout: 200, driftFactor: 0.02 } satisfies RedlockOptions,
   );
+  await using shared: Cohort = cohort(clients, { keep: 20, linger: 5 } satisfies CohortOptions);
   const targets: LockTarget[] = [
     file,
     node,
     nodes,
+    shared,
     memory({ observer } satisfies MemoryOptions),
     own,
     ...clients,
