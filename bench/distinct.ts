@@ -1,4 +1,5 @@
 import { acquire, type Store } from "@holdfast/lock";
+import { cohort } from "@holdfast/lock/cohort";
 import { redis } from "@holdfast/lock/redis";
 import type { Figure } from "./figure.ts";
 import { plain } from "./plain.ts";
@@ -15,19 +16,21 @@ const LOADS: readonly Load[] = [
 const NAMES = 10_000;
 
 /** What a store that does something for several handles together costs where no two of them want the same name. */
-const SIDES: readonly { readonly name: string; readonly open: (store: Store) => Store }[] = [
-  { name: "runs", open: (store) => store },
-];
+const SIDES: readonly { readonly name: string; readonly open: (store: Store, stack: AsyncDisposableStack) => Store }[] =
+  [
+    { name: "runs", open: (store) => store },
+    { name: "cohort", open: (store, stack) => stack.use(cohort(store)) },
+  ];
 
 /** Locks that nobody else wants, each under another name than the one before. */
 export async function distinct(bench: Bench): Promise<Figure[]> {
-  const { server } = bench;
+  const { server, stack } = bench;
   const figures: Figure[] = [];
   for (const { name, open } of SIDES) {
     for (const load of LOADS) {
       const contest = {
         what: `distinct names, ${load.loops} at a time, ${name}`,
-        ours: pairs(open(redis(server.connect())), "ours"),
+        ours: pairs(open(redis(server.connect()), stack), "ours"),
         reference: pairs(plain(redis(server.connect())), "them"),
         against: "plain",
         target: { bound: "at least", value: 0.97 },

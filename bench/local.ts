@@ -1,4 +1,5 @@
 import { acquire, type Store } from "@holdfast/lock";
+import { cohort } from "@holdfast/lock/cohort";
 import { redis } from "@holdfast/lock/redis";
 import type { Figure, Target } from "./figure.ts";
 import { idlePing } from "./idle_ping.ts";
@@ -21,7 +22,7 @@ const PINGS = 30;
 /** How the tasks have the lock in turn. */
 interface Side {
   readonly name: string;
-  readonly open: (store: Store) => Store;
+  readonly open: (store: Store, stack: AsyncDisposableStack) => Store;
   /** From how many waiting on the target counts. */
   readonly from: number;
 }
@@ -32,6 +33,7 @@ interface Side {
  */
 const SIDES: readonly Side[] = [
   { name: "runs", open: (store) => store, from: 100 },
+  { name: "keep 10", open: (store, stack) => stack.use(cohort(store, { keep: 10 })), from: 1 },
 ];
 
 /**
@@ -44,7 +46,7 @@ const HOLDS: readonly { readonly ms: number; readonly what: string; readonly tar
 ];
 
 /** From the call of `release` until the next task of the same process runs, against a PING of an idle server. */
-export async function local({ server, scale, progress }: Bench): Promise<Figure[]> {
+export async function local({ server, scale, stack, progress }: Bench): Promise<Figure[]> {
   const client = server.connect();
   const figures: Figure[] = [];
   for (const { name, open, from } of SIDES) {
@@ -52,7 +54,7 @@ export async function local({ server, scale, progress }: Bench): Promise<Figure[
       for (const { ms, what, target } of HOLDS) {
         const title = `handoff inside a process, ${name}, ${waiters.toLocaleString("en")} waiting, ${what}`;
         progress(title);
-        const store = open(redis(server.connect(), { prefix: `local:${name}:${waiters}:${ms}:` }));
+        const store = open(redis(server.connect(), { prefix: `local:${name}:${waiters}:${ms}:` }), stack);
         const pings: number[] = [];
         while (pings.length < PINGS) pings.push(await idlePing(client));
         const times = await handoffs(store, waiters, ms, SECONDS * scale);

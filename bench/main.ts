@@ -19,6 +19,7 @@ import { type Options, parseOptions, usage } from "./options.ts";
 import { Progress } from "./progress.ts";
 import { json, table } from "./report.ts";
 import { redlock } from "./redlock.ts";
+import { repeated } from "./repeated.ts";
 import type { Row } from "./row.ts";
 import { concurrent, kinds, uncontended } from "./uncontended.ts";
 import { waiting } from "./waiting.ts";
@@ -35,6 +36,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   embedded,
   workers,
   local,
+  repeated,
   distinct,
   waiting,
 };

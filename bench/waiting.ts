@@ -1,4 +1,5 @@
 import { acquire, type Observer, type Store } from "@holdfast/lock";
+import { cohort } from "@holdfast/lock/cohort";
 import { redis } from "@holdfast/lock/redis";
 import type { RedisServer } from "../tests/support/redis_server.ts";
 import { countCommands, resetCommands } from "./commands.ts";
@@ -16,13 +17,14 @@ const SECONDS = 20;
 /** How the tasks wait. */
 interface Side {
   readonly name: string;
-  readonly open: (store: Store) => Store;
+  readonly open: (store: Store, stack: AsyncDisposableStack) => Store;
   readonly target?: Target;
 }
 
 const SIDES: readonly Side[] = [
   { name: "plain", open: plain },
   { name: "runs", open: (store) => store },
+  { name: "cohort", open: (store, stack) => stack.use(cohort(store)), target: { bound: "at most", value: 3 } },
 ];
 
 /**
@@ -34,7 +36,7 @@ export async function waiting({ scale, stack, progress }: Bench): Promise<Figure
   progress(`for ${seconds.toFixed(0)} s`);
   const servers = await masters(SIDES.length, stack);
   return await Promise.all(SIDES.map(async ({ name, open, target }, i): Promise<Figure> => {
-    const sent = await count(servers[i]!, open, seconds);
+    const sent = await count(servers[i]!, (store) => open(store, stack), seconds);
     return {
       what: `${WAITERS} tasks wait long, ${name}: commands per task and minute`,
       ours: { value: sent / WAITERS / (seconds / 60), unit: "" },

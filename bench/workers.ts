@@ -1,9 +1,12 @@
-import type { Store } from "@holdfast/lock";
+import type { LockTarget, Store } from "@holdfast/lock";
+import { cohort } from "@holdfast/lock/cohort";
 import { redis } from "@holdfast/lock/redis";
+import { redlock } from "@holdfast/lock/redlock";
 import { sqlite } from "@holdfast/lock/sqlite";
 import type { Redis } from "ioredis";
 import { countCommands, resetCommands } from "./commands.ts";
 import type { Figure, Target } from "./figure.ts";
+import { masters } from "./masters.ts";
 import { plain } from "./plain.ts";
 import { pause } from "./pause.ts";
 import type { Bench } from "./row.ts";
@@ -12,6 +15,8 @@ import { median, ratios, summarize } from "./statistics.ts";
 import { takeTurns } from "./turns.ts";
 
 const WORKERS = 32;
+const KEEP = 10;
+const MASTERS = 3;
 
 /** How long a round lasts, in milliseconds, and how many of each side count. */
 const ROUND = 250;
@@ -45,10 +50,24 @@ interface Round extends Sections {
 
 /** Many tasks of one process want one name all the time, for sections in which nothing is done. */
 export async function workers(bench: Bench): Promise<Figure[]> {
-  return [...await contest(onRedis(bench), bench), ...await contest(onSqlite(bench), bench)];
+  const figures: Figure[] = [];
+  for (const open of [onRedis, onSqlite, onRedlock]) figures.push(...await contest(await open(bench), bench));
+  return figures;
 }
 
-function onRedis({ server }: Bench): Place {
+/** The process keeps the lock for so long, and hands it on inside. */
+function keep(target: LockTarget, atLeast: number, { stack }: Bench): Side {
+  const store = stack.use(cohort(target, { keep: KEEP }));
+  return {
+    name: `keep ${KEEP}`,
+    store,
+    target: { bound: "at least", value: atLeast },
+    scripts: { bound: "at most", value: 0.2 },
+  };
+}
+
+function onRedis(bench: Bench): Place {
+  const { server } = bench;
   const open = () => redis(server.connect());
   return {
     name: "Redis",
@@ -61,11 +80,13 @@ function onRedis({ server }: Bench): Place {
         target: { bound: "at least", value: 3 },
         scripts: { bound: "at most", value: 1.2 },
       },
+      keep(open(), 20, bench),
     ],
   };
 }
 
-function onSqlite({ directory, stack }: Bench): Place {
+function onSqlite(bench: Bench): Place {
+  const { directory, stack } = bench;
   const open = (side: string) => {
     const store = sqlite(`${directory}/workers_${side}.db`);
     stack.defer(() => store.close());
@@ -76,7 +97,17 @@ function onSqlite({ directory, stack }: Bench): Place {
     sides: [
       { name: "plain", store: plain(open("plain")) },
       { name: "runs", store: open("runs") },
+      keep(open("keep"), 8, bench),
     ],
+  };
+}
+
+async function onRedlock(bench: Bench): Promise<Place> {
+  const servers = await masters(MASTERS, bench.stack);
+  const open = () => redlock(servers.map((server) => server.connect()));
+  return {
+    name: `Redlock, ${MASTERS} masters`,
+    sides: [{ name: "plain", store: plain(open()) }, keep(open(), 20, bench)],
   };
 }
 
