@@ -1,3 +1,4 @@
+import { aborted } from "./aborted.ts";
 import type { Clock, Instant } from "./clock.ts";
 import { isPlain } from "./cohort.ts";
 import { ProcessLease } from "./process_lease.ts";
@@ -256,14 +257,6 @@ export class Runs implements Store {
     // Its members ask first, so that they are in the queue when it is served.
     this.#clock.sleep(0).then(() => run.lease.abandon());
   }
-}
-
-/** Resolves when the signal aborts. */
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 function entryOf({ name, owner, mode, permits }: Claim): Entry {
