@@ -1,9 +1,11 @@
+import { aborted } from "./aborted.ts";
 import type { Clock, Instant } from "./clock.ts";
 import { isPlain } from "./cohort.ts";
 import { ProcessLease } from "./process_lease.ts";
 import { releaseWithRetry, within } from "./release.ts";
 import { defaultInterval } from "./renewal_schedule.ts";
 import { Run, RunWaiter } from "./run.ts";
+import { ShortLivedMap } from "./short_lived.ts";
 import type { Observer } from "../events.ts";
 import {
   type Attempt,
@@ -36,9 +38,9 @@ export class Runs implements Store {
   readonly #clock: Clock;
   readonly #cohort = crypto.randomUUID();
   /** The handles that wait, by their ids. */
-  readonly #waiters = new Map<string, RunWaiter>();
+  readonly #waiters = new ShortLivedMap<string, RunWaiter>();
   /** The runs whose lock is held, by the id of the handle that holds it. */
-  readonly #held = new Map<string, Run>();
+  readonly #held = new ShortLivedMap<string, Run>();
   readonly #runs = new Set<Run>();
   /** How many attempts were sent. */
   #sent = 0;
@@ -282,14 +284,6 @@ export class Runs implements Store {
     // Its members ask first, so that they are in the queue when it is served.
     this.#clock.sleep(0).then(() => run.lease.abandon());
   }
-}
-
-/** Resolves when the signal aborts. */
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 function entryOf({ name, owner, mode, permits }: Claim): Entry {

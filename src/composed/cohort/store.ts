@@ -1,4 +1,6 @@
 import { type Clock, SystemClock } from "../../internal/clock.ts";
+import { aborted } from "../../internal/aborted.ts";
+import { isPlain } from "../../internal/cohort.ts";
 import { describeMistake, looksLikeClient, looksLikeStore } from "../../internal/mistaken_target.ts";
 import { RELEASE_LIMIT_MS, within } from "../../internal/release.ts";
 import type { Observer } from "../../events.ts";
@@ -124,7 +126,7 @@ export class CohortStore implements Cohort {
 
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const known = this.#names.get(claim.name);
-    if (joins(claim) && !options.steal) {
+    if (isPlain(claim) && !options.steal) {
       if (known !== undefined) return known.attempt(claim, options);
       if (this.disposed) return this.#store.attempt(claim, options);
       return this.#made(claim.name).attempt(claim, options);
@@ -212,17 +214,4 @@ export class CohortStore implements Cohort {
     }
     this.#pruneAt = Math.max(PRUNE_FROM, 2 * this.#names.size);
   }
-}
-
-/** Whether a handle may share the lock of its process: an exclusive claim of a fresh owner. */
-function joins({ mode, permits, handle }: Claim): boolean {
-  return mode === "exclusive" && permits === undefined && handle === undefined;
-}
-
-/** Resolves when a signal aborts. */
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -14,6 +14,7 @@ import {
   type Claim,
   type Conflict,
   type Entry,
+  type Granted,
   type Inspection,
   isLockLost,
   type Kind,
@@ -139,7 +140,8 @@ export async function several(): Promise<void> {
   const entries: Entry[] = [...held, ...pending];
   const kinds: Kind[] = entries.map(({ mode, permits }) => permits ?? mode);
   const capabilities: readonly Capability[] = own.capabilities ?? [];
-  console.log(kinds, capabilities);
+  const granted: Granted = { granted: true, fence: 1n };
+  console.log(kinds, capabilities, granted);
 }
 
 /** Uses the Web Locks API. */
