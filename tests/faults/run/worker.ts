@@ -94,8 +94,8 @@ const register = new Register(registerClient, work.fences);
  */
 type Aim = "busy" | "long" | "own" | "kept";
 
-/** What the parts of a process are after: where it hands locks on, more of them want the same one. */
-const AIMS: readonly Aim[] = ["long", "own", "kept", "busy", "busy", ...work.cohort ? ["busy", "busy"] as const : []];
+/** What the parts of a process are after: several want the same lock, so that it is handed on inside the process. */
+const AIMS: readonly Aim[] = ["long", "own", "kept", "busy", "busy", "busy", "busy"];
 
 /** Acquires one lock after another. */
 async function live(random: Random, aim: Aim): Promise<void> {
