@@ -188,11 +188,12 @@ export class Runs implements Store {
     this.#settle(waiter);
     if (run === undefined) return;
     const handle = handleOf(waiter.claim);
+    const before = this.#held.get(handle);
     // Two of its attempts were granted a run: the lock is handed on along the second one.
-    this.#held.get(handle)?.end();
+    if (before !== undefined) this.#drop(before);
     const members: RunWaiter[] = [];
-    for (const [i, handle] of run.entries()) {
-      const member = this.#waiters.get(handle);
+    for (const [i, id] of run.entries()) {
+      const member = this.#waiters.get(id);
       if (member === undefined || member.run !== undefined || member.pausing) continue;
       member.fence = fence + BigInt(i + 1);
       // It may have found out that it was taken out of the queue before this answer came.
@@ -214,6 +215,11 @@ export class Runs implements Store {
     run.holder = undefined;
     if (handleOf(run.lease.claim) !== handle) return this.#end(run);
     // What the store has of the lock is what this attempt is about.
+    this.#drop(run);
+  }
+
+  /** Ends a run early, and leaves its lease to its first handle. */
+  #drop(run: Run): void {
     this.#runs.delete(run);
     run.end();
   }
@@ -223,9 +229,8 @@ export class Runs implements Store {
     const { claim, fence } = waiter;
     if (!run.lease.isFresh(claim.lease)) {
       // After a fault nobody knows how long the lease is: nothing is handed on under it.
-      const renewal = await within(defaultInterval(claim.lease), run.lease.renew(claim.lease), this.#clock).catch(() =>
-        "unknown"
-      );
+      const renewed = within(defaultInterval(claim.lease), run.lease.renew(claim.lease), this.#clock);
+      const renewal = await renewed.catch(() => "unknown");
       if (renewal !== "renewed") this.#end(run);
     }
     // It was ended, now or while the renewal was on its way.
