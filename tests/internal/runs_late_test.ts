@@ -1,0 +1,127 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Claim } from "../../src/store.ts";
+import { LEASE, leftovers, row, scene } from "./runs_scene.ts";
+
+Deno.test("Runs removes a member from the queue that it entered before it was a member", async () => {
+  const { runs, store } = scene();
+  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
+  const [other, first, second] = [claim(), claim(), claim()];
+  await store.attempt(other, { enqueue: true });
+  for (const each of [first, second]) await runs.attempt(each, { enqueue: true });
+  await store.release(other);
+  const taken = Promise.withResolvers<void>();
+  // The second asks again; its attempt is executed after the first one was granted the run, and before it hears of that.
+  store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? taken.promise : undefined;
+  const granting = runs.attempt(first, { enqueue: true });
+  const asking = runs.attempt(second, { enqueue: true });
+  assert(!(await asking).granted);
+  taken.resolve();
+  assert((await granting).granted);
+  assertEquals((await store.query()).pending.length, 1);
+  await runs.release(first);
+  assert((await runs.attempt(second, { enqueue: true })).granted);
+  await runs.release(second);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Runs ends a run whose first handle attempts again, because it was told too late", async () => {
+  const { clock, runs, store } = scene();
+  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
+  const [other, first, second, stranger] = [claim(), claim(), claim(), claim()];
+  await store.attempt(other, { enqueue: true });
+  for (const each of [first, second]) await runs.attempt(each, { enqueue: true });
+  await store.release(other);
+  assert((await runs.attempt(first, { enqueue: true })).granted);
+  const woken = runs.wakeup(second, new AbortController().signal);
+  await clock.advance(LEASE + 1);
+  assert((await store.attempt(stranger, { enqueue: false })).granted);
+  assert(!(await runs.attempt(first, { enqueue: true })).granted);
+  await runs.release(first);
+  await store.release(stranger);
+  await woken;
+  assert((await runs.attempt(second, { enqueue: true })).granted);
+  await runs.release(second);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Runs gives the lock back when a handle that was handed it attempts again", async () => {
+  const { clock, runs, store } = scene();
+  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
+  const [other, first, second, third] = [claim(), claim(), claim(), claim()];
+  await store.attempt(other, { enqueue: true });
+  for (const each of [first, second, third]) await runs.attempt(each, { enqueue: true });
+  await store.release(other);
+  assert((await runs.attempt(first, { enqueue: true })).granted);
+  await runs.release(first);
+  assert((await runs.attempt(second, { enqueue: true })).granted);
+  const woken = runs.wakeup(third, new AbortController().signal);
+  // The process stood still before it heard of the grant. It has lost its former place then: it had its turn.
+  assert(!(await runs.attempt(second, { enqueue: true })).granted);
+  await woken;
+  await runs.attempt(third, { enqueue: true });
+  await clock.advance(0);
+  for (const each of [third, second]) {
+    assert((await runs.attempt(each, { enqueue: true })).granted);
+    await runs.release(each);
+  }
+  await clock.advance(0);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Runs ends a run when a renewal is never answered", async () => {
+  const { clock, store, waiters, head, order } = await row(3);
+  await clock.advance(LEASE / 5);
+  let renewals = 0;
+  store.reply = (call) => call === "renew" && renewals++ === 0 ? new Promise<void>(() => {}) : undefined;
+  await head.release();
+  const served = Promise.all(waiters.slice(1).map(async (lock) => await (await lock).release()));
+  await clock.advance(3 * LEASE);
+  await served;
+  assertEquals(order.toSorted(), ["0", "1", "2"]);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Runs ends a run that is granted again while its first handle attempts", async () => {
+  const { runs, store } = scene();
+  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
+  const [other, first, second] = [claim(), claim(), claim()];
+  await store.attempt(other, { enqueue: true });
+  for (const each of [first, second]) await runs.attempt(each, { enqueue: true });
+  await store.release(other);
+  const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let asked = 0;
+  store.reply = (call) => call === "attempt" ? answers[asked++]?.promise : undefined;
+  // Two attempts are under way. One was granted the lock with a run, and so is the other.
+  const [one, two] = [runs.attempt(first, { enqueue: true }), runs.attempt(first, { enqueue: true })];
+  answers[0]!.resolve();
+  assert((await one).granted);
+  const woken = runs.wakeup(second, new AbortController().signal);
+  answers[1]!.resolve();
+  assert((await two).granted);
+  await runs.release(first);
+  await woken;
+  assert((await runs.attempt(second, { enqueue: true })).granted);
+  await runs.release(second);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Runs hands on nothing that is granted to a handle that has given up", async () => {
+  const { runs, store } = scene();
+  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
+  const [other, first, second] = [claim(), claim(), claim()];
+  await store.attempt(other, { enqueue: true });
+  for (const each of [first, second]) await runs.attempt(each, { enqueue: true });
+  await store.release(other);
+  const late = Promise.withResolvers<void>();
+  store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? late.promise : undefined;
+  const granting = runs.attempt(first, { enqueue: true });
+  await runs.release(first);
+  const woken = runs.wakeup(second, new AbortController().signal);
+  late.resolve();
+  assert((await granting).granted);
+  await woken;
+  assert((await runs.attempt(second, { enqueue: true })).granted);
+  await runs.release(second);
+  assertEquals(await leftovers(store), 0);
+});
