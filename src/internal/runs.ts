@@ -71,6 +71,8 @@ export class Runs implements Store {
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     if (options.steal) return this.#steal(claim, options);
     if (!options.enqueue || !isPlain(claim)) return this.#store.attempt(claim, options);
+    const held = this.#held.get(handleOf(claim));
+    if (held !== undefined) return this.#grantAgain(held, claim, options);
     const waiter = this.#waiters.get(handleOf(claim)) ?? this.#enter(claim);
     waiter.attempts();
     const { run } = waiter;
@@ -176,6 +178,7 @@ export class Runs implements Store {
   }
 
   #granted(waiter: RunWaiter, { fence, run, age }: Granted, sentAt: Instant): void {
+    if (this.#waiters.get(handleOf(waiter.claim)) !== waiter) return this.#grantedTwice(waiter, run);
     // The store had forgotten the lock of the run in which it was waiting for its turn.
     if (waiter.run !== undefined) this.#end(waiter.run);
     this.#settle(waiter);
@@ -187,9 +190,34 @@ export class Runs implements Store {
       member.fence = fence + BigInt(i + 1);
       members.push(member);
     }
-    const started = new Run(new ProcessLease(this.#store, waiter.claim, sentAt, this.#clock, age), members);
+    const lease = new ProcessLease(this.#store, waiter.claim, sentAt, this.#clock, age);
+    const started = new Run(lease, fence, members);
     this.#runs.add(started);
     this.#held.set(handleOf(waiter.claim), started);
+  }
+
+  /** Goes on after the answer to another attempt of the same handle. Whose fences count is not known: nobody gets one. */
+  #grantedTwice({ claim }: RunWaiter, members: readonly string[] = []): void {
+    this.#drop(claim);
+    for (const member of members) this.#waiters.get(member)?.wake();
+  }
+
+  /** Grants the lock again to the handle that has it: the first answer came too late for its lease. */
+  async #grantAgain(run: Run, claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    if (await run.lease.renew(claim.lease) === "renewed") {
+      return { granted: true, fence: run.fence, age: run.lease.age };
+    }
+    this.#drop(claim);
+    return await this.#ask(this.#waiters.get(handleOf(claim)) ?? this.#enter(claim), options);
+  }
+
+  /** Ends a run early whose holder goes on without it. */
+  #drop(claim: Claim): void {
+    const run = this.#held.get(handleOf(claim));
+    if (run === undefined) return;
+    this.#held.delete(handleOf(claim));
+    this.#runs.delete(run);
+    run.end();
   }
 
   /** Hands the lock on to the handle whose turn it is. */
