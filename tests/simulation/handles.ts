@@ -12,6 +12,13 @@ export interface CoordinatorVote {
   receivedIn: number;
 }
 
+/** What the store has granted together with a lock: a run. */
+export interface KnownRun {
+  readonly members: readonly Handle[];
+  /** Until when the store has the lock for sure. */
+  until: number;
+}
+
 /** One call of acquire, and how it ended. */
 export interface Handle {
   readonly name: string;
@@ -33,6 +40,10 @@ export interface Handle {
   readonly votes: Map<Node, string>;
   /** The vote of the last node in whose queue it asked to wait. */
   coordinator: CoordinatorVote | undefined;
+  /** The handle under whose id the store has the lock that this one waits for, or has: it is a member of that run. */
+  head: Handle | undefined;
+  /** What was granted to it, and to others after it. */
+  run: KnownRun | undefined;
   /** How many fences it wishes for. */
   readonly wish: number;
   /** How many it was granted, by the first of them. */
@@ -74,6 +85,8 @@ export class Handles {
       votes: new Map(),
       fences: new Map(),
       coordinator: undefined,
+      head: undefined,
+      run: undefined,
       confirming: 0n,
       confirmingSince: undefined,
     };

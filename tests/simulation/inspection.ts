@@ -87,7 +87,7 @@ export class Inspection {
       if (!handle.client.awake || handle.client.late || !lock.held) continue;
       const backing = snapshots.filter(({ held }, i) => {
         return !this.#nodes[i]!.knows || held.some(({ name, owner }) => {
-          return name === handle.name && handles.of(owner) === handle;
+          return name === handle.name && handles.of(owner) === (handle.head ?? handle);
         });
       });
       if (backing.length >= quorum(snapshots.length)) continue;
@@ -103,6 +103,8 @@ export class Inspection {
       for (const { name, owner } of [...held, ...pending]) {
         const handle = this.#run.handles.of(owner);
         if (handle === undefined || handle.client.dead || handle.forgiven || !this.#isOver(handle)) continue;
+        // One of its process has the lock after it, or is to have it.
+        if (handle.run?.members.some((member) => member.head === handle && !this.#isOver(member))) continue;
         if (this.#run.handles.repeated(owner, node)) continue;
         this.#violate(
           `${name} is left behind by ${handle.client.name} on ${node.machine.name} (${this.#run.world.label(owner)})`,
@@ -153,6 +155,8 @@ export class Inspection {
       if (other.grantedAt !== undefined || other.endedAt !== undefined || disturbances.last >= other.calledAt) continue;
       const queued = other.queued.get(node!);
       if (queued === undefined || queued >= askedAt) continue;
+      // A member of a run whose lease has ended: it was not in the queue when that was served.
+      if ((other.head?.run?.until ?? Infinity) <= this.#run.world.now) continue;
       const [first, second] = [other, handle].map(({ client, calledAt }) => `${client.name} (${calledAt.toFixed(3)})`);
       this.#violate(`${second} gets ${handle.name} before ${first}, which has queued for it before`);
     }

@@ -11,13 +11,15 @@ export type Faults = "none" | "allowed" | "any";
 
 /**
  * What is to happen often in a run. *Restored locks*: nodes lose locks that their holders get back. *Late answers*:
- * messages take about as long as nodes may, while many ask for a lock that nobody keeps for long.
+ * messages take about as long as nodes may, while many ask for a lock that nobody keeps for long. *Runs*: several of
+ * each process wait for a lock of one server, which grants it to them together.
  */
-export type Theme = "anything" | "restored locks" | "late answers";
+export type Theme = "anything" | "restored locks" | "late answers" | "runs";
 
-/** Returns what is to happen often in the run of a seed: two of ten have a theme. */
-function themeOf(seed: number): Theme {
+/** Returns what is to happen often in the run of a seed: three of ten have a theme. */
+export function themeOf(seed: number): Theme {
   if (seed % 10 === 4) return "restored locks";
+  if (seed % 10 === 6) return "runs";
   return seed % 10 === 8 ? "late answers" : "anything";
 }
 
@@ -45,6 +47,8 @@ export interface Scenario {
   readonly nodeKind: "memory" | "scripts";
   /** Whether there is one server with its own queue and fences, instead of a quorum. */
   readonly single: boolean;
+  /** Whether its clients hand on what it grants them together, as `acquire` does. */
+  readonly handsOn: boolean;
   readonly faults: Faults;
   readonly nodes: readonly Drift[];
   readonly clients: readonly Drift[];
@@ -72,8 +76,8 @@ export interface Scenario {
   readonly faultGap: number;
   /** Whether nodes lose their data when they go down, sometimes, and if so whether they stay down for long. */
   readonly wipes: "none" | "late" | "at once";
-  /** Whether wall clocks are set, and if so whether those of nodes are set forward. */
-  readonly clockSet: "none" | "usual" | "any";
+  /** Whether wall clocks are set, and if so those of nodes as well, and forward. */
+  readonly clockSet: "none" | "clients" | "usual" | "any";
   /** Whether processes are suspended, with their monotonic clocks standing still. */
   readonly suspensions: boolean;
   /** Whether clients die, and connections that are gone leave them hanging; else only leases outlive their holders. */
@@ -107,7 +111,8 @@ const SHORT = 1_000;
 /** Draws the scenario of a seed. */
 export function draw(random: Random, seed: number): Scenario {
   const theme = themeOf(seed);
-  const scenario = drawThemed(random, theme);
+  const drawn = drawThemed(random, theme);
+  const scenario = { ...drawn, handsOn: drawn.single && seed % 4 !== 1 };
   const fences = fencesOf(seed);
   if (fences === 1) return scenario;
   const close = ({ rate, skew }: Drift) => ({ rate, skew: Math.max(-CLOSE, Math.min(skew, CLOSE)) });
@@ -134,6 +139,25 @@ function drawThemed(random: Random, theme: Theme): Scenario {
   let scenario: Scenario;
   do scenario = drawAny(random); while (!suits(scenario, theme));
   const { clients, quality, length } = scenario;
+  if (theme === "runs") {
+    return {
+      ...scenario,
+      theme,
+      clients: [...clients, ...clients].slice(0, 3),
+      workers: random.integer(3, 6),
+      names: ["a"],
+      shared: random.pick([0, 0, 0.1]),
+      extended: random.pick([0, 0, 0.2]),
+      thinking: random.pick([5, 50]),
+      holding: random.pick([0.03, 0.3, 2]),
+      // A lock is handed on without a renewal where all leases are alike.
+      leases: random.chance(0.5) ? [scenario.leases[1], scenario.leases[1]] : scenario.leases,
+      length: Math.min(length, 4 * SHORT),
+      faultGap: random.spread(50, 1_000),
+      // By a clock that is set back a reservation of somebody who died lasts for so much longer.
+      clockSet: scenario.clockSet === "none" ? "none" : "clients",
+    };
+  }
   if (theme === "restored locks") {
     const faultGap = random.spread(20, 200);
     return { ...scenario, theme, clients: clients.slice(0, 2), names: ["a"], thinking: 100, holding: 5, faultGap };
@@ -158,7 +182,8 @@ function drawThemed(random: Random, theme: Theme): Scenario {
  * Returns whether there are faults, nodes enough, and messages that overtake each other where they are to be late, or
  * one holder.
  */
-function suits({ faults, nodeKind, nodes, leases, quality, exclusion }: Scenario, theme: Theme): boolean {
+function suits({ faults, nodeKind, single, nodes, leases, quality, exclusion }: Scenario, theme: Theme): boolean {
+  if (theme === "runs") return single && exclusion && leases[1] < LONG[1];
   if (faults === "none" || nodeKind !== "memory" || nodes.length < 3) return false;
   return theme === "late answers" ? !quality.connected && leases[1] < LONG[1] : exclusion;
 }
@@ -197,6 +222,7 @@ function drawAny(random: Random): Scenario {
     theme: "anything",
     nodeKind,
     single: kind === "single",
+    handsOn: false,
     faults,
     nodes: Array.from({ length: kind === "single" ? 1 : random.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 7]) }, clock),
     clients: Array.from({ length: contended ? 4 : random.integer(1, 4) }, clock),
@@ -241,6 +267,7 @@ export function describe(scenario: Scenario): string {
     theme,
     nodeKind,
     single,
+    handsOn,
     faults,
     nodes,
     clients,
@@ -258,7 +285,9 @@ export function describe(scenario: Scenario): string {
   return [
     `${faults} faults for ${length.toFixed(0)} ms`,
     ...(theme === "anything" ? [] : [theme]),
-    single ? "one server" : `${nodes.length} nodes${nodeKind === "scripts" ? " that run scripts" : ""}`,
+    single
+      ? `one server${handsOn ? ", runs handed on" : ""}`
+      : `${nodes.length} nodes${nodeKind === "scripts" ? " that run scripts" : ""}`,
     `${clients.length} clients of ${workers}`,
     `${names.length} names`,
     ...(shared === 0 ? [] : [`${shared * 100} % shared`]),

@@ -1,4 +1,6 @@
+import { Runs } from "../../src/internal/runs.ts";
 import { redis } from "../../src/stores/redis/store.ts";
+import type { Clock } from "../../src/internal/clock.ts";
 import type { Store } from "../../src/store.ts";
 import type { QuorumNode } from "../../src/composed/redlock/quorum_node.ts";
 import { RedlockStore } from "../../src/composed/redlock/store.ts";
@@ -12,6 +14,7 @@ import { Machine } from "./machine.ts";
 import { Network } from "./network.ts";
 import { type MakeStore, Node, soundStore } from "./node.ts";
 import { ObservedNode } from "./observed_node.ts";
+import { ObservedRuns } from "./observed_runs.ts";
 import { Random } from "./random.ts";
 import { SimulatedRedis } from "./redis_client.ts";
 import { RemoteNode } from "./remote_node.ts";
@@ -30,7 +33,14 @@ export interface SimulationOptions {
   readonly log?: ((line: string) => void) | undefined;
   /** Makes the stores of the nodes; others than sound ones show what the simulator notices. */
   readonly makeStore?: MakeStore | undefined;
+  /** Makes what hands a run on inside a client; another one than `Runs` shows what the simulator notices. */
+  readonly makeRuns?: MakeRuns | undefined;
 }
+
+/** Makes the store that hands on what another one grants. */
+export type MakeRuns = (store: Store, clock: Clock) => Store;
+
+const soundRuns: MakeRuns = (store, clock) => new Runs(store, clock);
 
 /** How a run ended. */
 export interface Outcome {
@@ -83,7 +93,7 @@ async function live(
   world: World,
   scenario: Scenario,
   random: Random,
-  { makeStore = soundStore }: SimulationOptions,
+  { makeStore = soundStore, makeRuns = soundRuns }: SimulationOptions,
 ): Promise<Outcome> {
   const run = prepare(world, scenario, random);
   const { invariants, transitions } = run;
@@ -98,7 +108,8 @@ async function live(
     listen(client, invariants, random.fork());
     const luck = random.fork();
     world.on(client, () => {
-      const store = storeOf(scenario, connect(client), client, () => luck.next());
+      const shared = storeOf(scenario, connect(client), client, () => luck.next());
+      const store = scenario.handsOn ? makeRuns(new ObservedRuns(shared, run), client) : shared;
       for (let i = 0; i < scenario.workers; i++) {
         const worker = new Worker(run, inspection, client, store, random.fork());
         working.set(worker, client);
@@ -188,10 +199,12 @@ function storeOf(
   return new RedlockStore(nodes, settings, clock, luck);
 }
 
-function assumptions({ faults, exclusion, wipes, apart, fences, length, leases, deaths }: Scenario): Assumptions {
+function assumptions(
+  { faults, exclusion, wipes, apart, fences, handsOn, length, leases, deaths }: Scenario,
+): Assumptions {
   return {
     exclusion,
-    fenceSlack: wipes === "none" ? 0 : apart + (fences > 1 ? FENCES_AHEAD : 0),
+    fenceSlack: wipes === "none" ? 0 : apart + (fences > 1 || handsOn ? FENCES_AHEAD : 0),
     undisturbedFrom: faults === "none" ? 0 : length + OLDEST,
     longestGap: (deaths && faults !== "none" ? leases[1] : 0) + HANDOFF,
   };

@@ -118,14 +118,20 @@ export class Worker {
       return undefined;
     } finally {
       impatient?.cancel();
-      if (handle.grantedAt === undefined) handle.endedAt = world.now;
+      if (handle.grantedAt === undefined) {
+        handle.endedAt = world.now;
+        if (handle.head !== undefined) transitions.take("member of a run gave up");
+      }
     }
   }
 
   /** Returns how many fences are wished for: by a lock that others share never more than one. */
   #fences(mode: Mode): number {
-    const most = this.#run.scenario.fences;
-    return most === 1 || mode === "shared" ? 1 : this.#random.pick([this.#random.integer(1, most / 10), most, most]);
+    const { fences: most, handsOn } = this.#run.scenario;
+    if (most === 1 || mode === "shared") return 1;
+    const some = this.#random.integer(1, most / 10);
+    // Who wishes for several is granted no run.
+    return this.#random.pick(handsOn ? [1, 1, some, most] : [some, most, most]);
   }
 
   async #hold(holding: Holding): Promise<void> {
