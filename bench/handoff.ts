@@ -1,7 +1,7 @@
 import { redis } from "@holdfast/lock/redis";
 import { countCommands, resetCommands } from "./commands.ts";
 import type { Figure } from "./figure.ts";
-import { pause } from "./pause.ts";
+import { idlePing } from "./idle_ping.ts";
 import { rawHandoffs } from "./raw_handoffs.ts";
 import { IDLE, relay } from "./relay.ts";
 import type { Bench } from "./row.ts";
@@ -29,12 +29,7 @@ const BUSY = 2;
  */
 export async function handoff({ server, scale, progress }: Bench): Promise<Figure[]> {
   const client = server.connect();
-  const ping = async () => {
-    await pause(IDLE);
-    const sent = performance.now();
-    await client.ping();
-    return performance.now() - sent;
-  };
+  const ping = () => idlePing(client);
   const figures: Figure[] = [];
   for (const waiters of WAITERS) {
     const quiet: number[] = [];

@@ -7,18 +7,23 @@ import { INTERRUPTED, readOptions } from "../tests/support/command_line.ts";
 import { Interruption, premature, reason } from "../tests/support/interruption.ts";
 import { RedisServer } from "../tests/support/redis_server.ts";
 import { contended } from "./contended.ts";
+import { distinct } from "./distinct.ts";
 import { embedded } from "./embedded.ts";
 import { type Figure, met } from "./figure.ts";
 import { handoff } from "./handoff.ts";
 import { held } from "./held.ts";
 import { Load, LoadedError } from "./load.ts";
+import { local } from "./local.ts";
 import { describe, headline, type Machine } from "./machine.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import { Progress } from "./progress.ts";
 import { json, table } from "./report.ts";
 import { redlock } from "./redlock.ts";
+import { repeated } from "./repeated.ts";
 import type { Row } from "./row.ts";
 import { concurrent, kinds, uncontended } from "./uncontended.ts";
+import { waiting } from "./waiting.ts";
+import { workers } from "./workers.ts";
 
 const ROWS: Readonly<Record<string, Row>> = {
   uncontended,
@@ -29,6 +34,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   kinds,
   redlock,
   embedded,
+  workers,
+  local,
+  repeated,
+  distinct,
+  waiting,
 };
 
 /** How much of the usual time `--quick` takes. */

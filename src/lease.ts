@@ -5,6 +5,7 @@ import { checkHandle } from "./internal/forgotten_handle.ts";
 import { overdue } from "./internal/overdue.ts";
 import { numbered, type RenewalOutcome, resized, sendRenewal } from "./internal/renewal.ts";
 import { type RenewalInterval, RenewalSchedule } from "./internal/renewal_schedule.ts";
+import type { ShortLivedSet } from "./internal/short_lived.ts";
 import { type HeldLease, leasesOf } from "./internal/store_state.ts";
 import { unlessAborted, type WaitScope } from "./internal/wait_scope.ts";
 import { LockLostError } from "./errors.ts";
@@ -53,7 +54,7 @@ export class Lease implements HeldLease {
   #fault: unknown;
   #loss: LockLostError | undefined;
   /** The leases that this process holds from the store, with this one. */
-  #leases: Set<HeldLease> | undefined;
+  #leases: ShortLivedSet<HeldLease> | undefined;
   /** The object that its user has, or a weak reference to it. */
   #handle: object | undefined;
   /** Aborts when the lease is lost. */

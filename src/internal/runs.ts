@@ -1,8 +1,10 @@
+import { aborted } from "./aborted.ts";
 import type { Clock, Instant } from "./clock.ts";
 import { isPlain } from "./cohort.ts";
 import { ProcessLease } from "./process_lease.ts";
 import { releaseWithRetry } from "./release.ts";
 import { Run, RunWaiter } from "./run.ts";
+import { ShortLivedMap } from "./short_lived.ts";
 import type { Observer } from "../events.ts";
 import {
   type Attempt,
@@ -35,9 +37,9 @@ export class Runs implements Store {
   readonly #clock: Clock;
   readonly #cohort = crypto.randomUUID();
   /** The handles that wait, by their ids. */
-  readonly #waiters = new Map<string, RunWaiter>();
+  readonly #waiters = new ShortLivedMap<string, RunWaiter>();
   /** The runs whose lock is held, by the id of the handle that holds it. */
-  readonly #held = new Map<string, Run>();
+  readonly #held = new ShortLivedMap<string, Run>();
   readonly #runs = new Set<Run>();
 
   /** Hands on what this store grants. */
@@ -283,14 +285,6 @@ export class Runs implements Store {
     // Its members ask first, so that they are in the queue when it is served.
     this.#clock.sleep(0).then(() => run.lease.abandon());
   }
-}
-
-/** Resolves when the signal aborts. */
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 function entryOf({ name, owner, mode, permits }: Claim): Entry {

@@ -1,5 +1,6 @@
 import { type Clock, SystemClock } from "./clock.ts";
 import { Runs } from "./runs.ts";
+import { ShortLivedSet } from "./short_lived.ts";
 import type { Claim, Snapshot, Store } from "../store.ts";
 
 /** A lease that this process holds. */
@@ -13,7 +14,7 @@ export interface HeldLease {
 /** What this process keeps beside a store. */
 interface StoreState {
   readonly clock: Clock;
-  readonly leases: Set<HeldLease>;
+  readonly leases: ShortLivedSet<HeldLease>;
   /** Hands its lock on inside this process, once somebody has acquired one. */
   runs: Runs | undefined;
 }
@@ -27,7 +28,7 @@ const states = new WeakMap<Store, StoreState>();
 function stateOf(store: Store): StoreState {
   const known = states.get(store);
   if (known !== undefined) return known;
-  const state: StoreState = { clock: new SystemClock(), leases: new Set<HeldLease>(), runs: undefined };
+  const state: StoreState = { clock: new SystemClock(), leases: new ShortLivedSet<HeldLease>(), runs: undefined };
   states.set(store, state);
   return state;
 }
@@ -60,7 +61,7 @@ export function clockOf(store: Store): Clock {
 }
 
 /** Returns the leases that this process holds from a store, to be added to and deleted from. */
-export function leasesOf(store: Store): Set<HeldLease> {
+export function leasesOf(store: Store): ShortLivedSet<HeldLease> {
   return stateOf(store).leases;
 }
 

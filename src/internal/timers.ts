@@ -1,4 +1,5 @@
 import type { Instant, Timer } from "./clock.ts";
+import { ShortLivedSet } from "./short_lived.ts";
 
 /**
  * The longest delay of the real timer, in milliseconds. Most timers are cancelled long before they are due. As the real
@@ -21,7 +22,7 @@ const IDLE_MICROTASKS = 16;
  */
 export class TimerPool {
   readonly #now: () => Instant;
-  readonly #timers = new Set<PooledTimer>();
+  readonly #timers = new ShortLivedSet<PooledTimer>();
   #realTimer: ReturnType<typeof setTimeout> | undefined;
   #firesAt = Infinity;
   #clearing = false;

@@ -18,6 +18,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "with sqlite": [MAIN, "src/stores/sqlite/mod.ts"],
   "with redis": [MAIN, "src/stores/redis/mod.ts"],
   "with redlock": [MAIN, "src/composed/redlock/mod.ts"],
+  "with cohort": [MAIN, "src/composed/cohort/mod.ts"],
 };
 
 async function main(): Promise<number> {

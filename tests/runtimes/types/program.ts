@@ -14,6 +14,7 @@ import {
   type Claim,
   type Conflict,
   type Entry,
+  type Granted,
   type Inspection,
   isLockLost,
   type Kind,
@@ -53,6 +54,7 @@ import {
   type RedisStore,
   type ReplicasOptions,
 } from "@holdfast/lock/redis";
+import { type Cohort, cohort, type CohortOptions } from "@holdfast/lock/cohort";
 import { redlock, type RedlockOptions } from "@holdfast/lock/redlock";
 import { sqlite, type SqliteOptions, type SqliteStore } from "@holdfast/lock/sqlite";
 import { type StoreFixture, storeSuite, type StoreSuiteOptions } from "@holdfast/lock/testing";
@@ -110,10 +112,12 @@ export async function use(): Promise<void> {
     [node satisfies QuorumNode, new Redis5(), new Redis6()],
     { nodeTimeout: 200, driftFactor: 0.02 } satisfies RedlockOptions,
   );
+  await using shared: Cohort = cohort(clients, { keep: 20, linger: 5 } satisfies CohortOptions);
   const targets: LockTarget[] = [
     file,
     node,
     nodes,
+    shared,
     memory({ observer } satisfies MemoryOptions),
     own,
     ...clients,
@@ -136,7 +140,8 @@ export async function several(): Promise<void> {
   const entries: Entry[] = [...held, ...pending];
   const kinds: Kind[] = entries.map(({ mode, permits }) => permits ?? mode);
   const capabilities: readonly Capability[] = own.capabilities ?? [];
-  console.log(kinds, capabilities);
+  const granted: Granted = { granted: true, fence: 1n };
+  console.log(kinds, capabilities, granted);
 }
 
 /** Uses the Web Locks API. */

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../../../internal/clock.ts";
+import { ShortLivedMap } from "../../../internal/short_lived.ts";
 import { NEXT, RESERVATION_MS, TURN } from "../constants.ts";
 
 /** Why a waiter is woken: it is its turn, or it is the next one. */
@@ -19,7 +20,7 @@ interface Waiter {
 /** The handles of a client that wait for a lock, by their ids. */
 export class Waiters {
   readonly #clock: Clock;
-  readonly #waiters = new Map<string, Waiter>();
+  readonly #waiters = new ShortLivedMap<string, Waiter>();
 
   /** Begins with none. */
   constructor(clock: Clock) {

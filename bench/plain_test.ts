@@ -1,0 +1,31 @@
+import { acquire, type LockEvent } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
+import { assert, assertEquals } from "@std/assert";
+import { plain } from "./plain.ts";
+
+Deno.test("plain() hides what a store does for several handles, and nothing else", () => {
+  const store = memory();
+  const { capabilities = [] } = store;
+  assert(capabilities.includes("runs") && capabilities.includes("fences"), `${capabilities}`);
+  assertEquals(plain(store).capabilities, capabilities.filter((each) => each !== "runs" && each !== "fences"));
+});
+
+Deno.test("plain() has the store grant the lock to each handle by itself", async () => {
+  const events: LockEvent[] = [];
+  const inner = memory({ observer: (event) => void events.push(event) });
+  const cohorts: (string | undefined)[] = [];
+  const attempt = inner.attempt.bind(inner);
+  inner.attempt = (claim, options) => {
+    cohorts.push(claim.cohort);
+    return attempt(claim, options);
+  };
+  const store = plain(inner);
+  const first = await acquire(store, "plain");
+  const second = acquire(store, "plain");
+  assertEquals((await store.query!()).pending.length, 1);
+  await first.release();
+  await (await second).release();
+  // The second one asks again when it is woken.
+  assertEquals(cohorts, [undefined, undefined, undefined]);
+  assertEquals(events.map(({ type }) => type), ["acquired", "waiting", "released", "acquired", "released"]);
+});

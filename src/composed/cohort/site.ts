@@ -1,0 +1,13 @@
+import type { Clock } from "../../internal/clock.ts";
+import type { Store } from "../../store.ts";
+import type { CohortSettings } from "./options.ts";
+
+/** Where the handles of a cohort that want one lock are at work. */
+export interface Site {
+  /** Where the locks are kept. */
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly settings: CohortSettings;
+  /** Takes note of something that goes on, and must not reject. Disposing of the cohort waits for it. */
+  track(request: Promise<unknown>): void;
+}

@@ -1,0 +1,217 @@
+import { type Clock, SystemClock } from "../../internal/clock.ts";
+import { aborted } from "../../internal/aborted.ts";
+import { isPlain } from "../../internal/cohort.ts";
+import { describeMistake, looksLikeClient, looksLikeStore } from "../../internal/mistaken_target.ts";
+import { RELEASE_LIMIT_MS, within } from "../../internal/release.ts";
+import type { Observer } from "../../events.ts";
+import type { Attempt, AttemptOptions, Capability, Claim, Renewal, Snapshot, Store } from "../../store.ts";
+import type { RedisClient } from "../../stores/redis/client.ts";
+import { redis } from "../../stores/redis/mod.ts";
+import type { LockTarget } from "../../target.ts";
+import { redlock } from "../redlock/mod.ts";
+import { cohortOf } from "./cohorts.ts";
+import { withLocalHandles } from "./listing.ts";
+import { NameCohort } from "./name_cohort.ts";
+import { checkCohortOptions, type CohortOptions, type CohortSettings } from "./options.ts";
+
+/** From so many names on, names that are not used any more are looked for. */
+const PRUNE_FROM = 1_000;
+
+/** A store made of another one, see {@linkcode cohort}. Disposing of it does not close the other one. */
+export interface Cohort extends Store, AsyncDisposable {
+  /**
+   * Gives back what no handle has, and ends what is done for several handles together. Waits until the store has answered
+   * the requests in flight, for 5 s at most. From then on every call goes to the store as it is.
+   */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Returns a store whose handles in this process, a *cohort*, share one place in the store: the process asks for the lock
+ * once, hands it on from handle to handle without a request, and gives it back.
+ *
+ * **Waiting is not strictly first come, first served.** For `keep` milliseconds after a grant, the handles of this process
+ * come before all other waiters. Then the process queues at the end. A waiter of another process waits, for each cohort
+ * ahead of it, at most `keep`, one section and one renewal; how many sections run in that time is not bounded. With
+ * `linger` the process also keeps a lock for a moment that no handle has: see {@linkcode CohortOptions.linger} for when
+ * not to use that.
+ *
+ * Fences rise from handle to handle. They are reserved together with the grant; a store that reserves none is asked for
+ * each section. After `steal`, `evict` or a failover elsewhere the process may hand the lock on until it hears of it, at
+ * most for `keep`; the fence orders those handles. Its own `steal` and `evict` end that at once.
+ *
+ * Shared locks, permits, an explicit `owner` and `steal` go to the store as they are. The cohort of a target is made once:
+ * the same target and options give the same cohort. It can be neither the target of another cohort nor a node of Redlock.
+ *
+ * @example
+ * ```ts
+ * import { acquire } from "@holdfast/lock";
+ * import { cohort } from "@holdfast/lock/cohort";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * await using store = cohort(memory(), { keep: 10 });
+ * await using lock = await acquire(store, "invoice:42");
+ * ```
+ *
+ * @param target a store; a Redis client of ioredis's shape; or an array of clients of independent servers (Redlock)
+ * @param options how long the process keeps the lock
+ * @throws {TypeError} when the target is of the wrong kind or a cohort, or an option is unknown or of the wrong type
+ * @throws {RangeError} when a number is out of range
+ */
+export function cohort(target: LockTarget, options: CohortOptions = {}): Cohort {
+  const settings = checkCohortOptions(options);
+  if (target instanceof CohortStore) {
+    throw new TypeError("target must not be a cohort: give cohort() what that was made of");
+  }
+  return cohortOf(target, settings, () => new CohortStore(storeOf(target), settings, new SystemClock()));
+}
+
+function storeOf(target: LockTarget): Store {
+  if (Array.isArray(target)) return redlock(target);
+  if (looksLikeStore(target)) return target as Store;
+  if (looksLikeClient(target)) return redis(target as RedisClient);
+  throw new TypeError(
+    `target must be a Store, a client of ioredis's shape, or an array of such clients: got ${describeMistake(target)}`,
+  );
+}
+
+/** The store of `cohort()`: what the handles of each name do together is done by a {@linkcode NameCohort}. */
+export class CohortStore implements Cohort {
+  readonly capabilities: readonly Capability[];
+  readonly evict?: (name: string) => Promise<number>;
+  readonly query?: () => Promise<Snapshot>;
+  readonly #store: Store;
+  readonly #settings: CohortSettings;
+  readonly #clock: Clock;
+  readonly #names = new Map<string, NameCohort>();
+  /** What goes on without anybody who waits for it. */
+  readonly #requests = new Set<Promise<unknown>>();
+  #pruneAt = PRUNE_FROM;
+  #disposing: Promise<void> | undefined;
+
+  /** Makes a cohort on a store. */
+  constructor(store: Store, settings: CohortSettings, clock: Clock) {
+    this.#store = store;
+    this.#settings = settings;
+    this.#clock = clock;
+    // A handle of this process has the fences and the runs that its process was granted.
+    this.capabilities = (store.capabilities ?? []).filter((each) => each !== "fences" && each !== "runs");
+    if (store.evict !== undefined) this.evict = (name) => this.#evict(name);
+    if (store.query !== undefined) this.query = () => this.#query();
+  }
+
+  /** Whether it was disposed of. */
+  get disposed(): boolean {
+    return this.#disposing !== undefined;
+  }
+
+  /** The names that handles of this process hold or wait for. */
+  get names(): string[] {
+    return [...this.#names.keys()];
+  }
+
+  get observer(): Observer | undefined {
+    return this.#store.observer;
+  }
+
+  get closed(): boolean {
+    return this.#store.closed === true;
+  }
+
+  get connectionError(): Error | undefined {
+    return this.#store.connectionError;
+  }
+
+  readonly drift = (lease: number): number => this.#store.drift(lease);
+
+  attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const known = this.#names.get(claim.name);
+    if (isPlain(claim) && !options.steal) {
+      if (known !== undefined) return known.attempt(claim, options);
+      if (this.disposed) return this.#store.attempt(claim, options);
+      return this.#made(claim.name).attempt(claim, options);
+    }
+    return known === undefined ? this.#pass(claim, options) : known.passThrough(claim, options);
+  }
+
+  renew(claim: Claim): Promise<Renewal> {
+    return this.#names.get(claim.name)?.renew(claim) ?? this.#store.renew(claim);
+  }
+
+  release(claim: Claim): Promise<boolean> {
+    return this.#names.get(claim.name)?.release(claim) ?? this.#store.release(claim);
+  }
+
+  async wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
+    const woken = this.#names.get(claim.name)?.wakeup(claim, signal) ?? this.#store.wakeup?.(claim, signal);
+    return await (woken ?? aborted(signal));
+  }
+
+  async revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+    const revoked = this.#names.get(claim.name)?.revocation(claim, signal) ?? this.#store.revocation?.(claim, signal);
+    return await (revoked ?? aborted(signal));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#disposing ??= this.#dispose();
+  }
+
+  async #dispose(): Promise<void> {
+    // From here on, as `disposed` is read only after this has begun.
+    await undefined;
+    for (const name of this.#names.values()) name.close();
+    const settled = async () => {
+      while (this.#requests.size > 0) await Promise.all(this.#requests);
+    };
+    await within(RELEASE_LIMIT_MS, settled(), this.#clock).catch(() => {});
+  }
+
+  /** Passes a claim to the store as it is. */
+  async #pass(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const attempt = await this.#store.attempt(claim, options);
+    const name = this.#names.get(claim.name);
+    // Handles of this process may have come meanwhile, and the process may keep the lock without one that has it.
+    return attempt.granted || name === undefined ? attempt : await name.passThrough(claim, options);
+  }
+
+  async #evict(name: string): Promise<number> {
+    const known = this.#names.get(name);
+    // A lock that no handle has does not count.
+    await known?.giveBackUnheld().catch(() => {});
+    const evicted = this.#store.evict!(name);
+    known?.revoke();
+    return await evicted;
+  }
+
+  async #query(): Promise<Snapshot> {
+    const snapshot = await this.#store.query!();
+    return withLocalHandles(snapshot, new Map([...this.#names].map(([name, { listing }]) => [name, listing])));
+  }
+
+  /** Makes the state of a name. Sometimes deletes that of names whose handles never came back. */
+  #made(name: string): NameCohort {
+    if (this.#names.size >= this.#pruneAt) this.#prune();
+    const tidy = () => {
+      if (made.unused && this.#names.get(name) === made) this.#names.delete(name);
+    };
+    const track = (request: Promise<unknown>) => {
+      this.#requests.add(request);
+      request.then(() => {
+        this.#requests.delete(request);
+        tidy();
+      });
+    };
+    const made = new NameCohort({ store: this.#store, clock: this.#clock, settings: this.#settings, track }, name);
+    this.#names.set(name, made);
+    return made;
+  }
+
+  #prune(): void {
+    const now = this.#clock.now();
+    for (const [name, made] of this.#names) {
+      made.prune(now);
+      if (made.unused) this.#names.delete(name);
+    }
+    this.#pruneAt = Math.max(PRUNE_FROM, 2 * this.#names.size);
+  }
+}

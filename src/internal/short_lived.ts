@@ -1,0 +1,63 @@
+/** How many entries are deleted, beside as many as there are left, before the rest is copied. */
+const DELETED = 32;
+
+/**
+ * A map whose entries come and go all the time. V8 links each table of a `Map` to the one that replaces it, so that one
+ * table that has become old keeps all later ones alive, with their entries, until a full collection: a map with 64
+ * entries that each live for a moment took four times the time of one that is copied now and then.
+ */
+export class ShortLivedMap<K, V> {
+  #map = new Map<K, V>();
+  #deleted = 0;
+
+  get size(): number {
+    return this.#map.size;
+  }
+
+  get(key: K): V | undefined {
+    return this.#map.get(key);
+  }
+
+  set(key: K, value: V): void {
+    this.#map.set(key, value);
+  }
+
+  delete(key: K): boolean {
+    if (!this.#map.delete(key)) return false;
+    if (++this.#deleted > DELETED + this.#map.size) {
+      this.#deleted = 0;
+      this.#map = new Map(this.#map);
+    }
+    return true;
+  }
+
+  keys(): Iterable<K> {
+    return this.#map.keys();
+  }
+
+  values(): Iterable<V> {
+    return this.#map.values();
+  }
+}
+
+/** A set whose members come and go all the time, see {@linkcode ShortLivedMap}. */
+export class ShortLivedSet<T> {
+  readonly #map = new ShortLivedMap<T, true>();
+
+  get size(): number {
+    return this.#map.size;
+  }
+
+  add(member: T): this {
+    this.#map.set(member, true);
+    return this;
+  }
+
+  delete(member: T): boolean {
+    return this.#map.delete(member);
+  }
+
+  [Symbol.iterator](): Iterator<T> {
+    return this.#map.keys()[Symbol.iterator]();
+  }
+}

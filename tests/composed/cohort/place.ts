@@ -1,0 +1,143 @@
+import { assert, assertEquals } from "@std/assert";
+import type { AcquireOptions, Lock, Store } from "@holdfast/lock";
+import type { CohortOptions } from "@holdfast/lock/cohort";
+import { acquireFrom } from "../../../src/acquisition.ts";
+import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
+import { CohortStore } from "../../../src/composed/cohort/store.ts";
+import { checkAcquireOptions } from "../../../src/options.ts";
+import type { Attempt, AttemptOptions, Claim, Renewal, Snapshot } from "../../../src/store.ts";
+import { MemoryStore } from "../../../src/stores/memory/store.ts";
+import { settled, VirtualClock } from "../../support/virtual_clock.ts";
+
+/** A call that a {@linkcode Line} has carried. */
+export interface Call {
+  readonly operation: "attempt" | "renew" | "release";
+  readonly claim: Claim;
+}
+
+/** What becomes of a call: it is carried out when `go` is called. */
+type Fault = <T>(go: () => Promise<T>, claim: Claim) => Promise<T>;
+
+/** The request is lost. */
+export const lost: Fault = () => Promise.reject(new Error("cut off"));
+
+/** The request is carried out, and its reply is lost. */
+export const unheard: Fault = async (go) => {
+  await go();
+  throw new Error("cut off");
+};
+
+/** A connection to a store: it notes the calls, and can fail. */
+export class Line implements Store {
+  readonly calls: Call[] = [];
+  /** What becomes of the next calls; once, in this order. */
+  readonly faults: Record<Call["operation"], Fault[]> = { attempt: [], renew: [], release: [] };
+  /** What becomes of all calls. */
+  down: Fault | undefined;
+  /** Whether the store reserves several fences. */
+  fences = true;
+  readonly #store: MemoryStore;
+
+  constructor(store: MemoryStore) {
+    this.#store = store;
+  }
+
+  get capabilities() {
+    return this.#store.capabilities;
+  }
+
+  readonly drift = (lease: number): number => this.#store.drift(lease);
+
+  attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const asked = this.fences ? claim : { ...claim, fences: undefined };
+    return this.#carry("attempt", claim, () => this.#store.attempt(asked, options));
+  }
+
+  renew(claim: Claim): Promise<Renewal> {
+    return this.#carry("renew", claim, () => this.#store.renew(claim));
+  }
+
+  release(claim: Claim): Promise<boolean> {
+    return this.#carry("release", claim, () => this.#store.release(claim));
+  }
+
+  wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
+    return this.#store.wakeup(claim, signal);
+  }
+
+  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+    return this.#store.revocation(claim, signal);
+  }
+
+  evict(name: string): Promise<number> {
+    return this.#store.evict(name);
+  }
+
+  query(): Promise<Snapshot> {
+    return this.#store.query();
+  }
+
+  /** Returns how many calls were made. */
+  count(operation: Call["operation"]): number {
+    return this.calls.filter((call) => call.operation === operation).length;
+  }
+
+  #carry<T>(operation: Call["operation"], claim: Claim, go: () => Promise<T>): Promise<T> {
+    this.calls.push({ operation, claim });
+    const fault = this.down ?? this.faults[operation].shift();
+    return fault === undefined ? go() : fault(go, claim);
+  }
+}
+
+/** A cohort on a store in memory, on a clock that stands still until it is moved. */
+export class Place {
+  readonly clock = new VirtualClock();
+  readonly memory = new MemoryStore(undefined, this.clock);
+  readonly line = new Line(this.memory);
+  readonly cohort: CohortStore;
+
+  constructor(options: CohortOptions = {}) {
+    this.cohort = this.another(options, this.line);
+  }
+
+  /** Makes another process. */
+  another(options: CohortOptions = {}, line: Line = new Line(this.memory)): CohortStore {
+    return new CohortStore(line, checkCohortOptions(options), this.clock);
+  }
+
+  /** Acquires the lock, in the cohort or as a stranger. */
+  async acquire(options: AcquireOptions = {}, store: Store = this.cohort): Promise<Lock> {
+    const lock = await acquireFrom(store, "a", checkAcquireOptions(options), this.clock);
+    assert(lock !== null);
+    return lock;
+  }
+
+  /** Begins to acquire the lock, and resolves when there is nothing left to do without time. */
+  async begin(options: AcquireOptions = {}, store: Store = this.cohort): Promise<Beginning> {
+    const beginning = new Beginning(this.acquire(options, store));
+    await settled();
+    return beginning;
+  }
+
+  /** Checks that nothing is left: no lock, no waiter, no timer. */
+  async assertEmpty(): Promise<void> {
+    await settled();
+    assertEquals(await this.memory.query(), { held: [], pending: [] });
+    assertEquals(this.cohort.names, []);
+    assertEquals(this.clock.pending, 0);
+  }
+}
+
+/** An acquire that goes on. */
+export class Beginning {
+  readonly promise: Promise<Lock>;
+  /** The lock, once it is held. */
+  lock: Lock | undefined;
+  /** The error, once it has failed. */
+  error: unknown;
+
+  constructor(promise: Promise<Lock>) {
+    this.promise = promise;
+    promise.then((lock) => this.lock = lock, (error: unknown) => this.error = error);
+  }
+}
