@@ -1,13 +1,6 @@
 import { Runs } from "../../src/internal/runs.ts";
-import {
-  type Attempt,
-  type AttemptOptions,
-  type Capability,
-  type Claim,
-  handleOf,
-  type Renewal,
-  type Store,
-} from "../../src/store.ts";
+import { Beneath } from "./beneath.ts";
+import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../src/store.ts";
 import { ScaledClock } from "./flaws.ts";
 import { currentHandle } from "./handles.ts";
 import type { MakeRuns } from "./simulate.ts";
@@ -22,43 +15,6 @@ export const runFlaws: Readonly<Record<string, MakeRuns>> = {
   "a run that is given back before all have had it": (store, clock) => new Runs(new ShorteningStore(store), clock),
   "a run whose first member takes the lock at once": (store, clock) => new HastyRuns(store, clock),
 };
-
-/** The store beneath, as it is. */
-class Beneath implements Store {
-  protected readonly store: Store;
-  readonly capabilities: readonly Capability[] | undefined;
-  readonly drift: (lease: number) => number;
-
-  constructor(store: Store) {
-    this.store = store;
-    this.capabilities = store.capabilities;
-    this.drift = (lease) => store.drift(lease);
-  }
-
-  attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
-    return this.store.attempt(claim, options);
-  }
-
-  renew(claim: Claim): Promise<Renewal> {
-    return this.store.renew(claim);
-  }
-
-  release(claim: Claim): Promise<boolean> {
-    return this.store.release(claim);
-  }
-
-  wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
-    return this.store.wakeup!(claim, signal);
-  }
-
-  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
-    return this.store.revocation!(claim, signal);
-  }
-
-  forget(claim: Claim): void {
-    this.store.forget!(claim);
-  }
-}
 
 /** Returns whether the handle on whose behalf the present code runs waits for its turn in a run. */
 function isHandingOn(): boolean {

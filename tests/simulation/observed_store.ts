@@ -81,8 +81,12 @@ export class ObservedStore implements Store {
 
   /** Counts a grant to a member of a run, which is made at once or after a renewal. */
   #noteRun({ fence }: Granted, atOnce: boolean): void {
-    const { head, run, fences } = this.#handle;
-    const { transitions } = this.#run;
+    const { head, run, fences, mode, firstAskedAt } = this.#handle;
+    const { transitions, scenario } = this.#run;
+    if (scenario.cohort !== undefined) {
+      if (atOnce && mode === "exclusive" && firstAskedAt.size === 0) transitions.take("lock of a process handed on");
+      return;
+    }
     if (fences.has(fence) && (head ?? run) !== undefined) return transitions.take("lock of a run granted again");
     if (head !== undefined) transitions.take(atOnce ? "run handed on at once" : "run handed on after a renewal");
   }

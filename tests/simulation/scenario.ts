@@ -1,3 +1,4 @@
+import type { CohortSettings } from "../../src/composed/cohort/options.ts";
 import type { Drift } from "./machine.ts";
 import type { Quality } from "./network.ts";
 import type { Random } from "./random.ts";
@@ -12,12 +13,14 @@ export type Faults = "none" | "allowed" | "any";
 /**
  * What is to happen often in a run. *Restored locks*: nodes lose locks that their holders get back. *Late answers*:
  * messages take about as long as nodes may, while many ask for a lock that nobody keeps for long. *Runs*: several of
- * each process wait for a lock of one server, which grants it to them together.
+ * each process wait for a lock of one server, which grants it to them together. *Cohorts*: each process asks for the lock
+ * for all that want it there, and hands it on.
  */
-export type Theme = "anything" | "restored locks" | "late answers" | "runs";
+export type Theme = "anything" | "restored locks" | "late answers" | "runs" | "cohorts";
 
-/** Returns what is to happen often in the run of a seed: three of ten have a theme. */
+/** Returns what is to happen often in the run of a seed: four of ten have a theme. */
 export function themeOf(seed: number): Theme {
+  if (seed % 10 === 0) return "cohorts";
   if (seed % 10 === 4) return "restored locks";
   if (seed % 10 === 6) return "runs";
   return seed % 10 === 8 ? "late answers" : "anything";
@@ -49,6 +52,8 @@ export interface Scenario {
   readonly single: boolean;
   /** Whether its clients hand on what it grants them together, as `acquire` does. */
   readonly handsOn: boolean;
+  /** The options of the cohort that each client is, if it is one. */
+  readonly cohort: CohortSettings | undefined;
   readonly faults: Faults;
   readonly nodes: readonly Drift[];
   readonly clients: readonly Drift[];
@@ -108,11 +113,19 @@ const LONG = [10_000, 20_000] as const;
 /** For how long many ask for a lock at the most, where answers are late, in milliseconds. */
 const SHORT = 1_000;
 
+/** How long a process may hand a lock on, and keep it without a holder, in milliseconds. */
+const COHORTS: readonly CohortSettings[] = [
+  { keep: 10, linger: 0 },
+  { keep: 100, linger: 0 },
+  { keep: 100, linger: 20 },
+  { keep: 500, linger: 100 },
+];
+
 /** Draws the scenario of a seed. */
 export function draw(random: Random, seed: number): Scenario {
   const theme = themeOf(seed);
   const drawn = drawThemed(random, theme);
-  const scenario = { ...drawn, handsOn: drawn.single && seed % 4 !== 1 };
+  const scenario = { ...drawn, handsOn: drawn.single && theme !== "cohorts" && seed % 4 !== 1 };
   const fences = fencesOf(seed);
   if (fences === 1) return scenario;
   const close = ({ rate, skew }: Drift) => ({ rate, skew: Math.max(-CLOSE, Math.min(skew, CLOSE)) });
@@ -139,17 +152,18 @@ function drawThemed(random: Random, theme: Theme): Scenario {
   let scenario: Scenario;
   do scenario = drawAny(random); while (!suits(scenario, theme));
   const { clients, quality, length } = scenario;
-  if (theme === "runs") {
+  if (theme === "runs" || theme === "cohorts") {
     return {
       ...scenario,
       theme,
+      cohort: theme === "runs" ? undefined : random.pick(COHORTS),
       clients: [...clients, ...clients].slice(0, 3),
       workers: random.integer(3, 6),
       names: ["a"],
       shared: random.pick([0, 0, 0.1]),
       extended: random.pick([0, 0, 0.2]),
       thinking: random.pick([5, 50]),
-      holding: random.pick([0.03, 0.3, 2]),
+      holding: random.pick(theme === "runs" ? [0.03, 0.3, 2] : [0.003, 0.003, 0.03, 2]),
       // A lock is handed on without a renewal where all leases are alike.
       leases: random.chance(0.5) ? [scenario.leases[1], scenario.leases[1]] : scenario.leases,
       length: Math.min(length, 4 * SHORT),
@@ -184,6 +198,7 @@ function drawThemed(random: Random, theme: Theme): Scenario {
  */
 function suits({ faults, nodeKind, single, nodes, leases, quality, exclusion }: Scenario, theme: Theme): boolean {
   if (theme === "runs") return single && exclusion && leases[1] < LONG[1];
+  if (theme === "cohorts") return exclusion && leases[1] < LONG[1] && (single || nodeKind === "memory");
   if (faults === "none" || nodeKind !== "memory" || nodes.length < 3) return false;
   return theme === "late answers" ? !quality.connected && leases[1] < LONG[1] : exclusion;
 }
@@ -223,6 +238,7 @@ function drawAny(random: Random): Scenario {
     nodeKind,
     single: kind === "single",
     handsOn: false,
+    cohort: undefined,
     faults,
     nodes: Array.from({ length: kind === "single" ? 1 : random.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 7]) }, clock),
     clients: Array.from({ length: contended ? 4 : random.integer(1, 4) }, clock),
@@ -260,44 +276,3 @@ function drawAny(random: Random): Scenario {
 }
 
 const FAULTLESS = { lost: 0, doubled: 0, lingering: 0, delayed: 0, longest: 0, hangs: false };
-
-/** Returns a scenario in a line. */
-export function describe(scenario: Scenario): string {
-  const {
-    theme,
-    nodeKind,
-    single,
-    handsOn,
-    faults,
-    nodes,
-    clients,
-    workers,
-    names,
-    shared,
-    fences,
-    leases,
-    nodeTimeout,
-    length,
-    quality,
-  } = scenario;
-  const { wipes, clockSet, broken } = scenario;
-  const { lost, doubled, delayed, connected } = quality;
-  return [
-    `${faults} faults for ${length.toFixed(0)} ms`,
-    ...(theme === "anything" ? [] : [theme]),
-    single
-      ? `one server${handsOn ? ", runs handed on" : ""}`
-      : `${nodes.length} nodes${nodeKind === "scripts" ? " that run scripts" : ""}`,
-    `${clients.length} clients of ${workers}`,
-    `${names.length} names`,
-    ...(shared === 0 ? [] : [`${shared * 100} % shared`]),
-    ...(fences === 1 ? [] : [`up to ${fences} fences at once`]),
-    `leases of ${leases.join(" to ")} ms`,
-    ...(nodeTimeout === undefined ? [] : [`nodes time out after ${nodeTimeout} ms`]),
-    ...(connected ? ["connections"] : []),
-    `${lost * 100} % of messages lost, ${doubled * 100} % doubled, ${delayed * 100} % delayed`,
-    ...(wipes === "none" ? [] : ["data losses"]),
-    ...(clockSet === "none" ? [] : ["clocks set"]),
-    broken.length === 0 ? "one holder at a time" : `exclusion not promised: ${broken.join(", ")}`,
-  ].join(", ");
-}
