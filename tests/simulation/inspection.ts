@@ -172,7 +172,7 @@ export class Inspection {
     const askedAt = handle.firstAskedAt.get(node!);
     if (askedAt === undefined) return;
     for (const other of handles.all) {
-      if (other === handle || other.name !== handle.name) continue;
+      if (other === handle || other.name !== handle.name || other.client.dead) continue;
       if (other.mode === "shared" && handle.mode === "shared") continue;
       if (other.grantedAt !== undefined || other.endedAt !== undefined || disturbances.last >= other.calledAt) continue;
       const queued = other.queued.get(node!);
