@@ -70,15 +70,18 @@ export class Run {
   readonly lease: ProcessLease;
   /** The claim of the handle that holds the lock; none while it is the turn of the next one. */
   holder: Claim | undefined;
+  /** The fence of that handle. */
+  fence: bigint;
   /** Whose turn it is, until it has attempted. */
   turn: RunWaiter | undefined;
   /** Who comes after that. */
   #members: RunWaiter[];
 
   /** A lock that was granted to a handle, and to members to come after it, with their fences. */
-  constructor(lease: ProcessLease, members: readonly RunWaiter[]) {
+  constructor(lease: ProcessLease, fence: bigint, members: readonly RunWaiter[]) {
     this.lease = lease;
     this.holder = lease.claim;
+    this.fence = fence;
     this.#members = [...members];
     for (const member of members) member.run = this;
   }
@@ -108,7 +111,9 @@ export class Run {
 
   /** Notes that the handle whose turn it is holds the lock. */
   take(): void {
-    this.holder = this.turn?.claim;
+    if (this.turn === undefined) return;
+    this.holder = this.turn.claim;
+    this.fence = this.turn.fence;
     this.turn = undefined;
   }
 

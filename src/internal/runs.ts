@@ -76,7 +76,8 @@ export class Runs implements Store {
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     if (options.steal) return this.#steal(claim, options);
     if (!options.enqueue || !isPlain(claim)) return this.#store.attempt(claim, options);
-    this.#disown(claim);
+    const held = this.#held.get(handleOf(claim));
+    if (held !== undefined) return this.#grantAgain(held, claim, options);
     const waiter = this.#waiters.get(handleOf(claim)) ?? this.#enter(claim);
     waiter.attempts();
     const { run } = waiter;
@@ -200,27 +201,26 @@ export class Runs implements Store {
       member.queued = member.failed || member.asking > 0 || member.asked > number;
       members.push(member);
     }
-    const started = new Run(new ProcessLease(this.#store, waiter.claim, sentAt, this.#clock, age), members);
+    const lease = new ProcessLease(this.#store, waiter.claim, sentAt, this.#clock, age);
+    const started = new Run(lease, fence, members);
     if (waiter.left) return started.end();
     this.#runs.add(started);
     this.#held.set(handle, started);
   }
 
-  /** Notes that a handle attempts. Was it granted the lock already, the answer came too late: it would never release it. */
-  #disown(claim: Claim): void {
-    const handle = handleOf(claim);
-    const run = this.#held.get(handle);
-    if (run === undefined) return;
-    this.#held.delete(handle);
-    run.holder = undefined;
-    if (handleOf(run.lease.claim) !== handle) return this.#end(run);
-    // What the store has of the lock is what this attempt is about.
+  /** Grants the lock again to the handle that has it: the first answer came too late for its lease. */
+  async #grantAgain(run: Run, claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    if (await run.lease.renew(claim.lease) === "renewed") {
+      return { granted: true, fence: run.fence, age: run.lease.age };
+    }
     this.#drop(run);
+    return await this.#ask(this.#waiters.get(handleOf(claim)) ?? this.#enter(claim), options);
   }
 
-  /** Ends a run early, and leaves its lease to its first handle. */
+  /** Ends a run early, and leaves its lease to the handle that has it. */
   #drop(run: Run): void {
     this.#runs.delete(run);
+    if (run.holder !== undefined) this.#held.delete(handleOf(run.holder));
     run.end();
   }
 

@@ -45,30 +45,6 @@ Deno.test("Runs ends a run whose first handle attempts again, because it was tol
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs gives the lock back when a handle that was handed it attempts again", async () => {
-  const { clock, runs, store } = scene();
-  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
-  const [other, first, second, third] = [claim(), claim(), claim(), claim()];
-  await store.attempt(other, { enqueue: true });
-  for (const each of [first, second, third]) await runs.attempt(each, { enqueue: true });
-  await store.release(other);
-  assert((await runs.attempt(first, { enqueue: true })).granted);
-  await runs.release(first);
-  assert((await runs.attempt(second, { enqueue: true })).granted);
-  const woken = runs.wakeup(third, new AbortController().signal);
-  // The process stood still before it heard of the grant. It has lost its former place then: it had its turn.
-  assert(!(await runs.attempt(second, { enqueue: true })).granted);
-  await woken;
-  await runs.attempt(third, { enqueue: true });
-  await clock.advance(0);
-  for (const each of [third, second]) {
-    assert((await runs.attempt(each, { enqueue: true })).granted);
-    await runs.release(each);
-  }
-  await clock.advance(0);
-  assertEquals(await leftovers(store), 0);
-});
-
 Deno.test("Runs ends a run when a renewal is never answered", async () => {
   const { clock, store, waiters, head, order } = await row(3);
   await clock.advance(LEASE / 5);

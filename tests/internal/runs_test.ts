@@ -242,6 +242,96 @@ Deno.test("Runs wakes those that a run has taken whose reply was lost", async ()
   assertEquals(await leftovers(store), 0);
 });
 
+/** Two handles of one process that wait behind another one, whose lock has just ended. */
+async function pair() {
+  const all = scene();
+  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
+  const [other, first, second] = [claim(), claim(), claim()];
+  await all.store.attempt(other, { enqueue: true });
+  for (const each of [first, second]) await all.runs.attempt(each, { enqueue: true });
+  await all.store.release(other);
+  all.store.calls.length = 0;
+  return { ...all, other, first, second };
+}
+
+/** Returns what is woken of a handle's sleep by now. */
+async function isWoken(runs: Runs, claim: Claim): Promise<boolean> {
+  const controller = new AbortController();
+  let woken = false;
+  void runs.wakeup(claim, controller.signal).then(() => {
+    if (!controller.signal.aborted) woken = true;
+  });
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+  controller.abort();
+  return woken;
+}
+
+Deno.test("Runs grants the lock again to the head of a run that attempts again", async () => {
+  const { runs, store, first, second, clock } = await pair();
+  const granted = await runs.attempt(first, { enqueue: true });
+  // Its answer came too late for its lease.
+  await clock.advance(LEASE / 2);
+  const again = await runs.attempt(first, { enqueue: true });
+  assert(granted.granted && again.granted);
+  assertEquals(again.fence, granted.fence);
+  assertEquals(store.calls, ["attempt", "renew"]);
+  await runs.release(first);
+  const next = await runs.attempt(second, { enqueue: true });
+  assert(next.granted && next.fence > again.fence);
+  assertEquals(store.calls, ["attempt", "renew"]);
+  await runs.release(second);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Runs grants the lock again to a member of a run that attempts again", async () => {
+  const { runs, store, first, second, clock } = await pair();
+  await runs.attempt(first, { enqueue: true });
+  await runs.release(first);
+  const granted = await runs.attempt(second, { enqueue: true });
+  await clock.advance(LEASE / 2);
+  const again = await runs.attempt(second, { enqueue: true });
+  assert(granted.granted && again.granted);
+  assertEquals(again.fence, granted.fence);
+  assertEquals(await runs.renew(second), "renewed");
+  await runs.release(second);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Runs ends a run that is lost when its head attempts again", async () => {
+  const { runs, store, first, second, clock } = await pair();
+  await runs.attempt(first, { enqueue: true });
+  await clock.advance(2 * LEASE);
+  const again = await runs.attempt(first, { enqueue: true });
+  assert(again.granted);
+  assert(await isWoken(runs, second), "the member asks by itself");
+  assert(!(await runs.attempt(second, { enqueue: true })).granted);
+  assertEquals(await runs.renew(first), "renewed");
+  await runs.release(first);
+  const next = await runs.attempt(second, { enqueue: true });
+  assert(next.granted && next.fence > again.fence);
+  await runs.release(second);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Runs wakes the members of a run that was granted twice", async () => {
+  const { runs, store, first, second } = await pair();
+  const arrives = Promise.withResolvers<void>();
+  store.reply = (call) => call === "attempt" ? arrives.promise : undefined;
+  // The first attempt was not answered in time, and so there is a second one.
+  const attempts = [1, 2].map(() => runs.attempt(first, { enqueue: true }));
+  arrives.resolve();
+  const [, granted] = await Promise.all(attempts);
+  assert(granted!.granted);
+  assert(await isWoken(runs, second), "the member asks by itself");
+  assert(!(await runs.attempt(second, { enqueue: true })).granted);
+  assertEquals(await runs.renew(first), "renewed");
+  await runs.release(first);
+  const next = await runs.attempt(second, { enqueue: true });
+  assert(next.granted && next.fence > granted!.fence);
+  await runs.release(second);
+  assertEquals(await leftovers(store), 0);
+});
+
 Deno.test("show() lists the handles of a run in the place of its first one", async () => {
   const { store, runs, waiters, head, others, wait } = await row(3);
   const stranger = (await wait("s", others)).lock;

@@ -2,7 +2,7 @@ import type { Dealing, Dealings } from "./dealings.ts";
 import type { Disturbances } from "./disturbances.ts";
 import type { Handles } from "./handles.ts";
 import type { Machine } from "./machine.ts";
-import { KINDS, type Network } from "./network.ts";
+import { type Kind, KINDS, type Network } from "./network.ts";
 import type { Node } from "./node.ts";
 import type { Random } from "./random.ts";
 import type { Run } from "./run.ts";
@@ -20,6 +20,9 @@ const RETAKE_LAG_MS = 300;
 
 /** For how long a client tries to leave a queue, in milliseconds. */
 const RELEASE_LIMIT_MS = 15_000;
+
+/** The requests that count where a lock is handed on. */
+const OF_RUNS: readonly Kind[] = ["attempt", "renew", "renew", "release"];
 
 /** The faults of a run: one after the other, until their time is over. */
 export class FaultSchedule {
@@ -161,7 +164,7 @@ export class FaultSchedule {
     const ms = this.#random.pick([this.#duration(), Math.min(lasting, MAX_OUTAGE_MS)]);
     const pause = () => this.#pause(ms, this.#suspends(), client);
     const cut = () => this.#cut(client);
-    const kind = this.#random.pick(KINDS);
+    const kind = this.#random.pick(this.#scenario.theme === "runs" ? OF_RUNS : KINDS);
     const run = this.#random.pick([pause, pause, cut, () => this.#restart()]);
     this.#network.ambush(client, kind, () => {
       if (this.#world.now < this.#scenario.length) run();
@@ -176,7 +179,7 @@ export class FaultSchedule {
   }
 
   #setClock(): void {
-    const client = this.#random.chance(0.6);
+    const client = this.#scenario.clockSet === "clients" || this.#random.chance(0.6);
     const machine = client ? this.#random.pick(this.#clients) : this.#random.pick(this.#nodes).machine;
     const by = this.#random.spread(10, 30_000) * this.#random.pick([-1, 1]);
     this.#disturbances.note(this.#world.now, client ? machine : undefined);

@@ -58,7 +58,8 @@ class ObligingStore extends MemoryStore {
   }
 }
 
-class ScaledClock implements Clock {
+/** A clock that runs at another rate than the one that it is made of. */
+export class ScaledClock implements Clock {
   readonly #clock: Clock;
   readonly #rate: number;
 

@@ -12,6 +12,13 @@ export interface CoordinatorVote {
   receivedIn: number;
 }
 
+/** What the store has granted together with a lock: a run. */
+export interface KnownRun {
+  readonly members: readonly Handle[];
+  /** Until when the store has the lock for sure. */
+  until: number;
+}
+
 /** One call of acquire, and how it ended. */
 export interface Handle {
   readonly name: string;
@@ -33,6 +40,12 @@ export interface Handle {
   readonly votes: Map<Node, string>;
   /** The vote of the last node in whose queue it asked to wait. */
   coordinator: CoordinatorVote | undefined;
+  /** Whether a process asks under its id, for the handles of its callers. */
+  readonly ofProcess: boolean;
+  /** The handle under whose id the store has the lock that this one waits for, or has: it is a member of that run. */
+  head: Handle | undefined;
+  /** What was granted to it, and to others after it. */
+  run: KnownRun | undefined;
   /** How many fences it wishes for. */
   readonly wish: number;
   /** How many it was granted, by the first of them. */
@@ -63,9 +76,10 @@ export class Handles {
   readonly #repeated = new Set<string>();
 
   /** Makes the handle of an acquire that is called now. */
-  make(asked: Pick<Handle, "name" | "mode" | "client" | "lease" | "calledAt" | "wish">): Handle {
+  make(asked: Pick<Handle, "name" | "mode" | "client" | "lease" | "calledAt" | "wish">, ofProcess = false): Handle {
     const handle: Handle = {
       ...asked,
+      ofProcess,
       forgiven: false,
       grantedAt: undefined,
       endedAt: undefined,
@@ -74,6 +88,8 @@ export class Handles {
       votes: new Map(),
       fences: new Map(),
       coordinator: undefined,
+      head: undefined,
+      run: undefined,
       confirming: 0n,
       confirmingSince: undefined,
     };

@@ -47,7 +47,10 @@ export class Inspection {
 
   /** Notes that a lock was granted; returns what is to be run when it is released. */
   granted(handle: Handle, lock: Lock): () => void {
-    if (this.#run.scenario.single) this.#checkOrder(handle);
+    const { single, cohort } = this.#run.scenario;
+    if (cohort !== undefined) {
+      // A cohort overtakes, and has the votes under an id of its own.
+    } else if (single) this.#checkOrder(handle);
     else {
       this.#checkCoordinator(handle);
       this.#checkVotes(handle);
@@ -87,7 +90,7 @@ export class Inspection {
       if (!handle.client.awake || handle.client.late || !lock.held) continue;
       const backing = snapshots.filter(({ held }, i) => {
         return !this.#nodes[i]!.knows || held.some(({ name, owner }) => {
-          return name === handle.name && handles.of(owner) === handle;
+          return name === handle.name && this.#isOf(handles.of(owner), handle);
         });
       });
       if (backing.length >= quorum(snapshots.length)) continue;
@@ -96,19 +99,40 @@ export class Inspection {
     }
   }
 
+  /** Returns whether one handle has its lock in the store under the id of another, or of its process. */
+  #isOf(other: Handle | undefined, handle: Handle): boolean {
+    return this.#run.scenario.cohort === undefined
+      ? other === (handle.head ?? handle)
+      : other?.client === handle.client;
+  }
+
   /** Checks that all that a handle left is released at once, or as soon as the nodes can be reached. */
   #checkLeft(snapshots: readonly Snapshot[]): void {
     for (const [i, { held, pending }] of snapshots.entries()) {
       const node = this.#nodes[i]!;
       for (const { name, owner } of [...held, ...pending]) {
         const handle = this.#run.handles.of(owner);
-        if (handle === undefined || handle.client.dead || handle.forgiven || !this.#isOver(handle)) continue;
+        if (handle === undefined || handle.client.dead || handle.forgiven || !this.#isUnwanted(handle)) continue;
         if (this.#run.handles.repeated(owner, node)) continue;
         this.#violate(
           `${name} is left behind by ${handle.client.name} on ${node.machine.name} (${this.#run.world.label(owner)})`,
         );
       }
     }
+  }
+
+  /** Returns whether nobody needs any more what the store has under the id of a handle. */
+  #isUnwanted(handle: Handle): boolean {
+    const { handles } = this.#run;
+    const { client, name, run, ofProcess } = handle;
+    if (!this.#isOver(handle)) {
+      // What a process asks for is for its handles.
+      return ofProcess && handle.endedAt === undefined && handles.all.every((other) => {
+        return other.ofProcess || other.client !== client || other.name !== name || this.#isOver(other);
+      });
+    }
+    // One of its process has the lock after it, or is to have it.
+    return !run?.members.some((member) => member.head === handle && !this.#isOver(member));
   }
 
   /** Returns whether nothing of a handle may be left any more. */
@@ -148,11 +172,13 @@ export class Inspection {
     const askedAt = handle.firstAskedAt.get(node!);
     if (askedAt === undefined) return;
     for (const other of handles.all) {
-      if (other === handle || other.name !== handle.name) continue;
+      if (other === handle || other.name !== handle.name || other.client.dead) continue;
       if (other.mode === "shared" && handle.mode === "shared") continue;
       if (other.grantedAt !== undefined || other.endedAt !== undefined || disturbances.last >= other.calledAt) continue;
       const queued = other.queued.get(node!);
       if (queued === undefined || queued >= askedAt) continue;
+      // A member of a run whose lease has ended: it was not in the queue when that was served.
+      if ((other.head?.run?.until ?? Infinity) <= this.#run.world.now) continue;
       const [first, second] = [other, handle].map(({ client, calledAt }) => `${client.name} (${calledAt.toFixed(3)})`);
       this.#violate(`${second} gets ${handle.name} before ${first}, which has queued for it before`);
     }

@@ -64,8 +64,12 @@ export class ObservedStore implements Store {
     this.#run.watch.know(handle, true);
     try {
       const asked = handle.wish > 1 ? { ...claim, fences: handle.wish } : claim;
+      const { events } = this.#run.world;
       const attempt = await runFor(handle, () => this.#store.attempt(asked, options));
-      if (attempt.granted) this.#checkFences(attempt);
+      if (attempt.granted) {
+        this.#noteRun(attempt, events === this.#run.world.events);
+        this.#checkFences(attempt);
+      }
       this.#run.watch.know(handle, attempt.granted || options.enqueue);
       if (!attempt.granted) this.#run.watch.busy(handle);
       return attempt;
@@ -73,6 +77,18 @@ export class ObservedStore implements Store {
       this.#run.watch.know(handle, false);
       throw error;
     }
+  }
+
+  /** Counts a grant to a member of a run, which is made at once or after a renewal. */
+  #noteRun({ fence }: Granted, atOnce: boolean): void {
+    const { head, run, fences, mode, firstAskedAt } = this.#handle;
+    const { transitions, scenario } = this.#run;
+    if (scenario.cohort !== undefined) {
+      if (atOnce && mode === "exclusive" && firstAskedAt.size === 0) transitions.take("lock of a process handed on");
+      return;
+    }
+    if (fences.has(fence) && (head ?? run) !== undefined) return transitions.take("lock of a run granted again");
+    if (head !== undefined) transitions.take(atOnce ? "run handed on at once" : "run handed on after a renewal");
   }
 
   /** Checks that a block has no more fences than were wished for, and is no further ahead of the clock than allowed. */

@@ -35,7 +35,8 @@ export function parseOptions(args: string[]): Options {
 /** Returns what `--help` prints. */
 export function usage(): string {
   return `Runs the lock on simulated nodes, over a simulated network, with clocks that drift, until something is wrong: on a quorum
-of stores in memory, on a quorum of servers that run the scripts for Redis, and on one such server.
+of stores in memory, on a quorum of servers that run the scripts for Redis, and on one such server, whose locks each
+process hands on inside.
 
 Usage: deno task sim [options]
 

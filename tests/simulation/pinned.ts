@@ -18,5 +18,14 @@ export const PINNED: readonly Pinned[] = [
   { seed: 24, found: "a node gave a lock back although its counter had been raised since it was inspected" },
   { seed: 48, found: "a vote that was answered after a later one left the queue in which the handle still waited" },
   { seed: 68, found: "a vote counted under an id that had been released, as its place in the queue had been left" },
+  {
+    seed: 46,
+    found: "a run was forgotten, with its members, when its grant came too late and its head attempted again",
+  },
+  {
+    seed: 520,
+    found: "two attempts of one handle in flight shared a round, and one used votes that the other had released",
+  },
+  { seed: 3800, found: "a cohort did not release a lock that it had lost, and was queued late on a slow node" },
   { seed: 1664, found: "a lock that was restored after its release stayed on the node" },
 ];

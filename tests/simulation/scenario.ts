@@ -1,3 +1,4 @@
+import type { CohortSettings } from "../../src/composed/cohort/options.ts";
 import type { Drift } from "./machine.ts";
 import type { Quality } from "./network.ts";
 import type { Random } from "./random.ts";
@@ -11,13 +12,17 @@ export type Faults = "none" | "allowed" | "any";
 
 /**
  * What is to happen often in a run. *Restored locks*: nodes lose locks that their holders get back. *Late answers*:
- * messages take about as long as nodes may, while many ask for a lock that nobody keeps for long.
+ * messages take about as long as nodes may, while many ask for a lock that nobody keeps for long. *Runs*: several of
+ * each process wait for a lock of one server, which grants it to them together. *Cohorts*: each process asks for the lock
+ * for all that want it there, and hands it on.
  */
-export type Theme = "anything" | "restored locks" | "late answers";
+export type Theme = "anything" | "restored locks" | "late answers" | "runs" | "cohorts";
 
-/** Returns what is to happen often in the run of a seed: two of ten have a theme. */
-function themeOf(seed: number): Theme {
+/** Returns what is to happen often in the run of a seed: four of ten have a theme. */
+export function themeOf(seed: number): Theme {
+  if (seed % 10 === 0) return "cohorts";
   if (seed % 10 === 4) return "restored locks";
+  if (seed % 10 === 6) return "runs";
   return seed % 10 === 8 ? "late answers" : "anything";
 }
 
@@ -45,6 +50,10 @@ export interface Scenario {
   readonly nodeKind: "memory" | "scripts";
   /** Whether there is one server with its own queue and fences, instead of a quorum. */
   readonly single: boolean;
+  /** Whether its clients hand on what it grants them together, as `acquire` does. */
+  readonly handsOn: boolean;
+  /** The options of the cohort that each client is, if it is one. */
+  readonly cohort: CohortSettings | undefined;
   readonly faults: Faults;
   readonly nodes: readonly Drift[];
   readonly clients: readonly Drift[];
@@ -72,8 +81,8 @@ export interface Scenario {
   readonly faultGap: number;
   /** Whether nodes lose their data when they go down, sometimes, and if so whether they stay down for long. */
   readonly wipes: "none" | "late" | "at once";
-  /** Whether wall clocks are set, and if so whether those of nodes are set forward. */
-  readonly clockSet: "none" | "usual" | "any";
+  /** Whether wall clocks are set, and if so those of nodes as well, and forward. */
+  readonly clockSet: "none" | "clients" | "usual" | "any";
   /** Whether processes are suspended, with their monotonic clocks standing still. */
   readonly suspensions: boolean;
   /** Whether clients die, and connections that are gone leave them hanging; else only leases outlive their holders. */
@@ -104,10 +113,19 @@ const LONG = [10_000, 20_000] as const;
 /** For how long many ask for a lock at the most, where answers are late, in milliseconds. */
 const SHORT = 1_000;
 
+/** How long a process may hand a lock on, and keep it without a holder, in milliseconds. */
+const COHORTS: readonly CohortSettings[] = [
+  { keep: 10, linger: 0 },
+  { keep: 100, linger: 0 },
+  { keep: 100, linger: 20 },
+  { keep: 500, linger: 100 },
+];
+
 /** Draws the scenario of a seed. */
 export function draw(random: Random, seed: number): Scenario {
   const theme = themeOf(seed);
-  const scenario = drawThemed(random, theme);
+  const drawn = drawThemed(random, theme);
+  const scenario = { ...drawn, handsOn: drawn.single && theme !== "cohorts" && seed % 4 !== 1 };
   const fences = fencesOf(seed);
   if (fences === 1) return scenario;
   const close = ({ rate, skew }: Drift) => ({ rate, skew: Math.max(-CLOSE, Math.min(skew, CLOSE)) });
@@ -134,6 +152,26 @@ function drawThemed(random: Random, theme: Theme): Scenario {
   let scenario: Scenario;
   do scenario = drawAny(random); while (!suits(scenario, theme));
   const { clients, quality, length } = scenario;
+  if (theme === "runs" || theme === "cohorts") {
+    return {
+      ...scenario,
+      theme,
+      cohort: theme === "runs" ? undefined : random.pick(COHORTS),
+      clients: [...clients, ...clients].slice(0, 3),
+      workers: random.integer(3, 6),
+      names: ["a"],
+      shared: random.pick([0, 0, 0.1]),
+      extended: random.pick([0, 0, 0.2]),
+      thinking: random.pick([5, 50]),
+      holding: random.pick(theme === "runs" ? [0.03, 0.3, 2] : [0.003, 0.003, 0.03, 2]),
+      // A lock is handed on without a renewal where all leases are alike.
+      leases: random.chance(0.5) ? [scenario.leases[1], scenario.leases[1]] : scenario.leases,
+      length: Math.min(length, 4 * SHORT),
+      faultGap: random.spread(50, 1_000),
+      // By a clock that is set back a reservation of somebody who died lasts for so much longer.
+      clockSet: scenario.clockSet === "none" ? "none" : "clients",
+    };
+  }
   if (theme === "restored locks") {
     const faultGap = random.spread(20, 200);
     return { ...scenario, theme, clients: clients.slice(0, 2), names: ["a"], thinking: 100, holding: 5, faultGap };
@@ -158,7 +196,9 @@ function drawThemed(random: Random, theme: Theme): Scenario {
  * Returns whether there are faults, nodes enough, and messages that overtake each other where they are to be late, or
  * one holder.
  */
-function suits({ faults, nodeKind, nodes, leases, quality, exclusion }: Scenario, theme: Theme): boolean {
+function suits({ faults, nodeKind, single, nodes, leases, quality, exclusion }: Scenario, theme: Theme): boolean {
+  if (theme === "runs") return single && exclusion && leases[1] < LONG[1];
+  if (theme === "cohorts") return exclusion && leases[1] < LONG[1] && (single || nodeKind === "memory");
   if (faults === "none" || nodeKind !== "memory" || nodes.length < 3) return false;
   return theme === "late answers" ? !quality.connected && leases[1] < LONG[1] : exclusion;
 }
@@ -197,6 +237,8 @@ function drawAny(random: Random): Scenario {
     theme: "anything",
     nodeKind,
     single: kind === "single",
+    handsOn: false,
+    cohort: undefined,
     faults,
     nodes: Array.from({ length: kind === "single" ? 1 : random.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 7]) }, clock),
     clients: Array.from({ length: contended ? 4 : random.integer(1, 4) }, clock),
@@ -234,41 +276,3 @@ function drawAny(random: Random): Scenario {
 }
 
 const FAULTLESS = { lost: 0, doubled: 0, lingering: 0, delayed: 0, longest: 0, hangs: false };
-
-/** Returns a scenario in a line. */
-export function describe(scenario: Scenario): string {
-  const {
-    theme,
-    nodeKind,
-    single,
-    faults,
-    nodes,
-    clients,
-    workers,
-    names,
-    shared,
-    fences,
-    leases,
-    nodeTimeout,
-    length,
-    quality,
-  } = scenario;
-  const { wipes, clockSet, broken } = scenario;
-  const { lost, doubled, delayed, connected } = quality;
-  return [
-    `${faults} faults for ${length.toFixed(0)} ms`,
-    ...(theme === "anything" ? [] : [theme]),
-    single ? "one server" : `${nodes.length} nodes${nodeKind === "scripts" ? " that run scripts" : ""}`,
-    `${clients.length} clients of ${workers}`,
-    `${names.length} names`,
-    ...(shared === 0 ? [] : [`${shared * 100} % shared`]),
-    ...(fences === 1 ? [] : [`up to ${fences} fences at once`]),
-    `leases of ${leases.join(" to ")} ms`,
-    ...(nodeTimeout === undefined ? [] : [`nodes time out after ${nodeTimeout} ms`]),
-    ...(connected ? ["connections"] : []),
-    `${lost * 100} % of messages lost, ${doubled * 100} % doubled, ${delayed * 100} % delayed`,
-    ...(wipes === "none" ? [] : ["data losses"]),
-    ...(clockSet === "none" ? [] : ["clocks set"]),
-    broken.length === 0 ? "one holder at a time" : `exclusion not promised: ${broken.join(", ")}`,
-  ].join(", ");
-}

@@ -1,8 +1,13 @@
+import type { CohortSettings } from "../../src/composed/cohort/options.ts";
+import { CohortStore } from "../../src/composed/cohort/store.ts";
+import { Runs } from "../../src/internal/runs.ts";
 import { redis } from "../../src/stores/redis/store.ts";
+import type { Clock } from "../../src/internal/clock.ts";
 import type { Store } from "../../src/store.ts";
 import type { QuorumNode } from "../../src/composed/redlock/quorum_node.ts";
 import { RedlockStore } from "../../src/composed/redlock/store.ts";
 import { Dealings } from "./dealings.ts";
+import { describe } from "./describe.ts";
 import { Disturbances } from "./disturbances.ts";
 import { Handles } from "./handles.ts";
 import { HostTime } from "./host_time.ts";
@@ -12,11 +17,13 @@ import { Machine } from "./machine.ts";
 import { Network } from "./network.ts";
 import { type MakeStore, Node, soundStore } from "./node.ts";
 import { ObservedNode } from "./observed_node.ts";
+import { ObservedProcess } from "./observed_process.ts";
+import { ObservedRuns } from "./observed_runs.ts";
 import { Random } from "./random.ts";
 import { SimulatedRedis } from "./redis_client.ts";
 import { RemoteNode } from "./remote_node.ts";
 import type { Run } from "./run.ts";
-import { describe, draw, DRIFT_FACTOR, FENCES_AHEAD, OLDEST, type Scenario } from "./scenario.ts";
+import { draw, DRIFT_FACTOR, FENCES_AHEAD, OLDEST, type Scenario } from "./scenario.ts";
 import { KeptScripts } from "./script_node.ts";
 import { FaultSchedule } from "./fault_schedule.ts";
 import { Transitions } from "./transitions.ts";
@@ -30,7 +37,21 @@ export interface SimulationOptions {
   readonly log?: ((line: string) => void) | undefined;
   /** Makes the stores of the nodes; others than sound ones show what the simulator notices. */
   readonly makeStore?: MakeStore | undefined;
+  /** Makes what hands a run on inside a client; another one than `Runs` shows what the simulator notices. */
+  readonly makeRuns?: MakeRuns | undefined;
+  /** Makes the cohort of a client; another one than `CohortStore` shows what the simulator notices. */
+  readonly makeCohort?: MakeCohort | undefined;
 }
+
+/** Makes the store that hands on what another one grants. */
+export type MakeRuns = (store: Store, clock: Clock) => Store;
+
+/** Makes the store whose handles share one place in another one. */
+export type MakeCohort = (store: Store, settings: CohortSettings, clock: Clock) => Store;
+
+const soundCohort: MakeCohort = (store, settings, clock) => new CohortStore(store, settings, clock);
+
+const soundRuns: MakeRuns = (store, clock) => new Runs(store, clock);
 
 /** How a run ended. */
 export interface Outcome {
@@ -83,7 +104,7 @@ async function live(
   world: World,
   scenario: Scenario,
   random: Random,
-  { makeStore = soundStore }: SimulationOptions,
+  { makeStore = soundStore, ...processes }: SimulationOptions,
 ): Promise<Outcome> {
   const run = prepare(world, scenario, random);
   const { invariants, transitions } = run;
@@ -98,7 +119,8 @@ async function live(
     listen(client, invariants, random.fork());
     const luck = random.fork();
     world.on(client, () => {
-      const store = storeOf(scenario, connect(client), client, () => luck.next());
+      const shared = storeOf(scenario, connect(client), client, () => luck.next());
+      const store = storeOfProcess(run, shared, client, processes, random);
       for (let i = 0; i < scenario.workers; i++) {
         const worker = new Worker(run, inspection, client, store, random.fork());
         working.set(worker, client);
@@ -188,10 +210,26 @@ function storeOf(
   return new RedlockStore(nodes, settings, clock, luck);
 }
 
-function assumptions({ faults, exclusion, wipes, apart, fences, length, leases, deaths }: Scenario): Assumptions {
+/** Returns the store as the handles of a process use it. */
+function storeOfProcess(
+  run: Run,
+  store: Store,
+  client: Machine,
+  { makeRuns = soundRuns, makeCohort = soundCohort }: Pick<SimulationOptions, "makeRuns" | "makeCohort">,
+  random: Random,
+): Store {
+  const { handsOn, cohort } = run.scenario;
+  if (handsOn) return makeRuns(new ObservedRuns(store, run), client);
+  if (cohort === undefined) return store;
+  return makeCohort(new ObservedProcess(store, client, run, random.fork()), cohort, client);
+}
+
+function assumptions(
+  { faults, exclusion, wipes, apart, fences, handsOn, cohort, length, leases, deaths }: Scenario,
+): Assumptions {
   return {
     exclusion,
-    fenceSlack: wipes === "none" ? 0 : apart + (fences > 1 ? FENCES_AHEAD : 0),
+    fenceSlack: wipes === "none" ? 0 : apart + (fences > 1 || handsOn || cohort !== undefined ? FENCES_AHEAD : 0),
     undisturbedFrom: faults === "none" ? 0 : length + OLDEST,
     longestGap: (deaths && faults !== "none" ? leases[1] : 0) + HANDOFF,
   };

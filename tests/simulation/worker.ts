@@ -118,14 +118,20 @@ export class Worker {
       return undefined;
     } finally {
       impatient?.cancel();
-      if (handle.grantedAt === undefined) handle.endedAt = world.now;
+      if (handle.grantedAt === undefined) {
+        handle.endedAt = world.now;
+        if (handle.head !== undefined) transitions.take("member of a run gave up");
+      }
     }
   }
 
   /** Returns how many fences are wished for: by a lock that others share never more than one. */
   #fences(mode: Mode): number {
-    const most = this.#run.scenario.fences;
-    return most === 1 || mode === "shared" ? 1 : this.#random.pick([this.#random.integer(1, most / 10), most, most]);
+    const { fences: most, handsOn, cohort } = this.#run.scenario;
+    if (most === 1 || mode === "shared" || cohort !== undefined) return 1;
+    const some = this.#random.integer(1, most / 10);
+    // Who wishes for several is granted no run.
+    return this.#random.pick(handsOn ? [1, 1, some, most] : [some, most, most]);
   }
 
   async #hold(holding: Holding): Promise<void> {
@@ -134,7 +140,9 @@ export class Worker {
     const longest = Math.min(this.#run.scenario.holding * lease, 2 * LONGEST_HOLD);
     await this.#clock.sleep(this.#random.spread(1, longest), this.#random.chance(0.5) ? lock.signal : undefined);
     await Promise.all(Array.from({ length: this.#random.pick([1, 1, 2]) }, () => this.#extend(holding)));
-    if (this.#random.chance(0.5)) await this.#clock.sleep(this.#random.spread(1, lease));
+    // Where sections are as long as a cohort may keep a lock it hands nothing on.
+    const { keep = lease } = this.#run.scenario.cohort ?? {};
+    if (this.#random.chance(0.5)) await this.#clock.sleep(this.#random.spread(1, Math.min(lease, keep)));
     await this.#release(holding);
   }
 

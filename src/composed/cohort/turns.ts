@@ -189,6 +189,9 @@ export class Turns {
     if (hold.holder !== undefined) this.forget(hold.holder);
     if (this.#hold === hold) this.#hold = undefined;
     hold.close();
+    // A quorum that has lost it may have it on some nodes, or queue late for it.
+    if (!hold.abandoned) this.#site.track(hold.lease.undo());
+    hold.abandoned = true;
     this.#user.freed();
   }
 

@@ -1,4 +1,4 @@
-import { type Clock, SystemClock } from "../../internal/clock.ts";
+import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
 import { show } from "../../internal/validation.ts";
 import type { Observer } from "../../events.ts";
 import type { Attempt, AttemptOptions, Capability, Claim, Granted, Renewal, Store } from "../../store.ts";
@@ -109,6 +109,8 @@ export class RedlockStore implements Store {
   readonly #contention: Contention;
   readonly #rounds: Rounds;
   readonly #highest = new HighestFence();
+  /** The attempts that have no answer yet, by their owners. */
+  readonly #inFlight = new Map<string, { readonly answer: Promise<Attempt>; readonly sentAt: Instant }>();
 
   /** Makes a store of nodes; `random` gives numbers from 0 to 1. */
   constructor(nodes: readonly QuorumNode[], settings: RedlockSettings, clock: Clock, random: () => number) {
@@ -128,7 +130,22 @@ export class RedlockStore implements Store {
     return list.filter((node) => node.closed).length > list.length - needed;
   }
 
-  async attempt(claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
+  /** Attempts; a handle has one attempt in flight: two would share its round, which the first one to fail gives back. */
+  attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const { owner } = claim;
+    const sentAt = this.#clock.now();
+    const inFlight = this.#inFlight.get(owner);
+    if (inFlight !== undefined) {
+      // The lease counts from the first of them.
+      const age = Math.max(0, elapsed(inFlight.sentAt, sentAt));
+      return inFlight.answer.then((attempt) => attempt.granted ? { ...attempt, age } : attempt);
+    }
+    const answer = this.#attempt(claim, options).finally(() => this.#inFlight.delete(owner));
+    this.#inFlight.set(owner, { answer, sentAt });
+    return answer;
+  }
+
+  async #attempt(claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
     for (const { claim, round } of this.#rounds.sweep()) round.expire(claim, this.#nodes.coordinator(claim.name));
     const before = this.#rounds.of(claim.owner);
     // A handle that asks again was refused, or its votes were split.

@@ -115,6 +115,19 @@ Deno.test("CohortStore hands nothing on that the store turns out to have lost", 
   await place.assertEmpty();
 });
 
+Deno.test("CohortStore releases what is lost, which a quorum may have on some nodes", async () => {
+  const place = new Place({ keep: 60_000 });
+  const holder = claimOf("a");
+  await grant(place.cohort, holder);
+  await place.memory.evict("a");
+  assertEquals(await place.cohort.renew(holder), "lost");
+  await settled();
+  const [asked, ...others] = place.line.calls.map(({ operation, claim }) => ({ operation, owner: claim.owner }));
+  assertEquals(others.map(({ operation }) => operation), ["renew", "release"]);
+  assert(others.every(({ owner }) => owner === asked!.owner), "under the id of the process");
+  await place.assertEmpty();
+});
+
 Deno.test("CohortStore.release() does not vouch for a lease that may be over", async () => {
   const place = new Place({ keep: 60_000 });
   const holder = { ...claimOf("a"), lease: 200 };

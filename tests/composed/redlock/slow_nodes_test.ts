@@ -20,6 +20,23 @@ Deno.test("attempt() is granted although the event loop was busy for a node time
   assertEquals(clock.pending, 0);
 });
 
+Deno.test("attempt() of a handle that has one in flight has its outcome, and its age", async () => {
+  const { clock, nodes, store } = quorum(3);
+  for (const node of nodes) node.condition = "hanging";
+  const claim = claimOf();
+  const first = store.attempt(claim, { enqueue: true });
+  await clock.advance(NODE_TIMEOUT / 2);
+  const second = store.attempt(claim, { enqueue: true });
+  assertEquals(nodes.map(({ calls }) => calls), [["vote"], ["vote"], ["vote"]]);
+  for (const node of nodes) node.condition = "healthy";
+  const { result: granted } = await after(clock, first);
+  const { result: again } = await after(clock, second);
+  assert("granted" in granted && granted.granted && "granted" in again && again.granted);
+  assertEquals(again.fence, granted.fence);
+  assertEquals([granted.age, again.age], [undefined, NODE_TIMEOUT / 2]);
+  assert(await store.release(claim));
+});
+
 Deno.test("renew() and release() succeed although the event loop was busy", async () => {
   const { clock, nodes, store } = quorum(3);
   const claim = claimOf();

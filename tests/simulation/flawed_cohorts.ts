@@ -1,0 +1,65 @@
+import { CohortStore } from "../../src/composed/cohort/store.ts";
+import type { Attempt, AttemptOptions, Claim, Renewal } from "../../src/store.ts";
+import { Beneath } from "./beneath.ts";
+import { ScaledClock } from "./flaws.ts";
+import { currentHandle } from "./handles.ts";
+import type { MakeCohort } from "./simulate.ts";
+
+/** Cohorts with a flaw, each of which breaks a promise: the simulator must notice every one. */
+export const cohortFlaws: Readonly<Record<string, MakeCohort>> = {
+  "a cohort whose clock stands still": (store, settings, clock) => {
+    return new CohortStore(store, settings, new ScaledClock(clock, 0));
+  },
+  "a cohort that hands on a lock that it has lost": (store, settings, clock) => {
+    return new CohortStore(new ObstinateStore(store), settings, clock);
+  },
+  "a cohort that gives nothing back": (store, settings, clock) => {
+    return new CohortStore(new KeepingStore(store), settings, clock);
+  },
+  "a cohort that takes more fences than it has": (store, settings, clock) => {
+    return new CohortStore(new LavishStore(store), settings, clock);
+  },
+  "a cohort whose handles have one fence": (store, settings, clock) => new CohortWithOneFence(store, settings, clock),
+  "a cohort that hands on before the release": (store, settings, clock) => new HastyCohort(store, settings, clock),
+};
+
+class ObstinateStore extends Beneath {
+  override async renew(claim: Claim): Promise<Renewal> {
+    // Who has the lock hears of its loss.
+    const asking = currentHandle();
+    const renewal = await super.renew(claim);
+    return asking?.grantedAt === undefined ? "renewed" : renewal;
+  }
+}
+
+class KeepingStore extends Beneath {
+  override release(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+}
+
+class LavishStore extends Beneath {
+  override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const attempt = await super.attempt(claim, options);
+    return attempt.granted && claim.fences !== undefined ? { ...attempt, fences: 1_000_000 } : attempt;
+  }
+}
+
+class CohortWithOneFence extends CohortStore {
+  #fence: bigint | undefined;
+
+  override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const attempt = await super.attempt(claim, options);
+    if (!attempt.granted) return attempt;
+    this.#fence ??= attempt.fence;
+    return { ...attempt, fence: this.#fence };
+  }
+}
+
+class HastyCohort extends CohortStore {
+  override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const attempt = await super.attempt(claim, options);
+    if (attempt.granted) void super.release(claim).catch(() => {});
+    return attempt;
+  }
+}
