@@ -98,7 +98,7 @@ Deno.test("Inspector.over() allows a minority to be behind, and needs a majority
   }
 });
 
-Deno.test("Inspector.over() looks at a lease that was handed on until another handle uses it", async () => {
+Deno.test("Inspector.over() looks at a lease that was handed on until it is used", async () => {
   const ids = new Set(["x"]);
   for (const usedAfter of [0, 2, Infinity]) {
     const reported: Remains[] = [];
