@@ -144,6 +144,26 @@ Deno.test("Runs ends a run when the reply to a renewal is lost, and places are k
   assertEquals(await leftovers(store), 0);
 });
 
+Deno.test("Runs renews before it hands on a lease whose last renewal was not answered", async () => {
+  const { clock, store, runs, others, get, wait } = scene();
+  const holder = await get(others);
+  const head = (await wait("head")).lock;
+  const next = (await wait("next", runs, { lease: 2 * LEASE })).lock;
+  await holder.release();
+  store.reply = (call) => {
+    if (call === "renew") throw new Error("reply lost");
+  };
+  // As long as that of the next one, if it was executed.
+  await assertRejects(() => head.then((lock) => lock.extend(2 * LEASE)), StoreError);
+  store.reply = () => {};
+  assertEquals(store.renewals.length, 1);
+  await (await head).release();
+  await (await next).release();
+  assertEquals(store.renewals.map(({ lease, renewal }) => [lease, renewal]), [[2 * LEASE, 1], [2 * LEASE, 2]]);
+  await clock.advance(0);
+  assertEquals(await leftovers(store), 0);
+});
+
 Deno.test("Runs hands on nothing that the store does not have any more", async () => {
   const { clock, store, waiters, head, others, get, order, wait } = await row(3);
   const stranger = (await wait("s", others)).lock;

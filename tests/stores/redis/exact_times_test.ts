@@ -104,6 +104,18 @@ Deno.test("release() and look() take a waiter for dead exactly three polls after
   }
 });
 
+Deno.test("release() frees the lock at once when all waiters are dead", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  for (const mode of ["exclusive", "shared"] as const) {
+    const first = claimOf("a", mode);
+    await after(0, client, attempt, { claim: first });
+    for (let i = 0; i < 2; i++) await after(i, client, attempt, { claim: claimOf("a"), waiter });
+    assertEquals(await after(3 * POLL_MS + 1, client, release, first), true);
+    assertEquals(await client.get(LOCK), null, mode);
+  }
+});
+
 Deno.test("attempt() that comes again without its ticket keeps the place of the waiter", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();

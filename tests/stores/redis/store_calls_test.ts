@@ -52,7 +52,7 @@ Deno.test("evict() counts the named ones if it may have been sent twice", async 
 Deno.test("attempt() steals from all holders that were named so far", async () => {
   const { store, sent } = site((_, __, i) => [[":steal", "one", "two"], [":steal", "three"], "5"][i]);
   assertEquals(await store.attempt(claimOf("a"), { enqueue: false, steal: true }), { granted: true, fence: 5n });
-  assertEquals(sent(4), ["attempt :steal", "attempt :steal one two", "attempt :steal one two three"]);
+  assertEquals(sent(4), ["attempt :steal 1", "attempt :steal 1 one two", "attempt :steal 1 one two three"]);
 });
 
 Deno.test("attempt() does not repeat a steal that may have been sent twice", async () => {

@@ -53,6 +53,15 @@ testOnSite("attempt() cuts only overlong leases after the clock was set back", a
   for (const claim of [late, other, elsewhere, reader]) assert(!await site.a.release(claim));
 });
 
+testOnSite("attempt() again with a shorter lease does not make an overlong lease", async (site) => {
+  const [claim, other] = [claimOf(), claimOf()];
+  for (const lease of [LEASE, LEASE / 10]) assertEquals(await ask(site.a, { ...claim, lease }), true);
+  assertEquals(await ask(site.b, other), false);
+  await site.clock.advance(LEASE - 1);
+  assertEquals(await site.a.renew({ ...claim, lease: 1 }), "renewed");
+  for (const [store, each] of [[site.a, claim], [site.b, other]] as const) await store.release(each);
+});
+
 testOnSite("renew() with a longer lease does not make an overlong lease", async (site) => {
   const claim = claimOf({ lease: 1_000 });
   assertEquals(await ask(site.a, claim), true);

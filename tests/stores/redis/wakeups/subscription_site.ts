@@ -9,6 +9,8 @@ export class SubscriptionSite {
   readonly client = new FakeClient();
   readonly log: string[] = [];
   wanted = true;
+  /** Whether anybody still needs messages after a report that it has closed. */
+  wantedOnceClosed = true;
   readonly subscription: Subscription;
 
   constructor(prepare: (client: FakeClient) => void = () => {}) {
@@ -16,7 +18,10 @@ export class SubscriptionSite {
     const listener = {
       wanted: () => this.wanted,
       opened: () => void this.log.push("opened"),
-      closed: () => void this.log.push("closed"),
+      closed: () => {
+        this.log.push("closed");
+        this.wanted &&= this.wantedOnceClosed;
+      },
       message: (channel: string, message: string) => void this.log.push(`${channel}: ${message}`),
     };
     this.subscription = new Subscription(this.client.client, ["first", "second"], listener, this.clock);

@@ -144,6 +144,16 @@ Deno.test("Subscription makes the next connection only while it is wanted", asyn
   assertEquals(site.made.length, 1);
 });
 
+Deno.test("Subscription finds out whether it is wanted before it reports that it has closed", async () => {
+  const site = new Site();
+  site.wantedOnceClosed = false;
+  site.subscription.start();
+  const subscriber = await site.open();
+  // The waiters that are woken do not wait any more.
+  subscriber.end();
+  assertEquals([site.log, site.wanted, site.clock.pending], [["opened", "closed"], false, 1]);
+});
+
 Deno.test("Subscription makes one try at a time, however often it is started in the pause", async () => {
   const site = new Site();
   site.subscription.start();
