@@ -121,14 +121,14 @@ export class NameCohort implements AskingUser, TurnsUser {
     if (holder !== undefined) return this.#turns.release(holder);
     const waiter = this.#queue.get(id);
     if (waiter !== undefined) return this.#leave(waiter);
-    this.#site.track(Promise.resolve());
+    this.#site.tidy();
     return this.#tickets.released(id)?.then(() => this.#site.store.release(claim));
   }
 
   /** Resolves when another attempt of a handle makes sense. `undefined`: this is for the store. */
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> | undefined {
     const id = handleOf(claim);
-    if (this.#turns.holders.has(id)) return Promise.resolve();
+    if (this.#turns.holders.get(id) !== undefined) return Promise.resolve();
     const waiter = this.#queue.get(id);
     if (waiter === undefined) return undefined;
     return waiter.sleep(signal, this.#turns.hold?.next === waiter || waiter.fault !== undefined);
@@ -183,13 +183,15 @@ export class NameCohort implements AskingUser, TurnsUser {
   }
 
   freed(): void {
-    this.#site.track(Promise.resolve());
+    this.#site.tidy();
     const { hold } = this.#turns;
     if (hold !== undefined || this.#closed) return;
-    const first = this.#queue.first(this.#site.clock.now());
+    if (this.#queue.size === 0) return;
+    const now = this.#site.clock.now();
+    const first = this.#queue.first(now);
     if (first === undefined) return;
     if (this.#sections.areAsLongAs(this.#site.settings.keep)) this.useOwnTickets();
-    else this.#asking.begin(first);
+    else this.#asking.begin(first, now);
   }
 
   granted(): void {
@@ -218,7 +220,7 @@ export class NameCohort implements AskingUser, TurnsUser {
       return await attempt;
     } finally {
       this.#calls--;
-      this.#site.track(Promise.resolve());
+      this.#site.tidy();
     }
   }
 
@@ -241,19 +243,20 @@ export class NameCohort implements AskingUser, TurnsUser {
     const behind = this.#queue.first(calledAt) !== undefined;
     if (hold?.idle && !behind) {
       hold.next = waiter;
-      const isReady = hold.lease.isFresh(waiter.claim.lease) || await this.#turns.prepare(hold, waiter);
-      if (isReady) return this.#turns.grant(hold, waiter, calledAt);
+      if (hold.lease.isFresh(waiter.claim.lease, calledAt)) return this.#turns.grant(hold, waiter, calledAt, calledAt);
+      const isReady = await this.#turns.prepare(hold, waiter);
+      if (isReady) return this.#turns.grant(hold, waiter, calledAt, this.#site.clock.now());
       return await this.attempt(waiter.claim, { enqueue: false });
     }
     if (hold !== undefined || behind) return busy(hold);
-    const answer = await this.#asking.once(waiter);
-    return "granted" in answer ? answer : this.#turns.grant(answer, waiter, calledAt);
+    const answer = await this.#asking.once(waiter, calledAt);
+    return "granted" in answer ? answer : this.#turns.grant(answer, waiter, calledAt, answer.since);
   }
 
   /** Grants the lock to a waiter if it is its turn; if the process does not have it, asks the store. */
   async #serve(waiter: LocalWaiter, calledAt: Instant): Promise<Attempt> {
     const id = handleOf(waiter.claim);
-    for (;;) {
+    for (let now = calledAt;;) {
       const holder = this.#turns.holders.get(id);
       if (holder !== undefined) return grantOf(holder, calledAt);
       if (waiter.fault !== undefined) {
@@ -265,13 +268,16 @@ export class NameCohort implements AskingUser, TurnsUser {
       const { hold } = this.#turns;
       if (this.#queue.get(id) !== waiter) return busy(hold);
       if (hold !== undefined) {
-        this.#turns.assign(hold, this.#site.clock.now());
+        this.#turns.assign(hold, now);
         if (hold.next !== waiter) return busy(hold);
-        const isReady = hold.lease.isFresh(waiter.claim.lease) || await this.#turns.prepare(hold, waiter);
-        if (isReady) return this.#turns.grant(hold, waiter, calledAt);
+        if (hold.lease.isFresh(waiter.claim.lease, now)) return this.#turns.grant(hold, waiter, calledAt, now);
+        const isReady = await this.#turns.prepare(hold, waiter);
+        now = this.#site.clock.now();
+        if (isReady) return this.#turns.grant(hold, waiter, calledAt, now);
       } else {
-        const refusal = await this.#asking.answerFor(waiter);
+        const refusal = await this.#asking.answerFor(waiter, now);
         if (refusal !== undefined) return refusal;
+        now = waiter.asked;
       }
     }
   }

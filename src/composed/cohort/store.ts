@@ -3,6 +3,7 @@ import { aborted } from "../../internal/aborted.ts";
 import { isPlain } from "../../internal/cohort.ts";
 import { describeMistake, looksLikeClient, looksLikeStore } from "../../internal/mistaken_target.ts";
 import { RELEASE_LIMIT_MS, within } from "../../internal/release.ts";
+import { ShortLivedMap, ShortLivedSet } from "../../internal/short_lived.ts";
 import type { Observer } from "../../events.ts";
 import type { Attempt, AttemptOptions, Capability, Claim, Renewal, Snapshot, Store } from "../../store.ts";
 import type { RedisClient } from "../../stores/redis/client.ts";
@@ -83,9 +84,9 @@ export class CohortStore implements Cohort {
   readonly #store: Store;
   readonly #settings: CohortSettings;
   readonly #clock: Clock;
-  readonly #names = new Map<string, NameCohort>();
+  readonly #names = new ShortLivedMap<string, NameCohort>();
   /** What goes on without anybody who waits for it. */
-  readonly #requests = new Set<Promise<unknown>>();
+  readonly #requests = new ShortLivedSet<Promise<unknown>>();
   #pruneAt = PRUNE_FROM;
   #disposing: Promise<void> | undefined;
 
@@ -185,30 +186,38 @@ export class CohortStore implements Cohort {
 
   async #query(): Promise<Snapshot> {
     const snapshot = await this.#store.query!();
-    return withLocalHandles(snapshot, new Map([...this.#names].map(([name, { listing }]) => [name, listing])));
+    return withLocalHandles(
+      snapshot,
+      new Map([...this.#names.entries()].map(([name, { listing }]) => [name, listing])),
+    );
   }
 
   /** Makes the state of a name. Sometimes deletes that of names whose handles never came back. */
   #made(name: string): NameCohort {
     if (this.#names.size >= this.#pruneAt) this.#prune();
-    const tidy = () => {
+    const forget = () => {
       if (made.unused && this.#names.get(name) === made) this.#names.delete(name);
     };
     const track = (request: Promise<unknown>) => {
       this.#requests.add(request);
       request.then(() => {
         this.#requests.delete(request);
-        tidy();
+        forget();
       });
     };
-    const made = new NameCohort({ store: this.#store, clock: this.#clock, settings: this.#settings, track }, name);
+    const tidy = async () => {
+      await undefined;
+      forget();
+    };
+    const site = { store: this.#store, clock: this.#clock, settings: this.#settings, track, tidy };
+    const made = new NameCohort(site, name);
     this.#names.set(name, made);
     return made;
   }
 
   #prune(): void {
     const now = this.#clock.now();
-    for (const [name, made] of this.#names) {
+    for (const [name, made] of this.#names.entries()) {
       made.prune(now);
       if (made.unused) this.#names.delete(name);
     }
