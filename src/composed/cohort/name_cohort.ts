@@ -19,7 +19,8 @@ export class NameCohort implements AskingUser, TurnsUser {
   readonly #site: Site;
   readonly #queue = new LocalQueue();
   readonly #sections = new Sections();
-  readonly #tickets: OwnTickets;
+  /** The handles that have a place of their own in the store. */
+  readonly tickets: OwnTickets;
   readonly #turns: Turns;
   readonly #asking: Asking;
   #closed = false;
@@ -29,7 +30,7 @@ export class NameCohort implements AskingUser, TurnsUser {
   /** Begins with nobody. */
   constructor(site: Site, name: string) {
     this.#site = site;
-    this.#tickets = new OwnTickets(site, this.#sections);
+    this.tickets = new OwnTickets(site, this.#sections);
     this.#asking = new Asking(site, name, this.#queue, this);
     this.#turns = new Turns(site, this.#queue, this.#sections, this);
   }
@@ -37,7 +38,7 @@ export class NameCohort implements AskingUser, TurnsUser {
   /** Whether nobody has the lock or wants it, so that it may be forgotten. */
   get unused(): boolean {
     return this.#turns.hold === undefined && this.#asking.id === undefined && this.#queue.size === 0 &&
-      this.#turns.holders.size === 0 && this.#calls === 0 && this.#tickets.unused;
+      this.#turns.holders.size === 0 && this.#calls === 0 && this.tickets.unused;
   }
 
   /** What is to be listed. */
@@ -58,7 +59,7 @@ export class NameCohort implements AskingUser, TurnsUser {
     if (holder !== undefined) return this.#call(this.#again(holder, claim, options, now));
     let waiter = this.#queue.get(id);
     if (waiter === undefined) {
-      if (this.#tickets.has(id) || !this.#joins(now)) return this.#call(this.#passThrough(claim, options, false));
+      if (this.tickets.has(id) || !this.#joins(now)) return this.#call(this.#passThrough(claim, options, false));
       waiter = new LocalWaiter(claim, now);
       if (!options.enqueue) return this.#call(this.#try(waiter, now));
       this.#queue.add(waiter);
@@ -84,14 +85,14 @@ export class NameCohort implements AskingUser, TurnsUser {
 
   async #passThrough(claim: Claim, options: AttemptOptions, stranger: boolean): Promise<Attempt> {
     const id = handleOf(claim);
-    if (options.enqueue) this.#tickets.attempted(id, stranger);
+    if (options.enqueue) this.tickets.attempted(id, stranger);
     for (;;) {
       const sent = this.#site.store.attempt(claim, options);
       if (options.steal) this.revoke();
       const attempt = await sent;
-      if (attempt.granted || "conflict" in attempt) this.#tickets.forget(id);
+      if (attempt.granted || "conflict" in attempt) this.tickets.forget(id);
       if (attempt.granted) {
-        if (options.steal || !stranger) this.#tickets.granted(claim);
+        if (options.steal || !stranger) this.tickets.granted(claim);
         return attempt;
       }
       const { hold } = this.#turns;
@@ -110,7 +111,7 @@ export class NameCohort implements AskingUser, TurnsUser {
     const id = handleOf(claim);
     const holder = this.#turns.holders.get(id);
     if (holder !== undefined) return this.#turns.renew(holder, claim);
-    this.#tickets.renewed(id);
+    this.tickets.renewed(claim);
     return undefined;
   }
 
@@ -122,7 +123,7 @@ export class NameCohort implements AskingUser, TurnsUser {
     const waiter = this.#queue.get(id);
     if (waiter !== undefined) return this.#leave(waiter);
     this.#site.tidy();
-    return this.#tickets.released(id)?.then(() => this.#site.store.release(claim));
+    return this.tickets.released(id)?.then(() => this.#site.store.release(claim));
   }
 
   /** Resolves when another attempt of a handle makes sense. `undefined`: this is for the store. */
@@ -151,8 +152,8 @@ export class NameCohort implements AskingUser, TurnsUser {
   }
 
   /** Gives the lock back if no handle has it. */
-  async giveBackUnheld(): Promise<void> {
-    await this.#turns.giveBackUnheld();
+  giveBackUnheld(): Promise<void> {
+    return this.#turns.giveBackUnheld();
   }
 
   /** Ends all that is done for several handles together: from now on each is for itself. */
@@ -167,7 +168,7 @@ export class NameCohort implements AskingUser, TurnsUser {
   /** Forgets handles that were never released, and whose leases have ended. */
   prune(now: Instant): void {
     this.#turns.dropEnded(now);
-    this.#tickets.prune(now);
+    this.tickets.prune(now);
     this.#queue.prune(now);
     if (this.#queue.size === 0) this.#asking.drop();
   }
@@ -184,9 +185,7 @@ export class NameCohort implements AskingUser, TurnsUser {
 
   freed(): void {
     this.#site.tidy();
-    const { hold } = this.#turns;
-    if (hold !== undefined || this.#closed) return;
-    if (this.#queue.size === 0) return;
+    if (this.#turns.hold !== undefined || this.#closed || this.#queue.size === 0) return;
     const now = this.#site.clock.now();
     const first = this.#queue.first(now);
     if (first === undefined) return;
@@ -210,7 +209,7 @@ export class NameCohort implements AskingUser, TurnsUser {
       if (hold.left(now) > 0) return true;
       this.#turns.giveBack(hold).catch(() => {});
     }
-    return !this.#sections.areAsLongAs(this.#site.settings.keep) && !this.#tickets.hasStranger;
+    return !this.#sections.areAsLongAs(this.#site.settings.keep) && !this.tickets.hasStranger;
   }
 
   /** Keeps this from being forgotten while an attempt goes on. */
@@ -264,7 +263,7 @@ export class NameCohort implements AskingUser, TurnsUser {
         waiter.fault = undefined;
         throw error;
       }
-      if (this.#tickets.has(id)) return await this.#passThrough(waiter.claim, { enqueue: true }, false);
+      if (this.tickets.has(id)) return await this.#passThrough(waiter.claim, { enqueue: true }, false);
       const { hold } = this.#turns;
       if (this.#queue.get(id) !== waiter) return busy(hold);
       if (hold !== undefined) {
@@ -298,7 +297,7 @@ export class NameCohort implements AskingUser, TurnsUser {
     for (const waiter of [...this.#queue]) {
       if (waiter === first) continue;
       this.#queue.delete(waiter);
-      if (waiter.isAlive(now)) this.#tickets.enqueue(waiter.claim);
+      if (waiter.isAlive(now)) this.tickets.enqueue(waiter.claim);
       waiter.wake();
     }
   }
