@@ -35,6 +35,10 @@ export class ShortLivedMap<K, V> {
     return this.#map.keys();
   }
 
+  entries(): Iterable<[K, V]> {
+    return this.#map.entries();
+  }
+
   values(): Iterable<V> {
     return this.#map.values();
   }

@@ -69,10 +69,10 @@ export class Ask {
     return this.#awaited?.answer;
   }
 
-  /** Whether the store has not answered the last request for long. */
-  get isOverdue(): boolean {
+  /** Returns whether the store has not answered the last request for long. */
+  isOverdue(now: Instant): boolean {
     if (this.#awaited === undefined || this.#lastSentAt === undefined) return false;
-    return elapsed(this.#lastSentAt, this.#site.clock.now()) >= OVERDUE_MS;
+    return elapsed(this.#lastSentAt, now) >= OVERDUE_MS;
   }
 
   /** Whether the loop runs. */
@@ -80,11 +80,11 @@ export class Ask {
     return this.#running;
   }
 
-  /** Asks until the ask is over or a request fails. */
-  async run(): Promise<void> {
+  /** Asks until the ask is over or a request fails, from this moment on. */
+  async run(now: Instant): Promise<void> {
     this.#running = true;
-    for (;;) {
-      const answer = await this.request();
+    for (;; now = this.#site.clock.now()) {
+      const answer = await this.request(now);
       // Not running any more: somebody may have it run again already.
       if (answer.kind === "fault") return;
       if (this.over || answer.kind !== "refused" || "conflict" in answer.refusal) break;
@@ -95,13 +95,13 @@ export class Ask {
   }
 
   /** Sends one more request. Resolves to the first answer to any that is in flight. */
-  request(): Promise<Answer> {
+  request(now: Instant): Promise<Answer> {
     let resolve = (_: Answer) => {};
     const { answer } = this.#awaited ??= {
       answer: new Promise<Answer>((r) => resolve = r),
       resolve: (a) => resolve(a),
     };
-    const sent = this.send(true).then((answer) => {
+    const sent = this.send(true, now).then((answer) => {
       const awaited = this.#awaited;
       this.#awaited = undefined;
       if (awaited !== undefined && answer.kind === "fault") this.#running = false;
@@ -113,11 +113,11 @@ export class Ask {
     return answer;
   }
 
-  /** Sends one request. Never rejects. */
-  async send(enqueue: boolean): Promise<Answer> {
-    const { store, clock } = this.#site;
+  /** Sends one request, at that moment or somewhat later. Never rejects. */
+  async send(enqueue: boolean, sentAt: Instant): Promise<Answer> {
+    const { store } = this.#site;
     const before = this.#sentAt;
-    const sentAt = this.#lastSentAt = this.#sentAt = clock.now();
+    this.#lastSentAt = this.#sentAt = sentAt;
     this.revocations = this.#asker.revocations;
     this.#unanswered++;
     let answer: Answer;

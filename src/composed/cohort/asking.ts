@@ -1,3 +1,4 @@
+import type { Instant } from "../../internal/clock.ts";
 import type { Claim } from "../../store.ts";
 import { type Answer, Ask, type Asker, type Refusal } from "./ask.ts";
 import { busy, type GlobalHold } from "./global_hold.ts";
@@ -40,24 +41,24 @@ export class Asking implements Asker {
     return this.#ask?.claim.owner;
   }
 
-  /** Makes the ask if there is none, and has it run. */
-  begin(first: LocalWaiter): Ask {
+  /** Makes the ask if there is none, and has it run, from this moment on. */
+  begin(first: LocalWaiter, now: Instant): Ask {
     const ask = this.#ask ??= new Ask(this.#site, this.#claim(first), this);
-    if (!ask.running) void ask.run();
+    if (!ask.running) void ask.run(now);
     return ask;
   }
 
   /** Resolves to the store's answer, and to `undefined` if somebody was granted the lock. */
-  async answerFor(waiter: LocalWaiter): Promise<Refusal | undefined> {
-    const ask = this.begin(waiter);
+  async answerFor(waiter: LocalWaiter, now: Instant): Promise<Refusal | undefined> {
+    const ask = this.begin(waiter, now);
     // The answer may never come, although the store answers others.
-    if (ask.isOverdue) void ask.request();
+    if (ask.isOverdue(now)) void ask.request(now);
     const { awaited } = ask;
     if (awaited === undefined) return busy(undefined);
     waiter.attempting++;
     const answer = await awaited;
     waiter.attempting--;
-    waiter.asked = this.#site.clock.now();
+    waiter.asked = ask.hold?.since ?? this.#site.clock.now();
     if (answer.kind === "fault") throw answer.error;
     if (answer.kind === "granted") return undefined;
     if (!("conflict" in answer.refusal)) return busy(undefined);
@@ -66,9 +67,9 @@ export class Asking implements Asker {
   }
 
   /** Asks once for a handle that does not wait: under an id of its own, which nobody else waits for. */
-  async once(waiter: LocalWaiter): Promise<Refusal | GlobalHold> {
+  async once(waiter: LocalWaiter, now: Instant): Promise<Refusal | GlobalHold> {
     const ask = new Ask(this.#site, this.#claim(waiter), this);
-    const sent = ask.send(false);
+    const sent = ask.send(false, now);
     this.#site.track(sent);
     const answer = await sent;
     if (answer.kind === "granted") return this.#user.won(ask, answer);

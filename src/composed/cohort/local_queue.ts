@@ -1,4 +1,5 @@
 import { elapsed, type Instant } from "../../internal/clock.ts";
+import { ShortLivedMap } from "../../internal/short_lived.ts";
 import { type Claim, handleOf } from "../../store.ts";
 
 /** The longest time between two attempts of a local waiter, in milliseconds. They cost no request. */
@@ -51,7 +52,7 @@ export class LocalWaiter {
 
 /** The handles of this process that want one lock and have no place of their own in the store, first come, first served. */
 export class LocalQueue implements Iterable<LocalWaiter> {
-  readonly #waiters = new Map<string, LocalWaiter>();
+  readonly #waiters = new ShortLivedMap<string, LocalWaiter>();
 
   /** How many there are, dead ones too. */
   get size(): number {
@@ -60,7 +61,7 @@ export class LocalQueue implements Iterable<LocalWaiter> {
 
   /** Returns the waiters, in order. */
   [Symbol.iterator](): Iterator<LocalWaiter> {
-    return this.#waiters.values();
+    return this.#waiters.values()[Symbol.iterator]();
   }
 
   /** Returns the waiter of a handle. */
@@ -81,6 +82,7 @@ export class LocalQueue implements Iterable<LocalWaiter> {
 
   /** Returns the first waiter that is alive. */
   first(now: Instant): LocalWaiter | undefined {
+    if (this.#waiters.size === 0) return undefined;
     for (const waiter of this.#waiters.values()) if (waiter.isAlive(now)) return waiter;
     return undefined;
   }

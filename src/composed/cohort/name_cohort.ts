@@ -19,7 +19,8 @@ export class NameCohort implements AskingUser, TurnsUser {
   readonly #site: Site;
   readonly #queue = new LocalQueue();
   readonly #sections = new Sections();
-  readonly #tickets: OwnTickets;
+  /** The handles that have a place of their own in the store. */
+  readonly tickets: OwnTickets;
   readonly #turns: Turns;
   readonly #asking: Asking;
   #closed = false;
@@ -29,7 +30,7 @@ export class NameCohort implements AskingUser, TurnsUser {
   /** Begins with nobody. */
   constructor(site: Site, name: string) {
     this.#site = site;
-    this.#tickets = new OwnTickets(site, this.#sections);
+    this.tickets = new OwnTickets(site, this.#sections);
     this.#asking = new Asking(site, name, this.#queue, this);
     this.#turns = new Turns(site, this.#queue, this.#sections, this);
   }
@@ -37,7 +38,7 @@ export class NameCohort implements AskingUser, TurnsUser {
   /** Whether nobody has the lock or wants it, so that it may be forgotten. */
   get unused(): boolean {
     return this.#turns.hold === undefined && this.#asking.id === undefined && this.#queue.size === 0 &&
-      this.#turns.holders.size === 0 && this.#calls === 0 && this.#tickets.unused;
+      this.#turns.holders.size === 0 && this.#calls === 0 && this.tickets.unused;
   }
 
   /** What is to be listed. */
@@ -58,7 +59,7 @@ export class NameCohort implements AskingUser, TurnsUser {
     if (holder !== undefined) return this.#call(this.#again(holder, claim, options, now));
     let waiter = this.#queue.get(id);
     if (waiter === undefined) {
-      if (this.#tickets.has(id) || !this.#joins(now)) return this.#call(this.#passThrough(claim, options, false));
+      if (this.tickets.has(id) || !this.#joins(now)) return this.#call(this.#passThrough(claim, options, false));
       waiter = new LocalWaiter(claim, now);
       if (!options.enqueue) return this.#call(this.#try(waiter, now));
       this.#queue.add(waiter);
@@ -84,14 +85,14 @@ export class NameCohort implements AskingUser, TurnsUser {
 
   async #passThrough(claim: Claim, options: AttemptOptions, stranger: boolean): Promise<Attempt> {
     const id = handleOf(claim);
-    if (options.enqueue) this.#tickets.attempted(id, stranger);
+    if (options.enqueue) this.tickets.attempted(id, stranger);
     for (;;) {
       const sent = this.#site.store.attempt(claim, options);
       if (options.steal) this.revoke();
       const attempt = await sent;
-      if (attempt.granted || "conflict" in attempt) this.#tickets.forget(id);
+      if (attempt.granted || "conflict" in attempt) this.tickets.forget(id);
       if (attempt.granted) {
-        if (options.steal || !stranger) this.#tickets.granted(claim);
+        if (options.steal || !stranger) this.tickets.granted(claim);
         return attempt;
       }
       const { hold } = this.#turns;
@@ -110,7 +111,7 @@ export class NameCohort implements AskingUser, TurnsUser {
     const id = handleOf(claim);
     const holder = this.#turns.holders.get(id);
     if (holder !== undefined) return this.#turns.renew(holder, claim);
-    this.#tickets.renewed(id);
+    this.tickets.renewed(claim);
     return undefined;
   }
 
@@ -121,14 +122,14 @@ export class NameCohort implements AskingUser, TurnsUser {
     if (holder !== undefined) return this.#turns.release(holder);
     const waiter = this.#queue.get(id);
     if (waiter !== undefined) return this.#leave(waiter);
-    this.#site.track(Promise.resolve());
-    return this.#tickets.released(id)?.then(() => this.#site.store.release(claim));
+    this.#site.tidy();
+    return this.tickets.released(id)?.then(() => this.#site.store.release(claim));
   }
 
   /** Resolves when another attempt of a handle makes sense. `undefined`: this is for the store. */
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> | undefined {
     const id = handleOf(claim);
-    if (this.#turns.holders.has(id)) return Promise.resolve();
+    if (this.#turns.holders.get(id) !== undefined) return Promise.resolve();
     const waiter = this.#queue.get(id);
     if (waiter === undefined) return undefined;
     return waiter.sleep(signal, this.#turns.hold?.next === waiter || waiter.fault !== undefined);
@@ -151,8 +152,8 @@ export class NameCohort implements AskingUser, TurnsUser {
   }
 
   /** Gives the lock back if no handle has it. */
-  async giveBackUnheld(): Promise<void> {
-    await this.#turns.giveBackUnheld();
+  giveBackUnheld(): Promise<void> {
+    return this.#turns.giveBackUnheld();
   }
 
   /** Ends all that is done for several handles together: from now on each is for itself. */
@@ -167,7 +168,7 @@ export class NameCohort implements AskingUser, TurnsUser {
   /** Forgets handles that were never released, and whose leases have ended. */
   prune(now: Instant): void {
     this.#turns.dropEnded(now);
-    this.#tickets.prune(now);
+    this.tickets.prune(now);
     this.#queue.prune(now);
     if (this.#queue.size === 0) this.#asking.drop();
   }
@@ -183,13 +184,13 @@ export class NameCohort implements AskingUser, TurnsUser {
   }
 
   freed(): void {
-    this.#site.track(Promise.resolve());
-    const { hold } = this.#turns;
-    if (hold !== undefined || this.#closed) return;
-    const first = this.#queue.first(this.#site.clock.now());
+    this.#site.tidy();
+    if (this.#turns.hold !== undefined || this.#closed || this.#queue.size === 0) return;
+    const now = this.#site.clock.now();
+    const first = this.#queue.first(now);
     if (first === undefined) return;
     if (this.#sections.areAsLongAs(this.#site.settings.keep)) this.useOwnTickets();
-    else this.#asking.begin(first);
+    else this.#asking.begin(first, now);
   }
 
   granted(): void {
@@ -208,7 +209,7 @@ export class NameCohort implements AskingUser, TurnsUser {
       if (hold.left(now) > 0) return true;
       this.#turns.giveBack(hold).catch(() => {});
     }
-    return !this.#sections.areAsLongAs(this.#site.settings.keep) && !this.#tickets.hasStranger;
+    return !this.#sections.areAsLongAs(this.#site.settings.keep) && !this.tickets.hasStranger;
   }
 
   /** Keeps this from being forgotten while an attempt goes on. */
@@ -218,7 +219,7 @@ export class NameCohort implements AskingUser, TurnsUser {
       return await attempt;
     } finally {
       this.#calls--;
-      this.#site.track(Promise.resolve());
+      this.#site.tidy();
     }
   }
 
@@ -241,19 +242,20 @@ export class NameCohort implements AskingUser, TurnsUser {
     const behind = this.#queue.first(calledAt) !== undefined;
     if (hold?.idle && !behind) {
       hold.next = waiter;
-      const isReady = hold.lease.isFresh(waiter.claim.lease) || await this.#turns.prepare(hold, waiter);
-      if (isReady) return this.#turns.grant(hold, waiter, calledAt);
+      if (hold.lease.isFresh(waiter.claim.lease, calledAt)) return this.#turns.grant(hold, waiter, calledAt, calledAt);
+      const isReady = await this.#turns.prepare(hold, waiter);
+      if (isReady) return this.#turns.grant(hold, waiter, calledAt, this.#site.clock.now());
       return await this.attempt(waiter.claim, { enqueue: false });
     }
     if (hold !== undefined || behind) return busy(hold);
-    const answer = await this.#asking.once(waiter);
-    return "granted" in answer ? answer : this.#turns.grant(answer, waiter, calledAt);
+    const answer = await this.#asking.once(waiter, calledAt);
+    return "granted" in answer ? answer : this.#turns.grant(answer, waiter, calledAt, answer.since);
   }
 
   /** Grants the lock to a waiter if it is its turn; if the process does not have it, asks the store. */
   async #serve(waiter: LocalWaiter, calledAt: Instant): Promise<Attempt> {
     const id = handleOf(waiter.claim);
-    for (;;) {
+    for (let now = calledAt;;) {
       const holder = this.#turns.holders.get(id);
       if (holder !== undefined) return grantOf(holder, calledAt);
       if (waiter.fault !== undefined) {
@@ -261,17 +263,20 @@ export class NameCohort implements AskingUser, TurnsUser {
         waiter.fault = undefined;
         throw error;
       }
-      if (this.#tickets.has(id)) return await this.#passThrough(waiter.claim, { enqueue: true }, false);
+      if (this.tickets.has(id)) return await this.#passThrough(waiter.claim, { enqueue: true }, false);
       const { hold } = this.#turns;
       if (this.#queue.get(id) !== waiter) return busy(hold);
       if (hold !== undefined) {
-        this.#turns.assign(hold, this.#site.clock.now());
+        this.#turns.assign(hold, now);
         if (hold.next !== waiter) return busy(hold);
-        const isReady = hold.lease.isFresh(waiter.claim.lease) || await this.#turns.prepare(hold, waiter);
-        if (isReady) return this.#turns.grant(hold, waiter, calledAt);
+        if (hold.lease.isFresh(waiter.claim.lease, now)) return this.#turns.grant(hold, waiter, calledAt, now);
+        const isReady = await this.#turns.prepare(hold, waiter);
+        now = this.#site.clock.now();
+        if (isReady) return this.#turns.grant(hold, waiter, calledAt, now);
       } else {
-        const refusal = await this.#asking.answerFor(waiter);
+        const refusal = await this.#asking.answerFor(waiter, now);
         if (refusal !== undefined) return refusal;
+        now = waiter.asked;
       }
     }
   }
@@ -292,7 +297,7 @@ export class NameCohort implements AskingUser, TurnsUser {
     for (const waiter of [...this.#queue]) {
       if (waiter === first) continue;
       this.#queue.delete(waiter);
-      if (waiter.isAlive(now)) this.#tickets.enqueue(waiter.claim);
+      if (waiter.isAlive(now)) this.tickets.enqueue(waiter.claim);
       waiter.wake();
     }
   }

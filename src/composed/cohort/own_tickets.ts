@@ -4,7 +4,7 @@ import type { Sections } from "./sections.ts";
 import type { Site } from "./site.ts";
 
 /** After so many milliseconds a waiter that neither asked nor left is forgotten. */
-const FORGOTTEN_MS = 60_000;
+export const FORGOTTEN_MS = 60_000;
 
 /** A handle that waits in the queue of the store by itself. */
 interface Ticket {
@@ -18,7 +18,7 @@ interface Ticket {
 /** The handle that was granted the lock last, by the store itself. */
 interface Holder {
   readonly id: string;
-  readonly lease: number;
+  lease: number;
   readonly since: Instant;
   seen: Instant;
 }
@@ -41,7 +41,7 @@ export class OwnTickets {
 
   /** Whether nobody has one. */
   get unused(): boolean {
-    return this.#tickets.size === 0 && this.#holder === undefined;
+    return this.#tickets.size === 0 && (this.#holder === undefined || this.#hasEnded(this.#holder));
   }
 
   /** Returns whether a handle waits with a ticket of its own, or was granted the lock last by that. */
@@ -62,6 +62,20 @@ export class OwnTickets {
     this.#site.track(sent);
   }
 
+  /** Takes note of a handle that has asked the store by itself before. */
+  adopt(claim: Claim, granted: boolean): void {
+    if (granted) this.granted(claim);
+    else this.attempted(handleOf(claim), false);
+  }
+
+  /** Notes that a handle which was adopted, and has not been released, was granted the lock. */
+  adoptGranted(claim: Claim): void {
+    const id = handleOf(claim);
+    if (!this.has(id)) return;
+    this.forget(id);
+    this.granted(claim);
+  }
+
   /** Notes that a handle attempts by itself. */
   attempted(handle: string, stranger: boolean): void {
     const asked = this.#site.clock.now();
@@ -78,8 +92,10 @@ export class OwnTickets {
   }
 
   /** Notes that a handle is renewed. */
-  renewed(handle: string): void {
-    if (this.#holder?.id === handle) this.#holder.seen = this.#site.clock.now();
+  renewed(claim: Claim): void {
+    if (this.#holder?.id !== handleOf(claim)) return;
+    this.#holder.seen = this.#site.clock.now();
+    this.#holder.lease = claim.lease;
   }
 
   /** Notes that a handle is released. Resolves when that may be sent: not before it is in the queue. */
@@ -101,6 +117,10 @@ export class OwnTickets {
   /** Forgets handles that were never released. */
   prune(now: Instant): void {
     for (const [id, { asked }] of this.#tickets) if (elapsed(asked, now) >= FORGOTTEN_MS) this.#tickets.delete(id);
-    if (this.#holder !== undefined && elapsed(this.#holder.seen, now) >= this.#holder.lease) this.#holder = undefined;
+    if (this.#holder !== undefined && this.#hasEnded(this.#holder, now)) this.#holder = undefined;
+  }
+
+  #hasEnded({ lease, seen }: Holder, now = this.#site.clock.now()): boolean {
+    return elapsed(seen, now) >= lease;
   }
 }

@@ -10,4 +10,6 @@ export interface Site {
   readonly settings: CohortSettings;
   /** Takes note of something that goes on, and must not reject. Disposing of the cohort waits for it. */
   track(request: Promise<unknown>): void;
+  /** Has the state of the name forgotten soon, if nobody uses it any more. */
+  tidy(): void;
 }

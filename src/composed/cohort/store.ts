@@ -3,6 +3,7 @@ import { aborted } from "../../internal/aborted.ts";
 import { isPlain } from "../../internal/cohort.ts";
 import { describeMistake, looksLikeClient, looksLikeStore } from "../../internal/mistaken_target.ts";
 import { RELEASE_LIMIT_MS, within } from "../../internal/release.ts";
+import { ShortLivedMap, ShortLivedSet } from "../../internal/short_lived.ts";
 import type { Observer } from "../../events.ts";
 import type { Attempt, AttemptOptions, Capability, Claim, Renewal, Snapshot, Store } from "../../store.ts";
 import type { RedisClient } from "../../stores/redis/client.ts";
@@ -11,6 +12,7 @@ import type { LockTarget } from "../../target.ts";
 import { redlock } from "../redlock/mod.ts";
 import { cohortOf } from "./cohorts.ts";
 import { withLocalHandles } from "./listing.ts";
+import { LoneHandles } from "./lone_handles.ts";
 import { NameCohort } from "./name_cohort.ts";
 import { checkCohortOptions, type CohortOptions, type CohortSettings } from "./options.ts";
 
@@ -83,17 +85,19 @@ export class CohortStore implements Cohort {
   readonly #store: Store;
   readonly #settings: CohortSettings;
   readonly #clock: Clock;
-  readonly #names = new Map<string, NameCohort>();
+  readonly #names = new ShortLivedMap<string, NameCohort>();
   /** What goes on without anybody who waits for it. */
-  readonly #requests = new Set<Promise<unknown>>();
+  readonly #requests = new ShortLivedSet<Promise<unknown>>();
+  readonly #lone: LoneHandles;
   #pruneAt = PRUNE_FROM;
   #disposing: Promise<void> | undefined;
 
-  /** Makes a cohort on a store. */
-  constructor(store: Store, settings: CohortSettings, clock: Clock) {
+  /** Makes a cohort on a store. Of the names `shared` it is known that several handles want them at once. */
+  constructor(store: Store, settings: CohortSettings, clock: Clock, shared: Iterable<string> = []) {
     this.#store = store;
     this.#settings = settings;
     this.#clock = clock;
+    this.#lone = new LoneHandles(clock, shared);
     // A handle of this process has the fences and the runs that its process was granted.
     this.capabilities = (store.capabilities ?? []).filter((each) => each !== "fences" && each !== "runs");
     if (store.evict !== undefined) this.evict = (name) => this.#evict(name);
@@ -107,7 +111,8 @@ export class CohortStore implements Cohort {
 
   /** The names that handles of this process hold or wait for. */
   get names(): string[] {
-    return [...this.#names.keys()];
+    const shared = [...this.#names.entries()].flatMap(([name, made]) => made.unused ? [] : [name]);
+    return [...shared, ...this.#lone.names];
   }
 
   get observer(): Observer | undefined {
@@ -129,16 +134,20 @@ export class CohortStore implements Cohort {
     if (isPlain(claim) && !options.steal) {
       if (known !== undefined) return known.attempt(claim, options);
       if (this.disposed) return this.#store.attempt(claim, options);
+      // To linger, the process itself must have the lock.
+      if (this.#settings.linger === 0 && this.#lone.admits(claim)) return this.#attemptAlone(claim, options);
       return this.#made(claim.name).attempt(claim, options);
     }
     return known === undefined ? this.#pass(claim, options) : known.passThrough(claim, options);
   }
 
   renew(claim: Claim): Promise<Renewal> {
+    this.#lone.renewed(claim);
     return this.#names.get(claim.name)?.renew(claim) ?? this.#store.renew(claim);
   }
 
   release(claim: Claim): Promise<boolean> {
+    this.#lone.forget(claim);
     return this.#names.get(claim.name)?.release(claim) ?? this.#store.release(claim);
   }
 
@@ -159,6 +168,7 @@ export class CohortStore implements Cohort {
   async #dispose(): Promise<void> {
     // From here on, as `disposed` is read only after this has begun.
     await undefined;
+    this.#lone.clear();
     for (const name of this.#names.values()) name.close();
     const settled = async () => {
       while (this.#requests.size > 0) await Promise.all(this.#requests);
@@ -166,10 +176,25 @@ export class CohortStore implements Cohort {
     await within(RELEASE_LIMIT_MS, settled(), this.#clock).catch(() => {});
   }
 
+  /** Attempts for a handle whose lock no other one wants. */
+  #attemptAlone(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    return this.#store.attempt(claim, options).then((attempt) => {
+      const lone = this.#lone.get(claim);
+      if (lone === undefined) {
+        // Others have come meanwhile, unless it was released.
+        if (attempt.granted) this.#names.get(claim.name)?.tickets.adoptGranted(claim);
+      } else if (attempt.granted) lone.granted = true;
+      // Whoever does not wait does not release either, unless it was granted the lock.
+      else if (!options.enqueue) this.#lone.forget(claim);
+      return attempt;
+    });
+  }
+
   /** Passes a claim to the store as it is. */
   async #pass(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const attempt = await this.#store.attempt(claim, options);
     const name = this.#names.get(claim.name);
+    if (attempt.granted && options.steal) this.#lone.revoked(claim.name);
     // Handles of this process may have come meanwhile, and the process may keep the lock without one that has it.
     return attempt.granted || name === undefined ? attempt : await name.passThrough(claim, options);
   }
@@ -180,35 +205,46 @@ export class CohortStore implements Cohort {
     await known?.giveBackUnheld().catch(() => {});
     const evicted = this.#store.evict!(name);
     known?.revoke();
+    this.#lone.revoked(name);
     return await evicted;
   }
 
   async #query(): Promise<Snapshot> {
     const snapshot = await this.#store.query!();
-    return withLocalHandles(snapshot, new Map([...this.#names].map(([name, { listing }]) => [name, listing])));
+    return withLocalHandles(
+      snapshot,
+      new Map([...this.#names.entries()].map(([name, { listing }]) => [name, listing])),
+    );
   }
 
   /** Makes the state of a name. Sometimes deletes that of names whose handles never came back. */
   #made(name: string): NameCohort {
     if (this.#names.size >= this.#pruneAt) this.#prune();
-    const tidy = () => {
+    const forget = () => {
       if (made.unused && this.#names.get(name) === made) this.#names.delete(name);
     };
     const track = (request: Promise<unknown>) => {
       this.#requests.add(request);
       request.then(() => {
         this.#requests.delete(request);
-        tidy();
+        forget();
       });
     };
-    const made = new NameCohort({ store: this.#store, clock: this.#clock, settings: this.#settings, track }, name);
+    const tidy = async () => {
+      await undefined;
+      forget();
+    };
+    const site = { store: this.#store, clock: this.#clock, settings: this.#settings, track, tidy };
+    const made = new NameCohort(site, name);
     this.#names.set(name, made);
+    const lone = this.#lone.take(name);
+    if (lone !== undefined) made.tickets.adopt(lone.claim, lone.granted);
     return made;
   }
 
   #prune(): void {
     const now = this.#clock.now();
-    for (const [name, made] of this.#names) {
+    for (const [name, made] of this.#names.entries()) {
       made.prune(now);
       if (made.unused) this.#names.delete(name);
     }

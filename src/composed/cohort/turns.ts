@@ -1,4 +1,5 @@
 import { elapsed, type Instant } from "../../internal/clock.ts";
+import { ShortLivedMap } from "../../internal/short_lived.ts";
 import { type Attempt, type Claim, type Entry, type Granted, handleOf, type Renewal } from "../../store.ts";
 import { GlobalHold, grantOf, type LocalHolder } from "./global_hold.ts";
 import { linger } from "./linger.ts";
@@ -31,7 +32,7 @@ export class Turns {
   readonly #sections: Sections;
   readonly #user: TurnsUser;
   /** By the ids of their handles: the one that has the lock, and those whose release the store has not answered. */
-  readonly #holders = new Map<string, LocalHolder>();
+  readonly #holders = new ShortLivedMap<string, LocalHolder>();
   #hold: GlobalHold | undefined;
   #closed = false;
 
@@ -49,7 +50,7 @@ export class Turns {
   }
 
   /** The handles that have the lock, or whose release the store has not answered. */
-  get holders(): ReadonlyMap<string, LocalHolder> {
+  get holders(): Pick<ShortLivedMap<string, LocalHolder>, "get" | "size"> {
     return this.#holders;
   }
 
@@ -104,8 +105,8 @@ export class Turns {
     return this.#hold === hold && hold.next === waiter;
   }
 
-  /** Grants the lock to a waiter, whose attempt was made at that moment. */
-  grant(hold: GlobalHold, waiter: LocalWaiter, calledAt: Instant, since: Instant = this.#site.clock.now()): Attempt {
+  /** Grants the lock to a waiter, whose attempt was made at `calledAt`, and which has it from `since` on. */
+  grant(hold: GlobalHold, waiter: LocalWaiter, calledAt: Instant, since: Instant): Attempt {
     const { claim } = waiter;
     const { renewal = 0 } = claim;
     this.#queue.delete(waiter);

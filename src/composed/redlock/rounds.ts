@@ -24,9 +24,10 @@ export class Rounds {
     this.#contention = contention;
   }
 
-  /** Returns the round of an owner. */
-  of(owner: string): Round | undefined {
-    return this.#entries.get(owner)?.round;
+  /** Returns the round of an owner for this lock. */
+  of({ name, owner }: Pick<Claim, "name" | "owner">): Round | undefined {
+    const entry = this.#entries.get(owner);
+    return entry?.claim.name === name ? entry.round : undefined;
   }
 
   /** Keeps the round of an owner that asks for a lock or renews it. */

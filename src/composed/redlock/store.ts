@@ -147,7 +147,7 @@ export class RedlockStore implements Store {
 
   async #attempt(claim: Claim, { enqueue }: AttemptOptions): Promise<Attempt> {
     for (const { claim, round } of this.#rounds.sweep()) round.expire(claim, this.#nodes.coordinator(claim.name));
-    const before = this.#rounds.of(claim.owner);
+    const before = this.#rounds.of(claim);
     // A handle that asks again was refused, or its votes were split.
     const contended = before !== undefined || this.#contention.isLikely(claim.name);
     const round = before ?? new Round(this.#nodes, claim.owner);
@@ -192,7 +192,7 @@ export class RedlockStore implements Store {
   }
 
   async renew(claim: Claim): Promise<Renewal> {
-    const round = this.#rounds.of(claim.owner);
+    const round = this.#rounds.of(claim);
     if (round?.fence === undefined || round.released) return "lost";
     const renewals = round.renew(claim);
     if (!await this.#nodes.majority(claim, "renew", renewals)) return "lost";
@@ -207,7 +207,7 @@ export class RedlockStore implements Store {
   }
 
   async release(claim: Claim): Promise<boolean> {
-    const round = this.#rounds.of(claim.owner);
+    const round = this.#rounds.of(claim);
     if (round === undefined) return false;
     const coordinator = this.#nodes.coordinator(claim.name);
     const releases = round.release(claim, coordinator);
@@ -223,7 +223,7 @@ export class RedlockStore implements Store {
   }
 
   async wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
-    const round = this.#rounds.of(claim.owner);
+    const round = this.#rounds.of(claim);
     const i = round?.queuedAt;
     const woken = i === undefined ? undefined : this.#nodes.list[i]!.wakeup?.(round!.claim(claim, i), signal);
     if (woken !== undefined) return await woken;

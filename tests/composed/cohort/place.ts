@@ -89,20 +89,27 @@ export class Line implements Store {
   }
 }
 
-/** A cohort on a store in memory, on a clock that stands still until it is moved. */
+/**
+ * A cohort on a store in memory, on a clock that stands still until it is moved. By default it knows
+ * that several handles want the lock "a".
+ */
 export class Place {
   readonly clock = new VirtualClock();
   readonly memory = new MemoryStore(undefined, this.clock);
   readonly line = new Line(this.memory);
   readonly cohort: CohortStore;
 
-  constructor(options: CohortOptions = {}) {
-    this.cohort = this.another(options, this.line);
+  constructor(options: CohortOptions = {}, shared: readonly string[] = ["a"]) {
+    this.cohort = this.another(options, this.line, shared);
   }
 
   /** Makes another process. */
-  another(options: CohortOptions = {}, line: Line = new Line(this.memory)): CohortStore {
-    return new CohortStore(line, checkCohortOptions(options), this.clock);
+  another(
+    options: CohortOptions = {},
+    line: Line = new Line(this.memory),
+    shared = ["a"] as readonly string[],
+  ): CohortStore {
+    return new CohortStore(line, checkCohortOptions(options), this.clock, shared);
   }
 
   /** Acquires the lock, in the cohort or as a stranger. */
