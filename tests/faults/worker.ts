@@ -1,10 +1,11 @@
 /**
- * The program that worker processes run: `worker.ts <redis | sqlite> <port | path>`. It obeys commands, one JSON object
+ * The program that worker processes run: `worker.ts <redis | sqlite> <port | path> [options of cohort()]`. It obeys commands, one JSON object
  * per line of its input, and writes reports in the same way. It ends when its input does, so that none is left over
  * when a test run is killed.
  */
 import { Redis } from "npm:ioredis@^6";
 import { acquire, type AcquireOptions, type Lock, LockError, type LockEvent } from "../../mod.ts";
+import { cohort } from "../../src/composed/cohort/mod.ts";
 import { redis } from "../../src/stores/redis/mod.ts";
 import { sqlite } from "../../src/stores/sqlite/mod.ts";
 import { lines } from "../support/lines.ts";
@@ -59,9 +60,10 @@ function observer(event: LockEvent): void {
   if (event.type === "renewed") report({ type: "renewed", deadline: Date.now() + event.remaining });
 }
 
-const [kind, address] = Deno.args as [string, string];
+const [kind, address, options] = Deno.args as [string, string, string?];
 const client = kind === "redis" ? new Redis(Number(address), "127.0.0.1") : undefined;
-const store = client === undefined ? sqlite(address, { observer }) : redis(client, { observer });
+const kept = client === undefined ? sqlite(address, { observer }) : redis(client, { observer });
+const store = options === undefined ? kept : cohort(kept, JSON.parse(options));
 const locks = new Map<string, Lock>();
 const watching = new Set<string>();
 

@@ -1,4 +1,5 @@
 import { deadline } from "@std/async";
+import type { CohortOptions } from "../../src/composed/cohort/mod.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { DenoProcess } from "../support/deno_process.ts";
 import type { Command, Report } from "./worker.ts";
@@ -19,9 +20,10 @@ export class WorkerProcess implements AsyncDisposable {
   #arrival = Promise.withResolvers<void>();
   #ended = false;
 
-  /** Starts a process that uses a store of this kind at this address. */
-  constructor(kind: StoreKind, address: string) {
-    this.#process = new DenoProcess(import.meta.resolve("./worker.ts"), kind, address);
+  /** Starts a process that uses a store of this kind at this address, through a cohort if that has options. */
+  constructor(kind: StoreKind, address: string, cohort?: CohortOptions) {
+    const options = cohort === undefined ? [] : [JSON.stringify(cohort)];
+    this.#process = new DenoProcess(import.meta.resolve("./worker.ts"), kind, address, ...options);
     this.#reading = this.#read();
   }
 
@@ -115,8 +117,8 @@ export class Site implements AsyncDisposable {
   }
 
   /** Starts a process, and waits until it listens to commands. */
-  async worker(): Promise<WorkerProcess> {
-    const worker = new WorkerProcess(this.kind, this.address);
+  async worker(cohort?: CohortOptions): Promise<WorkerProcess> {
+    const worker = new WorkerProcess(this.kind, this.address, cohort);
     this.#workers.push(worker);
     await worker.next("ready");
     return worker;
