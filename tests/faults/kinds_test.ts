@@ -2,16 +2,23 @@
 import { assert, assertEquals } from "@std/assert";
 import { DenoProcess } from "../support/deno_process.ts";
 import { ACCOUNTS, PERMITS } from "./kinds.ts";
-import { Site } from "./workers.ts";
+import type { CohortOptions } from "@holdfast/lock/cohort";
+import { Site, type StoreKind } from "./workers.ts";
 
 const PROCESSES = 6;
 
 /** Has several processes do a task so many times each; returns how long each of them waited, in milliseconds. */
-async function perform(site: Site, task: string, count: number): Promise<Record<string, number[]>> {
+async function perform(
+  site: Site,
+  task: string,
+  count: number,
+  cohort: CohortOptions | undefined,
+): Promise<Record<string, number[]>> {
   const { kind, address, directory } = site;
+  const options = cohort === undefined ? [] : [JSON.stringify(cohort)];
   const script = import.meta.resolve("./kinds_worker.ts");
   const outputs = await Promise.all(Array.from({ length: PROCESSES }, async () => {
-    await using process = new DenoProcess(script, kind, address, directory, task, `${count}`);
+    await using process = new DenoProcess(script, kind, address, directory, task, `${count}`, ...options);
     return JSON.parse(await process.output()) as Record<string, number[]>;
   }));
   const waits: Record<string, number[]> = {};
@@ -21,10 +28,20 @@ async function perform(site: Site, task: string, count: number): Promise<Record<
   return waits;
 }
 
-for (const kind of ["redis", "sqlite"] as const) {
-  Deno.test(`mode "shared" lets exclusive holders be alone and not starve, over ${kind}`, async () => {
+/** Where the locks are, and how a process that is a cohort keeps them. */
+const PLACES: readonly { readonly kind: StoreKind; readonly cohort?: CohortOptions }[] = [
+  { kind: "redis" },
+  { kind: "sqlite" },
+  { kind: "redis", cohort: { linger: 10 } },
+  { kind: "sqlite", cohort: { linger: 10 } },
+];
+
+for (const { kind, cohort } of PLACES) {
+  const where = cohort === undefined ? kind : `a cohort of ${kind}`;
+
+  Deno.test(`mode "shared" lets exclusive holders be alone and not starve, over ${where}`, async () => {
     await using site = await Site.open(kind);
-    const { shared = [], exclusive = [] } = await perform(site, "share", 170);
+    const { shared = [], exclusive = [] } = await perform(site, "share", 170, cohort);
     assertEquals(shared.length + exclusive.length, PROCESSES * 170);
     const turns = Deno.readTextFileSync(`${site.directory}/turns`).trimEnd().split("\n");
     const overtaken = turns.flatMap((turn, i) => {
@@ -39,15 +56,15 @@ for (const kind of ["redis", "sqlite"] as const) {
     );
   });
 
-  Deno.test(`permits lets in at most ${PERMITS} of ${PROCESSES} processes, over ${kind}`, async () => {
+  Deno.test(`permits lets in at most ${PERMITS} of ${PROCESSES} processes, over ${where}`, async () => {
     await using site = await Site.open(kind);
-    const waits = await perform(site, "permits", 100);
+    const waits = await perform(site, "permits", 100, cohort);
     assertEquals(waits["permits"]?.length, PROCESSES * 100);
   });
 
-  Deno.test(`permits: that of a killed holder is back after its lease, over ${kind}`, async () => {
+  Deno.test(`permits: that of a killed holder is back after its lease, over ${where}`, async () => {
     await using site = await Site.open(kind);
-    const workers = await site.workers(3);
+    const workers = await site.workers(3, cohort);
     const options = { permits: 2, lease: 300 };
     for (const worker of workers.slice(0, 2)) {
       await worker.send({ do: "acquire", name: "pool", options });
@@ -61,9 +78,9 @@ for (const kind of ["redis", "sqlite"] as const) {
     await workers[1]!.next("released");
   });
 
-  Deno.test(`owner lets two processes hold one lock, with a handle each, over ${kind}`, async () => {
+  Deno.test(`owner lets two processes hold one lock, with a handle each, over ${where}`, async () => {
     await using site = await Site.open(kind);
-    const [one, two, other] = await site.workers(3);
+    const [one, two, other] = await site.workers(3, cohort);
     const fences = [];
     for (const worker of [one!, two!]) {
       await worker.send({ do: "acquire", name: "job", options: { owner: "import 7" } });
@@ -81,11 +98,11 @@ for (const kind of ["redis", "sqlite"] as const) {
     assert(BigInt((await other!.next("granted")).fence) > BigInt(fences[0]!));
   });
 
-  Deno.test(`acquireAll() of ${PROCESSES} processes loses no update, over ${kind}`, async () => {
+  Deno.test(`acquireAll() of ${PROCESSES} processes loses no update, over ${where}`, async () => {
     await using site = await Site.open(kind);
     const { directory } = site;
     for (const account of ACCOUNTS) Deno.writeTextFileSync(`${directory}/${account}`, "0");
-    const waits = await perform(site, "accounts", 50);
+    const waits = await perform(site, "accounts", 50, cohort);
     assertEquals(waits["accounts"]?.length, PROCESSES * 50);
     const balances = new Map(ACCOUNTS.map((account) => [account, 0]));
     for (const move of Deno.readTextFileSync(`${directory}/moves`).trimEnd().split("\n")) {
@@ -98,9 +115,9 @@ for (const kind of ["redis", "sqlite"] as const) {
     }
   });
 
-  Deno.test(`steal notifies the holder in another process soon, over ${kind}`, async () => {
+  Deno.test(`steal notifies the holder in another process soon, over ${where}`, async () => {
     await using site = await Site.open(kind);
-    const [holder, thief] = await site.workers(2);
+    const [holder, thief] = await site.workers(2, cohort);
     await holder!.send({ do: "acquire", name: "job", options: { lease: 60_000, renew: 20_000 } });
     const before = await holder!.next("granted");
     // Its signal was read when it got the lock, so that it listens by now or, at the latest, looks when it does.

@@ -1,15 +1,19 @@
 /**
  * The program of worker processes that take locks of all kinds: `kinds_worker.ts <redis | sqlite> <port | path>
- * <directory> <task> <count>`. Does a task so many times, fails if anybody is inside who must not be, and writes its
- * waits as JSON.
+ * <directory> <task> <count> [options of cohort()]`. Does a task so many times, fails if anybody is inside who must not
+ * be, and writes its waits as JSON.
  */
 import { Redis } from "npm:ioredis@^6";
 import { acquire, acquireAll, type LockEvent } from "../../mod.ts";
+import { cohort } from "../../src/composed/cohort/mod.ts";
 import { redis } from "../../src/stores/redis/mod.ts";
 import { sqlite } from "../../src/stores/sqlite/mod.ts";
 import { ACCOUNTS, PERMITS } from "./kinds.ts";
 
-const [kind, address, directory, task, count] = Deno.args as [string, string, string, string, string];
+const [kind, address, directory, task, count, options] = Deno.args as [
+  ...[kind: string, address: string, directory: string, task: string, count: string],
+  ...[options?: string],
+];
 const client = kind === "redis" ? new Redis(Number(address), "127.0.0.1") : undefined;
 
 let mode: "shared" | "exclusive" = "exclusive";
@@ -22,7 +26,9 @@ function note(what: "waiting" | "granted", owner: string): void {
 const observer = (event: LockEvent): void => {
   if (event.type === "waiting") note("waiting", event.owner);
 };
-const store = client === undefined ? sqlite(address, { observer }) : redis(client, { observer });
+const kept = client === undefined ? sqlite(address, { observer }) : redis(client, { observer });
+const shared = options === undefined ? undefined : cohort(kept, JSON.parse(options));
+const store = shared ?? kept;
 const waits: Record<string, number[]> = {};
 
 /** Runs something, and notes how long it took. */
@@ -81,5 +87,7 @@ const tasks: Record<string, () => Promise<void>> = {
 
 for (let done = 0; done < Number(count); done++) await tasks[task]!();
 console.log(JSON.stringify(waits));
+// It may linger: whoever exits without this may leave a lock for its whole lease.
+await shared?.[Symbol.asyncDispose]();
 await client?.quit();
 Deno.exit();

@@ -125,8 +125,8 @@ export class Site implements AsyncDisposable {
   }
 
   /** Starts several processes. */
-  async workers(count: number): Promise<WorkerProcess[]> {
-    return await Promise.all(Array.from({ length: count }, () => this.worker()));
+  async workers(count: number, cohort?: CohortOptions): Promise<WorkerProcess[]> {
+    return await Promise.all(Array.from({ length: count }, () => this.worker(cohort)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,36 @@
+import { redis } from "@holdfast/lock/redis";
+import { redlock } from "@holdfast/lock/redlock";
+import { storeSuite } from "@holdfast/lock/testing";
+import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
+import { CohortStore } from "../../../src/composed/cohort/store.ts";
+import { SystemClock } from "../../../src/internal/clock.ts";
+import { Masters } from "../../support/masters.ts";
+
+/** How long a node may take on a busy machine, in milliseconds: by default 50 with the short leases of the suite. */
+const NODE_TIMEOUT = 5_000;
+
+storeSuite({
+  test: (name, run) => Deno.test(`cohorts of redlock of 3 servers: ${name}`, run),
+  capabilities: ["shared"],
+  open: async () => {
+    const masters = await Masters.start(3);
+    const cohorts: CohortStore[] = [];
+    return {
+      connect: async () => {
+        const store = redlock((await masters.connect()).map((client) => redis(client)), { nodeTimeout: NODE_TIMEOUT });
+        const cohort = new CohortStore(store, checkCohortOptions({}), new SystemClock());
+        cohorts.push(cohort);
+        return cohort;
+      },
+      leftovers: async () => {
+        await Promise.all(cohorts.map((cohort) => cohort[Symbol.asyncDispose]()));
+        return await masters.leftovers();
+      },
+      restart: async () => {
+        await masters.kill(0, 1, 2);
+        await Promise.all(masters.servers.map((server) => server.start()));
+      },
+      close: () => masters[Symbol.asyncDispose](),
+    };
+  },
+});

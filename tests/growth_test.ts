@@ -1,0 +1,59 @@
+// Deno only: it asks V8 for its garbage collector.
+import { assert } from "@std/assert";
+import { acquire, type Store } from "@holdfast/lock";
+import { cohort } from "@holdfast/lock/cohort";
+import { memory } from "@holdfast/lock/memory";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
+
+const ACQUISITIONS = 10_000;
+
+/** By how much the heap may grow with each, in bytes: an object and the reference to it take more. */
+const LIMIT_BYTES = 16;
+
+/** How many locks are wanted at a time. */
+const TASKS = 20;
+
+/** Acquires and releases so many times; `name` gives the name of each. */
+async function use(store: Store, count: number, name: (i: number) => string): Promise<void> {
+  let i = 0;
+  await Promise.all(Array.from({ length: TASKS }, async () => {
+    while (i < count) await (await acquire(store, name(i++))).release();
+  }));
+}
+
+/** Returns the size of the heap without garbage, in bytes. */
+async function heap(): Promise<number> {
+  for (let turn = 0; turn < 3; turn++) {
+    await new Promise((resolve) => setTimeout(resolve));
+    collectGarbage();
+  }
+  return Deno.memoryUsage().heapUsed;
+}
+
+const STORES: Record<string, () => Store> = {
+  "a store that hands on runs": () => memory(),
+  "a cohort": () => cohort(memory()),
+  "a cohort that lingers": () => cohort(memory(), { keep: 10, linger: 5 }),
+};
+
+const NAMES: Record<string, (i: number) => string> = {
+  "one name": () => "a",
+  "distinct names": (i) => `${i}`,
+};
+
+for (const [what, open] of Object.entries(STORES)) {
+  for (const [which, name] of Object.entries(NAMES)) {
+    Deno.test(`acquire() of ${which} on ${what} leaves nothing on the heap`, async () => {
+      const store = open();
+      await use(store, ACQUISITIONS / 2, name);
+      const before = await heap();
+      await use(store, ACQUISITIONS, (i) => name(ACQUISITIONS + i));
+      const grown = await heap() - before;
+      assert(grown < LIMIT_BYTES * ACQUISITIONS, `${grown / ACQUISITIONS} bytes for each acquisition`);
+    });
+  }
+}

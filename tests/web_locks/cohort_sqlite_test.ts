@@ -1,0 +1,30 @@
+import { cohort } from "@holdfast/lock/cohort";
+import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
+import { LockManager } from "@holdfast/lock/web-locks";
+import { until } from "../support/until.ts";
+import { webLocksSuite } from "./suite.ts";
+
+webLocksSuite({
+  of: "LockManager on a cohort of sqlite",
+  open: () => {
+    const directory = Deno.makeTempDirSync({ prefix: "holdfast_cohort_" });
+    const stores: SqliteStore[] = [];
+    const open = () => {
+      const store = sqlite(`${directory}/locks.db`);
+      stores.push(store);
+      return store;
+    };
+    const empty = async () => {
+      const { held, pending } = await open().query!();
+      return held.length + pending.length === 0;
+    };
+    return {
+      connect: () => new LockManager(cohort(open())),
+      close: async () => {
+        await until(empty, "nothing is left");
+        for (const store of stores) store.close();
+        Deno.removeSync(directory, { recursive: true });
+      },
+    };
+  },
+});
