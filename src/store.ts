@@ -50,6 +50,11 @@ export function kindOf({ mode, permits }: Claim): Kind {
   return permits ?? mode;
 }
 
+/** Returns how the handle of a claim is listed. */
+export function entryOf({ name, owner, mode, permits }: Claim): Entry {
+  return { name, owner, mode, permits };
+}
+
 /** Why it is of no use to wait: how the lock is held at present, and whether by the same owner. */
 export interface Conflict {
   /** The mode, or the permits of a semaphore. */

@@ -13,6 +13,7 @@ import {
   type Capability,
   type Claim,
   type Entry,
+  entryOf,
   type Granted,
   handleOf,
   type Renewal,
@@ -289,8 +290,4 @@ export class Runs implements Store {
     // Its members ask first, so that they are in the queue when it is served.
     this.#clock.sleep(0).then(() => run.lease.abandon());
   }
-}
-
-function entryOf({ name, owner, mode, permits }: Claim): Entry {
-  return { name, owner, mode, permits };
 }

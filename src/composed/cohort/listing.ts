@@ -1,4 +1,4 @@
-import type { Claim, Entry, Snapshot } from "../../store.ts";
+import type { Entry, Snapshot } from "../../store.ts";
 
 /** What is to be listed in place of the ids that only the store knows. */
 export interface NameListing {
@@ -7,11 +7,6 @@ export interface NameListing {
   /** The handles in the local queue, and the id under which they wait in the store. */
   readonly waiting: readonly Entry[];
   readonly asking: string | undefined;
-}
-
-/** Returns how a handle is listed. */
-export function entryOf({ name, owner, mode, permits }: Claim): Entry {
-  return { name, owner, mode, permits };
 }
 
 /** Returns what a store lists, with the handles of this process in place of the ids under which it asks for them. */

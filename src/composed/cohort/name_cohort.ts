@@ -1,9 +1,9 @@
 import type { Instant } from "../../internal/clock.ts";
-import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../store.ts";
+import { type Attempt, type AttemptOptions, type Claim, entryOf, handleOf, type Renewal } from "../../store.ts";
 import type { Answer, Ask } from "./ask.ts";
 import { Asking, type AskingUser } from "./asking.ts";
 import { busy, type GlobalHold, grantOf, type LocalHolder } from "./global_hold.ts";
-import { entryOf, type NameListing } from "./listing.ts";
+import type { NameListing } from "./listing.ts";
 import { LocalQueue, LocalWaiter } from "./local_queue.ts";
 import { OwnTickets } from "./own_tickets.ts";
 import { Sections } from "./sections.ts";

@@ -1,9 +1,8 @@
 import { elapsed, type Instant } from "../../internal/clock.ts";
 import { ShortLivedMap } from "../../internal/short_lived.ts";
-import { type Attempt, type Claim, type Entry, type Granted, handleOf, type Renewal } from "../../store.ts";
+import { type Attempt, type Claim, type Entry, entryOf, type Granted, handleOf, type Renewal } from "../../store.ts";
 import { GlobalHold, grantOf, type LocalHolder } from "./global_hold.ts";
 import { linger } from "./linger.ts";
-import { entryOf } from "./listing.ts";
 import { DEAD_MS, type LocalQueue, type LocalWaiter } from "./local_queue.ts";
 import type { Sections } from "./sections.ts";
 import type { Site } from "./site.ts";

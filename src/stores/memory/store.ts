@@ -10,7 +10,7 @@ import {
   type Capability,
   type Claim,
   drift,
-  type Entry,
+  entryOf,
   handleOf,
   type Kind,
   kindOf,
@@ -198,8 +198,8 @@ export class MemoryStore implements QuorumNode {
   query(): Promise<Snapshot> {
     const locks = this.names.map((name) => this.#locks.get(name)).filter((lock) => lock !== undefined);
     return Promise.resolve(showRuns(this, {
-      held: locks.flatMap(({ holders }) => [...holders.values()].map(entryOf)),
-      pending: locks.flatMap(({ queue }) => queue.map(entryOf)),
+      held: locks.flatMap(({ holders }) => [...holders.values()].map(({ claim }) => entryOf(claim))),
+      pending: locks.flatMap(({ queue }) => queue.map(({ claim }) => entryOf(claim))),
     }));
   }
 
@@ -255,10 +255,6 @@ function retryAfter({ holders }: Lock, present: Kind, now: Instant): number {
   const leases = [...holders.values()].map(({ since, lease }) => lease - elapsed(since, now));
   const left = typeof present === "number" ? Math.min(...leases) : Math.max(0, ...leases);
   return Math.max(1, Math.min(left, RETRY_MS));
-}
-
-function entryOf({ claim: { name, owner, mode, permits } }: { readonly claim: Claim }): Entry {
-  return { name, owner, mode, permits };
 }
 
 /**

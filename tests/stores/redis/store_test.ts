@@ -11,9 +11,14 @@ const clients = {
     server.connect({ keyPrefix: "app:", enableAutoPipelining: true, db: 3 }),
 };
 
+/** ioredis 5 has timers for a while when a client is closed whose server has gone. */
+const LEAKY = { sanitizeOps: false, sanitizeResources: false };
+
 for (const [client, connect] of Object.entries(clients)) {
   storeSuite({
-    test: (name, run) => Deno.test(`redis over ${client}: ${name}`, run),
+    test: (name, fn) => {
+      Deno.test({ name: `redis over ${client}: ${name}`, fn, ...(client === "ioredis 5" ? LEAKY : {}) });
+    },
     capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
     open: async () => {
       const server = await RedisServer.start();
