@@ -29,13 +29,13 @@ export interface Claim {
    */
   readonly renewal?: number | undefined;
   /**
-   * How many fences to reserve, at least 1; 1 when left out. A wish of an exclusive claim whose owner is fresh: the grant
-   * says how many it got. Only a store that declares `"fences"` takes notice of it.
+   * How many fences to reserve, at least 1; 1 when left out. Larger than 1 only in exclusive claims with a fresh owner. The
+   * store may reserve fewer, see {@linkcode Granted.fences}; one that does not declare `"fences"` ignores the number.
    */
   readonly fences?: number | undefined;
   /**
-   * A UUID of whoever waits for several handles of one process. Present only in exclusive claims whose owners are fresh,
-   * and only where the lock may be granted to several of them together, see {@linkcode Granted.run}.
+   * A UUID that handles of one process share, so that the lock may be granted to several of them together, see
+   * {@linkcode Granted.run}. Present only in exclusive claims with a fresh owner.
    */
   readonly cohort?: string | undefined;
 }
@@ -50,12 +50,12 @@ export function kindOf({ mode, permits }: Claim): Kind {
   return permits ?? mode;
 }
 
-/** Returns how the handle of a claim is listed. */
+/** Returns the entry under which {@linkcode Store.query} lists the handle of a claim. */
 export function entryOf({ name, owner, mode, permits }: Claim): Entry {
   return { name, owner, mode, permits };
 }
 
-/** Why it is of no use to wait: how the lock is held at present, and whether by the same owner. */
+/** Why waiting cannot succeed: how the lock is held at present, and whether the same owner holds it. */
 export interface Conflict {
   /** The mode, or the permits of a semaphore. */
   readonly present: Kind;
@@ -139,7 +139,7 @@ export interface Snapshot {
  * the claim, so that a call may be repeated whenever its reply was lost. It rejects when it does not know the outcome
  * (with a {@linkcode StoreError} when it knows that nothing was done); the caller does not have to wait for a call that
  * hangs. A `TypeError` or `RangeError` is for a bad argument and ends a wait at once, like a `StoreError` that is
- * `permanent`: do not let those of `fetch` through.
+ * `permanent`: catch those that other code throws, such as `fetch`.
  *
  * `src/testing/` (`@holdfast/lock/testing`) holds the behaviours that every store must show.
  */

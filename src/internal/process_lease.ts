@@ -8,19 +8,19 @@ import type { Claim, Renewal, Store } from "../store.ts";
 /** The part of a lease that may have passed when it is handed on without a renewal. */
 const FRESH = 1 / 10;
 
-/** The pauses after a give-back that failed, in milliseconds: the first one and the longest one. */
+/** The pauses after a failed release, in milliseconds: the first one and the longest one. */
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
 
-/** A lease that the store may have: how long, and when it was asked for. */
+/** A lease that was requested: its length, and when the request was sent. */
 interface Asked {
   readonly sentAt: Instant;
   readonly lease: number;
 }
 
 /**
- * One lease in a store that several handles of this process have in turn. The store knows only the first of them, whose
- * claim this is; the others renew and release under its id.
+ * One lease in a store under which several handles of this process hold the lock in turn. The store knows only the claim
+ * that was granted; the handles renew and release under its id.
  */
 export class ProcessLease {
   readonly #store: Store;
@@ -30,18 +30,18 @@ export class ProcessLease {
   #granted: Asked;
   /** The last renewal, until the store has answered it. Meanwhile the lease may be shorter than is known. */
   #asked: Asked | undefined;
-  /** The renewals that the store has not answered; they are sent one by one. */
+  /** Settles with the renewals that the store has not answered; they are sent one after the other. */
   #renewing: Promise<unknown> | undefined;
   #over = false;
 
   /**
-   * Begins with the grant.
+   * Begins with a grant.
    *
    * @param store where the lock is held
    * @param claim what was granted
    * @param sentAt when the attempt was sent
    * @param clock the clock of the store
-   * @param age how much of the lease had passed by then, in milliseconds
+   * @param age how much of the lease had passed when the attempt was sent, in milliseconds
    */
   constructor(store: Store, claim: Claim, sentAt: Instant, clock: Clock, age = 0) {
     this.#store = store;
@@ -55,12 +55,12 @@ export class ProcessLease {
     return this.#claim;
   }
 
-  /** Whether the store was found not to have the lock any more, or the lease was released or abandoned. */
+  /** Whether the lease is lost, was released or was abandoned. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** When the lease began: when the last request was sent that the store has granted. */
+  /** When the lease began: when the last attempt or renewal that the store has granted was sent. */
   get sentAt(): Instant {
     return this.#granted.sentAt;
   }
@@ -70,21 +70,21 @@ export class ProcessLease {
     return elapsed(this.#granted.sentAt, this.#clock.now());
   }
 
-  /** Returns whether the lease is over by the clock, whichever of the requests the store has executed. */
+  /** Returns whether the lease has ended by the clock, whichever of the unanswered requests the store has executed. */
   hasEnded(now: Instant = this.#clock.now()): boolean {
     const isOver = ({ sentAt, lease }: Asked) => elapsed(sentAt, now) >= lease;
     return isOver(this.#granted) && (this.#asked === undefined || isOver(this.#asked));
   }
 
-  /** Whether a handle that asks for a lease of this length can be handed the lock without asking the store. */
+  /** Returns whether a handle that wants a lease of this length can be handed the lock without a renewal. */
   isFresh(lease: number, now: Instant = this.#clock.now()): boolean {
     if (this.#over || this.#asked !== undefined || lease !== this.#claim.lease) return false;
     return elapsed(this.#granted.sentAt, now) <= lease * FRESH;
   }
 
   /**
-   * Sets the lease to this length from now on. Rejects when it is not known how that ended: then the lease is not handed
-   * on before another renewal was answered. One renewal at a time: a second one waits for the first.
+   * Sets the lease to this length from now. Rejects when the outcome is unknown: then {@linkcode isFresh} is false until
+   * another renewal was answered. Sends one renewal at a time: a second one waits for the first.
    */
   renew(lease: number): Promise<Renewal> {
     const renewal = this.#renewing === undefined ? this.#renew(lease) : this.#renewing.then(() => this.#renew(lease));
@@ -109,22 +109,22 @@ export class ProcessLease {
     return renewal;
   }
 
-  /** Notes that the store does not have the lock any more. */
+  /** Notes that the lease is lost: the store does not have the lock any more. */
   lose(): void {
     this.#over = true;
   }
 
-  /** Gives the lock back. Resolves to whether the store still had it. */
+  /** Releases the lock. Resolves to whether the store still had it. */
   release(): Promise<boolean> {
     this.#over = true;
-    // A renewal that overtook the release could acquire the lock again on a store that had forgotten it.
+    // On a store that has lost the lock, a renewal that is executed after the release could restore it.
     if (this.#renewing !== undefined) return this.#renewing.then(() => this.#store.release(this.#claim));
     return this.#store.release(this.#claim);
   }
 
   /**
-   * Gives the lock back on nobody's behalf, with retries while the store fails. Never rejects: what is left then ends
-   * with its lease. Resolves to whether the store still had it.
+   * Releases the lock when no handle does, with retries while the store fails. Never rejects: if all retries fail, the
+   * lock ends with its lease. Resolves to whether the store still had it.
    */
   async abandon(): Promise<boolean> {
     this.#over = true;
@@ -133,8 +133,8 @@ export class ProcessLease {
   }
 
   /**
-   * Gives the lock back in the background, with retries until the store has answered or the lease is over by the clock:
-   * also those whose outcome was never known are undone. Never rejects. Notifies nobody: no handle is released.
+   * Releases the lock in the background, with retries until the store has answered or the lease has ended by the clock.
+   * Also undoes requests whose outcome is unknown. Never rejects, and emits no event, because no handle is released.
    */
   async undo(): Promise<void> {
     const began = this.#clock.now();
@@ -146,7 +146,7 @@ export class ProcessLease {
         if (this.#store.closed || isPermanent(error) || this.hasEnded()) return;
       }
       const pauseMs = backoffMs(retries, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-      // Not for longer than any other release does it keep the process alive.
+      // It keeps the process alive for as long as any other release, and no longer.
       if (elapsed(began, this.#clock.now()) < RELEASE_LIMIT_MS) await this.#clock.sleep(pauseMs);
       else await new Promise<void>((resolve) => this.#clock.timer(pauseMs, resolve));
     }

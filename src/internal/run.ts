@@ -12,13 +12,13 @@ export class RunWaiter {
   asked = 0;
   /** How many of its attempts the store has not answered. */
   asking = 0;
-  /** Settles with the last of them. */
+  /** Resolves when the store has answered its last attempt, or that has failed. */
   answered: Promise<unknown> = Promise.resolve();
-  /** Whether the store may have put it into the queue since that took it out. */
+  /** Whether the store may have put it into the queue again after it was removed as a member. */
   queued = false;
-  /** Whether an attempt of it has failed: the store may have granted the lock, and a run, and the reply was lost. */
+  /** Whether one of its attempts has failed: the store may have granted the lock and a run, and the reply was lost. */
   failed = false;
-  /** Whether it has given up. */
+  /** Whether it has stopped waiting. */
   left = false;
   /** Whether it pauses after a failed attempt: nothing wakes it before it attempts again. */
   pausing = false;
@@ -26,7 +26,7 @@ export class RunWaiter {
   /** Whether it was woken while it did not sleep, and has not attempted since. */
   #woken = false;
 
-  /** A handle that is about to attempt. */
+  /** Makes a waiter for a handle that is about to attempt. */
   constructor(claim: Claim) {
     this.claim = claim;
   }
@@ -41,7 +41,7 @@ export class RunWaiter {
     this.pausing = this.#woken = false;
   }
 
-  /** Has it attempt now, or as soon as it would sleep. */
+  /** Wakes it, so that it attempts: now if it sleeps, otherwise as soon as it would sleep. */
   wake(): void {
     if (this.#wake === undefined) this.#woken = true;
     else this.#wake();
@@ -65,19 +65,19 @@ export class RunWaiter {
   }
 }
 
-/** A lock that this process hands on from handle to handle, under the lease of the first. */
+/** A lock that this process hands on from handle to handle, under the lease that was granted to the first of them. */
 export class Run {
   readonly lease: ProcessLease;
-  /** The claim of the handle that holds the lock; none while it is the turn of the next one. */
+  /** The claim of the handle that holds the lock; `undefined` while the next one has not attempted yet. */
   holder: Claim | undefined;
   /** The fence of that handle. */
   fence: bigint;
-  /** Whose turn it is, until it has attempted. */
+  /** The member that is to hold the lock next, until it has attempted. */
   turn: RunWaiter | undefined;
-  /** Who comes after that. */
+  /** The members after that one. */
   #members: RunWaiter[];
 
-  /** A lock that was granted to a handle, and to members to come after it, with their fences. */
+  /** Begins with a grant: to a handle, which has this fence, and to the members that follow it. */
   constructor(lease: ProcessLease, fence: bigint, members: readonly RunWaiter[]) {
     this.lease = lease;
     this.holder = lease.claim;
@@ -86,12 +86,12 @@ export class Run {
     for (const member of members) member.run = this;
   }
 
-  /** Those that are still to have the lock, in their order. */
+  /** The members that have not held the lock yet, in their order. */
   get waiters(): readonly RunWaiter[] {
     return this.turn === undefined ? this.#members : [this.turn, ...this.#members];
   }
 
-  /** Whether the store knows this handle as the holder, although it has handed the lock on. */
+  /** Returns whether the store knows this handle as the holder although the process has handed the lock on. */
   hasHandedOn(claim: Claim): boolean {
     const is = (other: Claim | undefined) => other !== undefined && handleOf(other) === handleOf(claim);
     return is(this.lease.claim) && !is(this.holder);
@@ -117,7 +117,7 @@ export class Run {
     this.turn = undefined;
   }
 
-  /** Removes a member that has given up before its turn. */
+  /** Removes a member that has stopped waiting before its turn. */
   remove(member: RunWaiter): void {
     member.run = undefined;
     this.#members = this.#members.filter((other) => other !== member);

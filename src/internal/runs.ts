@@ -21,16 +21,16 @@ import {
   type Store,
 } from "../store.ts";
 
-/** When a member of a run asks again if nothing wakes it, in milliseconds. It is woken when it is its turn. */
+/** After how long a member of a run attempts again if it is not woken, in milliseconds. Its turn wakes it. */
 const MEMBER_RETRY_MS = 60_000;
 
 /**
- * Hands a lock on from one handle to the next inside this process, where the store has granted it to several that
- * directly follow one another in its queue: a run. A lock that many tasks of one process want then costs one attempt for
- * each of them, made while they wait, instead of three calls and a wake-up. Nobody is overtaken. After Dice, Marathe and
- * Shavit, "Lock Cohorting" (2012).
+ * A store that hands a lock on from one handle to the next inside this process. It is made of a store that declares
+ * `"runs"`: one that grants the lock together to handles that directly follow each other in its queue, a run. Each task
+ * that wants the lock then costs one attempt, made while it waits, instead of three calls and a wake-up. Nobody is
+ * overtaken. After Dice, Marathe and Shavit, "Lock Cohorting" (2012).
  *
- * A store made of a store that declares `"runs"`. What it does not hand on goes to that store as it is.
+ * All other calls go to the store as they are.
  */
 export class Runs implements Store {
   readonly evict?: (name: string) => Promise<number>;
@@ -46,7 +46,7 @@ export class Runs implements Store {
   /** How many attempts were sent. */
   #sent = 0;
 
-  /** Hands on what this store grants. */
+  /** Makes a store that hands on the runs of the given one. */
   constructor(store: Store, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
@@ -132,12 +132,12 @@ export class Runs implements Store {
     this.#store.forget?.(claim);
   }
 
-  /** Hands the lock of this name on no more, because it was revoked. */
+  /** Stops handing on the lock of this name, because it was revoked. */
   end(name: string): void {
     for (const run of this.#runs) if (run.lease.claim.name === name) this.#end(run);
   }
 
-  /** Returns the snapshot with the handles of this process in the place of those that the store knows. */
+  /** Returns the snapshot with the handles of this process instead of those that the store knows. */
   show({ held, pending }: Snapshot): Snapshot {
     const runs = [...this.#runs];
     const members = runs.flatMap(({ waiters }) => waiters.map(({ claim }) => claim));
@@ -164,7 +164,7 @@ export class Runs implements Store {
     return attempt;
   }
 
-  /** Asks the store. */
+  /** Attempts at the store. */
   #ask(waiter: RunWaiter, options: AttemptOptions): Promise<Attempt> {
     const sentAt = this.#clock.now();
     const number = waiter.asked = ++this.#sent;
@@ -185,7 +185,7 @@ export class Runs implements Store {
   }
 
   #granted(waiter: RunWaiter, { fence, run, age }: Granted, sentAt: Instant, number: number): void {
-    // The store had forgotten the lock of the run in which it was waiting for its turn.
+    // The store has granted the lock anew, so it no longer has the lock of the run in which this handle was a member.
     if (waiter.run !== undefined) this.#end(waiter.run);
     this.#settle(waiter);
     if (run === undefined) return;
@@ -198,7 +198,7 @@ export class Runs implements Store {
       const member = this.#waiters.get(id);
       if (member === undefined || member.run !== undefined || member.pausing) continue;
       member.fence = fence + BigInt(i + 1);
-      // It may have found out that it was taken out of the queue before this answer came.
+      // It may have attempted again, and be back in the queue, since the store removed it.
       member.queued = member.failed || member.asking > 0 || member.asked > number;
       members.push(member);
     }
@@ -229,12 +229,12 @@ export class Runs implements Store {
   async #handOn(run: Run, waiter: RunWaiter, options: AttemptOptions): Promise<Attempt> {
     const { claim, fence } = waiter;
     if (!run.lease.isFresh(claim.lease)) {
-      // After a fault nobody knows how long the lease is: nothing is handed on under it.
+      // After a fault the length of the lease is unknown, so the lock is not handed on under it.
       const renewed = within(defaultInterval(claim.lease), run.lease.renew(claim.lease), this.#clock);
       const renewal = await renewed.catch(() => "unknown");
       if (renewal !== "renewed") this.#end(run);
     }
-    // It was ended, now or while the renewal was on its way.
+    // The run was ended just now, or during the renewal.
     if (run.turn !== waiter) return await this.#ask(waiter, options);
     this.#settle(waiter);
     this.#forget(waiter);
@@ -243,20 +243,20 @@ export class Runs implements Store {
     return { granted: true, fence, age: run.lease.age };
   }
 
-  /** Notes that a handle does not wait any more. */
+  /** Notes that a handle has stopped waiting, with or without the lock. */
   #settle(waiter: RunWaiter): void {
     this.#waiters.delete(handleOf(waiter.claim));
     if (!waiter.failed) return;
-    // A reply was lost, and perhaps a run with it, whose members are not in the queue of the store any more.
+    // A reply was lost, and perhaps a run with it: then its members are no longer in the queue and must attempt again.
     for (const other of this.#waiters.values()) {
       if (other.claim.name === waiter.claim.name && other.run === undefined) other.wake();
     }
   }
 
-  /** Has the store forget a member that has had its turn, or has given up. */
+  /** Lets the store forget a member that was handed the lock or has stopped waiting. */
   #forget({ claim, queued, asking, answered }: RunWaiter): void {
     if (!queued && asking === 0) return this.#store.forget?.(claim);
-    // An attempt that it made as a member has put it into the queue, or will.
+    // An attempt that it made as a member has put it into the queue, or will do so.
     answered.then(() => releaseWithRetry(this.#store, claim, this.#clock)).catch(() => {});
   }
 
@@ -265,7 +265,7 @@ export class Runs implements Store {
     return false;
   }
 
-  /** Goes on after a handle has given up waiting. Resolves to whether there was anything to release. */
+  /** Removes a handle that has stopped waiting. Resolves to whether there was anything to release. */
   #leave(waiter: RunWaiter): Promise<boolean> {
     waiter.left = true;
     this.#settle(waiter);
@@ -284,7 +284,7 @@ export class Runs implements Store {
   /** Ends a run early. */
   #end(run: Run): void {
     run.end();
-    // Its holder releases what may be left of it. If there is none at this moment, nobody else does.
+    // The holder releases the lease. Without a holder that is done here.
     if (run.holder !== undefined) return;
     this.#runs.delete(run);
     // Its members ask first, so that they are in the queue when it is served.

@@ -1,5 +1,6 @@
 /**
- * One place in a store for all the handles of a process: contention inside the process costs no requests.
+ * One place in the queue of a store for all handles of a process that want the same lock: the process hands the lock on
+ * among them without a request.
  *
  * @example
  * ```ts

@@ -3,25 +3,28 @@ import { checkKeys, checkMilliseconds } from "../../internal/validation.ts";
 /** The options of `cohort()`. */
 export interface CohortOptions {
   /**
-   * How long the process hands the lock on among its own handles before it gives the lock back to the store, in
-   * milliseconds, 1 to 2³¹ − 1. It then queues again behind everybody else. This changes the order: the handles of the
-   * process overtake waiters of other processes for so long. A waiter of another process waits, for each cohort ahead of
-   * it, up to `keep`, one section and one renewal longer. In numbers of sections that is not bounded.
+   * For how long after a grant of the store the process hands the lock on among its own handles, in milliseconds, 1 to
+   * 2³¹ − 1. Then it gives the lock back, and queues at the end if handles still wait. This changes the order: until then
+   * the handles of the process overtake waiters of other processes. A waiter of another process waits at most `keep`, one
+   * section and one renewal for each cohort that is ahead of it. (A section is what a handle does between its grant and its
+   * release.) Only the reserved fences limit how many sections run in that time: 1,000 for each millisecond of `keep`,
+   * 10,000 at most.
    *
-   * Where sections take as long as `keep` or longer, each handle waits in the queue of the store by itself, first come,
-   * first served.
+   * Where sections take as long as `keep` or longer, each handle has a place of its own in the queue of the store, first
+   * come, first served.
    *
    * @default {10}
    */
   keep?: number | undefined;
   /**
-   * How long the process keeps the lock after its last release, for its next handle, in milliseconds, 0 to `keep`. It
-   * does so within `keep`, and not when the store has said that others wait. Those who come meanwhile wait for so long.
+   * For how long after its last release the process keeps the lock for its next handle, in milliseconds, 0 to `keep`. It
+   * never keeps the lock longer than `keep` after the grant, and does not linger when the store has reported at the grant
+   * that others wait. Waiters that come later wait until the process gives the lock back.
    *
-   * Do not use it where a process may be frozen or ended at any moment, as with a runtime that lives from request to
-   * request: what it leaves while it lingers blocks others until the lease in the store ends. That is `linger` + 250 ms,
-   * or the whole lease within the first millisecond. While it lingers, the process is kept alive; `dispose` gives the
-   * lock back.
+   * Do not use it where a process may be frozen or ended at any moment, as in a request-bound runtime: the lock then
+   * blocks others until its lease in the store ends. That takes `linger` and 250 ms; it takes the whole lease if the
+   * process ends within the first millisecond. While it lingers, the process stays alive. Dispose of the cohort before
+   * you close the client or exit; otherwise the lock may stay for its whole lease.
    *
    * @default {0}
    */

@@ -16,34 +16,35 @@ import { LoneHandles } from "./lone_handles.ts";
 import { NameCohort } from "./name_cohort.ts";
 import { checkCohortOptions, type CohortOptions, type CohortSettings } from "./options.ts";
 
-/** From so many names on, names that are not used any more are looked for. */
+/** From how many names on the cohort looks for names that are no longer used. */
 const PRUNE_FROM = 1_000;
 
-/** A store made of another one, see {@linkcode cohort}. Disposing of it does not close the other one. */
+/** A store made of another one, see {@linkcode cohort}. Disposing of the cohort does not close the other store. */
 export interface Cohort extends Store, AsyncDisposable {
   /**
-   * Gives back what no handle has, and ends what is done for several handles together. Waits until the store has answered
-   * the requests in flight, for 5 s at most. From then on every call goes to the store as it is.
+   * Gives back the locks that no handle holds. Locks that are held stay held, and waiters keep their order. Waits until
+   * the store has answered the requests in flight, for 5 s at most. Later calls go to the store as they are.
    */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Returns a store whose handles in this process, a *cohort*, share one place in the store: the process asks for the lock
- * once, hands it on from handle to handle without a request, and gives it back.
+ * Returns a store in which the handles of this process that want the same lock, a *cohort*, share one place in the queue:
+ * the process asks for the lock once, hands it on from handle to handle without a request, and gives it back. While only
+ * one handle wants a lock, it asks the store as itself; with `linger` the process always asks.
  *
  * **Waiting is not strictly first come, first served.** For `keep` milliseconds after a grant, the handles of this process
- * come before all other waiters. Then the process queues at the end. A waiter of another process waits, for each cohort
- * ahead of it, at most `keep`, one section and one renewal; how many sections run in that time is not bounded. With
- * `linger` the process also keeps a lock for a moment that no handle has: see {@linkcode CohortOptions.linger} for when
- * not to use that.
+ * come before all other waiters. Then the process queues at the end. A waiter of another process waits at most `keep`, one
+ * section and one renewal for each cohort that is ahead of it. With `linger` the process also keeps a lock for a moment
+ * that no handle holds: see {@linkcode CohortOptions.linger} for when not to use that.
  *
  * Fences rise from handle to handle. They are reserved together with the grant; a store that reserves none is asked for
- * each section. After `steal`, `evict` or a failover elsewhere the process may hand the lock on until it hears of it, at
- * most for `keep`; the fence orders those handles. Its own `steal` and `evict` end that at once.
+ * each section. After `steal`, `evict` or a failover elsewhere the process may hand the lock on until it is notified, for
+ * `keep` at most; the fence orders those handles. `steal` and `evict` of this process end that at once. Only the last
+ * release asks the store, and so only that one reports a loss of which the process was not notified.
  *
- * Shared locks, permits, an explicit `owner` and `steal` go to the store as they are. The cohort of a target is made once:
- * the same target and options give the same cohort. It can be neither the target of another cohort nor a node of Redlock.
+ * Shared locks, permits, locks with an `owner` and `steal` go to the store as they are. The same target and options give
+ * the same cohort until it is disposed of. A cohort can be neither the target of another cohort nor a node of Redlock.
  *
  * @example
  * ```ts
@@ -56,7 +57,7 @@ export interface Cohort extends Store, AsyncDisposable {
  * ```
  *
  * @param target a store; a Redis client of ioredis's shape; or an array of clients of independent servers (Redlock)
- * @param options how long the process keeps the lock
+ * @param options for how long the process hands the lock on, and keeps it while no handle holds it
  * @throws {TypeError} when the target is of the wrong kind or a cohort, or an option is unknown or of the wrong type
  * @throws {RangeError} when a number is out of range
  */
@@ -77,7 +78,7 @@ function storeOf(target: LockTarget): Store {
   );
 }
 
-/** The store of `cohort()`: what the handles of each name do together is done by a {@linkcode NameCohort}. */
+/** The store of `cohort()`. The state that the handles of one name share is in a {@linkcode NameCohort}. */
 export class CohortStore implements Cohort {
   readonly capabilities: readonly Capability[];
   readonly evict?: (name: string) => Promise<number>;
@@ -86,19 +87,19 @@ export class CohortStore implements Cohort {
   readonly #settings: CohortSettings;
   readonly #clock: Clock;
   readonly #names = new ShortLivedMap<string, NameCohort>();
-  /** What goes on without anybody who waits for it. */
+  /** The requests in the background, which no caller awaits. */
   readonly #requests = new ShortLivedSet<Promise<unknown>>();
   readonly #lone: LoneHandles;
   #pruneAt = PRUNE_FROM;
   #disposing: Promise<void> | undefined;
 
-  /** Makes a cohort on a store. Of the names `shared` it is known that several handles want them at once. */
+  /** Makes a cohort on a store. `shared` are names that several handles of this process are known to want at once. */
   constructor(store: Store, settings: CohortSettings, clock: Clock, shared: Iterable<string> = []) {
     this.#store = store;
     this.#settings = settings;
     this.#clock = clock;
     this.#lone = new LoneHandles(clock, shared);
-    // A handle of this process has the fences and the runs that its process was granted.
+    // The blocks of fences and the runs belong to the process, not to its handles.
     this.capabilities = (store.capabilities ?? []).filter((each) => each !== "fences" && each !== "runs");
     if (store.evict !== undefined) this.evict = (name) => this.#evict(name);
     if (store.query !== undefined) this.query = () => this.#query();
@@ -176,15 +177,15 @@ export class CohortStore implements Cohort {
     await within(RELEASE_LIMIT_MS, settled(), this.#clock).catch(() => {});
   }
 
-  /** Attempts for a handle whose lock no other one wants. */
+  /** Attempts for a handle whose lock no other handle of this process wants. */
   #attemptAlone(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     return this.#store.attempt(claim, options).then((attempt) => {
       const lone = this.#lone.get(claim);
       if (lone === undefined) {
-        // Others have come meanwhile, unless it was released.
+        // Other handles have come meanwhile, or it was released.
         if (attempt.granted) this.#names.get(claim.name)?.tickets.adoptGranted(claim);
       } else if (attempt.granted) lone.granted = true;
-      // Whoever does not wait does not release either, unless it was granted the lock.
+      // A handle that does not wait is released only if it was granted the lock.
       else if (!options.enqueue) this.#lone.forget(claim);
       return attempt;
     });
@@ -195,13 +196,13 @@ export class CohortStore implements Cohort {
     const attempt = await this.#store.attempt(claim, options);
     const name = this.#names.get(claim.name);
     if (attempt.granted && options.steal) this.#lone.revoked(claim.name);
-    // Handles of this process may have come meanwhile, and the process may keep the lock without one that has it.
+    // Handles of this process may have come meanwhile, and the process may keep a lock that none of them holds.
     return attempt.granted || name === undefined ? attempt : await name.passThrough(claim, options);
   }
 
   async #evict(name: string): Promise<number> {
     const known = this.#names.get(name);
-    // A lock that no handle has does not count.
+    // A lock that no handle holds does not count.
     await known?.giveBackUnheld().catch(() => {});
     const evicted = this.#store.evict!(name);
     known?.revoke();
@@ -217,7 +218,7 @@ export class CohortStore implements Cohort {
     );
   }
 
-  /** Makes the state of a name. Sometimes deletes that of names whose handles never came back. */
+  /** Makes the state of a name. Once there are many names, deletes those whose handles never came back. */
   #made(name: string): NameCohort {
     if (this.#names.size >= this.#pruneAt) this.#prune();
     const forget = () => {
