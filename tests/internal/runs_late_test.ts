@@ -1,4 +1,5 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { LockLostError } from "../../src/errors.ts";
 import type { Claim } from "../../src/store.ts";
 import { LEASE, leftovers, row, scene } from "./runs_scene.ts";
 
@@ -99,5 +100,15 @@ Deno.test("Runs hands on nothing that is granted to a handle that has given up",
   await woken;
   assert((await runs.attempt(second, { enqueue: true })).granted);
   await runs.release(second);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Runs reports a loss that it was not notified of with its last release only", async () => {
+  const { clock, store, waiters, head } = await row(2);
+  await store.evict("a");
+  await head.release();
+  const last = await waiters[1]!;
+  await assertRejects(() => last.release(), LockLostError);
+  await clock.advance(0);
   assertEquals(await leftovers(store), 0);
 });
