@@ -13,6 +13,8 @@ export const ABORTING: Steps = {
       if (given === undefined) await assertDomError(asked.done, "AbortError");
       else assert(await failure(asked.done) === given);
       assert(!asked.called());
+      // It leaves the queue a moment after that.
+      await queued(connect(), name, 0);
     }
     held.release();
     await held.done;

@@ -5,8 +5,11 @@ import type { Remains } from "./work.ts";
 /** How long something may be left of an acquire that is over while nothing is wrong, in milliseconds. */
 const GIVEN_BACK = 500;
 
-/** How long a lock may be free while somebody waits and nothing is wrong, in milliseconds: as between two polls. */
-const IDLE = 5_000;
+/**
+ * How long a lock may be free while somebody waits and nothing is wrong, in milliseconds: a wake-up was lost when
+ * something was, so that it takes until the next poll, of 5 s; then it is reserved, for 1.5 s each, for two who are gone.
+ */
+const IDLE = 8_000;
 
 /** How many handoffs, and how many looks at what is left, there must be before it means anything. */
 const [ENOUGH, LOOKS] = [20, 20];

@@ -16,7 +16,7 @@ const LEASE = 1_000;
 /** Stores that hand a lock on inside a process. */
 const KINDS = {
   Runs: (store: Store, clock: VirtualClock) => new Runs(store, clock),
-  cohort: (store: Store, clock: VirtualClock) => new CohortStore(store, { keep: 500, linger: 0 }, clock),
+  cohort: (store: Store, clock: VirtualClock) => new CohortStore(store, { keep: 500, linger: 0 }, clock, ["a"]),
 };
 
 /** Two handles of a process that is watched wait behind a stranger, which has released. The first one has the lock. */
