@@ -6,13 +6,13 @@ export class Belief {
   /** When it found for the last time that it held the lock. */
   at: number;
   readonly #lock: Pick<Lock, "held">;
-  readonly #trace: Pick<Trace, "deadline" | "lease">;
+  readonly #trace: Pick<Trace, "deadline" | "lease" | "overdue">;
   readonly #now: () => number;
   readonly #overdue: (at: number, ms: number) => void;
   #reported = false;
 
   /**
-   * Begins with the grant: an acquire that resolves says that the lock is held then.
+   * Begins with the grant. An acquire whose answer came after the end of the lease must not resolve.
    *
    * @param lock what was granted
    * @param trace what is known of its lease
@@ -22,7 +22,7 @@ export class Belief {
    */
   constructor(
     lock: Pick<Lock, "held">,
-    trace: Pick<Trace, "deadline" | "lease">,
+    trace: Pick<Trace, "deadline" | "lease" | "overdue">,
     start: number,
     now: () => number,
     overdue: (at: number, ms: number) => void,
@@ -32,7 +32,8 @@ export class Belief {
     this.at = start;
     this.#now = now;
     this.#overdue = overdue;
-    this.#check(now());
+    // Not by the clock: the process may have been stopped since.
+    if (trace.overdue > 0) this.#report(now(), trace.overdue);
   }
 
   /** Asks whether the lock is held. */
@@ -46,8 +47,12 @@ export class Belief {
 
   #check(at: number): void {
     const { deadline, lease } = this.#trace;
-    if (at <= deadline || lease === undefined || this.#reported) return;
+    if (at > deadline && lease !== undefined) this.#report(at, at - deadline);
+  }
+
+  #report(at: number, ms: number): void {
+    if (this.#reported) return;
     this.#reported = true;
-    this.#overdue(at, at - deadline);
+    this.#overdue(at, ms);
   }
 }

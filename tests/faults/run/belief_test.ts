@@ -9,22 +9,25 @@ class Holder {
   readonly lock = { held: true };
   readonly found: [at: number, ms: number][] = [];
 
-  begin(deadline = 1_500): Belief {
-    const trace = { deadline, lease: new Asked("x") };
+  begin(overdue = 0): Belief {
+    const trace = { deadline: 1_500, lease: new Asked("x"), overdue };
     return new Belief(this.lock, trace, 0, () => this.now, (at, ms) => this.found.push([at, ms]));
   }
 }
 
-Deno.test("Belief finds a lock that was granted after the end of its lease", () => {
+Deno.test("Belief finds a lock whose grant came after the end of its lease", () => {
   const late = new Holder();
   late.lock.held = false;
-  late.now = 1_510;
-  const belief = late.begin();
-  assertEquals([late.found, belief.held(), belief.at], [[[1_510, 10]], false, 0]);
-  const inTime = new Holder();
-  inTime.now = 1_500;
-  inTime.begin();
-  assertEquals(inTime.found, []);
+  late.now = 1_520;
+  const belief = late.begin(10);
+  assertEquals([late.found, belief.held(), belief.at], [[[1_520, 10]], false, 0]);
+});
+
+Deno.test("Belief does not blame a process that was stopped after its grant", () => {
+  const stopped = new Holder();
+  stopped.lock.held = false;
+  stopped.now = 2_500;
+  assertEquals([stopped.begin().held(), stopped.found], [false, []]);
 });
 
 Deno.test("Belief.held() finds once that a lock is held after the end of its lease", () => {
