@@ -6,6 +6,7 @@ import { clientFaults } from "./client_faults.ts";
 import { Crew } from "./crew.ts";
 import { type Fault, pause } from "./fault.ts";
 import { networkFaults } from "./network_faults.ts";
+import { type Quorum, quorumFaults } from "./quorum_faults.ts";
 import type { DeploymentKind, Options } from "./options.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { logKey } from "./register.ts";
@@ -90,6 +91,7 @@ export async function run(
     ...clientFaults(ways, LEASE),
     ...site.faults,
     ...workerFaults(crew, LEASE),
+    ...(options.deployment === "redlock" ? quorumFaults(await quorum(site, ways[0]!)) : []),
   ];
   const faults = chosen(all, options.only);
   await Promise.all(Array.from({ length: options.workers }, (_, place) => crew.start(place)));
@@ -134,6 +136,11 @@ function historyOf(crew: Crew, schedule: FaultSchedule, switches: Switches, writ
   const { grants, releases } = crew.ledger;
   const faults = schedule.happenings.filter(({ fault }) => fault.breach);
   return { grants: [...grants.values()], releases, writes, breaches: [...faults, ...switches.seen] };
+}
+
+/** Returns the nodes of a quorum with the ways of the first process, and the lock that it holds mostly. */
+async function quorum(site: Site, { proxies }: Ways): Promise<Quorum> {
+  return { servers: await site.masters(), proxies, lock: own(0).kept, lease: LEASE };
 }
 
 /** Returns the faults of these kinds; all of them, if none is named. Throws when there is no such kind. */
