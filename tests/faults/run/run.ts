@@ -40,6 +40,9 @@ const LEAKS_GONE = 20_000;
 /** By how much the machine's clock may be set in a run, in milliseconds: the processes read it. */
 const CLOCK = 10;
 
+/** How long nothing happens before the first fault, in milliseconds: then nothing explains what is left behind. */
+const OPENING_MS = 3_000;
+
 /** How many entries of a log are fetched at a time. */
 const CHUNK = 10_000;
 
@@ -153,7 +156,7 @@ function chosen(all: readonly Fault[], only: readonly string[]): readonly Fault[
   return only.length === 0 ? all : all.filter(({ kind }) => only.includes(kind));
 }
 
-/** Injects all faults, those of single processes and none, in turns. */
+/** Injects none, and then all faults, those of single processes and none, in turns. */
 async function alternate(
   schedule: FaultSchedule,
   faults: readonly Fault[],
@@ -168,6 +171,7 @@ async function alternate(
     enough.abort();
     await happening;
   };
+  await pause(OPENING_MS, over);
   while (!over.aborted) {
     await happen(faults, ALL_MS);
     if (single.length > 0) await happen(single, SINGLE_MS);

@@ -134,8 +134,8 @@ async function get(name: string, random: Random): Promise<Lock | null> {
   const { lease } = work;
   const way = name === work.kept ? 1 : random.next();
   if (way < 0.1) return await tryAcquire(store, name, { lease });
-  if (way < 0.3) return await acquire(store, name, { lease, wait: random.spread(10, 5_000) });
-  if (way < 0.4) {
+  if (way < 0.4) return await acquire(store, name, { lease, wait: random.spread(10, 5_000) });
+  if (way < 0.6) {
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort("enough"), random.spread(1, 2_000));
     return await acquire(store, name, { lease, signal: abort.signal }).finally(() => clearTimeout(timer));
