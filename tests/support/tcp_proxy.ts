@@ -7,8 +7,8 @@ import { Link, type Manners } from "./tcp_link.ts";
 /** How long the request that is waited for may take to come, in milliseconds. */
 const EXPECTED = 20_000;
 
-/** What happens to the replies of a connection, from the request on that is waited for. */
-type Fault = "lose" | "stall";
+/** What happens to the replies of a connection, or to its requests, from the request on that is waited for. */
+type Fault = "lose" | "stall" | "hold";
 
 /** A request that is waited for. */
 interface Expected {
@@ -71,6 +71,14 @@ export class TcpProxy implements AsyncDisposable {
    */
   stallReply(request: string): Promise<void> {
     return this.#expect(request, "stall");
+  }
+
+  /**
+   * Holds back the next request that contains a text, and all further requests of its connection, until `resume()`.
+   * Resolves when the request has come.
+   */
+  holdRequest(request: string): Promise<void> {
+    return this.#expect(request, "hold");
   }
 
   /** Holds back the replies and messages of every connection, until `resume()`. */
@@ -165,7 +173,7 @@ export class TcpProxy implements AsyncDisposable {
     if (expected.fault === "lose") {
       link.lost = expected.struck;
     } else {
-      link.manners = { replies: "hold" };
+      link.manners = expected.fault === "hold" ? { requests: "hold" } : { replies: "hold" };
       expected.struck();
     }
   }

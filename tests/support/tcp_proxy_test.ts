@@ -41,6 +41,21 @@ Deno.test("TcpProxy.disturb() drops one way, and resume() cuts what has lost byt
   await until(() => client.status === "end", "the connection is cut");
 });
 
+Deno.test("TcpProxy.holdRequest() holds a request and what follows until resume()", async () => {
+  await using server = await RedisServer.start();
+  await using proxy = await TcpProxy.start(server.port);
+  const [held, other] = [proxy.connect(), proxy.connect()];
+  await Promise.all([held.ping(), other.ping()]);
+  const came = proxy.holdRequest("struck");
+  await held.set("a", "before");
+  const answers = Promise.all([held.set("a", "struck"), held.set("b", "after")]);
+  await came;
+  assertEquals(await other.mget("a", "b"), ["before", null]);
+  proxy.resume();
+  await answers;
+  assertEquals(await other.mget("a", "b"), ["struck", "after"]);
+});
+
 Deno.test("TcpProxy.halfOpen() notifies neither end when the other one closes", async () => {
   await using server = await RedisServer.start();
   await using proxy = await TcpProxy.start(server.port);

@@ -8,6 +8,8 @@ interface Term {
    * beginning of time before it was granted.
    */
   deadline: number;
+  /** When the answer came with which it begins. */
+  readonly begun: number;
 }
 
 /** What was asked of a store under one id, and the lease that it has granted to it. */
@@ -26,7 +28,7 @@ export class Asked {
   /** Who holds the lock under it: one handle or, after one that does not know it yet, two. */
   readonly users = new Set<Trace>();
   /** A lease that is renewed after its end is another one: who had it before may not believe in it. */
-  term: Term = { deadline: -Infinity };
+  term: Term = { deadline: -Infinity, begun: -Infinity };
   /** Whether a look at what is left of it was begun, for the first time after it was over. */
   inspected = false;
   readonly #blocks: { readonly first: bigint; readonly last: bigint }[] = [];
@@ -81,7 +83,7 @@ export class Asked {
 
   #prolong(deadline: number, now: number): void {
     // For its holder, what comes after the end of the lease is too late, whatever it says.
-    if (now > this.term.deadline) this.term = { deadline };
+    if (now > this.term.deadline) this.term = { deadline, begun: now };
     else this.term.deadline = Math.max(this.term.deadline, deadline);
   }
 }

@@ -6,6 +6,7 @@ import { clientFaults } from "./client_faults.ts";
 import { Crew } from "./crew.ts";
 import { type Fault, pause } from "./fault.ts";
 import { networkFaults } from "./network_faults.ts";
+import { type Quorum, quorumFaults } from "./quorum_faults.ts";
 import type { DeploymentKind, Options } from "./options.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { logKey } from "./register.ts";
@@ -38,6 +39,9 @@ const LEAKS_GONE = 20_000;
 
 /** By how much the machine's clock may be set in a run, in milliseconds: the processes read it. */
 const CLOCK = 10;
+
+/** How long nothing happens before the first fault, in milliseconds: then nothing explains what is left behind. */
+const OPENING_MS = 3_000;
 
 /** How many entries of a log are fetched at a time. */
 const CHUNK = 10_000;
@@ -90,6 +94,7 @@ export async function run(
     ...clientFaults(ways, LEASE),
     ...site.faults,
     ...workerFaults(crew, LEASE),
+    ...(options.deployment === "redlock" ? quorumFaults(await quorum(site, ways[0]!)) : []),
   ];
   const faults = chosen(all, options.only);
   await Promise.all(Array.from({ length: options.workers }, (_, place) => crew.start(place)));
@@ -136,6 +141,11 @@ function historyOf(crew: Crew, schedule: FaultSchedule, switches: Switches, writ
   return { grants: [...grants.values()], releases, writes, breaches: [...faults, ...switches.seen] };
 }
 
+/** Returns the nodes of a quorum with the ways of the first process, and the lock that it holds mostly. */
+async function quorum(site: Site, { proxies }: Ways): Promise<Quorum> {
+  return { servers: await site.masters(), proxies, lock: own(0).kept, lease: LEASE };
+}
+
 /** Returns the faults of these kinds; all of them, if none is named. Throws when there is no such kind. */
 function chosen(all: readonly Fault[], only: readonly string[]): readonly Fault[] {
   const unknown = only.find((each) => !all.some(({ kind }) => kind === each));
@@ -146,7 +156,7 @@ function chosen(all: readonly Fault[], only: readonly string[]): readonly Fault[
   return only.length === 0 ? all : all.filter(({ kind }) => only.includes(kind));
 }
 
-/** Injects all faults, those of single processes and none, in turns. */
+/** Injects none, and then all faults, those of single processes and none, in turns. */
 async function alternate(
   schedule: FaultSchedule,
   faults: readonly Fault[],
@@ -161,6 +171,7 @@ async function alternate(
     enough.abort();
     await happening;
   };
+  await pause(OPENING_MS, over);
   while (!over.aborted) {
     await happen(faults, ALL_MS);
     if (single.length > 0) await happen(single, SINGLE_MS);

@@ -9,6 +9,7 @@ export class Trace {
   readonly #asked = new Set<Asked>();
   #lease: Asked | undefined;
   #term: Asked["term"] | undefined;
+  #overdue = 0;
 
   /** What it holds the lock under; none before it was granted. */
   get lease(): Asked | undefined {
@@ -18,6 +19,11 @@ export class Trace {
   /** When its lease ends, at the latest; the beginning of time before it was granted. */
   get deadline(): number {
     return this.#term?.deadline ?? -Infinity;
+  }
+
+  /** How long after the end of its lease the answer came that it was granted with, in milliseconds; 0 if in time. */
+  get overdue(): number {
+    return this.#overdue;
   }
 
   /** Notes that the store is asked for it. */
@@ -30,6 +36,7 @@ export class Trace {
   begin(lease: Asked): void {
     this.#lease = lease;
     this.#term = lease.term;
+    this.#overdue = Math.max(0, lease.term.begun - lease.term.deadline);
     lease.users.add(this);
   }
 

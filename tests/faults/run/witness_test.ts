@@ -42,7 +42,7 @@ Deno.test("Witness counts a lease from when it was asked for, however late the a
     assertEquals(trace.deadline, -Infinity);
     set(at);
     await grant();
-    assertEquals([trace.deadline, trace.lease?.late], [1_000, at > 100]);
+    assertEquals([trace.deadline, trace.lease?.late, trace.overdue], [1_000, at > 100, Math.max(0, at - 1_000)]);
   }
 });
 

@@ -13,6 +13,7 @@ import { redlock } from "../../../src/composed/redlock/mod.ts";
 import type { Store } from "../../../src/store.ts";
 import { now } from "../../verification/history/history.ts";
 import { Random } from "../../simulation/random.ts";
+import { Belief } from "./belief.ts";
 import { pause } from "./fault.ts";
 import { Clients, REQUEST_LIMIT_MS } from "./clients.ts";
 import { Inspector } from "./inspector.ts";
@@ -133,8 +134,8 @@ async function get(name: string, random: Random): Promise<Lock | null> {
   const { lease } = work;
   const way = name === work.kept ? 1 : random.next();
   if (way < 0.1) return await tryAcquire(store, name, { lease });
-  if (way < 0.3) return await acquire(store, name, { lease, wait: random.spread(10, 5_000) });
-  if (way < 0.4) {
+  if (way < 0.4) return await acquire(store, name, { lease, wait: random.spread(10, 5_000) });
+  if (way < 0.6) {
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort("enough"), random.spread(1, 2_000));
     return await acquire(store, name, { lease, signal: abort.signal }).finally(() => clearTimeout(timer));
@@ -151,40 +152,13 @@ interface Use {
   readonly long: boolean;
 }
 
-/** What a holder last knew of its lock. */
-class Belief {
-  /** When it found for the last time that it held the lock. */
-  at: number;
-  readonly #use: Use;
-  #overdue = false;
-
-  constructor(use: Use) {
-    this.#use = use;
-    this.at = use.start;
-  }
-
-  /** Asks whether the lock is held. */
-  held(): boolean {
-    const { lock, trace } = this.#use;
-    const at = now();
-    const { deadline } = trace;
-    if (!lock.held) return false;
-    this.at = at;
-    if (at > deadline && trace.lease !== undefined && !this.#overdue) {
-      this.#overdue = true;
-      write({ type: "overdue", lock: lock.name, owner: lock.owner, at, ms: at - deadline });
-    }
-    return true;
-  }
-}
-
 /** Raises the number that the lock protects, as programs do that rely on the lock more than they should. */
 async function use(use: Use, random: Random): Promise<void> {
   const { lock, trace, start } = use;
   const { name, owner, fence } = lock;
   const end = now();
   if (!witness.granted(trace, name, fence)) write({ type: "unfounded", lock: name, owner, at: end });
-  const belief = new Belief(use);
+  const belief = new Belief(lock, trace, start, now, (at, ms) => write({ type: "overdue", lock: name, owner, at, ms }));
   let acted = start;
   const waited = waiting.delete(owner);
   const first = belief.held();
