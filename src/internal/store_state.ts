@@ -38,6 +38,8 @@ export function handingOn(store: Store): Store {
   const known = states.get(store);
   if (known?.runs !== undefined) return known.runs;
   if (store instanceof Runs || !store.capabilities?.includes("runs")) return store;
+  // Who wraps such a store and passes only its capabilities on would have it keep each member for ever.
+  if (store.forget === undefined) return store;
   const state = stateOf(store);
   state.runs = new Runs(store, state.clock);
   // What a caller finds through the one is what it finds through the other.
