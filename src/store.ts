@@ -172,7 +172,7 @@ export interface Store {
   wakeup?(claim: Claim, signal: AbortSignal): Promise<void>;
   /**
    * Drops what is kept in this process of a handle that was taken out of the queue as a member of a run: it was handed
-   * the lock, or has given up. Sends nothing. For stores that declare `"runs"`.
+   * the lock, or has given up. Sends nothing. For stores that declare `"runs"`: without it nothing is handed on, and a store that wraps another one has to pass it on.
    */
   forget?(claim: Claim): void;
   /** The optional features that it supports; none when left out. It lists `"evict"` and `"query"` if it has the method. */

@@ -1,5 +1,5 @@
 import { describeMistake, looksLikeClient, looksLikeStore } from "./internal/mistaken_target.ts";
-import { handingOn } from "./internal/store_state.ts";
+import { runsOf } from "./internal/store_state.ts";
 import type { Store } from "./store.ts";
 import type { RedisClient } from "./stores/redis/client.ts";
 
@@ -25,14 +25,23 @@ export function storeOf(target: LockTarget): Store | Promise<Store> {
   }
   const known = stores.get(target as RedisClient);
   if (known !== undefined) return known;
-  if (looksLikeStore(target)) return handingOn(target as Store);
+  if (looksLikeStore(target)) return withRuns(target as Store);
   return makeStore(checkClient(target as RedisClient));
+}
+
+/** Returns the store that hands on what this one grants to several handles; the same one if it does not. */
+function withRuns(store: Store): Store | Promise<Store> {
+  const known = runsOf(store);
+  if (known !== undefined) return known;
+  // Who wraps such a store and passes only its capabilities on would have it keep each member for ever.
+  if (!store.capabilities?.includes("runs") || store.forget === undefined) return store;
+  return import("./internal/hand_on.ts").then(({ handOn }) => handOn(store));
 }
 
 async function makeStore(client: RedisClient): Promise<Store> {
   const { redis } = await import("./stores/redis/mod.ts");
-  // Another call may have come while the module was loading.
-  const store = stores.get(client) ?? handingOn(redis(client));
+  // Another call may have come while the module was loading. What hands the locks of this store on comes with it.
+  const store = stores.get(client) ?? withRuns(redis(client)) as Store;
   stores.set(client, store);
   return store;
 }

@@ -117,7 +117,7 @@ const CONTRACT: Contract = {
   forget: {
     "Drops what is kept in this process": { not: "a fixture does not see what a process keeps" },
     "Sends nothing.": { not: "a fixture does not see what is sent" },
-    'For stores that declare `"runs"`.': { not: "it says for which stores it is" },
+    'For stores that declare `"runs"`': { not: "target_test.ts: it is no method of a fixture alone" },
   },
   drift: { "Returns how much earlier than the lease": ["drift() leaves time", "no lease ends early"] },
   closed: { "Whether it was closed for good": { not: "a fixture closes the place, not a store" } },

@@ -21,6 +21,22 @@ Deno.test("storeOf() hands runs on for a store that grants them, always in one w
   assertEquals(handing.capabilities, store.capabilities);
 });
 
+Deno.test("storeOf() hands on the runs of a store that wraps one and can forget", async () => {
+  const store = memory();
+  const { capabilities, drift } = store;
+  const wrapper: Store = {
+    capabilities,
+    drift,
+    attempt: (claim, options) => store.attempt(claim, options),
+    renew: (claim) => store.renew(claim),
+    release: (claim) => store.release(claim),
+    forget: (claim) => store.forget?.(claim),
+  };
+  const [one, same] = await Promise.all([storeOf(wrapper), storeOf(wrapper)]);
+  assert(one === same && one !== wrapper);
+  assert(storeOf(wrapper) === one, "given at once from now on");
+});
+
 Deno.test("storeOf() makes one store for each client of ioredis 6 and 5", async () => {
   for (const make of [() => new Redis({ lazyConnect: true }), () => new Redis5({ lazyConnect: true })]) {
     const [client, other] = [make(), make()];

@@ -72,8 +72,13 @@ export class ProcessLease {
 
   /** Returns whether the lease has ended by the clock, whichever of the unanswered requests the store has executed. */
   hasEnded(now: Instant = this.#clock.now()): boolean {
-    const isOver = ({ sentAt, lease }: Asked) => elapsed(sentAt, now) >= lease;
-    return isOver(this.#granted) && (this.#asked === undefined || isOver(this.#asked));
+    return this.endsIn(now) <= 0;
+  }
+
+  /** Returns how long it is until then, in milliseconds; not above 0 when it is over. */
+  endsIn(now: Instant = this.#clock.now()): number {
+    const left = ({ sentAt, lease }: Asked) => lease - elapsed(sentAt, now);
+    return Math.max(left(this.#granted), this.#asked === undefined ? 0 : left(this.#asked));
   }
 
   /** Returns whether a handle that wants a lease of this length can be handed the lock without a renewal. */

@@ -18,7 +18,9 @@ export class RunWaiter {
   queued = false;
   /** Whether one of its attempts has failed: the store may have granted the lock and a run, and the reply was lost. */
   failed = false;
-  /** Whether it has stopped waiting. */
+  /** Whether it does not wait any more: it was granted the lock, or has given up. */
+  settled = false;
+  /** Whether it has given up. */
   left = false;
   /** Whether it pauses after a failed attempt: nothing wakes it before it attempts again. */
   pausing = false;
@@ -34,6 +36,18 @@ export class RunWaiter {
   /** Whether it is its turn to have the lock. */
   get hasTurn(): boolean {
     return this.run !== undefined && this.run.turn === this;
+  }
+
+  /**
+   * Has it become a member with that fence, by the answer to the attempt with that number. Returns none if it cannot: it
+   * is a member already, or asks again by itself.
+   */
+  join(fence: bigint, number: number): RunWaiter[] {
+    if (this.run !== undefined || this.pausing) return [];
+    this.fence = fence;
+    // It may have found out that it was taken out of the queue before this answer came.
+    this.queued = this.failed || this.asking > 0 || this.asked > number;
+    return [this];
   }
 
   /** Notes that it attempts. */

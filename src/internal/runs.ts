@@ -5,6 +5,7 @@ import { ProcessLease } from "./process_lease.ts";
 import { releaseWithRetry, within } from "./release.ts";
 import { defaultInterval } from "./renewal_schedule.ts";
 import { Run, RunWaiter } from "./run.ts";
+import { withRuns } from "./run_listing.ts";
 import { ShortLivedMap } from "./short_lived.ts";
 import type { Observer } from "../events.ts";
 import {
@@ -12,8 +13,6 @@ import {
   type AttemptOptions,
   type Capability,
   type Claim,
-  type Entry,
-  entryOf,
   type Granted,
   handleOf,
   type Renewal,
@@ -21,8 +20,8 @@ import {
   type Store,
 } from "../store.ts";
 
-/** After how long a member of a run attempts again if it is not woken, in milliseconds. Its turn wakes it. */
-const MEMBER_RETRY_MS = 60_000;
+/** From so many runs on, those are looked for whose leases have ended. */
+const PRUNE_FROM = 100;
 
 /**
  * A store that hands a lock on from one handle to the next inside this process. It is made of a store that declares
@@ -45,6 +44,8 @@ export class Runs implements Store {
   readonly #runs = new Set<Run>();
   /** How many attempts were sent. */
   #sent = 0;
+  /** At how many runs they are looked through next. */
+  #pruneAt = PRUNE_FROM;
 
   /** Makes a store that hands on the runs of the given one. */
   constructor(store: Store, clock: Clock) {
@@ -84,7 +85,7 @@ export class Runs implements Store {
     const { run } = waiter;
     if (run === undefined) return this.#ask(waiter, options);
     if (run.turn === waiter) return this.#handOn(run, waiter, options);
-    return Promise.resolve({ granted: false, retryAfter: MEMBER_RETRY_MS });
+    return this.#stay(run, waiter, options);
   }
 
   renew(claim: Claim): Promise<Renewal> {
@@ -137,19 +138,9 @@ export class Runs implements Store {
     for (const run of this.#runs) if (run.lease.claim.name === name) this.#end(run);
   }
 
-  /** Returns the snapshot with the handles of this process instead of those that the store knows. */
-  show({ held, pending }: Snapshot): Snapshot {
-    const runs = [...this.#runs];
-    const members = runs.flatMap(({ waiters }) => waiters.map(({ claim }) => claim));
-    const owners = new Set(members.map(({ owner }) => owner));
-    const holder = (entry: Entry) => {
-      const run = runs.find(({ lease: { claim } }) => claim.owner === entry.owner && claim.name === entry.name);
-      return run?.holder === undefined ? entry : entryOf(run.holder);
-    };
-    return {
-      held: held.map(holder),
-      pending: [...members.map(entryOf), ...pending.filter(({ owner }) => !owners.has(owner))],
-    };
+  /** Returns the snapshot with the handles of this process in the place of those that the store knows. */
+  show(snapshot: Snapshot): Snapshot {
+    return withRuns(snapshot, this.#runs);
   }
 
   #enter(claim: Claim): RunWaiter {
@@ -187,24 +178,21 @@ export class Runs implements Store {
   #granted(waiter: RunWaiter, { fence, run, age }: Granted, sentAt: Instant, number: number): void {
     // The store has granted the lock anew, so it no longer has the lock of the run in which this handle was a member.
     if (waiter.run !== undefined) this.#end(waiter.run);
+    const { settled } = waiter;
     this.#settle(waiter);
-    if (run === undefined) return;
     const handle = handleOf(waiter.claim);
     const before = this.#held.get(handle);
-    // Two of its attempts were granted a run: the lock is handed on along the second one.
+    // An attempt was granted before, and the handle has released the lock since, or was handed it by another one.
+    const stale = settled && (before === undefined || handleOf(before.lease.claim) !== handle);
+    // Two of its attempts were granted: the fences of the first run are below that of the second grant.
     if (before !== undefined) this.#drop(before);
-    const members: RunWaiter[] = [];
-    for (const [i, id] of run.entries()) {
-      const member = this.#waiters.get(id);
-      if (member === undefined || member.run !== undefined || member.pausing) continue;
-      member.fence = fence + BigInt(i + 1);
-      // It may have attempted again, and be back in the queue, since the store removed it.
-      member.queued = member.failed || member.asking > 0 || member.asked > number;
-      members.push(member);
-    }
+    if (run === undefined) return;
+    const members = run.flatMap((id, i) => this.#waiters.get(id)?.join(fence + BigInt(i + 1), number) ?? []);
+    if (members.length === 0) return;
     const lease = new ProcessLease(this.#store, waiter.claim, sentAt, this.#clock, age);
     const started = new Run(lease, fence, members);
-    if (waiter.left) return started.end();
+    if (waiter.left || stale) return started.end();
+    if (this.#runs.size >= this.#pruneAt) this.#prune();
     this.#runs.add(started);
     this.#held.set(handle, started);
   }
@@ -218,6 +206,21 @@ export class Runs implements Store {
     return await this.#ask(this.#waiters.get(handleOf(claim)) ?? this.#enter(claim), options);
   }
 
+  /** Answers a member whose turn has not come. It is woken then. */
+  #stay(run: Run, waiter: RunWaiter, options: AttemptOptions): Promise<Attempt> {
+    const retryAfter = run.lease.endsIn();
+    if (retryAfter > 0 && !this.#store.closed) return Promise.resolve({ granted: false, retryAfter });
+    // Its holder may never release what has ended.
+    this.#drop(run);
+    return this.#ask(waiter, options);
+  }
+
+  /** Drops the runs whose holders never came back. */
+  #prune(): void {
+    for (const run of this.#runs) if (run.lease.hasEnded()) this.#drop(run);
+    this.#pruneAt = Math.max(PRUNE_FROM, 2 * this.#runs.size);
+  }
+
   /** Ends a run early, and leaves its lease to the handle that has it. */
   #drop(run: Run): void {
     this.#runs.delete(run);
@@ -228,14 +231,16 @@ export class Runs implements Store {
   /** Hands the lock on to the handle whose turn it is. */
   async #handOn(run: Run, waiter: RunWaiter, options: AttemptOptions): Promise<Attempt> {
     const { claim, fence } = waiter;
-    if (!run.lease.isFresh(claim.lease)) {
-      // After a fault the length of the lease is unknown, so the lock is not handed on under it.
+    if (this.#store.closed) this.#end(run);
+    else if (!run.lease.isFresh(claim.lease)) {
+      // After a fault nobody knows how long the lease is: nothing is handed on under it.
       const renewed = within(defaultInterval(claim.lease), run.lease.renew(claim.lease), this.#clock);
       const renewal = await renewed.catch(() => "unknown");
       if (renewal !== "renewed") this.#end(run);
     }
-    // The run was ended just now, or during the renewal.
-    if (run.turn !== waiter) return await this.#ask(waiter, options);
+    // Another attempt of the same handle was answered while the renewal was on its way.
+    if (this.#held.get(handleOf(claim)) === run) return this.#grantAgain(run, claim, options);
+    if (run.turn !== waiter) return this.#ask(waiter, options);
     this.#settle(waiter);
     this.#forget(waiter);
     run.take();
@@ -246,6 +251,7 @@ export class Runs implements Store {
   /** Notes that a handle has stopped waiting, with or without the lock. */
   #settle(waiter: RunWaiter): void {
     this.#waiters.delete(handleOf(waiter.claim));
+    waiter.settled = true;
     if (!waiter.failed) return;
     // A reply was lost, and perhaps a run with it: then its members are no longer in the queue and must attempt again.
     for (const other of this.#waiters.values()) {

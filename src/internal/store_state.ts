@@ -1,5 +1,5 @@
 import { type Clock, SystemClock } from "./clock.ts";
-import { Runs } from "./runs.ts";
+import type { Runs } from "./runs.ts";
 import { ShortLivedSet } from "./short_lived.ts";
 import type { Claim, Snapshot, Store } from "../store.ts";
 
@@ -15,7 +15,7 @@ export interface HeldLease {
 interface StoreState {
   readonly clock: Clock;
   readonly leases: ShortLivedSet<HeldLease>;
-  /** Hands its lock on inside this process, once somebody has acquired one. */
+  /** Hands its locks on inside this process, if it grants runs. */
   runs: Runs | undefined;
 }
 
@@ -33,16 +33,17 @@ function stateOf(store: Store): StoreState {
   return state;
 }
 
-/** Returns the store through which a lock is acquired: one that hands runs on, if the store grants any. */
-export function handingOn(store: Store): Store {
-  const known = states.get(store);
-  if (known?.runs !== undefined) return known.runs;
-  if (store instanceof Runs || !store.capabilities?.includes("runs")) return store;
+/** Notes what hands on the locks of a store, and returns it. What a caller finds through the one, it finds through it. */
+export function registerRuns(store: Store, runs: Runs): Store {
   const state = stateOf(store);
-  state.runs = new Runs(store, state.clock);
-  // What a caller finds through the one is what it finds through the other.
+  state.runs ??= runs;
   states.set(state.runs, state);
   return state.runs;
+}
+
+/** Returns what hands on the locks of a store, if anything does. */
+export function runsOf(store: Store): Store | undefined {
+  return states.get(store)?.runs;
 }
 
 /** Has this process hand on a lock of a store no more: it was revoked. */

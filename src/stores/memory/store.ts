@@ -3,6 +3,7 @@ import type { Observer } from "../../events.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
 import { blockLength } from "../../internal/fence_block.ts";
+import { handOn } from "../../internal/hand_on.ts";
 import { endRuns, showRuns } from "../../internal/store_state.ts";
 import {
   type Attempt,
@@ -38,7 +39,9 @@ import { checkMemoryOptions, type MemoryOptions } from "./options.ts";
  */
 export function memory(options: MemoryOptions = {}): QuorumNode {
   const { observer } = checkMemoryOptions(options);
-  return new MemoryStore(observer, new SystemClock());
+  const store = new MemoryStore(observer, new SystemClock());
+  handOn(store);
+  return store;
 }
 
 const CAPABILITIES: readonly Capability[] = [

@@ -1,5 +1,6 @@
 import { StoreError } from "../../errors.ts";
 import type { Observer } from "../../events.ts";
+import { handOn } from "../../internal/hand_on.ts";
 import { endRuns, showRuns } from "../../internal/store_state.ts";
 import {
   type Attempt,
@@ -72,7 +73,9 @@ export interface RedisStore extends QuorumNode {
  * @throws {RangeError} when a number is out of range
  */
 export function redis(client: RedisClient, options: RedisOptions = {}): RedisStore {
-  return new ServerStore(client, checkRedisOptions(client, options));
+  const store = new ServerStore(client, checkRedisOptions(client, options));
+  handOn(store);
+  return store;
 }
 
 const CAPABILITIES: readonly Capability[] = [

@@ -2,6 +2,7 @@ import type { Observer } from "../../events.ts";
 import { type Clock, SystemClock } from "../../internal/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
 import { ownerOfKey } from "../../internal/owner_key.ts";
+import { handOn } from "../../internal/hand_on.ts";
 import { endRuns, showRuns } from "../../internal/store_state.ts";
 import {
   type Attempt,
@@ -75,7 +76,9 @@ export interface SqliteStore extends Store, Disposable {
  */
 export function sqlite(path: string, options: SqliteOptions = {}): SqliteStore {
   const { observer } = checkSqliteOptions(path, options);
-  return new FileStore(path, observer, new SystemClock());
+  const store = new FileStore(path, observer, new SystemClock());
+  handOn(store);
+  return store;
 }
 
 /** When a waiter that polls asks again, in milliseconds: between this and twice as much. */

@@ -4,6 +4,8 @@ import { type Claim, type RedisClient, type Store, StoreError } from "@holdfast/
 import { redis } from "@holdfast/lock/redis";
 import { EventEmitter } from "node:events";
 import type { Redis } from "ioredis";
+import { SystemClock } from "../../../src/internal/clock.ts";
+import { Runs } from "../../../src/internal/runs.ts";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { MAX_RUN } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys.ts";
@@ -210,6 +212,21 @@ Deno.test("attempt() that is executed twice, and late, loses no member for ever"
   assert(busy > 0, "busy");
   await store.release(head);
   assertEquals((await attemptOf(store, first)).run, [second.owner]);
+});
+
+Deno.test("attempt() that is executed twice hands on no fence below its last one", async () => {
+  await using server = await RedisServer.start();
+  const store = redis(await connected(server));
+  const runs = new Runs(store, new SystemClock());
+  const [other, head, second] = [claimOf("a"), claimOf("a"), claimOf("a")];
+  await grant(store, other);
+  for (const claim of [head, second]) await ask(runs, claim);
+  await store.release(other);
+  // As after an attempt that was not answered in time.
+  const [, last] = await Promise.all([attemptOf(runs, head), attemptOf(runs, head)]);
+  await runs.release(head);
+  assert((await attemptOf(runs, second)).fence > last.fence, "it rises");
+  await runs.release(second);
 });
 
 Deno.test("attempt() that the server refuses holds nothing new, and takes nobody along", async () => {
