@@ -65,6 +65,7 @@ export interface Conflict {
 
 /** The lock is granted. */
 export interface Granted {
+  /** Whether the lock is granted. */
   readonly granted: true;
   /** Larger than every fence granted before for this name. */
   readonly fence: bigint;

@@ -3,11 +3,8 @@ import { Runs } from "../../src/internal/runs.ts";
 import { storeOf } from "../../src/target.ts";
 import { StoreError } from "../../src/errors.ts";
 import type { Attempt, Claim, Store } from "../../src/store.ts";
-import { acquire } from "../../src/acquire.ts";
-import { sqlite } from "../../src/stores/sqlite/mod.ts";
 import { busy, granted, ScriptedStore } from "../support/scripted_store.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
-import { until } from "../support/until.ts";
 import { memory } from "../../src/stores/memory/mod.ts";
 import { LEASE, leftovers, scene } from "./runs_scene.ts";
 
@@ -111,22 +108,4 @@ Deno.test("storeOf() leaves a store alone that declares runs and cannot forget",
   };
   assert(storeOf(decorated) === decorated);
   assert(storeOf(store) !== store);
-});
-
-Deno.test("acquire() from a closed store rejects for the members of a run at once", async () => {
-  const path = await Deno.makeTempFile();
-  try {
-    const store = sqlite(path);
-    const holder = await acquire(store, "a");
-    const waiters = [1, 2, 3].map(() => acquire(store, "a"));
-    await until(async () => (await store.query()).pending.length === 3, "three wait");
-    await holder.release();
-    const head = (await waiters[0])!;
-    const rejected = waiters.slice(1).map((waiter) => assertRejects(() => waiter, StoreError));
-    store.close();
-    await Promise.all(rejected);
-    await assertRejects(() => head.release(), StoreError);
-  } finally {
-    await Deno.remove(path);
-  }
 });

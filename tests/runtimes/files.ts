@@ -11,7 +11,7 @@ export function sharedTests(): string[] {
 
 /** Returns whether these are tests of the SQLite store: not every runtime has SQLite. */
 export function isSqlite(path: string): boolean {
-  return path.startsWith("stores/sqlite/") || path.endsWith("/sqlite_test.ts");
+  return path.startsWith("stores/sqlite/") || /[/_]sqlite_test\.ts$/.test(path);
 }
 
 /** Returns whether these are the tests of the LockManager that a runtime has itself: not every runtime has one. */

@@ -1,3 +1,4 @@
+// Deno only: it stops the clock of a server by a library that it compiles.
 import { assert } from "@std/assert";
 import { redis } from "@holdfast/lock/redis";
 import { SystemClock } from "../../src/internal/clock.ts";

@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Claim } from "@holdfast/lock";
+import { acquire, type Claim, StoreError } from "@holdfast/lock";
+import { sqlite } from "@holdfast/lock/sqlite";
 import { claimOf as kindOf } from "../../support/claims.ts";
 import { cohortOf, grantOf, handlesOf, queueUp } from "../../support/run_claims.ts";
+import { until } from "../../support/until.ts";
 import { settled } from "../../support/virtual_clock.ts";
 import { claimOf, LEASE, rows, type Site, testOnSite } from "./site.ts";
 import { holderOf, pending, sleeper } from "./waiting.ts";
@@ -287,4 +289,17 @@ testOnSite("forget() deletes the place of a member, and of nobody else", async (
   }
   assert(await site.b.release(second));
   assertEquals(site.clock.pending, 0);
+});
+
+Deno.test("acquire() from a closed store rejects for the members of a run at once", async () => {
+  const store = sqlite(":memory:");
+  const holder = await acquire(store, "a");
+  const waiters = [1, 2, 3].map(() => acquire(store, "a"));
+  await until(async () => (await store.query()).pending.length === 3, "three wait");
+  await holder.release();
+  const head = (await waiters[0])!;
+  const rejected = waiters.slice(1).map((waiter) => assertRejects(() => waiter, StoreError));
+  store.close();
+  await Promise.all(rejected);
+  await assertRejects(() => head.release(), StoreError);
 });
