@@ -151,7 +151,7 @@ export class ProcessLease {
         if (this.#store.closed || isPermanent(error) || this.hasEnded()) return;
       }
       const pauseMs = backoffMs(retries, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-      // It keeps the process alive for as long as any other release, and no longer.
+      // It keeps the process alive like every other release, and no longer.
       if (elapsed(began, this.#clock.now()) < RELEASE_LIMIT_MS) await this.#clock.sleep(pauseMs);
       else await new Promise<void>((resolve) => this.#clock.timer(pauseMs, resolve));
     }

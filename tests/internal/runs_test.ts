@@ -96,7 +96,7 @@ Deno.test("Runs renews before it hands an older lease on, and passes its age", a
   await third.release();
 });
 
-Deno.test("Runs renews a lease that is handed on as often as any other", async () => {
+Deno.test("Runs renews a lease that is handed on, at its interval", async () => {
   const { clock, store, waiters, head } = await row(2);
   await clock.advance(LEASE / 20);
   await head.release();

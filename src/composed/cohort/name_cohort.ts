@@ -101,7 +101,7 @@ export class NameCohort implements AskingUser, TurnsUser {
         if (options.enqueue) hold.contended = true;
         return attempt;
       }
-      // The process itself is in the way, and no handle has any use of that.
+      // The process itself is in the way, and no handle needs it.
       await this.#turns.giveBack(hold).catch(() => {});
     }
   }
