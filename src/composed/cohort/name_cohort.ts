@@ -284,9 +284,9 @@ export class NameCohort implements AskingUser, TurnsUser {
   /** Has a waiter leave the local queue. */
   async #leave(waiter: LocalWaiter): Promise<boolean> {
     this.#queue.delete(waiter);
-    const skipped = this.#turns.skip(waiter);
+    const passedOn = this.#turns.passOn(waiter);
     if (this.#queue.first(this.#site.clock.now()) === undefined) await this.#asking.end();
-    await skipped;
+    await passedOn;
     return true;
   }
 

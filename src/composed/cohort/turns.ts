@@ -148,7 +148,7 @@ export class Turns {
   }
 
   /** Takes the turn from a waiter that has left. Resolves when the lock has gone back, if nobody else wants it. */
-  async skip(waiter: LocalWaiter): Promise<void> {
+  async passOn(waiter: LocalWaiter): Promise<void> {
     const hold = this.#hold;
     if (hold === undefined || hold.next !== waiter) return;
     hold.next = undefined;

@@ -74,11 +74,10 @@ export class FakeClient extends EventEmitter {
     return this.subscribers.at(-1)!;
   }
 
-  // deno-lint-ignore require-await -- what the answer throws becomes a rejection
   async evalsha(script: string, numberOfKeys: number, ...rest: string[]): Promise<unknown> {
     const call = { script, keys: rest.slice(0, numberOfKeys), args: rest.slice(numberOfKeys) };
     this.calls.push(call);
-    return this.#answer(call, this.calls.length - 1);
+    return await this.#answer(call, this.calls.length - 1);
   }
 
   eval(script: string, numberOfKeys: number, ...rest: string[]): Promise<unknown> {

@@ -196,12 +196,10 @@ function replicated(piped: readonly Piped[], answer: Answer = () => "5") {
   const pipeline = () => ({
     evalsha() {},
     wait() {},
-    // deno-lint-ignore require-await -- what it throws becomes a rejection
-    exec: async () => {
-      const { value } = answers.next();
-      if (value === undefined) throw new Error("one pipeline too many");
-      if (value instanceof Error) throw value;
-      return [[null, value[0]], [null, value[1]]];
+    exec: () => {
+      const { value = new Error("one pipeline too many") } = answers.next();
+      if (value instanceof Error) return Promise.reject(value);
+      return Promise.resolve([[null, value[0]], [null, value[1]]]);
     },
   });
   return site(answer, { replicas: { min: 1, timeout: 10 } }, { pipeline, status: "connecting" });
