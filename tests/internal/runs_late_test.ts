@@ -1,15 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { LockLostError } from "../../src/errors.ts";
 import type { Claim } from "../../src/store.ts";
-import { LEASE, leftovers, row, scene } from "./runs_scene.ts";
+import { LEASE, leftovers, pair, row, scene } from "./runs_scene.ts";
 
 Deno.test("Runs removes a member from the queue that it entered before it was a member", async () => {
-  const { runs, store } = scene();
-  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
-  const [other, first, second] = [claim(), claim(), claim()];
-  await store.attempt(other, { enqueue: true });
-  for (const each of [first, second]) await runs.attempt(each, { enqueue: true });
-  await store.release(other);
+  const { runs, store, first, second } = await pair();
   const taken = Promise.withResolvers<void>();
   // The second asks again; its attempt is executed after the first one was granted the run, and before it hears of that.
   store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? taken.promise : undefined;
@@ -60,12 +55,7 @@ Deno.test("Runs ends a run when a renewal is never answered", async () => {
 });
 
 Deno.test("Runs ends a run that is granted again while its first handle attempts", async () => {
-  const { runs, store } = scene();
-  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
-  const [other, first, second] = [claim(), claim(), claim()];
-  await store.attempt(other, { enqueue: true });
-  for (const each of [first, second]) await runs.attempt(each, { enqueue: true });
-  await store.release(other);
+  const { runs, store, first, second } = await pair();
   const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let asked = 0;
   store.reply = (call) => call === "attempt" ? answers[asked++]?.promise : undefined;
@@ -84,12 +74,7 @@ Deno.test("Runs ends a run that is granted again while its first handle attempts
 });
 
 Deno.test("Runs hands on nothing that is granted to a handle that has given up", async () => {
-  const { runs, store } = scene();
-  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
-  const [other, first, second] = [claim(), claim(), claim()];
-  await store.attempt(other, { enqueue: true });
-  for (const each of [first, second]) await runs.attempt(each, { enqueue: true });
-  await store.release(other);
+  const { runs, store, first, second } = await pair();
   const late = Promise.withResolvers<void>();
   store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? late.promise : undefined;
   const granting = runs.attempt(first, { enqueue: true });
@@ -110,5 +95,42 @@ Deno.test("Runs reports a loss that it was not notified of with its last release
   const last = await waiters[1]!;
   await assertRejects(() => last.release(), LockLostError);
   await clock.advance(0);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Runs gives the lock back when its last release is lost, or the reply to it", async () => {
+  for (const executed of [false, true]) {
+    const { clock, store, waiters, head } = await row(2);
+    await head.release();
+    const last = await waiters[1]!;
+    const release = store.release.bind(store);
+    let calls = 0;
+    store.release = async (claim) => {
+      const lost = calls++ === 0;
+      const released = (!lost || executed) && await release(claim);
+      if (lost) throw new Error("cut off");
+      return released;
+    };
+    const released = last.release();
+    await clock.advance(100);
+    await released;
+    assertEquals(calls, 2);
+    assertEquals(await leftovers(store), 0);
+  }
+});
+
+Deno.test("Runs hands on nothing when the process sleeps for a minute before a turn", async () => {
+  const { clock, runs, store, other, first, second } = await pair();
+  const granted = await runs.attempt(first, { enqueue: true });
+  assert(await runs.release(first));
+  clock.stall(60_000);
+  const taken = await store.attempt({ ...other, owner: crypto.randomUUID() }, { enqueue: false });
+  assert(granted.granted && taken.granted && taken.fence > granted.fence + 1n);
+  assert(!(await runs.attempt(second, { enqueue: true })).granted);
+  await clock.advance(LEASE);
+  const next = await runs.attempt(second, { enqueue: true });
+  assert(next.granted && next.fence > taken.fence);
+  assert(await runs.release(second));
+  await clock.advance(1);
   assertEquals(await leftovers(store), 0);
 });

@@ -79,3 +79,15 @@ export const leftovers = async (store: MemoryStore) => {
   const { held, pending } = await store.query();
   return held.length + pending.length;
 };
+
+/** Two handles of one process that wait behind another one, whose lock has just ended. */
+export async function pair() {
+  const all = scene();
+  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
+  const [other, first, second] = [claim(), claim(), claim()];
+  await all.store.attempt(other, { enqueue: true });
+  for (const each of [first, second]) await all.runs.attempt(each, { enqueue: true });
+  await all.store.release(other);
+  all.store.calls.length = 0;
+  return { ...all, other, first, second };
+}

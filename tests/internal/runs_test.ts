@@ -5,7 +5,7 @@ import { LockLostError, StoreError } from "../../src/errors.ts";
 import { checkAcquireOptions } from "../../src/options.ts";
 import type { Claim } from "../../src/store.ts";
 
-import { LEASE, leftovers, row, scene } from "./runs_scene.ts";
+import { LEASE, leftovers, pair, row, scene } from "./runs_scene.ts";
 
 Deno.test("Runs hands a lock on without a call of the store", async () => {
   const { store, waiters } = await row(4);
@@ -200,12 +200,7 @@ Deno.test("Runs hands on nothing after a steal of the same process", async () =>
 });
 
 Deno.test("Runs does not give the lock of the next one back when the first releases twice", async () => {
-  const { clock, runs, store } = scene();
-  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
-  const [other, first, second] = [claim(), claim(), claim()];
-  await store.attempt(other, { enqueue: true });
-  for (const each of [first, second]) await runs.attempt(each, { enqueue: true });
-  await store.release(other);
+  const { clock, runs, store, other, first, second } = await pair();
   assert((await runs.attempt(first, { enqueue: true })).granted);
   assert(await runs.release(first));
   const attempt = await runs.attempt(second, { enqueue: true });
@@ -221,12 +216,7 @@ Deno.test("Runs does not give the lock of the next one back when the first relea
 });
 
 Deno.test("Runs removes a member from the queue that it entered while it was taken out", async () => {
-  const { runs, store } = scene();
-  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
-  const [other, first, second] = [claim(), claim(), claim()];
-  await store.attempt(other, { enqueue: true });
-  for (const each of [first, second]) await runs.attempt(each, { enqueue: true });
-  await store.release(other);
+  const { runs, store, first, second } = await pair();
   const taken = Promise.withResolvers<void>();
   // The second asks again; its attempt is executed after the first one was granted the run, and before it hears of that.
   store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? taken.promise : undefined;
@@ -261,18 +251,6 @@ Deno.test("Runs wakes those that a run has taken whose reply was lost", async ()
   assertEquals(order, ["0", "1", "2"]);
   assertEquals(await leftovers(store), 0);
 });
-
-/** Two handles of one process that wait behind another one, whose lock has just ended. */
-async function pair() {
-  const all = scene();
-  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
-  const [other, first, second] = [claim(), claim(), claim()];
-  await all.store.attempt(other, { enqueue: true });
-  for (const each of [first, second]) await all.runs.attempt(each, { enqueue: true });
-  await all.store.release(other);
-  all.store.calls.length = 0;
-  return { ...all, other, first, second };
-}
 
 /** Returns what is woken of a handle's sleep by now. */
 async function isWoken(runs: Runs, claim: Claim): Promise<boolean> {
