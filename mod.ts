@@ -18,6 +18,17 @@
  * } // released here, also when the body throws
  * ```
  *
+ * @example See who holds a lock, and what happens to it
+ * ```ts
+ * import { acquire } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * const store = memory({ observer: (event) => console.log(event.type, event.name) });
+ * await using lock = await acquire(store, "invoice:42", { meta: { job: "charge" } });
+ * const { held } = await store.query!({ name: "invoice:42" });
+ * console.log(held[0]?.fence === lock.fence, held[0]?.meta?.["job"]); // true charge
+ * ```
+ *
  * @module
  */
 export { acquire, tryAcquire } from "./src/acquire.ts";
@@ -35,7 +46,7 @@ export {
   type StoreErrorOptions,
 } from "./src/errors.ts";
 export type { Lock } from "./src/lock.ts";
-export type { LockEvent, Observer } from "./src/events.ts";
+export type { EventSubject, GaveUpReason, LockEvent, LossReason, Observer } from "./src/events.ts";
 export type { AcquireOptions, TryAcquireOptions } from "./src/options.ts";
 export type { LockTarget } from "./src/target.ts";
 export type {
@@ -46,11 +57,15 @@ export type {
   Conflict,
   Entry,
   Granted,
+  HolderEntry,
   Kind,
+  Meta,
   Mode,
+  QueryOptions,
   Renewal,
   Snapshot,
   Store,
+  WaiterEntry,
 } from "./src/store.ts";
 export type { Inspection, QuorumNode, Vote, VoteOptions } from "./src/composed/redlock/quorum_node.ts";
 export { withLock } from "./src/with_lock.ts";

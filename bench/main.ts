@@ -18,6 +18,7 @@ import { describe, headline, type Machine } from "./machine.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import { Progress } from "./progress.ts";
 import { json, table } from "./report.ts";
+import { observed } from "./observed.ts";
 import { redlock } from "./redlock.ts";
 import { repeated } from "./repeated.ts";
 import type { Row } from "./row.ts";
@@ -39,6 +40,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   repeated,
   distinct,
   waiting,
+  observed,
 };
 
 /** How much of the usual time `--quick` takes. */

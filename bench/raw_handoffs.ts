@@ -28,7 +28,7 @@ export async function rawHandoffs(clients: readonly [Redis, Redis], times: numbe
     contenders.push(contender);
   }
   const claim = ({ client, channel }: Contender, owner: string) => {
-    return client.evalsha(attempt.sha, 5, ...keys, owner, LEASE, `!${channel}`, "");
+    return client.evalsha(attempt.sha, 6, ...keys, owner, LEASE, "", `!${channel}`, "");
   };
   let owner: string = crypto.randomUUID();
   await claim(contenders[0]!, owner);
@@ -47,12 +47,12 @@ export async function rawHandoffs(clients: readonly [Redis, Redis], times: numbe
     });
     await pause(IDLE);
     const released = performance.now();
-    const freed = holder.client.evalsha(release.sha, 4, ...keys.slice(0, 4), owner, LEASE);
+    const freed = holder.client.evalsha(release.sha, 5, ...keys.slice(0, 5), owner, LEASE);
     taken.push(await running - released);
     await freed;
     owner = waiter;
   }
-  await contenders[times % 2]!.client.evalsha(release.sha, 4, ...keys.slice(0, 4), owner, LEASE);
+  await contenders[times % 2]!.client.evalsha(release.sha, 5, ...keys.slice(0, 5), owner, LEASE);
   for (const { subscriber } of contenders) await subscriber.quit();
   return taken;
 }

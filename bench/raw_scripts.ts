@@ -5,6 +5,9 @@ import { attempt, release } from "../src/stores/redis/scripts/generated.ts";
 /** The lease of Holdfast by default, so that both set the same expiry. */
 const LEASE = "30000";
 
+/** As long as what describes a process by default. */
+const META = '{"host":"worker-1","pid":"4711"}';
+
 /**
  * The two scripts of a lock that nobody else wants, sent as they are: what a fence and a queue cost the client library,
  * the connection and the server, with nothing of Holdfast's own around them.
@@ -37,12 +40,12 @@ export class RawScripts {
   }
 
   async #take(key: string, owner: string): Promise<void> {
-    const fence = await this.#client.evalsha(attempt.sha, 5, ...lockKeys(key), owner, LEASE);
+    const fence = await this.#client.evalsha(attempt.sha, 6, ...lockKeys(key), owner, LEASE, META);
     if (typeof fence !== "string") throw new Error(`${key} is taken`);
   }
 
   async #release(key: string, owner: string): Promise<void> {
-    const released = await this.#client.evalsha(release.sha, 4, ...lockKeys(key).slice(0, 4), owner, LEASE);
+    const released = await this.#client.evalsha(release.sha, 5, ...lockKeys(key).slice(0, 5), owner, LEASE);
     if (released !== 1) throw new Error(`${key} was lost`);
   }
 }

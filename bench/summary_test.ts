@@ -37,3 +37,18 @@ Deno.test("summary() has nothing to say of rows without this library", () => {
   assertEquals(summary([]), undefined);
   assertEquals(summary([outcome("idle", "least", [["other", { commands: 1 }]])]), undefined);
 });
+
+Deno.test("summary() has a table for each setting of this library that takes part", () => {
+  const lines: [string, Result["values"]][] = [
+    ["holdfast", { total: 300 }],
+    ["holdfast-linger", { total: 100 }],
+    ["fast", { total: 200 }],
+  ];
+  const [byDefault, linger, ...rest] = summary([outcome("processes", "least", lines)])!.split("\n\n");
+  assertEquals(rest, []);
+  assertEquals(byDefault!.split("\n").at(-1), "| 8 processes: time, ms | 300      | 200 (fast 1.0)     | 2 of 2 |");
+  assertEquals(
+    linger!.split("\n").at(-1)!.replaceAll(/ +/g, " "),
+    "| 8 processes: time, ms | 100 | 200 (fast 1.0) | 1 of 2 |",
+  );
+});

@@ -26,8 +26,11 @@ function observe(event: LockEvent): void {
     case "acquired":
       if (event.waited > SLOW_MS) console.log(`slow: a caller waited more than ${SLOW_MS} ms for "${event.name}"`);
       break;
+    case "gave_up":
+      if (event.reason !== "busy") console.log(`gave up (${event.reason}): "${event.name}": ${event.error}`);
+      break;
     case "lost":
-      console.log(`lost: "${event.name}": ${event.error.message}`);
+      console.log(`lost (${event.reason}): "${event.name}": ${event.error.message}`);
       break;
     case "fault":
       console.log(`fault: ${event.operation} of "${event.name}": ${event.error}`);

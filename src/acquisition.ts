@@ -3,8 +3,8 @@ import { type Clock, elapsed, type Instant } from "./internal/clock.ts";
 import { releaseWithRetry, within } from "./internal/release.ts";
 import { show } from "./internal/validation.ts";
 import { UNANSWERED, WaitScope } from "./internal/wait_scope.ts";
-import { LockConflictError, StoreError } from "./errors.ts";
-import { notify } from "./events.ts";
+import { LockConflictError, LockTimeoutError, StoreError } from "./errors.ts";
+import { type GaveUpReason, isObserved, notify } from "./events.ts";
 import { ANSWER_LIMIT_MS, Lease } from "./lease.ts";
 import { LeasedLock, type Lock } from "./lock.ts";
 import type { Settings } from "./options.ts";
@@ -16,7 +16,6 @@ const UNDO_LIMIT_MS = 1_000;
 interface Granted {
   readonly kind: "granted";
   readonly lease: Lease;
-  readonly fence: bigint;
 }
 
 interface Busy {
@@ -57,16 +56,17 @@ export async function acquireFrom(
         case "granted":
           return acquisition.hold(outcome);
         case "conflict":
-          return await acquisition.abandon(conflictError(acquisition.claim, outcome.conflict));
+          return await acquisition.abandon(conflictError(acquisition.claim, outcome.conflict), "conflict");
         case "busy":
           history.busy();
-          if (settings.wait === 0) return null;
-          break;
+          if (settings.wait > 0) break;
+          acquisition.notifyGaveUp("busy");
+          return null;
         case "fault":
           acquisition.notifyFault(outcome);
           history.failed(outcome.fault, outcome.sentAt);
           if (settings.wait > 0 && history.mayRetry(clock)) break;
-          return await acquisition.abandon(history.failure());
+          return await acquisition.abandon(history.failure(), "store");
         case "over":
           return await acquisition.abandon(acquisition.scope.reason());
       }
@@ -136,7 +136,7 @@ class Acquisition {
         ? { kind: "conflict", conflict: attempt.conflict }
         : { kind: "busy", retryAfter: attempt.retryAfter };
     }
-    if (lease.begin(attempt.age)) return { kind: "granted", lease, fence: attempt.fence };
+    if (lease.begin(attempt.fence, attempt.age)) return { kind: "granted", lease };
     // Too late is as good as never: the store may have given the lock to somebody else.
     return {
       kind: "fault",
@@ -146,25 +146,32 @@ class Acquisition {
   }
 
   /** Makes the lock of a lease that was granted. */
-  hold({ lease, fence }: Granted): Lock {
-    if (this.#store.observer !== undefined) {
-      const { name, owner } = this.claim;
-      const waited = elapsed(this.#startedAt, this.#clock.now());
-      notify(this.#store.observer, { type: "acquired", name, owner, fence, waited });
+  hold({ lease }: Granted): Lock {
+    if (isObserved(this.#store)) {
+      notify(this.#store, this.claim, { type: "acquired", fence: lease.fence, waited: this.#waited });
     }
-    return new LeasedLock(this.#store, lease, fence, this.#settings.strict, this.#clock);
+    return new LeasedLock(this.#store, lease, this.#settings.strict, this.#clock);
   }
 
   /** Notifies the observer that an attempt failed. */
   notifyFault({ fault: error }: Fault): void {
-    const { name, owner } = this.claim;
-    notify(this.#store.observer, { type: "fault", name, owner, operation: "attempt", error });
+    notify(this.#store, this.claim, { type: "fault", operation: "attempt", error });
+  }
+
+  /** Notifies the observer that the call ends without the lock. */
+  notifyGaveUp(reason: GaveUpReason, error?: unknown): void {
+    if (!isObserved(this.#store)) return;
+    notify(this.#store, this.claim, { type: "gave_up", reason, waited: this.#waited, error });
+  }
+
+  /** Milliseconds since the call. */
+  get #waited(): number {
+    return elapsed(this.#startedAt, this.#clock.now());
   }
 
   /** Waits until another attempt makes sense, or the wait is over. */
   async pause(outcome: Busy | Fault): Promise<void> {
-    const { name, owner } = this.claim;
-    if (!this.#waiting) notify(this.#store.observer, { type: "waiting", name, owner });
+    if (!this.#waiting && isObserved(this.#store)) notify(this.#store, this.claim, { type: "waiting" });
     this.#waiting = true;
     await this.scope.step((signal) => {
       if (outcome.kind === "busy") return this.#nextTurn(outcome.retryAfter, signal);
@@ -181,8 +188,9 @@ class Acquisition {
     await Promise.race([sleep, this.#store.wakeup === undefined ? sleep : wakeup().catch(() => sleep)]);
   }
 
-  /** Undoes the attempts and throws the error. */
-  async abandon(error: unknown): Promise<never> {
+  /** Undoes the attempts and throws the error; by default because the wait is over. */
+  async abandon(error: unknown, reason: GaveUpReason = endOf(this.scope, error)): Promise<never> {
+    this.notifyGaveUp(reason, error);
     const undone = this.#undo();
     // A store that hangs is not waited for.
     if (!this.scope.reached && this.#unanswered === undefined) {
@@ -203,15 +211,23 @@ class Acquisition {
   }
 }
 
+/** Returns why a call gives up whose wait is over, with that error. The reason of a signal may be an error of any kind. */
+function endOf({ endedBy }: WaitScope, error: unknown): GaveUpReason {
+  if (endedBy === "signal") return "aborted";
+  return error instanceof LockTimeoutError ? "timeout" : "store";
+}
+
 /** Makes the claim that the store is asked for. */
-function claimOf(store: Store, name: string, { mode, permits, owner, client, lease, needs }: Settings): Claim {
+function claimOf(store: Store, name: string, settings: Settings): Claim {
+  const { mode, permits, owner, client, lease, meta, needs } = settings;
   for (const need of needs) {
     if (store.capabilities?.includes(need)) continue;
     throw new TypeError(`${need === "shared" ? `mode "shared"` : need} is not supported by this store`);
   }
   const uuid = crypto.randomUUID();
   const id = client === undefined ? uuid : `${client}:${uuid}`;
-  return { name, mode, permits, lease, owner: owner ?? id, handle: owner === undefined ? undefined : `${owner}/${id}` };
+  const handle = owner === undefined ? undefined : `${owner}/${id}`;
+  return { name, mode, permits, lease, owner: owner ?? id, handle, meta };
 }
 
 function conflictError({ name, mode, permits, owner }: Claim, { present, own }: Conflict): LockConflictError {

@@ -1,74 +1,130 @@
+import { diagnostics } from "./internal/diagnostics.ts";
+import { type Claim, handleOf, type Mode, type Store } from "./store.ts";
+
+/** The handle that an event is about. */
+export interface EventSubject {
+  /** The name of the lock. */
+  readonly name: string;
+  /** The owner of the handle. */
+  readonly owner: string;
+  /** The id of the handle: one `acquire` call. */
+  readonly handle: string;
+  /** How it holds the lock, or wants to. */
+  readonly mode: Mode;
+  /** Of a semaphore: how many owners may hold it at once. */
+  readonly permits?: number | undefined;
+}
+
 /**
- * Something that happened to a lock, as the {@linkcode Observer} of its store is notified of it. `name` and `owner` are
- * those of the lock. Every duration is in milliseconds.
+ * Why a call of `acquire` or `tryAcquire` ended without the lock:
+ *
+ * - `busy`: the one attempt of a call that does not wait found the lock busy.
+ * - `timeout`: `wait` was over, and the lock was busy when the store last answered.
+ * - `aborted`: its `signal` aborted.
+ * - `conflict`: the lock is held with other permits, or by the same owner in another mode: it would wait for itself.
+ * - `store`: the store failed, for too long or for good, or did not answer until `wait` was over.
+ */
+export type GaveUpReason = "busy" | "timeout" | "aborted" | "conflict" | "store";
+
+/**
+ * Why a lock was lost before its holder released it:
+ *
+ * - `expired`: its lease ended before it was renewed.
+ * - `revoked`: the store reported that `steal` or `evict` took it. Only for a holder that has read its `signal`.
+ * - `missing`: the store did not know it any more when it was renewed or released: it was revoked, or its data is gone.
+ */
+export type LossReason = "expired" | "revoked" | "missing";
+
+/**
+ * Something that happened to a lock, as the {@linkcode Observer} of its store and those who subscribe to the diagnostics
+ * channel `holdfast:lock` are notified of it. Every duration is in milliseconds.
+ *
+ * Each call of `acquire` or `tryAcquire` that has asked the store ends in exactly one `acquired` or `gave_up`. After
+ * `acquired` comes one `released` or one `lost`, never both; neither if the holder never releases the lock, or the store
+ * never answers its release. `acquireAll` makes a call for each name, and another one for each further try. A `fault` may
+ * come after any of them: what a call leaves behind is released in the background.
  */
 export type LockEvent =
-  | {
-    readonly type: "waiting";
-    readonly name: string;
-    readonly owner: string;
-  }
-  | {
-    readonly type: "acquired";
-    readonly name: string;
-    readonly owner: string;
-    readonly fence: bigint;
-    /** From the call of `acquire` to the grant. */
-    readonly waited: number;
-  }
-  | {
-    readonly type: "renewed";
-    readonly name: string;
-    readonly owner: string;
-    /** Until the lease ends now. */
-    readonly remaining: number;
-  }
-  | {
-    readonly type: "released";
-    readonly name: string;
-    readonly owner: string;
-  }
-  | {
-    readonly type: "lost";
-    readonly name: string;
-    readonly owner: string;
-    readonly error: Error;
-  }
-  | {
-    /**
-     * A call to the store failed, or has not been answered in time and may still be. An attempt is given 10 s. A renewal
-     * is given its interval, a second at least, or half of what is left of the lease if that is less. Unless another
-     * event says otherwise, the state of the lock has not changed.
-     */
-    readonly type: "fault";
-    readonly name: string;
-    readonly owner: string;
-    readonly operation: "attempt" | "renew" | "release";
-    readonly error: unknown;
-  }
-  | {
-    /**
-     * The client of the store is configured in a way that hides failures (once, when the first lock is acquired), or its
-     * server refuses to wake waiters (once).
-     */
-    readonly type: "warning";
-    readonly name: string;
-    readonly owner: string;
-    readonly message: string;
-  };
+  & EventSubject
+  & (
+    | {
+      /** The lock was busy, or the store failed: the call begins to wait. At most once for each call. */
+      readonly type: "waiting";
+    }
+    | {
+      /** The handle holds the lock. */
+      readonly type: "acquired";
+      readonly fence: bigint;
+      /** From the call of `acquire` to the grant. */
+      readonly waited: number;
+    }
+    | {
+      /** The call ends without the lock. */
+      readonly type: "gave_up";
+      readonly reason: GaveUpReason;
+      /** From the call of `acquire` until now. */
+      readonly waited: number;
+      /** What the call rejects with; `undefined` with the reason `busy`. `acquireAll` may reject with another one. */
+      readonly error?: unknown;
+    }
+    | {
+      /** A renewal succeeded. */
+      readonly type: "renewed";
+      /** Until the lease ends now. */
+      readonly remaining: number;
+    }
+    | {
+      /** The holder released the lock, and the store has answered. */
+      readonly type: "released";
+      readonly fence: bigint;
+      /** From the grant until `release` was called. */
+      readonly held: number;
+    }
+    | {
+      /** The lock ended before its holder released it, or may have. */
+      readonly type: "lost";
+      readonly reason: LossReason;
+      readonly fence: bigint;
+      /** From the grant until now. */
+      readonly held: number;
+      /** With which `lock.signal` aborts. */
+      readonly error: Error;
+    }
+    | {
+      /**
+       * A call to the store failed, or has not been answered in time and may still be. An attempt is given 10 s. A renewal
+       * is given its interval, a second at least, or half of what is left of the lease if that is less. Unless another
+       * event says otherwise, the state of the lock has not changed.
+       */
+      readonly type: "fault";
+      readonly operation: "attempt" | "renew" | "release";
+      readonly error: unknown;
+    }
+    | {
+      /**
+       * The client of the store is configured in a way that hides failures (once, when the first lock is acquired), or its
+       * server refuses to wake waiters (once).
+       */
+      readonly type: "warning";
+      readonly message: string;
+    }
+  );
+
+/** What an event says besides whom it is about. */
+type Occurrence<E = LockEvent> = E extends LockEvent ? Omit<E, keyof EventSubject> : never;
 
 /**
  * A function that is called with each event of the locks of one store, synchronously. What it throws is ignored.
  *
- * @example Count the locks that were lost
+ * @example Count the locks that were lost, and why
  * ```ts
- * import { acquire } from "@holdfast/lock";
+ * import { acquire, type LossReason } from "@holdfast/lock";
  * import { memory } from "@holdfast/lock/memory";
  *
- * let lost = 0;
+ * const lost: Record<LossReason, number> = { expired: 0, revoked: 0, missing: 0 };
  * const store = memory({
  *   observer: (event) => {
- *     if (event.type === "lost") lost++;
+ *     if (event.type === "lost") lost[event.reason]++;
  *   },
  * });
  * await using lock = await acquire(store, "report");
@@ -76,12 +132,30 @@ export type LockEvent =
  */
 export type Observer = (event: LockEvent) => void;
 
-/** Calls the observer, if there is one. What it throws or rejects with is ignored. */
-export function notify(observer: Observer | undefined, event: LockEvent): void {
+/**
+ * Returns whether anybody is notified of the events of a store. Asked first where events are frequent, so that without
+ * an observer none is made.
+ */
+export function isObserved({ observer }: Pick<Store, "observer">): boolean {
+  return observer !== undefined || diagnostics()?.hasSubscribers === true;
+}
+
+/**
+ * Notifies the observer of a store, and those who subscribe to the diagnostics channel, of what happened to the handle
+ * of a claim. What the observer throws or rejects with is ignored. The channel reports what a subscriber throws as an
+ * uncaught exception, as every channel does.
+ */
+export function notify({ observer }: Pick<Store, "observer">, claim: Claim, occurrence: Occurrence): void {
+  const channel = diagnostics();
+  const listening = channel?.hasSubscribers === true;
+  if (observer === undefined && !listening) return;
+  const { name, owner, mode, permits } = claim;
+  const event = { name, owner, handle: handleOf(claim), mode, permits, ...occurrence } as LockEvent;
   try {
     const result: unknown = observer?.(event);
     if (result instanceof Promise) result.catch(() => {});
   } catch {
     // A broken observer must not cost anybody a lock.
   }
+  if (listening) channel.publish(event);
 }

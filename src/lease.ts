@@ -1,4 +1,4 @@
-import type { Clock, Instant, Timer } from "./internal/clock.ts";
+import { type Clock, elapsed, type Instant, type Timer } from "./internal/clock.ts";
 import { Deadline } from "./internal/deadline.ts";
 import { connectionWords, storeError } from "./internal/failure.ts";
 import { checkHandle } from "./internal/forgotten_handle.ts";
@@ -9,7 +9,7 @@ import type { ShortLivedSet } from "./internal/short_lived.ts";
 import { type HeldLease, leasesOf } from "./internal/store_state.ts";
 import { unlessAborted, type WaitScope } from "./internal/wait_scope.ts";
 import { LockLostError } from "./errors.ts";
-import { notify } from "./events.ts";
+import { isObserved, type LossReason, notify } from "./events.ts";
 import { checkLease } from "./options.ts";
 import type { Claim, Store } from "./store.ts";
 
@@ -41,6 +41,9 @@ export class Lease implements HeldLease {
   readonly #clock: Clock;
   #claim: Claim;
   #phase: Phase = "requested";
+  #fence = 0n;
+  /** When its grant was answered; before that, when the attempt was sent. */
+  #begunAt: Instant;
   readonly #deadline: Deadline;
   readonly #schedule: RenewalSchedule;
   /** Fires when the next renewal is due or, if that comes first, at the deadline. */
@@ -67,6 +70,7 @@ export class Lease implements HeldLease {
     this.#store = store;
     this.#clock = clock;
     this.#claim = claim;
+    this.#begunAt = sentAt;
     this.#scope = scope;
     const trusted = this.#trustedMs();
     this.#deadline = new Deadline(sentAt, trusted);
@@ -75,11 +79,11 @@ export class Lease implements HeldLease {
   }
 
   /**
-   * Begins the lease when it is granted. Returns false when the answer came after the deadline.
+   * Begins the lease when it is granted, with that fence. Returns false when the answer came after the deadline.
    *
    * @param age how much of the lease had passed when the attempt was sent, in milliseconds
    */
-  begin(age = 0): boolean {
+  begin(fence: bigint, age = 0): boolean {
     this.#scope = undefined;
     this.#answerTimer?.cancel();
     if (age > 0) {
@@ -94,6 +98,8 @@ export class Lease implements HeldLease {
       return false;
     }
     this.#phase = "held";
+    this.#fence = fence;
+    this.#begunAt = now;
     if (this.#timer === undefined) this.#setTimer(now);
     this.#leases = leasesOf(this.#store).add(this);
     return true;
@@ -107,6 +113,16 @@ export class Lease implements HeldLease {
   /** The claim, with the lease as it is now. */
   get claim(): Claim {
     return this.#claim;
+  }
+
+  /** The fence of the grant; 0 before. */
+  get fence(): bigint {
+    return this.#fence;
+  }
+
+  /** Returns for how many milliseconds the lock had been held at that moment. */
+  heldFor(now: Instant): number {
+    return elapsed(this.#begunAt, now);
   }
 
   /** Whether the lease is neither lost nor released. */
@@ -177,7 +193,7 @@ export class Lease implements HeldLease {
    */
   disown(): LockLostError | undefined {
     if (this.#deadline.left(this.#clock.now()) > 0) {
-      this.#lose("the store did not know it any more when it was released");
+      this.#lose("missing", "the store did not know it any more when it was released");
     }
     return this.#loss;
   }
@@ -228,8 +244,7 @@ export class Lease implements HeldLease {
     const limit = { clock: this.#clock, sentAt, limitMs, signal: this.#untilEnd() };
     const sent = sendRenewal(this.#store, this.#claim, limit, (error) => {
       this.#fault = error;
-      const { name, owner } = this.#claim;
-      notify(this.#store.observer, { type: "fault", name, owner, operation: "renew", error });
+      notify(this.#store, this.#claim, { type: "fault", operation: "renew", error });
     });
     this.#renewing = sent.then((outcome) => {
       this.#renewing = undefined;
@@ -247,7 +262,7 @@ export class Lease implements HeldLease {
     const now = this.#clock.now();
     switch (outcome) {
       case "lost":
-        return this.#lose("the store does not know it any more");
+        return this.#lose("missing", "the store does not know it any more");
       case "unknown":
         this.#schedule.failed(now, this.#deadline.left(now));
         break;
@@ -255,8 +270,9 @@ export class Lease implements HeldLease {
         this.#fault = undefined;
         this.#deadline.move(sentAt, this.#trustedMs());
         this.#schedule.renewed(this.#trustedMs());
-        const { name, owner } = this.#claim;
-        notify(this.#store.observer, { type: "renewed", name, owner, remaining: this.#deadline.left(now) });
+        if (isObserved(this.#store)) {
+          notify(this.#store, this.#claim, { type: "renewed", remaining: this.#deadline.left(now) });
+        }
       }
     }
     if (this.#phase === "held") this.#setTimer();
@@ -266,15 +282,16 @@ export class Lease implements HeldLease {
   #loseIfOver(now?: Instant): void {
     if (this.#phase !== "held" || this.#deadline.left(now ?? this.#clock.now()) > 0) return;
     const why = `its lease of ${this.#claim.lease} ms ended before it was renewed${connectionWords(this.#store)}`;
-    this.#lose(why, this.#store.connectionError ?? this.#fault);
+    this.#lose("expired", why, this.#store.connectionError ?? this.#fault);
   }
 
-  #lose(why: string, cause?: unknown): void {
-    const { name, owner } = this.#claim;
-    this.#loss = new LockLostError(`Lost lock "${name}": ${why}`, cause === undefined ? {} : { cause });
+  #lose(reason: LossReason, why: string, cause?: unknown): void {
+    const error = new LockLostError(`Lost lock "${this.#claim.name}": ${why}`, cause === undefined ? {} : { cause });
+    this.#loss = error;
     this.#end("lost");
-    this.#lost?.abort(this.#loss);
-    notify(this.#store.observer, { type: "lost", name, owner, error: this.#loss });
+    this.#lost?.abort(error);
+    const held = this.heldFor(this.#clock.now());
+    notify(this.#store, this.#claim, { type: "lost", reason, fence: this.#fence, held, error });
   }
 
   /** Ends the lease: nothing goes on for its sake any more. */
@@ -305,7 +322,7 @@ export class Lease implements HeldLease {
     const ended = this.#untilEnd();
     // If the store fails here, the next renewal finds out.
     this.#store.revocation?.(this.#claim, ended).then(() => {
-      if (!ended.aborted && this.held) this.#lose("it was taken away");
+      if (!ended.aborted && this.held) this.#lose("revoked", "it was taken away");
     }, () => {});
   }
 }

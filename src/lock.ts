@@ -4,7 +4,7 @@ import { LATE, RELEASE_LIMIT_MS, releaseWithRetry, within } from "./internal/rel
 import { makeInspectable } from "./internal/inspectable.ts";
 import { LockLostError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
-import { notify } from "./events.ts";
+import { isObserved, notify } from "./events.ts";
 import type { Mode, Store } from "./store.ts";
 
 /**
@@ -82,10 +82,10 @@ export class LeasedLock implements Lock {
   #releasing: Promise<void> | undefined;
 
   /** Wraps a lease that has just begun. */
-  constructor(store: Store, lease: Lease, fence: bigint, strict: boolean, clock: Clock) {
+  constructor(store: Store, lease: Lease, strict: boolean, clock: Clock) {
     this.#store = store;
     this.#lease = lease;
-    this.fence = fence;
+    this.fence = lease.fence;
     this.#strict = strict;
     this.#clock = clock;
     lease.handle = this;
@@ -141,7 +141,7 @@ export class LeasedLock implements Lock {
   async #release(lost: LockLostError | undefined, now: Instant): Promise<void> {
     let fault: unknown;
     // Sent first: the rest is done while it is on its way.
-    const released = this.#send(lost, (error) => fault = error);
+    const released = this.#send(lost, now, (error) => fault = error);
     const settled = within(RELEASE_LIMIT_MS, released, this.#clock, now);
     this.#lease.end();
     try {
@@ -154,7 +154,7 @@ export class LeasedLock implements Lock {
     }
   }
 
-  #send(lost: LockLostError | undefined, note: (fault: unknown) => void): Promise<void> {
+  #send(lost: LockLostError | undefined, now: Instant, note: (fault: unknown) => void): Promise<void> {
     const { claim, renewing } = this.#lease;
     const send = () => releaseWithRetry(this.#store, claim, this.#clock, note);
     if (lost !== undefined) {
@@ -164,16 +164,15 @@ export class LeasedLock implements Lock {
     }
     // A renewal that overtook the release could acquire the lock again on a store that had forgotten it.
     const sent = renewing === undefined ? send() : renewing.then(send);
-    return sent.then((known) => this.#released(known));
+    return sent.then((known) => this.#released(known, now));
   }
 
-  /** Goes on once the store has answered whether it knew the lock. */
-  #released(known: boolean): void {
+  /** Goes on once the store has answered whether it knew the lock, which was released at that moment. */
+  #released(known: boolean, now: Instant): void {
     const revoked = known ? undefined : this.#lease.disown();
     if (revoked !== undefined) throw revoked;
-    if (this.#store.observer === undefined) return;
-    const { name, owner } = this.#lease.claim;
-    notify(this.#store.observer, { type: "released", name, owner });
+    if (!isObserved(this.#store)) return;
+    notify(this.#store, this.#lease.claim, { type: "released", fence: this.fence, held: this.#lease.heldFor(now) });
   }
 }
 

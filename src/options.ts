@@ -1,6 +1,7 @@
 import { checkInterval, defaultInterval, type RenewalInterval } from "./internal/renewal_schedule.ts";
+import { checkMeta } from "./internal/meta.ts";
 import { checkKeys, checkMilliseconds, show } from "./internal/validation.ts";
-import type { Capability, Mode } from "./store.ts";
+import type { Capability, Meta, Mode } from "./store.ts";
 
 /** The options of `tryAcquire`. */
 export interface TryAcquireOptions {
@@ -52,6 +53,14 @@ export interface TryAcquireOptions {
    * @default {true}
    */
   strict?: boolean | undefined;
+  /**
+   * What describes this handle to those who list the store's locks: a flat record of strings, added to `host` and `pid`
+   * where the runtime tells them (Deno: with `--allow-sys=hostname`). As JSON it has at most 1,024 bytes. Everybody with
+   * access to the store can read it. `false` stores nothing.
+   *
+   * @default {{ host, pid }}
+   */
+  meta?: Meta | false | undefined;
 }
 
 /** The options of `acquire`. */
@@ -78,6 +87,8 @@ export interface Settings extends RenewalInterval {
   readonly client: string | undefined;
   readonly steal: boolean;
   readonly strict: boolean;
+  /** The text of the record; see {@linkcode Claim.meta}. */
+  readonly meta: string | undefined;
   /** The capabilities that the store must have. */
   readonly needs: readonly Capability[];
 }
@@ -90,7 +101,7 @@ const MIN_LEASE_MS = 10;
 
 const MAX_BYTES = 1024;
 const MAX_PERMITS = 2 ** 31 - 1;
-const TRY_OPTIONS = ["lease", "renew", "signal", "mode", "permits", "owner", "steal", "strict"];
+const TRY_OPTIONS = ["lease", "renew", "signal", "mode", "permits", "owner", "steal", "strict", "meta"];
 const ACQUIRE_OPTIONS = [...TRY_OPTIONS, "wait"];
 const DEFAULTS = checkAcquireOptions({});
 
@@ -158,8 +169,9 @@ function complete(options: TryAcquireOptions, wait: number): Settings {
   if (permits !== undefined) needs.push("permits");
   if (owner !== undefined) needs.push("owner");
   if (steal) needs.push("steal");
+  const meta = checkMeta(options.meta);
   const client = undefined;
-  return { lease, interval, autoInterval, wait, signal, mode, permits, owner, client, steal, strict, needs };
+  return { lease, interval, autoInterval, wait, signal, mode, permits, owner, client, steal, strict, meta, needs };
 }
 
 function checkPermits(permits: number, mode: Mode): void {

@@ -1,4 +1,5 @@
 import type { Observer } from "./events.ts";
+import { readMeta } from "./internal/meta.ts";
 
 /** How a lock is held: by one owner, or shared by any number. The words are those of the Web Locks API. */
 export type Mode = "exclusive" | "shared";
@@ -38,7 +39,15 @@ export interface Claim {
    * {@linkcode Granted.run}. Present only in exclusive claims with a fresh owner.
    */
   readonly cohort?: string | undefined;
+  /**
+   * What describes the handle to those who list it: the JSON text of a {@linkcode Meta}, at most 1,024 bytes of UTF-8. A
+   * store that lists its locks keeps it for as long as the handle holds the lock or waits for it; others ignore it.
+   */
+  readonly meta?: string | undefined;
 }
+
+/** What describes a handle: a flat record of strings, such as `{ host: "web-1", pid: "4711", job: "import" }`. */
+export type Meta = Readonly<Record<string, string>>;
 
 /** Returns the id of the handle that a claim is for. */
 export function handleOf({ owner, handle }: Claim): string {
@@ -51,8 +60,9 @@ export function kindOf({ mode, permits }: Claim): Kind {
 }
 
 /** Returns the entry under which {@linkcode Store.query} lists the handle of a claim. */
-export function entryOf({ name, owner, mode, permits }: Claim): Entry {
-  return { name, owner, mode, permits };
+export function entryOf(claim: Claim): Entry {
+  const { name, owner, mode, permits } = claim;
+  return { name, owner, handle: handleOf(claim), mode, permits, meta: readMeta(claim.meta) };
 }
 
 /** Why waiting cannot succeed: how the lock is held at present, and whether the same owner holds it. */
@@ -121,18 +131,78 @@ export interface Entry {
   readonly name: string;
   /** The owner of the handle. */
   readonly owner: string;
+  /** The id of the handle; the owner's, if that was not given by the caller. */
+  readonly handle: string;
   /** How the lock is held. */
   readonly mode: Mode;
   /** Of a semaphore: how many owners may hold it at once. */
   readonly permits?: number | undefined;
+  /** What describes the handle; `undefined` if its claim has no {@linkcode Claim.meta}. */
+  readonly meta?: Meta | undefined;
+  /**
+   * Since when it holds the lock or waits for it: milliseconds since the Unix epoch, by the clock of the store, to within
+   * 10 ms; of a holder that has attempted again, perhaps that attempt. `undefined` if the store does not know.
+   */
+  readonly since?: number | undefined;
+}
+
+/** A handle that holds a lock, as {@linkcode Store.query} lists it. */
+export interface HolderEntry extends Entry {
+  /** When the lease ends unless it is renewed, in milliseconds from the moment of the query. */
+  readonly expiresIn?: number | undefined;
+  /** The fence that it was granted; `undefined` if the store does not know. */
+  readonly fence?: bigint | undefined;
+}
+
+/** A handle that waits for a lock, as {@linkcode Store.query} lists it. */
+export interface WaiterEntry extends Entry {
+  /** How many waiters of this lock are ahead of it. */
+  readonly rank: number;
+}
+
+/**
+ * Which locks {@linkcode Store.query} lists; all of them when left out.
+ *
+ * @example List many locks page by page
+ * ```ts
+ * import { acquire } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * const store = memory();
+ * await using lock = await acquire(store, "invoice:42");
+ * let cursor: string | undefined;
+ * do {
+ *   const page = await store.query!({ match: "invoice:*", limit: 100, cursor });
+ *   for (const { name, meta, fence } of page.held) console.log(name, meta, fence === lock.fence);
+ *   cursor = page.cursor;
+ * } while (cursor !== undefined);
+ * ```
+ */
+export interface QueryOptions {
+  /** The name of the only lock to list. Costs as little as an attempt, however many locks there are. */
+  readonly name?: string | undefined;
+  /** Lists only names that match this pattern, in which `*` stands for any text and all else for itself. */
+  readonly match?: string | undefined;
+  /**
+   * About how many names to list at most, at least 1. More come in further calls, with {@linkcode Snapshot.cursor}. A page
+   * may have fewer, or none, although more follow; and a store may list a few more.
+   */
+  readonly limit?: number | undefined;
+  /** Where the page begins: the {@linkcode Snapshot.cursor} of the page before. */
+  readonly cursor?: string | undefined;
 }
 
 /** The holders and the waiters of the locks of a store, at one moment for each name. */
 export interface Snapshot {
   /** The holders. */
-  readonly held: readonly Entry[];
+  readonly held: readonly HolderEntry[];
   /** The waiters; for each name in the order in which they will be served. */
-  readonly pending: readonly Entry[];
+  readonly pending: readonly WaiterEntry[];
+  /**
+   * Where the next page begins; `undefined` on the last page, and when no `limit` was given. A lock that is there while
+   * all pages are read is listed in at least one of them.
+   */
+  readonly cursor?: string | undefined;
 }
 
 /**
@@ -173,7 +243,8 @@ export interface Store {
   wakeup?(claim: Claim, signal: AbortSignal): Promise<void>;
   /**
    * Drops what is kept in this process of a handle that was taken out of the queue as a member of a run: it was handed
-   * the lock, or has given up. Sends nothing. For stores that declare `"runs"`: without it nothing is handed on, and a store that wraps another one has to pass it on.
+   * the lock, or has given up. Sends nothing. For stores that declare `"runs"`: without it nothing is handed on, and a
+   * store that wraps another one has to pass it on.
    */
   forget?(claim: Claim): void;
   /** The optional features that it supports; none when left out. It lists `"evict"` and `"query"` if it has the method. */
@@ -185,8 +256,8 @@ export interface Store {
   revocation?(claim: Claim, signal: AbortSignal): Promise<void>;
   /** Revokes the lock of all its holders, and serves the queue. Resolves to the number of handles that held it. */
   evict?(name: string): Promise<number>;
-  /** Lists the holders and the waiters of the locks of this store. */
-  query?(): Promise<Snapshot>;
+  /** Lists the holders and the waiters of the locks of this store, all of them or those that `options` says. */
+  query?(options?: QueryOptions): Promise<Snapshot>;
   /** Returns how much earlier than the lease the holder must stop trusting it, in milliseconds: clocks drift apart. */
   readonly drift: (lease: number) => number;
   /** Whether it was closed for good, so that another call is of no use. */

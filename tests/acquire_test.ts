@@ -21,6 +21,9 @@ import { settled, VirtualClock } from "./support/virtual_clock.ts";
 
 const HOUR = 3_600_000;
 
+/** What claims and events say of a handle with default options. */
+const PLAIN = { name: "a", mode: "exclusive", permits: undefined } as const;
+
 /** How long faults of the store are borne while waiting, in milliseconds. */
 const FAULT_TOLERANCE = 10_000;
 
@@ -63,16 +66,16 @@ Deno.test("acquire() of a free lock with default options is one attempt and one 
   const lock = await heldBy(all);
   assertEquals(all.store.calls.map((call) => [call.operation, call.claim]), [
     ["attempt", {
-      name: "a",
+      ...PLAIN,
       owner: lock.owner,
       handle: undefined,
-      mode: "exclusive",
-      permits: undefined,
       lease: 30_000,
+      meta: checkAcquireOptions().meta,
     }],
   ]);
   assertEquals([lock.fence, all.clock.pending], [5n, 1]);
-  assertEquals(all.store.events, [{ type: "acquired", name: "a", owner: lock.owner, fence: 5n, waited: 0 }]);
+  const { owner } = lock;
+  assertEquals(all.store.events, [{ type: "acquired", ...PLAIN, owner, handle: owner, fence: 5n, waited: 0 }]);
   await lock.release();
   assertEquals(all.clock.pending, 0);
 });
@@ -110,7 +113,8 @@ Deno.test("acquire() with wait: 0 and tryAcquire() make one attempt, and do not 
   const error = await assertRejects(() => acquire(store, "a", { wait: 0 }), LockTimeoutError);
   assertEquals(error.code, "timeout");
   assertEquals(await tryAcquire(store, "a"), null);
-  assertEquals([enqueued, store.times("release"), store.eventTypes], [[false, false], [], []]);
+  assertEquals([enqueued, store.times("release"), store.eventTypes], [[false, false], [], ["gave_up", "gave_up"]]);
+  store.events.length = 0;
 
   store.onAttempt = () => granted(1n);
   for (const taken of [acquire(store, "a", { wait: 0 }), tryAcquire(store, "a")]) await (await taken)?.release();
@@ -132,7 +136,8 @@ Deno.test("acquire() queues, and attempts again when the store says so", async (
     ["waiting", lock.owner],
     ["acquired", lock.owner],
   ]);
-  assertEquals(all.store.events.at(-1), { type: "acquired", name: "a", owner: lock.owner, fence: 2n, waited: 240 });
+  const { owner } = lock;
+  assertEquals(all.store.events.at(-1), { type: "acquired", ...PLAIN, owner, handle: owner, fence: 2n, waited: 240 });
   assertEquals(Math.round(lock.remaining()), 30_000 - 302 - 260, "counted from the attempt that was granted");
   await lock.release();
   assertEquals(all.clock.pending, 0);
@@ -177,7 +182,7 @@ Deno.test("acquire() rejects with LockTimeoutError after its time, and leaves th
   assertInstanceOf(error, LockTimeoutError);
   assertEquals([error.code, all.store.times("attempt"), all.store.times("release")], ["timeout", [0, 200, 400], [500]]);
   assertGivenUp(all);
-  assertEquals(all.store.eventTypes, ["waiting"]);
+  assertEquals(all.store.eventTypes, ["waiting", "gave_up"]);
 });
 
 Deno.test("acquire() rejects with the reason of its signal, and leaves the queue", async () => {
@@ -228,7 +233,7 @@ Deno.test("acquire() releases what an abandoned attempt is granted later", async
     if (answer === "fault") reject(new Error("connection lost"));
     else resolve(answer === "granted" ? granted(1n) : busy(10));
     await settled();
-    assertEquals(all.store.eventTypes, [], "nobody has held it");
+    assertEquals(all.store.eventTypes, ["gave_up"], "nobody has held it");
     assertGivenUp(all);
   }
 });
@@ -257,7 +262,7 @@ Deno.test("acquire() with wait: 0 rejects with StoreError after a fault and a re
   assertInstanceOf(error.cause, Error);
   assertEquals([error.code, error.cause.message], ["store", "connection refused"]);
   assertGivenUp(all);
-  assertEquals(all.store.eventTypes, ["fault"]);
+  assertEquals(all.store.eventTypes, ["fault", "gave_up"]);
 });
 
 Deno.test("acquire() rejects soon when the release fails or hangs as well", async () => {
@@ -388,7 +393,8 @@ Deno.test("acquire() and tryAcquire() abandon an attempt after 10 s, and release
     assertEquals(all.result(), "pending");
     await all.clock.advance(1);
     assertInstanceOf(all.result(), StoreError);
-    assertEquals([all.store.eventTypes, all.store.times("release"), all.clock.pending], [["fault"], [], 0]);
+    assertEquals(all.store.eventTypes, ["fault", "gave_up"]);
+    assertEquals([all.store.times("release"), all.clock.pending], [[], 0]);
     resolve(granted(1n));
     await settled();
     assertGivenUp(all);
@@ -524,7 +530,7 @@ Deno.test("acquire() with wait: 0 counts a grant after the end of its lease as a
   const error = all.result();
   assertInstanceOf(error, StoreError);
   assertEquals(error.message, 'Cannot acquire lock "a": the answer took longer than the lease of 900 ms');
-  assertEquals(all.store.eventTypes, ["fault"]);
+  assertEquals(all.store.eventTypes, ["fault", "gave_up"]);
   assertGivenUp(all);
 });
 

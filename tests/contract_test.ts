@@ -42,6 +42,59 @@ const GRANTED: Contract = {
   },
 };
 
+/** What the listing says in its documentation. */
+const ENTRY: Contract = {
+  Entry: { "A handle that holds a lock or waits for it": ["query() lists holders and waiters, in order"] },
+  name: { "The name of the lock.": ["query() lists names and kinds as they are"] },
+  owner: { "The owner of the handle.": ["lists the owner and the id of each handle"] },
+  handle: { "The id of the handle": ["lists the owner and the id of each handle"] },
+  mode: { "How the lock is held.": ["query() lists names and kinds as they are"] },
+  permits: { "Of a semaphore: how many owners": ["query() lists names and kinds as they are"] },
+  meta: {
+    "What describes the handle": ["lists the meta of each handle as it was given", "of each of several holders"],
+  },
+  since: {
+    "Since when it holds the lock or waits for it": ["lists since when each handle holds the lock or waits"],
+    "`undefined` if the store does not know.": { not: "it allows, and demands nothing" },
+  },
+};
+
+const HOLDER_ENTRY: Contract = {
+  HolderEntry: { "A handle that holds a lock": ["query() lists holders and waiters, in order"] },
+  expiresIn: { "When the lease ends unless it is renewed": ["lists when each lease ends"] },
+  fence: { "The fence that it was granted": ["the meta and the fence of each of several holders"] },
+};
+
+const WAITER_ENTRY: Contract = {
+  WaiterEntry: { "A handle that waits for a lock": ["query() lists holders and waiters, in order"] },
+  rank: { "How many waiters of this lock are ahead of it.": ["lists the rank of each waiter"] },
+};
+
+const QUERY_OPTIONS: Contract = {
+  QueryOptions: { "Which locks {@linkcode Store.query} lists": ["query() lists holders and waiters, in order"] },
+  name: {
+    "The name of the only lock to list.": ["query() with a name lists that lock alone"],
+    "Costs as little as an attempt": { not: "a fixture does not see what a call costs" },
+  },
+  match: { "Lists only names that match this pattern": ["lists the names that the pattern fits"] },
+  limit: {
+    "About how many names to list at most": ["lists every lock that stays, on pages that end"],
+    "More come in further calls": ["lists every lock that stays, on pages that end"],
+    "A page may have fewer, or none": { not: "it allows, and demands nothing" },
+  },
+  cursor: { "Where the page begins": ["lists every lock that stays, on pages that end"] },
+};
+
+const SNAPSHOT: Contract = {
+  Snapshot: { "The holders and the waiters of the locks of a store": ["query() lists holders and waiters, in order"] },
+  held: { "The holders.": ["query() lists names and kinds as they are"] },
+  pending: { "The waiters; for each name in the order": ["query() lists holders and waiters, in order"] },
+  cursor: {
+    "Where the next page begins": ["lists every lock that stays, on pages that end"],
+    "A lock that is there while all pages are read": ["lists every lock that stays, on pages that end"],
+  },
+};
+
 /** What `Store` says in its documentation: each sentence by its first words, and the behaviours that check it. */
 const CONTRACT: Contract = {
   Store: {
@@ -110,7 +163,7 @@ const CONTRACT: Contract = {
     "Resolves to the number of handles that held it.": ["takes the lock from all holders"],
   },
   query: {
-    "Lists the holders and the waiters of the locks of this store.": [
+    "Lists the holders and the waiters of the locks of this store": [
       ...["query() lists holders and waiters, in order", "query() lists names and kinds as they are"],
     ],
   },
@@ -152,7 +205,18 @@ function behaviours(): string[] {
   return names;
 }
 
-for (const [name, checked] of Object.entries({ Store: CONTRACT, Granted: GRANTED })) {
+/** The interfaces of store.ts. */
+const INTERFACES: Readonly<Record<string, Contract>> = {
+  Store: CONTRACT,
+  Granted: GRANTED,
+  Entry: ENTRY,
+  HolderEntry: HOLDER_ENTRY,
+  WaiterEntry: WAITER_ENTRY,
+  QueryOptions: QUERY_OPTIONS,
+  Snapshot: SNAPSHOT,
+};
+
+for (const [name, checked] of Object.entries(INTERFACES)) {
   Deno.test(`${name} documents nothing that no behaviour of the suite checks, or says why`, () => {
     const contract = sentences(name);
     assertEquals([...contract.keys()].filter((member) => checked[member] === undefined), [], "members without checks");
@@ -169,9 +233,8 @@ for (const [name, checked] of Object.entries({ Store: CONTRACT, Granted: GRANTED
 
 Deno.test("the behaviours that check the contract are those of the suite", () => {
   const names = behaviours();
-  for (
-    const checks of [...Object.values(CONTRACT), ...Object.values(GRANTED)].flatMap((checks) => Object.values(checks))
-  ) {
+  const members = Object.values(INTERFACES).flatMap((contract) => Object.values(contract));
+  for (const checks of members.flatMap((member) => Object.values(member))) {
     if ("not" in checks) continue;
     for (const each of checks) assert(names.some((name) => name.includes(each)), each);
   }

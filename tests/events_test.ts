@@ -1,22 +1,24 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
-import { type LockEvent, LockLostError } from "@holdfast/lock";
+import { acquire, type Claim, type Lock, type LockEvent, LockLostError, type LossReason } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
 import { acquireFrom } from "../src/acquisition.ts";
 import { notify } from "../src/events.ts";
 import { checkAcquireOptions } from "../src/options.ts";
-import { busy, granted, inTurn, ScriptedStore, unreachable } from "./support/scripted_store.ts";
+import { busy, granted, hanging, inTurn, ScriptedStore, unreachable } from "./support/scripted_store.ts";
 import { VirtualClock } from "./support/virtual_clock.ts";
 
 Deno.test("notify() calls the observer, if any, and ignores what it throws", () => {
-  const event: LockEvent = { type: "waiting", name: "a", owner: "me" };
+  const claim: Claim = { name: "a", owner: "me", handle: "me/1", mode: "exclusive", permits: 2, lease: 1_000 };
   const heard: LockEvent[] = [];
-  notify(undefined, event);
-  notify((event) => heard.push(event), event);
-  assertEquals(heard, [event]);
-  notify(() => {
+  notify({}, claim, { type: "waiting" });
+  notify({ observer: (event) => heard.push(event) }, claim, { type: "waiting" });
+  assertEquals(heard, [{ type: "waiting", name: "a", owner: "me", handle: "me/1", mode: "exclusive", permits: 2 }]);
+  const observer = () => {
     throw new Error("observer");
-  }, event);
+  };
+  notify({ observer }, claim, { type: "waiting" });
   // Nothing hears of a promise that rejects: that would end the process.
-  notify(() => Promise.reject(new Error("observer")), event);
+  notify({ observer: () => Promise.reject(new Error("observer")) }, claim, { type: "waiting" });
 });
 
 Deno.test("Observer is notified of all events in order, each with name and owner", async () => {
@@ -33,13 +35,14 @@ Deno.test("Observer is notified of all events in order, each with name and owner
   await lock.release();
   const { owner } = lock;
   const error = new Error("connection refused");
+  const who = { name: "a", owner, handle: owner, mode: "exclusive", permits: undefined } as const;
   const expected: LockEvent[] = [
-    { type: "waiting", name: "a", owner },
-    { type: "fault", name: "a", owner, operation: "attempt", error },
-    { type: "acquired", name: "a", owner, fence: 9n, waited: 70 },
-    { type: "fault", name: "a", owner, operation: "renew", error },
-    { type: "renewed", name: "a", owner, remaining: 889 },
-    { type: "released", name: "a", owner },
+    { type: "waiting", ...who },
+    { type: "fault", ...who, operation: "attempt", error },
+    { type: "acquired", ...who, fence: 9n, waited: 70 },
+    { type: "fault", ...who, operation: "renew", error },
+    { type: "renewed", ...who, remaining: 889 },
+    { type: "released", ...who, fence: 9n, held: 400 },
   ];
   assertEquals(store.events, expected);
 });
@@ -58,6 +61,7 @@ Deno.test("Observer is notified of a loss once, with the error of the signal", a
   assert(event?.type === "lost", "the last event");
   assertInstanceOf(event.error, LockLostError);
   assertEquals([event.error, event.name, event.owner], [lock.signal.reason, "a", lock.owner]);
+  assertEquals([event.reason, event.fence, event.held], ["missing", 1n, 300]);
 });
 
 Deno.test("Observer is notified of each release that fails", async () => {
@@ -71,4 +75,105 @@ Deno.test("Observer is notified of each release that fails", async () => {
   const [fault, released] = store.events.slice(1);
   assert(fault?.type === "fault" && fault.operation === "release", "a fault");
   assertEquals(released?.type, "released");
+});
+
+/** How a lock is lost, by a store that has granted it for 900 ms. */
+interface Loss {
+  readonly what: string;
+  readonly reason: LossReason;
+  /** After how many milliseconds it is noticed. */
+  readonly held: number;
+  readonly renew?: boolean;
+  readonly prepare?: (store: ScriptedStore, clock: VirtualClock) => void;
+  /** What its holder does, if it does not just wait. */
+  readonly act?: (lock: Lock, clock: VirtualClock) => unknown;
+}
+
+const losses: readonly Loss[] = [
+  { what: "it is not renewed", reason: "expired", held: 889, renew: false },
+  { what: "renewals fail", reason: "expired", held: 889, prepare: (store) => store.onRenew = unreachable },
+  { what: "renewals are not answered", reason: "expired", held: 889, prepare: (store) => store.onRenew = hanging },
+  {
+    what: "its process has slept",
+    reason: "expired",
+    held: 5_000,
+    act: (lock, clock) => {
+      clock.stall(5_000);
+      assertEquals(lock.held, false);
+    },
+  },
+  { what: "a renewal finds nothing", reason: "missing", held: 300, prepare: (store) => store.onRenew = () => "lost" },
+  {
+    what: "the release finds nothing",
+    reason: "missing",
+    held: 100,
+    prepare: (store) => store.onRelease = () => false,
+    act: async (lock, clock) => {
+      await clock.advance(100);
+      await lock.release().catch(() => {});
+    },
+  },
+  {
+    what: "the store reports it",
+    reason: "revoked",
+    held: 200,
+    prepare: (store, clock) => Object.assign(store, { revocation: () => clock.sleep(200) }),
+    act: (lock) => lock.signal,
+  },
+];
+
+Deno.test("Observer is notified once why a lock was lost, and of no release after that", async () => {
+  for (const { what, reason, held, renew = true, prepare, act } of losses) {
+    const clock = new VirtualClock();
+    const store = new ScriptedStore(clock);
+    store.onAttempt = () => granted(7n);
+    prepare?.(store, clock);
+    const lock = await acquireFrom(store, "a", checkAcquireOptions({ lease: 900, renew }), clock);
+    assert(lock !== null, "granted");
+    await act?.(lock, clock);
+    await clock.advance(10_000);
+    const error = await assertRejects(() => lock.release(), LockLostError);
+    await lock[Symbol.asyncDispose]();
+    await clock.advance(10_000);
+    const events = store.events.filter(({ type }) => type === "lost" || type === "released");
+    const who = { name: "a", owner: lock.owner, handle: lock.owner, mode: "exclusive", permits: undefined } as const;
+    assertEquals(events, [{ type: "lost", ...who, reason, fence: 7n, held, error }], what);
+    assert(error === lock.signal.reason, what);
+  }
+});
+
+Deno.test("Observer is told how long a lock was held: from its grant to release()", async () => {
+  const clock = new VirtualClock();
+  const store = new ScriptedStore(clock);
+  const slow = <T>(answer: T) => async () => {
+    await clock.sleep(100);
+    return answer;
+  };
+  store.onAttempt = slow(granted(7n));
+  store.onRelease = slow(true);
+  const acquiring = acquireFrom(store, "a", checkAcquireOptions({ lease: 9_000 }), clock);
+  await clock.advance(100);
+  const lock = await acquiring;
+  await clock.advance(30);
+  const releasing = lock?.release();
+  await clock.advance(100);
+  await releasing;
+  const [acquired, released] = store.events;
+  assert(acquired?.type === "acquired" && released?.type === "released", store.eventTypes.join());
+  assertEquals([acquired.waited, released.held], [100, 30]);
+});
+
+Deno.test("Observer is told how a lock is held, by which handle of which owner", async () => {
+  const events: LockEvent[] = [];
+  const store = memory({ observer: (event) => void events.push(event) });
+  const kinds = [{ mode: "shared" }, { permits: 3 }, { owner: "me" }] as const;
+  for (const kind of kinds) await (await acquire(store, JSON.stringify(kind), kind)).release();
+  const shown = events.map(({ type, owner, handle, mode, permits }) => {
+    return [type, mode, permits, owner === handle ? "own" : handle.slice(0, owner.length + 1)];
+  });
+  assertEquals(shown, [
+    ...["acquired", "released"].map((type) => [type, "shared", undefined, "own"]),
+    ...["acquired", "released"].map((type) => [type, "exclusive", 3, "own"]),
+    ...["acquired", "released"].map((type) => [type, "exclusive", undefined, "me/"]),
+  ]);
 });

@@ -120,7 +120,7 @@ Deno.test("examples/observer.ts tells of a slow wait and of a lost lock", async 
   await using program = new Program(directory, "observer.ts");
   assertEquals(await program.status(), 0, `${program}`);
   assert(/^slow: .*"invoice:42"$/m.test(program.output), `${program}`);
-  assert(/^lost: "report": Lost lock "report"/m.test(program.output), `${program}`);
+  assert(/^lost \(expired\): "report": Lost lock "report"/m.test(program.output), `${program}`);
   assert(program.output.includes("the report is stopped\n"), `${program}`);
   const counts = JSON.parse(program.output.trimEnd().split("\n").at(-1)!);
   assertEquals([counts.acquired, counts.waiting, counts.lost], [3, 1, 1], `${program}`);

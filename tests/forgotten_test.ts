@@ -91,7 +91,7 @@ Deno.test("Lease that was ended or lost is kept by nobody", async () => {
     const begin = (name: string) => {
       const claim = { name, owner: "me", mode: "exclusive", lease: 900 } as const;
       const lease = new Lease(store, claim, settings, clock.now(), clock);
-      assert(lease.begin(), "it begins");
+      assert(lease.begin(1n), "it begins");
       return lease;
     };
     const [ended, lost] = [begin("ended"), begin("lost")];

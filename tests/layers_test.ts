@@ -67,9 +67,25 @@ const shared = ({ to, types }: Import) =>
 
 const isSqlite = ({ from, to, types }: Import) => room(from) === "stores/sqlite" && types && to === "node:sqlite";
 
+/** The command line is a program: it runs where there is `node:`, and loads a client library when a URL asks for it. */
+const isProgram = ({ from, to }: Import) =>
+  room(from) === "cli" &&
+  (to.startsWith("node:") || from === "src/cli/schemes/redis_client.ts" && to === "what is computed");
+
 Deno.test("src/ has no dependency", () => {
-  const outside = files("src/").flatMap(imports).filter(({ to, types }) => !to.startsWith("src/") && !types);
-  assertEquals(outside, []);
+  const outside = files("src/").flatMap(imports).filter((arrow) => !arrow.to.startsWith("src/") && !arrow.types);
+  assertEquals(outside.filter((arrow) => !isProgram(arrow)), []);
+});
+
+Deno.test("src/cli/ is imported by nothing, and imports no private code of others", () => {
+  const into = files("src/").flatMap(imports).filter(({ from, to }) => room(to) === "cli" && room(from) !== "cli");
+  assertEquals(into, []);
+  const isPublic = ({ to }: Import) => /\/mod\.ts$/.test(to) || /^(core|internal)$/.test(room(to));
+  assertEquals(strangers((room) => room === "cli", (arrow) => isPublic(arrow) || isProgram(arrow)), [
+    // What the store says of a client that is configured badly is what doctor says.
+    "src/cli/doctor/redis.ts -> src/stores/redis/client_warning.ts",
+    "src/cli/doctor/redis.ts -> type src/stores/redis/client.ts",
+  ]);
 });
 
 Deno.test("src/ has no circular import of code", () => {
@@ -116,13 +132,23 @@ Deno.test("src/composed/ imports what stores do, and the stores that it makes of
   ]);
 });
 
-/** Whether a file is the only one of src whose code matches. */
+Deno.test("src/otel/ imports the contract, errors, events and internal/ only", () => {
+  assertEquals(strangers((room) => room === "otel", shared), []);
+});
+
+/** Whether a file is the only one of src whose code matches, apart from the text of what runs in browsers. */
 function assertOnly(path: string, pattern: RegExp): void {
   const matching = files("src/").filter((file) =>
+    !file.startsWith("src/dashboard/assets/") &&
     pattern.test(withoutComments(Deno.readTextFileSync(new URL(file, root))))
   );
   assertEquals(matching, [path]);
 }
+
+Deno.test("src/dashboard/ imports the core, as a user does, and internal/ only", () => {
+  const allowed = ({ to }: Import) => ["core", "internal"].includes(room(to));
+  assertEquals(strangers((room) => room === "dashboard", allowed), []);
+});
 
 Deno.test("src/stores/ and src/composed/ have the same base files in every folder", () => {
   for (const folder of ["stores", "composed"]) {

@@ -10,7 +10,7 @@ function scene() {
   const store = new ScriptedStore(clock);
   const claim = { name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: 9_000 } as const;
   const lease = new Lease(store, claim, checkAcquireOptions({ lease: 9_000 }), clock.now(), clock);
-  assert(lease.begin(), "the lease begins");
+  assert(lease.begin(1n), "the lease begins");
   const numbers = () => {
     const renewals = store.calls.filter(({ operation }) => operation === "renew");
     return renewals.map(({ claim }) => claim.renewal);

@@ -18,7 +18,7 @@ function scene() {
   });
   const claim = { name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: 9_000 } as const;
   const lease = new Lease(store, claim, checkAcquireOptions({ lease: 9_000 }), clock.now(), clock);
-  assert(lease.begin(), "the lease begins");
+  assert(lease.begin(1n), "the lease begins");
   return { store, lease, signal: lease.signal, evict: () => evict() };
 }
 
@@ -27,6 +27,8 @@ Deno.test("Lease is lost when its store says that the lock was revoked", async (
   evict();
   await settled();
   assertEquals([lease.held, signal.aborted, store.eventTypes], [false, true, ["lost"]]);
+  const [event] = store.events;
+  assert(event?.type === "lost" && event.reason === "revoked" && event.fence === 1n, JSON.stringify(event?.type));
 });
 
 Deno.test("Lease that was released is not lost when its revocation watch ends", async () => {
@@ -47,7 +49,7 @@ Deno.test("Lease that has ended does not ask to be notified of a revocation", ()
   });
   const claim: Claim = { name: "a", owner: "me", mode: "exclusive", lease: 9_000 };
   const lease = new Lease(store, claim, checkAcquireOptions({ lease: 9_000 }), clock.now(), clock);
-  assert(lease.begin());
+  assert(lease.begin(1n));
   lease.end();
   assertEquals([lease.signal.aborted, asked], [false, []]);
 });

@@ -33,7 +33,7 @@ function requested(options: AcquireOptions = {}, allowance: Partial<Pick<Store, 
 function scene(options: AcquireOptions = {}, answeredAfter = 0, allowance: Partial<Pick<Store, "drift">> = {}): Scene {
   const { clock, store, lease } = requested(options, allowance);
   clock.stall(answeredAfter);
-  assert(lease.begin(), "the lease begins");
+  assert(lease.begin(1n), "the lease begins");
   return { clock, store, lease };
 }
 
@@ -62,7 +62,7 @@ Deno.test("Lease aborts at its deadline although its timer was made later than t
   const sentAt = clock.now();
   clock.stall(400);
   const lease = new Lease(store, { name: "a", owner: "me", mode: "exclusive", lease: 1_000 }, settings, sentAt, clock);
-  assert(lease.begin());
+  assert(lease.begin(1n));
   const { signal } = lease;
   await clock.advance(587);
   assertEquals(signal.aborted, false);
@@ -83,7 +83,7 @@ Deno.test("Lease.begin() refuses a grant that comes after the deadline", () => {
       clock,
     );
     clock.stall(after);
-    assertEquals(lease.begin(), begins);
+    assertEquals(lease.begin(1n), begins);
     assertEquals(clock.pending, begins ? 1 : 0);
     assertEquals(store.eventTypes, [], "what never began is not lost");
   }
@@ -92,7 +92,7 @@ Deno.test("Lease.begin() refuses a grant that comes after the deadline", () => {
 Deno.test("Lease.begin() with an age has the deadline and the next renewal come earlier", async () => {
   const { clock, store, lease } = requested({ lease: 900 });
   clock.stall(50);
-  assert(lease.begin(200));
+  assert(lease.begin(1n, 200));
   assertEquals(lease.remaining, 889 - 250);
   await clock.advance(49);
   assertEquals(store.times("renew"), []);
@@ -106,7 +106,7 @@ Deno.test("Lease.begin() with an age has the deadline and the next renewal come 
 
 Deno.test("Lease.begin() with an age above its interval renews the lease at once", async () => {
   const { clock, store, lease } = requested({ lease: 900 });
-  assert(lease.begin(600));
+  assert(lease.begin(1n, 600));
   await clock.advance(0);
   assertEquals([store.times("renew"), lease.remaining], [[0], 889]);
   lease.end();
@@ -114,7 +114,7 @@ Deno.test("Lease.begin() with an age above its interval renews the lease at once
 
 Deno.test("Lease aborts at a deadline that counts the age, also without renewals", async () => {
   const { clock, lease, ...all } = requested({ lease: 900, renew: false });
-  assert(lease.begin(200));
+  assert(lease.begin(1n, 200));
   const { signal } = lease;
   await clock.advance(688);
   assertEquals([signal.aborted, lease.held], [false, true]);
@@ -127,7 +127,7 @@ Deno.test("Lease.begin() refuses a grant whose age is all that was trusted", () 
   for (const [age, begins] of [[588, true], [589, false], [900, false]] as const) {
     const { clock, store, lease } = requested({ lease: 900 });
     clock.stall(300);
-    assertEquals(lease.begin(age), begins);
+    assertEquals(lease.begin(1n, age), begins);
     assertEquals([clock.pending, lease.held], begins ? [1, true] : [0, false]);
     assertEquals(store.eventTypes, [], "what never began is not lost");
   }
@@ -142,7 +142,9 @@ Deno.test("Lease is renewed every third of it, and each renewal moves the deadli
   await clock.advance(90_000 - 300);
   assertEquals(store.times("renew"), Array.from({ length: 300 }, (_, i) => (i + 1) * 300));
   assertEquals([lease.held, lease.remaining], [true, 889]);
-  assertEquals(store.events.at(-1), { type: "renewed", name: "a", owner: lease.claim.owner, remaining: 889 });
+  const { owner } = lease.claim;
+  const who = { name: "a", owner, handle: owner, mode: "exclusive", permits: undefined } as const;
+  assertEquals(store.events.at(-1), { type: "renewed", ...who, remaining: 889 });
   lease.end();
   assertEquals(clock.pending, 0);
 });
@@ -696,7 +698,7 @@ Deno.test("Lease has no timer for the answer once that has come", async () => {
     const lease = new Lease(new ScriptedStore(clock), claim, settings, clock.now(), clock);
     // From the first interval on a timer of its own waits for the answer.
     await clock.advance(1_500);
-    if (begins) assert(lease.begin());
+    if (begins) assert(lease.begin(1n));
     else lease.end();
     assertEquals(clock.pending, begins ? 1 : 0);
     lease.end();
@@ -737,7 +739,7 @@ Deno.test("Lease lets no timer run after its deadline, however many there are", 
   const claim: Claim = { name: "a", owner: "me", mode: "exclusive", lease: 1_000 };
   const settings = checkAcquireOptions({ lease: 1_000, renew: 400 });
   const lease = new Lease(new ScriptedStore(clock), claim, settings, clock.now(), clock);
-  assert(lease.begin());
+  assert(lease.begin(1n));
   await clock.advance(400);
   lease.end();
   // 988 ms are trusted; the second one is for the answer to the renewal, and may not be late.

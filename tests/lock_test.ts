@@ -56,7 +56,9 @@ Deno.test("release() releases the lock once, and returns the same promise every 
   assert(first === lock.release(), "the same promise");
   await lock[Symbol.asyncDispose]();
   assertEquals(store.calls.map((call) => [call.operation, call.claim.owner]), [["release", lock.owner]]);
-  assertEquals(store.events, [{ type: "released", name: "a", owner: lock.owner }]);
+  const { owner } = lock;
+  const who = { name: "a", owner, handle: owner, mode: "exclusive", permits: undefined } as const;
+  assertEquals(store.events, [{ type: "released", ...who, fence: 7n, held: 0 }]);
   assertEquals(clock.pending, 0);
 });
 

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { acquire, type AcquireOptions, type LockTarget, tryAcquire } from "@holdfast/lock";
 import { SystemClock } from "../src/internal/clock.ts";
+import { describeProcess } from "../src/internal/process_meta.ts";
 import { checkAcquireOptions, checkName, checkTryAcquireOptions, type Settings } from "../src/options.ts";
 import { ScriptedStore } from "./support/scripted_store.ts";
 import { settled } from "./support/virtual_clock.ts";
@@ -78,6 +79,17 @@ const badOptions: [options: unknown, refusal: Refusal, named: string, quoted: st
   [{ strict: "yes" }, TypeError, "strict", '"yes"'],
   [{ strict: 0 }, TypeError, "strict", "0"],
   [{ strict: null }, TypeError, "strict", "null"],
+  [{ meta: true }, TypeError, "meta", "true"],
+  [{ meta: null }, TypeError, "meta", "null"],
+  [{ meta: "job" }, TypeError, "meta", '"job"'],
+  [{ meta: ["job"] }, TypeError, "meta", "[object Array]"],
+  [{ meta: new Map([["job", "7"]]) }, TypeError, "meta", "[object Map]"],
+  [{ meta: { job: 7 } }, TypeError, "meta.job", "7"],
+  [{ meta: { job: undefined } }, TypeError, "meta.job", "undefined"],
+  [{ meta: { job: { id: "7" } } }, TypeError, "meta.job", "[object Object]"],
+  [{ meta: { job: "\ud800" } }, TypeError, "meta.job", "\\ud800"],
+  [{ meta: { "\udc00": "7" } }, TypeError, "meta", "7"],
+  [{ meta: { job: "x".repeat(1_025) } }, RangeError, "meta", "1024 bytes"],
   [{ timeout: 5 }, TypeError, "unknown option", '"timeout"'],
   [{ Lease: 50 }, TypeError, "unknown option", '"Lease"'],
   [null, TypeError, "options", "null"],
@@ -191,11 +203,13 @@ Deno.test("checkAcquireOptions() fills in the defaults, and takes undefined for 
     client: undefined,
     steal: false,
     strict: true,
+    meta: JSON.stringify(describeProcess()),
     needs: [],
   };
   assertEquals(checkAcquireOptions(), defaults);
   assertEquals(checkAcquireOptions({}), defaults);
-  const absent = { lease: undefined, renew: undefined, signal: undefined, mode: undefined, strict: undefined };
+  const some = { lease: undefined, renew: undefined, signal: undefined };
+  const absent = { ...some, mode: undefined, strict: undefined, meta: undefined };
   assertEquals(checkAcquireOptions({ ...absent, wait: undefined }), defaults);
   assertEquals(checkTryAcquireOptions(absent), { ...defaults, wait: 0 });
 });

@@ -12,6 +12,9 @@ interface Docs {
   readonly nodes: Readonly<Record<string, { readonly module_doc?: Doc }>>;
 }
 
+/** What is published of the folders. */
+const PUBLISHED = /^(src\/[a-z_/]+\.ts|docs\/[a-z_/]+\.(md|svg)|docs\/operations\/[a-z.]+\.(json|yml))$/;
+
 const { exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
 const entries: string[] = Object.values(exports);
 
@@ -41,7 +44,7 @@ Deno.test("the published files are the module and its docs, and no tests", async
     assert(files.includes(file), `${file} is published`);
   }
   assertEquals(
-    files.filter((file) => file.includes("/") && !/^(src\/[a-z_/]+\.ts|docs\/[a-z_/]+\.(md|svg))$/.test(file)),
+    files.filter((file) => file.includes("/") && !PUBLISHED.test(file)),
     [],
   );
 });

@@ -9,6 +9,8 @@ export interface Peer {
   /** Its name in the import map, where that is another one. */
   readonly alias?: string;
   readonly load: () => Promise<Adapter>;
+  /** What it is asked to do besides its defaults, where that makes it a contender of its own. */
+  readonly settings?: string;
   /** What its best settings are, where there is something to be set; with one server, and with several. */
   readonly tuned?: string;
   readonly tunedQuorum?: string;
@@ -31,6 +33,23 @@ const QUORUM = "commandTimeout 250 ms";
 export const PEERS: readonly Peer[] = [
   { id: "bare", load: () => import("./adapters/bare.ts"), quorum: true },
   { id: "holdfast", load: () => import("./adapters/holdfast.ts"), quorum: true, interval: THIRD },
+  {
+    id: "holdfast-keep",
+    load: () => import("./adapters/holdfast_keep.ts"),
+    settings: "cohort, keep 10 ms",
+    quorum: true,
+  },
+  {
+    id: "holdfast-linger",
+    load: () => import("./adapters/holdfast_linger.ts"),
+    settings: "cohort, keep 10 ms, linger 10 ms",
+    quorum: true,
+  },
+  {
+    id: "holdfast-long-turns",
+    load: () => import("./adapters/holdfast_long_turns.ts"),
+    settings: "cohort, keep 50 ms, linger 50 ms",
+  },
   {
     id: "redlock4",
     npm: "redlock",

@@ -23,7 +23,7 @@ export function contenders(
   return PEERS.filter(({ id }) => only.includes(id) || id === "bare").flatMap((peer): Contender[] => {
     const title = titles.get(peer.id)!;
     const entry = (settings: string, tuned = true) => ({ peer, tuned, title, settings });
-    const byDefault = (settings = "defaults") => entry(settings, false);
+    const byDefault = (settings = "defaults") => entry(peer.settings ?? settings, false);
     switch (discipline) {
       case "free":
         if (!peer.tunedWhenFree) return [byDefault("")];

@@ -65,7 +65,8 @@ function handoff(outcomes: readonly Outcome[]): Picture {
 /** A row for each library, that with the smallest worst value first. */
 function rowsOf(panels: readonly Panel[]): PlotRow[] {
   const titles = new Map(panels.flatMap(({ outcome }) => outcome!.results).map(({ id, title }) => [id, title]));
-  titles.delete("bare");
+  // With its defaults only: the other settings of this library have a table of their own.
+  for (const id of titles.keys()) if (id === "bare" || id.startsWith(`${OURS}-`)) titles.delete(id);
   const rows = Array.from(titles, ([id, label]) => ({
     label,
     ours: id === OURS,

@@ -9,7 +9,9 @@ interface Measure {
   readonly best?: "most";
 }
 
+/** This library, and what begins the ids of its settings that take part for themselves. */
 const OURS = "holdfast";
+const OUR_SETTINGS = `${OURS}-`;
 
 const MEASURES: readonly Measure[] = [
   { row: "uncontended", key: "ratio", what: "nobody waits, one at a time: rate, of the bare pair", best: "most" },
@@ -35,35 +37,52 @@ const MEASURES: readonly Measure[] = [
 ];
 
 /**
- * This library beside the best of the others, measure by measure, each with the settings that suit it best; the bare
- * pair does not take part, and neither does who gave up.
+ * This library with its defaults beside the best of the others, measure by measure, each of those with the settings that
+ * suit it best; the bare pair does not take part, and neither does who gave up. A second table does the same for each
+ * setting of this library that takes part for itself.
  */
 export function summary(outcomes: readonly Outcome[]): string | undefined {
+  const results = outcomes.flatMap(({ results }) => results);
+  const settings = new Map(
+    results.filter(({ id }) => id.startsWith(OUR_SETTINGS)).map(({ id, settings }) => [id, `Holdfast: ${settings}`]),
+  );
+  const tables = [
+    beside(outcomes, OURS, "Holdfast"),
+    ...Array.from(settings, ([id, title]) => {
+      return beside(outcomes, id, title);
+    }),
+  ];
+  const told = tables.filter((table) => table !== undefined);
+  return told.length === 0 ? undefined : told.join("\n\n");
+}
+
+function beside(outcomes: readonly Outcome[], ours: string, title: string): string | undefined {
   const lines = MEASURES.flatMap((measure) => {
     const outcome = outcomes.find(({ row }) => row === measure.row);
-    const line = outcome && compare(outcome, measure);
+    const line = outcome && compare(outcome, measure, ours);
     return line === undefined ? [] : [line];
   });
   if (lines.length === 0) return undefined;
-  const rows = align([["what", "Holdfast", "best of the others", "place"], ...lines]);
+  const rows = align([["what", title, "best of the others", "place"], ...lines]);
   const rule = rows[0]!.map((cell) => "-".repeat(cell.length));
   return [rows[0]!, rule, ...rows.slice(1)].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-function compare(outcome: Outcome, { key, what, best }: Measure): string[] | undefined {
+function compare(outcome: Outcome, { key, what, best }: Measure, us: string): string[] | undefined {
   const ofKey = { ...outcome, columns: [{ key, title: what, unit: "" }], best: best ?? "least" } as const;
   const order = ranked(ofKey).filter(({ id, values }) => {
-    return id !== "bare" && values[key] !== undefined && !(values["failures"]! > 0);
+    if (id === "bare" || values[key] === undefined || values["failures"]! > 0) return false;
+    return id === us || (id !== OURS && !id.startsWith(OUR_SETTINGS));
   });
   const libraries = [...new Set(order.map(({ id }) => id))];
-  const ours = order.find(({ id }) => id === OURS);
-  const other = order.find(({ id }) => id !== OURS);
+  const ours = order.find(({ id }) => id === us);
+  const other = order.find(({ id }) => id !== us);
   if (ours === undefined) return undefined;
   const text = (value: number) => show({ value, unit: "" });
   return [
     what,
     text(ours.values[key]!),
     other === undefined ? "–" : `${text(other.values[key]!)} (${other.title})`,
-    `${libraries.indexOf(OURS) + 1} of ${libraries.length}`,
+    `${libraries.indexOf(us) + 1} of ${libraries.length}`,
   ];
 }

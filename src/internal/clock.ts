@@ -61,3 +61,9 @@ export function before({ monotonic, wall }: Instant, ms: number): Instant {
 export function elapsed(from: Instant, to: Instant): number {
   return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
 }
+
+/** Returns a moment of a wall clock, in milliseconds since the Unix epoch, as people and programs read it (ISO 8601). */
+export function isoTime(wall: number): string {
+  // Others may have written what no clock says.
+  return Math.abs(wall) <= 8.64e15 ? new Date(wall).toISOString() : String(wall);
+}

@@ -40,8 +40,7 @@ export async function releaseWithRetry(
     } catch (error) {
       note?.(error);
       failingSince ??= clock.now();
-      const { name, owner } = claim;
-      notify(store.observer, { type: "fault", name, owner, operation: "release", error });
+      notify(store, claim, { type: "fault", operation: "release", error });
       const left = LAST_TRY_MS - elapsed(failingSince, clock.now());
       if (store.closed || isPermanent(error) || left <= 0) throw error;
       await clock.sleep(Math.min(backoffMs(retries, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), left));

@@ -1,3 +1,4 @@
+import type { Instant } from "./clock.ts";
 import type { ProcessLease } from "./process_lease.ts";
 import { type Claim, handleOf } from "../store.ts";
 
@@ -8,11 +9,13 @@ export class RunWaiter {
   run: Run | undefined;
   /** Its fence in that run. */
   fence = 0n;
+  /** When it attempted for the first time. */
+  since: Instant | undefined;
   /** The number of its last attempt, among all that were sent. */
   asked = 0;
   /** How many of its attempts the store has not answered. */
   asking = 0;
-  /** Resolves when the store has answered its last attempt, or that has failed. */
+  /** Settles when the store has answered its last attempt, or that has failed. */
   answered: Promise<unknown> = Promise.resolve();
   /** Whether the store may have put it into the queue again after it was removed as a member. */
   queued = false;
@@ -86,16 +89,21 @@ export class Run {
   holder: Claim | undefined;
   /** The fence of that handle. */
   fence: bigint;
+  /** When the store granted the lock to the first handle. */
+  readonly startedAt: Instant;
+  /** Since when the present holder has the lock. */
+  since: Instant;
   /** The member that is to hold the lock next, until it has attempted. */
   turn: RunWaiter | undefined;
   /** The members after that one. */
   #members: RunWaiter[];
 
-  /** Begins with a grant: to a handle, which has this fence, and to the members that follow it. */
-  constructor(lease: ProcessLease, fence: bigint, members: readonly RunWaiter[]) {
+  /** Begins with a grant at that moment: to a handle, which has this fence, and to the members that follow it. */
+  constructor(lease: ProcessLease, fence: bigint, members: readonly RunWaiter[], now: Instant) {
     this.lease = lease;
     this.holder = lease.claim;
     this.fence = fence;
+    this.startedAt = this.since = now;
     this.#members = [...members];
     for (const member of members) member.run = this;
   }
@@ -123,9 +131,10 @@ export class Run {
     return true;
   }
 
-  /** Notes that the handle whose turn it is holds the lock. */
-  take(): void {
+  /** Notes that the handle whose turn it is holds the lock from that moment on. */
+  take(now: Instant): void {
     if (this.turn === undefined) return;
+    this.since = now;
     this.holder = this.turn.claim;
     this.fence = this.turn.fence;
     this.turn = undefined;

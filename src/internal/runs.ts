@@ -15,6 +15,7 @@ import {
   type Claim,
   type Granted,
   handleOf,
+  type QueryOptions,
   type Renewal,
   type Snapshot,
   type Store,
@@ -33,7 +34,7 @@ const PRUNE_FROM = 100;
  */
 export class Runs implements Store {
   readonly evict?: (name: string) => Promise<number>;
-  readonly query?: () => Promise<Snapshot>;
+  readonly query?: (options?: QueryOptions) => Promise<Snapshot>;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #cohort = crypto.randomUUID();
@@ -52,7 +53,7 @@ export class Runs implements Store {
     this.#store = store;
     this.#clock = clock;
     if (store.evict !== undefined) this.evict = (name) => store.evict!(name);
-    if (store.query !== undefined) this.query = () => store.query!();
+    if (store.query !== undefined) this.query = (options) => store.query!(options);
   }
 
   get capabilities(): readonly Capability[] | undefined {
@@ -158,6 +159,7 @@ export class Runs implements Store {
   /** Attempts at the store. */
   #ask(waiter: RunWaiter, options: AttemptOptions): Promise<Attempt> {
     const sentAt = this.#clock.now();
+    waiter.since ??= sentAt;
     const number = waiter.asked = ++this.#sent;
     const answer = this.#store.attempt(waiter.claim, options).then((attempt) => {
       waiter.asking--;
@@ -171,7 +173,7 @@ export class Runs implements Store {
       throw error;
     });
     waiter.asking++;
-    waiter.answered = answer.catch(() => {});
+    waiter.answered = answer;
     return answer;
   }
 
@@ -190,7 +192,7 @@ export class Runs implements Store {
     const members = run.flatMap((id, i) => this.#waiters.get(id)?.join(fence + BigInt(i + 1), number) ?? []);
     if (members.length === 0) return;
     const lease = new ProcessLease(this.#store, waiter.claim, sentAt, this.#clock, age);
-    const started = new Run(lease, fence, members);
+    const started = new Run(lease, fence, members, this.#clock.now());
     if (waiter.left || stale) return started.end();
     if (this.#runs.size >= this.#pruneAt) this.#prune();
     this.#runs.add(started);
@@ -243,7 +245,7 @@ export class Runs implements Store {
     if (run.turn !== waiter) return this.#ask(waiter, options);
     this.#settle(waiter);
     this.#forget(waiter);
-    run.take();
+    run.take(this.#clock.now());
     this.#held.set(handleOf(claim), run);
     return { granted: true, fence, age: run.lease.age };
   }
@@ -263,7 +265,8 @@ export class Runs implements Store {
   #forget({ claim, queued, asking, answered }: RunWaiter): void {
     if (!queued && asking === 0) return this.#store.forget?.(claim);
     // An attempt that it made as a member has put it into the queue, or will do so.
-    answered.then(() => releaseWithRetry(this.#store, claim, this.#clock)).catch(() => {});
+    const release = () => releaseWithRetry(this.#store, claim, this.#clock);
+    answered.then(release, release).catch(() => {});
   }
 
   #hasHandedOn(claim: Claim): boolean {

@@ -6,6 +6,17 @@ const OVER = Symbol("over");
 /** The reason that a race rejects with when it is abandoned because no answer came. */
 export const UNANSWERED: unique symbol = Symbol("unanswered");
 
+/** The reason of a step's signal once the time of the wait is over: a wait inside the step ends for the same reason. */
+class TimeOver {
+  /** Makes the error for it. */
+  readonly late: () => Error;
+
+  /** Notes who makes the error. */
+  constructor(late: () => Error) {
+    this.late = late;
+  }
+}
+
 /**
  * The limits of a wait: the caller's signal, and the time that it is willing to wait. Every step of the wait is raced
  * against them, one at a time, because a client may hang for as long as its server is frozen.
@@ -14,7 +25,7 @@ export const UNANSWERED: unique symbol = Symbol("unanswered");
  */
 export class WaitScope {
   readonly #signal: AbortSignal | undefined;
-  readonly #late: () => Error;
+  #late: () => Error;
   readonly #timer: Timer | undefined;
   readonly #abort: (() => void) | undefined;
   #reached: "signal" | "time" | undefined;
@@ -26,9 +37,9 @@ export class WaitScope {
     this.#signal = signal;
     this.#late = late;
     if (signal !== undefined) {
-      this.#abort = () => this.#reach("signal");
+      this.#abort = () => this.#aborted(signal.reason);
       signal.addEventListener("abort", this.#abort);
-      if (signal.aborted) this.#reach("signal");
+      if (signal.aborted) this.#aborted(signal.reason);
     }
     if (wait > 0 && wait !== Infinity) this.#timer = clock.timer(wait, () => this.#reach("time"));
   }
@@ -36,6 +47,11 @@ export class WaitScope {
   /** Whether the wait is over. */
   get reached(): boolean {
     return this.#reached !== undefined;
+  }
+
+  /** What has ended the wait: its signal, or its time or that of the wait around it. `undefined` while it goes on. */
+  get endedBy(): "signal" | "time" | undefined {
+    return this.#reached;
   }
 
   /** Makes the error for a wait that is over, or returns the reason of its signal. */
@@ -69,7 +85,10 @@ export class WaitScope {
     this.#reject?.(UNANSWERED);
   }
 
-  /** Runs one step of the wait with a signal that aborts when the whole wait is over, or in {@linkcode tidy}. */
+  /**
+   * Runs one step of the wait with a signal that aborts when the whole wait is over, or in {@linkcode tidy}. A wait with
+   * that signal, inside the step, knows whether the time of the whole wait is over, or its signal has aborted.
+   */
   async step(run: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.tidy();
     const step = this.#step = new AbortController();
@@ -90,10 +109,15 @@ export class WaitScope {
     if (this.#abort !== undefined) this.#signal?.removeEventListener("abort", this.#abort);
   }
 
+  #aborted(reason: unknown): void {
+    if (reason instanceof TimeOver && !this.reached) this.#late = reason.late;
+    this.#reach(reason instanceof TimeOver ? "time" : "signal");
+  }
+
   #reach(end: "signal" | "time"): void {
     this.#reached ??= end;
     this.#reject?.(OVER);
-    this.#step?.abort("over");
+    this.#step?.abort(this.#reached === "time" ? new TimeOver(this.#late) : this.#signal?.reason);
   }
 }
 

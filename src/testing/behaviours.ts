@@ -1,4 +1,5 @@
 import type { Capability } from "../store.ts";
+import { entries, ownerEntries } from "./behaviours/entries.ts";
 import { everyStore } from "./behaviours/every_store.ts";
 import { evict } from "./behaviours/evict.ts";
 import { fences, stolenFences } from "./behaviours/fences.ts";
@@ -25,6 +26,8 @@ const OPTIONAL: readonly Optional[] = [
   [["steal"], steal],
   [["evict"], evict],
   [["query"], query],
+  [["query"], entries],
+  [["query", "owner"], ownerEntries],
   [["fences"], fences],
   [["fences", "steal"], stolenFences],
   [["runs"], runs],

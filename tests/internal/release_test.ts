@@ -82,7 +82,8 @@ Deno.test("releaseWithRetry() reports each fault, and rejects with the last one"
   await all.clock.advance(10);
   assert(all.result() === faults[1], `${all.result()}`);
   assertEquals(all.noted, faults);
-  const event = { type: "fault", name: "a", owner: "o", operation: "release" } as const;
+  const who = { name: "a", owner: "o", handle: "o", mode: "exclusive", permits: undefined } as const;
+  const event = { type: "fault", ...who, operation: "release" } as const;
   assertEquals(all.store.events, faults.map((error) => ({ ...event, error })));
 });
 

@@ -110,6 +110,44 @@ Deno.test("WaitScope.step() aborts its signal when the wait is over, or in tidy(
   cancellable.end();
 });
 
+Deno.test("WaitScope inside a step ends by its time or its signal, as the one around it", async () => {
+  for (const [by, message] of [["time", "late"], ["signal", "enough"]] as const) {
+    const controller = new AbortController();
+    const { clock, limit: around } = limit(100, controller.signal);
+    const inside: WaitScope[] = [];
+    const step = around.step(async (signal) => {
+      const inner = new WaitScope(signal, Infinity, () => new Error("inner"), clock);
+      await inner.race(new Promise(() => {})).catch(() => {});
+      inside.push(inner, new WaitScope(signal, Infinity, () => new Error("inner"), clock));
+    });
+    await settled();
+    if (by === "time") await clock.advance(100);
+    else controller.abort(new Error("enough"));
+    await step;
+    assertEquals([around, ...inside].map(({ endedBy }) => endedBy), [by, by, by]);
+    for (const scope of [around, ...inside]) {
+      assertThrows(() => scope.check(), Error, message);
+      scope.end();
+    }
+  }
+});
+
+Deno.test("WaitScope inside a step keeps its own end when the one around it ends later", async () => {
+  const { clock, limit: around } = limit(100);
+  await Promise.all([
+    around.step(async (signal) => {
+      const inner = new WaitScope(signal, 50, () => new Error("inner"), clock);
+      await inner.race(new Promise(() => {})).catch(() => {});
+      await clock.sleep(200);
+      assertThrows(() => inner.check(), Error, "inner");
+      inner.end();
+    }),
+    clock.advance(300),
+  ]);
+  assertEquals([around.endedBy, clock.pending], ["time", 0]);
+  around.end();
+});
+
 Deno.test("WaitScope.end() leaves neither a timer nor a listener", async () => {
   const { signal } = new AbortController();
   const { clock, limit: both } = limit(100, signal);

@@ -20,6 +20,8 @@ export interface Build {
   readonly miniflare: string;
   /** The program that holds a lock and ends. */
   readonly ends: string;
+  /** The command line, linked as npm links it. */
+  readonly holdfast: string;
 }
 
 /** Packs the package as for npm, unpacks it, and puts the tests in their place beside its `src/`. */
@@ -38,8 +40,12 @@ export async function build(folder: string): Promise<Build> {
     const target = `../../@holdfast/lock/tests/tools/offline/${name}.js`;
     await Deno.writeTextFile(`${modules}/@std/${name}/mod.js`, `export * from ${JSON.stringify(target)};\n`);
   }
+  const holdfast = `${modules}/.bin/holdfast`;
+  await Deno.mkdir(`${modules}/.bin`);
+  await Deno.symlink(`${installed}/src/cli/mod.js`, holdfast);
   return {
     folder,
+    holdfast,
     program: async (runtime, main, without) => {
       const files = tests.filter((file) => !without.includes(file));
       if (without.some(isSqlite)) files.push("runtimes/inside/no_sqlite.ts");

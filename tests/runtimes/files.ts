@@ -14,6 +14,11 @@ export function isSqlite(path: string): boolean {
   return path.startsWith("stores/sqlite/") || /[/_]sqlite_test\.ts$/.test(path);
 }
 
+/** Returns whether these are the tests of the HTTP server of the command line: not every runtime can listen. */
+export function isServer(path: string): boolean {
+  return path === "cli/http_server_test.ts";
+}
+
 /** Returns whether these are the tests of the LockManager that a runtime has itself: not every runtime has one. */
 export function isPlatform(path: string): boolean {
   return path === "web_locks/platform_test.ts";

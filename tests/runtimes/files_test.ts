@@ -1,7 +1,7 @@
 // Deno only: it tests the command that runs tests in the other runtimes.
 import { assert, assertEquals } from "@std/assert";
 import { testFiles, textOf } from "../support/test_files.ts";
-import { DENO_ONLY, isPlatform, isSqlite, sharedTests } from "./files.ts";
+import { DENO_ONLY, isPlatform, isServer, isSqlite, sharedTests } from "./files.ts";
 
 Deno.test("every test file runs in all runtimes, or it is said why not", () => {
   const shared = new Set(sharedTests().map((path) => `tests/${path}`));
@@ -21,6 +21,6 @@ Deno.test("sharedTests() has tests of the core, of every store and of the LockMa
   for (const path of ["lease_test.ts", "stores/redis/keys_test.ts", "stores/memory/store_test.ts"]) {
     assert(files.includes(path), path);
   }
-  assert(files.some(isSqlite) && files.some(isPlatform), "these are recognised");
+  assert(files.some(isSqlite) && files.some(isPlatform) && files.some(isServer), "these are recognised");
   assert(!files.includes("layers_test.ts"), "it has a marker");
 });

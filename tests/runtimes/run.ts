@@ -34,7 +34,10 @@ export async function run(
 ): Promise<Outcome> {
   const outcome: Outcome = { passed: 0, failures: [], repeated: [], skipped: new Map() };
   for (const why of Object.values(runtime.without)) skip(outcome, why);
-  if (runtime.process !== undefined) await endsByItself(runtime, runtime.process, build, outcome, over);
+  if (runtime.process !== undefined) {
+    await endsByItself(runtime, runtime.process, build, outcome, over);
+    await listsLocks(runtime, runtime.process, build, outcome, over);
+  }
   const settings: Settings = { host: host.url, freePorts: host.freePorts(8), skip: { ...runtime.skip } };
   const env = { HOLDFAST_SETTINGS: JSON.stringify(settings), TMPDIR: build.folder };
   using child = new Child(await runtime.prepare(build), env, build.folder, over);
@@ -94,5 +97,38 @@ async function endsByItself(
     else {outcome.failures.push(
         `a program waits for locks on ${kind}, and ends: ${failure ?? "it printed"}\n${printed}`,
       );}
+  }
+}
+
+/** Whether the command line of the package works, and ends by itself. */
+async function listsLocks(
+  { without }: Runtime,
+  program: string,
+  build: Build,
+  outcome: Outcome,
+  over: AbortSignal,
+): Promise<void> {
+  await using server = await RedisServer.start();
+  await server.command("SET", "lock:a", crypto.randomUUID(), "PX", 60_000);
+  const file = `${build.folder}/${crypto.randomUUID()}.db`;
+  const commands: Record<string, [args: string[], expected: RegExp]> = {
+    help: [["--help"], /^Usage: holdfast VERB/m],
+    redis: [
+      ["ls", "--json", "--store", `redis://127.0.0.1:${server.port}`],
+      /^{"name":"a","held":\[{.*}\],"pending":\[\]}\n$/,
+    ],
+    sqlite: [["show", "a", "--store", `sqlite:${file}`], /^a: nobody holds it, nobody waits for it\n$/],
+  };
+  for (const [what, [args, expected]] of Object.entries(commands)) {
+    if (what === "sqlite" && Object.keys(without).some(isSqlite)) continue;
+    if (what === "sqlite") await Deno.writeTextFile(file, "");
+    using child = new Child([program, build.holdfast, ...args], {}, build.folder, over);
+    child.limit(LINGER);
+    const printed = await new Response(child.stdout).text();
+    const failure = await child.failure();
+    // Nobody holds the lock in the file, which is status 1.
+    const ended = failure === undefined || what === "sqlite" && failure.startsWith("exit status 1\n");
+    if (ended && expected.test(printed)) outcome.passed++;
+    else outcome.failures.push(`holdfast ${args.join(" ")}: ${failure ?? "it printed"}\n${printed}`);
   }
 }

@@ -1,6 +1,6 @@
 import type { Build } from "./build.ts";
 import { command } from "./command.ts";
-import { isPlatform, isSqlite, sharedTests } from "./files.ts";
+import { isPlatform, isServer, isSqlite, sharedTests } from "./files.ts";
 import { MODULES } from "./versions.ts";
 
 /** A JavaScript runtime that the package is tested in. */
@@ -24,6 +24,8 @@ const NO_SQLITE = because(
   TESTS.filter(isSqlite),
 );
 const NO_LOCKS = because("the file of navigator.locks: there are none", TESTS.filter(isPlatform));
+const NO_SDK = because("the SDK of OpenTelemetry for Node does not load", ["otel/sdk_test.ts"]);
+const NO_SERVER = because("the file of the HTTP server: a worker does not listen", TESTS.filter(isServer));
 const NO_DENO = because("it starts processes of Deno", ["SystemClock.timer() does not keep the process alive"]);
 
 /** Where the lock manager that Node itself has is not as the specification says. */
@@ -71,7 +73,7 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
       const worker = `${build.folder}/worker.js`;
       await command(`${MODULES}/node24/bin/node`, [
         `${MODULES}/esbuild/bin/esbuild`,
-        await build.program("workerd", "workerd", Object.keys({ ...NO_SQLITE, ...NO_LOCKS })),
+        await build.program("workerd", "workerd", Object.keys({ ...NO_SQLITE, ...NO_LOCKS, ...NO_SDK, ...NO_SERVER })),
         ...["--bundle", "--format=esm", "--platform=node", "--target=esnext", `--outfile=${worker}`],
         // For the modules of Node that ioredis asks for in the manner of CommonJS.
         `--banner:js=import { createRequire } from "node:module"; const require = createRequire("/");`,
@@ -90,6 +92,6 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
         ].map((start) => [start, "getEventListeners() of node:events finds none on a signal"]),
       ),
     },
-    without: { ...NO_SQLITE, ...NO_LOCKS },
+    without: { ...NO_SQLITE, ...NO_LOCKS, ...NO_SDK, ...NO_SERVER },
   },
 };

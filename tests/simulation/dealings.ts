@@ -65,7 +65,7 @@ export class Dealings {
     return made;
   }
 
-  /** Notes that a node is about to execute a request under an id. */
+  /** Notes that a node executes a request under an id. */
   executing(node: Node, kind: Kind, id: string): void {
     const dealing = this.of(node, id);
     const late = AFTER_RELEASE[kind];

@@ -1,6 +1,7 @@
 import type { Dealing, Dealings } from "./dealings.ts";
 import type { Disturbances } from "./disturbances.ts";
 import type { Handles } from "./handles.ts";
+import type { Invariants } from "./invariants.ts";
 import type { Machine } from "./machine.ts";
 import { type Kind, KINDS, type Network } from "./network.ts";
 import type { Node } from "./node.ts";
@@ -33,11 +34,13 @@ export class FaultSchedule {
   readonly #disturbances: Disturbances;
   readonly #handles: Handles;
   readonly #dealings: Dealings;
+  readonly #invariants: Invariants;
   readonly #nodes: readonly Node[];
   readonly #clients: readonly Machine[];
 
   constructor(run: Run, random: Random, nodes: readonly Node[], clients: readonly Machine[]) {
-    const { world, scenario, network, disturbances, handles, dealings } = run;
+    const { world, scenario, network, disturbances, handles, dealings, invariants } = run;
+    this.#invariants = invariants;
     this.#handles = handles;
     this.#dealings = dealings;
     this.#world = world;
@@ -186,7 +189,9 @@ export class FaultSchedule {
     // By its clock it may have tried for long enough to release something.
     if (client) this.#handles.forgive(machine, this.#world.now - RELEASE_LIMIT_MS);
     // A node whose clock is set forward forgets its locks early.
-    machine.setWall(client || this.#scenario.clockSet === "any" ? by : -Math.abs(by));
+    const set = client || this.#scenario.clockSet === "any" ? by : -Math.abs(by);
+    if (!client && set < 0) this.#invariants.clockSetBack(-set);
+    machine.setWall(set);
   }
 
   #suspends(): boolean {

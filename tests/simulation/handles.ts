@@ -114,12 +114,12 @@ export class Handles {
     return this.#byId.get(id);
   }
 
-  /** Notes that a node received a request twice: nobody knows how the second one ended. */
+  /** Notes that a node received a request twice, or after its call had ended: nobody knows how that ended. */
   repeat(id: string, node: Node): void {
     this.#repeated.add(`${node.machine.name} ${id}`);
   }
 
-  /** Returns whether a node received a request under an id twice. */
+  /** Returns whether a node received a request under an id twice, or too late. */
   repeated(id: string, node: Node): boolean {
     return this.#repeated.has(`${node.machine.name} ${id}`);
   }

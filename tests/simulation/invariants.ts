@@ -55,6 +55,7 @@ export class Invariants {
   /** When each name was released for the last time. */
   readonly #givenUp = new Map<string, number>();
   #longestGap = 0;
+  #setBack = 0;
 
   constructor(world: World, assumptions: Assumptions) {
     this.#world = world;
@@ -155,13 +156,18 @@ export class Invariants {
     }
   }
 
+  /** Notes that the clock of a node was set back: what those who died had there lasts so many milliseconds longer. */
+  clockSetBack(ms: number): void {
+    this.#setBack += ms;
+  }
+
   #checkGap({ name, calledAt }: Call): void {
     // Somebody shares it, perhaps for long.
     for (const { lock } of this.#held) if (lock.name === name && lock.held) return;
     const { undisturbedFrom, longestGap } = this.#assumptions;
     const gap = this.#world.now - Math.max(undisturbedFrom, calledAt, this.#givenUp.get(name) ?? 0);
     this.#longestGap = Math.max(this.#longestGap, gap);
-    if (gap > longestGap) this.violate(`${name} was waited for and nobody's for ${gap.toFixed(0)} ms`);
+    if (gap > longestGap + this.#setBack) this.violate(`${name} was waited for and nobody's for ${gap.toFixed(0)} ms`);
   }
 
   /**

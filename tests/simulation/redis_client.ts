@@ -83,10 +83,11 @@ export class SimulatedRedis implements RedisClient {
     const concerns = kind !== "other";
     const work = (kept: KeptScripts): Promise<Answer> => {
       try {
-        if (concerns && (kept.server.knows(sha))) dealings.executing(node, kind, id);
         const reply = run(kept);
+        // Not before: a script that the server does not know is refused.
+        if (concerns) dealings.executing(node, kind, id);
         const busy = Array.isArray(reply) && reply.length === 2 && typeof reply[0] === "number";
-        if (concerns && busy && rest[numberOfKeys + 2]) dealings.queued(node, id);
+        if (concerns && busy && rest[numberOfKeys + 3]) dealings.queued(node, id);
         return Promise.resolve({ reply });
       } catch (error) {
         if (error instanceof ReplyError) return Promise.resolve({ error: error.message });
@@ -204,6 +205,8 @@ class SimulatedSubscriber implements RedisSubscriber {
     this.#run.world.after(this.#random.spread(...KEEPS), () =>
       this.#machine.deliver(() => {
         if (this.#listener !== listener) return;
+        // Until it has subscribed again, the server takes it for gone.
+        this.#run.disturbances.note(this.#run.world.now + KEEPS[1], this.#machine);
         this.#drop();
         this.#emit("close");
         this.#again();

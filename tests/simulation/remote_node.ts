@@ -47,7 +47,11 @@ export class RemoteNode implements QuorumNode {
     return this.#call(claim, "vote", async (store) => {
       const vote = await store.vote(claim, options);
       if (vote.granted) this.#run.dealings.granted(this.#node, claim);
-      else if (enqueue) this.#run.dealings.queued(this.#node, claim.owner);
+      else if (enqueue) {
+        this.#run.dealings.queued(this.#node, claim.owner);
+        // Executed after its call has ended, and perhaps after the last release: the node skips who never asks again.
+        if (this.#run.handles.of(claim.owner)?.endedAt !== undefined) this.#run.handles.repeat(claim.owner, this.#node);
+      }
       return vote;
     }, `vote${enqueue ? " enqueue" : ""} guess ${blockText(guess, end)}`);
   }

@@ -162,7 +162,7 @@ function prepare(world: World, scenario: Scenario, random: Random): Run {
     handles,
     dealings: new Dealings(world, handles, transitions),
     invariants,
-    watch: new Watch(world, invariants, scenario.nodes.length),
+    watch: new Watch(world, invariants, scenario.nodes.length, scenario.theme === "cohorts"),
     transitions,
   };
 }

@@ -25,15 +25,20 @@ export class Watch {
   readonly #world: World;
   readonly #invariants: Invariants;
   readonly #nodes: number;
+  readonly #cohorts: boolean;
   readonly #names = new Map<string, Name>();
   readonly #asking = new Map<Handle, Set<Node>>();
   readonly #begun = new WeakSet<Handle>();
 
-  /** Watches stores of so many nodes. */
-  constructor(world: World, invariants: Invariants, nodes: number) {
+  /**
+   * Watches stores of so many nodes. With cohorts the number of trips is not judged: a cohort releases in the background
+   * what it has asked for, when the handles that wanted it are gone.
+   */
+  constructor(world: World, invariants: Invariants, nodes: number, cohorts: boolean) {
     this.#world = world;
     this.#invariants = invariants;
     this.#nodes = nodes;
+    this.#cohorts = cohorts;
   }
 
   /** Notes that the store has to know a handle from now on, or no longer. */
@@ -61,7 +66,7 @@ export class Watch {
     this.#begun.add(handle);
     const { known, busy } = this.#name(handle);
     const others = [...known].some((other) => other !== handle);
-    if (others || this.#world.now - busy < BUSY) return;
+    if (this.#cohorts || others || this.#world.now - busy < BUSY) return;
     const asking = new Set([node]);
     this.#asking.set(handle, asking);
     this.#world.after(0, () => {

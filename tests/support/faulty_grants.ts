@@ -83,7 +83,7 @@ function strangersOvertaken(right: MemoryStore): Changes {
       if (!attempt.granted || cohort === undefined) return attempt;
       const { pending } = await right.query();
       const run = pending.filter((entry) => entry.name === name && cohorts.get(entry.owner) === cohort);
-      for (const member of run) await right.release({ ...member, lease: 1 });
+      for (const member of run) await right.release({ ...claim, owner: member.owner });
       return { ...attempt, run: run.map(({ owner }) => owner) };
     },
   };

@@ -1,3 +1,5 @@
+import { fetchPrometheus } from "../support/prometheus.ts";
+import { findChromium } from "../support/chromium.ts";
 import { fetchValkey } from "../support/valkey.ts";
 
 /** A program that the tests start, and the Debian packages that bring it. */
@@ -24,12 +26,13 @@ const REQUIREMENTS: readonly Requirement[] = [
 export async function requirements(): Promise<Record<string, string>> {
   const missing = REQUIREMENTS.filter((requirement) => find(requirement) === undefined);
   if (missing.length > 0) await install(missing);
-  const valkey = await fetchValkey();
-  // The tests that want it say that they are skipped, and why.
-  const also = "program" in valkey ? { VALKEY_SERVER: valkey.program } : {};
+  const [valkey, prometheus] = [await fetchValkey(), await fetchPrometheus()];
+  await installBrowser();
   return {
     ...Object.fromEntries(REQUIREMENTS.map((requirement) => [requirement.variable, find(requirement) ?? ""])),
-    ...also,
+    // The tests that want one of these say that they are skipped, and why.
+    ..."program" in valkey && { VALKEY_SERVER: valkey.program },
+    ..."program" in prometheus && { PROMETHEUS: prometheus.program },
   };
 }
 
@@ -46,6 +49,13 @@ function runs(program: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Installs a browser for the tests of the dashboard, where apt-get can bring one. */
+async function installBrowser(): Promise<void> {
+  if ("program" in findChromium() || Deno.env.get("CHROMIUM")) return;
+  const chromium = { programs: ["chromium"], packages: ["chromium"], variable: "CHROMIUM" };
+  await install([chromium]).catch((error: Error) => console.log(error.message));
 }
 
 async function install(missing: readonly Requirement[]): Promise<void> {

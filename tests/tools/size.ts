@@ -19,6 +19,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "with redis": [MAIN, "src/stores/redis/mod.ts"],
   "with redlock": [MAIN, "src/composed/redlock/mod.ts"],
   "with cohort": [MAIN, "src/composed/cohort/mod.ts"],
+  "with otel": [MAIN, "src/otel/mod.ts"],
 };
 
 async function main(): Promise<number> {

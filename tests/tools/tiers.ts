@@ -6,24 +6,25 @@ export const UNIT_PERMISSIONS: readonly string[] = ["--allow-read", "--allow-wri
 /** The simulator starts nothing either, but runs for minutes. */
 const SLOW = "tests/simulation/";
 
-const STARTS_PROCESSES = /\bDeno\.Command\b|"node:child_process"/;
+/** What unit tests must not do: start a process, or use the network. */
+const NEEDS_MORE = /\bDeno\.(Command|connect)\b|"node:child_process"|\bconnect\b[^;]* from "node:net"/;
 
 /** An import or export of code, not of types alone, from a file beside it. */
 const IMPORT = /^(?:import|export) (?!type )(?:[^;]*? from )?"(\.[^"]+)"/gm;
 
-/** Returns the test files of the unit tier: those that start no process, and import nothing of the tests that does. */
+/** Returns the test files of the unit tier: those that neither start a process nor use the network, nor import what does. */
 export function unitTests(): string[] {
   const files = [...testFiles("tests/"), ...testFiles("bench/")].filter((path) => !path.startsWith(SLOW));
-  return files.filter((path) => !startsProcesses(path, new Set()));
+  return files.filter((path) => !needsMore(path, new Set()));
 }
 
-function startsProcesses(path: string, seen: Set<string>): boolean {
+function needsMore(path: string, seen: Set<string>): boolean {
   // What the package itself does needs no process.
   if (seen.has(path) || path.startsWith("src/")) return false;
   seen.add(path);
   const text = textOf(path);
-  if (STARTS_PROCESSES.test(text)) return true;
-  return [...text.matchAll(IMPORT)].some(([, to]) => startsProcesses(resolve(path, to!), seen));
+  if (NEEDS_MORE.test(text)) return true;
+  return [...text.matchAll(IMPORT)].some(([, to]) => needsMore(resolve(path, to!), seen));
 }
 
 /** Returns the path of a file that another one imports. */

@@ -1,3 +1,4 @@
+// Deno only: it takes long, and kills processes that are only simulated.
 import { assert } from "@std/assert";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";

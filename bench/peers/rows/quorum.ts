@@ -29,7 +29,7 @@ export async function redlock(bench: PeerBench): Promise<Outcome[]> {
 async function well(servers: RedisServer[], bench: PeerBench): Promise<Outcome> {
   // Without the settings that only matter when something fails.
   const all = contenders("quorum", bench.peers, bench.titles).filter(({ tuned }) => !tuned)
-    .map((contender) => ({ ...contender, settings: "" }));
+    .map((contender) => ({ ...contender, settings: contender.peer.settings ?? "" }));
   const ports = () => Promise.resolve(servers.map(({ port }) => port));
   // One of them stands for all.
   const runs = await compare(all, { ports, loops: 1, pairs: PAIRS }, { ...bench, server: servers[0]! });

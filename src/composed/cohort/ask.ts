@@ -6,7 +6,7 @@ import type { GlobalHold } from "./global_hold.ts";
 import type { Site } from "./site.ts";
 
 /** After so many milliseconds without an answer another attempt is worth another request. */
-const OVERDUE_MS = 1_000;
+export const OVERDUE_MS = 1_000;
 
 /** An attempt that was not granted. */
 export type Refusal = Exclude<Attempt, Granted>;
@@ -38,6 +38,8 @@ export class Ask {
   readonly claim: Claim;
   /** What it was granted. */
   hold: GlobalHold | undefined;
+  /** Whether the store has answered that it is in the queue. */
+  queued = false;
   /** How often this process had revoked the lock when the last request was sent. */
   revocations = 0;
   readonly #site: Site;
@@ -124,6 +126,7 @@ export class Ask {
     try {
       const attempt = await store.attempt(this.claim, { enqueue });
       answer = attempt.granted ? { kind: "granted", granted: attempt, sentAt } : { kind: "refused", refusal: attempt };
+      this.queued = enqueue && "retryAfter" in attempt;
       if (!attempt.granted && (!enqueue || "conflict" in attempt) && this.#sentAt === sentAt) this.#sentAt = before;
     } catch (error) {
       // A StoreError says that the attempt did nothing.

@@ -1,4 +1,5 @@
 import type { Instant } from "../../internal/clock.ts";
+import { checkMeta } from "../../internal/meta.ts";
 import type { Claim } from "../../store.ts";
 import { type Answer, Ask, type Asker, type Refusal } from "./ask.ts";
 import { busy, type GlobalHold } from "./global_hold.ts";
@@ -39,6 +40,11 @@ export class Asking implements Asker {
   /** The id under which the store is asked at present. */
   get id(): string | undefined {
     return this.#ask?.claim.owner;
+  }
+
+  /** Whether the store lists that id as a waiter, as far as is known. */
+  get isQueued(): boolean {
+    return this.#ask?.queued === true;
   }
 
   /** Makes the ask if there is none, and has it run, from this moment on. */
@@ -113,8 +119,10 @@ export class Asking implements Asker {
     return wanted;
   }
 
-  #claim({ claim: { lease } }: LocalWaiter): Claim {
+  #claim({ claim: { lease, meta } }: LocalWaiter): Claim {
     const fences = Math.min(Math.ceil(this.#site.settings.keep * FENCES_PER_MS), MAX_FENCES);
-    return { name: this.#name, owner: crypto.randomUUID(), mode: "exclusive", lease, fences };
+    // The lock is for several handles: only what describes the process is right for all of them.
+    const described = meta === undefined ? undefined : checkMeta(undefined);
+    return { name: this.#name, owner: this.#site.ids.next(), mode: "exclusive", lease, fences, meta: described };
   }
 }

@@ -9,6 +9,24 @@ const SHORTEN_AFTER_MS = 1;
 const RESERVE_MS = 250;
 
 /**
+ * So many microtasks pass at most until a handle that acquires the lock again right behind its release has asked for it.
+ */
+const AT_ONCE = 100;
+
+/**
+ * Keeps a lock that no handle has, although others wait for it in the store: only for a handle that acquires it again
+ * right behind its release, before the process does anything else.
+ *
+ * @param idle returns whether still no handle has it
+ * @param end is called when it must go back
+ */
+export async function lingerAtOnce(hold: GlobalHold, idle: () => boolean, end: (how: "over") => void): Promise<void> {
+  for (let passed = 0; passed < AT_ONCE && idle(); passed++) await undefined;
+  hold.lingering = false;
+  if (idle()) end("over");
+}
+
+/**
  * Keeps a lock that no handle has, while it stays so and for no longer than `linger`, nor for longer than the process may
  * keep it. Keeps the process alive meanwhile. What the process leaves in the store if it is killed is short: the lease is
  * shortened as soon as nobody comes at once.

@@ -11,6 +11,8 @@ export const DEAD_MS = 3 * RETRY_MS;
 /** A handle of this process that waits in the local queue. */
 export class LocalWaiter {
   readonly claim: Claim;
+  /** When it asked for the first time. */
+  readonly since: Instant;
   /** When it last asked. */
   asked: Instant;
   /** How many of its attempts wait for the answer of the store. */
@@ -22,7 +24,7 @@ export class LocalWaiter {
   /** Makes a waiter that asks at that moment. */
   constructor(claim: Claim, asked: Instant) {
     this.claim = claim;
-    this.asked = asked;
+    this.since = this.asked = asked;
   }
 
   /** Whether it will notice at once that it is its turn, or asked not long ago. */

@@ -1,5 +1,5 @@
 import type { Instant } from "../../internal/clock.ts";
-import { type Attempt, type AttemptOptions, type Claim, entryOf, handleOf, type Renewal } from "../../store.ts";
+import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../store.ts";
 import type { Answer, Ask } from "./ask.ts";
 import { Asking, type AskingUser } from "./asking.ts";
 import { busy, type GlobalHold, grantOf, type LocalHolder } from "./global_hold.ts";
@@ -45,8 +45,10 @@ export class NameCohort implements AskingUser, TurnsUser {
   get listing(): NameListing {
     return {
       held: this.#turns.listing,
-      waiting: [...this.#queue].map(({ claim }) => entryOf(claim)),
+      waiting: [...this.#queue],
       asking: this.#asking.id,
+      tickets: this.tickets.listing,
+      known: this.#turns.hold !== undefined || this.#asking.isQueued || !this.tickets.unused,
     };
   }
 
@@ -59,7 +61,10 @@ export class NameCohort implements AskingUser, TurnsUser {
     if (holder !== undefined) return this.#call(this.#again(holder, claim, options, now));
     let waiter = this.#queue.get(id);
     if (waiter === undefined) {
-      if (this.tickets.has(id) || !this.#joins(now)) return this.#call(this.#passThrough(claim, options, false));
+      if (this.tickets.has(id) || !this.#joins(now)) {
+        if (options.enqueue && this.tickets.isParked(id)) return Promise.resolve(busy(undefined));
+        return this.#call(this.#passThrough(claim, options, false));
+      }
       waiter = new LocalWaiter(claim, now);
       if (!options.enqueue) return this.#call(this.#try(waiter, now));
       this.#queue.add(waiter);
@@ -85,11 +90,8 @@ export class NameCohort implements AskingUser, TurnsUser {
 
   async #passThrough(claim: Claim, options: AttemptOptions, stranger: boolean): Promise<Attempt> {
     const id = handleOf(claim);
-    if (options.enqueue) this.tickets.attempted(id, stranger);
     for (;;) {
-      const sent = this.#site.store.attempt(claim, options);
-      if (options.steal) this.revoke();
-      const attempt = await sent;
+      const attempt = await this.#send(claim, options, stranger);
       if (attempt.granted || "conflict" in attempt) this.tickets.forget(id);
       if (attempt.granted) {
         if (options.steal || !stranger) this.tickets.granted(claim);
@@ -103,6 +105,21 @@ export class NameCohort implements AskingUser, TurnsUser {
       }
       // The process itself is in the way, and no handle needs it.
       await this.#turns.giveBack(hold).catch(() => {});
+    }
+  }
+
+  /** Sends one attempt of a handle to the store. */
+  async #send(claim: Claim, options: AttemptOptions, stranger: boolean): Promise<Attempt> {
+    const ticket = options.enqueue ? this.tickets.attempted(claim, stranger) : undefined;
+    try {
+      const sent = this.#site.store.attempt(claim, options);
+      if (options.steal) this.revoke();
+      const attempt = await sent;
+      if (ticket !== undefined) this.tickets.answered(ticket, "retryAfter" in attempt ? attempt.retryAfter : undefined);
+      return attempt;
+    } catch (error) {
+      if (ticket !== undefined) this.tickets.failed(ticket);
+      throw error;
     }
   }
 
@@ -131,7 +148,7 @@ export class NameCohort implements AskingUser, TurnsUser {
     const id = handleOf(claim);
     if (this.#turns.holders.get(id) !== undefined) return Promise.resolve();
     const waiter = this.#queue.get(id);
-    if (waiter === undefined) return undefined;
+    if (waiter === undefined) return this.tickets.sleep(claim, signal);
     return waiter.sleep(signal, this.#turns.hold?.next === waiter || waiter.fault !== undefined);
   }
 
@@ -297,7 +314,7 @@ export class NameCohort implements AskingUser, TurnsUser {
     for (const waiter of [...this.#queue]) {
       if (waiter === first) continue;
       this.#queue.delete(waiter);
-      if (waiter.isAlive(now)) this.tickets.enqueue(waiter.claim);
+      if (waiter.isAlive(now)) this.tickets.enqueue(waiter);
       waiter.wake();
     }
   }

@@ -11,15 +11,19 @@ export interface CohortOptions {
    * 10,000 at most.
    *
    * Where sections take as long as `keep` or longer, each handle has a place of its own in the queue of the store, first
-   * come, first served.
+   * come, first served. The first of them asks the store for the others.
    *
    * @default {10}
    */
   keep?: number | undefined;
   /**
    * For how long after its last release the process keeps the lock for its next handle, in milliseconds, 0 to `keep`. It
-   * never keeps the lock longer than `keep` after the grant, and does not linger when the store has reported at the grant
-   * that others wait. Waiters that come later wait until the process gives the lock back.
+   * never lingers for longer than `keep` after the grant.
+   *
+   * If the store has reported at the grant that others wait, the process keeps the lock only for a handle that acquires
+   * it again right behind its release: within microtasks, before the process turns to its next timer or message. So a
+   * loop that does nothing else between two sections goes on for `keep`, and then the others are served. Waiters that come
+   * after the grant wait until the process gives the lock back.
    *
    * Do not use it where a process may be frozen or ended at any moment, as in a request-bound runtime: the lock then
    * blocks others until its lease in the store ends. That takes `linger` and 250 ms; it takes the whole lease if the

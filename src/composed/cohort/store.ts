@@ -5,7 +5,16 @@ import { describeMistake, looksLikeClient, looksLikeStore } from "../../internal
 import { RELEASE_LIMIT_MS, within } from "../../internal/release.ts";
 import { ShortLivedMap, ShortLivedSet } from "../../internal/short_lived.ts";
 import type { Observer } from "../../events.ts";
-import type { Attempt, AttemptOptions, Capability, Claim, Renewal, Snapshot, Store } from "../../store.ts";
+import type {
+  Attempt,
+  AttemptOptions,
+  Capability,
+  Claim,
+  QueryOptions,
+  Renewal,
+  Snapshot,
+  Store,
+} from "../../store.ts";
 import type { RedisClient } from "../../stores/redis/client.ts";
 import { redis } from "../../stores/redis/mod.ts";
 import type { LockTarget } from "../../target.ts";
@@ -15,6 +24,7 @@ import { withLocalHandles } from "./listing.ts";
 import { LoneHandles } from "./lone_handles.ts";
 import { NameCohort } from "./name_cohort.ts";
 import { checkCohortOptions, type CohortOptions, type CohortSettings } from "./options.ts";
+import { ProcessIds } from "./process_ids.ts";
 
 /** From how many names on the cohort looks for names that are no longer used. */
 const PRUNE_FROM = 1_000;
@@ -37,6 +47,9 @@ export interface Cohort extends Store, AsyncDisposable {
  * come before all other waiters. Then the process queues at the end. A waiter of another process waits at most `keep`, one
  * section and one renewal for each cohort that is ahead of it. With `linger` the process also keeps a lock for a moment
  * that no handle holds: see {@linkcode CohortOptions.linger} for when not to use that.
+ *
+ * `query()` lists the handles of this process as if each had asked the store by itself. To other processes the store
+ * lists an id that this process has made, with the `host` and `pid` of the process as its `meta`.
  *
  * Fences rise from handle to handle. They are reserved together with the grant; a store that reserves none is asked for
  * each section. After `steal`, `evict` or a failover elsewhere the process may hand the lock on until it is notified, for
@@ -82,7 +95,7 @@ function storeOf(target: LockTarget): Store {
 export class CohortStore implements Cohort {
   readonly capabilities: readonly Capability[];
   readonly evict?: (name: string) => Promise<number>;
-  readonly query?: () => Promise<Snapshot>;
+  readonly query?: (options?: QueryOptions) => Promise<Snapshot>;
   readonly #store: Store;
   readonly #settings: CohortSettings;
   readonly #clock: Clock;
@@ -90,6 +103,7 @@ export class CohortStore implements Cohort {
   /** The requests in the background, which no caller awaits. */
   readonly #requests = new ShortLivedSet<Promise<unknown>>();
   readonly #lone: LoneHandles;
+  readonly #ids = new ProcessIds();
   #pruneAt = PRUNE_FROM;
   #disposing: Promise<void> | undefined;
 
@@ -102,7 +116,7 @@ export class CohortStore implements Cohort {
     // The blocks of fences and the runs belong to the process, not to its handles.
     this.capabilities = (store.capabilities ?? []).filter((each) => each !== "fences" && each !== "runs");
     if (store.evict !== undefined) this.evict = (name) => this.#evict(name);
-    if (store.query !== undefined) this.query = () => this.#query();
+    if (store.query !== undefined) this.query = (options) => this.#query(options);
   }
 
   /** Whether it was disposed of. */
@@ -210,12 +224,14 @@ export class CohortStore implements Cohort {
     return await evicted;
   }
 
-  async #query(): Promise<Snapshot> {
-    const snapshot = await this.#store.query!();
-    return withLocalHandles(
-      snapshot,
-      new Map([...this.#names.entries()].map(([name, { listing }]) => [name, listing])),
-    );
+  async #query(options: QueryOptions = {}): Promise<Snapshot> {
+    return withLocalHandles({
+      snapshot: await this.#store.query!(options),
+      options,
+      names: this.#names.keys(),
+      of: (name) => this.#names.get(name)?.listing,
+      ids: this.#ids,
+    });
   }
 
   /** Makes the state of a name. Once there are many names, deletes those whose handles never came back. */
@@ -235,7 +251,7 @@ export class CohortStore implements Cohort {
       await undefined;
       forget();
     };
-    const site = { store: this.#store, clock: this.#clock, settings: this.#settings, track, tidy };
+    const site = { store: this.#store, clock: this.#clock, settings: this.#settings, ids: this.#ids, track, tidy };
     const made = new NameCohort(site, name);
     this.#names.set(name, made);
     const lone = this.#lone.take(name);

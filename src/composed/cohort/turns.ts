@@ -1,8 +1,8 @@
 import { elapsed, type Instant } from "../../internal/clock.ts";
 import { ShortLivedMap } from "../../internal/short_lived.ts";
-import { type Attempt, type Claim, type Entry, entryOf, type Granted, handleOf, type Renewal } from "../../store.ts";
+import { type Attempt, type Claim, type Granted, handleOf, type Renewal } from "../../store.ts";
 import { GlobalHold, grantOf, type LocalHolder } from "./global_hold.ts";
-import { linger } from "./linger.ts";
+import { linger, lingerAtOnce } from "./linger.ts";
 import { DEAD_MS, type LocalQueue, type LocalWaiter } from "./local_queue.ts";
 import type { Sections } from "./sections.ts";
 import type { Site } from "./site.ts";
@@ -53,12 +53,11 @@ export class Turns {
     return this.#holders;
   }
 
-  /** The handles that have the lock, by the id under which the store has it; `undefined` if none does. */
-  get listing(): ReadonlyMap<string, Entry | undefined> {
-    const held = new Map<string, Entry | undefined>();
-    if (this.#hold !== undefined) held.set(this.#hold.lease.claim.owner, undefined);
-    for (const { hold, claim, released } of this.#holders.values()) {
-      held.set(hold.lease.claim.owner, released ? undefined : entryOf(claim));
+  /** The handles that have the lock, by the id under which the store has it. */
+  get listing(): ReadonlyMap<string, LocalHolder> {
+    const held = new Map<string, LocalHolder>();
+    for (const holder of this.#holders.values()) {
+      if (!holder.released) held.set(holder.hold.lease.claim.owner, holder);
     }
     return held;
   }
@@ -232,18 +231,18 @@ export class Turns {
     if (hold !== undefined && hold.holder === undefined) await this.giveBack(hold);
   }
 
-  /** Keeps the lock for the next handle, if that is asked for and hurts nobody who is known of. */
+  /** Keeps the lock for the next handle, if that is asked for; where others wait, only for one that asks at once. */
   #linger(hold: GlobalHold, now: Instant): boolean {
-    if (this.#site.settings.linger === 0 || hold.contended) return false;
+    if (this.#site.settings.linger === 0) return false;
     hold.idleSince = now;
     if (hold.lingering) return true;
     hold.lingering = true;
-    this.#site.track(
-      linger(this.#site, hold, () => this.#hold === hold && hold.idle, (end) => {
-        if (end === "lost") this.lost(hold);
-        else this.giveBack(hold).catch(() => {});
-      }),
-    );
+    const idle = () => this.#hold === hold && hold.idle;
+    const end = (how: "over" | "lost") => {
+      if (how === "lost") this.lost(hold);
+      else this.giveBack(hold).catch(() => {});
+    };
+    this.#site.track(hold.contended ? lingerAtOnce(hold, idle, end) : linger(this.#site, hold, idle, end));
     return true;
   }
 

@@ -22,6 +22,8 @@ export interface PollScope {
    * majority. Otherwise a majority decides without them.
    */
   readonly awaitConnecting?: boolean | undefined;
+  /** How long a node may take to answer, in milliseconds; as usual when left out. */
+  readonly timeout?: number | undefined;
 }
 
 /** The nodes of a quorum: asks them under time-outs, and knows which of them answer. */
@@ -56,12 +58,11 @@ export class Nodes {
 
   /** Resolves to what the answers of nodes come to, each of which must come within its time-out. */
   poll<T, R>(
-    claim: Claim,
+    { lease }: Pick<Claim, "lease">,
     calls: readonly Promise<T>[],
     decide: (answers: readonly Answer<T>[]) => R | undefined,
-    { indices, awaitConnecting = false }: PollScope = {},
+    { indices, awaitConnecting = false, timeout = this.#timeout ?? nodeTimeoutOf(lease) }: PollScope = {},
   ): Promise<R> {
-    const timeout = this.#timeout ?? nodeTimeoutOf(claim.lease);
     let connecting = awaitConnecting ? this.#connecting(indices ?? this.#indices) : [];
     const onTimeout = (nodes: readonly number[]) => {
       const late = nodes.map((node) => indices?.[node] ?? node);
@@ -117,13 +118,18 @@ export class Nodes {
     this.release(i, claim, this.clock.now()).done.catch(() => {});
   }
 
-  /** Returns the error for an action that too many nodes have failed. */
+  /** Returns the error for an action on a lock that too many nodes have failed. */
   error({ name }: Claim, action: string, answers: readonly Answer<unknown>[]): QuorumError {
+    return this.failure(`${action} lock "${name}"`, answers);
+  }
+
+  /** Returns the error for anything that too many nodes have failed. */
+  failure(what: string, answers: readonly Answer<unknown>[]): QuorumError {
     const failures = answers.flatMap((answer, index): NodeFailure[] => {
       return answer.state === "failed" ? [{ index, address: this.list[index]!.address, error: answer.error }] : [];
     });
     const permanent = failures.filter(({ error }) => error instanceof StoreError && error.permanent).length;
-    const message = `Cannot ${action} lock "${name}" on ${this.needed} of ${answers.length} nodes`;
+    const message = `Cannot ${what} on ${this.needed} of ${answers.length} nodes`;
     return new QuorumError(message, failures, { permanent: permanent > answers.length - this.needed });
   }
 

@@ -4,6 +4,7 @@ import { NodeVote } from "./node_vote.ts";
 import type { Nodes } from "./nodes.ts";
 import { approval } from "./poll.ts";
 import type { Vote, VoteOptions } from "./quorum_node.ts";
+import { freshId } from "./round_id.ts";
 
 /** How a round stands; *expired*: released because its lease had ended long ago. */
 type Phase = "open" | "released" | "expired";
@@ -169,8 +170,4 @@ export class Round {
     this.#phase = "expired";
     this.release(claim, coordinator);
   }
-}
-
-function freshId(owner: string): string {
-  return `${owner}:${crypto.randomUUID()}`;
 }

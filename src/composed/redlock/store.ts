@@ -1,15 +1,27 @@
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
 import { show } from "../../internal/validation.ts";
 import type { Observer } from "../../events.ts";
-import type { Attempt, AttemptOptions, Capability, Claim, Granted, Renewal, Store } from "../../store.ts";
+import type {
+  Attempt,
+  AttemptOptions,
+  Capability,
+  Claim,
+  Granted,
+  QueryOptions,
+  Renewal,
+  Snapshot,
+  Store,
+} from "../../store.ts";
 import type { RedisClient } from "../../stores/redis/client.ts";
 import { redis } from "../../stores/redis/mod.ts";
 import type { QuorumNode } from "./quorum_node.ts";
 import { checkOptions, type RedlockOptions, type RedlockSettings } from "./options.ts";
 import { Contention } from "./contention.ts";
+import { evict } from "./quorum_evict.ts";
 import { type Block, HighestFence } from "./fences.ts";
 import { Nodes } from "./nodes.ts";
 import { type Outcome, QuorumAttempt } from "./quorum_attempt.ts";
+import { query } from "./quorum_query.ts";
 import { Round } from "./round.ts";
 import { Rounds } from "./rounds.ts";
 
@@ -47,6 +59,10 @@ const SPLIT_PAUSE_MS = 25;
  * node's vote, after a majority has lost it at the same time, or, if it is shared, once others have joined.
  *
  * On each node the lock's key has the `owner` of the lock, a colon and the id of the round of votes that has won it.
+ *
+ * `query()` asks all nodes, and lists the holders that a majority has and the waiters of every node. `evict()` takes the
+ * lock from what each node has. Its holder is not notified: it finds out with its next renewal or its release. The fence of
+ * the next holder is larger. Both need a majority of the nodes.
  *
  * Locks may be shared: any two majorities have a node in common, which does not grant an exclusive claim beside a shared
  * one. Only the coordinator knows whether anybody waits, so a shared lock is granted only after the coordinator has
@@ -100,7 +116,9 @@ function isNode(node: QuorumNode | RedisClient): node is QuorumNode {
  * is certain. A {@linkcode Round} is what a handle has on the nodes; it releases the rest in the background.
  */
 export class RedlockStore implements Store {
-  readonly capabilities: readonly Capability[] = ["shared", "fences"];
+  readonly capabilities: readonly Capability[];
+  readonly evict?: (name: string) => Promise<number>;
+  readonly query?: (options?: QueryOptions) => Promise<Snapshot>;
   readonly observer: Observer | undefined;
   readonly #nodes: Nodes;
   readonly #settings: RedlockSettings;
@@ -121,6 +139,16 @@ export class RedlockStore implements Store {
     this.#random = random;
     this.#contention = new Contention(clock);
     this.#rounds = new Rounds(clock, this.#contention);
+    const capabilities: Capability[] = ["shared", "fences"];
+    if (nodes.every((node) => node.evict !== undefined)) {
+      capabilities.push("evict");
+      this.evict = (name) => evict(this.#nodes, name);
+    }
+    if (nodes.every((node) => node.query !== undefined)) {
+      capabilities.push("query");
+      this.query = (options) => query(this.#nodes, options, settings.maxClockSkew);
+    }
+    this.capabilities = capabilities;
   }
 
   readonly drift = (lease: number): number => lease * this.#settings.driftFactor + 2;

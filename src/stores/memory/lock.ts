@@ -13,9 +13,12 @@ export const DEAD_MS = 3 * RETRY_MS;
 /** A handle that holds a lock. Its lease lasts `lease` milliseconds from `since`. */
 export interface Holder {
   claim: Claim;
+  /** When it was granted the lock, in milliseconds since the Unix epoch. */
+  readonly grantedAt: number;
   since: Instant;
   lease: number;
-  fence: bigint;
+  /** Its fence; `undefined` on a node of a quorum that has not confirmed one. */
+  fence: bigint | undefined;
   /** The largest number of a renewal that was executed. */
   renewal: number;
   /** Is called when the lock is revoked. */
@@ -27,6 +30,8 @@ export interface Waiter {
   readonly claim: Claim;
   /** Its place: smaller than that of everybody who came later. It keeps that if a run takes it out of the queue. */
   readonly ticket: number;
+  /** When it entered the queue, in milliseconds since the Unix epoch. */
+  readonly queuedAt: number;
   /** When it last asked. */
   asked: Instant;
   /** Wakes it, while it sleeps in `wakeup()`. */
@@ -60,11 +65,12 @@ export class Lock {
   }
 
   /** Makes the claim's handle a holder. A lease that ends later is kept: its holder trusts it already. */
-  grant(claim: Claim, fence: bigint, now: Instant): void {
+  grant(claim: Claim, fence: bigint | undefined, now: Instant): void {
     const { lease, renewal = 0 } = claim;
     const holder = this.holders.get(handleOf(claim));
     if (holder === undefined) {
-      this.holders.set(handleOf(claim), { claim, since: now, lease, fence, renewal, revoked: undefined });
+      const start = { grantedAt: now.wall, since: now };
+      this.holders.set(handleOf(claim), { claim, ...start, lease, fence, renewal, revoked: undefined });
       return;
     }
     // An attempt may be executed twice, and late.

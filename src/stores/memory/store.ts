@@ -4,6 +4,7 @@ import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/c
 import { wishedFences } from "../../internal/cohort.ts";
 import { blockLength } from "../../internal/fence_block.ts";
 import { handOn } from "../../internal/hand_on.ts";
+import { checkQuery, pageOf, withRanks } from "../../internal/listing.ts";
 import { endRuns, showRuns } from "../../internal/store_state.ts";
 import {
   type Attempt,
@@ -11,15 +12,18 @@ import {
   type Capability,
   type Claim,
   drift,
+  type Entry,
   entryOf,
   handleOf,
+  type HolderEntry,
   type Kind,
   kindOf,
+  type QueryOptions,
   type Renewal,
   type Snapshot,
 } from "../../store.ts";
 import { Fences } from "./fences.ts";
-import { DEAD_MS, isDead, type Lock, RETRY_MS, type Waiter } from "./lock.ts";
+import { DEAD_MS, type Holder, isDead, type Lock, RETRY_MS, type Waiter } from "./lock.ts";
 import { Locks } from "./locks.ts";
 import { fits, permitsOf } from "./occupancy.ts";
 import { checkMemoryOptions, type MemoryOptions } from "./options.ts";
@@ -120,14 +124,18 @@ export class MemoryStore implements QuorumNode {
     const raised = last < guess && end <= latest;
     const counter = raised ? end : last;
     if (raised) this.#fences.raise(claim.name, counter);
-    this.#grant(admission.lock, claim, counter);
+    // A counter that was in the way is not its fence: a majority confirms one.
+    this.#grant(admission.lock, claim, raised ? guess : admission.fence);
     return Promise.resolve({ granted: true, counter, raised });
   }
 
   confirm(claim: Claim, fence: bigint, end = fence): Promise<boolean> {
-    const held = this.#locks.get(claim.name)?.holders.has(handleOf(claim)) === true;
-    const confirmed = held && this.#fences.last(claim.name) < fence;
-    if (confirmed) this.#fences.raise(claim.name, end);
+    const holder = this.#locks.get(claim.name)?.holders.get(handleOf(claim));
+    const confirmed = holder !== undefined && this.#fences.last(claim.name) < fence;
+    if (confirmed) {
+      this.#fences.raise(claim.name, end);
+      holder.fence = fence;
+    }
     return Promise.resolve(confirmed);
   }
 
@@ -146,7 +154,7 @@ export class MemoryStore implements QuorumNode {
     const retaken = last === counter && fits(lock.occupancy, claim);
     if (retaken) {
       if (raised > last) this.#fences.raise(claim.name, raised);
-      this.#grant(lock, claim, raised);
+      this.#grant(lock, claim, fence);
     }
     return Promise.resolve(retaken);
   }
@@ -198,12 +206,22 @@ export class MemoryStore implements QuorumNode {
     return Promise.resolve(size);
   }
 
-  query(): Promise<Snapshot> {
-    const locks = this.names.map((name) => this.#locks.get(name)).filter((lock) => lock !== undefined);
-    return Promise.resolve(showRuns(this, {
-      held: locks.flatMap(({ holders }) => [...holders.values()].map(({ claim }) => entryOf(claim))),
-      pending: locks.flatMap(({ queue }) => queue.map(({ claim }) => entryOf(claim))),
-    }));
+  query(options?: QueryOptions): Promise<Snapshot> {
+    // What is wrong with the options rejects, as it does elsewhere.
+    return Promise.resolve().then(() => this.#query(checkQuery(options)));
+  }
+
+  #query(options: QueryOptions): Snapshot {
+    const { name } = options;
+    const { names, cursor } = pageOf(name === undefined ? this.names : [name], options);
+    // Some of the names are not used any more.
+    const locks = names.flatMap((name) => this.#locks.get(name) ?? []);
+    const now = this.#clock.now();
+    return showRuns(this, {
+      held: locks.flatMap(({ holders }) => Array.from(holders.values(), (holder) => holderEntry(holder, now))),
+      pending: withRanks(locks.flatMap(({ queue }) => queue.map(waiterEntry))),
+      ...cursor === undefined ? {} : { cursor },
+    });
   }
 
   /** Finds out whether the claim can be granted. If it cannot, and is to wait, puts it into the queue. */
@@ -222,7 +240,7 @@ export class MemoryStore implements QuorumNode {
     const now = this.#clock.now();
     const queued = lock.waiter(claim);
     const known = queued ?? lock.taken.get(handleOf(claim));
-    const waiter = known ?? { claim, ticket: ++this.#lastTicket, asked: now, wake: undefined };
+    const waiter = known ?? { claim, ticket: ++this.#lastTicket, queuedAt: now.wall, asked: now, wake: undefined };
     waiter.asked = now;
     if (lock.admissible(now, waiter).includes(waiter)) return { lock, fence: undefined, next: true };
     // A queued claim was no conflict when it came, and may be none again.
@@ -245,12 +263,20 @@ export class MemoryStore implements QuorumNode {
     this.#locks.keep(waiter.claim.name, lock);
   }
 
-  #grant(lock: Lock, claim: Claim, fence: bigint): void {
+  #grant(lock: Lock, claim: Claim, fence: bigint | undefined): void {
     lock.dequeue(claim);
     lock.grant(claim, fence, this.#clock.now());
     this.#locks.keepHeld(claim.name, lock);
     this.#locks.serve(claim.name, lock);
   }
+}
+
+function holderEntry({ claim, grantedAt, since, lease, fence }: Holder, now: Instant): HolderEntry {
+  return { ...entryOf(claim), since: grantedAt, expiresIn: lease - elapsed(since, now), fence };
+}
+
+function waiterEntry({ claim, queuedAt }: Waiter): Entry {
+  return { ...entryOf(claim), since: queuedAt };
 }
 
 /** Returns when to ask again: a permit may be free with the first lease that ends, any other lock with the last one. */

@@ -68,6 +68,8 @@ export interface RedisNode {
   on(event: "close", listener: () => void): unknown;
   /** The state of its connection. */
   readonly status?: string;
+  /** Where it is. */
+  readonly options?: { readonly host?: string | undefined; readonly port?: number | undefined };
   /** Goes through the keys of a server. Only `query()` needs it. */
   scan?(cursor: string, match: "MATCH", pattern: string, count: "COUNT", keys: number): Promise<[string, string[]]>;
 }

@@ -1,5 +1,5 @@
 /** The keys of one lock, in the order in which the scripts take them. */
-export type LockKeys = [lock: string, queue: string, waiters: string, holders: string, fence: string];
+export type LockKeys = [lock: string, queue: string, waiters: string, holders: string, grants: string, fence: string];
 
 /** The number of hash slots of a Redis Cluster. */
 const SLOTS = 16_384;
@@ -14,7 +14,14 @@ const SLOTS = 16_384;
  */
 export function lockKeys(key: string, keyPrefix = "", tags: SlotTags = new SlotTags(keyPrefix)): LockKeys {
   const tagged = tag(key, keyPrefix, tags);
-  return [key, `${tagged}:queue`, `${tagged}:waiters`, `${tagged}:holders`, `${tagged}:fence`];
+  return [
+    key,
+    `${tagged}:queue`,
+    `${tagged}:waiters`,
+    `${tagged}:holders`,
+    `${tagged}:grants`,
+    `${tagged}:fence`,
+  ];
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   drift,
   type Granted,
   handleOf,
+  type QueryOptions,
   type Renewal,
   type Snapshot,
 } from "../../store.ts";
@@ -42,8 +43,14 @@ import { Warnings } from "./warnings.ts";
 export interface RedisStore extends QuorumNode {
   /** Takes the lock from its holders at the time of the call, and serves the queue. Resolves to how many they were. */
   evict(name: string): Promise<number>;
-  /** Lists the holders and the waiters of the locks under this prefix, in all processes, with SCAN on every master. */
-  query(): Promise<Snapshot>;
+  /**
+   * Lists the holders and the waiters of the locks under this prefix, in all processes: of one `name` with one script, else
+   * with SCAN on every master. With a `limit`, a lock that has waiters may come in two pages.
+   *
+   * Rejects with a `StoreError` that is `permanent` if `cursor` is of a master that has left the Cluster: list the locks from
+   * the start then.
+   */
+  query(options?: QueryOptions): Promise<Snapshot>;
 }
 
 /**
@@ -55,7 +62,7 @@ export interface RedisStore extends QuorumNode {
  * colon comes first. Any program that uses `SET NX PX` on that key excludes Holdfast, and is excluded by it.
  *
  * Beside this key there are the list of the holders, when there are several, the queue, while somebody waits, and the
- * last fence, until 7 days after the server's clock has reached it.
+ * last fence with the `meta` of its holder, until 7 days after the server's clock has reached it.
  *
  * @example
  * ```ts ignore
@@ -200,8 +207,9 @@ class ServerStore implements RedisStore {
     return evicted;
   }
 
-  async query(): Promise<Snapshot> {
-    return showRuns(this, await query(this.#client, this.#keys, (name) => this.#run(look, { name }, { name })));
+  async query(options?: QueryOptions): Promise<Snapshot> {
+    const lookAt = (name: string) => this.#run(look, { name }, { name });
+    return showRuns(this, await query(this.#client, this.#keys, lookAt, options));
   }
 
   /** Returns how the handle waits, if it is to, and with which cohort. */

@@ -39,8 +39,8 @@ export class Warnings {
     this.#warn(claim, `Waiters ask again and again, since the server refuses to wake them: ${refusal}`);
   }
 
-  #warn({ name, owner }: Claim, message: string): void {
+  #warn(claim: Claim, message: string): void {
     if (this.#observer === undefined) warnOnce(message, message);
-    else notify(this.#observer, { type: "warning", name, owner, message });
+    notify({ observer: this.#observer }, claim, { type: "warning", message });
   }
 }

@@ -4,6 +4,7 @@ import { type Clock, elapsed, type Instant } from "../../internal/clock.ts";
 import { show } from "../../internal/validation.ts";
 import { BusyTime } from "./busy_time.ts";
 import { isBusy, storeError } from "./errors.ts";
+import { eventLoopTurn } from "./event_loop_turn.ts";
 import { ensureTables } from "./schema.ts";
 import { prepare, type Statements } from "./statements.ts";
 import { transact } from "./transact.ts";
@@ -214,9 +215,4 @@ function open(path: string): DatabaseSync {
   } catch (error) {
     throw new Error(`Cannot open ${show(path)}: ${error instanceof Error ? error.message : error}`, { cause: error });
   }
-}
-
-/** Resolves when the event loop has turned: sooner than any timer runs. */
-function eventLoopTurn(): Promise<void> {
-  return new Promise((resolve) => void globalThis.setImmediate(resolve));
 }

@@ -82,12 +82,12 @@ export class Heartbeats {
   }
 
   #restore(waiter: Waiter): Promise<void> {
-    const { claim, ticket } = waiter;
+    const { claim } = waiter;
     return this.#file.write((run, now) => {
       const waits = waiter.queued && !waiter.releasing && this.#waiters.get(claim) === waiter;
       // It may have been granted in the same transaction.
       const granted = run.expiry.get(claim.name, handleOf(claim)) !== undefined;
-      if (waits && !granted) enqueue(run, claim, ticket, this.view(now));
+      if (waits && !granted) enqueue(run, claim, waiter, this.view(now));
     });
   }
 }

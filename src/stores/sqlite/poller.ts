@@ -5,6 +5,7 @@ import type { LockFile } from "./file.ts";
 import type { Heartbeats } from "./heartbeats.ts";
 import { type LockState, readLockState } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";
+import type { Place } from "./transitions.ts";
 import type { Queue, Waiter, Waiters } from "./waiters.ts";
 
 /** The shortest and the longest time between two polls, in milliseconds. */
@@ -45,8 +46,8 @@ export class Poller {
   }
 
   /** Notes that a handle is in the queue. */
-  add(claim: Claim, ticket: number): void {
-    this.#waiters.add(claim, ticket);
+  add(claim: Claim, place: Place): void {
+    this.#waiters.add(claim, place);
     this.#heartbeats.start();
     if (this.#timer === undefined) this.#schedule(POLL_MS.min);
   }

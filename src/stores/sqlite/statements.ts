@@ -32,18 +32,18 @@ const STATEMENTS = {
   holders: `SELECT count(*) AS entries, count(*) FILTER (WHERE remaining > 0) AS holders,
     min(kind) FILTER (WHERE remaining > 0) AS kind, max(kind) FILTER (WHERE remaining > 0) AS otherKind,
     min(remaining) FILTER (WHERE remaining > 0) AS endsIn, max(fence) FILTER (WHERE remaining > 0) AS newestFence,
-    max(fence) FILTER (WHERE remaining > 0 AND party = ?) AS ownFence, sum(overlong) AS overlong
+    max(fence) FILTER (WHERE remaining > 0 AND owner_key = ?) AS ownFence, sum(overlong) AS overlong
     FROM (SELECT *, expires - ? AS remaining, expires > ? + lease AS overlong FROM holdfast_holds WHERE name = ?)`,
   // name, now
-  ownerKeys: `SELECT DISTINCT party AS ownerKey FROM holdfast_holds WHERE name = ? AND expires > ?`,
+  ownerKeys: `SELECT DISTINCT owner_key AS ownerKey FROM holdfast_holds WHERE name = ? AND expires > ?`,
   // name, handle
   ticket: `SELECT ticket FROM holdfast_queue WHERE name = ? AND hold = ?`,
   // name, ticket, client, now, deadAfter, kind. A row if a waiter ahead cannot hold the lock beside one of this kind.
   blocked: `SELECT 1 ${AHEAD} AND (q.kind <> ? OR q.kind = 'exclusive') LIMIT 1`,
   // name, now, name, ticket, client, now, deadAfter, permits. How many owners have a permit or get one before the
   // ticket's turn, counted up to the number of permits.
-  permitsTaken: `SELECT count(*) AS taken FROM (SELECT party FROM holdfast_holds WHERE name = ? AND expires > ?
-    UNION SELECT party ${AHEAD} LIMIT ?)`,
+  permitsTaken: `SELECT count(*) AS taken FROM (SELECT owner_key FROM holdfast_holds WHERE name = ? AND expires > ?
+    UNION SELECT owner_key ${AHEAD} LIMIT ?)`,
   // name, ticket. How many waiters are ahead, dead or alive, counted up to a limit.
   rank: `SELECT count(*) AS rank FROM
     (SELECT 1 FROM holdfast_queue WHERE name = ? AND ticket < ? LIMIT ${RANK_LIMIT})`,
@@ -54,12 +54,13 @@ const STATEMENTS = {
   lastFence: `SELECT min(last, ${Number.MAX_SAFE_INTEGER}) AS last FROM holdfast_fences`,
   // fence
   raiseFence: `UPDATE holdfast_fences SET last = ?`,
-  // name, handle, ownerKey, kind, expires, lease, fence, renewal. A handle that is a holder already keeps a lease that
-  // ends later.
-  grant: `INSERT INTO holdfast_holds VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name, hold) DO UPDATE SET
+  // name, handle, ownerKey, kind, expires, lease, fence, renewal, since, meta. A handle that is a holder already keeps a
+  // lease that ends later, and is a holder since then.
+  grant: `INSERT INTO holdfast_holds (name, hold, owner_key, kind, expires, lease, fence, renewal, since, meta)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name, hold) DO UPDATE SET
     lease = iif(excluded.expires < expires, lease, excluded.lease), expires = max(expires, excluded.expires),
-    kind = excluded.kind, party = excluded.party, fence = excluded.fence,
-    renewal = max(renewal, excluded.renewal)`,
+    kind = excluded.kind, owner_key = excluded.owner_key, fence = excluded.fence,
+    renewal = max(renewal, excluded.renewal), meta = excluded.meta`,
   // name, now
   deleteExpired: `DELETE FROM holdfast_holds WHERE name = ? AND expires <= ?`,
   // now, name, now. A clock that was set back must not make a lease longer than it is.
@@ -78,9 +79,11 @@ const STATEMENTS = {
   releaseAll: `DELETE FROM holdfast_holds WHERE name = ?`,
   countRevocation: `UPDATE holdfast_evictions SET count = count + 1`,
   revocations: `SELECT count FROM holdfast_evictions`,
-  // ticket or null, name, handle, ownerKey, kind, client. A ticket restores the place of a waiter that was deleted.
-  enqueue: `INSERT INTO holdfast_queue (ticket, name, hold, party, kind, client) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (name, hold) DO UPDATE SET client = excluded.client RETURNING ticket`,
+  // ticket or null, name, handle, ownerKey, kind, client, since, meta. A ticket restores the place of a waiter that was
+  // deleted.
+  enqueue: `INSERT INTO holdfast_queue (ticket, name, hold, owner_key, kind, client, since, meta)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (name, hold) DO UPDATE SET client = excluded.client RETURNING ticket, since`,
   // ticket
   dequeue: `DELETE FROM holdfast_queue WHERE ticket = ?`,
   // client
@@ -105,12 +108,30 @@ const STATEMENTS = {
   // client
   dequeueForgotten: `DELETE FROM holdfast_queue WHERE ticket IN
     (SELECT ticket FROM holdfast_queue WHERE client = ? LIMIT ${SWEEP_LIMIT})`,
-  // now, client, now, deadAfter. One statement, so that it shows one moment. Text as bytes: Deno reads text up to the
-  // first NUL only.
-  list: `SELECT 1 AS held, CAST(name AS BLOB) AS name, CAST(party AS BLOB) AS ownerKey, kind, fence AS place
-    FROM holdfast_holds WHERE expires > ?
-    UNION ALL SELECT 0, CAST(name AS BLOB), CAST(party AS BLOB), kind, ticket
-    FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.client WHERE ${ALIVE} ORDER BY place`,
+  // The names of all encodings of a file are those of a TextDecoder.
+  encoding: `PRAGMA encoding`,
+  // after, from, after, now, limit, after, from, after, limit, limit. The first names behind `after`, and not before
+  // `from`, that have a holder or a waiter, in their order; some have a waiter that is dead. Names are read, and given,
+  // as bytes: Deno reads text up to the first NUL only.
+  names: `SELECT CAST(name AS BLOB) AS name FROM (
+    SELECT * FROM (SELECT DISTINCT name FROM holdfast_holds
+      WHERE name >= max(CAST(? AS TEXT), CAST(? AS TEXT)) AND name <> CAST(? AS TEXT) AND expires > ?
+      ORDER BY name LIMIT ?)
+    UNION SELECT * FROM (SELECT DISTINCT name FROM holdfast_queue
+      WHERE name >= max(CAST(? AS TEXT), CAST(? AS TEXT)) AND name <> CAST(? AS TEXT)
+      ORDER BY name LIMIT ?)
+    ) ORDER BY 1 LIMIT ?`,
+  // now, now, from, to, from, to, client, now, deadAfter. The holders and the waiters of the names from one to another.
+  // One statement, so that it shows each name at one moment. No lease has more left than its length, not even after the
+  // clock was set back.
+  list: `SELECT 1 AS held, CAST(name AS BLOB) AS name, CAST(hold AS BLOB) AS handle,
+      CAST(owner_key AS BLOB) AS ownerKey, kind, since, meta, fence AS place, min(expires - ?, lease) AS expiresIn
+    FROM holdfast_holds WHERE expires > ? AND name >= CAST(? AS TEXT) AND name <= CAST(? AS TEXT)
+    UNION ALL SELECT 0, CAST(q.name AS BLOB), CAST(q.hold AS BLOB), CAST(q.owner_key AS BLOB),
+      q.kind, q.since, q.meta, q.ticket, NULL
+    FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.client
+    WHERE q.name >= CAST(? AS TEXT) AND q.name <= CAST(? AS TEXT) AND ${ALIVE}
+    ORDER BY 2, place`,
 } as const;
 
 /** The statements, prepared. */

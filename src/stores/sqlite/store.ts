@@ -1,8 +1,8 @@
 import type { Observer } from "../../events.ts";
 import { type Clock, SystemClock } from "../../internal/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
-import { ownerOfKey } from "../../internal/owner_key.ts";
 import { handOn } from "../../internal/hand_on.ts";
+import { checkQuery } from "../../internal/listing.ts";
 import { endRuns, showRuns } from "../../internal/store_state.ts";
 import {
   type Attempt,
@@ -10,16 +10,17 @@ import {
   type Capability,
   type Claim,
   drift,
-  type Entry,
   type Granted,
   handleOf,
   kindOf,
+  type QueryOptions,
   type Renewal,
   type Snapshot,
   type Store,
 } from "../../store.ts";
 import { LockFile } from "./file.ts";
 import { Heartbeats } from "./heartbeats.ts";
+import { list } from "./listing.ts";
 import { type LockState, readLockState } from "./lock_state.ts";
 import { checkSqliteOptions, type SqliteOptions } from "./options.ts";
 import { Poller } from "./poller.ts";
@@ -34,8 +35,8 @@ import { type Waiter, Waiters } from "./waiters.ts";
 export interface SqliteStore extends Store, Disposable {
   /** Takes the lock from all its holders. Resolves to how many there were. */
   evict(name: string): Promise<number>;
-  /** Lists the holders and the waiters of the locks in this file, in all processes. */
-  query(): Promise<Snapshot>;
+  /** Lists the holders and the waiters of the locks in this file, in all processes, in the order of the names. */
+  query(options?: QueryOptions): Promise<Snapshot>;
   /** Closes the file. Waiters reject at once; locks that are still held end with their leases. */
   close(): void;
 }
@@ -57,8 +58,9 @@ export interface SqliteStore extends Store, Disposable {
  * keeps all others from writing until it goes on or ends. A transaction of this store takes about 0.1 ms, and no more
  * than a few milliseconds when many calls share it.
  *
- * **Versions.** A file of version 0.1 is converted when it is opened while it has no holders and no waiters; until then
- * it is refused. All processes must use versions of the same layout.
+ * **Versions.** All processes must use versions of the same layout. A file of the layout before is converted at its first
+ * use: holders of that layout keep their locks until they release them, and its processes are granted none afterwards. A
+ * file of version 0.1 is converted when it is opened while it has no holders and no waiters; until then it is refused.
  *
  * @example
  * ```ts
@@ -181,21 +183,9 @@ export class FileStore implements SqliteStore {
     return evicted;
   }
 
-  async query(): Promise<Snapshot> {
-    const rows = await this.#file.read((run, now) => {
-      const { client, deadAfter } = this.#heartbeats.view(now);
-      return run.list.all(now, client, now, deadAfter);
-    });
-    // A name may begin with a byte order mark.
-    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-    const entries = (held: number): Entry[] =>
-      rows.filter((row) => row["held"] === held).map(({ name, ownerKey, kind }) => ({
-        name: decoder.decode(name as Uint8Array),
-        owner: ownerOfKey(decoder.decode(ownerKey as Uint8Array)),
-        mode: kind === "shared" ? "shared" : "exclusive",
-        permits: typeof kind === "number" ? kind : undefined,
-      }));
-    return showRuns(this, { held: entries(1), pending: entries(0) });
+  async query(options?: QueryOptions): Promise<Snapshot> {
+    const view = (now: number) => this.#heartbeats.view(now);
+    return showRuns(this, await list(this.#file, view, checkQuery(options)));
   }
 
   close(): void {
@@ -226,7 +216,7 @@ export class FileStore implements SqliteStore {
 
   /** Attempts in a transaction: grants the lock, or puts the claim's handle into the queue. */
   async #writeAttempt(claim: Claim, waiter: Waiter | undefined, options: AttemptOptions): Promise<Attempt> {
-    const { state, granted, ticket } = await this.#file.write((run, now) => {
+    const { state, granted, place } = await this.#file.write((run, now) => {
       const view = this.#heartbeats.view(now);
       const state = readLockState(run, claim, waiter?.ticket, view);
       this.#sweeper.sweep(run, view);
@@ -238,7 +228,7 @@ export class FileStore implements SqliteStore {
         return { state, granted: this.#grant(run, { claim, state, view, stolen }) };
       }
       const waits = options.enqueue && state.outcome === "busy";
-      return { state, ticket: waits ? enqueue(run, claim, state.ticket, view) : undefined };
+      return { state, place: waits ? enqueue(run, claim, waiter, view) : undefined };
     });
     if (granted !== undefined) {
       for (const member of granted.members) this.#waiters.take(member);
@@ -247,7 +237,7 @@ export class FileStore implements SqliteStore {
       if (claim.handle !== undefined || kindOf(claim) !== "exclusive") await this.#poller.check(claim.name);
       return granted.attempt;
     }
-    if (ticket !== undefined) this.#poller.add(claim, ticket);
+    if (place !== undefined) this.#poller.add(claim, place);
     return refusal(state, this.#waiters.get(claim));
   }
 

@@ -11,16 +11,25 @@ export interface Block {
   readonly fences: number;
 }
 
+/** A place in the queue. */
+export interface Place {
+  /** Smaller than that of everybody who came later. */
+  readonly ticket: number;
+  /** When the handle entered the queue, in milliseconds of the wall clock. */
+  readonly since: number;
+}
+
 /** Makes the claim's handle a holder. Returns its fences: as many as wished if that is possible, at least one. */
 export function grant(run: Statements, claim: Claim, state: LockState, wish: number, now: number): Block {
   const { expired, ticket, ownFence } = state;
-  const { name, lease, renewal = 0 } = claim;
+  const { name, lease, renewal = 0, meta = null } = claim;
   if (expired) deleteExpired(run, name, now);
   if (ticket !== undefined) run.dequeue.run(ticket);
   // A handle that asks again for several gets new ones: it is not known how many it had.
   const own = wish === 1 && ownFence !== undefined;
   const block = own ? { fence: ownFence, fences: 1 } : nextBlock(run, name, wish, now);
-  run.grant.run(name, handleOf(claim), ownerKey(claim), kindOf(claim), now + lease, lease, block.fence, renewal);
+  const [handle, key, kind] = [handleOf(claim), ownerKey(claim), kindOf(claim)];
+  run.grant.run(name, handle, key, kind, now + lease, lease, block.fence, renewal, now, meta);
   return block;
 }
 
@@ -29,11 +38,16 @@ export function revoke(run: Statements, name: string): void {
   if (run.releaseAll.run(name).changes > 0) run.countRevocation.run();
 }
 
-/** Puts the claim's handle into the queue. Returns its ticket: the one that it has already, if it has one. */
-export function enqueue(run: Statements, claim: Claim, ticket: number | undefined, { client, now }: View): number {
+/**
+ * Puts the claim's handle into the queue. Returns its place: the one that it has already, or had before it was deleted,
+ * if there is one.
+ */
+export function enqueue(run: Statements, claim: Claim, former: Place | undefined, { client, now }: View): Place {
+  const { ticket = null, since = now } = former ?? {};
+  const { name, meta = null } = claim;
   run.addClient.run(client, now);
-  const row = run.enqueue.get(ticket ?? null, claim.name, handleOf(claim), ownerKey(claim), kindOf(claim), client);
-  return Number(row?.["ticket"]);
+  const row = run.enqueue.get(ticket, name, handleOf(claim), ownerKey(claim), kindOf(claim), client, since, meta);
+  return { ticket: Number(row?.["ticket"]), since: Number(row?.["since"]) };
 }
 
 /** Reserves fences above all former ones: microseconds of the clock, so that they rise even if the file is lost. */

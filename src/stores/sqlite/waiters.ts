@@ -1,12 +1,11 @@
 import type { Clock } from "../../internal/clock.ts";
 import { type Claim, handleOf } from "../../store.ts";
 import { FORGET_MS } from "./statements.ts";
+import type { Place } from "./transitions.ts";
 
-/** What this process knows of a handle that waits. */
-export interface Waiter {
+/** What this process knows of a handle that waits. It keeps its place even if the file has lost that. */
+export interface Waiter extends Place {
   readonly claim: Claim;
-  /** Its ticket. It keeps that even if the file has lost it. */
-  readonly ticket: number;
   /** Whether it is in the queue in the file; not after nobody has asked for the handle for some time. */
   queued: boolean;
   /** Whether a run has taken it out of the queue: it may come back, however late. */
@@ -91,7 +90,7 @@ export class Waiters {
   }
 
   /** Notes that a handle is in the queue in the file. */
-  add(claim: Claim, ticket: number): void {
+  add(claim: Claim, { ticket, since }: Place): void {
     const now = this.#clock.now().monotonic;
     const known = this.get(claim);
     if (known !== undefined) {
@@ -102,6 +101,7 @@ export class Waiters {
     const waiter: Waiter = {
       claim,
       ticket,
+      since,
       queued: true,
       taken: false,
       attempts: 0,

@@ -3,7 +3,8 @@ import { acquire, type Store } from "@holdfast/lock";
 import { cohort, type CohortOptions } from "@holdfast/lock/cohort";
 import { memory } from "@holdfast/lock/memory";
 import { redlock } from "@holdfast/lock/redlock";
-import { settled } from "../../support/virtual_clock.ts";
+import { ScriptedStore } from "../../support/scripted_store.ts";
+import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 import { claimOf, grant } from "../../support/claims.ts";
 import { lost, Place } from "./place.ts";
 
@@ -54,8 +55,9 @@ Deno.test("cohort() has the capabilities of its target but those of a process", 
   const made = cohort(target);
   assertEquals(made.capabilities, ["shared", "permits", "owner", "steal", "evict", "query"]);
   const quorum = cohort(redlock([memory()]));
-  assertEquals(quorum.capabilities, ["shared"]);
-  assertEquals([quorum.evict, quorum.query], [undefined, undefined]);
+  assertEquals(quorum.capabilities, ["shared", "evict", "query"]);
+  const plain = cohort(new ScriptedStore(new VirtualClock()));
+  assertEquals([plain.evict, plain.query], [undefined, undefined]);
 });
 
 Deno.test("cohort() serves acquire() on the clock of the machine", async () => {

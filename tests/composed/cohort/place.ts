@@ -5,7 +5,7 @@ import { acquireFrom } from "../../../src/acquisition.ts";
 import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
 import { CohortStore } from "../../../src/composed/cohort/store.ts";
 import { checkAcquireOptions } from "../../../src/options.ts";
-import type { Attempt, AttemptOptions, Claim, Renewal, Snapshot } from "../../../src/store.ts";
+import type { Attempt, AttemptOptions, Claim, QueryOptions, Renewal, Snapshot } from "../../../src/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 
@@ -73,8 +73,8 @@ export class Line implements Store {
     return this.#store.evict(name);
   }
 
-  query(): Promise<Snapshot> {
-    return this.#store.query();
+  query(options?: QueryOptions): Promise<Snapshot> {
+    return this.#store.query(options);
   }
 
   /** Returns how many calls were made. */

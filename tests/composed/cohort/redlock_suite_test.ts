@@ -5,13 +5,14 @@ import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
 import { CohortStore } from "../../../src/composed/cohort/store.ts";
 import { SystemClock } from "../../../src/internal/clock.ts";
 import { Masters } from "../../support/masters.ts";
+import { ofSeveral } from "./suites.ts";
 
 /** How long a node may take on a busy machine, in milliseconds: by default 50 with the short leases of the suite. */
 const NODE_TIMEOUT = 5_000;
 
 storeSuite({
-  test: (name, run) => Deno.test(`cohorts of redlock of 3 servers: ${name}`, run),
-  capabilities: ["shared"],
+  test: ofSeveral("cohorts of redlock of 3 servers"),
+  capabilities: ["shared", "evict", "query"],
   open: async () => {
     const masters = await Masters.start(3);
     const cohorts: CohortStore[] = [];

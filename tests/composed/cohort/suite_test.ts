@@ -57,7 +57,7 @@ for (const options of OPTIONS) {
 
 storeSuite({
   test: (name, run) => Deno.test(`cohort of redlock: ${name}`, run),
-  capabilities: ["shared"],
+  capabilities: ["shared", "evict", "query"],
   open: () => {
     const nodes = [0, 1, 2].map(() => new MemoryStore(undefined, new SystemClock()));
     const cohort = made(redlock(nodes), {});

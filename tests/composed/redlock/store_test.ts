@@ -8,7 +8,7 @@ import { RedisServer } from "../../support/redis_server.ts";
 for (const n of [1, 2, 3, 5]) {
   storeSuite({
     test: (name, run) => Deno.test(`redlock of ${n} stores in memory: ${name}`, run),
-    capabilities: ["shared", "fences"],
+    capabilities: ["shared", "fences", "evict", "query"],
     open: () => {
       const nodes = Array.from({ length: n }, () => new MemoryStore(undefined, new SystemClock()));
       return {
@@ -29,7 +29,7 @@ const NODE_TIMEOUT = 5_000;
 
 storeSuite({
   test: (name, run) => Deno.test(`redlock of 3 servers: ${name}`, run),
-  capabilities: ["shared", "fences"],
+  capabilities: ["shared", "fences", "evict", "query"],
   open: async () => {
     const servers = await Promise.all([0, 1, 2].map(() => RedisServer.start()));
     const all = async (run: (server: RedisServer) => Promise<unknown>) => void await Promise.all(servers.map(run));

@@ -26,7 +26,7 @@ const KEPT = 86_400_000;
  */
 const PASS = `
 local time = redis.call('TIME')
-local last = tonumber(redis.call('GET', KEYS[#KEYS]) or 0) or 0
+local last = tonumber(string.match(redis.call('GET', KEYS[#KEYS]) or '', '^%d+')) or 0
 local fence = math.max(last + 1, time[1] * 1000000 + time[2])
 redis.call('DEL', unpack(KEYS, 1, #KEYS - 1))
 redis.call('SET', KEYS[#KEYS], string.format('%.0f', fence), 'PX', ARGV[1])

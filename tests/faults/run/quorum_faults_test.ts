@@ -12,7 +12,7 @@ import { quorumFaults } from "./quorum_faults.ts";
 const LEASE = 600_000;
 
 const KEYS = lockKeys("lock:kept 0");
-const [LOCK, FENCE] = [KEYS[0], KEYS[4]];
+const [LOCK, FENCE] = [KEYS[0], KEYS[5]];
 
 /** Three nodes that have the lock, with a client of each, and the faults. */
 async function quorum(stack: AsyncDisposableStack) {

@@ -14,7 +14,10 @@ import {
   type Claim,
   type Conflict,
   type Entry,
+  type EventSubject,
+  type GaveUpReason,
   type Granted,
+  type HolderEntry,
   type Inspection,
   isLockLost,
   type Kind,
@@ -26,10 +29,13 @@ import {
   LockLostError,
   type LockTarget,
   LockTimeoutError,
+  type LossReason,
+  type Meta,
   type Mode,
   type MultiLock,
   type NodeFailure,
   type Observer,
+  type QueryOptions,
   QuorumError,
   type QuorumNode,
   type RedisClient,
@@ -43,6 +49,7 @@ import {
   type TryAcquireOptions,
   type Vote,
   type VoteOptions,
+  type WaiterEntry,
   withLock,
 } from "@holdfast/lock";
 import { memory, type MemoryOptions } from "@holdfast/lock/memory";
@@ -54,8 +61,29 @@ import {
   type RedisStore,
   type ReplicasOptions,
 } from "@holdfast/lock/redis";
+import { type Environment, main } from "@holdfast/lock/cli";
 import { type Cohort, cohort, type CohortOptions } from "@holdfast/lock/cohort";
+import { type Dashboard, dashboard, type DashboardOptions, type EvictionRight } from "@holdfast/lock/dashboard";
 import { redlock, type RedlockOptions } from "@holdfast/lock/redlock";
+import {
+  otel,
+  type OtelAttributes,
+  type OtelCounter,
+  type OtelHistogram,
+  type OtelLink,
+  type OtelMeter,
+  type OtelMetricOptions,
+  type OtelObservable,
+  type OtelObservableResult,
+  type OtelOptions,
+  type OtelSpan,
+  type OtelSpanContext,
+  type OtelSpanOptions,
+  type OtelTrace,
+  type OtelTracer,
+  type QueryableStore,
+  traceMeta,
+} from "@holdfast/lock/otel";
 import { sqlite, type SqliteOptions, type SqliteStore } from "@holdfast/lock/sqlite";
 import { type StoreFixture, storeSuite, type StoreSuiteOptions } from "@holdfast/lock/testing";
 import {
@@ -67,6 +95,7 @@ import {
   type LockOptions,
   type WebLock,
 } from "@holdfast/lock/web-locks";
+import { metrics, trace } from "@opentelemetry/api";
 import { Cluster as Cluster6, Redis as Redis6 } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 
@@ -84,12 +113,18 @@ const subscriber: RedisSubscriber = new Redis6();
 subscriber.disconnect();
 
 const observer: Observer = (event: LockEvent) => {
+  const { name, handle, mode }: EventSubject = event;
+  console.log(name, handle, mode);
   if (event.type === "acquired") console.log(event.fence + 1n, event.waited.toFixed());
-  if (event.type === "lost") console.log(event.error.message);
+  if (event.type === "gave_up") ends.push(event.reason);
+  if (event.type === "lost") losses.push(event.reason);
 };
+const ends: GaveUpReason[] = [];
+const losses: LossReason[] = [];
+const meta: Meta = { job: "import" };
 const replicas: ReplicasOptions = { min: 1, timeout: 500 };
 const mode: Mode = "exclusive";
-const common: TryAcquireOptions = { lease: 30_000, renew: 1_000, mode, strict: false, signal: undefined };
+const common: TryAcquireOptions = { lease: 30_000, renew: 1_000, mode, strict: false, signal: undefined, meta };
 const options: AcquireOptions = { ...common, wait: 5_000 };
 
 /** Takes a lock in each of the ways. */
@@ -129,6 +164,13 @@ export async function use(): Promise<void> {
   }
 }
 
+/** Shows the locks in a browser. */
+export async function look(request: Request): Promise<Response> {
+  const evict: EvictionRight = ({ headers }) => headers.get("x-user") === "operator";
+  using pages: Dashboard = dashboard(own, { title: "Locks", evict, refresh: 1_000 } satisfies DashboardOptions);
+  return await pages(request);
+}
+
 /** Takes several locks, and lists all. */
 export async function several(): Promise<void> {
   const sum: number = await withLock(own, "a", { wait: 100 }, (lock: Lock) => Promise.resolve(Number(lock.fence)));
@@ -136,8 +178,11 @@ export async function several(): Promise<void> {
   console.log(sum, text);
   await using locks: MultiLock = await acquireAll(own, ["a", "b"], { mode: "shared", wait: 100 });
   console.log(locks.names.length, locks.fences.get("a"), locks.signal.aborted);
-  const { held, pending }: Snapshot = await own.query?.() ?? { held: [], pending: [] };
+  const page: QueryOptions = { match: "invoice:*", limit: 100 };
+  const { held, pending, cursor }: Snapshot = await own.query?.(page) ?? { held: [], pending: [] };
   const entries: Entry[] = [...held, ...pending];
+  const expires = held.map(({ expiresIn, fence }: HolderEntry) => `${expiresIn?.toFixed()} ${(fence ?? 0n) + 1n}`);
+  console.log(cursor?.length, expires, pending.map(({ rank }: WaiterEntry) => rank.toFixed()));
   const kinds: Kind[] = entries.map(({ mode, permits }) => permits ?? mode);
   const capabilities: readonly Capability[] = own.capabilities ?? [];
   const granted: Granted = { granted: true, fence: 1n };
@@ -153,6 +198,27 @@ export async function webLocks(options: LockManagerOptions): Promise<void> {
   const { held }: LockManagerSnapshot = await locks.query();
   const names: string[] = held.map((info: LockInfo) => info.name);
   console.log(sum, names);
+}
+
+/** Observes locks with OpenTelemetry. */
+export function telemetry(store: QueryableStore): Observer[] {
+  const [meter, tracer]: [OtelMeter, OtelTracer] = [metrics.getMeter("app"), trace.getTracer("app")];
+  const known: OtelTrace = trace;
+  const meta: Readonly<Record<string, string>> = traceMeta(known);
+  const attributes: OtelAttributes = { ...meta, count: 1 };
+  const description: OtelMetricOptions = { description: "of mine", unit: "s" };
+  const counter: OtelCounter = meter.createCounter("mine", description);
+  const histogram: OtelHistogram = meter.createHistogram("mine", description);
+  const gauge: OtelObservable = meter.createObservableGauge("mine");
+  gauge.addCallback((result: OtelObservableResult) => result.observe(1));
+  counter.add(1, attributes);
+  histogram.record(1);
+  const span: OtelSpan = tracer.startSpan("mine", { attributes } satisfies OtelSpanOptions);
+  const context: OtelSpanContext = span.spanContext();
+  const link: OtelLink = { context };
+  tracer.startSpan("mine", { links: [link] }).end();
+  const options: OtelOptions = { meter, tracer, group: (name) => name.split(":")[0], links: () => store };
+  return [otel(options), otel({ meter: metrics.getMeter("app"), tracer: trace.getTracer("app"), links: store })];
 }
 
 /** What stands against a claim. */
@@ -202,3 +268,8 @@ const suite: StoreSuiteOptions = {
   open: (): StoreFixture => ({ connect: () => own, leftovers: () => [], restart: () => {}, close: () => {} }),
 };
 storeSuite(suite);
+
+/** The command line, with other variables. */
+export function list(env: Environment): Promise<number> {
+  return main(["ls", "--json"], env);
+}

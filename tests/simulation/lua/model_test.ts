@@ -164,7 +164,8 @@ class Run {
 
   #newClaim(): Claim {
     const owner = this.#random.pick(this.#owners);
-    return claimOf("a", this.#random.pick(this.#kinds), this.#random.pick(LEASES_MS), owner);
+    const claim = claimOf("a", this.#random.pick(this.#kinds), this.#random.pick(LEASES_MS), owner);
+    return this.#random.chance(0.2) ? claim : { ...claim, meta: JSON.stringify({ job: `${this.#claims.length}: ü` }) };
   }
 }
 
@@ -173,12 +174,16 @@ function checkKeys(server: ScriptServer, steps: readonly string[]): void {
   const dump = server.keys.dump();
   const what = [...steps, JSON.stringify(dump)].join("\n");
   const ends = new Map(dump.map(([key, , expires]) => [key, expires]));
-  const [lock, queue, waiters, holders, fence] = KEYS;
+  const [lock, queue, waiters, holders, grants, fence] = KEYS;
   for (const [key, expires] of ends) assert(expires !== undefined, `${key} stays for ever\n${what}`);
   if (ends.has(holders)) assertEquals(ends.get(holders), ends.get(lock), what);
+  if (ends.has(grants)) assertEquals(ends.get(grants), ends.get(holders), what);
   assertEquals(ends.has(queue), ends.has(waiters), what);
   if (!ends.has(lock) && !ends.has(queue)) assertEquals([...ends.keys()].filter((key) => key !== fence), [], what);
-  const [value, list] = [lock, holders].map((key) => dump.find(([name]) => name === key)?.[1]);
+  const [value, list, records] = [lock, holders, grants].map((key) => dump.find(([name]) => name === key)?.[1]);
+  const members = ((list ?? []) as readonly [string, string][]).map(([member]) => member);
+  const known = ((records ?? []) as readonly [string, string][]).map(([handle]) => handle);
+  assertEquals(known.filter((handle) => !members.includes(handle)), [], what);
   assertEquals(staleMarks(String(value), (list ?? []) as readonly [string, string][]), [], what);
 }
 
@@ -238,8 +243,8 @@ function outcomeOf(attempt: Attempt): unknown {
   return "conflict" in attempt ? attempt.conflict : "busy";
 }
 
-function entryText({ owner, mode, permits }: Entry): string {
-  return [owner, mode, permits].join();
+function entryText({ handle, owner, mode, permits, meta }: Entry): string {
+  return [handle, owner, mode, permits, JSON.stringify(meta)].join();
 }
 
 function shown(claim: Claim): string {

@@ -159,6 +159,7 @@ const CLASSES: Readonly<Record<string, RegExp>> = {
   u: /[A-Z]/,
   w: /[A-Za-z0-9]/,
   x: /[A-Fa-f0-9]/,
+  z: /\0/,
 };
 
 /**

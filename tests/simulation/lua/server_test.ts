@@ -104,7 +104,8 @@ function newClaim(random: Random, usual: Pick<Claim, "mode" | "permits">): Claim
   const kind = random.chance(0.7) ? usual : random.pick(KINDS);
   const lease = random.pick([50, 300, 5_000, 60_000, 333.3]);
   const handle = owner === undefined ? { owner: id } : { owner, handle: `${owner}/${id}` };
-  const claim = { name: random.chance(0.9) ? "a" : "{b} c", lease, ...handle, ...kind };
+  const meta = random.pick([undefined, '{"job":"a: b"}', "{}"]);
+  const claim = { name: random.chance(0.9) ? "a" : "{b} c", lease, meta, ...handle, ...kind };
   if (owner !== undefined || kind.mode === "shared" || kind.permits !== undefined) return claim;
   return {
     ...claim,

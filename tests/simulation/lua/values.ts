@@ -72,7 +72,8 @@ export function truth(value: Value): boolean {
 export function numeric(value: Value): number | undefined {
   if (typeof value === "number") return value;
   if (typeof value !== "string") return undefined;
-  const trimmed = value.trim();
+  // As in Lua 5.1, what stands behind a NUL is not seen.
+  const [trimmed = ""] = value.trimStart().split("\0").map((text) => text.trimEnd());
   if (!/^[-+]?(0x[\da-f]+|\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|inf|nan)$/i.test(trimmed)) return undefined;
   if (/^[-+]?inf$/i.test(trimmed)) return trimmed.startsWith("-") ? -Infinity : Infinity;
   const negative = trimmed.startsWith("-");

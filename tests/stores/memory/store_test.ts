@@ -1,8 +1,9 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { Claim } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { storeSuite } from "@holdfast/lock/testing";
 import { SystemClock } from "../../../src/internal/clock.ts";
+import { entryOf } from "../../../src/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { settled, VirtualClock } from "../../support/virtual_clock.ts";
@@ -263,3 +264,49 @@ Deno.test("MemoryStore.revocation() that ends leaves the watch of a later grant"
 function handleOfMe(): Claim {
   return claimOf("a", "exclusive", LONG, "me");
 }
+
+Deno.test("MemoryStore.query() lists holders and waiters with all that it knows of them", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  const began = clock.now().wall;
+  const [holder, waiter] = [
+    { ...claimOf("a", "shared", 1_000, "me"), meta: '{"job":"import"}' },
+    claimOf("a", "exclusive", 1_000),
+  ];
+  const fence = await grant(store, holder);
+  clock.stall(100);
+  await ask(store, waiter);
+  clock.stall(50);
+  assertEquals(await store.query(), {
+    held: [{ ...entryOf(holder), since: began, expiresIn: 850, fence }],
+    pending: [{ ...entryOf(waiter), since: began + 100, rank: 0 }],
+  });
+  assertEquals(await store.renew({ ...holder, lease: 5_000, renewal: 1 }), "renewed");
+  await ask(store, waiter);
+  const { held, pending } = await store.query({ name: "a" });
+  assertEquals([held[0]?.since, held[0]?.expiresIn, pending[0]?.since], [began, 5_000, began + 100]);
+});
+
+Deno.test("MemoryStore.query() lists no lock whose lease has ended, by name or on a page", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryStore(undefined, clock);
+  for (const [i, name] of ["a", "b", "c", "d"].entries()) {
+    await grant(store, claimOf(name, "exclusive", i % 2 === 0 ? 100 : LONG));
+  }
+  clock.stall(100);
+  assertEquals(await store.query({ name: "a" }), { held: [], pending: [] });
+  const listed: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.query({ limit: 1, cursor });
+    listed.push(...page.held.map(({ name }) => name));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  assertEquals(listed, ["b", "d"]);
+});
+
+Deno.test("MemoryStore.query() rejects for wrong options", async () => {
+  const store = new MemoryStore(undefined, new VirtualClock());
+  await assertRejects(() => store.query({ limit: 0 }), RangeError, "limit");
+  await assertRejects(() => store.query({ name: "a", match: "a" }), TypeError, "together");
+});

@@ -20,9 +20,11 @@ import { FOLDER } from "../../tools/scripts/build.ts";
 import { headerOf, type Parameter } from "../../tools/scripts/header.ts";
 
 /** Each key is called what the headers call it. */
-const KEYS: LockKeys = ["lock", "queue", "waiters", "holders", "fence"];
+const KEYS: LockKeys = ["lock", "queue", "waiters", "holders", "grants", "fence"];
 
-const exclusive: Claim = { name: "a", owner: "handle", mode: "exclusive", lease: 999.5 };
+/** Without anything that may be left out. */
+const bare: Claim = { name: "a", owner: "handle", mode: "exclusive", lease: 999.5 };
+const exclusive: Claim = { ...bare, meta: "meta" };
 const shared: Claim = { ...exclusive, mode: "shared", renewal: 7 };
 const waiter = { address: "wakeup_address", ticket: "ticket" };
 const guess = { guess: 5n, maxClockSkew: 99.5 };
@@ -50,9 +52,12 @@ function calls<Input>({ encode }: Command<Input, unknown>, ...inputs: Input[]): 
 const CALLS: Readonly<Record<keyof typeof scripts, Call[]>> = {
   attempt: calls(attempt, { claim: shared, waiter, steal: digests }, { claim: exclusive, waiter }, {
     claim: exclusive,
-  }),
+  }, { claim: bare }),
   vote: calls(vote, { claim: shared, waiter, ...guess, end: 8n }, { claim: shared, waiter, ...guess }),
-  confirm: calls(confirm, { claim: shared, fence: 6n, end: 8n }, { claim: shared, fence: 6n }),
+  confirm: calls(confirm, { claim: shared, fence: 6n, end: 8n }, { claim: shared, fence: 6n }, {
+    claim: bare,
+    fence: 6n,
+  }),
   inspect: calls(inspect, shared),
   retake: calls(retake, { claim: shared, fence: 6n, counter: 4n }, {
     claim: { ...exclusive, mode: "shared" },
@@ -93,14 +98,14 @@ for (const [script, sent] of Object.entries(CALLS)) {
 }
 
 Deno.test("vote.encode() sends an empty text for each argument that is not given", () => {
-  const [call] = calls(vote, { claim: exclusive, ...guess });
-  assertEquals(call?.args, ["handle", "1000", "", "", "", "5", "100"]);
+  const [call] = calls(vote, { claim: bare, ...guess });
+  assertEquals(call?.args, ["handle", "1000", "", "", "", "", "5", "100"]);
 });
 
 Deno.test("vote.encode() and confirm.encode() send an end only for several fences", () => {
   const [one, two] = calls(vote, { claim: exclusive, ...guess, end: 5n }, { claim: exclusive, ...guess, end: 6n });
-  assertEquals([one?.args.length, two?.args.slice(7)], [7, ["6"]]);
-  const claim = exclusive;
+  assertEquals([one?.args.length, two?.args.slice(8)], [8, ["6"]]);
+  const claim = bare;
   const confirms = calls(confirm, { claim, fence: 5n, end: 5n }, { claim, fence: 5n, end: 6n });
-  assertEquals(confirms.map(({ args }) => args), [["handle", "5"], ["handle", "5", "6"]]);
+  assertEquals(confirms.map(({ args }) => args), [["handle", "5"], ["handle", "5", "", "6"]]);
 });

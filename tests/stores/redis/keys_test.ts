@@ -81,7 +81,7 @@ Deno.test("lockKeys() of one name is no key of a name that looks like it", () =>
 });
 
 Deno.test("lockKeys() gives the documented keys for a name without braces", () => {
-  const further = ["queue", "waiters", "holders", "fence"].map((key) => `{lock:a}:${key}`);
+  const further = ["queue", "waiters", "holders", "grants", "fence"].map((key) => `{lock:a}:${key}`);
   assertEquals(lockKeys("lock:a"), ["lock:a", ...further]);
 });
 

@@ -7,6 +7,7 @@ import { slots } from "../../deployments/slots.ts";
 import { until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
+import { type Identity, identityOf } from "./identity.ts";
 
 /** Names that are hard on patterns and hash tags. */
 const NAMES = [
@@ -39,8 +40,9 @@ Deno.test("query() lists the holders and the waiters of each name, these in orde
     expected.held.push(one);
     if (kind !== "exclusive") {
       await grant(store, two);
-      await grant(store, { ...two, handle: two.handle + "2" });
-      expected.held.push(two, two);
+      const again = { ...two, handle: two.handle + "2" };
+      await grant(store, again);
+      expected.held.push(two, again);
     }
     const waiters = kind === 2 ? [claimOf(name, 2), claimOf(name, 2)] : [claimOf(name), claimOf(name, "shared")];
     for (const waiter of [...waiters, claimOf(name, kind === 2 ? 2 : "exclusive", LONG, "you")]) {
@@ -52,10 +54,11 @@ Deno.test("query() lists the holders and the waiters of each name, these in orde
   for (const claim of [mine, again]) await grant(store, claim);
   expected.held.push(mine, again);
   const { held, pending } = await store.query!();
-  assertEquals(sorted(held), sorted(expected.held.map(entryOf)));
+  assertEquals(sorted(held), sorted(expected.held));
   for (const kind of kinds) {
-    const of = ({ name }: Entry) => name === `a ${kind}`;
-    assertEquals(pending.filter(of), expected.pending.map(entryOf).filter(of));
+    const of = ({ name }: Entry | Claim) => name === `a ${kind}`;
+    assertEquals(pending.filter(of).map(identityOf), expected.pending.filter(of).map(identityOf));
+    assertEquals(pending.filter(of).map(({ rank }) => rank), [0, 1, 2]);
   }
   assertEquals(pending.length, expected.pending.length);
 });
@@ -104,8 +107,9 @@ Deno.test("query() lists names with waiters only, and no dead, expired or foreig
   await client.hset("{lock:a}:waiters", dead.owner, "0!holdfast:x");
   await until(async () => (await store.query!()).held.length === 2, "the brief one has ended");
   const { held, pending } = await store.query!();
-  assertEquals(sorted(held), sorted([entryOf(long), { name: "stranger", owner: "a/b", mode: "exclusive" }]));
-  assertEquals(pending, [entryOf(waiter)]);
+  const stranger = { name: "stranger", owner: "a/b", handle: "a/b", mode: "exclusive", lease: LONG } as const;
+  assertEquals(sorted(held), sorted([long, stranger]));
+  assertEquals(pending.map(identityOf), [identityOf(waiter)]);
 });
 
 Deno.test("query() only reads, and never asks for all keys at once", async () => {
@@ -122,7 +126,7 @@ Deno.test("query() only reads, and never asks for all keys at once", async () =>
   await client.echo("the end");
   await until(() => commands.at(-1)?.[1] === "the end", "the monitor has shown all");
   const names = new Set(commands.map(([name]) => name!.toLowerCase()));
-  const allowed = ["scan", "evalsha", "eval", "get", "time", "zrange", "zscore", "hget", "echo"];
+  const allowed = ["scan", "evalsha", "eval", "get", "time", "pttl", "zrange", "zscore", "hget", "echo"];
   assertEquals([...names].filter((name) => !allowed.includes(name)), []);
   // Two patterns, and all pages of each.
   const pages = commands.filter(([name]) => name!.toLowerCase() === "scan");
@@ -149,8 +153,17 @@ Deno.test("query() asks all masters of a Cluster", async () => {
     for (const waiter of waiters) await ask(store, waiter);
     for (const { client } of [first!, second!]) assert((await client.dbsize()) > 0, "each master has some");
     const { held, pending } = await store.query!();
-    assertEquals(sorted(held), sorted(claims.map(entryOf)));
-    assertEquals(sorted(pending), sorted(waiters.map(entryOf)));
+    assertEquals(sorted(held), sorted(claims));
+    assertEquals(sorted(pending), sorted(waiters));
+    const listed = new Set<string>();
+    const cursors: string[] = [];
+    do {
+      const page = await store.query({ limit: 2, cursor: cursors.at(-1) });
+      for (const { name } of page.held) listed.add(name);
+      cursors.push(page.cursor ?? "end");
+    } while (cursors.at(-1) !== "end");
+    assertEquals([...listed].sort(), claims.map(({ name }) => name).sort());
+    for (const { port } of [one, other]) assert(cursors.some((cursor) => cursor.endsWith(`:${port}`)), `${cursors}`);
   } finally {
     await cluster.quit();
     await until(() => ["close", "end"].includes(cluster.status), "it is closed");
@@ -178,11 +191,7 @@ Deno.test("lockOf() finds the lock of each of its keys, and leaves others alone"
   }
 });
 
-function entryOf({ name, owner, mode, permits }: Claim): Entry {
-  return permits === undefined ? { name, owner, mode } : { name, owner, mode, permits };
-}
-
-function sorted(entries: readonly Entry[]): Entry[] {
-  const text = (entry: Entry) => JSON.stringify([entry.name, entry.owner]);
-  return [...entries].sort((a, b) => text(a) < text(b) ? -1 : 1);
+function sorted(entries: readonly (Entry | Claim)[]): Identity[] {
+  const text = (entry: Identity) => JSON.stringify([entry.name, entry.handle]);
+  return entries.map(identityOf).sort((a, b) => text(a) < text(b) ? -1 : 1);
 }

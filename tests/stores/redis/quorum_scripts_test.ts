@@ -10,8 +10,9 @@ import { lockKeys } from "../../../src/stores/redis/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { after, holder, START } from "./after.ts";
+import { counterAt } from "./counter.ts";
 
-const [LOCK, , , , FENCE] = lockKeys("lock:a");
+const [LOCK, , , , , FENCE] = lockKeys("lock:a");
 
 /** The fence of a lock that is granted at the start. */
 const FIRST = BigInt(START) * 1_000n;
@@ -33,9 +34,9 @@ Deno.test("confirm() raises the counter to a higher fence only, and for a holder
     await client.del(FENCE);
     if (counter !== undefined) await client.set(FENCE, counter);
     assertEquals(await after(0, client, confirm, { claim: claimOf("a"), fence }), false, "not the holder");
-    assertEquals(await client.get(FENCE), counter ?? null);
+    assertEquals(await counterAt(client, FENCE), counter ?? null);
     assertEquals(await after(0, client, confirm, { claim, fence }), confirmed, `${counter}, ${fence}`);
-    assertEquals(await client.get(FENCE), confirmed ? `${fence}` : counter);
+    assertEquals(await counterAt(client, FENCE), confirmed ? `${fence}` : counter);
     await client.flushall();
   }
 });
@@ -57,7 +58,7 @@ Deno.test("vote() raises a counter below a block to its end, and no counter with
     const claim = claimOf("a");
     const reply = await after(0, client, vote, { claim, guess, end, maxClockSkew: LONG });
     assertEquals(reply, { granted: true, counter: raised ? end : counter!, raised }, `${counter}`);
-    assertEquals(await client.get(FENCE), `${raised ? end : counter}`);
+    assertEquals(await counterAt(client, FENCE), `${raised ? end : counter}`);
     await client.flushall();
   }
 });
@@ -67,7 +68,7 @@ Deno.test("vote() keeps the end of a block until 7 days after the server's clock
   const client = server.connect();
   const end = BigInt(START + LONG) * 1_000n;
   await after(0, client, vote, { claim: claimOf("a"), guess: FIRST, end, maxClockSkew: LONG });
-  assertEquals(await client.get(FENCE), `${end}`);
+  assertEquals(await counterAt(client, FENCE), `${end}`);
   assert(await client.pttl(FENCE) > FENCE_TTL_MS + LONG / 2, "it counts from then on");
 });
 
@@ -80,7 +81,7 @@ Deno.test("confirm() raises a counter below a block to its end, and no counter w
     await after(0, client, attempt, { claim });
     await client.set(FENCE, `${counter}`);
     assertEquals(await after(0, client, confirm, { claim, fence, end }), confirmed, `${counter}`);
-    assertEquals(await client.get(FENCE), `${confirmed ? end : counter}`);
+    assertEquals(await counterAt(client, FENCE), `${confirmed ? end : counter}`);
     await client.flushall();
   }
 });
@@ -93,7 +94,7 @@ Deno.test("confirm() of a block that ends above 2^53 - 1 rejects, and raises not
   await client.set(FENCE, "7");
   const [fence, end] = [BigInt(MAX_FENCE), BigInt(MAX_FENCE) + 1n];
   await assertRejects(() => after(0, client, confirm, { claim, fence, end }), StoreError, "the last fence is 7,");
-  assertEquals(await client.get(FENCE), "7");
+  assertEquals(await counterAt(client, FENCE), "7");
 });
 
 Deno.test("confirm() of a fence above 2^53 - 1 rejects with the last one", async () => {
@@ -155,7 +156,7 @@ Deno.test("retake() is refused unless the counter is what it was", async () => {
     const claim = claimOf("a");
     assertEquals(await after(0, client, retake, { claim, fence: 7n, counter }), retaken, present);
     assertEquals(await client.get(LOCK), retaken ? claim.owner : null);
-    assertEquals(await client.get(FENCE), retaken ? "7" : present);
+    assertEquals(await counterAt(client, FENCE), retaken ? "7" : present);
   }
 });
 
@@ -170,7 +171,7 @@ Deno.test("retake() of a holder depends on the counter, and changes nothing", as
   }
   assertEquals(replies, [true, false, true]);
   assertEquals(await client.pttl(LOCK) <= LONG, true);
-  assertEquals(await client.get(FENCE), `${FIRST}`);
+  assertEquals(await counterAt(client, FENCE), `${FIRST}`);
 });
 
 Deno.test("retake() fits beside the holders whose leases have not ended", async () => {

@@ -59,13 +59,35 @@ Deno.test("inspect.decode() and evict.decode() read numbers and names", () => {
   assertEquals(evict.decode(["2", "one", "two"], []), { evicted: 2, others: ["one", "two"] });
 });
 
-Deno.test("look.decode() reads the owners of a lock and their kinds, in order", () => {
+Deno.test("look.decode() reads the handles of a lock and what is known of them, in order", () => {
   const decode = (reply: unknown) => look.decode(reply, { name: "a" });
-  assertEquals(decode([["x", ":shared", "y", ":permits=3"], ["z", ""]]), {
-    held: [{ name: "a", owner: "x", mode: "shared" }, { name: "a", owner: "y", mode: "exclusive", permits: 3 }],
-    pending: [{ name: "a", owner: "z", mode: "exclusive" }],
+  const held = ["x", "x/1", ":shared", 70, '7:1700000000123456{"pid":"1"}', "y", "y", ":permits=3", -1, ":"];
+  const pending = ["z", "z", "", "1700000000123999", '{"pid":"2"}', "w", "w", "", "7000", ""];
+  assertEquals(decode([held, pending]), {
+    held: [
+      {
+        ...{ name: "a", owner: "x", handle: "x/1", mode: "shared", meta: { pid: "1" }, since: 1_700_000_000_123 },
+        ...{ expiresIn: 70, fence: 7n },
+      },
+      { name: "a", owner: "y", handle: "y", mode: "exclusive", permits: 3 },
+    ],
+    pending: [
+      {
+        ...{ name: "a", owner: "z", handle: "z", mode: "exclusive", meta: { pid: "2" }, since: 1_700_000_000_123 },
+        rank: 0,
+      },
+      { name: "a", owner: "w", handle: "w", mode: "exclusive", since: 7, rank: 1 },
+    ],
   });
   for (const none of [[], [[]], [[], []]]) assertEquals(decode(none), { held: [], pending: [] });
+});
+
+Deno.test("look.decode() leaves out what is no number, and a meta that is none", () => {
+  for (const record of ["", "stranger", ":x", ":5", "5:", ':{"pid":1}', ":[]", ":{"]) {
+    const { held: [entry] } = look.decode([["x", "x", "", 0, record], []], { name: "a" });
+    const { since, fence, meta } = entry!;
+    assertEquals([since, fence, meta], [record === ":5" ? 0 : undefined, record === "5:" ? 5n : undefined, undefined]);
+  }
 });
 
 Deno.test("encodeKind() says what is asked for, of the usual nothing", () => {
@@ -89,6 +111,6 @@ Deno.test("encodeKind() says what is asked for, of the usual nothing", () => {
 Deno.test("renew.encode() of the usual kind takes only the key of the lock", () => {
   const keys = lockKeys("lock:a");
   assertEquals(renew.encode(keys, claim).keys, keys.slice(0, 1));
-  assertEquals(renew.encode(keys, claimOf("a", "shared")).keys, keys.slice(0, 4));
+  assertEquals(renew.encode(keys, claimOf("a", "shared")).keys, keys.slice(0, 5));
   assertEquals(renew.encode(keys, { ...claim, lease: 0.5, renewal: 3 }).args.slice(1), ["1", "3"]);
 });

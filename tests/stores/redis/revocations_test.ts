@@ -200,9 +200,21 @@ Deno.test("evict() and steal take nothing from holders that came after the named
   for (const kind of ["exclusive", "shared", 2] as const) {
     const [first, second, thief] = [claimOf("a", kind), claimOf("a", kind), claimOf("a")];
     const evict = (...holders: string[]) =>
-      client.eval(scripts.evict.source, 4, ...keys.slice(0, 4), "1500", ...holders);
+      client.eval(scripts.evict.source, 5, ...keys.slice(0, 5), "1500", ...holders);
     const steal = (...holders: string[]) => {
-      return client.eval(scripts.attempt.source, 5, ...keys, thief.owner, "60000", "", "", ":steal", "1", ...holders);
+      return client.eval(
+        scripts.attempt.source,
+        keys.length,
+        ...keys,
+        thief.owner,
+        "60000",
+        "",
+        "",
+        "",
+        ":steal",
+        "1",
+        ...holders,
+      );
     };
     await grant(store, first);
     const [none, ...named] = await evict() as [number, ...string[]];
@@ -232,7 +244,19 @@ Deno.test("attempt() does not steal while one of the holders was not named", asy
   for (const kind of ["shared", 2] as const) {
     const [first, second, thief] = [claimOf("a", kind), claimOf("a", kind), claimOf("a")];
     const steal = (...holders: string[]) => {
-      return client.eval(scripts.attempt.source, 5, ...keys, thief.owner, "60000", "", "", ":steal", "1", ...holders);
+      return client.eval(
+        scripts.attempt.source,
+        keys.length,
+        ...keys,
+        thief.owner,
+        "60000",
+        "",
+        "",
+        "",
+        ":steal",
+        "1",
+        ...holders,
+      );
     };
     await grant(store, first);
     const named = (await steal() as string[]).slice(1);

@@ -15,9 +15,10 @@ import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { until } from "../../support/until.ts";
 import { after, START } from "./after.ts";
+import { counterAt } from "./counter.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 
-const [LOCK, QUEUE, WAITERS, , FENCE] = lockKeys("lock:a");
+const [LOCK, QUEUE, WAITERS, , , FENCE] = lockKeys("lock:a");
 
 /** The fence that the clock gives where a test says what the clock shows. */
 const FIRST = BigInt(START) * 1_000n;
@@ -33,7 +34,7 @@ Deno.test("attempt() takes the waiters of its cohort that come next, in their or
   assertEquals(await client.get(LOCK), head.owner, "its wake-up is received");
   const { fence, fences = 1, run, contended } = await attemptOf(store, head);
   assertEquals([run, fences, contended], [owners(members), 1, false]);
-  assertEquals(await client.get(FENCE), `${fence + 3n}`);
+  assertEquals(await counterAt(client, FENCE), `${fence + 3n}`);
   assertEquals(await client.get(LOCK), head.owner, "all under the handle of the first");
   assertEquals(await client.exists(QUEUE, WAITERS), 0);
   assert(await store.release(head), "released");
@@ -70,7 +71,7 @@ Deno.test("attempt() ends a run at the first waiter of another kind or cohort", 
     const { fence, run, contended } = await attemptOf(store, head);
     assertEquals([run, contended], [[second.owner], true], what);
     assertEquals(await queue(client), [other.handle ?? other.owner, fourth.owner], what);
-    assertEquals(await client.get(FENCE), `${fence + 1n}`);
+    assertEquals(await counterAt(client, FENCE), `${fence + 1n}`);
     for (const claim of [head, other, fourth]) await store.release(claim);
   }
   assertEquals(await server.leftovers(), []);
@@ -153,7 +154,7 @@ Deno.test("attempt() shortens a run whose fences would be too far ahead of the c
     const run = owners(members.slice(0, length));
     const fence = FIRST + last + 1n;
     assertEquals(reply, { granted: true, fence, fences: 1, contended: length < 3, run });
-    assertEquals(await client.get(FENCE), `${fence + BigInt(length)}`);
+    assertEquals(await counterAt(client, FENCE), `${fence + BigInt(length)}`);
     assertEquals(await queue(client), owners(members.slice(length)));
     assertEquals(await client.hlen(WAITERS), 3 - length);
     await client.flushall();

@@ -13,6 +13,7 @@ import { until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { atTime } from "./at_time.ts";
 import { ask, claimOf as kindOf, grant } from "../../support/claims.ts";
+import { counterAt } from "./counter.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 
 const LONG = 60_000;
@@ -60,7 +61,7 @@ Deno.test("attempt() gives the server's clock in µs as the fence, not rounded",
     const fence = await grant(store, claim);
     const after = await microseconds(client);
     assert(before <= fence && fence <= after, `${before} ≤ ${fence} ≤ ${after}`);
-    assertEquals(await client.get(fenceKey("a")), String(fence));
+    assertEquals(await counterAt(client, fenceKey("a")), String(fence));
     lastDigits.add(fence % 10n);
     await store.release(claim);
   }
@@ -89,7 +90,7 @@ Deno.test("attempt() grants the last fence + 1 when that is ahead of the clock",
     for (let next = last + 1n; next <= last + 5n; next++) {
       const claim = claimOf("a", LONG);
       assertEquals(await grant(store, claim), next);
-      assertEquals(await client.get(fenceKey("a")), String(next));
+      assertEquals(await counterAt(client, fenceKey("a")), String(next));
       await store.release(claim);
     }
   }
@@ -102,7 +103,7 @@ Deno.test("attempt() issues no fence twice, also when the clock shows the last o
   for (const time of [last - 1n, last, last + 1n]) {
     await client.set(fenceKey("a"), String(last));
     const keys = lockKeys("lock:a");
-    const fence = await client.eval(atTime(scripts.attempt, time), 5, ...keys, crypto.randomUUID(), LONG);
+    const fence = await client.eval(atTime(scripts.attempt, time), keys.length, ...keys, crypto.randomUUID(), LONG);
     assertEquals(fence, String(last + 1n), `at ${time - last} µs`);
     await client.del("lock:a");
   }
@@ -126,7 +127,7 @@ Deno.test("attempt() and confirm() refuse a fence above 2^53 - 1, and nothing is
       const error = await assertRejects(ask, StoreError, value);
       assert(error.permanent, "waiting is of no use");
       assertEquals(await client.keys("*"), [fenceKey("a")]);
-      assertEquals(await client.get(fenceKey("a")), value);
+      assertEquals(await counterAt(client, fenceKey("a")), value);
     }
   }
   await client.del(fenceKey("a"));
@@ -152,17 +153,17 @@ Deno.test("attempt() keeps a fence until 7 days after the clock has reached it",
   const scripted: [script: Script, ...argv: (string | number)[]][] = [
     [scripts.attempt, "holder", LONG],
     // A guess may be so far ahead of the clock, or the counter be so already.
-    [scripts.vote, "holder", LONG, "", "", "", ahead, month],
-    [scripts.vote, "holder", LONG, "", "", "", String(now), 0],
+    [scripts.vote, "holder", LONG, "", "", "", "", ahead, month],
+    [scripts.vote, "holder", LONG, "", "", "", "", String(now), 0],
     [scripts.confirm, "holder", String(BigInt(ahead) + 1n)],
   ];
   for (const [script, ...argv] of scripted) {
-    await client.set(fenceKey("a"), script === scripts.vote && argv[5] === ahead ? "1" : ahead);
+    await client.set(fenceKey("a"), script === scripts.vote && argv[6] === ahead ? "1" : ahead);
     await client.set("lock:a", "holder", "PX", LONG);
     if (script !== scripts.confirm) await client.del("lock:a");
     const began = performance.now();
-    await client.eval(atTime(script, now), 5, ...keys, ...argv);
-    assert(BigInt(await client.get(fenceKey("a")) ?? 0) >= BigInt(ahead), "it is there");
+    await client.eval(atTime(script, now), keys.length, ...keys, ...argv);
+    assert(BigInt(await counterAt(client, fenceKey("a")) ?? 0) >= BigInt(ahead), "it is there");
     assertExpiry(await client.pttl(fenceKey("a")), WEEK + month + 1, began);
     await client.del("lock:a");
   }
@@ -307,17 +308,17 @@ Deno.test("attempt() of the next waiter grants the whole lease, also after a los
   const client = server.connect();
   const keys = lockKeys("lock:a");
   const ask = (owner: string, lease: number, ticket: unknown) => {
-    return client.eval(scripts.attempt.source, 5, ...keys, owner, lease, "?holdfast:x", String(ticket));
+    return client.eval(scripts.attempt.source, keys.length, ...keys, owner, lease, "", "?holdfast:x", String(ticket));
   };
   await ask("holder", LONG, "");
   const [, ticket] = await ask("waiter", LONG, "") as unknown[];
-  await client.eval(scripts.release.source, 4, ...keys.slice(0, 4), "holder", LONG);
+  await client.eval(scripts.release.source, 5, ...keys.slice(0, 5), "holder", LONG);
   assert(await client.pttl("lock:a") <= RESERVATION_MS, "it is kept for the waiter");
   const fences = [await ask("waiter", LONG, ticket), await ask("waiter", 100, ticket)].map((fence) => Number(fence));
   assert(fences[0]! < fences[1]!, "they rise");
   assertEquals(await client.get("lock:a"), "waiter");
   assert(await client.pttl("lock:a") > LONG / 2);
-  assertEquals(await client.eval(scripts.release.source, 4, ...keys.slice(0, 4), "waiter", LONG), 1);
+  assertEquals(await client.eval(scripts.release.source, 5, ...keys.slice(0, 5), "waiter", LONG), 1);
   // Asked for once more when all is over, it is a lock like any other.
   assert(Number(await ask("waiter", 100, ticket)) > fences[1]!, "granted");
 });
@@ -327,12 +328,12 @@ Deno.test("vote() of the next waiter never makes its lease shorter when repeated
   const client = server.connect();
   const keys = lockKeys("lock:a");
   const vote = (owner: string, lease: number, ticket: unknown) => {
-    const args = [owner, lease, "?holdfast:x", String(ticket), "", "1", "0"];
-    return client.eval(scripts.vote.source, 5, ...keys, ...args);
+    const args = [owner, lease, "", "?holdfast:x", String(ticket), "", "1", "0"];
+    return client.eval(scripts.vote.source, keys.length, ...keys, ...args);
   };
   await vote("holder", LONG, "");
   const [, ticket] = await vote("waiter", LONG, "") as unknown[];
-  await client.eval(scripts.release.source, 4, ...keys.slice(0, 4), "holder", LONG);
+  await client.eval(scripts.release.source, 5, ...keys.slice(0, 5), "holder", LONG);
   for (const lease of [LONG, 100]) {
     assertEquals(String(await vote("waiter", lease, ticket)), "1", "granted");
     assert(await client.pttl("lock:a") > LONG / 2, "the longer lease counts");

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { StoreError } from "@holdfast/lock";
+import { type QueryOptions, type Snapshot, StoreError } from "@holdfast/lock";
 import { KeySpace } from "../../../src/stores/redis/key_space.ts";
 import { SlotTags } from "../../../src/stores/redis/keys.ts";
 import { query } from "../../../src/stores/redis/query.ts";
@@ -20,10 +20,15 @@ function node(keys: readonly string[], pages = 1, log: string[] = []) {
 
 /** Lists the names that are found, over a client with these properties. */
 async function names(properties: object): Promise<string[]> {
+  return (await list(properties)).held.map(({ name }) => name).sort();
+}
+
+/** Lists what is found, over a client with these properties. */
+function list(properties: object, options?: QueryOptions): Promise<Snapshot> {
   const client = Object.assign(new FakeClient(), properties);
   const look = (name: string) =>
-    Promise.resolve({ held: [{ name, owner: "me", mode: "shared" as const }], pending: [] });
-  return (await query(client.client, new KeySpace(client.client, "lock:"), look)).held.map(({ name }) => name).sort();
+    Promise.resolve({ held: [{ name, owner: "me", handle: "me", mode: "shared" as const }], pending: [] });
+  return query(client.client, new KeySpace(client.client, "lock:"), look, options);
 }
 
 Deno.test("query() looks at each name once, on all pages", async () => {
@@ -41,6 +46,38 @@ Deno.test("query() asks the masters of a Cluster, and else the client", async ()
   assertEquals(await names({ nodes, ...node(["lock:c"]) }), ["c"]);
 });
 
+Deno.test("query() goes from master to master of a Cluster, in the order of their addresses", async () => {
+  const master = (port: number, keys: string[]) => ({ ...node(keys, 2), options: { host: "10.0.0.1", port } });
+  const all = [master(7_002, ["lock:c", "lock:d"]), master(7_001, ["lock:a", "lock:b"])];
+  const cluster = { isCluster: true, nodes: () => all };
+  const cursors: string[] = [];
+  const found: string[] = [];
+  while (cursors.at(-1) !== "end") {
+    const page = await list(cluster, { limit: 1, cursor: cursors.at(-1) });
+    found.push(...page.held.map(({ name }) => name));
+    cursors.push(page.cursor ?? "end");
+  }
+  assertEquals(found, ["a", "b", "c", "d"]);
+  assertEquals(cursors, ["1:1:10.0.0.1:7001", "0:0:10.0.0.1:7002", "1:1:10.0.0.1:7002", "end"]);
+  // Masters that come do not matter. One that goes takes the rest of its list along.
+  all.push(master(7_000, ["lock:e"]));
+  assertEquals((await list(cluster, { cursor: cursors[0] })).held.map(({ name }) => name), ["b", "c", "d"]);
+  all.splice(0, 1);
+  const error = await assertRejects(() => list(cluster, { cursor: cursors[1] }), StoreError, "from the start");
+  assert(error.permanent && error.message.includes("10.0.0.1:7002"), error.message);
+});
+
+Deno.test("query() ends a page early where hardly a key is one of a lock", async () => {
+  let calls = 0;
+  const scan = (_cursor: string, _match: string, _pattern: string, _count: string, size: number) => {
+    assert(size <= 1_000, `${size} keys`);
+    return Promise.resolve([`${++calls}`, []]);
+  };
+  const page = await list({ scan }, { limit: 10 });
+  assertEquals([page.held, calls], [[], 100]);
+  assertEquals(page.cursor, "0:100:");
+});
+
 Deno.test("query() asks about at most a hundred locks at a time", async () => {
   const client = Object.assign(new FakeClient(), node(Array.from({ length: 250 }, (_, i) => `lock:${i}`)));
   let [asked, asking, most] = [0, 0, 0];
@@ -49,7 +86,7 @@ Deno.test("query() asks about at most a hundred locks at a time", async () => {
     most = Math.max(most, ++asking);
     await settled();
     asking--;
-    return { held: [], pending: [{ name, owner: "me", mode: "exclusive" as const }] };
+    return { held: [], pending: [{ name, owner: "me", handle: "me", mode: "exclusive" as const, rank: 0 }] };
   };
   const { held, pending } = await query(client.client, new KeySpace(client.client, "lock:"), look);
   assertEquals([held.length, pending.length, new Set(pending.map(({ name }) => name)).size], [0, 250, 250]);

@@ -33,8 +33,8 @@ export class Client implements Disposable {
 
   /** Puts a waiter into the queue, which sleeps from then on; gives whether it was woken. */
   async sleeps(claim: Claim): Promise<{ woken: boolean }> {
-    const ticket = await this.file.write((run, now) => enqueue(run, claim, undefined, this.heartbeats.view(now)));
-    this.poller.add(claim, ticket);
+    const place = await this.file.write((run, now) => enqueue(run, claim, undefined, this.heartbeats.view(now)));
+    this.poller.add(claim, place);
     const sleeper = { woken: false };
     this.poller.wakeup(claim, new AbortController().signal).then(() => sleeper.woken = true);
     return sleeper;

@@ -108,7 +108,7 @@ testOnSite("attempt() ends a run at a waiter for a permit", async (site) => {
   const permit = waiting.find(({ permits }) => permits === 2)!;
   assertEquals((await grantOf(site.b, first)).run?.[0], handlesOf([second])[0]);
   assertEquals(await pending(site), [permit.owner, last.owner]);
-  for (const claim of [first, { ...permit, lease: 1 }, last]) assert(await site.b.release(claim));
+  for (const claim of [first, { ...permit, meta: undefined, lease: 1 }, last]) assert(await site.b.release(claim));
 });
 
 testOnSite("attempt() takes members along past the waiter of a dead process", async (site) => {

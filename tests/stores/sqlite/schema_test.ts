@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { DatabaseSync } from "node:sqlite";
+import type { Claim } from "../../../src/store.ts";
 import { ensureTables } from "../../../src/stores/sqlite/schema.ts";
-import { ask, claimOf, fenceOf, LEASE, type Site, testOnSite } from "./site.ts";
+import { ask, claimOf, fenceOf, LEASE, Site, testOnSite } from "./site.ts";
 
 /** The tables of version 0.1. */
 const FORMER = `
@@ -75,11 +76,131 @@ testOnSite("sqlite() converts a file of version 0.1 as soon as its use has ended
   assert(await site.a.release(claim));
 });
 
+/** The tables of layout 2. */
+const LAYOUT_2 = `
+  CREATE TABLE holdfast_fences (id INTEGER PRIMARY KEY CHECK (id = 1), last INTEGER NOT NULL) STRICT;
+  INSERT INTO holdfast_fences VALUES (1, 0);
+  CREATE TABLE holdfast_evictions (id INTEGER PRIMARY KEY CHECK (id = 1), count INTEGER NOT NULL) STRICT;
+  INSERT INTO holdfast_evictions VALUES (1, 0);
+  CREATE TABLE holdfast_holds (
+    name TEXT NOT NULL, hold TEXT NOT NULL, party TEXT NOT NULL, kind ANY NOT NULL,
+    expires REAL NOT NULL, lease REAL NOT NULL, fence INTEGER NOT NULL, renewal INTEGER NOT NULL,
+    PRIMARY KEY (name, hold)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE holdfast_queue (
+    ticket INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, hold TEXT NOT NULL, party TEXT NOT NULL,
+    kind ANY NOT NULL, client INTEGER NOT NULL, UNIQUE (name, hold)
+  ) STRICT;
+  CREATE INDEX holdfast_queue_by_name ON holdfast_queue (name);
+  CREATE INDEX holdfast_queue_by_client ON holdfast_queue (client);
+  CREATE TABLE holdfast_clients (id INTEGER PRIMARY KEY, seen REAL NOT NULL) STRICT;
+  CREATE TABLE holdfast_sweep (
+    id INTEGER PRIMARY KEY CHECK (id = 1), from_name TEXT NOT NULL, from_hold TEXT NOT NULL,
+    to_name TEXT NOT NULL, to_hold TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO holdfast_sweep VALUES (1, '', '', '', '');
+  CREATE TABLE holdfast_layout (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL) STRICT;
+  INSERT INTO holdfast_layout VALUES (1, 2);
+  PRAGMA journal_mode = WAL;
+`;
+
+/** The first words of the statements with which layout 2 attempts, renews and releases. */
+const LAYOUT_2_ATTEMPT = "SELECT max(fence) FILTER (WHERE party = ?) AS ownFence FROM holdfast_holds WHERE name = ?";
+const LAYOUT_2_RENEW = "UPDATE holdfast_holds SET expires = ? WHERE name = ? AND hold = ? AND expires > ?";
+const LAYOUT_2_RELEASE = "DELETE FROM holdfast_holds WHERE name = ? AND hold = ?";
+
+/** Makes a file of layout 2 with a holder and a waiter; gives their claims. */
+function layout2(site: Site): { readonly holder: Claim; readonly waiter: Claim } {
+  const { wall } = site.clock.now();
+  const [holder, waiter] = [claimOf({ owner: "holder\0" }), claimOf({ owner: "me", handle: "me/1", permits: 3 })];
+  site.sql(`${LAYOUT_2}
+    INSERT INTO holdfast_holds
+    VALUES ('name', 'holder' || char(0), 'holder' || char(0), 'exclusive', ${wall + LEASE}, ${LEASE}, 5, 0);
+    INSERT INTO holdfast_clients VALUES (1, ${wall});
+    INSERT INTO holdfast_queue VALUES (7, 'name', 'me/1', 'me/', 3, 1);
+    UPDATE sqlite_sequence SET seq = 9;
+    UPDATE holdfast_fences SET last = 8000000000000000`);
+  return { holder, waiter };
+}
+
+/** The tables of the file and its indices, as they were made. */
+function schemaOf(path: string): unknown[] {
+  using database = new DatabaseSync(path);
+  return database.prepare("SELECT name, sql FROM sqlite_schema WHERE name LIKE 'holdfast%' ORDER BY name").all();
+}
+
+testOnSite("sqlite() converts a file of layout 2, with its holders and waiters", async (site) => {
+  const { holder, waiter } = layout2(site);
+  const { held, pending } = await site.b.query();
+  const unknown = { meta: undefined, since: undefined };
+  const { owner } = holder;
+  assertEquals(held, [
+    {
+      name: "name",
+      owner,
+      handle: owner,
+      mode: "exclusive",
+      permits: undefined,
+      ...unknown,
+      expiresIn: LEASE,
+      fence: 5n,
+    },
+  ]);
+  assertEquals(pending, [
+    { name: "name", owner: "me", handle: "me/1", mode: "exclusive", permits: 3, ...unknown, rank: 0 },
+  ]);
+  assertEquals(await site.a.renew(holder), "renewed");
+  assert(await site.a.release(holder));
+  assertEquals(await fenceOf(site.a.attempt(waiter, { enqueue: true })), 8_000_000_000_000_001n);
+  assert(await site.a.release(waiter));
+});
+
+testOnSite("sqlite() converts a file of layout 2 to the tables that it makes", async (site) => {
+  const { holder, waiter } = layout2(site);
+  await site.a.query();
+  const converted = schemaOf(site.path);
+  using other = new Site();
+  await other.a.query();
+  assertEquals(converted, schemaOf(other.path));
+  for (const claim of [holder, waiter]) assert(await site.a.release(claim));
+});
+
+testOnSite("sqlite() converts a file of layout 2 so that its tickets go on", async (site) => {
+  const { holder, waiter } = layout2(site);
+  const last = claimOf();
+  assertEquals(await ask(site.a, last), false);
+  using database = new DatabaseSync(site.path);
+  const tickets = database.prepare("SELECT ticket FROM holdfast_queue ORDER BY ticket").all();
+  assertEquals(tickets.map(({ ticket }) => ticket), [7, 10]);
+  for (const claim of [holder, waiter, last]) assert(await site.a.release(claim));
+});
+
+testOnSite("sqlite() converts a file of layout 2 beside a broken view", async (site) => {
+  const { holder, waiter } = layout2(site);
+  site.sql("CREATE VIEW broken AS SELECT missing FROM nowhere");
+  for (const claim of [holder, waiter]) assert(await site.a.release(claim));
+});
+
+testOnSite("sqlite() leaves a process of layout 2 its locks, and grants it no other", async (site) => {
+  const { holder, waiter } = layout2(site);
+  using old = new DatabaseSync(site.path);
+  const [attempt, renew, release] = [LAYOUT_2_ATTEMPT, LAYOUT_2_RENEW, LAYOUT_2_RELEASE].map((sql) => old.prepare(sql));
+  attempt!.get("other", "name");
+  await site.a.query();
+  assertThrows(() => attempt!.get("other", "name"), Error, "no such column");
+  const { wall } = site.clock.now();
+  assertEquals(Number(renew!.run(wall + 2 * LEASE, "name", holder.owner, wall).changes), 1);
+  assertEquals((await site.a.query()).held.map(({ expiresIn }) => expiresIn), [LEASE], "no more than its length");
+  assertEquals(Number(release!.run("name", holder.owner).changes), 1);
+  assertEquals(await ask(site.a, waiter), true);
+  assert(await site.a.release(waiter));
+});
+
 testOnSite("sqlite() refuses a file of a later version", async (site) => {
   assertEquals(await ask(site.a, claimOf()), true);
   await site.a.evict("name");
-  site.sql("UPDATE holdfast_layout SET version = 3");
-  const error = await assertRejects(() => site.b.attempt(claimOf(), { enqueue: true }), StoreError, "layout 3");
+  site.sql("UPDATE holdfast_layout SET version = 4");
+  const error = await assertRejects(() => site.b.attempt(claimOf(), { enqueue: true }), StoreError, "layout 4");
   assert(error.permanent);
 });
 

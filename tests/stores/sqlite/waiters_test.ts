@@ -7,7 +7,7 @@ Deno.test("Waiters.idle() returns idle waiters, and forgets them after ten minut
   const clock = new VirtualClock();
   const waiters = new Waiters(clock);
   const [gone, sleeps, asks] = [claimOf(), claimOf(), claimOf()];
-  for (const [ticket, claim] of [gone, sleeps, asks].entries()) waiters.add(claim, ticket);
+  for (const [ticket, claim] of [gone, sleeps, asks].entries()) waiters.add(claim, { ticket, since: 0 });
   waiters.get(sleeps)!.wake = () => {};
   waiters.get(asks)!.attempts = 1;
   for (let i = 1; i <= 7; i++) assertEquals(waiters.idle(8), [], `${i}`);
@@ -18,7 +18,7 @@ Deno.test("Waiters.idle() returns idle waiters, and forgets them after ten minut
   clock.stall(600_000);
   waiters.idle(8);
   assertEquals(waiters.get(gone)?.ticket, 0);
-  waiters.add(gone, 7);
+  waiters.add(gone, { ticket: 7, since: 0 });
   assertEquals([waiters.get(gone)?.ticket, waiters.get(gone)?.queued], [0, true], "its own place");
   waiters.get(gone)!.queued = false;
   clock.stall(1);
@@ -33,7 +33,7 @@ Deno.test("Waiters.idle() returns idle waiters, and forgets them after ten minut
 Deno.test("Waiters.delete() keeps nothing of an owner's handle while others wait", () => {
   const waiters = new Waiters(new VirtualClock());
   const [handle, other] = [claimOf({ handle: "me/1" }), claimOf()];
-  for (const [ticket, claim] of [handle, other].entries()) waiters.add(claim, ticket);
+  for (const [ticket, claim] of [handle, other].entries()) waiters.add(claim, { ticket, since: 0 });
   assertEquals([...waiters.queue("name")!.owned], [waiters.get(handle)!]);
   waiters.delete(handle);
   assertEquals(waiters.queue("name")!.owned.size, 0);

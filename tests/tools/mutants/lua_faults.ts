@@ -20,6 +20,7 @@ export interface LuaFault {
 const SCRIPTS: Stage = { tests: /^tests\/stores\/redis\/scripts\w*_test\.ts$/ };
 const KINDS: Stage = { tests: /^tests\/stores\/redis\/kinds\w*_test\.ts$/ };
 const RUNS: Stage = { tests: /^tests\/stores\/redis\/(runs|fences)\w*_test\.ts$/ };
+const RECORDS: Stage = { tests: /^tests\/stores\/redis\/records\w*_test\.ts$/ };
 const VOTES: Stage = { tests: /^tests\/stores\/redis\/vote\w*_test\.ts$/ };
 /** Random sequences of calls, compared with those on a store in memory. */
 const MODEL: Stage = { tests: /^tests\/(stores|composed)\/redlock\/model\w*_test\.ts$/ };
@@ -169,5 +170,21 @@ export const LUA_FAULTS: readonly LuaFault[] = [
     place: "contended",
     edit: [/contended or /, ""],
     stage: RUNS,
+  },
+  {
+    name: "what is known of a sole holder is lost when another one joins",
+    place: "record-kept",
+    stage: RECORDS,
+  },
+  {
+    name: "the end of a block is listed as the fence of its holder",
+    place: "block-record",
+    stage: RECORDS,
+  },
+  {
+    name: "a stranger is listed with the meta of the last holder",
+    place: "last-granted",
+    edit: [/handle == last_granted/, "last_granted"],
+    stage: RECORDS,
   },
 ];

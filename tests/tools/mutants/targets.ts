@@ -26,7 +26,7 @@ const REDIS_UNITS: Stage = {
 
 /** The scripts alone, on a server. */
 const REDIS_SCRIPTS: Stage = {
-  tests: /^tests\/stores\/redis\/(exact_times|quorum_scripts|reservations|vote)_test\.ts$/,
+  tests: /^tests\/stores\/redis\/(exact_times|quorum_scripts|records|reservations|vote)_test\.ts$/,
 };
 
 /** What the store on Redis does with the kinds of locks, on a server. */
@@ -87,6 +87,11 @@ export const TARGETS: readonly Target[] = [
     stages: [{ tests: /^tests\/web_locks\/\w+_test\.ts$/, except: SLOW }],
   },
   {
+    name: "otel",
+    source: /^src\/otel\/\w+\.ts$/,
+    stages: [{ tests: /^tests\/otel\/(metrics|options|spans|trace_meta)_test\.ts$/ }],
+  },
+  {
     name: "redis",
     source: /^src\/stores\/redis\/(?!scripts\/)[\w/]+\.ts$/,
     stages: [
@@ -95,7 +100,7 @@ export const TARGETS: readonly Target[] = [
       REDIS_SCRIPTS,
       REDIS_KINDS,
       {
-        tests: /^tests\/stores\/redis\/((channels|query|servers)|wakeups\/(subscription|wakeups))_test\.ts$/,
+        tests: /^tests\/stores\/redis\/((channels|paging|query|servers)|wakeups\/(subscription|wakeups))_test\.ts$/,
       },
       REDIS_STORE,
       { tests: /^tests\/stores\/redis\/(cluster|interoperability|refusals|replicas)_test\.ts$/ },

@@ -54,7 +54,7 @@ Deno.test("build() refuses a fragment that reads other arguments in another scri
   const path = `${FOLDER}/vote.lua`;
   texts.set(
     path,
-    texts.get(path)!.replace("-- args  handle lease_ms wakeup_address", "-- args  handle wakeup_address lease_ms"),
+    texts.get(path)!.replace("-- args  handle lease_ms meta", "-- args  handle meta lease_ms"),
   );
   assertThrows(() => build(texts, constants), Error, "vote.lua: the keys or arguments of grant_or_enqueue have other");
 });

@@ -28,16 +28,18 @@ export interface Busy {
 export type NotGranted = Busy | { readonly granted: false; readonly conflict: Conflict };
 
 /**
- * Encodes the arguments that `attempt` and `vote` have in common: handle lease_ms wakeup_address ticket kind, without
+ * Encodes the arguments that `attempt` and `vote` have in common: handle lease_ms meta wakeup_address ticket kind, without
  * those at the end that are empty.
  */
 export function encodeAcquisition(claim: Claim, waiter: WaiterInput | undefined, kind: string): string[] {
   const args = [handleOf(claim), milliseconds(claim.lease)];
+  const { meta = "" } = claim;
   const ticket = waiter?.ticket ?? "";
   // Most locks are exclusive, and most are free.
-  if (kind !== "") args.push(waiter?.address ?? "", ticket, kind);
-  else if (ticket !== "") args.push(addressOf(waiter), ticket);
-  else if (waiter !== undefined) args.push(addressOf(waiter));
+  if (kind !== "") args.push(meta, waiter?.address ?? "", ticket, kind);
+  else if (ticket !== "") args.push(meta, addressOf(waiter), ticket);
+  else if (waiter !== undefined) args.push(meta, addressOf(waiter));
+  else if (meta !== "") args.push(meta);
   return args;
 }
 

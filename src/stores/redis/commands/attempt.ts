@@ -17,7 +17,7 @@ export interface AttemptInput {
 export type AttemptReply = Granted | NotGranted;
 
 /** The place of the number of fences among the arguments. */
-const FENCES = 5;
+const FENCES = 6;
 
 /** Acquires a lock and issues a fence, or joins the queue. */
 export const attempt: Command<AttemptInput, AttemptReply> = {

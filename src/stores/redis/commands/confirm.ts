@@ -17,7 +17,8 @@ export const confirm: Command<ConfirmInput, boolean> = {
   script,
   encode(keys, { claim, fence, end = fence }) {
     const args = [handleOf(claim), `${fence}`];
-    if (end > fence) args.push(`${end}`);
+    if (end > fence) args.push(claim.meta ?? "", `${end}`);
+    else if (claim.meta !== undefined) args.push(claim.meta);
     return { keys, args };
   },
   decode(reply) {

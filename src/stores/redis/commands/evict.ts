@@ -13,7 +13,7 @@ export interface EvictReply {
 /** Takes the lock from the holders with these digests. */
 export const evict: Command<readonly string[], EvictReply> = {
   script,
-  encode: (keys, digests) => ({ keys: keys.slice(0, 4), args: [`${RESERVATION_MS}`, ...digests] }),
+  encode: (keys, digests) => ({ keys: keys.slice(0, 5), args: [`${RESERVATION_MS}`, ...digests] }),
   decode(reply) {
     const [evicted, ...others] = reply as [unknown, ...unknown[]];
     return { evicted: Number(evicted), others: others.map(String) };

@@ -1,4 +1,6 @@
-import type { Entry, Snapshot } from "../../../store.ts";
+import type { Entry, HolderEntry, Snapshot } from "../../../store.ts";
+import { withRanks } from "../../../internal/listing.ts";
+import { readMeta } from "../../../internal/meta.ts";
 import { look as script } from "../scripts/generated.ts";
 import type { Command } from "./command.ts";
 import { decodeKind } from "./kind.ts";
@@ -9,22 +11,57 @@ export interface LookInput {
   readonly name: string;
 }
 
+/** How many values of the reply a handle has. */
+const VALUES = 5;
+
 /** Lists the holders and the waiters of a lock. */
 export const look: Command<LookInput, Snapshot> = {
   script,
-  encode: (keys) => ({ keys: keys.slice(0, 4), args: [] }),
+  encode: (keys) => ({ keys: [...keys], args: [] }),
   decode(reply, { name }) {
-    const [holders = [], waiters = []] = reply as [string[]?, string[]?];
-    return { held: entries(name, holders), pending: entries(name, waiters) };
+    const [holders = [], waiters = []] = reply as [unknown[]?, unknown[]?];
+    return {
+      held: handles(holders).map((values) => holderEntry(name, values)),
+      pending: withRanks(handles(waiters).map((values) => waiterEntry(name, values))),
+    };
   },
 };
 
-/** Reads a list of owner, kind, owner, kind, … */
-function entries(name: string, list: readonly string[]): Entry[] {
-  return list.flatMap((owner, i) => i % 2 === 0 ? [entry(name, String(owner), String(list[i + 1]))] : []);
+/** Cuts a list into the values of each handle. */
+function handles(list: readonly unknown[]): string[][] {
+  const values = list.map(String);
+  return Array.from({ length: values.length / VALUES }, (_, i) => values.slice(i * VALUES, (i + 1) * VALUES));
 }
 
-function entry(name: string, owner: string, marker: string): Entry {
+function holderEntry(
+  name: string,
+  [owner = "", handle = "", kind = "", left = "", record = ""]: string[],
+): HolderEntry {
+  const [, fence = "", since = "", meta] = /^(\d*):(\d*)(.*)$/s.exec(record) ?? [];
+  const expiresIn = Number(left);
+  return {
+    ...entry(name, owner, handle, kind),
+    ...details(meta, since),
+    ...expiresIn < 0 ? {} : { expiresIn },
+    ...fence === "" ? {} : { fence: BigInt(fence) },
+  };
+}
+
+function waiterEntry(name: string, [owner = "", handle = "", kind = "", ticket = "", meta]: string[]): Entry {
+  return { ...entry(name, owner, handle, kind), ...details(meta, ticket) };
+}
+
+function entry(name: string, owner: string, handle: string, marker: string): Entry {
   const kind = decodeKind(marker);
-  return typeof kind === "number" ? { name, owner, mode: "exclusive", permits: kind } : { name, owner, mode: kind };
+  const who = { name, owner, handle };
+  return typeof kind === "number" ? { ...who, mode: "exclusive", permits: kind } : { ...who, mode: kind };
+}
+
+/** Reads what describes a handle, and a moment in µs, empty when it is not known. */
+function details(text: string | undefined, microseconds: string): Pick<Entry, "meta" | "since"> {
+  const meta = readMeta(text);
+  return {
+    ...meta === undefined ? {} : { meta },
+    ...microseconds === "" ? {} : { since: Math.floor(Number(microseconds) / 1_000) },
+  };
 }

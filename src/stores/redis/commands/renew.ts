@@ -17,7 +17,7 @@ export const renew: Command<Claim, RenewReply> = {
     const args = [handleOf(claim), milliseconds(claim.lease)];
     if (claim.renewal !== undefined) args.push(`${claim.renewal}`);
     // A lock that needs only its own key is renewed while a Cluster moves its slot.
-    return { keys: encodeKind(claim) === "" ? [keys[0]] : keys.slice(0, 4), args };
+    return { keys: encodeKind(claim) === "" ? [keys[0]] : keys.slice(0, 5), args };
   },
   decode: (reply) => ({ renewed: Number(reply) > 0, earlier: Number(reply) === 2 }),
 };

@@ -15,7 +15,8 @@ export interface RetakeInput {
 export const retake: Command<RetakeInput, boolean> = {
   script,
   encode(keys, { claim, fence, counter }) {
-    const args = [handleOf(claim), milliseconds(claim.lease), encodeKind(claim), `${fence}`, `${counter}`];
+    const { meta = "" } = claim;
+    const args = [handleOf(claim), milliseconds(claim.lease), meta, encodeKind(claim), `${fence}`, `${counter}`];
     if (claim.renewal !== undefined) args.push(`${claim.renewal}`);
     return { keys, args };
   },

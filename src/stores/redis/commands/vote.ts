@@ -20,16 +20,16 @@ export interface VoteInput {
 /** What `vote` replies. */
 export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | NotGranted;
 
+/** The place of the guess among the arguments. */
+const GUESS = 6;
+
 /** Acquires a lock on one node of a quorum and raises its counter of fences, or joins the queue. */
 export const vote: Command<VoteInput, VoteReply> = {
   script,
   encode(keys, { claim, waiter, guess, end = guess, maxClockSkew }) {
-    const [handle = "", leaseMs = "", address = "", ticket = "", kind = ""] = encodeAcquisition(
-      claim,
-      waiter,
-      encodeKind(claim),
-    );
-    const args = [handle, leaseMs, address, ticket, kind, `${guess}`, milliseconds(maxClockSkew)];
+    const args = encodeAcquisition(claim, waiter, encodeKind(claim));
+    while (args.length < GUESS) args.push("");
+    args.push(`${guess}`, milliseconds(maxClockSkew));
     if (end > guess) args.push(`${end}`);
     return { keys, args };
   },

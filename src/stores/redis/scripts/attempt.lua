@@ -9,6 +9,7 @@
 --    of the block, which is at most $BLOCK_LEAD_US µs ahead of the clock, unless the first fence is.
 -- 6. If it waits with a cohort instead: the waiters of its cohort that come next leave the queue, and have the fences
 --    that follow, under the same rule. They leave it last of all, when nothing can fail any more.
+-- 7. What a listing shows of the holder is noted: for a sole holder with the counter, in one write; see lib/records.lua.
 --
 -- Most owners are fresh and most locks are free. Steps 1 and 2 therefore come first, and without any function: in Lua a
 -- function that is defined costs time even if it is not called. vote.lua has the same lines.
@@ -19,9 +20,10 @@
 -- After an error nothing is held. The fence is the only thing that can fail once the lock is set, and then the lock is
 -- deleted.
 --
--- keys  lock queue waiters holders fence
--- args  handle lease_ms wakeup_address? ticket? kind? fences? digest...
+-- keys  lock queue waiters holders grants fence
+-- args  handle lease_ms meta? wakeup_address? ticket? kind? fences? digest...
 --
+--   meta            what describes the handle, JSON; empty: nothing
 --   wakeup_address  how the waiter is reached: $PROVABLE or $UNPROVABLE, its channel, and "@" and its cohort if it has one,
 --                   which only an exclusive claim of a fresh owner may have; empty: it does not wait
 --   ticket          its place in the queue, empty when it has none yet
@@ -48,6 +50,8 @@ end
 local time = redis.call('TIME')
 local reserved = value and ticket ~= '' and redis.call('GET', lock) == value
 local waiting = reserved and 0 or redis.call('ZCARD', KEYS.queue)
+-- Whether the handle is in the list of holders.
+local in_list
 local owner
 
 if reserved then
@@ -65,11 +69,19 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
   owner = owner_of(handle)
   local reply = grant_or_enqueue(handle, owner, kind, ticket, waiting)
   if reply then return reply end
+  in_list = stands_in_list(handle)
 end
 
+local since, meta = time[1] .. string.sub('00000' .. time[2], -6), ARGV.meta or ''
 if owner then
   local known = tonumber(redis.call('ZSCORE', KEYS.holders, owner))
-  if known < 0 then return string.format('%.0f', -known) end
+  if known < 0 then
+    -- include records
+    -- include list_record
+    local fence = string.format('%.0f', -known)
+    write_record(handle, fence .. ':' .. since .. meta)
+    return fence
+  end
 end
 local wish, extra, contended, run = 0, 0, false, nil
 if kind == '' then
@@ -90,25 +102,28 @@ if kind == '' then
     end
   end
 end
-local fence, ttl_ms = time[1] .. string.sub('00000' .. time[2], -6), '$FENCE_TTL_MS'
-local counter = fence
+local fence, counter, record, ttl_ms = since, since, meta, '$FENCE_TTL_MS'
 if extra > 0 then
   -- @place block-end
   counter, ttl_ms = string.format('%.0f', fence + extra), '$BLOCK_TTL_MS'
+  -- @place block-record
+  record = fence .. ':' .. since .. meta
 end
+if not in_list then counter = counter .. '\0' .. handle .. '\0' .. record end
 local last = redis.pcall('SET', KEYS.fence, counter, 'PX', ttl_ms, 'GET')
 if type(last) == 'table' then
   redis.call('DEL', lock)
   return last
 end
-local number = tonumber(last or 0)
+-- The counter ends at a NUL, as tonumber() does in Lua 5.1; a pattern would take longer.
+local number = tonumber(last or 0) or tonumber(string.match(last, '^[^%z]*'))
 -- @place fence-compare
 if number and number >= tonumber(fence) then
   -- include write_fence
   if number >= $MAX_FENCE then
     write_fence(last)
     redis.call('DEL', lock)
-    return { ':fence', last }
+    return { ':fence', string.match(last, '^[^%z]*') }
   end
   local clock = time[1] * 1000000 + time[2]
   -- @place block-lead
@@ -116,9 +131,18 @@ if number and number >= tonumber(fence) then
   extra = math.min(extra, highest - number - 1)
   fence = string.format('%.0f', number + 1)
   -- @place block-end-ahead
-  write_fence(string.format('%.0f', number + 1 + extra))
+  counter = string.format('%.0f', number + 1 + extra)
+  if not in_list then counter = counter .. '\0' .. handle .. '\0' .. fence .. ':' .. since .. meta end
+  write_fence(counter)
 end
 if owner then redis.call('ZADD', KEYS.holders, '-' .. fence, owner) end
+if in_list then
+  -- include records
+  -- include list_record
+  -- @place record-kept
+  keep_record(last)
+  write_record(handle, fence .. ':' .. since .. meta)
+end
 -- @place contended
 contended = contended or run and extra < #run
 if extra == wish and not contended then return fence end

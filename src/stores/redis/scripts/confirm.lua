@@ -3,24 +3,40 @@
 --
 -- 1. The handle does not hold the lock: refuse. Without this two owners could get one fence.
 -- 2. The counter is not lower than the fence: refuse. A repeat is refused too, which costs one round of votes.
--- 3. Set the counter to the end of the block.
+-- 3. Set the counter to the end of the block, and note the fence for those who list the lock, see lib/records.lua.
 --
--- keys  lock queue waiters holders fence
--- args  handle fence block_end?
+-- keys  lock queue waiters holders grants fence
+-- args  handle fence meta? block_end?
 --
+--   meta       as in attempt.lua
 --   block_end  the last fence of the block, left out when that is the fence
 --
 -- reply  1                       confirmed
 --        0                       refused
 --        { ":fence", counter }   the block ends above 2^53 - 1
-local time = redis.call('TIME')
+local time, handle = redis.call('TIME'), ARGV.handle
 -- include holders
 -- include write_fence
+-- include records
+-- include list_record
 -- @place confirm-owner
-if not is_holder(ARGV.handle) then return 0 end
-local last, fence = redis.call('GET', KEYS.fence), tonumber(ARGV.fence)
-if tonumber(ARGV.block_end or fence) > $MAX_FENCE then return { ':fence', last or '0' } end
+if not is_holder(handle) then return 0 end
+local value, fence = redis.call('GET', KEYS.fence), tonumber(ARGV.fence)
+local last = string.match(value or '0', '^[^%z]*')
+if tonumber(ARGV.block_end or fence) > $MAX_FENCE then return { ':fence', last } end
 -- @place confirm-compare
-if (tonumber(last or 0) or 0) >= fence then return 0 end
-write_fence(ARGV.block_end or ARGV.fence)
+if (tonumber(last) or 0) >= fence then return 0 end
+local counter, in_list = ARGV.block_end or ARGV.fence, stands_in_list(handle)
+local known, record = read_record(value)
+if in_list then record = redis.pcall('HGET', KEYS.grants, handle) elseif known ~= handle then record = nil end
+local since = type(record) == 'string' and string.match(record, '^%d*:(%d+)')
+since = since or time[1] .. string.sub('00000' .. time[2], -6)
+record = ARGV.fence .. ':' .. since .. (ARGV.meta or '')
+if in_list then
+  write_fence(counter)
+  keep_record(value)
+  write_record(handle, record)
+else
+  write_fence(counter .. '\0' .. handle .. '\0' .. record)
+end
 return 1

@@ -3,7 +3,7 @@
 -- 1. To be sent without a digest first: then it tells who holds the lock, and serves the queue if nobody does.
 -- 2. With digests: takes the lock from the holders that are meant, see lib/revoke.lua, and serves the queue.
 --
--- keys  lock queue waiters holders
+-- keys  lock queue waiters holders grants
 -- args  reservation_ms digest...
 --
 --   reservation_ms  how long to keep the lock for the waiter whose turn it is

@@ -41,8 +41,9 @@ local last = redis.call('ZRANGE', KEYS[4], -1, -1, 'WITHSCORES')[2]
 if last and last - now > 0 then
 redis.call('PEXPIRE', KEYS[1], last - now)
 redis.call('PEXPIRE', KEYS[4], last - now)
+redis.call('PEXPIRE', KEYS[5], last - now)
 else
-redis.call('DEL', KEYS[1], KEYS[4])
+redis.call('DEL', KEYS[1], KEYS[4], KEYS[5])
 holder = false
 end
 end
@@ -54,7 +55,7 @@ redis.call('ZCARD', KEYS[4])
 local pttl = redis.call('PTTL', KEYS[1]) + 1
 local left = pttl < 1 and 604800000 or pttl
 redis.call('SET', KEYS[1], marker, 'PX', left)
-redis.call('DEL', KEYS[4])
+redis.call('DEL', KEYS[4], KEYS[5])
 redis.call('ZADD', KEYS[4], now + left, sole)
 if renewal ~= '' then redis.call('ZADD', KEYS[4], '-' .. renewal, '::' .. sole) end
 redis.call('PEXPIRE', KEYS[4], left)
@@ -78,6 +79,7 @@ local removed, owners = 0, {}
 for _, handle in ipairs(handles) do
 removed = removed + redis.call('ZREM', KEYS[4], handle)
 redis.call('ZREM', KEYS[4], ':' .. handle, '::' .. handle)
+redis.pcall('HDEL', KEYS[5], handle)
 local owner = owner_of(handle)
 if owner then owners[owner] = true end
 end
@@ -90,7 +92,10 @@ return removed
 end
 local function remove_expired_holders()
 remove_holders(redis.call('ZRANGE', KEYS[4], '(0', now, 'BYSCORE'))
-if allows_several(holder) and redis.call('ZCARD', KEYS[4]) == 0 then holder = false end
+if allows_several(holder) and redis.call('ZCARD', KEYS[4]) == 0 then
+redis.call('DEL', KEYS[5])
+holder = false
+end
 end
 local function fits(kind, owner)
 if not holder then return true end
@@ -119,7 +124,7 @@ end
 if not holder then
 holder = kind == '' and owner or kind
 redis.call('SET', KEYS[1], holder, 'PX', ms)
-redis.call('DEL', KEYS[4])
+redis.call('DEL', KEYS[4], KEYS[5])
 end
 redis.call('ZADD', KEYS[4], 'GT', now + ms, handle)
 if owner then redis.call('ZADD', KEYS[4], 'NX', 0, owner) end
@@ -131,7 +136,7 @@ end
 `;
 
 const WAITERS = `local function parse_waiter(text)
-return string.match(text or '', '^(%d+)(.)(holdfast:[^:@]+)@?([^:]*)(.*)$')
+return string.match(text or '', '^(%d+)(.)(holdfast:[^:@]+)@?([^:%z]*)%z?([^:]*)(.*)$')
 end
 local function read_waiter(handle)
 return parse_waiter(redis.call('HGET', KEYS[3], handle))
@@ -170,7 +175,7 @@ local heads = redis.call('ZRANGE', KEYS[2], 0, 8)
 if #heads == 0 then return granted end
 local entries = redis.call('HMGET', KEYS[3], unpack(heads))
 for place, head in ipairs(heads) do
-local seen, reachability, channel, _, kind = parse_waiter(entries[place])
+local seen, reachability, channel, _, _, kind = parse_waiter(entries[place])
 local alive = seen and now - seen < 15000
 if alive and not fits(kind, owner_of(head)) then
 if served and place > 2 then
@@ -209,7 +214,7 @@ if #others > 0 then
 remove_holders(handles)
 set_expiry()
 else
-redis.call('DEL', KEYS[1], KEYS[4])
+redis.call('DEL', KEYS[1], KEYS[4], KEYS[5])
 holder, sole = false, nil
 end
 end
@@ -223,7 +228,12 @@ return ticket
 end
 local function write_waiter(handle, kind, ticket)
 local place = ticket == '' and new_ticket() or ticket
-redis.call('HSET', KEYS[3], handle, now .. ARGV[3] .. kind)
+local address, meta = ARGV[4], ARGV[3]
+if meta ~= '' then
+if not string.find(address, '@', 1, true) then address = address .. '@' end
+address = address .. '\\0' .. string.gsub(meta, ':', '\\1')
+end
+redis.call('HSET', KEYS[3], handle, now .. address .. kind)
 local added = redis.call('ZADD', KEYS[2], 'NX', place, handle)
 redis.call('PEXPIRE', KEYS[2], '15000')
 redis.call('PEXPIRE', KEYS[3], '15000')
@@ -252,8 +262,8 @@ local function grant_or_enqueue(handle, owner, kind, ticket, waiting)
 local ms = tonumber(ARGV[2])
 local steal = kind == ':steal'
 if kind ~= '' then
-local last = redis.call('GET', KEYS[5])
-if (tonumber(last or 0) or 0) >= 9007199254740991 then return { ':fence', last } end
+local last = string.match(redis.call('GET', KEYS[6]) or '', '^[^%z]*')
+if (tonumber(last) or 0) >= 9007199254740991 then return { ':fence', last } end
 end
 if not steal then move_sole_holder_to_list() end
 if list_counts() then remove_expired_holders() elseif kind ~= '' then redis.call('ZCARD', KEYS[4]) end
@@ -266,7 +276,7 @@ if not fits(kind, owner) then return { holder, 1 } end
 remove_waiter(handle)
 grant(handle, kind, ms)
 elseif steal then
-local meant, others = split_holders(7)
+local meant, others = split_holders(8)
 if #others > 0 then
 table.insert(others, 1, ':steal')
 return others
@@ -283,7 +293,7 @@ if not redis.call('ZSCORE', KEYS[2], handle) then
 return { allows_several(holder) and holder or ':exclusive', 0 }
 end
 end
-if ARGV[3] and ARGV[3] ~= '' then
+if ARGV[4] and ARGV[4] ~= '' then
 waiting = waiting + write_waiter(handle, kind, ticket)
 end
 local open = not holder or allows_several(holder)
@@ -298,6 +308,24 @@ if owner and waiting > 0 and tonumber(redis.call('ZSCORE', KEYS[4], owner)) == 0
 end
 `;
 
+const RECORDS = `local function read_record(value)
+if type(value) ~= 'string' then return end
+local counter, handle, record = string.match(value, '^(%d+)%z([^%z]*)%z(.*)$')
+if handle and not string.find(record, '^%d*:') then record = counter .. ':' .. counter .. record end
+return handle, record
+end
+`;
+
+const LIST_RECORD = `local function write_record(handle, record)
+redis.pcall('HSET', KEYS[5], handle, record)
+redis.call('PEXPIRE', KEYS[5], redis.call('PTTL', KEYS[1]))
+end
+local function keep_record(value)
+local handle, record = read_record(value)
+if handle and redis.call('ZSCORE', KEYS[4], handle) then write_record(handle, record) end
+end
+`;
+
 const RUN = `local function next_of_cohort(cohort)
 local run, first = {}, 0
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -306,7 +334,7 @@ local heads = redis.pcall('ZRANGE', KEYS[2], first, first + 8 - 1)
 if #heads == 0 then return run, false end
 local entries = redis.pcall('HMGET', KEYS[3], unpack(heads))
 for place, head in ipairs(heads) do
-local seen, _, _, theirs, kind = parse_waiter(entries[place])
+local seen, _, _, theirs, _, kind = parse_waiter(entries[place])
 local member = theirs == cohort and kind == '' and now - seen < 15000
 if not member or #run == 100 then return run, true end
 table.insert(run, head)
@@ -316,14 +344,15 @@ end
 end
 `;
 
-const WRITE_FENCE = `local function write_fence(fence)
-local ahead = math.min(tonumber(fence), 9007199254740991) - time[1] * 1000000 - time[2]
-redis.call('SET', KEYS[5], fence, 'PX', 604800000 + math.max(0, math.ceil(ahead / 1000)))
+const WRITE_FENCE = `local function write_fence(value)
+local counter = tonumber(string.match(value, '^[^%z]*'))
+local ahead = math.min(counter, 9007199254740991) - time[1] * 1000000 - time[2]
+redis.call('SET', KEYS[6], value, 'PX', 604800000 + math.max(0, math.ceil(ahead / 1000)))
 end
 `;
 
 export const attempt: Script = {
-  source: `local lock, handle, ticket, kind = KEYS[1], ARGV[1], ARGV[4] or '', ARGV[5] or ''
+  source: `local lock, handle, ticket, kind = KEYS[1], ARGV[1], ARGV[5] or '', ARGV[6] or ''
 local value = handle
 if kind ~= '' then
 local listed = string.find(handle, '/', 1, true) or kind == ':exclusive' or kind == ':steal'
@@ -332,6 +361,7 @@ end
 local time = redis.call('TIME')
 local reserved = value and ticket ~= '' and redis.call('GET', lock) == value
 local waiting = reserved and 0 or redis.call('ZCARD', KEYS[2])
+local in_list
 local owner
 if reserved then
 redis.call('SET', lock, value, 'PX', math.max(ARGV[2], redis.call('PTTL', lock)))
@@ -339,20 +369,26 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
 ${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${GRANT_OR_ENQUEUE}owner = owner_of(handle)
 local reply = grant_or_enqueue(handle, owner, kind, ticket, waiting)
 if reply then return reply end
+in_list = stands_in_list(handle)
 end
+local since, meta = time[1] .. string.sub('00000' .. time[2], -6), ARGV[3] or ''
 if owner then
 local known = tonumber(redis.call('ZSCORE', KEYS[4], owner))
-if known < 0 then return string.format('%.0f', -known) end
+if known < 0 then
+${RECORDS}${LIST_RECORD}local fence = string.format('%.0f', -known)
+write_record(handle, fence .. ':' .. since .. meta)
+return fence
+end
 end
 local wish, extra, contended, run = 0, 0, false, nil
 if kind == '' then
-local block = ARGV[6]
+local block = ARGV[7]
 if block then
 wish = block - 1
 extra = math.min(wish, 10000)
 end
 if reserved or waiting > 0 then
-local cohort = string.match(ARGV[3] or '', '@(.+)$')
+local cohort = string.match(ARGV[4] or '', '@(.+)$')
 if block then
 contended = #redis.pcall('ZRANGE', KEYS[2], 0, 0) > 0
 elseif cohort then
@@ -361,30 +397,37 @@ extra = #run
 end
 end
 end
-local fence, ttl_ms = time[1] .. string.sub('00000' .. time[2], -6), '604800000'
-local counter = fence
+local fence, counter, record, ttl_ms = since, since, meta, '604800000'
 if extra > 0 then
 counter, ttl_ms = string.format('%.0f', fence + extra), '604800010'
+record = fence .. ':' .. since .. meta
 end
-local last = redis.pcall('SET', KEYS[5], counter, 'PX', ttl_ms, 'GET')
+if not in_list then counter = counter .. '\\0' .. handle .. '\\0' .. record end
+local last = redis.pcall('SET', KEYS[6], counter, 'PX', ttl_ms, 'GET')
 if type(last) == 'table' then
 redis.call('DEL', lock)
 return last
 end
-local number = tonumber(last or 0)
+local number = tonumber(last or 0) or tonumber(string.match(last, '^[^%z]*'))
 if number and number >= tonumber(fence) then
 ${WRITE_FENCE}if number >= 9007199254740991 then
 write_fence(last)
 redis.call('DEL', lock)
-return { ':fence', last }
+return { ':fence', string.match(last, '^[^%z]*') }
 end
 local clock = time[1] * 1000000 + time[2]
 local highest = math.max(number + 1, math.min(clock + 10000, 9007199254740991))
 extra = math.min(extra, highest - number - 1)
 fence = string.format('%.0f', number + 1)
-write_fence(string.format('%.0f', number + 1 + extra))
+counter = string.format('%.0f', number + 1 + extra)
+if not in_list then counter = counter .. '\\0' .. handle .. '\\0' .. fence .. ':' .. since .. meta end
+write_fence(counter)
 end
 if owner then redis.call('ZADD', KEYS[4], '-' .. fence, owner) end
+if in_list then
+${RECORDS}${LIST_RECORD}keep_record(last)
+write_record(handle, fence .. ':' .. since .. meta)
+end
 contended = contended or run and extra < #run
 if extra == wish and not contended then return fence end
 if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } end
@@ -394,19 +437,32 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "b60c9ce13b2d0c9440d92b8f171082b9767e38a6",
+  sha: "89340422ab52ad8a38ccaa521d281ebd9332e06e",
 };
 
 export const confirm: Script = {
-  source: `local time = redis.call('TIME')
-${HOLDERS}${WRITE_FENCE}if not is_holder(ARGV[1]) then return 0 end
-local last, fence = redis.call('GET', KEYS[5]), tonumber(ARGV[2])
-if tonumber(ARGV[3] or fence) > 9007199254740991 then return { ':fence', last or '0' } end
-if (tonumber(last or 0) or 0) >= fence then return 0 end
-write_fence(ARGV[3] or ARGV[2])
+  source: `local time, handle = redis.call('TIME'), ARGV[1]
+${HOLDERS}${WRITE_FENCE}${RECORDS}${LIST_RECORD}if not is_holder(handle) then return 0 end
+local value, fence = redis.call('GET', KEYS[6]), tonumber(ARGV[2])
+local last = string.match(value or '0', '^[^%z]*')
+if tonumber(ARGV[4] or fence) > 9007199254740991 then return { ':fence', last } end
+if (tonumber(last) or 0) >= fence then return 0 end
+local counter, in_list = ARGV[4] or ARGV[2], stands_in_list(handle)
+local known, record = read_record(value)
+if in_list then record = redis.pcall('HGET', KEYS[5], handle) elseif known ~= handle then record = nil end
+local since = type(record) == 'string' and string.match(record, '^%d*:(%d+)')
+since = since or time[1] .. string.sub('00000' .. time[2], -6)
+record = ARGV[2] .. ':' .. since .. (ARGV[3] or '')
+if in_list then
+write_fence(counter)
+keep_record(value)
+write_record(handle, record)
+else
+write_fence(counter .. '\\0' .. handle .. '\\0' .. record)
+end
 return 1
 `,
-  sha: "a40bed5ef562ecbfb401b5140e46bad57134234c",
+  sha: "37609170efa9b91365b989317b7e029d0220c7ac",
 };
 
 export const evict: Script = {
@@ -419,7 +475,7 @@ end
 table.insert(others, 1, #meant)
 return others
 `,
-  sha: "00ae27403410fca812b02109b04a9a2f1b2eddea",
+  sha: "8695160658b56d0ea6ad27823cd49e47a6d103a2",
 };
 
 export const held: Script = {
@@ -430,44 +486,64 @@ ${HOLDERS}return is_holder(ARGV[1]) and 1 or 0
 };
 
 export const inspect: Script = {
-  source: `local counter = string.format('%.0f', tonumber(redis.call('GET', KEYS[5]) or 0) or 0)
+  source: `local counter = tonumber(string.match(redis.call('GET', KEYS[6]) or '', '^[^%z]*')) or 0
+counter = string.format('%.0f', counter)
 local time = redis.call('TIME')
 ${HOLDERS}if is_holder(ARGV[1]) then return { 2, counter } end
 local present = sole and marker or holder
 if not present or present == ':shared' and ARGV[2] == present then return { 1, counter } end
 return { 0, counter }
 `,
-  sha: "c40b18f2fe3bcdc44cbad1f0bf7484c045575978",
+  sha: "f79afa19d45e693ac68beb70132c449d8ef417ba",
 };
 
 export const look: Script = {
   source: `if type(redis.pcall('GET', KEYS[1])) == 'table' then return {} end
 local time = redis.call('TIME')
-${HOLDERS}${WAITERS}local function owner_name(handle)
+${HOLDERS}${WAITERS}${RECORDS}local in_list = list_counts()
+local last_granted, last_record = read_record(redis.pcall('GET', KEYS[6]))
+local function owner_name(handle)
 local owner = owner_of(handle)
 return owner and string.sub(owner, 1, -2) or handle
 end
-local holders, waiters, in_list = {}, {}, list_counts()
+local function record_of(handle)
+local record = in_list and redis.pcall('HGET', KEYS[5], handle)
+if type(record) == 'string' then return record end
+if handle == last_granted then return last_record end
+local owner = in_list and owner_of(handle)
+local fence = owner and redis.call('ZSCORE', KEYS[4], owner) or ''
+return string.sub(fence, 2) .. ':'
+end
+local holders, waiters = {}, {}
 for _, handle in ipairs(current_holders()) do
 table.insert(holders, in_list and owner_name(handle) or handle)
+table.insert(holders, handle)
 table.insert(holders, sole and marker or allows_several(holder) and holder or in_list and own_kind(handle) or '')
+table.insert(holders, in_list and redis.call('ZSCORE', KEYS[4], handle) - now or redis.call('PTTL', KEYS[1]))
+table.insert(holders, record_of(handle))
 end
-for _, handle in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
-local seen, _, _, _, kind = read_waiter(handle)
+local queue = redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')
+for i = 1, #queue, 2 do
+local handle, ticket = queue[i], queue[i + 1]
+local seen, _, _, _, meta, kind = read_waiter(handle)
 if seen and now - seen < 15000 then
+meta = string.gsub(meta, '\\1', ':')
 table.insert(waiters, owner_name(handle))
+table.insert(waiters, handle)
 table.insert(waiters, kind)
+table.insert(waiters, ticket)
+table.insert(waiters, meta)
 end
 end
 return { holders, waiters }
 `,
-  sha: "2793680c4f349138adc0a64ab43c930a4affcf36",
+  sha: "deb8f6f92097515ac7c1f850a19ba834d437fd5a",
 };
 
 export const recall: Script = {
   source: `${WAITERS}${NOTIFY}notify_head()
 `,
-  sha: "fded87a0f3a7f650dfa1d1361f2e467d959b2cea",
+  sha: "bebd57d2dbfe92b62ec9c5baf1814a8a7942b6a1",
 };
 
 export const release: Script = {
@@ -498,7 +574,7 @@ if earlier then notify_head() end
 end
 return released
 `,
-  sha: "8fb46abe964ddd534e9676b8d352a6026e3171bf",
+  sha: "5c08fbab9d53f10f00fb44f144f8316d7508cfd4",
 };
 
 export const renew: Script = {
@@ -526,33 +602,43 @@ if number == 0 then return 1 end
 redis.call('ZADD', KEYS[4], -number, '::' .. handle)
 return lease_ms < math.min(left, 5000) and 2 or 1
 `,
-  sha: "d118ae49431a3a66639366c6410dcf22c37e2810",
+  sha: "e46eb5ae8ef86fd955a22a69c6c37b8c4f4b6879",
 };
 
 export const retake: Script = {
-  source: `local counter, expected = tonumber(redis.call('GET', KEYS[5]) or 0) or 0, tonumber(ARGV[5])
-local raised = math.max(expected, tonumber(ARGV[4]))
+  source: `local value, expected = redis.call('GET', KEYS[6]), tonumber(ARGV[6])
+local counter = tonumber(string.match(value or '', '^[^%z]*')) or 0
+local raised = math.max(expected, tonumber(ARGV[5]))
 local time = redis.call('TIME')
-${HOLDERS}local handle, kind = ARGV[1], ARGV[3] == ':exclusive' and '' or ARGV[3]
+${HOLDERS}local handle, kind = ARGV[1], ARGV[4] == ':exclusive' and '' or ARGV[4]
 if is_holder(handle) then return counter == raised and 1 or 0 end
 if counter ~= expected then return 0 end
-${EXPIRY}${GRANTS}${WRITE_FENCE}move_sole_holder_to_list()
+${EXPIRY}${GRANTS}${WRITE_FENCE}${RECORDS}${LIST_RECORD}move_sole_holder_to_list()
 if list_counts() then remove_expired_holders() end
 if not fits(kind, owner_of(handle)) then return 0 end
 grant(handle, kind, tonumber(ARGV[2]))
-if raised > counter then write_fence(string.format('%.0f', raised)) end
-if ARGV[6] and stands_in_list(handle) then
-redis.call('ZADD', KEYS[4], '-' .. ARGV[6], '::' .. handle)
-elseif ARGV[6] then
-redis.call('SET', KEYS[1], ':exclusive#' .. ARGV[6] .. ' ' .. handle, 'KEEPTTL')
+local in_list = stands_in_list(handle)
+local record = ':' .. time[1] .. string.sub('00000' .. time[2], -6) .. ARGV[3]
+counter = string.format('%.0f', raised)
+if in_list then
+write_fence(counter)
+keep_record(value)
+write_record(handle, record)
+else
+write_fence(counter .. '\\0' .. handle .. '\\0' .. record)
+end
+if ARGV[7] and in_list then
+redis.call('ZADD', KEYS[4], '-' .. ARGV[7], '::' .. handle)
+elseif ARGV[7] then
+redis.call('SET', KEYS[1], ':exclusive#' .. ARGV[7] .. ' ' .. handle, 'KEEPTTL')
 end
 return 1
 `,
-  sha: "6adaf205c579712a94750d5af6cc1b1ee31963f6",
+  sha: "4c672dce78cc7bc626c485c64d1e23cd36b3a64d",
 };
 
 export const vote: Script = {
-  source: `local lock, handle, ticket, kind = KEYS[1], ARGV[1], ARGV[4] or '', ARGV[5] or ''
+  source: `local lock, handle, ticket, kind = KEYS[1], ARGV[1], ARGV[5] or '', ARGV[6] or ''
 local value = handle
 if kind ~= '' then
 local listed = string.find(handle, '/', 1, true) or kind == ':exclusive' or kind == ':steal'
@@ -561,38 +647,53 @@ end
 local time = redis.call('TIME')
 local reserved = value and ticket ~= '' and redis.call('GET', lock) == value
 local waiting = reserved and 0 or redis.call('ZCARD', KEYS[2])
+local in_list
 if reserved then
 redis.call('SET', lock, value, 'PX', math.max(ARGV[2], redis.call('PTTL', lock)))
 elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX', ARGV[2]) then
 ${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${GRANT_OR_ENQUEUE}local reply = grant_or_enqueue(handle, owner_of(handle), kind, ticket, waiting)
 if reply then return reply end
+in_list = stands_in_list(handle)
 end
-local guess, block_end = tonumber(ARGV[6]), ARGV[8] or ARGV[6]
+local guess, block_end = tonumber(ARGV[7]), ARGV[9] or ARGV[7]
 local last = tonumber(block_end)
 local clock = time[1] * 1000000 + time[2]
-local possible = last <= math.min(clock + ARGV[7] * 1000, 9007199254740991)
-local counter
+local possible = last <= math.min(clock + ARGV[8] * 1000, 9007199254740991)
+local since_and_meta = time[1] .. string.sub('00000' .. time[2], -6) .. ARGV[3]
+local before
 if possible then
 local ttl_ms = 604800000 + math.max(0, math.ceil((last - clock) / 1000))
-counter = redis.pcall('SET', KEYS[5], block_end, 'PX', ttl_ms, 'GET')
+local value = block_end
+if not in_list then value = value .. '\\0' .. handle .. '\\0' .. ARGV[7] .. ':' .. since_and_meta end
+before = redis.pcall('SET', KEYS[6], value, 'PX', ttl_ms, 'GET')
 else
-counter = redis.pcall('GET', KEYS[5])
+before = redis.pcall('GET', KEYS[6])
 end
-if type(counter) == 'table' then
+if type(before) == 'table' then
 redis.call('DEL', lock)
-return counter
+return before
 end
-local number = tonumber(counter or 0) or 0
+local number = tonumber(string.match(before or '', '^[^%z]*')) or 0
 if number ~= number then number = 0 end
-if possible and number < guess then return block_end end
+local raised = possible and number < guess
+local counter
+if not raised then
 ${WRITE_FENCE}if number >= 9007199254740991 then
-if possible then write_fence(counter) end
+if possible then write_fence(before) end
 redis.call('DEL', lock)
-return { ':fence', counter }
+return { ':fence', string.match(before, '^[^%z]*') }
 end
 counter = string.format('%.0f', number)
-if possible then write_fence(counter) end
+local value = counter
+if not in_list then value = value .. '\\0' .. handle .. '\\0:' .. since_and_meta end
+if possible then write_fence(value) end
+end
+if in_list then
+${RECORDS}${LIST_RECORD}if possible then keep_record(before) end
+write_record(handle, (raised and ARGV[7] or '') .. ':' .. since_and_meta)
+end
+if raised then return block_end end
 return { counter }
 `,
-  sha: "545a6abb585bb5045bc12bbde6fe23489625f764",
+  sha: "ab00c84ec0c60471ea74c51a8afe942e86a7ac69",
 };

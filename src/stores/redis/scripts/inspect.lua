@@ -4,13 +4,14 @@
 -- 2. It is free, or it is shared and the handle would share it: 1.
 -- 3. Else: 0.
 --
--- keys  lock queue waiters holders fence
+-- keys  lock queue waiters holders grants fence
 -- args  handle kind
 --
 --   kind  as in attempt.lua
 --
 -- reply  { 2, 1 or 0; the counter of fences, a string }
-local counter = string.format('%.0f', tonumber(redis.call('GET', KEYS.fence) or 0) or 0)
+local counter = tonumber(string.match(redis.call('GET', KEYS.fence) or '', '^[^%z]*')) or 0
+counter = string.format('%.0f', counter)
 local time = redis.call('TIME')
 -- include holders
 if is_holder(ARGV.handle) then return { 2, counter } end

@@ -1,30 +1,57 @@
 -- look: lists the holders and the waiters of a lock. Only reads.
 --
--- keys  lock queue waiters holders
+-- keys  lock queue waiters holders grants fence
 -- args  none
 --
--- reply  { { owner, kind, ... of each holder }, { owner, kind, ... of each live waiter, in order } }
+-- reply  { { owner, handle, kind, ms to the end of its lease, record, ... of each holder },
+--          { owner, handle, kind, ticket, meta, ... of each live waiter, in order } }
 --        {}                 when the lock's key is of another type
 --
--- A kind is ":shared" or ":permits=N"; anything else: exclusive.
+-- A kind is ":shared" or ":permits=N"; anything else: exclusive. A lease without an end has negative ms. For the record see
+-- lib/records.lua; the ticket is the server's clock in µs when the waiter came.
 if type(redis.pcall('GET', KEYS.lock)) == 'table' then return {} end
 local time = redis.call('TIME')
 -- include holders
 -- include waiters
+-- include records
+local in_list = list_counts()
+local last_granted, last_record = read_record(redis.pcall('GET', KEYS.fence))
+
 local function owner_name(handle)
   local owner = owner_of(handle)
   return owner and string.sub(owner, 1, -2) or handle
 end
-local holders, waiters, in_list = {}, {}, list_counts()
+
+-- What is known of a holder; of one that a client of version 0.1.0 was granted the lock for, only the fence of its owner.
+local function record_of(handle)
+  local record = in_list and redis.pcall('HGET', KEYS.grants, handle)
+  if type(record) == 'string' then return record end
+  -- @place last-granted
+  if handle == last_granted then return last_record end
+  local owner = in_list and owner_of(handle)
+  local fence = owner and redis.call('ZSCORE', KEYS.holders, owner) or ''
+  return string.sub(fence, 2) .. ':'
+end
+
+local holders, waiters = {}, {}
 for _, handle in ipairs(current_holders()) do
   table.insert(holders, in_list and owner_name(handle) or handle)
+  table.insert(holders, handle)
   table.insert(holders, sole and marker or allows_several(holder) and holder or in_list and own_kind(handle) or '')
+  table.insert(holders, in_list and redis.call('ZSCORE', KEYS.holders, handle) - now or redis.call('PTTL', KEYS.lock))
+  table.insert(holders, record_of(handle))
 end
-for _, handle in ipairs(redis.call('ZRANGE', KEYS.queue, 0, -1)) do
-  local seen, _, _, _, kind = read_waiter(handle)
+local queue = redis.call('ZRANGE', KEYS.queue, 0, -1, 'WITHSCORES')
+for i = 1, #queue, 2 do
+  local handle, ticket = queue[i], queue[i + 1]
+  local seen, _, _, _, meta, kind = read_waiter(handle)
   if seen and now - seen < $WAITER_TIMEOUT_MS then
+    meta = string.gsub(meta, '\1', ':')
     table.insert(waiters, owner_name(handle))
+    table.insert(waiters, handle)
     table.insert(waiters, kind)
+    table.insert(waiters, ticket)
+    table.insert(waiters, meta)
   end
 end
 return { holders, waiters }

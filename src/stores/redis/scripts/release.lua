@@ -7,7 +7,7 @@
 --
 -- A server without memory refuses no release: the first write takes none.
 --
--- keys  lock queue waiters holders
+-- keys  lock queue waiters holders grants
 -- args  handle lease_ms
 --
 --   lease_ms  of whoever releases: a reservation is no longer than that

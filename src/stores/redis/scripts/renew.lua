@@ -10,7 +10,7 @@
 -- A server without memory refuses a script whose first write would take some. The first write here only moves the end
 -- of a key.
 --
--- keys  lock queue? waiters? holders?
+-- keys  lock queue? waiters? holders? grants?
 -- args  handle lease_ms renewal?
 --
 --   renewal  the number of the renewal; left out when it has none

@@ -4,18 +4,21 @@
 --    fences is what step 4 makes of it.
 -- 2. The counter is not what the caller saw: refuse. Others had the lock meanwhile.
 -- 3. The handle does not fit beside the present holders: refuse.
--- 4. Grant, raise the counter to the fence if it is lower, and note the number of the handle's last renewal.
+-- 4. Grant, raise the counter to the fence if it is lower, and note the number of the handle's last renewal. What a
+--    listing shows of the handle has no fence: here only the end of a block is known.
 --
--- keys  lock queue waiters holders fence
--- args  handle lease_ms kind fence counter renewal?
+-- keys  lock queue waiters holders grants fence
+-- args  handle lease_ms meta kind fence counter renewal?
 --
+--   meta     as in attempt.lua
 --   kind     as in attempt.lua
 --   fence    that of the lock; of a block its end
 --   counter  what the counter of fences must be
 --   renewal  the number of the handle's last renewal
 --
 -- reply  1 held, with such a counter; 0 refused
-local counter, expected = tonumber(redis.call('GET', KEYS.fence) or 0) or 0, tonumber(ARGV.counter)
+local value, expected = redis.call('GET', KEYS.fence), tonumber(ARGV.counter)
+local counter = tonumber(string.match(value or '', '^[^%z]*')) or 0
 local raised = math.max(expected, tonumber(ARGV.fence))
 local time = redis.call('TIME')
 -- include holders
@@ -26,12 +29,23 @@ if counter ~= expected then return 0 end
 -- include expiry
 -- include grants
 -- include write_fence
+-- include records
+-- include list_record
 move_sole_holder_to_list()
 if list_counts() then remove_expired_holders() end
 if not fits(kind, owner_of(handle)) then return 0 end
 grant(handle, kind, tonumber(ARGV.lease_ms))
-if raised > counter then write_fence(string.format('%.0f', raised)) end
-if ARGV.renewal and stands_in_list(handle) then
+local in_list = stands_in_list(handle)
+local record = ':' .. time[1] .. string.sub('00000' .. time[2], -6) .. ARGV.meta
+counter = string.format('%.0f', raised)
+if in_list then
+  write_fence(counter)
+  keep_record(value)
+  write_record(handle, record)
+else
+  write_fence(counter .. '\0' .. handle .. '\0' .. record)
+end
+if ARGV.renewal and in_list then
   redis.call('ZADD', KEYS.holders, '-' .. ARGV.renewal, '::' .. handle)
 elseif ARGV.renewal then
   redis.call('SET', KEYS.lock, ':exclusive#' .. ARGV.renewal .. ' ' .. handle, 'KEEPTTL')

@@ -7,13 +7,15 @@
 -- 4. Granted: the counter is set to the end of the block. Nearly every guess is higher than the counter: so it is set
 --    first, and put back when it was not lower than the guess. That it was lower than the end is not enough: the part
 --    of the block up to the counter may be another's. An end too far ahead of the server's clock sets nothing.
+-- 5. What a listing shows of the holder is noted, see lib/records.lua: the guess as its fence, if the counter was raised.
 --
 -- After an error nothing is held, as in attempt.lua.
 --
--- keys  lock queue waiters holders fence
--- args  handle lease_ms wakeup_address ticket kind guess max_clock_skew_ms block_end?
+-- keys  lock queue waiters holders grants fence
+-- args  handle lease_ms meta wakeup_address ticket kind guess max_clock_skew_ms block_end?
 --
---   wakeup_address, ticket, kind  as in attempt.lua, without ":steal"; empty for what is not given
+--   meta, wakeup_address, ticket, kind
+--                                 as in attempt.lua, without ":steal"; empty for what is not given
 --   max_clock_skew_ms             how far the end of the block may be ahead of the server's clock
 --   block_end                     the last fence of the block, left out when that is the guess
 --
@@ -29,6 +31,8 @@ end
 local time = redis.call('TIME')
 local reserved = value and ticket ~= '' and redis.call('GET', lock) == value
 local waiting = reserved and 0 or redis.call('ZCARD', KEYS.queue)
+-- Whether the handle is in the list of holders.
+local in_list
 
 if reserved then
   -- @place vote-reserved-lease
@@ -44,6 +48,7 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
   -- include grant_or_enqueue
   local reply = grant_or_enqueue(handle, owner_of(handle), kind, ticket, waiting)
   if reply then return reply end
+  in_list = stands_in_list(handle)
 end
 
 local guess, block_end = tonumber(ARGV.guess), ARGV.block_end or ARGV.guess
@@ -51,29 +56,44 @@ local last = tonumber(block_end)
 local clock = time[1] * 1000000 + time[2]
 -- @place guess-skew
 local possible = last <= math.min(clock + ARGV.max_clock_skew_ms * 1000, $MAX_FENCE)
-local counter
+local since_and_meta = time[1] .. string.sub('00000' .. time[2], -6) .. ARGV.meta
+local before
 if possible then
   local ttl_ms = $FENCE_TTL_MS + math.max(0, math.ceil((last - clock) / 1000))
-  counter = redis.pcall('SET', KEYS.fence, block_end, 'PX', ttl_ms, 'GET')
+  local value = block_end
+  if not in_list then value = value .. '\0' .. handle .. '\0' .. ARGV.guess .. ':' .. since_and_meta end
+  before = redis.pcall('SET', KEYS.fence, value, 'PX', ttl_ms, 'GET')
 else
-  counter = redis.pcall('GET', KEYS.fence)
+  before = redis.pcall('GET', KEYS.fence)
 end
-if type(counter) == 'table' then
+if type(before) == 'table' then
   redis.call('DEL', lock)
-  return counter
+  return before
 end
-local number = tonumber(counter or 0) or 0
+local number = tonumber(string.match(before or '', '^[^%z]*')) or 0
 -- Not a number: somebody has written "nan".
 if number ~= number then number = 0 end
 -- @place vote-raised
-if possible and number < guess then return block_end end
--- include write_fence
-if number >= $MAX_FENCE then
-  if possible then write_fence(counter) end
-  redis.call('DEL', lock)
-  return { ':fence', counter }
+local raised = possible and number < guess
+local counter
+if not raised then
+  -- include write_fence
+  if number >= $MAX_FENCE then
+    if possible then write_fence(before) end
+    redis.call('DEL', lock)
+    return { ':fence', string.match(before, '^[^%z]*') }
+  end
+  counter = string.format('%.0f', number)
+  local value = counter
+  if not in_list then value = value .. '\0' .. handle .. '\0:' .. since_and_meta end
+  -- @place counter-put-back
+  if possible then write_fence(value) end
 end
-counter = string.format('%.0f', number)
--- @place counter-put-back
-if possible then write_fence(counter) end
+if in_list then
+  -- include records
+  -- include list_record
+  if possible then keep_record(before) end
+  write_record(handle, (raised and ARGV.guess or '') .. ':' .. since_and_meta)
+end
+if raised then return block_end end
 return { counter }

@@ -13,7 +13,12 @@ end
 -- ticket. Returns how many waiters that adds.
 local function write_waiter(handle, kind, ticket)
   local place = ticket == '' and new_ticket() or ticket
-  redis.call('HSET', KEYS.waiters, handle, now .. ARGV.wakeup_address .. kind)
+  local address, meta = ARGV.wakeup_address, ARGV.meta
+  if meta ~= '' then
+    if not string.find(address, '@', 1, true) then address = address .. '@' end
+    address = address .. '\0' .. string.gsub(meta, ':', '\1')
+  end
+  redis.call('HSET', KEYS.waiters, handle, now .. address .. kind)
   local added = redis.call('ZADD', KEYS.queue, 'NX', place, handle)
   redis.call('PEXPIRE', KEYS.queue, '$WAITER_TIMEOUT_MS')
   redis.call('PEXPIRE', KEYS.waiters, '$WAITER_TIMEOUT_MS')
@@ -63,8 +68,8 @@ local function grant_or_enqueue(handle, owner, kind, ticket, waiting)
   local ms = tonumber(ARGV.lease_ms)
   local steal = kind == ':steal'
   if kind ~= '' then
-    local last = redis.call('GET', KEYS.fence)
-    if (tonumber(last or 0) or 0) >= $MAX_FENCE then return { ':fence', last } end
+    local last = string.match(redis.call('GET', KEYS.fence) or '', '^[^%z]*')
+    if (tonumber(last) or 0) >= $MAX_FENCE then return { ':fence', last } end
   end
   if not steal then move_sole_holder_to_list() end
   -- ZCARD fails before the first write when the key is of another type.
@@ -79,8 +84,8 @@ local function grant_or_enqueue(handle, owner, kind, ticket, waiting)
     remove_waiter(handle)
     grant(handle, kind, ms)
   elseif steal then
-    -- The digests are the arguments from the seventh on.
-    local meant, others = split_holders(7)
+    -- The digests are the arguments from the eighth on.
+    local meant, others = split_holders(8)
     if #others > 0 then
       table.insert(others, 1, ':steal')
       return others

@@ -9,7 +9,7 @@ local function move_sole_holder_to_list()
   local pttl = redis.call('PTTL', KEYS.lock) + 1
   local left = pttl < 1 and $PERSISTED_LEASE_MS or pttl
   redis.call('SET', KEYS.lock, marker, 'PX', left)
-  redis.call('DEL', KEYS.holders)
+  redis.call('DEL', KEYS.holders, KEYS.grants)
   redis.call('ZADD', KEYS.holders, now + left, sole)
   if renewal ~= '' then redis.call('ZADD', KEYS.holders, '-' .. renewal, '::' .. sole) end
   redis.call('PEXPIRE', KEYS.holders, left)
@@ -31,12 +31,14 @@ local function set_common_kind()
   holder = kind
 end
 
--- Removes handles from the list, and an owner's fence with its last handle. Returns how many handles there were.
+-- Removes handles from the list, with their records, and an owner's fence with its last handle. Returns how many handles
+-- there were.
 local function remove_holders(handles)
   local removed, owners = 0, {}
   for _, handle in ipairs(handles) do
     removed = removed + redis.call('ZREM', KEYS.holders, handle)
     redis.call('ZREM', KEYS.holders, ':' .. handle, '::' .. handle)
+    redis.pcall('HDEL', KEYS.grants, handle)
     local owner = owner_of(handle)
     if owner then owners[owner] = true end
   end
@@ -50,7 +52,11 @@ end
 
 local function remove_expired_holders()
   remove_holders(redis.call('ZRANGE', KEYS.holders, '(0', now, 'BYSCORE'))
-  if allows_several(holder) and redis.call('ZCARD', KEYS.holders) == 0 then holder = false end
+  if allows_several(holder) and redis.call('ZCARD', KEYS.holders) == 0 then
+    -- Records are left when a stranger has deleted the list.
+    redis.call('DEL', KEYS.grants)
+    holder = false
+  end
 end
 
 -- Whether one more handle of a kind (empty: exclusive) can be granted. An owner that holds the lock counts once.
@@ -84,7 +90,7 @@ local function grant(handle, kind, ms)
   if not holder then
     holder = kind == '' and owner or kind
     redis.call('SET', KEYS.lock, holder, 'PX', ms)
-    redis.call('DEL', KEYS.holders)
+    redis.call('DEL', KEYS.holders, KEYS.grants)
   end
   -- @place holder-lease
   redis.call('ZADD', KEYS.holders, 'GT', now + ms, handle)

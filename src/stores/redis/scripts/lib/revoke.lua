@@ -21,7 +21,7 @@ local function revoke(handles, others)
     remove_holders(handles)
     set_expiry()
   else
-    redis.call('DEL', KEYS.lock, KEYS.holders)
+    redis.call('DEL', KEYS.lock, KEYS.holders, KEYS.grants)
     holder, sole = false, nil
   end
 end

@@ -11,7 +11,7 @@ local function next_of_cohort(cohort)
     if #heads == 0 then return run, false end
     local entries = redis.pcall('HMGET', KEYS.waiters, unpack(heads))
     for place, head in ipairs(heads) do
-      local seen, _, _, theirs, kind = parse_waiter(entries[place])
+      local seen, _, _, theirs, _, kind = parse_waiter(entries[place])
       -- @place run-member
       local member = theirs == cohort and kind == '' and now - seen < $WAITER_TIMEOUT_MS
       -- @place run-length

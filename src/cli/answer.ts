@@ -1,0 +1,36 @@
+import { StoreError } from "../errors.ts";
+import { SystemClock } from "../internal/clock.ts";
+import { messageOf } from "./failure.ts";
+import type { OpenedStore } from "./scheme.ts";
+
+/** How long a store may take to answer a question, in milliseconds. */
+const ANSWER_MS = 5_000;
+
+/**
+ * Settles like a call to a store, or rejects when the signal aborts. A failure, and an answer that does not come within
+ * 5 s, are a `StoreError` that names the store and says why.
+ */
+export async function answerOf<T>({ store, label }: OpenedStore, call: Promise<T>, signal: AbortSignal): Promise<T> {
+  const timer = new AbortController();
+  const stop = () => timer.abort();
+  signal.addEventListener("abort", stop);
+  if (signal.aborted) stop();
+  const late = new SystemClock().sleep(ANSWER_MS, timer.signal).then((): never => {
+    signal.throwIfAborted();
+    const cause = store.connectionError;
+    const why = cause === undefined ? "" : `: ${cause.message}`;
+    throw new StoreError(`No answer from ${label} within ${ANSWER_MS / 1_000} s${why}`, { cause });
+  });
+  const answer = call.catch((error: unknown): never => {
+    // What is wrong with the question is no failure of the store.
+    if (error instanceof TypeError || error instanceof RangeError) throw error;
+    const permanent = error instanceof StoreError && error.permanent;
+    throw new StoreError(`Cannot ask ${label}: ${messageOf(error)}`, { cause: error, permanent });
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    stop();
+  }
+}

@@ -1,0 +1,77 @@
+import type { Finding, OpenedStore, OpenOptions } from "./scheme.ts";
+
+/** An option of the command line: `--name VALUE`, or `--name` alone for a switch. */
+export interface OptionSpec {
+  readonly type: "string" | "boolean";
+  readonly short?: string;
+  /** Whether it may be given several times; the values are in {@linkcode Invocation.lists}. */
+  readonly multiple?: boolean;
+  /** What the help calls the value, such as `MS`. */
+  readonly value?: string;
+  /** One line of help. */
+  readonly help: string;
+}
+
+/** Where a command writes. */
+export interface Terminal {
+  /** Whether `--json` was given: a command then writes JSON only, a document or one per line. */
+  readonly json: boolean;
+  /** Whether the output is a terminal that shows colours. */
+  readonly colours: boolean;
+  /** Writes a line to the standard output. */
+  out(line: string): void;
+  /** Writes a line to the standard error. */
+  err(line: string): void;
+  /** Returns the size of the terminal, at present; `undefined` if the output goes elsewhere. */
+  size?(): TerminalSize | undefined;
+  /** Asks a question and resolves to the line that is typed; left out where nobody can type one. */
+  ask?(question: string): Promise<string>;
+}
+
+/** How much a terminal shows. */
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** What a command is asked to do. */
+export interface Invocation {
+  /** The values of the options, by their names without dashes. */
+  readonly options: Readonly<Record<string, string | boolean | undefined>>;
+  /** All values of the options that may be given several times, by their names, in the order given. */
+  readonly lists?: Readonly<Record<string, readonly string[]>>;
+  /** The words that are no options, up to `--`. */
+  readonly args: readonly string[];
+  /** The words behind `--`. */
+  readonly rest: readonly string[];
+  readonly terminal: Terminal;
+  /** The environment variables that the command may read. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Aborts when the command is to end: Ctrl-C, SIGTERM. */
+  readonly signal: AbortSignal;
+  /** Opens the store of `--store`, `HOLDFAST_STORE` or the config file; closed when the command ends. */
+  store(options?: OpenOptions): Promise<OpenedStore>;
+  /** Examines what that store rests on, and the process. */
+  examine(): Promise<Finding[]>;
+}
+
+/** A verb of the command line. */
+export interface Command {
+  readonly name: string;
+  /** One line. */
+  readonly summary: string;
+  /** What follows the verb, such as `NAME [options] -- COMMAND…`. */
+  readonly usage: string;
+  readonly options: Readonly<Record<string, OptionSpec>>;
+  /** Command lines with a line of explanation each. */
+  readonly examples: readonly { readonly line: string; readonly what: string }[];
+  /** What its exit statuses mean, where that is more than the help says of every verb. */
+  readonly statuses?: Readonly<Record<number, string>>;
+  /** Resolves to the exit status. */
+  run(invocation: Invocation): Promise<number>;
+}
+
+/** A command line that is wrong; the message says what is, and what to do instead. The exit status is 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}

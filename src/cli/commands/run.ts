@@ -1,0 +1,195 @@
+import process from "node:process";
+import { acquire } from "../../acquire.ts";
+import { LockConflictError, LockLostError, LockTimeoutError, StoreError } from "../../errors.ts";
+import type { Clock } from "../../internal/clock.ts";
+import { clockOf } from "../../internal/store_state.ts";
+import type { Lock } from "../../lock.ts";
+import type { Store } from "../../store.ts";
+import { type Command, type Invocation, UsageError } from "../command.ts";
+import { json, oneLine } from "../shown.ts";
+import { Child } from "../supervise/child.ts";
+import { Signals } from "../supervise/signals.ts";
+import { Supervision } from "../supervise/supervision.ts";
+import { Watchdog } from "../supervise/watchdog.ts";
+import { trackCalls } from "../supervise/track_calls.ts";
+import { readRunRequest, RUN_OPTIONS, type RunRequest } from "./run_options.ts";
+
+/** The exit statuses of `holdfast run` that are not those of the command; where there is one, as `sysexits.h` has it. */
+const STATUS = {
+  /** The store could not be reached, or refused: the command was not started. */
+  unavailable: 69,
+  /** The lock was busy: the command was not started. */
+  busy: 75,
+  /** The lock was lost while the command ran, or could not be renewed and the command was stopped for that. */
+  lost: 76,
+  /** The command was found but cannot be executed. */
+  notExecutable: 126,
+  /** The command was not found. */
+  notFound: 127,
+} as const;
+
+/** How long to wait for the end of what a failed call has left to do, in milliseconds. */
+const UNDO_MS = 1_000;
+
+/** Says something to the user, on the standard error: the standard output belongs to the command. */
+type Report = (event: keyof typeof STATUS | "warning", message: string) => void;
+
+/** Runs a command while it holds a lock. */
+export const run: Command = {
+  name: "run",
+  summary: "Run a command while holding a lock, and stop it before the lock is lost",
+  usage: "NAME [options] -- COMMAND…",
+  options: RUN_OPTIONS,
+  examples: [
+    { line: "holdfast run nightly-report -- ./report.sh", what: "one at a time, on all machines" },
+    { line: "holdfast run nightly-report --wait 0 -- ./report.sh", what: "only if nobody else does; status 75 if so" },
+    { line: "holdfast run thumbnails --permits 3 -- ./resize.sh", what: "three at a time" },
+    { line: `holdfast run deploy -- sh -c 'deploy --fence "$HOLDFAST_FENCE"'`, what: "pass the fence on" },
+  ],
+  statuses: {
+    0: "the command ended with 0; every other status of the command is passed on as well",
+    [STATUS.unavailable]: "the store failed; the command was not started",
+    [STATUS.busy]: "the lock was busy; the command was not started",
+    [STATUS.lost]: "the lock was lost while the command ran, or about to be, and the command was stopped",
+    [STATUS.notExecutable]: "the command cannot be executed",
+    [STATUS.notFound]: "the command was not found",
+  },
+  run: runCommand,
+};
+
+async function runCommand(invocation: Invocation): Promise<number> {
+  const request = readRunRequest(invocation);
+  const { terminal } = invocation;
+  const report: Report = (event, message) =>
+    terminal.err(terminal.json ? json({ event, name: request.name, message }) : `holdfast: ${oneLine(message)}`);
+  const signals = new Signals((message) => report("warning", message));
+  try {
+    const { store, idle } = trackCalls((await invocation.store()).store);
+    const clock = clockOf(store);
+    const lock = await acquireLock(store, request, signals, invocation.signal, report).finally(() =>
+      idle(UNDO_MS, clock)
+    );
+    return typeof lock === "number" ? lock : await runUnder(lock, clock, request, signals, report);
+  } finally {
+    signals.close();
+  }
+}
+
+/** Acquires the lock; resolves to the exit status if that was not possible. */
+async function acquireLock(
+  store: Store,
+  { name, lock }: RunRequest,
+  signals: Signals,
+  signal: AbortSignal,
+  report: Report,
+): Promise<Lock | number> {
+  const failed = (event: keyof typeof STATUS, { message }: Error) => {
+    report(event, message);
+    return STATUS[event];
+  };
+  try {
+    return await acquire(store, name, { ...lock, signal: AbortSignal.any([signals.interruption, signal]) });
+  } catch (error) {
+    if (signals.status !== undefined) return signals.status;
+    if (signal.aborted) throw error;
+    if (error instanceof LockTimeoutError) return failed("busy", error);
+    if (error instanceof StoreError) return failed("unavailable", error);
+    // What the options say cannot be had here.
+    if (error instanceof LockConflictError || error instanceof TypeError || error instanceof RangeError) {
+      throw new UsageError(error.message);
+    }
+    throw error;
+  }
+}
+
+/** Runs the command under the lock, and releases that. Resolves to the exit status. */
+async function runUnder(
+  lock: Lock,
+  clock: Clock,
+  request: RunRequest,
+  signals: Signals,
+  report: Report,
+): Promise<number> {
+  const ended = await superviseCommand(lock, clock, request, signals, report);
+  if (typeof ended === "number") {
+    await release(lock, report);
+    return ended;
+  }
+  const { status, stop } = ended;
+  const reportLoss = (why: string, how: string) => {
+    report("lost", `${why}; the command ${how}, and its status ${status} is not passed on`);
+    return STATUS.lost;
+  };
+  if (stop !== "not stopped") {
+    // Said only now: to write to a pipe that nobody reads may block, and nothing may delay SIGKILL.
+    reportLoss(whyStopped(lock), `was ${stop}`);
+    await release(lock, report);
+    return STATUS.lost;
+  }
+  const loss = await release(lock, report);
+  return loss === undefined ? status : reportLoss(loss.message, "had ended");
+}
+
+/** Returns why a command was stopped. */
+function whyStopped({ name, signal }: Lock): string {
+  const { reason } = signal;
+  if (reason instanceof LockLostError) return reason.message;
+  return `Lock "${name}" could not be renewed, and its lease was about to end`;
+}
+
+/** How a command that was started has ended. */
+interface Ending {
+  readonly status: number;
+  readonly stop: "not stopped" | "stopped" | "killed";
+}
+
+/** Starts the command and sees it through to its end. Resolves to the exit status if it was not started. */
+async function superviseCommand(
+  lock: Lock,
+  clock: Clock,
+  request: RunRequest,
+  signals: Signals,
+  report: Report,
+): Promise<Ending | number> {
+  const { name, command, lease, times, foreground } = request;
+  let watchdog: Watchdog | undefined;
+  try {
+    if (request.watchdog) watchdog = await Watchdog.start(times, clock, (message) => report("warning", message));
+    if (signals.status !== undefined) return signals.status;
+    const env = { ...process.env, HOLDFAST_NAME: name, HOLDFAST_FENCE: `${lock.fence}` };
+    const onStart = (child: Child) => {
+      watchdog?.watch(child.id, lock, lease);
+      signals.passTo(child);
+    };
+    const child = await Child.start(command, { env, foreground, onStart });
+    const onStop = () => watchdog?.standBy();
+    const stop = await new Supervision(child, lock, { ...times, clock, onStop }).watch();
+    return { status: await child.ended, stop };
+  } catch (error) {
+    return notStarted(error, request, report);
+  } finally {
+    await watchdog?.end();
+  }
+}
+
+/** Reports why nothing was started, and returns the exit status, as shells have it. */
+function notStarted(error: unknown, { command }: RunRequest, report: Report): number {
+  const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+  const event = missing ? "notFound" : "notExecutable";
+  const reason = error instanceof Error ? error.message : String(error);
+  report(event, `Cannot run ${JSON.stringify(command[0])}: ${missing ? "command not found" : reason}`);
+  return STATUS[event];
+}
+
+/** Releases the lock. Resolves to how it was lost, if it was. */
+async function release(lock: Lock, report: Report): Promise<LockLostError | undefined> {
+  try {
+    await lock.release();
+    return undefined;
+  } catch (error) {
+    if (error instanceof LockLostError) return error;
+    // The command has ended, and its status counts.
+    report("warning", `${error instanceof Error ? error.message : error}: it ends with its lease`);
+    return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+import { StoreError } from "../../errors.ts";
+import { elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
+import type { Command, Invocation } from "../command.ts";
+import { parseDuration, showDuration } from "../durations.ts";
+import { STATUS } from "../failure.ts";
+import { holderName, type ListedLock, lockOf } from "../listing.ts";
+import { oneName } from "../one_name.ts";
+import type { OpenedStore } from "../scheme.ts";
+import { json, shown } from "../shown.ts";
+
+/** How often the store is asked, in milliseconds: at first, and at most. */
+const FIRST_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 500;
+
+/** For how long a store may fail before the wait ends, in milliseconds: as long as `acquire` bears it. */
+const FAULT_LIMIT_MS = 10_000;
+
+/** Waits until nobody holds a lock. */
+export const wait: Command = {
+  name: "wait",
+  summary: "Wait until nobody holds a lock",
+  usage: "NAME [options]",
+  options: {
+    timeout: {
+      type: "string",
+      value: "TIME",
+      help: "how long to wait, such as 500ms, 5s, 2m; 0 looks once (for ever)",
+    },
+  },
+  examples: [
+    { line: "holdfast wait nightly-report && ./upload.sh", what: "go on when the report is done" },
+    { line: "holdfast wait deploy --timeout 10m || echo still busy", what: "for ten minutes at most" },
+  ],
+  statuses: { [STATUS.ok]: "nobody held the lock", [STATUS.busy]: "somebody held it until the time was over" },
+  run,
+};
+
+async function run(invocation: Invocation): Promise<number> {
+  const { terminal, signal, options } = invocation;
+  const name = oneName("wait", invocation);
+  const { timeout } = options;
+  const limit = typeof timeout === "string" ? parseDuration("timeout", timeout) : Infinity;
+  const clock = new SystemClock();
+  const started = clock.now();
+  const opened = await invocation.store({ existing: true });
+  const lock = await untilFree(opened, name, { started, limit, signal });
+  const waited = Math.round(elapsed(started, clock.now()));
+  const free = lock.held.length === 0;
+  if (terminal.json) terminal.out(json({ name, free, waited, held: lock.held }));
+  else if (!free) {
+    terminal.err(`${shown(name)} is held by ${lock.held.map(holderName).join(", ")} after ${showDuration(waited)}`);
+  }
+  return free ? STATUS.ok : STATUS.busy;
+}
+
+/** How long to wait. */
+interface Patience {
+  readonly started: Instant;
+  readonly limit: number;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves to the lock when nobody holds it, or the time is over. */
+async function untilFree(opened: OpenedStore, name: string, { started, limit, signal }: Patience): Promise<ListedLock> {
+  const clock = new SystemClock();
+  let answered = started;
+  for (let pause = FIRST_PAUSE_MS;; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
+    try {
+      const lock = await lockOf(opened, name, signal);
+      answered = clock.now();
+      if (lock.held.length === 0 || elapsed(started, answered) >= limit) return lock;
+    } catch (error) {
+      // Servers fail over. A store that never answered was not there from the beginning.
+      const now = clock.now();
+      const bearable = error instanceof StoreError && !error.permanent && answered !== started;
+      if (!bearable || elapsed(answered, now) > FAULT_LIMIT_MS || elapsed(started, now) >= limit) throw error;
+    }
+    const left = Math.max(0, limit - elapsed(started, clock.now()));
+    await clock.sleep(Math.min(pause, left), signal);
+    signal.throwIfAborted();
+  }
+}

@@ -1,0 +1,162 @@
+import { StoreError } from "../../errors.ts";
+import { isoTime, SystemClock } from "../../internal/clock.ts";
+import { type Change, changesBetween } from "../changes.ts";
+import { type Command, type Invocation, type Terminal, type TerminalSize, UsageError } from "../command.ts";
+import { parseDuration } from "../durations.ts";
+import { messageOf } from "../failure.ts";
+import { allLocks, holderName, type ListedLock, modeName, type Wanted, wanted } from "../listing.ts";
+import { lockRows } from "../lock_rows.ts";
+import type { OpenedStore } from "../scheme.ts";
+import { json, oneLine, shown } from "../shown.ts";
+import { cut, table } from "../table.ts";
+import { paint } from "../terminal.ts";
+
+const DEFAULT_INTERVAL_MS = 1_000;
+const MIN_INTERVAL_MS = 50;
+
+/** Codes of a terminal: to the upper left corner; clear what is right of the cursor; clear what is below it. */
+const HOME = "\x1b[H";
+const CLEAR_RIGHT = "\x1b[K";
+const CLEAR_BELOW = "\x1b[J";
+
+/** Shows locks while they change. */
+export const watch: Command = {
+  name: "watch",
+  summary: "Show locks while they change, until Ctrl-C",
+  usage: "[PATTERN|NAME] [options]",
+  options: {
+    interval: { type: "string", value: "TIME", help: "how often the store is asked (1s)" },
+  },
+  examples: [
+    { line: "holdfast watch", what: "a table that is drawn anew each second; without a terminal a line per change" },
+    { line: "holdfast watch 'invoice:*' --interval 200ms", what: "those whose names match" },
+    {
+      line: "holdfast watch deploy --json >> deploy.log",
+      what: "each change as JSON; what begins and ends between two looks is not seen",
+    },
+  ],
+  run,
+};
+
+async function run(invocation: Invocation): Promise<number> {
+  const { args, rest, options, terminal, signal } = invocation;
+  const [word, ...further] = [...args, ...rest];
+  if (further.length > 0) throw new UsageError(`watch takes one pattern: holdfast watch '${word}'`);
+  const { interval } = options;
+  const pause = typeof interval === "string"
+    ? parseDuration("interval", interval, MIN_INTERVAL_MS)
+    : DEFAULT_INTERVAL_MS;
+  const opened = await invocation.store({ existing: true });
+  const clock = new SystemClock();
+  const look = new Look(opened, wanted(word), signal);
+  const view = terminal.size?.() !== undefined && !terminal.json
+    ? new Screen(terminal, opened.label)
+    : new Log(terminal);
+  for (;;) {
+    view.update(await look.again(), clock.now().wall);
+    await clock.sleep(pause, signal);
+    signal.throwIfAborted();
+  }
+}
+
+/** What was seen: the locks, or why they could not be. */
+type Seen = { readonly locks: readonly ListedLock[] } | { readonly fault: string };
+
+/** Asks the store again and again. */
+class Look {
+  readonly #opened: OpenedStore;
+  readonly #which: Wanted;
+  readonly #signal: AbortSignal;
+  #answered = false;
+
+  constructor(opened: OpenedStore, which: Wanted, signal: AbortSignal) {
+    this.#opened = opened;
+    this.#which = which;
+    this.#signal = signal;
+  }
+
+  /** Resolves to what there is now. Once the store has answered, its faults are part of that. */
+  async again(): Promise<Seen> {
+    try {
+      const locks = await allLocks(this.#opened, this.#which, this.#signal);
+      this.#answered = true;
+      return { locks };
+    } catch (error) {
+      if (!this.#answered || !(error instanceof StoreError) || error.permanent) throw error;
+      return { fault: oneLine(messageOf(error)) };
+    }
+  }
+}
+
+/** Draws a table over the last one. */
+class Screen {
+  readonly #terminal: Terminal;
+  readonly #label: string;
+  #drawn = false;
+
+  constructor(terminal: Terminal, label: string) {
+    this.#terminal = terminal;
+    this.#label = label;
+  }
+
+  update(seen: Seen, now: number): void {
+    const size = this.#terminal.size?.();
+    if (size === undefined) return;
+    const lines = this.#lines(seen, now, size);
+    // All at once: a table that comes in parts flickers.
+    const start = this.#drawn ? HOME : HOME + CLEAR_BELOW;
+    this.#drawn = true;
+    this.#terminal.out(start + lines.map((line) => line + CLEAR_RIGHT).join("\n") + CLEAR_BELOW);
+  }
+
+  #lines(seen: Seen, now: number, { columns, rows }: TerminalSize): string[] {
+    const time = isoTime(now).slice(11, 19);
+    if ("fault" in seen) {
+      return [cut(`${time} ${seen.fault}`, columns)].map((line) => paint(this.#terminal, "red", line));
+    }
+    const { locks } = seen;
+    const held = locks.filter(({ held }) => held.length > 0).length;
+    const waiting = locks.reduce((sum, { pending }) => sum + pending.length, 0);
+    const title = `${time} UTC  ${this.#label}  ${held} held, ${waiting} waiting`;
+    // Below the title, an empty line and the head of the table; the last row is for the cursor.
+    const fit = Math.max(0, rows - 5);
+    const [head = "", ...body] = table(lockRows(locks.slice(0, fit), now));
+    const hidden = locks.length - body.length;
+    return [
+      cut(title, columns),
+      "",
+      paint(this.#terminal, "bold", cut(head, columns)),
+      ...body.map((line) => cut(line, columns)),
+      ...hidden > 0 ? [cut(`and ${hidden} more: give a pattern`, columns)] : [],
+    ];
+  }
+}
+
+/** Writes a line for each change. */
+class Log {
+  readonly #terminal: Terminal;
+  #before: readonly ListedLock[] = [];
+  #fault = false;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  update(seen: Seen, now: number): void {
+    if ("fault" in seen) {
+      // Once, not at each look.
+      if (!this.#fault) this.#terminal.err(`${isoTime(now)} ${seen.fault}`);
+      this.#fault = true;
+      return;
+    }
+    this.#fault = false;
+    const time = isoTime(now);
+    for (const change of changesBetween(this.#before, seen.locks)) this.#terminal.out(this.#line(change, time));
+    this.#before = seen.locks;
+  }
+
+  #line({ change, entry }: Change, time: string): string {
+    if (this.#terminal.json) return json({ time, change, ...entry });
+    return `${time} ${shown(entry.name)}: ${holderName(entry)} ${change} (${modeName(entry)})`;
+  }
+}

@@ -1,0 +1,34 @@
+import { type Grammar, optionsWithValues, quoted } from "./grammar.ts";
+
+/** Returns the completion script for bash. */
+export function bash(grammar: Grammar): string {
+  const { verbs, options } = grammar;
+  const dashed = (specs: object) => Object.keys(specs).map((name) => `--${name}`);
+  const names = verbs.map(({ name }) => name);
+  const commands = verbs.filter(({ takesCommand }) => takesCommand).map(({ name }) => name);
+  const cases = verbs.map(({ name, options: own, words }) => {
+    return `    ${name}) words=${quoted([...words, ...dashed(own), ...dashed(options)].join(" "))} ;;`;
+  });
+  return `# Completion of holdfast in bash: eval "$(holdfast completion bash)"
+_holdfast() {
+  local word=\${COMP_WORDS[COMP_CWORD]} verb='' words i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case \${COMP_WORDS[i]} in
+      --)${
+    commands.length > 0 ? ` [[ $verb == @(${commands.join("|")}) ]] && COMPREPLY=($(compgen -c -- "$word"));` : ""
+  } return ;;
+      ${names.join("|")}) [[ -n $verb ]] || verb=\${COMP_WORDS[i]} ;;
+    esac
+  done
+  case \${COMP_WORDS[COMP_CWORD - 1]} in
+    --config) COMPREPLY=($(compgen -f -- "$word")); return ;;
+    ${optionsWithValues(grammar).filter((option) => option !== "--config").join("|")}) return ;;
+  esac
+  case $verb in
+${cases.join("\n")}
+    *) words=${quoted([...names, ...dashed(options)].join(" "))} ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+}
+complete -F _holdfast holdfast`;
+}

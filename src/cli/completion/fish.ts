@@ -1,0 +1,36 @@
+import type { OptionSpec } from "../command.ts";
+import type { Grammar } from "./grammar.ts";
+
+/** Returns the completion script for fish. */
+export function fish({ verbs, options }: Grammar): string {
+  const none = `not __fish_seen_subcommand_from ${verbs.map(({ name }) => name).join(" ")}`;
+  return [
+    "# Completion of holdfast in fish: holdfast completion fish > ~/.config/fish/completions/holdfast.fish",
+    "complete -c holdfast -f",
+    ...Object.entries(options).map((option) => lineOf(option)),
+    ...verbs.map(({ name, summary }) => `complete -c holdfast -n ${quoted(none)} -a ${name} -d ${quoted(summary)}`),
+    ...verbs.flatMap(({ name, options: own, words }) => {
+      const seen = `__fish_seen_subcommand_from ${name}`;
+      return [
+        ...words.map((word) => `complete -c holdfast -n ${quoted(seen)} -a ${word}`),
+        ...Object.entries(own).map((option) => lineOf(option, seen)),
+      ];
+    }),
+  ].join("\n");
+}
+
+function lineOf([name, { type, short, help }]: [string, OptionSpec], condition?: string): string {
+  return [
+    "complete -c holdfast",
+    ...condition === undefined ? [] : [`-n ${quoted(condition)}`],
+    `-l ${name}`,
+    ...short === undefined ? [] : [`-s ${short}`],
+    ...type === "boolean" ? [] : [name === "config" ? "-r -F" : "-x"],
+    `-d ${quoted(help)}`,
+  ].join(" ");
+}
+
+/** Returns a text in single quotes, in which fish knows two escapes. */
+function quoted(text: string): string {
+  return `'${text.replace(/['\\]/g, "\\$&")}'`;
+}

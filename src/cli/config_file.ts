@@ -1,0 +1,58 @@
+import { readFile } from "node:fs/promises";
+import { UsageError } from "./command.ts";
+import { oneLine, shown } from "./shown.ts";
+
+/** The config file of the working directory. */
+export const DEFAULT_CONFIG = "holdfast.json";
+
+const EXAMPLE = '{ "store": "redis://127.0.0.1:6379" }';
+
+/** What a config file says. */
+export interface Config {
+  readonly path: string;
+  /** The URLs of the store; several are a quorum. */
+  readonly stores: readonly string[];
+  /** What stands before the names of locks, for URLs that do not say it themselves. */
+  readonly prefix: string | undefined;
+}
+
+/**
+ * Reads a config file. `undefined` if no path is given, and the file of the working directory is missing.
+ *
+ * @throws {UsageError} if the file cannot be read, or what it says is wrong
+ */
+export async function readConfig(path?: string): Promise<Config | undefined> {
+  const file = path ?? DEFAULT_CONFIG;
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if (path === undefined && isAbsent(error)) return undefined;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`cannot read ${shown(file)}: ${oneLine(why)}`);
+  }
+  return { path: file, ...parse(text, (what) => new UsageError(`${shown(file)} ${what}: write ${EXAMPLE}`)) };
+}
+
+/** Returns whether there is no such file; or Deno does not allow to look for one that nobody has asked for. */
+function isAbsent(error: unknown): boolean {
+  const { code, name } = Object(error);
+  return code === "ENOENT" || name === "NotCapable";
+}
+
+function parse(text: string, fail: (what: string) => UsageError): Pick<Config, "stores" | "prefix"> {
+  let config: unknown;
+  try {
+    config = JSON.parse(text);
+  } catch {
+    throw fail("is not JSON");
+  }
+  if (Object.prototype.toString.call(config) !== "[object Object]") throw fail("is not an object");
+  const { store, prefix, ...others } = config as Record<string, unknown>;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw fail(`has the key ${shown(unknown)}; known are store and prefix`);
+  if (prefix !== undefined && typeof prefix !== "string") throw fail("has a prefix that is not a string");
+  const stores: unknown[] = Array.isArray(store) ? store : [store];
+  if (stores.length === 0 || !stores.every((each) => typeof each === "string")) throw fail("has no URL as its store");
+  return { stores: stores as string[], prefix };
+}

@@ -1,0 +1,56 @@
+import type { Finding } from "../scheme.ts";
+
+/** A permission, in the words of `Deno.permissions`, and the flag that grants it. */
+export interface NeededPermission {
+  readonly descriptor: { readonly name: "net"; readonly host: string } | {
+    readonly name: "read" | "write";
+    readonly path: string;
+  } | { readonly name: "sys"; readonly kind: "hostname" };
+  readonly flag: string;
+  /** What does not work without it. */
+  readonly meaning: string;
+  /** Whether locks work without it. */
+  readonly optional?: boolean;
+}
+
+/** To tell on which machine a holder is. */
+export const HOSTNAME: NeededPermission = {
+  descriptor: { name: "sys", kind: "hostname" },
+  flag: "--allow-sys=hostname",
+  meaning: "A lock does not tell on which machine its holder is.",
+  optional: true,
+};
+
+/** Returns the permission for a host with its port, or for a path. */
+export function permissionFor(name: "net" | "read" | "write", of: string, meaning: string): NeededPermission {
+  const descriptor = name === "net" ? { name, host: of } as const : { name, path: of } as const;
+  return { descriptor, flag: `--allow-${name}=${of}`, meaning };
+}
+
+interface Permissions {
+  query(descriptor: NeededPermission["descriptor"]): Promise<{ readonly state: string }>;
+}
+
+/** Examines the permissions of the process; nothing is found where the runtime has none. */
+export async function examinePermissions(
+  needed: readonly NeededPermission[],
+  permissions: Permissions | undefined = (globalThis as { Deno?: { permissions: Permissions } }).Deno?.permissions,
+): Promise<Finding[]> {
+  if (permissions === undefined) return [];
+  const findings: Finding[] = [];
+  for (const { descriptor, flag, meaning, optional = false } of needed) {
+    const { state } = await permissions.query(descriptor);
+    findings.push(
+      state === "granted"
+        ? { level: "ok", code: "permission", found: flag, meaning: "Granted to this process.", advice: "" }
+        : {
+          level: optional ? "warning" : "error",
+          code: "permission",
+          found: `${flag} is not granted (${state})`,
+          meaning,
+          advice: `Start the program with ${flag}.`,
+        },
+    );
+  }
+  return findings;
+}

@@ -1,0 +1,154 @@
+import { SystemClock } from "../../internal/clock.ts";
+import { LATE, within } from "../../internal/release.ts";
+import type { Store } from "../../store.ts";
+import { clientWarning } from "../../stores/redis/client_warning.ts";
+import type { RedisClient, RedisNode } from "../../stores/redis/client.ts";
+import type { Finding } from "../scheme.ts";
+import { judgeQuorumSkew, judgeSkew, readSkew, type Skew } from "./clock_skew.ts";
+import { tryLock } from "./lock_cycle.ts";
+import { readInfo, type RedisInfo, type RedisProbe } from "./redis_info.ts";
+import { examineServer } from "./redis_server.ts";
+
+/** How long a server may take to answer, in milliseconds. */
+const ANSWER_MS = 3_000;
+
+const CLOCK = new SystemClock();
+
+/** A client to examine: of one server, behind Sentinel, or of a Cluster. */
+export type RedisPatient = RedisClient & RedisProbe;
+
+/** What was read of one server. */
+interface Examined {
+  readonly label: string;
+  readonly info: RedisInfo;
+  readonly skew: Skew;
+}
+
+/**
+ * Examines Redis or Valkey.
+ *
+ * @param clients the client, or those of a quorum; in the order of the labels
+ * @param labels what to call each server
+ * @param store the store that they are used for
+ */
+export async function examineRedis(
+  clients: readonly RedisPatient[],
+  labels: readonly string[],
+  store: Store,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const examined: Examined[] = [];
+  for (const [place, client] of clients.entries()) {
+    const label = labels[place] ?? `server ${place + 1}`;
+    findings.push(...options(client, label));
+    for (const [node, probe] of serversOf(client).entries()) {
+      const called = client.isCluster ? `${label}, master ${node + 1}` : label;
+      try {
+        const info = await within(ANSWER_MS, readInfo(probe), CLOCK);
+        const skew = await within(ANSWER_MS, readSkew(probe), CLOCK);
+        examined.push({ label: called, info, skew });
+        findings.push(...[...await examineServer(probe, info), judgeSkew(skew)].map((each) => named(each, called)));
+      } catch (error) {
+        findings.push(unreachable(called, store, error));
+      }
+    }
+    if (client.isCluster) continue;
+    findings.push(...wrongClient(examined.at(-1), label));
+  }
+  if (clients.length > 1) findings.push(...examineQuorum(examined, clients.length));
+  // A lock on servers that are no quorum proves nothing.
+  if (findings.some(({ code }) => code === "not-independent")) return findings;
+  return [...findings, ...await tryLock(store)];
+}
+
+/** The servers behind a client. The nodes of a Cluster client are clients too, which take any command. */
+function serversOf(client: RedisPatient): readonly RedisProbe[] {
+  if (!client.isCluster) return [client];
+  return (client.nodes?.("master") ?? []).filter((node): node is RedisNode & RedisProbe => "call" in node);
+}
+
+function named(finding: Finding, label: string): Finding {
+  return { ...finding, found: `${label}: ${finding.found}` };
+}
+
+function options(client: RedisPatient, label: string): Finding[] {
+  const warning = clientWarning(client);
+  if (warning === undefined) return [];
+  return [{
+    level: "error",
+    code: "client-options",
+    found: `${label}: ${warning}`,
+    meaning: "Calls hang although another server could answer them, or never fail although the service is down.",
+    advice: "Set the options that the message names.",
+  }];
+}
+
+function unreachable(label: string, { connectionError }: Store, error: unknown): Finding {
+  const late = `no answer within ${ANSWER_MS / 1_000} s${connectionError ? `: ${connectionError.message}` : ""}`;
+  return {
+    level: "error",
+    code: "unreachable",
+    found: `${label}: ${error === LATE ? late : error instanceof Error ? error.message : String(error)}`,
+    meaning: "No lock can be acquired there.",
+    advice: "Look at the address, the password, the network and the server.",
+  };
+}
+
+/** A server of a Cluster that is taken for a single one. */
+function wrongClient(examined: Examined | undefined, label: string): Finding[] {
+  if (examined?.info.get("cluster_enabled") !== "1") return [];
+  return [{
+    level: "error",
+    code: "cluster",
+    found: `${label}: the server is a node of a Cluster`,
+    meaning: "Locks whose slot lies on another node cannot be acquired (MOVED).",
+    advice: "Use redis+cluster://, or new Redis.Cluster() in a program.",
+  }];
+}
+
+/** Examines whether the servers of a quorum fail independently of each other. */
+function examineQuorum(examined: readonly Examined[], count: number): Finding[] {
+  const findings: Finding[] = [size(count)];
+  const seen = new Map<string, string>();
+  for (const { label, info } of examined) {
+    const id = info.get("run_id") ?? label;
+    const other = seen.get(id);
+    if (other !== undefined) findings.push(notIndependent(`${label} and ${other} are the same server`));
+    seen.set(id, label);
+  }
+  const ids = new Map(examined.map(({ label, info }) => [`${info.get("master_replid")}`, label]));
+  const distinct = new Set(examined.map(({ info }) => info.get("run_id"))).size;
+  if (ids.size < distinct) {
+    const groups = examined.map(({ label, info }) => `${label} (${info.get("role")})`).join(", ");
+    findings.push(notIndependent(`some of them replicate one another: ${groups}`));
+  }
+  if (examined.length > 1) findings.push(judgeQuorumSkew(examined.map(({ skew }) => skew)));
+  return findings;
+}
+
+function size(count: number): Finding {
+  const found = `a quorum of ${count} servers`;
+  if (count >= 3 && count % 2 === 1) {
+    return { level: "ok", code: "quorum", found, meaning: `${(count - 1) / 2} of them may fail.`, advice: "" };
+  }
+  const tolerated = Math.ceil(count / 2) - 1;
+  return {
+    level: "warning",
+    code: "quorum",
+    found,
+    meaning: `${tolerated === 0 ? "None" : `Only ${tolerated}`} of them may fail: as many as of ${
+      Math.max(1, count - 1)
+    }.`,
+    advice: "Use an odd number of servers, three or more.",
+  };
+}
+
+function notIndependent(found: string): Finding {
+  return {
+    level: "error",
+    code: "not-independent",
+    found,
+    meaning: "One failure takes several votes at once: two holders are possible.",
+    advice: "Use independent servers, without replication between them.",
+  };
+}

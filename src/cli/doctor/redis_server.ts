@@ -1,0 +1,153 @@
+import type { Finding } from "../scheme.ts";
+import { numberOf, type RedisInfo, type RedisProbe, replicasOf, setting } from "./redis_info.ts";
+
+/** The oldest version of Redis that runs the scripts. */
+const NEEDED = [6, 2] as const;
+
+/** From so many seconds on, what a replica lacks is worth a warning: a healthy one answers every second. */
+const LAG_LIMIT_S = 3;
+
+/** From this part of its limit on, the memory is nearly full. */
+const FULL = 0.9;
+
+/** Examines what one server says of itself, and of its settings. */
+export async function examineServer(probe: RedisProbe, info: RedisInfo): Promise<Finding[]> {
+  const [policy, save, minReplicas] = await Promise.all([
+    setting(probe, "maxmemory-policy"),
+    setting(probe, "save"),
+    setting(probe, "min-replicas-to-write"),
+  ]);
+  return [
+    version(info),
+    role(info),
+    memory(info, policy ?? info.get("maxmemory_policy") ?? ""),
+    persistence(info, save),
+    ...replication(info, minReplicas),
+  ];
+}
+
+function version(info: RedisInfo): Finding {
+  const valkey = info.get("valkey_version");
+  const redis = info.get("redis_version") ?? "";
+  const [major = 0, minor = 0] = redis.split(".").map(Number);
+  const tooOld = valkey === undefined && (major < NEEDED[0] || major === NEEDED[0] && minor < NEEDED[1]);
+  const found = valkey === undefined ? `Redis ${redis || "of an unknown version"}` : `Valkey ${valkey}`;
+  if (!tooOld) return { level: "ok", code: "version", found, meaning: "The scripts run on it.", advice: "" };
+  return {
+    level: "error",
+    code: "version",
+    found,
+    meaning: "The scripts of the locks use commands that it does not have: acquire() fails.",
+    advice: "Use Redis 6.2 or later, or Valkey.",
+  };
+}
+
+function role(info: RedisInfo): Finding {
+  const found = `role ${info.get("role") ?? "unknown"}, mode ${info.get("redis_mode") ?? "unknown"}`;
+  if (info.get("role") === "slave") {
+    return {
+      level: "error",
+      code: "role",
+      found: `${found}: a replica of ${info.get("master_host")}:${info.get("master_port")}`,
+      meaning: "A replica refuses writes, or loses them: no lock can be acquired on it.",
+      advice: "Use the URL of the master, or redis+sentinel://, which finds it.",
+    };
+  }
+  return { level: "ok", code: "role", found, meaning: "It accepts writes.", advice: "" };
+}
+
+function memory(info: RedisInfo, policy: string): Finding {
+  const limit = numberOf(info, "maxmemory");
+  const used = numberOf(info, "used_memory");
+  const found = limit === 0 ? "no memory limit" : `${used} of ${limit} bytes used, maxmemory-policy ${policy}`;
+  if (limit > 0 && policy !== "noeviction") {
+    return {
+      level: "error",
+      code: "eviction-policy",
+      found,
+      meaning:
+        "When the memory is full the server deletes keys, and a lock is a key with an expiry: somebody else is " +
+        "granted a lock that is held, and a deleted counter is only replaced by the server's clock.",
+      advice: "Set maxmemory-policy noeviction, or give the locks a server of their own.",
+    };
+  }
+  if (limit > 0 && used > limit * FULL) {
+    return {
+      level: "warning",
+      code: "memory",
+      found,
+      meaning: "When the memory is full the server refuses writes: nobody acquires a lock or renews it.",
+      advice: "Raise maxmemory, or give the locks a server of their own.",
+    };
+  }
+  return { level: "ok", code: "memory", found, meaning: "No lock is deleted for lack of memory.", advice: "" };
+}
+
+function persistence(info: RedisInfo, save: string | undefined): Finding {
+  const appendOnly = info.get("aof_enabled") === "1";
+  const failing = appendOnly && info.get("aof_last_write_status") === "err" ||
+    info.get("rdb_last_bgsave_status") === "err";
+  const saved = save === undefined ? "snapshots unknown" : save === "" ? "no snapshots" : `snapshots ${save}`;
+  const found = `append-only file ${appendOnly ? "on" : "off"}, ${saved}`;
+  if (failing) {
+    return {
+      level: "error",
+      code: "persistence",
+      found: `${found}; the last write to the disk failed`,
+      meaning:
+        "The server refuses writes (MISCONF) or forgets them at a restart: locks can be neither acquired nor kept.",
+      advice: "Look at the disk and at the server's log.",
+    };
+  }
+  if (!appendOnly) {
+    return {
+      level: "warning",
+      code: "persistence",
+      found,
+      meaning: "A restart of the server forgets the locks that are held: others are granted them at once. The former " +
+        "holders notice at their next renewal; the fence still rises, because it follows the clock.",
+      advice: "Set appendonly yes, or let a restart take longer than the longest lease, or check the fence.",
+    };
+  }
+  return {
+    level: "ok",
+    code: "persistence",
+    found,
+    meaning: "After a restart the locks are still held; a crash of the machine may lose the last second.",
+    advice: "",
+  };
+}
+
+function replication(info: RedisInfo, minReplicas: string | undefined): Finding[] {
+  const replicas = replicasOf(info);
+  if (replicas.length === 0) return [];
+  const found = replicas.map(({ address, state, lag }) => `${address} ${state}, ${lag} s behind`).join("; ");
+  const findings: Finding[] = [];
+  if (replicas.some(({ state, lag }) => state !== "online" || lag >= LAG_LIMIT_S)) {
+    findings.push({
+      level: "warning",
+      code: "replica-lag",
+      found,
+      meaning: "A failover to a replica that is behind forgets the locks that were granted since.",
+      advice: "Look at the network and the load of the replica, or use the option replicas of redis().",
+    });
+  } else {
+    findings.push({
+      level: "ok",
+      code: "replica-lag",
+      found,
+      meaning: "Replication is asynchronous all the same: a failover may forget the locks of the last moment.",
+      advice: "Use the option replicas of redis(), or check the fence, where that matters.",
+    });
+  }
+  if (minReplicas === "0") {
+    findings.push({
+      level: "warning",
+      code: "min-replicas",
+      found: "min-replicas-to-write 0",
+      meaning: "A master that is cut off from its replicas goes on granting locks while a new master does so too.",
+      advice: "Set min-replicas-to-write 1 and min-replicas-max-lag to less than the shortest lease.",
+    });
+  }
+  return findings;
+}

@@ -1,0 +1,109 @@
+import { access, constants, stat, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Store } from "../../store.ts";
+import type { Finding } from "../scheme.ts";
+import { tryLock } from "./lock_cycle.ts";
+
+/** File systems by the numbers that Linux has for them (statfs(2)), on which locks of files cannot be relied upon. */
+const NETWORK: ReadonlyMap<number, string> = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB 2"],
+  [0x01021997, "9P (a directory shared by the host)"],
+  [0x65735546, "FUSE (sshfs and the like)"],
+  [0x00c36400, "Ceph"],
+  [0x5346414f, "AFS"],
+  [0x0bd00bd0, "Lustre"],
+  [0x47504653, "GPFS"],
+  [0x19830326, "BeeGFS"],
+]);
+
+/** File systems whose files are gone after a restart. */
+const PASSING: ReadonlyMap<number, string> = new Map([
+  [0x01021994, "tmpfs"],
+  [0x858458f6, "ramfs"],
+  [0x794c7630, "overlay (the writable layer of a container)"],
+]);
+
+/** Below so many bytes the disk is nearly full. */
+const LOW_BYTES = 16 * 1_024 * 1_024;
+
+/** What is known of the place of a file. */
+export interface Place {
+  /** The number of the file system's kind. */
+  readonly type: number;
+  readonly free: number;
+}
+
+/** Examines a file with locks, and the place where it lies. */
+export async function examineSqlite(path: string, store: Store): Promise<Finding[]> {
+  const folder = dirname(path);
+  const writable = await mayWrite(path, folder);
+  if (writable !== undefined) return [writable];
+  return [...judgePlace(await placeOf(folder)), ...await tryLock(store)];
+}
+
+async function placeOf(folder: string): Promise<Place> {
+  const { type, bavail, bsize } = await statfs(folder);
+  // Some runtimes give the number with a sign.
+  return { type: Number(type) >>> 0, free: Number(bavail) * Number(bsize) };
+}
+
+async function mayWrite(path: string, folder: string): Promise<Finding | undefined> {
+  try {
+    await access(folder, constants.W_OK);
+    if (await stat(path).then(() => true, () => false)) await access(path, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return {
+      level: "error",
+      code: "file",
+      found: `${path}: ${error instanceof Error ? error.message : String(error)}`,
+      meaning: "The file and its folder must be writable: SQLite keeps a journal beside the file.",
+      advice: "Give the user of the process the right to write to both.",
+    };
+  }
+}
+
+/** Judges the place of a file. */
+export function judgePlace({ type, free }: Place): Finding[] {
+  const network = NETWORK.get(type);
+  const passing = PASSING.get(type);
+  const findings: Finding[] = [];
+  if (network !== undefined) {
+    findings.push({
+      level: "error",
+      code: "file-system",
+      found: `the file is on ${network}`,
+      meaning: "SQLite's own locks do not hold on network file systems: two processes may be granted one lock.",
+      advice: "Put the file on a local disk, or use Redis for processes on several machines.",
+    });
+  } else if (passing !== undefined) {
+    findings.push({
+      level: "warning",
+      code: "file-system",
+      found: `the file is on ${passing}`,
+      meaning: "After a restart the file is gone, with its fences; containers do not share it.",
+      advice: "Put the file on a disk, or on a volume that the containers share.",
+    });
+  } else {
+    findings.push({
+      level: "ok",
+      code: "file-system",
+      found: "a local file system",
+      meaning: "Locks of files hold.",
+      advice: "",
+    });
+  }
+  if (free < LOW_BYTES) {
+    findings.push({
+      level: "warning",
+      code: "disk",
+      found: `${free} bytes are free`,
+      meaning: "When the disk is full nobody acquires a lock or renews it.",
+      advice: "Make room on the disk.",
+    });
+  }
+  return findings;
+}

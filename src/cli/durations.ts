@@ -1,0 +1,38 @@
+import { MAX_DELAY_MS } from "../internal/clock.ts";
+import { UsageError } from "./command.ts";
+import { shown } from "./shown.ts";
+
+/** The units of a duration, in milliseconds. */
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * Returns the value of an option in milliseconds: a number of them, or a number with a unit, such as `500ms`, `1.5s`,
+ * `2m` or `1h`.
+ *
+ * @throws {UsageError} which names the option and quotes the value, unless it is a duration from `least` to 2³¹ − 1 ms
+ */
+export function parseDuration(option: string, text: string, least = 0): number {
+  const [, number, unit = "ms"] = /^(\d+(?:\.\d+)?)(ms|[smhd])?$/.exec(text) ?? [];
+  if (number === undefined) {
+    throw new UsageError(
+      `--${option} must be in milliseconds or have a unit, such as 500ms, 5s, 2m, 1h: got ${shown(text)}`,
+    );
+  }
+  const ms = Number(number) * UNITS[unit]!;
+  if (ms < least || ms > MAX_DELAY_MS) {
+    throw new UsageError(`--${option} must be from ${least} ms to ${MAX_DELAY_MS} ms: got ${shown(text)}`);
+  }
+  return ms;
+}
+
+/** Returns a duration as people read it, in the one or two largest units, such as `850ms`, `12s`, `3m 20s`, `2h 5m`. */
+export function showDuration(ms: number): string {
+  // Clocks of several machines differ: what is a little in the future happens now.
+  const rest = Math.max(0, Math.round(ms));
+  if (rest < 1_000) return `${rest}ms`;
+  if (rest < 60_000) return `${Math.floor(rest / 1_000)}s`;
+  const [large, small] = rest < UNITS["h"]! ? ["m", "s"] : rest < UNITS["d"]! ? ["h", "m"] : ["d", "h"];
+  const larger = Math.floor(rest / UNITS[large!]!);
+  const smaller = Math.floor(rest % UNITS[large!]! / UNITS[small!]!);
+  return smaller === 0 ? `${larger}${large}` : `${larger}${large} ${smaller}${small}`;
+}

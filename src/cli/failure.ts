@@ -1,0 +1,53 @@
+import { LockTimeoutError, StoreError } from "../errors.ts";
+import { UsageError } from "./command.ts";
+import { oneLine } from "./shown.ts";
+
+/** The exit statuses of every verb; where there is one, as `sysexits.h` has it. */
+export const STATUS = { ok: 0, failed: 1, usage: 2, unavailable: 69, busy: 75 } as const;
+
+/** How a failure ends a command. */
+export interface Failure {
+  readonly status: number;
+  /** What went wrong; one line, unless it is a fault of the program itself. */
+  readonly message: string;
+}
+
+/** How Deno says that it denies a permission. */
+const DENIED = /Requires (\w+) access(?: to (?:"([^"]*)"|<([^>]*)>))?, run again with the (--allow-[\w-]+) flag/;
+
+/** Returns the exit status for an error, and the message. */
+export function failureOf(error: unknown): Failure {
+  const denied = chain(error).map((each) => DENIED.exec(messageOf(each))).find((match) => match !== null);
+  if (denied) {
+    const [, access, exact, vague, flag] = denied;
+    const to = exact ?? vague;
+    // A client library reads many variables: one flag for each would be a long way.
+    const value = exact === undefined || access === "env" ? "" : `=${exact}`;
+    const message = `Deno denies ${access} access${to === undefined ? "" : ` to ${to}`}: run with ${flag}${value}`;
+    return { status: STATUS.usage, message: oneLine(message) };
+  }
+  const message = oneLine(messageOf(error));
+  if (error instanceof UsageError) return { status: STATUS.usage, message };
+  if (error instanceof LockTimeoutError) return { status: STATUS.busy, message };
+  if (error instanceof StoreError) return { status: STATUS.unavailable, message };
+  // A system error has a code. All else is a fault of this program, which needs to be found.
+  const known = error instanceof Error && typeof (error as { code?: unknown }).code === "string";
+  return { status: STATUS.failed, message: known || !(error instanceof Error) ? message : error.stack ?? message };
+}
+
+/** Returns the message of an error. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Returns an error with all that are inside of it. */
+function chain(error: unknown): unknown[] {
+  const found = new Set([error]);
+  for (const each of found) {
+    const { cause, errors, error: thrown, suppressed } = Object(each);
+    for (const inner of [cause, thrown, suppressed, ...Array.isArray(errors) ? errors : []]) {
+      if (inner !== undefined) found.add(inner);
+    }
+  }
+  return [...found];
+}

@@ -1,0 +1,32 @@
+import { showDuration } from "./durations.ts";
+import { holderName, type ListedLock, modeName } from "./listing.ts";
+import { shown } from "./shown.ts";
+
+/** What stands in a cell when nothing is known. */
+const UNKNOWN = "-";
+
+const HEAD = ["NAME", "HELD BY", "MODE", "SINCE", "EXPIRES", "WAITING"];
+
+/** Returns the rows of a table of locks, the first one with the names of its columns; `now` is the wall clock. */
+export function lockRows(locks: readonly ListedLock[], now: number): string[][] {
+  return [HEAD, ...locks.map((lock) => rowOf(lock, now))];
+}
+
+/** Returns how long ago something was, of which the store tells when; both by the wall clock. */
+export function showAge(since: number | undefined, now: number): string {
+  return since === undefined ? UNKNOWN : showDuration(now - since);
+}
+
+function rowOf({ name, held, pending }: ListedLock, now: number): string[] {
+  const [first, ...others] = held;
+  const mode = first ?? pending[0];
+  const waiting = pending.length === 0 ? UNKNOWN : `${pending.length}`;
+  const kind = mode === undefined ? UNKNOWN : modeName(mode);
+  if (first === undefined) return [shown(name), UNKNOWN, kind, UNKNOWN, UNKNOWN, waiting];
+  // The handle that has held it the longest, and the lease that ends last: nobody else is granted it before.
+  const oldest = held.reduce((a, b) => (b.since ?? Infinity) < (a.since ?? Infinity) ? b : a);
+  const last = held.reduce((a, b) => (b.expiresIn ?? 0) > (a.expiresIn ?? 0) ? b : a);
+  const expires = last.expiresIn === undefined ? UNKNOWN : showDuration(last.expiresIn);
+  const holders = others.length === 0 ? holderName(first) : `${holderName(oldest)} and ${others.length} more`;
+  return [shown(name), holders, kind, showAge(oldest.since, now), expires, waiting];
+}

@@ -1,0 +1,40 @@
+import type { Store } from "../store.ts";
+
+/** A store that was opened for a command. */
+export interface OpenedStore extends AsyncDisposable {
+  readonly store: Store;
+  /** The URL without user and password, for messages. */
+  readonly label: string;
+}
+
+/** How a store is opened. */
+export interface OpenOptions {
+  /** Whether the store must be there already: a file with a mistyped name would else be made, and has no locks. */
+  readonly existing?: boolean | undefined;
+}
+
+/** What `doctor` found. */
+export interface Finding {
+  /** `error`: a promise of the lock would be broken. `warning`: it may be, or something is missing. `ok`: as it should be. */
+  readonly level: "ok" | "warning" | "error";
+  /** A short name that stays the same, such as `eviction-policy`. */
+  readonly code: string;
+  /** What was found, with the values. */
+  readonly found: string;
+  /** What it means for a lock. */
+  readonly meaning: string;
+  /** What to do; empty where nothing is to be done. */
+  readonly advice: string;
+}
+
+/** A technology that the command line can open by URL. Each store brings its own. */
+export interface Scheme {
+  /** The protocols of its URLs with the colon, such as `redis:`. */
+  readonly protocols: readonly string[];
+  /** A URL as the help shows it. */
+  readonly example: string;
+  /** Opens the store; several URLs are a quorum. Throws a `UsageError` if they are wrong or a package is missing. */
+  open(urls: readonly URL[], options?: OpenOptions): Promise<OpenedStore>;
+  /** Examines what the locks rest on. */
+  examine(urls: readonly URL[]): Promise<Finding[]>;
+}

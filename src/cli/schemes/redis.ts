@@ -1,0 +1,95 @@
+import { answerOf } from "../answer.ts";
+import { UsageError } from "../command.ts";
+import { deniedPermissions } from "../permissions.ts";
+import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";
+import { examineRedis } from "../doctor/redis.ts";
+import type { Finding, OpenedStore, Scheme } from "../scheme.ts";
+import { loadRedisModule, type OpenClient, openClient } from "./redis_client.ts";
+import { PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_url.ts";
+
+/** Redis and Valkey: one server, Sentinel, a Cluster, or several independent ones (Redlock). */
+export const redis: Scheme = {
+  protocols: PROTOCOLS,
+  example: "redis://127.0.0.1:6379",
+  open,
+  examine,
+};
+
+/** How many servers a quorum has at most. */
+const MAX_NODES = 9;
+
+async function open(urls: readonly URL[]): Promise<OpenedStore> {
+  const places = urls.map(readRedisUrl);
+  checkQuorum(places);
+  await checkNetwork(places);
+  const module = await loadRedisModule();
+  const clients = places.map((place) => openClient(module, place));
+  const close = async () => void await Promise.all(clients.map((client) => client.close()));
+  try {
+    const label = places.map(({ label }) => label).join(", ");
+    const opened = { store: await storeOf(clients, places), label, [Symbol.asyncDispose]: close };
+    const ready = Promise.all(clients.map((client) => client.ready()));
+    await answerOf(opened, ready, new AbortController().signal);
+    return opened;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function examine(urls: readonly URL[]): Promise<Finding[]> {
+  const places = urls.map(readRedisUrl);
+  const permissions = await examinePermissions([
+    ...addressesOf(places).map((host) => permissionFor("net", host, "The server cannot be reached.")),
+    HOSTNAME,
+  ]);
+  if (permissions.some(({ level }) => level === "error")) return permissions;
+  const module = await loadRedisModule();
+  const clients = places.map((place) => openClient(module, place));
+  try {
+    const store = await storeOf(clients, places);
+    const found = await examineRedis(clients.map(({ client }) => client), places.map(({ label }) => label), store);
+    return [...permissions, ...found];
+  } finally {
+    await Promise.all(clients.map((client) => client.close()));
+  }
+}
+
+async function storeOf(clients: readonly OpenClient[], places: readonly RedisPlace[]): Promise<OpenedStore["store"]> {
+  const { redis } = await import("../../stores/redis/mod.ts");
+  const stores = clients.map(({ client }, i) => {
+    const { prefix, replicas } = places[i]!;
+    return redis(client, { prefix, replicas: replicas === undefined ? undefined : { min: replicas } });
+  });
+  if (stores.length === 1) return stores[0]!;
+  const { redlock } = await import("../../composed/redlock/mod.ts");
+  return redlock(stores);
+}
+
+/** Throws unless the URLs can be a quorum. */
+function checkQuorum(places: readonly RedisPlace[]): void {
+  if (places.length > MAX_NODES) {
+    throw new UsageError(`a quorum has at most ${MAX_NODES} servers: got ${places.length}`);
+  }
+  const labels = places.map(({ label }) => label);
+  const twice = labels.find((label, i) => labels.indexOf(label) < i);
+  if (twice !== undefined) throw new UsageError(`a quorum must not have a server twice: got ${twice}`);
+  if (new Set(places.map(({ prefix }) => prefix)).size > 1) {
+    throw new UsageError("the servers of a quorum must have the same prefix");
+  }
+}
+
+async function checkNetwork(places: readonly RedisPlace[]): Promise<void> {
+  const denied = await deniedPermissions(addressesOf(places).map((of) => ({ name: "net", of })));
+  if (denied.length === 0) return;
+  // Sentinels and Clusters name further servers.
+  const more = places.some(({ deployment }) => deployment !== "single")
+    ? ", and allow the servers behind them too"
+    : "";
+  throw new UsageError(`Deno denies access to the network: run with ${denied.join(" ")}${more}`);
+}
+
+function addressesOf(places: readonly RedisPlace[]): string[] {
+  return places.flatMap(({ addresses }) => addresses)
+    .map(({ host, port }) => `${host.includes(":") ? `[${host}]` : host}:${port}`);
+}

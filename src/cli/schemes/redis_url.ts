@@ -1,0 +1,129 @@
+import { UsageError } from "../command.ts";
+import { shown } from "../shown.ts";
+import { hostsOf, labelOf } from "../store_urls.ts";
+
+/** What listens on a port. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Which servers a URL means. */
+export type Deployment = "single" | "sentinel" | "cluster";
+
+/** Where Redis is, and how to log in. */
+export interface RedisPlace {
+  readonly deployment: Deployment;
+  readonly tls: boolean;
+  /** The servers; behind Sentinel the Sentinels, of a Cluster some of its nodes. */
+  readonly addresses: readonly Address[];
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly db: number;
+  /** What the Sentinels call the master. */
+  readonly master: string | undefined;
+  readonly sentinelUsername: string | undefined;
+  readonly sentinelPassword: string | undefined;
+  /** What stands before the names of locks; that of the store by default. */
+  readonly prefix: string | undefined;
+  /** How many replicas must have a grant. */
+  readonly replicas: number | undefined;
+  readonly label: string;
+}
+
+const DEPLOYMENTS: Readonly<Record<string, Deployment>> = {
+  "redis:": "single",
+  "rediss:": "single",
+  "redis+sentinel:": "sentinel",
+  "rediss+sentinel:": "sentinel",
+  "redis+cluster:": "cluster",
+  "rediss+cluster:": "cluster",
+};
+
+/** The protocols of the URLs. */
+export const PROTOCOLS: readonly string[] = Object.keys(DEPLOYMENTS);
+
+const PORTS = { single: 6379, sentinel: 26379, cluster: 6379 } as const;
+
+/** The parameters that each deployment knows. */
+const PARAMETERS: Readonly<Record<Deployment, readonly string[]>> = {
+  single: ["prefix", "replicas"],
+  sentinel: ["host", "prefix", "replicas", "sentinelUsername", "sentinelPassword"],
+  cluster: ["host", "prefix"],
+};
+
+/**
+ * Reads a URL such as `redis://user:password@host:6379/2?prefix=billing:`.
+ *
+ * @throws {UsageError} which says what is wrong, without the password
+ */
+export function readRedisUrl(url: URL): RedisPlace {
+  const deployment = DEPLOYMENTS[url.protocol];
+  if (deployment === undefined) throw new TypeError(`no URL of Redis: ${url.protocol}`);
+  const label = labelOf(url);
+  const fail = (what: string) => new UsageError(`${shown(label)} ${what}`);
+  if (deployment === "single" && hostsOf(url).length > 1) {
+    throw fail("has several hosts: give each its own --store (Redlock), or use redis+sentinel: or redis+cluster:");
+  }
+  for (const parameter of url.searchParams.keys()) {
+    if (!PARAMETERS[deployment].includes(parameter)) {
+      const known = PARAMETERS[deployment].filter((each) => each !== "host").join(", ");
+      throw fail(`has the parameter ${shown(parameter)}: known are ${known}`);
+    }
+  }
+  if (url.hash !== "") throw fail("has a #: write it as %23");
+  const decoded = (text: string | null) => {
+    try {
+      return text === null || text === "" ? undefined : decodeURIComponent(text);
+    } catch {
+      throw fail("has a % that begins no escape: write it as %25");
+    }
+  };
+  const path = url.pathname.split("/").filter((part) => part !== "").map((part) => decoded(part)!);
+  const hosts = hostsOf(url);
+  return {
+    deployment,
+    tls: url.protocol.startsWith("rediss"),
+    addresses: (hosts.length === 0 ? ["127.0.0.1"] : hosts).map((host) => addressOf(host, PORTS[deployment], fail)),
+    username: decoded(url.username),
+    password: decoded(url.password),
+    ...readPath(deployment, path, fail),
+    sentinelUsername: url.searchParams.get("sentinelUsername") ?? undefined,
+    sentinelPassword: url.searchParams.get("sentinelPassword") ?? undefined,
+    prefix: url.searchParams.get("prefix") ?? undefined,
+    replicas: replicasOf(url.searchParams.get("replicas"), fail),
+    label,
+  };
+}
+
+type Fail = (what: string) => UsageError;
+
+/** Reads the database, and behind Sentinel the name of the master before it. */
+function readPath(deployment: Deployment, path: readonly string[], fail: Fail): Pick<RedisPlace, "db" | "master"> {
+  const [master, ...others] = deployment === "sentinel" ? path : [undefined, ...path];
+  if (deployment === "sentinel" && master === undefined) {
+    throw fail("lacks the name of the master: redis+sentinel://host:26379,host:26379/mymaster");
+  }
+  const [db = "0", ...more] = others;
+  if (!/^\d{1,9}$/.test(db) || more.length > 0) throw fail(`has the path /${path.join("/")}: a database is a number`);
+  if (deployment === "cluster" && db !== "0") throw fail("has a database: a Cluster has only one");
+  return { db: Number(db), master };
+}
+
+function addressOf(text: string, defaultPort: number, fail: Fail): Address {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const number = port === undefined ? defaultPort : Number(port);
+  if (host === undefined || number < 1 || number > 65_535) {
+    throw fail(`has the address ${shown(text)}: write host:port`);
+  }
+  return { host, port: number };
+}
+
+function replicasOf(text: string | null, fail: Fail): number | undefined {
+  if (text === null) return undefined;
+  if (!/^[1-9]\d{0,3}$/.test(text)) {
+    throw fail(`has replicas=${shown(text)}: it is how many must have a grant, at least 1`);
+  }
+  return Number(text);
+}

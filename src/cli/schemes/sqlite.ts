@@ -1,0 +1,89 @@
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
+import { UsageError } from "../command.ts";
+import { messageOf } from "../failure.ts";
+import { deniedPermissions } from "../permissions.ts";
+import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";
+import { examineSqlite } from "../doctor/sqlite.ts";
+import type { Finding, OpenedStore, OpenOptions, Scheme } from "../scheme.ts";
+import { shown } from "../shown.ts";
+
+const EXAMPLE = "sqlite:path/to/locks.db";
+
+/** SQLite files. */
+export const sqlite: Scheme = {
+  protocols: ["sqlite:"],
+  example: EXAMPLE,
+  open,
+  examine,
+};
+
+async function open([url, ...others]: readonly URL[], { existing = false }: OpenOptions = {}): Promise<OpenedStore> {
+  if (url === undefined || others.length > 0) throw new UsageError("an SQLite file cannot be one of several stores");
+  const path = pathOf(url);
+  await checkPermissions(path);
+  if (existing) checkExists(path);
+  const { sqlite } = await import("../../stores/sqlite/mod.ts");
+  let store;
+  try {
+    store = sqlite(path);
+  } catch (error) {
+    throw new UsageError(messageOf(error), { cause: error });
+  }
+  return { store, label: `sqlite:${path}`, [Symbol.asyncDispose]: () => Promise.resolve(store.close()) };
+}
+
+async function examine([url, ...others]: readonly URL[]): Promise<Finding[]> {
+  if (url === undefined || others.length > 0) throw new UsageError("an SQLite file cannot be one of several stores");
+  const path = pathOf(url);
+  const permissions = await examinePermissions([
+    permissionFor("read", path, "The file cannot be opened."),
+    permissionFor("write", path, "No lock can be written."),
+    HOSTNAME,
+  ]);
+  if (permissions.some(({ level }) => level === "error")) return permissions;
+  await checkFolderPermissions(dirname(path));
+  checkExists(path);
+  const { sqlite } = await import("../../stores/sqlite/mod.ts");
+  const store = sqlite(path);
+  try {
+    return [...permissions, ...await examineSqlite(path, store)];
+  } finally {
+    store.close();
+  }
+}
+
+function pathOf(url: URL): string {
+  const fail = (what: string) => new UsageError(`${shown(url.href)} ${what}: write ${EXAMPLE}`);
+  if (url.host !== "") throw fail("has a host");
+  if (url.search !== "") throw fail("has parameters (write a ? of the path as %3F)");
+  if (url.hash !== "") throw fail("has a fragment (write a # of the path as %23)");
+  let path;
+  try {
+    path = decodeURIComponent(url.pathname);
+  } catch {
+    throw fail("has a % that begins no escape (write it as %25)");
+  }
+  if (path === "") throw fail("has no path");
+  if (path === ":memory:") throw fail("is the memory of this process, in which nobody else has locks");
+  return path;
+}
+
+function checkExists(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
+  throw new UsageError(`there is no file ${shown(path)}: it is made by the first program that acquires a lock in it`);
+}
+
+async function checkPermissions(path: string): Promise<void> {
+  const denied = await deniedPermissions([{ name: "read", of: path }, { name: "write", of: path }]);
+  if (denied.length > 0) throw new UsageError(`Deno denies access to the file: run with ${denied.join(" ")}`);
+}
+
+/** Throws unless the folder can be examined: a program that only locks needs none of that. */
+async function checkFolderPermissions(folder: string): Promise<void> {
+  const sys = ["uid", "gid", "statfs"].map((of) => ({ name: "sys", of } as const));
+  const denied = await deniedPermissions([{ name: "read", of: folder }, ...sys]);
+  if (denied.length > 0) {
+    throw new UsageError(`Deno denies a look at the folder of the file: run with ${denied.join(" ")}`);
+  }
+}

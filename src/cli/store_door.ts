@@ -1,0 +1,56 @@
+import type { Finding, OpenedStore, OpenOptions } from "./scheme.ts";
+import { schemeOf } from "./schemes/registry.ts";
+import { findStoreUrls, type StoreSources } from "./store_urls.ts";
+
+/** Opens the store of a command when that asks for it, once. */
+export class StoreDoor {
+  readonly #sources: StoreSources;
+  readonly #signal: AbortSignal;
+  #opening: Promise<OpenedStore> | undefined;
+  #opened: OpenedStore | undefined;
+
+  /** Makes it; nothing is opened after the signal has aborted. */
+  constructor(sources: StoreSources, signal: AbortSignal) {
+    this.#sources = sources;
+    this.#signal = signal;
+  }
+
+  /** Resolves to the store; rejects with the reason of the signal when that aborts before. */
+  async open(options?: OpenOptions): Promise<OpenedStore> {
+    return this.#opened = await this.#unlessAborted(() => this.#opening ??= this.#open(options));
+  }
+
+  /** Examines what the store rests on; rejects with the reason of the signal when that aborts before. */
+  async examine(): Promise<Finding[]> {
+    return await this.#unlessAborted(async () => {
+      const urls = await findStoreUrls(this.#sources);
+      return await schemeOf(urls).examine(urls);
+    });
+  }
+
+  async #unlessAborted<T>(call: () => Promise<T>): Promise<T> {
+    const signal = this.#signal;
+    signal.throwIfAborted();
+    let abort = () => {};
+    // A client library may have to be downloaded first.
+    const aborted = new Promise<never>((_, reject) => abort = () => reject(signal.reason));
+    signal.addEventListener("abort", abort);
+    try {
+      return await Promise.race([call(), aborted]);
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  /** Closes the store, if it was opened. */
+  async close(): Promise<void> {
+    if (this.#opened !== undefined) return await this.#opened[Symbol.asyncDispose]();
+    // It may be opened too late for the command.
+    this.#opening?.then((opened) => opened[Symbol.asyncDispose](), () => {});
+  }
+
+  async #open(options: OpenOptions | undefined): Promise<OpenedStore> {
+    const urls = await findStoreUrls(this.#sources);
+    return await schemeOf(urls).open(urls, options);
+  }
+}

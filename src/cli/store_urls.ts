@@ -1,0 +1,83 @@
+import { UsageError } from "./command.ts";
+import { DEFAULT_CONFIG, readConfig } from "./config_file.ts";
+import type { Environment } from "./environment.ts";
+import { shown } from "./shown.ts";
+
+/** The environment variable that names the store, or several. */
+const VARIABLE = "HOLDFAST_STORE";
+
+/** What says where the locks are, in this order: the option, the environment, the config file. */
+export interface StoreSources {
+  /** The texts of `--store`. */
+  readonly stores: readonly string[];
+  /** The path of `--config`. */
+  readonly config: string | undefined;
+  readonly env: Environment;
+}
+
+/**
+ * Returns the URLs of the stores from the first source that has some.
+ *
+ * @throws {UsageError} if no source has one, or what it has is wrong
+ */
+export async function findStoreUrls({ stores, config, env }: StoreSources): Promise<URL[]> {
+  if (stores.length > 0) return stores.map((text) => storeUrl(text, "--store"));
+  const variable = env[VARIABLE]?.trim() ?? "";
+  if (config === undefined && variable !== "") return split(variable).map((text) => storeUrl(text, VARIABLE));
+  const found = await readConfig(config);
+  if (found === undefined) {
+    throw new UsageError(
+      `no store: give --store URL, such as redis://127.0.0.1:6379, or set ${VARIABLE}, or write ${DEFAULT_CONFIG}`,
+    );
+  }
+  const urls = found.stores.map((text) => storeUrl(text, shown(found.path)));
+  for (const { searchParams } of urls) {
+    if (found.prefix !== undefined && !searchParams.has("prefix")) searchParams.set("prefix", found.prefix);
+  }
+  return urls;
+}
+
+/**
+ * Parses the URL of a store. Several hosts, as those of Sentinels, are no URL for `new URL`: those behind the first one
+ * become parameters `host`, see {@linkcode hostsOf}.
+ */
+export function storeUrl(text: string, source: string): URL {
+  const [, before = "", hosts = "", behind = ""] =
+    /^([a-z][a-z\d+.-]*:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/is.exec(text) ?? [];
+  const [first = "", ...others] = hosts.split(",");
+  const url = parse(before === "" ? text : before + first + behind);
+  if (url === undefined) {
+    throw new UsageError(`${source} must be a URL such as redis://127.0.0.1:6379: got ${shown(withoutSecrets(text))}`);
+  }
+  for (const host of others) url.searchParams.append("host", host);
+  return url;
+}
+
+/** Returns the hosts of a URL with their ports, as far as they are given; none of a URL without a host. */
+export function hostsOf(url: URL): string[] {
+  return [url.host, ...url.searchParams.getAll("host")].filter((host) => host !== "");
+}
+
+/** Returns a URL for messages: without user, password and parameters. */
+export function labelOf(url: URL): string {
+  const hosts = hostsOf(url);
+  return url.protocol + (hosts.length > 0 ? `//${hosts.join(",")}` : "") + url.pathname.replace(/^\/$/, "");
+}
+
+/** Returns the parts of a variable. A new URL begins behind a space or comma: paths and lists of hosts have them too. */
+function split(text: string): string[] {
+  return text.split(/[\s,]+(?=[a-z][a-z\d+.-]*:\/\/)/i).map((part) => part.trim());
+}
+
+function parse(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Hides the user, the password, and the values of parameters that are passwords. */
+function withoutSecrets(text: string): string {
+  return text.replace(/\/\/.*@/s, "//…@").replace(/(password=)[^&]*/gi, "$1…");
+}

@@ -1,0 +1,134 @@
+import { checkQuery } from "../../internal/listing.ts";
+import { show } from "../../internal/validation.ts";
+import type { QueryOptions, Snapshot } from "../../store.ts";
+import { gather, gatherOne } from "./gather.ts";
+import { merge } from "./listing.ts";
+import type { Nodes } from "./nodes.ts";
+import { valueOf } from "./poll.ts";
+
+const WHAT = "list locks";
+
+/** Where a page begins: the nodes are gone through one after the other. */
+interface Position {
+  /** The index of the node whose names are listed. */
+  readonly node: number;
+  /** The node's own cursor; `undefined`: its first page. */
+  readonly cursor: string | undefined;
+  /** When the first page was asked for, in milliseconds since the Unix epoch. */
+  readonly began: number;
+  /** The nodes before that have failed, so that not all of their names were listed. */
+  readonly failed: readonly number[];
+}
+
+/**
+ * Lists the locks of a quorum: all at once, or in pages.
+ *
+ * The nodes have their names in different orders. A page therefore takes its names from one node, and asks all nodes about
+ * each of them. A lock that is held on a majority is on one of the nodes that did not fail, and a waiter on its own. Of a
+ * later node those names are left out that an earlier one has had since before the first page, because they were listed
+ * then; younger ones may come twice.
+ *
+ * @param nodes the nodes, all of which have `query`
+ * @param options what is to be listed
+ * @param maxClockSkew how far the clocks of the nodes may be from that of this process, in milliseconds
+ */
+export async function query(
+  nodes: Nodes,
+  options: QueryOptions | undefined,
+  maxClockSkew: number,
+): Promise<Snapshot> {
+  const checked = checkQuery(options);
+  const { name, match, limit, cursor } = checked;
+  if (name !== undefined) return merge(await ask(nodes, { name }), nodes.needed);
+  if (limit === undefined && cursor === undefined) return merge(await ask(nodes, { match }), nodes.needed);
+  let page = await pageAt(nodes, checked, positionOf(cursor, nodes), maxClockSkew);
+  const held = [...page.held];
+  const pending = [...page.pending];
+  while (limit === undefined && page.cursor !== undefined) {
+    page = await pageAt(nodes, checked, positionOf(page.cursor, nodes), maxClockSkew);
+    held.push(...page.held);
+    pending.push(...page.pending);
+  }
+  return { ...page, held, pending };
+}
+
+/** Asks all nodes at the same time. Returns what each lists; `undefined` of those that failed. */
+async function ask(nodes: Nodes, options: QueryOptions): Promise<(Snapshot | undefined)[]> {
+  const calls = nodes.list.map(async (node) => await node.query!(options));
+  return (await gather(nodes, WHAT, calls)).map(valueOf);
+}
+
+async function pageAt(
+  nodes: Nodes,
+  { match, limit }: QueryOptions,
+  { node, cursor, began, failed }: Position,
+  maxClockSkew: number,
+): Promise<Snapshot> {
+  const call = async () => await nodes.list[node]!.query!({ match, limit, cursor });
+  const answer = await gatherOne(nodes, WHAT, node, call(), failed);
+  const next = (position: Partial<Position>) =>
+    cursorOf({ node: node + 1, cursor: undefined, began, failed, ...position }, nodes);
+  if (answer.state !== "answered") return { held: [], pending: [], ...next({ failed: [...failed, node] }) };
+  const found = answer.value;
+  const names = new Set([...found.held, ...found.pending].map((entry) => entry.name));
+  const snapshots = await lookAt(nodes, [...names], node, found);
+  const before = snapshots.filter((_, i) => i < node && !failed.includes(i));
+  for (const name of namesSince(before, began - maxClockSkew)) names.delete(name);
+  const { held, pending } = merge(snapshots, nodes.needed);
+  return {
+    held: held.filter(({ name }) => names.has(name)),
+    pending: pending.filter(({ name }) => names.has(name)),
+    ...next(found.cursor === undefined ? {} : { node, cursor: found.cursor }),
+  };
+}
+
+/** Returns the names that have been in one of these snapshots since before a moment. */
+function namesSince(snapshots: readonly (Snapshot | undefined)[], moment: number): string[] {
+  const entries = snapshots.flatMap((snapshot) =>
+    snapshot === undefined ? [] : [...snapshot.held, ...snapshot.pending]
+  );
+  return entries.flatMap(({ name, since }) => since !== undefined && since < moment ? [name] : []);
+}
+
+/** Asks the other nodes about the names that one has listed. */
+async function lookAt(
+  nodes: Nodes,
+  names: readonly string[],
+  lister: number,
+  found: Snapshot,
+): Promise<(Snapshot | undefined)[]> {
+  const calls = nodes.list.map(async (node, i): Promise<Snapshot> => {
+    if (i === lister) return found;
+    const snapshots = await Promise.all(names.map((name) => node.query!({ name })));
+    return {
+      held: snapshots.flatMap(({ held }) => held),
+      pending: snapshots.flatMap(({ pending }) => pending),
+    };
+  });
+  return (await gather(nodes, WHAT, calls)).map(valueOf);
+}
+
+function cursorOf({ node, cursor, began, failed }: Position, { list }: Nodes): Pick<Snapshot, "cursor"> {
+  return node < list.length ? { cursor: JSON.stringify([node, cursor ?? null, began, failed]) } : {};
+}
+
+/** Reads the cursor of a page; `undefined` stands for the first one. */
+function positionOf(text: string | undefined, { list, clock }: Nodes): Position {
+  if (text === undefined) return { node: 0, cursor: undefined, began: clock.now().wall, failed: [] };
+  const [node, cursor, began, failed] = parse(text);
+  const isIndex = (value: unknown): value is number => Number.isInteger(value) && list[value as number] !== undefined;
+  const isText = cursor === null || typeof cursor === "string";
+  if (isIndex(node) && isText && typeof began === "number" && Array.isArray(failed) && failed.every(isIndex)) {
+    return { node, cursor: cursor ?? undefined, began, failed };
+  }
+  throw new RangeError(`cursor must be that of the page before: got ${show(text)}`);
+}
+
+function parse(text: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
+}

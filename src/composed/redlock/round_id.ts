@@ -1,0 +1,12 @@
+/** What follows the owner in the id of a round: a colon and a UUID. */
+const ROUND = /:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Returns the id of a new round of an owner. It begins with the owner, so that people who look at a node see whose it is. */
+export function freshId(owner: string): string {
+  return `${owner}:${crypto.randomUUID()}`;
+}
+
+/** Returns the owner of a round; the id itself if it is not that of a round. */
+export function ownerOf(id: string): string {
+  return id.replace(ROUND, "");
+}

@@ -1,0 +1,93 @@
+import type { Clock } from "../internal/clock.ts";
+import type { Store } from "../store.ts";
+import { address } from "./address.ts";
+import { answerOf } from "./answer_of.ts";
+import { foreignForm, giveToken, TOKEN_FIELD } from "./form_token.ts";
+import { LeaseEnds } from "./lease_ends.ts";
+import { lockModel } from "./lock_model.ts";
+import { evictPage, HOLDERS_FIELD } from "./pages/evict.ts";
+import { layout, type Surroundings } from "./pages/layout.ts";
+import { type LockState, readLock } from "./reading.ts";
+import { RequestError } from "./request_error.ts";
+import { HEADERS, htmlResponse } from "./responses.ts";
+
+/** The longest form that is read, in bytes. */
+const MAX_FORM = 4_096;
+
+/** Answers with the page that asks whether to evict the holders of a lock. */
+export async function askEviction(
+  request: Request,
+  store: Store,
+  name: string,
+  clock: Clock,
+  at: Surroundings,
+  problem?: string,
+): Promise<Response> {
+  const state = await readLock(store, name, clock);
+  const { token, header } = giveToken(request, at.base);
+  const form = { token, holders: await fingerprint(state), problem };
+  const page = layout(evictPage(lockModel(state, new LeaseEnds(), clock.now()), form, at), at);
+  return htmlResponse(page, at.nonce, problem === undefined ? 200 : 409, { "set-cookie": header });
+}
+
+/** Evicts the holders of a lock if the form comes from the page that asks, and they are still those that it showed. */
+export async function evict(
+  request: Request,
+  store: Store,
+  name: string,
+  clock: Clock,
+  at: Surroundings,
+): Promise<Response> {
+  const form = await readForm(request);
+  const foreign = foreignForm(request, form.get(TOKEN_FIELD));
+  if (foreign !== undefined) {
+    throw new RequestError(403, `Nothing was evicted: ${foreign}. Open the page of the lock and evict from there.`);
+  }
+  const shown = form.get(HOLDERS_FIELD);
+  if (shown !== await fingerprint(await readLock(store, name, clock))) {
+    const problem = "Nothing was evicted: the lock has another holder than the page showed. Look again.";
+    return await askEviction(request, store, name, clock, at, problem);
+  }
+  const evicted = await answerOf(() => store.evict!(name), clock);
+  return new Response(null, {
+    status: 303,
+    headers: { ...HEADERS, location: address(at.base, "lock", { name, evicted }) },
+  });
+}
+
+async function readForm(request: Request): Promise<URLSearchParams> {
+  const [type] = (request.headers.get("content-type") ?? "").split(";");
+  if (type?.trim().toLowerCase() !== "application/x-www-form-urlencoded") {
+    throw new RequestError(415, "The form must be of the type application/x-www-form-urlencoded.");
+  }
+  const text = new TextDecoder().decode(await readBody(request));
+  return new URLSearchParams(text);
+}
+
+async function readBody(request: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const reader = request.body?.getReader();
+  for (let read = await reader?.read(); read !== undefined && !read.done; read = await reader?.read()) {
+    chunks.push(read.value);
+    length += read.value.length;
+    if (length > MAX_FORM) {
+      await reader?.cancel();
+      throw new RequestError(413, "The form is too long.");
+    }
+  }
+  const body = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, at);
+    at += chunk.length;
+  }
+  return body;
+}
+
+/** Returns a text that stands for the holders of a lock: another one as soon as one of them has changed. */
+async function fingerprint({ held }: LockState): Promise<string> {
+  const handles = held.map(({ handle }) => handle).sort();
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(handles)));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

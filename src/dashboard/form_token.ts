@@ -1,0 +1,49 @@
+import { randomHex } from "./responses.ts";
+
+/** The cookie that holds the token of a browser. */
+const COOKIE = "holdfast_dashboard";
+
+/** The field of a form that repeats the token. */
+export const TOKEN_FIELD = "token";
+
+/** Returns the token of the browser that sent a request, if it has one. */
+export function tokenOf(request: Request): string | undefined {
+  return new RegExp(`(?:^|;\\s*)${COOKIE}=([0-9a-f]{32})(?:;|$)`).exec(request.headers.get("cookie") ?? "")?.[1];
+}
+
+/**
+ * Returns a token for a form, and the header that gives it to the browser as a cookie. The cookie is sent with requests
+ * of the dashboard's own pages only, and no script can read it, so that no other site can make a form that repeats it.
+ * It needs no memory: another process of the same service can check it.
+ */
+export function giveToken(request: Request, base: string): { readonly token: string; readonly header: string } {
+  const token = tokenOf(request) ?? randomHex();
+  const secure = new URL(request.url).protocol === "https:" ? "; Secure" : "";
+  return { token, header: `${COOKIE}=${token}; Path=${base === "" ? "/" : base}; HttpOnly; SameSite=Strict${secure}` };
+}
+
+/** Returns why a form may not come from a page of the dashboard; `undefined` if it does. */
+export function foreignForm(request: Request, token: string | null): string | undefined {
+  if (!isSameOrigin(request)) return "the request comes from another site";
+  const expected = tokenOf(request);
+  if (expected === undefined) return "the browser sent no cookie of the dashboard";
+  if (token === null || !isEqual(token, expected)) return "the form is not one that this browser got";
+  return undefined;
+}
+
+/** Returns whether the browser says that a page of the same origin sent the request. */
+function isSameOrigin({ headers, url }: Request): boolean {
+  // Browsers set it themselves, and proxies do not change it. They leave it out on http, but for this machine.
+  const site = headers.get("sec-fetch-site");
+  if (site !== null) return site === "same-origin";
+  const origin = headers.get("origin") ?? "";
+  // The scheme is not compared: a proxy that ends TLS passes http on.
+  return URL.canParse(origin) && [headers.get("host"), new URL(url).host].includes(new URL(origin).host);
+}
+
+/** Compares in a time that does not tell how much is equal. */
+function isEqual(a: string, b: string): boolean {
+  let difference = a.length ^ b.length;
+  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i % b.length);
+  return difference === 0;
+}

@@ -1,0 +1,86 @@
+import type { Instant } from "../internal/clock.ts";
+import type { Entry, HolderEntry, Kind, Meta, WaiterEntry } from "../store.ts";
+import type { LeaseEnds } from "./lease_ends.ts";
+import type { LockPage, LockState } from "./reading.ts";
+
+/** How many holders and waiters of a lock its page shows. */
+const SHOWN = 200;
+
+/** A handle as the pages show it. */
+export interface HandleModel {
+  readonly owner: string;
+  readonly handle: string;
+  readonly mode: Kind;
+  readonly meta?: Meta | undefined;
+  /** Milliseconds since the Unix epoch. */
+  readonly since?: number | undefined;
+}
+
+/** A holder as the pages show it. */
+export interface HolderModel extends HandleModel {
+  readonly fence?: string | undefined;
+  /** When its lease ends: milliseconds since the Unix epoch, by the clock of this process. */
+  readonly ends?: number | undefined;
+  /** The longest time that its lease was seen to have left, in milliseconds. */
+  readonly longest?: number | undefined;
+}
+
+/** A waiter as the pages show it. */
+export interface WaiterModel extends HandleModel {
+  readonly rank: number;
+}
+
+/** A lock as the pages show it: plain data, equal as JSON as long as nothing changes that can be seen. */
+export interface LockModel {
+  readonly name: string;
+  /** The first holders, and how many there are. */
+  readonly held: readonly HolderModel[];
+  readonly holders: number;
+  /** The first waiters, and how many there are. */
+  readonly pending: readonly WaiterModel[];
+  readonly waiters: number;
+  /** Since when the longest wait goes on. */
+  readonly waitingSince?: number | undefined;
+}
+
+/** A page of a list as it is shown. */
+export interface ListModel {
+  readonly locks: readonly LockModel[];
+  readonly cursor?: string | undefined;
+}
+
+/** Returns what the page of a lock shows. */
+export function lockModel(state: LockState, ends: LeaseEnds, now: Instant): LockModel {
+  ends.update([state], now);
+  return modelOf(state, ends, SHOWN, SHOWN);
+}
+
+/** Returns what a list shows: of each lock one holder. */
+export function listModel({ locks, cursor }: LockPage, ends: LeaseEnds, now: Instant): ListModel {
+  ends.update(locks, now);
+  return { locks: locks.map((lock) => modelOf(lock, ends, 1, 1)), cursor };
+}
+
+function modelOf({ name, held, pending }: LockState, ends: LeaseEnds, holders: number, waiters: number): LockModel {
+  const waits = pending.flatMap(({ since }) => since === undefined ? [] : [since]);
+  return {
+    name,
+    held: held.slice(0, holders).map((entry) => holderModel(entry, ends)),
+    holders: held.length,
+    pending: pending.slice(0, waiters).map(waiterModel),
+    waiters: pending.length,
+    waitingSince: waits.length === 0 ? undefined : waits.reduce((a, b) => Math.min(a, b)),
+  };
+}
+
+function holderModel(entry: HolderEntry, ends: LeaseEnds): HolderModel {
+  return { ...handleModel(entry), fence: entry.fence?.toString(), ...ends.of(entry) };
+}
+
+function waiterModel(entry: WaiterEntry): WaiterModel {
+  return { ...handleModel(entry), rank: entry.rank };
+}
+
+function handleModel({ owner, handle, mode, permits, meta, since }: Entry): HandleModel {
+  return { owner, handle, mode: permits ?? mode, meta, since };
+}

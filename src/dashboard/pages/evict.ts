@@ -1,0 +1,56 @@
+import { address } from "../address.ts";
+import { TOKEN_FIELD } from "../form_token.ts";
+import { html } from "../html.ts";
+import type { LockModel } from "../lock_model.ts";
+import { visible } from "../visible_text.ts";
+import { counted } from "./handle.ts";
+import type { Page, Surroundings } from "./layout.ts";
+import { holderTable } from "./lock.ts";
+
+/** The form that confirms an eviction. */
+export interface EvictionForm {
+  /** Shows that the form comes from this page. */
+  readonly token: string;
+  /** Stands for the holders that the page shows. */
+  readonly holders: string;
+  /** What is wrong with the form that was sent before. */
+  readonly problem?: string | undefined;
+}
+
+/** The field of the form that stands for the holders. */
+export const HOLDERS_FIELD = "holders";
+
+/** Returns the page that asks whether to evict. */
+export function evictPage(lock: LockModel, form: EvictionForm, at: Surroundings): Page {
+  const { name, held, holders, waiters } = lock;
+  const back = address(at.base, "lock", { name });
+  const problem = form.problem !== undefined && html`<p class="fault" role="alert">${form.problem}</p>`;
+  if (holders === 0) {
+    return {
+      title: "Nothing to evict",
+      main: html`<h1>Nothing to evict</h1>
+${problem}
+<p>Nobody holds ${visible(name)}.</p>
+<p><a href="${back}">Back to the lock</a></p>`,
+    };
+  }
+  const main = html`
+    <h1>Evict the ${counted(holders, "holder")} of ${visible(name)}?</h1>
+    ${problem}
+    ${holderTable(held, at)}
+    <ul>
+      <li>The lock is taken from ${holders === 1 ? "this holder" : "all its holders"} at once${waiters > 0
+        ? ", and granted to the next waiter"
+        : ""}.</li>
+      <li>A former holder is notified soon, or at its next renewal. Until then it may go on working.</li>
+      <li>Whatever it still does is refused only where the resource checks the fence.</li>
+    </ul>
+    <form method="post" action="${address(at.base, "evict", { name })}">
+      <input type="hidden" name="${TOKEN_FIELD}" value="${form.token}">
+      <input type="hidden" name="${HOLDERS_FIELD}" value="${form.holders}">
+      <p
+        class="actions"><button type="submit" class="danger">Evict</button> <a class="button" href="${back}">Cancel</a></p>
+    </form>
+  `;
+  return { title: "Evict?", main };
+}

@@ -1,0 +1,85 @@
+import { formatDuration } from "../format_duration.ts";
+import { type Html, html } from "../html.ts";
+import type { HandleModel, HolderModel } from "../lock_model.ts";
+import { plain, visible } from "../visible_text.ts";
+
+/** Returns who a handle is, in a few words: its machine and process if it says so, else its owner. */
+export function who({ meta, owner }: HandleModel): string {
+  const { host, pid } = { host: meta?.["host"], pid: meta?.["pid"] };
+  if (host !== undefined) return pid === undefined ? host : `${host}, process ${pid}`;
+  return pid === undefined ? owner : `process ${pid}`;
+}
+
+/** Returns what describes a handle, and its ids. */
+export function description(handle: HandleModel): Html {
+  const { meta = {}, owner } = handle;
+  const entries = Object.entries(meta).map(([key, value]) =>
+    html`
+      <div>
+        <dt>${visible(key)}</dt>
+        <dd>${visible(value)}</dd>
+      </div>
+    `
+  );
+  return html`<dl>
+${entries}<div><dt>owner</dt><dd>${visible(owner)}</dd></div>
+${
+    owner !== handle.handle && html`
+      <div>
+        <dt>handle</dt>
+        <dd>${visible(handle.handle)}</dd>
+      </div>
+    `
+  }</dl>`;
+}
+
+/** Returns the kind of a lock in words. */
+export function kind(mode: HandleModel["mode"]): string {
+  if (typeof mode === "string") return mode;
+  return mode === 1 ? "1 permit" : `${mode} permits`;
+}
+
+/** Returns how long something has lasted; the script of the page keeps it up to date. */
+export function age(since: number | undefined, now: number): Html {
+  if (since === undefined) return html`<span class="quiet">unknown</span>`;
+  const moment = utc(since);
+  return html`<time data-since="${since}" datetime="${moment.replace(" ", "T")}Z" title="since ${moment} UTC">${
+    formatDuration(now - since)
+  }</time>`;
+}
+
+/** Returns what is left of a lease, in words and as a bar that runs down. */
+export function lease({ ends, longest }: HolderModel, now: number): Html {
+  if (ends === undefined || longest === undefined) return html`<span class="quiet">unknown</span>`;
+  const left = Math.max(0, ends - now);
+  const most = scaleOf(longest);
+  return html`<span class="lease"><meter min="0" max="${most}" value="${Math.min(left, most)}" data-ends="${ends}"
+ aria-label="Left of the lease"></meter> <span class="left" data-ends="${ends}">${formatDuration(left)}</span></span>`;
+}
+
+/** Lengths that leases often have, in milliseconds. */
+const SCALES: readonly number[] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600].map((seconds) =>
+  seconds * 1_000
+);
+
+/** Returns the length of a full bar. No store says how long a lease was; it may never have been seen just renewed. */
+function scaleOf(longest: number): number {
+  return SCALES.find((scale) => longest <= scale * 1.01) ?? longest;
+}
+
+/** Returns a count with its noun. */
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : plural}`;
+}
+
+/** Returns who a handle is, as plain text. */
+export function plainWho(handle: HandleModel): string {
+  return plain(who(handle));
+}
+
+/** Swedish writes dates as ISO 8601 does. The years are those that a date can have. */
+const FORMAT = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium", timeZone: "UTC" });
+
+function utc(moment: number): string {
+  return FORMAT.format(Math.min(Math.max(moment, 0), 8.64e15));
+}

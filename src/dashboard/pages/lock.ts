@@ -1,0 +1,96 @@
+import { address } from "../address.ts";
+import { type Content, type Html, html } from "../html.ts";
+import type { HolderModel, LockModel, WaiterModel } from "../lock_model.ts";
+import { plain, visible } from "../visible_text.ts";
+import { age, counted, description, kind, lease, plainWho } from "./handle.ts";
+import type { Page, Surroundings } from "./layout.ts";
+
+/**
+ * Returns the page of one lock.
+ *
+ * @param evicted how many handles lost the lock in the eviction that has just led here
+ */
+export function lockPage(lock: LockModel, evicted: number | undefined, at: Surroundings): Page {
+  const main = html`<h1>${visible(lock.name)}</h1>
+${
+    evicted !== undefined &&
+    html`<p class="done" role="status">Evicted: ${counted(evicted, "handle")} lost the lock.</p>`
+  }
+<p class="fault" id="fault" role="alert" hidden></p>
+<div id="live">${lockFragment(lock, at)}</div>
+<p><a href="${address(at.base, "")}">All locks</a></p>`;
+  return { title: plain(lock.name), main, events: "events/lock" };
+}
+
+/** Returns the part of the page that changes. */
+export function lockFragment(lock: LockModel, at: Surroundings): Html {
+  const { name, held, holders, pending, waiters } = lock;
+  return html`<section aria-labelledby="holders">
+<h2 id="holders">${holders === 0 ? "Holders" : counted(holders, "holder")}</h2>
+${holders === 0 ? html`<p class="quiet">Nobody holds this lock.</p>` : holderTable(held, at)}
+${more(holders - held.length, "holder")}
+${
+    at.mayEvict && holders > 0 &&
+    html`<p><a class="button danger" href="${address(at.base, "evict", { name })}">Evict…</a></p>`
+  }
+</section>
+<section aria-labelledby="queue">
+<h2 id="queue">${waiters === 0 ? "Queue" : counted(waiters, "waiter")}</h2>
+${waiters === 0 ? html`<p class="quiet">Nobody waits for this lock.</p>` : waiterTable(pending, at)}
+${more(waiters - pending.length, "waiter")}
+</section>`;
+}
+
+/** Returns who holds a lock and how many wait, in words. */
+export function lockSummary({ held: [holder], holders, waiters }: LockModel): string {
+  const others = holders > 1 ? ` and ${counted(holders - 1, "other")}` : "";
+  return `Held by ${holder === undefined ? "nobody" : plainWho(holder)}${others}; ${
+    counted(waiters, "handle")
+  } waiting.`;
+}
+
+/** Returns a table of holders. */
+export function holderTable(held: readonly HolderModel[], at: Surroundings): Html {
+  return table("Holders", ["Holder", "Kind", "Fence", "Held for", "Lease ends in"], held, (holder) => [
+    holder.fence === undefined ? html`<span class="quiet">unknown</span>` : html`<code>${holder.fence}</code>`,
+    age(holder.since, at.now),
+    lease(holder, at.now),
+  ]);
+}
+
+function waiterTable(pending: readonly WaiterModel[], at: Surroundings): Html {
+  return table("Queue", ["Waiter", "Kind", "Ahead of it", "Waiting for"], pending, (waiter) => [
+    waiter.rank,
+    age(waiter.since, at.now),
+  ]);
+}
+
+function table<Handle extends HolderModel | WaiterModel>(
+  label: string,
+  columns: readonly string[],
+  handles: readonly Handle[],
+  cells: (handle: Handle) => Content[],
+): Html {
+  const row = (handle: Handle) =>
+    html`
+      <tr role="row" data-key="${encodeURIComponent(handle.handle.toWellFormed())}">
+      <th role="rowheader" scope="row">${description(handle)}</th>
+      ${[kind(handle.mode), ...cells(handle)].map((content, i) =>
+        html`<td role="cell" data-label="${columns[i + 1]}">${content}</td>`
+      )}
+      </tr>
+    `;
+  return html`
+    <table role="table" aria-label="${label}">
+      <thead role="rowgroup">
+        <tr role="row">${columns.map((column) => html`<th role="columnheader" scope="col">${column}</th>`)}</tr>
+      </thead>
+      <tbody role="rowgroup">
+    ${handles.map(row)}</tbody>
+    </table>
+  `;
+}
+
+function more(count: number, noun: string): Content {
+  return count > 0 && html`<p class="quiet">and ${counted(count, `more ${noun}`)}</p>`;
+}

@@ -1,0 +1,16 @@
+/** A request that is not answered as it asks; the message says why, and what to do. */
+export class RequestError extends Error {
+  /** The name of the class. */
+  override readonly name = "RequestError";
+  /** The status of the response. */
+  readonly status: number;
+  /** Headers of the response. */
+  readonly headers: Record<string, string>;
+
+  /** Takes the status of the response, and what it says. */
+  constructor(status: number, message: string, headers: Record<string, string> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}

@@ -1,0 +1,206 @@
+import type { Clock } from "../internal/clock.ts";
+import type { Store } from "../store.ts";
+import { apiList, apiLock } from "./api.ts";
+import { ICON } from "./assets/icon.ts";
+import { SCRIPT } from "./assets/script.ts";
+import { STYLE } from "./assets/style.ts";
+import { Counters, type Counts } from "./counters.ts";
+import { askEviction, evict } from "./eviction.ts";
+import { LeaseEnds } from "./lease_ends.ts";
+import { Live } from "./live.ts";
+import { listModel, lockModel } from "./lock_model.ts";
+import type { DashboardSettings } from "./options.ts";
+import { layout, type Page, type Surroundings } from "./pages/layout.ts";
+import { countersFragment, listPage } from "./pages/list.ts";
+import { lockPage } from "./pages/lock.ts";
+import { messagePage } from "./pages/message.ts";
+import { apiQuery, checkedName, listRequest, nameIn, pageQuery } from "./parameters.ts";
+import { watchProcess } from "./process_events.ts";
+import { canEvict, canList, readLock, readPage } from "./reading.ts";
+import { RequestError } from "./request_error.ts";
+import { assetResponse, htmlResponse, jsonResponse, randomHex } from "./responses.ts";
+
+const API = "api/";
+const API_LOCK = "api/locks/";
+
+/** A request, taken apart. */
+interface Visit {
+  readonly request: Request;
+  readonly parameters: URLSearchParams;
+  readonly store: Store;
+  readonly at: Surroundings;
+}
+
+/** Answers the requests of one dashboard. */
+export class Site {
+  readonly #store: Promise<Store>;
+  readonly #settings: DashboardSettings;
+  readonly #clock: Clock;
+  readonly #counters: Counters;
+  readonly #endCounting: (() => void) | undefined;
+  readonly #live: Live;
+
+  /** Begins to count what this process does. */
+  constructor(store: Store | Promise<Store>, settings: DashboardSettings, clock: Clock) {
+    this.#store = Promise.resolve(store);
+    this.#store.catch(() => {}); // Whoever asks for it rejects.
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#counters = new Counters(clock);
+    this.#endCounting = watchProcess((event) => this.#counters.note(event));
+    this.#live = new Live(clock, settings.refresh, () => countersFragment(this.#counts()));
+  }
+
+  /** How many different views are polled at present. */
+  get polled(): number {
+    return this.#live.polled;
+  }
+
+  /** Answers a request. Never rejects. */
+  async handle(request: Request): Promise<Response> {
+    const response = await this.#respond(request);
+    if (request.method !== "HEAD") return response;
+    await response.body?.cancel();
+    return new Response(null, response);
+  }
+
+  /** Ends all streams, and counts no more. */
+  close(): void {
+    this.#endCounting?.();
+    this.#live.close();
+  }
+
+  async #respond(request: Request): Promise<Response> {
+    const { pathname, searchParams: parameters } = new URL(request.url);
+    const path = this.#pathOf(pathname);
+    const { title, base } = this.#settings;
+    const at = { title, base, nonce: randomHex(), now: this.#clock.now().wall, mayEvict: false };
+    const asset = ASSETS.get(path);
+    if (asset !== undefined) return asset();
+    try {
+      const store = await this.#openStore();
+      const mayEvict = canEvict(store) && await this.#mayEvict(request);
+      return await this.#route(path, { request, parameters, store, at: { ...at, mayEvict } });
+    } catch (error) {
+      return failure(error, path, at);
+    }
+  }
+
+  /** Returns the path below that of the dashboard; a framework may have removed that already. */
+  #pathOf(pathname: string): string {
+    const { base } = this.#settings;
+    const below = pathname === base || pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname;
+    return below.replace(/^\//, "");
+  }
+
+  async #openStore(): Promise<Store> {
+    const store = await this.#store;
+    if (canList(store)) return store;
+    throw new RequestError(501, "This store cannot list its locks: it does not support query().");
+  }
+
+  async #mayEvict(request: Request): Promise<boolean> {
+    try {
+      return await this.#settings.mayEvict(request) === true;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      throw new RequestError(500, `The function "evict" of the dashboard failed: ${message}`);
+    }
+  }
+
+  async #route(path: string, visit: Visit): Promise<Response> {
+    const { request, parameters, store, at } = visit;
+    if (path === "evict") return await this.#evict(visit);
+    checkMethod(request, []);
+    switch (path) {
+      case "":
+        return await this.#list(visit);
+      case "lock":
+        return await this.#lock(visit);
+      case "events/list":
+        return this.#live.list(store, listRequest(parameters), at);
+      case "events/lock":
+        return this.#live.lock(store, nameIn(parameters), at);
+      case "api/locks":
+        return await apiList(store, apiQuery(parameters), this.#clock);
+      case "api/lock":
+        return await apiLock(store, nameIn(parameters), this.#clock);
+    }
+    if (!path.startsWith(API_LOCK)) throw new RequestError(404, "There is no such page.");
+    return await apiLock(store, nameInPath(path.slice(API_LOCK.length)), this.#clock);
+  }
+
+  async #list({ parameters, store, at }: Visit): Promise<Response> {
+    const request = listRequest(parameters);
+    const page = await readPage(store, pageQuery(request), this.#clock);
+    const model = listModel(page, new LeaseEnds(), this.#clock.now());
+    return pageResponse(listPage(model, this.#counts(), request, at), at);
+  }
+
+  async #lock({ parameters, store, at }: Visit): Promise<Response> {
+    const name = nameIn(parameters);
+    const lock = lockModel(await readLock(store, name, this.#clock), new LeaseEnds(), this.#clock.now());
+    const evicted = parameters.get("evicted") ?? "";
+    return pageResponse(lockPage(lock, /^\d{1,6}$/.test(evicted) ? Number(evicted) : undefined, at), at);
+  }
+
+  async #evict({ request, parameters, store, at }: Visit): Promise<Response> {
+    checkMethod(request, ["POST"]);
+    if (!canEvict(store)) throw new RequestError(501, "This store cannot evict holders.");
+    if (!at.mayEvict) throw new RequestError(403, "You may not evict holders: the dashboard is read only for you.");
+    const name = nameIn(parameters);
+    if (request.method === "POST") return await evict(request, store, name, this.#clock, at);
+    return await askEviction(request, store, name, this.#clock, at);
+  }
+
+  /** Returns what this process has seen; `undefined` where that cannot be known. */
+  #counts(): Counts[] | undefined {
+    return this.#endCounting && this.#counters.read();
+  }
+}
+
+/** What the pages load. The same for everybody, so that nothing is asked of the store. */
+const ASSETS: ReadonlyMap<string, () => Response> = new Map([
+  ["style.css", () => assetResponse(STYLE, "text/css; charset=utf-8")],
+  ["script.js", () => assetResponse(SCRIPT, "text/javascript; charset=utf-8")],
+  ["icon.svg", () => assetResponse(ICON, "image/svg+xml")],
+]);
+
+/** Throws unless the method of a request is GET, HEAD or one of these. */
+function checkMethod({ method }: Request, more: readonly string[]): void {
+  const known = ["GET", "HEAD", ...more];
+  if (known.includes(method)) return;
+  throw new RequestError(405, `${method} is not possible here.`, { allow: known.join(", ") });
+}
+
+function nameInPath(text: string): string {
+  try {
+    return checkedName(decodeURIComponent(text));
+  } catch (error) {
+    throw error instanceof RequestError ? error : new RequestError(400, "The path is not well-formed.");
+  }
+}
+
+function pageResponse(page: Page, at: Surroundings): Response {
+  return htmlResponse(layout(page, at), at.nonce);
+}
+
+/** Returns the response that says what went wrong, to a person or a program. */
+function failure(error: unknown, path: string, at: Surroundings): Response {
+  const { status, message, headers } = reasonOf(error);
+  if (path.startsWith(API)) {
+    const response = jsonResponse({ error: message }, status);
+    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+    return response;
+  }
+  const title = status === 503 ? "The store did not answer" : "This is not possible";
+  return htmlResponse(layout(messagePage(title, message, at), at), at.nonce, status, headers);
+}
+
+function reasonOf(error: unknown): Pick<RequestError, "status" | "message" | "headers"> {
+  if (error instanceof RequestError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  // A store rejects with these when it is asked for something wrong, such as a cursor of another store.
+  if (error instanceof TypeError || error instanceof RangeError) return { status: 400, message, headers: {} };
+  return { status: 503, message, headers: { "retry-after": "1" } };
+}

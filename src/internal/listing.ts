@@ -1,0 +1,67 @@
+import { checkKeys, show } from "./validation.ts";
+import type { Entry, QueryOptions, WaiterEntry } from "../store.ts";
+
+/** Checks what `query()` is asked for, and returns it. */
+export function checkQuery(options: QueryOptions = {}): QueryOptions {
+  const { name, match, limit, cursor } = checkKeys(options, ["name", "match", "limit", "cursor"]);
+  for (const [option, value] of Object.entries({ name, match, cursor })) {
+    if (value !== undefined && typeof value !== "string") {
+      throw new TypeError(`${option} must be a string: got ${show(value)}`);
+    }
+  }
+  if (limit !== undefined) checkLimit(limit);
+  if (name !== undefined && match !== undefined) throw new TypeError("name and match must not be given together");
+  return options;
+}
+
+function checkLimit(limit: number): void {
+  if (typeof limit !== "number") throw new TypeError(`limit must be a number: got ${show(limit)}`);
+  if (!Number.isInteger(limit) || limit < 1) {
+    throw new RangeError(`limit must be a whole number from 1 on: got ${limit}`);
+  }
+}
+
+/** Returns a function that tells whether a name is asked for: by `name`, or by `match`, in which `*` is any text. */
+export function nameFilter({ name, match }: QueryOptions): (name: string) => boolean {
+  if (name !== undefined) return (other) => other === name;
+  if (match === undefined) return () => true;
+  const [first = "", ...rest] = match.split("*");
+  const last = rest.pop();
+  return (other) => {
+    if (last === undefined) return other === first;
+    if (!other.startsWith(first) || !other.endsWith(last)) return false;
+    let place = first.length;
+    // Each part where it comes first leaves the most to those behind it.
+    for (const part of rest) {
+      const found = other.indexOf(part, place);
+      if (found < 0) return false;
+      place = found + part.length;
+    }
+    return place <= other.length - last.length;
+  };
+}
+
+/**
+ * Returns a page of the names that are asked for, in the order of their UTF-16 code units, and the cursor of the next
+ * one: for stores that know all their names at once. The cursor is the last name of a page.
+ */
+export function pageOf(
+  names: Iterable<string>,
+  options: QueryOptions,
+): { readonly names: string[]; readonly cursor: string | undefined } {
+  const { limit = Infinity, cursor } = options;
+  const wanted = [...names].filter(nameFilter(options)).sort();
+  const rest = cursor === undefined ? wanted : wanted.filter((name) => name > cursor);
+  const page = limit === Infinity ? rest : rest.slice(0, limit);
+  return { names: page, cursor: page.length < rest.length ? page.at(-1) : undefined };
+}
+
+/** Returns the waiters with their ranks, given those of each name in the order in which they will be served. */
+export function withRanks<E extends Entry>(waiters: readonly E[]): (E & WaiterEntry)[] {
+  const ahead = new Map<string, number>();
+  return waiters.map((waiter) => {
+    const rank = ahead.get(waiter.name) ?? 0;
+    ahead.set(waiter.name, rank + 1);
+    return { ...waiter, rank };
+  });
+}

@@ -1,0 +1,156 @@
+import { StoreError } from "../../errors.ts";
+import { nameFilter } from "../../internal/listing.ts";
+import type { QueryOptions } from "../../store.ts";
+import type { RedisClient } from "./client.ts";
+import type { KeySpace } from "./key_space.ts";
+import { rightsOf, userOf } from "./rights.ts";
+import type { SearchPosition } from "./search_position.ts";
+import { explain, isReply } from "./server_error.ts";
+
+/** How many keys the server looks at in one go: a small part of a millisecond. */
+const COUNT = 1_000;
+
+/** How often the server is asked for one page at most, so that no page takes long where hardly a key is one of a lock. */
+const CALLS = 100;
+
+/** How many `*` of a pattern the server is given: with more it may take long to compare a name. */
+const STARS = 2;
+
+/** A server that can be searched. */
+interface Master {
+  /** Its address in a Cluster; empty without one. */
+  readonly address: string;
+  readonly node: Pick<RedisClient, "scan">;
+}
+
+/** Names that were found, and where the search goes on; without `next` it is over. */
+export interface Found {
+  readonly names: ReadonlySet<string>;
+  readonly next: SearchPosition | undefined;
+}
+
+/** Searches the servers of a client for locks, with SCAN, which goes through the keys in small steps. */
+export class Search {
+  readonly #keys: KeySpace;
+  readonly #isWanted: (name: string) => boolean;
+  /** What the keys look like: first those of the queues, since a lock may have waiters only. */
+  readonly #patterns: readonly string[];
+  readonly #masters: readonly Master[];
+  readonly #user: string;
+
+  /**
+   * Prepares a search.
+   *
+   * @param client the client; of a Cluster, all masters are searched
+   * @param keys the keys of the locks
+   * @param options which names are wanted
+   */
+  constructor(client: RedisClient, keys: KeySpace, options: QueryOptions) {
+    this.#keys = keys;
+    this.#isWanted = nameFilter(options);
+    this.#patterns = patternsFor(keys, options.match ?? "*");
+    this.#masters = mastersOf(client);
+    this.#user = userOf(client);
+  }
+
+  /** Finds all names: on all masters at the same time. */
+  async all(): Promise<ReadonlySet<string>> {
+    const found = await Promise.all(this.#masters.map(async ({ address }) => {
+      const names = new Set<string>();
+      let place: SearchPosition | undefined = { address, pattern: 0, scan: "0" };
+      while (place?.address === address) place = await this.#step(place, COUNT, names);
+      return names;
+    }));
+    return new Set(found.flatMap((names) => [...names]));
+  }
+
+  /** Finds about as many names as the limit says, from a position on: one master after the other. */
+  async page(limit: number, from: SearchPosition | undefined): Promise<Found> {
+    const names = new Set<string>();
+    const calls = limit === Infinity ? Infinity : CALLS;
+    let place = from ?? this.#start();
+    // How many keys were looked at for this pattern on this master, and how many names were found there.
+    let [examined, found] = [0, 0];
+    for (let i = 0; place !== undefined && names.size < limit && i < calls; i++) {
+      const { size } = names;
+      const count = expectedKeys(limit - size, examined, found);
+      const next = await this.#step(place, count, names);
+      const isSame = next?.address === place.address && next.pattern === place.pattern;
+      [examined, found] = isSame ? [examined + count, found + names.size - size] : [0, 0];
+      place = next;
+    }
+    return { names, next: place };
+  }
+
+  #start(): SearchPosition | undefined {
+    const [first] = this.#masters;
+    return first && { address: first.address, pattern: 0, scan: "0" };
+  }
+
+  /** Has a server look at so many keys, and adds the names that it finds. Returns where the search goes on. */
+  async #step(place: SearchPosition, count: number, names: Set<string>): Promise<SearchPosition | undefined> {
+    const at = this.#masters.findIndex(({ address }) => address === place.address);
+    if (at < 0) {
+      throw new StoreError(
+        `the master ${JSON.stringify(place.address)} that the cursor names is gone: list the locks from the start`,
+        { permanent: true },
+      );
+    }
+    const { node } = this.#masters[at]!;
+    if (node.scan === undefined) throw new TypeError("client must have the method scan for a query");
+    const pattern = this.#patterns[place.pattern]!;
+    const [scan, keys] = await node.scan(place.scan, "MATCH", pattern, "COUNT", count).catch((error) => {
+      throw failure(error, this.#user);
+    });
+    for (const key of keys) {
+      const name = this.#keys.nameOf(key);
+      if (name !== undefined && this.#isWanted(name)) names.add(name);
+    }
+    if (String(scan) !== "0") return { ...place, scan: String(scan) };
+    if (place.pattern + 1 < this.#patterns.length) return { ...place, pattern: place.pattern + 1, scan: "0" };
+    const next = this.#masters[at + 1];
+    return next && { address: next.address, pattern: 0, scan: "0" };
+  }
+}
+
+/** Returns how many keys are expected to hold so many names; at first each key may be one, so that no page is too long. */
+function expectedKeys(names: number, examined: number, found: number): number {
+  const missing = Math.min(names, COUNT);
+  return Math.min(COUNT, Math.ceil(missing * (examined + missing) / (found + missing)));
+}
+
+/** Returns the servers that are searched, in an order that does not change. */
+function mastersOf(client: RedisClient): Master[] {
+  const nodes = client.isCluster ? client.nodes?.("master") : undefined;
+  if (nodes === undefined) return [{ address: "", node: client }];
+  return nodes.map((node, i) => {
+    const { host, port } = node.options ?? {};
+    return { address: host === undefined ? `${i}` : `${host}:${port}`, node };
+  }).sort((a, b) => a.address < b.address ? -1 : 1);
+}
+
+/** Returns the patterns of the queues and of the locks' own keys whose names match a pattern, and of a few more. */
+function patternsFor({ prefix, keyPrefix }: KeySpace, match: string): string[] {
+  // The client puts its prefix before keys, but not before patterns.
+  const [start, before] = [escape(keyPrefix), escape(prefix)];
+  const name = globOf(match);
+  return [`${start}{*${before}${name}${name.endsWith("*") ? "" : "*"}:queue`, `${start}${before}${name}`];
+}
+
+/** Returns a pattern of the server for names; it may match more names than are wanted. */
+function globOf(match: string): string {
+  const parts = match.replace(/\*+/g, "*").split("*").map(escape);
+  return (parts.length - 1 > STARS ? [parts[0], parts.at(-1)] : parts).join("*");
+}
+
+/** Returns a pattern that matches only this text. */
+function escape(text: string): string {
+  return text.replace(/[*?[\]\\]/g, "\\$&");
+}
+
+/** Returns the error of a search that failed: a search changes nothing, so nothing was done. */
+function failure(error: unknown, user: string): StoreError {
+  const words = error instanceof Error ? error.message : String(error);
+  const { message, permanent } = isReply(error) ? explain(words, rightsOf(user)) : { message: words, permanent: false };
+  return new StoreError(message, { cause: error, permanent });
+}

@@ -1,0 +1,124 @@
+import { nameFilter, withRanks } from "../../internal/listing.ts";
+import { readMeta } from "../../internal/meta.ts";
+import { ownerOfKey } from "../../internal/owner_key.ts";
+import type { Entry, HolderEntry, QueryOptions, Snapshot } from "../../store.ts";
+import { eventLoopTurn } from "./event_loop_turn.ts";
+import type { LockFile } from "./file.ts";
+import type { View } from "./lock_state.ts";
+
+/** How many names are read before the event loop turns. */
+const CHUNK = 250;
+
+/** What `list()` reads. */
+interface Source {
+  readonly file: LockFile;
+  /** Returns how the client sees the others at a moment of the wall clock. */
+  readonly view: (now: number) => View;
+  /** Decodes text as the file has it. A name may begin with a byte order mark. */
+  readonly decoder: TextDecoder;
+}
+
+/** A name, and how the file is asked for it: by the bytes that it has, or by text. */
+interface Name {
+  readonly text: string;
+  readonly key: string | Uint8Array;
+}
+
+/** A row of a statement. */
+type Row = Readonly<Record<string, unknown>>;
+
+/** Lists the holders and the waiters of the names that are asked for, in the order of the names in the file. */
+export async function list(file: LockFile, view: (now: number) => View, options: QueryOptions): Promise<Snapshot> {
+  const encoding = await file.read((run) => String(run.encoding.get()?.["encoding"]));
+  const source: Source = { file, view, decoder: new TextDecoder(encoding, { ignoreBOM: true }) };
+  const { limit = Infinity } = options;
+  const wanted = nameFilter(options);
+  const held: HolderEntry[] = [];
+  const waiting: Entry[] = [];
+  let listed = 0;
+  let last: string | undefined;
+  for await (const names of namesOf(source, options)) {
+    const page = names.slice(0, limit - listed);
+    for (const row of await rowsOf(source, page)) {
+      const entry = entryOf(row, source);
+      // Between the names of the page there are others.
+      if (!wanted(entry.name)) continue;
+      if (row["held"] === 1) held.push(holderOf(entry, row));
+      else waiting.push(entry);
+    }
+    listed += page.length;
+    last = page.at(-1)?.text ?? last;
+    if (last !== undefined && page.length < names.length) return { held, pending: withRanks(waiting), cursor: last };
+  }
+  return { held, pending: withRanks(waiting) };
+}
+
+/** Returns the names that are asked for, a part at a time, in their order. Some have no holder and no waiter. */
+async function* namesOf(source: Source, options: QueryOptions): AsyncGenerator<Name[]> {
+  const { match, limit = Infinity, cursor = "" } = options;
+  const only = options.name ?? (match?.includes("*") ? undefined : match);
+  if (only !== undefined) {
+    if (only > cursor) yield [{ text: only, key: only }];
+    return;
+  }
+  const wanted = nameFilter(options);
+  const prefix = prefixOf(match);
+  // With one more it is known whether there is another page.
+  const most = match === undefined ? Math.min(CHUNK, limit + 1) : CHUNK;
+  let after: string | Uint8Array = cursor;
+  for (;;) {
+    const names = await readNames(source, { after, prefix, most });
+    yield names.filter(({ text }) => wanted(text));
+    const last = names.at(-1);
+    if (last === undefined || names.length < most || !last.text.startsWith(prefix)) return;
+    after = last.key;
+    await eventLoopTurn();
+  }
+}
+
+/** Returns with what all names begin that match a pattern. In the file they follow each other. */
+function prefixOf(match = ""): string {
+  const [prefix = ""] = match.split("*");
+  // Half a surrogate pair cannot be encoded.
+  return prefix.isWellFormed() ? prefix : "";
+}
+
+/** Which names to read: so many behind `after`, and not before `prefix`. */
+interface Part {
+  readonly after: string | Uint8Array;
+  readonly prefix: string;
+  readonly most: number;
+}
+
+async function readNames({ file, decoder }: Source, { after, prefix, most }: Part): Promise<Name[]> {
+  const rows = await file.read((run, now) => {
+    return run.names.all(after, prefix, after, now, most, after, prefix, after, most, most);
+  });
+  return rows.map(({ name }) => ({ text: decoder.decode(name as Uint8Array), key: name as Uint8Array }));
+}
+
+/** Reads the rows of the names from the first to the last one. */
+async function rowsOf({ file, view }: Source, names: readonly Name[]): Promise<readonly Row[]> {
+  const [from, to] = [names[0]?.key, names.at(-1)?.key];
+  if (from === undefined || to === undefined) return [];
+  return await file.read((run, now) => {
+    const { client, deadAfter } = view(now);
+    return run.list.all(now, now, from, to, from, to, client, now, deadAfter);
+  });
+}
+
+function entryOf({ name, handle, ownerKey, kind, since, meta }: Row, { decoder }: Source): Entry {
+  return {
+    name: decoder.decode(name as Uint8Array),
+    owner: ownerOfKey(decoder.decode(ownerKey as Uint8Array)),
+    handle: decoder.decode(handle as Uint8Array),
+    mode: kind === "shared" ? "shared" : "exclusive",
+    permits: typeof kind === "number" ? kind : undefined,
+    meta: readMeta(typeof meta === "string" ? meta : undefined),
+    since: typeof since === "number" ? since : undefined,
+  };
+}
+
+function holderOf(entry: Entry, { expiresIn, place }: Row): HolderEntry {
+  return { ...entry, expiresIn: Number(expiresIn), fence: BigInt(Number(place)) };
+}

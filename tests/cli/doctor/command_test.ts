@@ -1,0 +1,57 @@
+// Deno only: it starts processes of Deno, and servers.
+import { assert, assertEquals } from "@std/assert";
+import type { Finding } from "../../../src/cli/scheme.ts";
+import { RedisServer } from "../../support/redis_server.ts";
+import { holdfast, jsonLines } from "../cli_process.ts";
+
+/** Permissions of a command that reaches this server, and of which nothing is missing. */
+function flags(server: RedisServer, ...more: string[]): string[] {
+  return ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=127.0.0.1:${server.port}`, ...more];
+}
+
+Deno.test("holdfast doctor ends with 0 on a healthy server, and leaves nothing there", async () => {
+  await using server = await RedisServer.start(["--appendonly", "yes"]);
+  const store = `redis://127.0.0.1:${server.port}`;
+  const { status, out, err } = await holdfast(["doctor"], { store, flags: flags(server) });
+  assertEquals([status, err], [0, ""], out);
+  assert(/^errors: 0, warnings: 0, /m.test(out), out);
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("holdfast doctor ends with 1 when something would break a lock, with advice", async () => {
+  await using server = await RedisServer.start(["--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"]);
+  const store = `redis://127.0.0.1:${server.port}`;
+  const { status, out } = await holdfast(["doctor", "--quiet"], { store });
+  assertEquals(status, 1, out);
+  assert(out.includes("error  eviction-policy: "), out);
+  assert(out.includes("what to do: Set maxmemory-policy noeviction"), out);
+  assert(!/^ok /m.test(out), "it is quiet about the rest");
+});
+
+Deno.test("holdfast doctor --json writes a finding per line", async () => {
+  await using server = await RedisServer.start();
+  const { status, out } = await holdfast(["doctor", "--json"], { store: `redis://127.0.0.1:${server.port}` });
+  const findings = jsonLines<Finding>(out);
+  assertEquals([status, findings.filter(({ level }) => level === "warning").map(({ code }) => code)], [0, [
+    "persistence",
+  ]]);
+});
+
+Deno.test("holdfast doctor names the permission of Deno that is missing", async () => {
+  await using server = await RedisServer.start();
+  const store = `redis://127.0.0.1:${server.port}`;
+  const { status, out } = await holdfast(["doctor"], {
+    store,
+    flags: ["--allow-read", "--allow-env", "--allow-sys", "--allow-net=127.0.0.1:1"],
+  });
+  assertEquals(status, 1, out);
+  assert(out.includes(`Start the program with --allow-net=127.0.0.1:${server.port}.`), out);
+});
+
+Deno.test("holdfast doctor ends with 1 within seconds when the server is away", async () => {
+  await using server = await RedisServer.start();
+  await server.kill();
+  const { status, out } = await holdfast(["doctor"], { store: `redis://127.0.0.1:${server.port}` });
+  assertEquals(status, 1, out);
+  assert(out.includes("error  unreachable: "), out);
+});

@@ -1,0 +1,165 @@
+// Deno only: it starts servers, and moves the clock of one.
+import { assert, assertEquals } from "@std/assert";
+import type { Redis } from "ioredis";
+import { redis } from "@holdfast/lock/redis";
+import { redlock } from "@holdfast/lock/redlock";
+import { examineRedis, type RedisPatient } from "../../../src/cli/doctor/redis.ts";
+import type { Finding } from "../../../src/cli/scheme.ts";
+import { SentinelDeployment } from "../../deployments/sentinel.ts";
+import { ProcessClock } from "../../support/process_clock.ts";
+import { RedisServer } from "../../support/redis_server.ts";
+import { until } from "../../support/until.ts";
+
+/** A server that keeps what it is told. */
+const HEALTHY = ["--appendonly", "yes"];
+
+/** Examines servers as their users do. */
+async function examine(...clients: Redis[]): Promise<Finding[]> {
+  const patients: readonly RedisPatient[] = clients;
+  const store = patients.length === 1 ? redis(patients[0]!) : redlock(patients);
+  return await examineRedis(patients, patients.map((_, place) => `server ${place + 1}`), store);
+}
+
+/** Returns the findings that are not as they should be, as `level code`. */
+function faults(findings: readonly Finding[]): string[] {
+  return findings.filter(({ level }) => level !== "ok").map(({ level, code }) => `${level} ${code}`);
+}
+
+Deno.test("examineRedis() finds nothing on a healthy server", async () => {
+  await using server = await RedisServer.start(HEALTHY);
+  const findings = await examine(server.connect());
+  assertEquals(faults(findings), []);
+  assertEquals(findings.map(({ code }) => code), [
+    ...["version", "role", "memory", "persistence", "clock"],
+    ...["lock", "wake-up"],
+  ]);
+  assertEquals(await server.leftovers(), [], "nothing is left behind");
+});
+
+Deno.test("examineRedis() finds an eviction policy that deletes locks", async () => {
+  await using server = await RedisServer.start([
+    ...HEALTHY,
+    ...["--maxmemory", "64mb", "--maxmemory-policy", "volatile-ttl"],
+  ]);
+  assertEquals(faults(await examine(server.connect())), ["error eviction-policy"]);
+});
+
+Deno.test("examineRedis() finds a memory that is nearly full", async () => {
+  await using server = await RedisServer.start(HEALTHY);
+  const used = Number(/used_memory:(\d+)/.exec(String(await server.command("INFO", "memory")))?.[1]);
+  await server.command("CONFIG", "SET", "maxmemory", Math.round(used * 1.08));
+  const findings = await examine(server.connect());
+  assert(faults(findings).includes("warning memory"), faults(findings).join());
+});
+
+Deno.test("examineRedis() finds that a restart forgets the locks", async () => {
+  await using server = await RedisServer.start();
+  assertEquals(faults(await examine(server.connect())), ["warning persistence"]);
+});
+
+Deno.test("examineRedis() finds the rights that are missing, with the rule", async () => {
+  await using server = await RedisServer.start(HEALTHY);
+  const user = ["ACL", "SETUSER", "worker", "on", ">secret", "~*", "+@all", "-evalsha", "-eval"] as const;
+  await server.command(...user);
+  const findings = await examine(server.connect({ username: "worker", password: "secret" }));
+  assertEquals(faults(findings), ["error lock"]);
+  assert(/"ACL SETUSER worker \+evalsha \+eval"/.test(findings.at(-1)!.found), findings.at(-1)!.found);
+});
+
+Deno.test("examineRedis() finds that waiters are not woken", async () => {
+  await using server = await RedisServer.start(HEALTHY);
+  // It may use no channel.
+  await server.command("ACL", "SETUSER", "worker", "on", ">secret", "~*", "resetchannels", "+@all");
+  const findings = await examine(server.connect({ username: "worker", password: "secret" }));
+  assertEquals(faults(findings), ["warning wake-up"]);
+});
+
+Deno.test("examineRedis() finds that the server is a replica", async () => {
+  await using master = await RedisServer.start(HEALTHY);
+  await using replica = await RedisServer.start([...HEALTHY, "--replicaof", `127.0.0.1 ${master.port}`]);
+  const findings = await examine(replica.connect());
+  assert(faults(findings).includes("error role"), faults(findings).join());
+  assert(faults(findings).includes("error lock"), "no lock can be acquired");
+});
+
+Deno.test("examineRedis() finds a replica that is behind", async () => {
+  await using master = await RedisServer.start(HEALTHY);
+  await using replica = await RedisServer.start(["--replicaof", `127.0.0.1 ${master.port}`]);
+  const info = async () => String(await master.command("INFO", "replication"));
+  await until(async () => (await info()).includes("state=online"), "it is online");
+  assertEquals(faults(await examine(master.connect())), ["warning min-replicas"]);
+  replica.freeze();
+  await until(async () => /lag=[3-9]/.test(await info()), "it is behind");
+  assertEquals(faults(await examine(master.connect())), ["warning replica-lag", "warning min-replicas"]);
+  replica.thaw();
+});
+
+Deno.test("examineRedis() finds a clock that is wrong", async () => {
+  using clock = await ProcessClock.make();
+  clock.shift(-5_000);
+  await using server = await RedisServer.start(HEALTHY, clock.env);
+  const findings = await examine(server.connect());
+  assertEquals(faults(findings), ["warning clock"]);
+  assert(
+    /(4999|5000|5001) ms behind/.test(findings.find(({ code }) => code === "clock")!.found),
+    findings.find(({ code }) => code === "clock")!.found,
+  );
+});
+
+Deno.test("examineRedis() finds a Cluster node that is taken for a server", async () => {
+  await using server = await RedisServer.start([...HEALTHY, "--cluster-enabled", "yes"]);
+  assert(faults(await examine(server.connect())).includes("error cluster"));
+});
+
+Deno.test("examineRedis() finds a server that is away", async () => {
+  await using server = await RedisServer.start();
+  await server.kill();
+  const client = server.connect({ maxRetriesPerRequest: 0, retryStrategy: () => 50 });
+  const findings = await examine(client);
+  assertEquals(faults(findings), ["error unreachable", "error lock"]);
+});
+
+Deno.test("examineRedis() finds options of a Sentinel client that hide failures", async () => {
+  await using deployment = await SentinelDeployment.start({ replicas: 1, sentinels: 1, settings: HEALTHY });
+  const findings = await examine(deployment.connect());
+  assert(faults(findings).includes("error client-options"), faults(findings).join());
+  assert(/socketTimeout/.test(findings[0]!.found), findings[0]!.found);
+  const careful = await examine(deployment.connect({ socketTimeout: 1_000, sentinelCommandTimeout: 1_000 }));
+  assert(!faults(careful).includes("error client-options"), faults(careful).join());
+});
+
+Deno.test("examineRedis() finds a quorum that counts one server twice", async () => {
+  await using one = await RedisServer.start(HEALTHY);
+  await using two = await RedisServer.start(HEALTHY);
+  const findings = await examine(one.connect(), two.connect(), one.connect());
+  assert(faults(findings).includes("error not-independent"), faults(findings).join());
+  assert(
+    /server 3 and server 1 are the same/.test(findings.find(({ code }) => code === "not-independent")!.found),
+    findings.find(({ code }) => code === "not-independent")!.found,
+  );
+});
+
+Deno.test("examineRedis() finds a quorum whose servers replicate one another", async () => {
+  await using one = await RedisServer.start(HEALTHY);
+  await using two = await RedisServer.start([...HEALTHY, "--replicaof", `127.0.0.1 ${one.port}`]);
+  await using three = await RedisServer.start(HEALTHY);
+  await until(async () => String(await two.command("INFO", "replication")).includes("link_status:up"), "it replicates");
+  const findings = await examine(one.connect(), two.connect(), three.connect());
+  assert(faults(findings).includes("error not-independent"), faults(findings).join());
+});
+
+Deno.test("examineRedis() finds a quorum of two, and clocks that are far apart", async () => {
+  using clock = await ProcessClock.make();
+  clock.shift(-20_000);
+  await using one = await RedisServer.start(HEALTHY);
+  await using two = await RedisServer.start(HEALTHY, clock.env);
+  const found = faults(await examine(one.connect(), two.connect()));
+  for (const fault of ["warning quorum", "error clocks-apart", "warning clock"]) assert(found.includes(fault), fault);
+});
+
+Deno.test("examineRedis() finds nothing on a healthy quorum", async () => {
+  await using one = await RedisServer.start(HEALTHY);
+  await using two = await RedisServer.start(HEALTHY);
+  await using three = await RedisServer.start(HEALTHY);
+  assertEquals(faults(await examine(one.connect(), two.connect(), three.connect())), []);
+});

@@ -1,0 +1,37 @@
+import { assert, assertEquals } from "@std/assert";
+import { sqlite } from "@holdfast/lock/sqlite";
+import { examineSqlite, judgePlace } from "../../../src/cli/doctor/sqlite.ts";
+import type { Finding } from "../../../src/cli/scheme.ts";
+
+/** Returns the findings that are not as they should be, as `level code`. */
+function faults(findings: readonly Finding[]): string[] {
+  return findings.filter(({ level }) => level !== "ok").map(({ level, code }) => `${level} ${code}`);
+}
+
+Deno.test("examineSqlite() finds nothing wrong with a lock on a local disk", async () => {
+  const folder = Deno.makeTempDirSync({ prefix: "holdfast_doctor_" });
+  try {
+    using store = sqlite(`${folder}/locks.db`);
+    const findings = await examineSqlite(`${folder}/locks.db`, store);
+    assertEquals(findings.filter(({ level }) => level === "error"), []);
+    for (const code of ["file-system", "lock", "wake-up"]) assert(findings.some((each) => each.code === code), code);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("examineSqlite() finds a folder that does not exist", async () => {
+  using store = sqlite(":memory:");
+  const findings = await examineSqlite("no/such/folder/locks.db", store);
+  assertEquals(faults(findings), ["error file"]);
+  assert(/no\/such\/folder/.test(findings[0]!.found), findings[0]!.found);
+});
+
+Deno.test("judgePlace() finds network file systems, passing ones, and full disks", () => {
+  const free = 2 ** 40;
+  assertEquals(faults(judgePlace({ type: 0xef53, free })), []);
+  assertEquals(faults(judgePlace({ type: 0x6969, free })), ["error file-system"]);
+  assertEquals(faults(judgePlace({ type: 0xfe534d42, free })), ["error file-system"]);
+  assertEquals(faults(judgePlace({ type: 0x01021994, free })), ["warning file-system"]);
+  assertEquals(faults(judgePlace({ type: 0xef53, free: 1_000 })), ["warning disk"]);
+});

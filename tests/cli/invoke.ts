@@ -1,0 +1,72 @@
+import type { Store } from "@holdfast/lock";
+import type { Command, Terminal, TerminalSize } from "../../src/cli/command.ts";
+import { readCommandLine } from "../../src/cli/command_line.ts";
+
+/** How a command is invoked in the process of the test. */
+export interface Invoking {
+  readonly colours?: boolean;
+  readonly size?: TerminalSize;
+  /** What is answered to a question; without it nobody can be asked. */
+  readonly answer?: string;
+  readonly signal?: AbortSignal;
+  /** Is called with each line of output. */
+  readonly onLine?: (line: string) => void;
+  /** Is called with each line of the standard error. */
+  readonly onError?: (line: string) => void;
+}
+
+/** What became of it. */
+export interface Invoked {
+  readonly status: number;
+  readonly out: readonly string[];
+  readonly err: readonly string[];
+}
+
+/** The name of the store in messages. */
+const LABEL = "memory";
+
+/** A store that can do no more than every store, and does nothing. */
+export const IDLE: Store = {
+  attempt: () => Promise.resolve({ granted: false, retryAfter: 1_000 }),
+  renew: () => Promise.resolve("lost"),
+  release: () => Promise.resolve(false),
+  drift: () => 0,
+};
+
+/** Runs a command on a store, with a terminal that keeps what is written. */
+export async function invoke(
+  command: Command,
+  store: Store,
+  words: readonly string[],
+  { colours = false, size, answer, signal = new AbortController().signal, onLine, onError }: Invoking = {},
+): Promise<Invoked> {
+  const { global, options, lists, args, rest } = readCommandLine(words, command.options);
+  const out: string[] = [];
+  const err: string[] = [];
+  const terminal: Terminal = {
+    json: global.json,
+    colours,
+    out: (line) => {
+      out.push(line);
+      onLine?.(line);
+    },
+    err: (line) => {
+      err.push(line);
+      onError?.(line);
+    },
+    size: () => size,
+    ...answer === undefined ? {} : {
+      ask: (question) => {
+        err.push(question);
+        return Promise.resolve(answer);
+      },
+    },
+  };
+  const opened = { store, label: LABEL, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const status = await command.run({
+    ...{ options, lists, args, rest, terminal, env: {}, signal },
+    store: () => Promise.resolve(opened),
+    examine: () => Promise.resolve([]),
+  });
+  return { status, out, err };
+}

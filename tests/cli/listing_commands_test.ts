@@ -1,0 +1,135 @@
+// Deno only: it runs the command line, which needs node:readline and node:util, which not every runtime has.
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, type Lock, type Snapshot, type Store, tryAcquire } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
+import { UsageError } from "../../src/cli/command.ts";
+import { ls } from "../../src/cli/commands/ls.ts";
+import { show } from "../../src/cli/commands/show.ts";
+import { until } from "../support/until.ts";
+import { IDLE, invoke } from "./invoke.ts";
+
+const WEB = { host: "web-1", pid: "4711" };
+
+/** Waits for a lock until it is aborted; resolves when it is in the queue. */
+async function waiting(store: Store, name: string, meta: Record<string, string>): Promise<AbortController> {
+  const over = new AbortController();
+  const count = async () => (await store.query!({ name })).pending.length;
+  const before = await count();
+  acquire(store, name, { signal: over.signal, meta }).catch(() => {});
+  await until(async () => await count() > before, "it waits");
+  return over;
+}
+
+async function release(...locks: Lock[]): Promise<void> {
+  for (const lock of locks) await lock.release();
+}
+
+Deno.test("ls shows host and process of the holder, age, lease and waiters", async () => {
+  const store = memory();
+  const lock = await acquire(store, "invoice:42", { lease: 90_000, meta: WEB });
+  const waiter = await waiting(store, "invoice:42", {});
+  const { status, out } = await invoke(ls, store, []);
+  assertEquals([status, out.length], [0, 2]);
+  assertEquals(out[0]?.split(/ {2,}/), ["NAME", "HELD BY", "MODE", "SINCE", "EXPIRES", "WAITING"]);
+  assert(/^invoice:42 {2}web-1\/4711 {2}exclusive {2}\d+ms +1m (29|30)s {2,}1$/.test(out[1] ?? ""), out[1]);
+  waiter.abort();
+  await release(lock);
+});
+
+Deno.test("ls shows of several holders the oldest and how many more, and the last lease", async () => {
+  const store = memory();
+  const locks = await Promise.all([10_000, 90_000, 20_000].map((lease, i) => {
+    return tryAcquire(store, "a", { mode: "shared", lease, meta: { host: `h${i}`, pid: "1" } });
+  }));
+  const { out } = await invoke(ls, store, []);
+  assert(/^a {2,}h0\/1 and 2 more {2}shared {2}\d+ms +1m (29|30)s {2,}-$/.test(out[1] ?? ""), out[1]);
+  await release(...locks.map((lock) => lock!));
+});
+
+Deno.test("ls names the owner where nothing else is known", async () => {
+  const store = memory();
+  const lock = await acquire(store, "a", { owner: "job\x1b7", meta: false });
+  const { out } = await invoke(ls, store, []);
+  assert(out[1]?.includes('"job\\u001b7"'), out[1]);
+  await release(lock);
+});
+
+Deno.test("ls reads all pages, and lists a lock once that is on two of them", async () => {
+  const entry = (name: string) => ({ name, owner: name, handle: name, mode: "exclusive" as const });
+  const pages: Record<string, Snapshot> = {
+    "": { held: [entry("b"), entry("c")], pending: [], cursor: "1" },
+    "1": { held: [], pending: [], cursor: "2" },
+    "2": { held: [entry("b"), entry("a")], pending: [] },
+  };
+  const store: Store = { ...IDLE, query: ({ cursor = "" } = {}) => Promise.resolve(pages[cursor]!) };
+  const { out } = await invoke(ls, store, []);
+  assertEquals(out.join("\n").split("\n").slice(1).map((line) => line.slice(0, 1)), ["a", "b", "c"]);
+  const { out: json } = await invoke(ls, store, ["--json"]);
+  assertEquals(json.map((line) => JSON.parse(line).name), ["b", "c", "a"]);
+});
+
+Deno.test("ls asks for the pages of what matches its pattern", async () => {
+  const asked: unknown[] = [];
+  const store: Store = {
+    ...IDLE,
+    query: (options) => {
+      asked.push(options);
+      return Promise.resolve({ held: [], pending: [] });
+    },
+  };
+  for (const args of [[], ["a*"], ["a"]]) await invoke(ls, store, args);
+  assertEquals(asked, [{ limit: 500 }, { match: "a*", limit: 500 }, { name: "a" }]);
+});
+
+Deno.test("ls refuses a store that cannot list", async () => {
+  await assertRejects(() => invoke(ls, IDLE, []), UsageError, "memory cannot list its locks");
+});
+
+Deno.test("show tells all of the holders and of the queue", async () => {
+  const store = memory();
+  const lock = await acquire(store, "invoice:42", { lease: 90_000, meta: { ...WEB, job: "im port" } });
+  const first = await waiting(store, "invoice:42", { host: "web-2", pid: "1" });
+  const second = await waiting(store, "invoice:42", { host: "web-3", pid: "2" });
+  const { status, out } = await invoke(show, store, ["invoice:42"]);
+  assertEquals(status, 0);
+  const text = out.join("\n");
+  const expected = [
+    /^invoice:42: held by web-1\/4711; 2 waiting$/,
+    /^$/,
+    /^holder {3}web-1\/4711$/,
+    /^mode {5}exclusive$/,
+    /^since {4}\d{4}-\d\d-\d\dT[\d:.]+Z \(\d+ms ago\)$/,
+    /^expires {2}in 1m (29|30)s, unless it is renewed$/,
+    new RegExp(`^fence {4}${lock.fence}$`),
+    /^owner {4}[0-9a-f-]{36}$/,
+    /^meta {5}.*host=web-1.*job=im port/,
+    /^$/,
+    /^RANK {2}WAITER {3}MODE {7}WAITING {2}HANDLE +META$/,
+    /^0 {5}web-2\/1 {2}exclusive {2}\d+ms +[0-9a-f-]{36} {2}.*host=web-2/,
+    /^1 {5}web-3\/2 {2}exclusive {2}\d+ms +[0-9a-f-]{36} {2}.*host=web-3/,
+  ];
+  assertEquals(out.length, expected.length, text);
+  for (const [i, line] of expected.entries()) assert(line.test(out[i]!), `${out[i]} is not ${line}`);
+  first.abort();
+  second.abort();
+  await release(lock);
+});
+
+Deno.test("show tells the handle of an owner that was given, and permits", async () => {
+  const store = memory();
+  const lock = await acquire(store, "a", { permits: 2, owner: "me" });
+  const { out } = await invoke(show, store, ["a"]);
+  assert(out.some((line) => line === "owner    me"), out.join("\n"));
+  assert(out.some((line) => /^handle {3}me\/[0-9a-f-]{36}$/.test(line)), out.join("\n"));
+  assert(out.some((line) => line === "mode     2 permits"), out.join("\n"));
+  await release(lock);
+});
+
+Deno.test("show tells what a store does not know", async () => {
+  const held = [{ name: "a", owner: "o", handle: "o", mode: "exclusive" as const }];
+  const store: Store = { ...IDLE, query: () => Promise.resolve({ held, pending: [] }) };
+  const { out } = await invoke(show, store, ["a"]);
+  for (const line of ["since    -", "expires  -", "fence    -", "meta     -"]) {
+    assert(out.includes(line), out.join("\n"));
+  }
+});

@@ -1,0 +1,329 @@
+// Deno only: it starts processes of Deno.
+import { assert, assertEquals } from "@std/assert";
+import { acquire, type Lock, type Snapshot } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { freePort, RedisServer } from "../support/redis_server.ts";
+import { until } from "../support/until.ts";
+import { CliProcess, holdfast, jsonLines } from "./cli_process.ts";
+
+/** A server with locks. */
+class Site implements AsyncDisposable {
+  readonly server: RedisServer;
+  readonly store: ReturnType<typeof redis>;
+  readonly url: string;
+  readonly #locks: Lock[] = [];
+  readonly #over = new AbortController();
+  readonly #waiting: Promise<unknown>[] = [];
+
+  private constructor(server: RedisServer) {
+    this.server = server;
+    this.store = redis(server.connect());
+    this.url = `redis://127.0.0.1:${server.port}`;
+  }
+
+  static async start(): Promise<Site> {
+    return new Site(await RedisServer.start());
+  }
+
+  /** Acquires a lock, held until the end. */
+  async hold(name: string, options: Parameters<typeof acquire>[2] = {}): Promise<Lock> {
+    const lock = await acquire(this.store, name, { strict: false, ...options });
+    this.#locks.push(lock);
+    return lock;
+  }
+
+  /** Waits for a lock until the end; resolves when it is in the queue. */
+  async wait(name: string): Promise<void> {
+    const count = async () => (await this.store.query!()).pending.filter((waiter) => waiter.name === name).length;
+    const before = await count();
+    const waiting = acquire(this.store, name, { strict: false, signal: this.#over.signal });
+    this.#waiting.push(waiting.then((lock) => this.#locks.push(lock), () => {}));
+    await until(async () => await count() > before, "it waits");
+  }
+
+  /** Resolves when a command has connected; rejects if it ends before. */
+  async connects(command: CliProcess): Promise<void> {
+    const name = "name=holdfast-cli";
+    const connected = async () => String(await this.server.command("CLIENT", "LIST")).includes(name);
+    await until(async () => await connected() || command.out + command.err !== "", "it connects", 30_000);
+    assert(await connected(), command.out + command.err);
+  }
+
+  run(...args: string[]): ReturnType<typeof holdfast> {
+    return holdfast(args, { store: this.url });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#over.abort();
+    await Promise.all(this.#waiting);
+    await Promise.all(this.#locks.map((lock) => lock.release().catch(() => {})));
+    await this.server[Symbol.asyncDispose]();
+  }
+}
+
+Deno.test("holdfast ls lists the locks in the order of their names", async () => {
+  await using site = await Site.start();
+  await site.hold("b");
+  await site.hold("a", { mode: "shared" });
+  await site.hold("a", { mode: "shared" });
+  await site.hold("c", { permits: 3 });
+  await site.wait("b");
+  const { status, out, err } = await site.run("ls");
+  assertEquals([status, err], [0, ""]);
+  const [head = "", ...rows] = out.trimEnd().split("\n");
+  assertEquals(head.split(/ {2,}/), ["NAME", "HELD BY", "MODE", "SINCE", "EXPIRES", "WAITING"]);
+  const cells = rows.map((row) => row.split(/ {2,}/));
+  assertEquals(cells.map(([name, , mode, , , waiting]) => [name, mode, waiting]), [
+    ["a", "shared", "-"],
+    ["b", "exclusive", "1"],
+    ["c", "3 permits", "-"],
+  ]);
+  assert(cells[0]![1]!.endsWith(" and 1 more"), out);
+});
+
+Deno.test("holdfast ls lists only names that match its pattern", async () => {
+  await using site = await Site.start();
+  for (const name of ["invoice:1", "invoice:2", "report"]) await site.hold(name);
+  const names = async (pattern: string) => {
+    const { out } = await site.run("ls", pattern, "--json");
+    return jsonLines<{ name: string }>(out).map(({ name }) => name).sort();
+  };
+  assertEquals(await names("invoice:*"), ["invoice:1", "invoice:2"]);
+  assertEquals(await names("*o*t*"), ["report"]);
+  assertEquals(await names("report"), ["report"]);
+});
+
+Deno.test("holdfast ls says on the standard error that there are no locks", async () => {
+  await using site = await Site.start();
+  assertEquals(await site.run("ls"), { status: 0, out: "", err: "No lock is held or waited for\n" });
+  assertEquals(await site.run("ls", "--json"), { status: 0, out: "", err: "" });
+});
+
+Deno.test("holdfast ls --json writes a lock with holders and waiters per line", async () => {
+  await using site = await Site.start();
+  const { fence } = await site.hold("a");
+  await site.wait("a");
+  const { out } = await site.run("ls", "--json");
+  const [lock, ...others] = jsonLines<{ name: string; held: { fence?: string }[]; pending: { rank: number }[] }>(out);
+  assertEquals([lock?.name, lock?.held.length, lock?.pending.map(({ rank }) => rank)], ["a", 1, [0]]);
+  assertEquals(others, []);
+  const known = lock?.held[0]?.fence;
+  assert(known === undefined || known === `${fence}`, "the store that tells the fence tells the right one");
+});
+
+Deno.test("holdfast ls lists 10,000 locks", async () => {
+  await using site = await Site.start();
+  const pipeline = site.server.connect().pipeline();
+  for (let i = 0; i < 10_000; i++) pipeline.set(`lock:n${i}`, crypto.randomUUID(), "PX", 600_000);
+  await pipeline.exec();
+  const { status, out } = await site.run("ls");
+  assertEquals([status, out.split("\n").length], [0, 10_000 + 2]);
+  const { out: json } = await site.run("ls", "--json");
+  assertEquals(new Set(jsonLines<{ name: string }>(json).map(({ name }) => name)).size, 10_000);
+});
+
+Deno.test("holdfast shows hostile names without control characters, and each name anew", async () => {
+  await using site = await Site.start();
+  const names = ["\x1b[2J\x1b]0;title\x07", "a\nb\rc", "x\u202ey", "\x9b31m", "\u0000", " ", "--help", "ls", "é", '"'];
+  for (const name of names) await site.hold(name);
+  const { out } = await site.run("ls");
+  assertEquals(/(?!\n)[\p{C}\p{Zl}\p{Zp}]/u.test(out), false, out);
+  assertEquals(out.trimEnd().split("\n").length, names.length + 1);
+  const { out: json } = await site.run("ls", "--json");
+  assertEquals(/(?!\n)[\p{C}\p{Zl}\p{Zp}]/u.test(json), false, json);
+  assertEquals(jsonLines<{ name: string }>(json).map(({ name }) => name).sort(), names.toSorted());
+  // No program can be given a NUL as an argument.
+  for (const name of names.filter((name) => name !== "\u0000")) {
+    const { status, out } = await site.run("show", "--json", "--", name);
+    assertEquals([status, jsonLines<{ name: string }>(out)[0]?.name], [0, name]);
+  }
+});
+
+Deno.test("holdfast show tells the holder, the fence and the queue", async () => {
+  await using site = await Site.start();
+  await site.hold("invoice:42", { owner: "job/7" });
+  await site.wait("invoice:42");
+  await site.wait("invoice:42");
+  const { status, out, err } = await site.run("show", "invoice:42");
+  assertEquals([status, err], [0, ""]);
+  assert(out.startsWith("invoice:42: held by "), out);
+  assert(out.includes("; 2 waiting\n"), out);
+  assert(/^owner {4}job\/7$/m.test(out), out);
+  assert(/^RANK {2}WAITER .*\n0 .*\n1 /m.test(out), out);
+});
+
+Deno.test("holdfast show --json is the store's own account of the lock", async () => {
+  await using site = await Site.start();
+  await site.hold("a");
+  await site.wait("a");
+  const { out } = await site.run("show", "a", "--json");
+  const [{ name, held, pending }] = jsonLines<Snapshot & { name: string }>(out) as [Snapshot & { name: string }];
+  const expected = await site.store.query!();
+  assertEquals(name, "a");
+  assertEquals([held, pending].map((all) => all.map(({ handle }) => handle)), [
+    expected.held.map(({ handle }) => handle),
+    expected.pending.map(({ handle }) => handle),
+  ]);
+});
+
+Deno.test("holdfast show ends with 1 if nobody holds the lock or waits for it", async () => {
+  await using site = await Site.start();
+  await site.hold("b");
+  assertEquals(await site.run("show", "a"), {
+    status: 1,
+    out: "a: nobody holds it, nobody waits for it\n",
+    err: "",
+  });
+});
+
+Deno.test("holdfast wait ends when nobody holds the lock, and not before", async () => {
+  await using site = await Site.start();
+  const lock = await site.hold("a");
+  await using waiting = new CliProcess(["wait", "a", "--json"], { store: site.url });
+  await site.connects(waiting);
+  const other = await site.run("wait", "a", "--timeout", "0");
+  assertEquals([other.status, other.out, other.err.startsWith("a is held by ")], [75, "", true]);
+  assertEquals(waiting.out, "");
+  await lock.release();
+  const { status, out } = await waiting.end();
+  const [result] = jsonLines<{ name: string; free: boolean }>(out);
+  assertEquals([status, result?.name, result?.free], [0, "a", true]);
+});
+
+Deno.test("holdfast wait says nothing when the lock is free", async () => {
+  await using site = await Site.start();
+  assertEquals(await site.run("wait", "a"), { status: 0, out: "", err: "" });
+});
+
+Deno.test("holdfast wait ends with 75 when its time is over", async () => {
+  await using site = await Site.start();
+  await site.hold("a");
+  const started = performance.now();
+  const { status, err } = await site.run("wait", "a", "--timeout", "300ms");
+  assertEquals([status, /^a is held by .* after \d+ms\n$/.test(err)], [75, true], err);
+  assert(performance.now() - started >= 300, "it has waited");
+});
+
+Deno.test("holdfast evict takes the lock from its holder, who learns of it", async () => {
+  await using site = await Site.start();
+  const lock = await site.hold("a");
+  const lost = new Promise<void>((resolve) => lock.signal.addEventListener("abort", () => resolve()));
+  const { status, out, err } = await site.run("evict", "a", "--yes");
+  assertEquals([status, err], [0, ""]);
+  assert(out.startsWith("Took a away from 1 handle. A holder is not stopped by that"), out);
+  await lost;
+  assertEquals(lock.held, false);
+  assertEquals(await site.run("evict", "a", "--yes", "--json"), {
+    status: 0,
+    out: '{"name":"a","evicted":0}\n',
+    err: "",
+  });
+});
+
+Deno.test("holdfast evict does nothing where nobody can be asked, without --yes", async () => {
+  await using site = await Site.start();
+  const lock = await site.hold("a");
+  const { status, err } = await site.run("evict", "a");
+  assertEquals([status, err], [
+    2,
+    "holdfast: nobody can be asked here: give --yes to take the lock away without a question\n",
+  ]);
+  await lock.extend();
+});
+
+Deno.test("holdfast watch writes a line for each change, and ends with 130 on Ctrl-C", async () => {
+  await using site = await Site.start();
+  const first = await site.hold("a");
+  await using watching = new CliProcess(["watch", "a*", "--interval", "50ms"], { store: site.url });
+  await watching.printed(" holds (exclusive)\n");
+  await site.hold("b");
+  await site.wait("a");
+  await watching.printed(" waits (exclusive)\n");
+  await first.release();
+  await watching.printed(" ended (exclusive)\n");
+  await until(() => watching.out.split(" holds (").length === 3, "the waiter holds it");
+  watching.signal("SIGINT");
+  const { status, out, err } = await watching.end();
+  assertEquals([status, err], [130, ""]);
+  const changes = out.trimEnd().split("\n").map((line) => /^\S+Z (.): \S+ (\w+) /.exec(line)?.slice(1).join(" "));
+  assertEquals(changes, ["a holds", "a waits", "a ended", "a holds"]);
+});
+
+Deno.test("holdfast watch --json goes on after a failure of the store", async () => {
+  await using site = await Site.start();
+  const { server } = site;
+  await site.hold("a");
+  await using watching = new CliProcess(["watch", "--json", "--interval", "50ms"], { store: site.url });
+  await watching.printed('"holds"');
+  await server.kill();
+  await until(() => watching.err !== "", "the failure is told");
+  await server.start();
+  await watching.printed('"ended"');
+  watching.signal("SIGTERM");
+  assertEquals((await watching.end()).status, 143);
+  assertEquals(watching.err.trimEnd().split("\n").length, 1, watching.err);
+});
+
+Deno.test("holdfast names an unreachable server, and why, with status 69", async () => {
+  const url = `redis://:secret@127.0.0.1:${freePort()}`;
+  const started = performance.now();
+  const { status, out, err } = await holdfast(["show", "a"], { store: url });
+  assertEquals([status, out, err.includes("secret"), err.trimEnd().split("\n").length], [69, "", false, 1], err);
+  assert(/^holdfast: .* redis:\/\/127\.0\.0\.1:\d+ .*ECONNREFUSED/.test(err), err);
+  assert(performance.now() - started < 20_000, "within its time-out");
+});
+
+Deno.test("holdfast names a server that does not answer, with status 69", async () => {
+  await using server = await RedisServer.start();
+  server.freeze();
+  const { status, err } = await holdfast(["ls"], { store: `redis://127.0.0.1:${server.port}` });
+  assertEquals([status, err], [69, `holdfast: No answer from redis://127.0.0.1:${server.port} within 5 s\n`]);
+});
+
+Deno.test("holdfast says which right a user lacks", async () => {
+  await using server = await RedisServer.start(["--user", "watcher", "on", ">pw", "~*", "+ping", "+info"]);
+  const { status, err } = await holdfast(["ls"], { store: `redis://watcher:pw@127.0.0.1:${server.port}` });
+  assertEquals([status, err.includes("scan"), err.trimEnd().split("\n").length], [69, true, 1], err);
+});
+
+Deno.test("holdfast says that a login is refused", async () => {
+  await using server = await RedisServer.start(["--requirepass", "right"]);
+  const { status, err } = await holdfast(["ls"], { store: `redis://:wrong@127.0.0.1:${server.port}` });
+  assertEquals([status, /WRONGPASS|NOAUTH/.test(err), err.includes("wrong@")], [69, true, false], err);
+});
+
+Deno.test("holdfast uses the database and the prefix of the URL", async () => {
+  await using site = await Site.start();
+  const store = redis(site.server.connect({ db: 2 }), { prefix: "billing:" });
+  const lock = await acquire(store, "a");
+  assertEquals((await holdfast(["show", "a"], { store: `${site.url}/2?prefix=billing:` })).status, 0);
+  assertEquals((await holdfast(["show", "a"], { store: `${site.url}/2` })).status, 1);
+  assertEquals((await holdfast(["show", "a"], { store: `${site.url}?prefix=billing:` })).status, 1);
+  await lock.release();
+});
+
+Deno.test("holdfast ends a wait on Ctrl-C with 130, and leaves nothing on the server", async () => {
+  await using site = await Site.start();
+  const lock = await site.hold("a");
+  await using waiting = new CliProcess(["wait", "a"], { store: site.url });
+  await site.connects(waiting);
+  waiting.signal("SIGINT");
+  assertEquals(await waiting.end(), { status: 130, out: "", err: "" });
+  await lock.release();
+  await until(async () => (await site.server.leftovers()).length === 0, "nothing is left");
+});
+
+Deno.test("holdfast ends quietly when nobody reads its output any more", async () => {
+  await using site = await Site.start();
+  const pipeline = site.server.connect().pipeline();
+  for (let i = 0; i < 5_000; i++) pipeline.set(`lock:n${i}`, crypto.randomUUID(), "PX", 600_000);
+  await pipeline.exec();
+  const program = new URL("../../src/cli/mod.ts", import.meta.url).pathname;
+  const script = `"$0" run --quiet --allow-all "$1" ls --json --store "$2" | head -n 1; echo "\${PIPESTATUS[0]}"`;
+  const { stdout, stderr } = await new Deno.Command("bash", {
+    args: ["-c", script, Deno.execPath(), program, site.url],
+    stdin: "null",
+  }).output();
+  const [, status] = new TextDecoder().decode(stdout).trimEnd().split("\n");
+  assertEquals([status, new TextDecoder().decode(stderr)], ["141", ""]);
+});

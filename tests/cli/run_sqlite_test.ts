@@ -1,0 +1,88 @@
+// Deno only: it starts processes of Deno.
+import { assert, assertEquals } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
+import { until } from "../support/until.ts";
+import { living, runHoldfast, RunProcess, shell } from "./run_process.ts";
+
+/** A directory with a file for locks. */
+class Place implements Disposable {
+  readonly directory = Deno.makeTempDirSync({ prefix: "holdfast_sqlite_" });
+  readonly file: SqliteStore = sqlite(`${this.directory}/locks.db`);
+
+  /** Its URL. */
+  readonly store = `sqlite:${this.directory}/locks.db`;
+
+  [Symbol.dispose](): void {
+    this.file.close();
+    Deno.removeSync(this.directory, { recursive: true });
+  }
+}
+
+Deno.test("holdfast run never runs two commands at once on an SQLite file", async () => {
+  using place = new Place();
+  const script =
+    `cd ${place.directory} && mkdir inside || exit 1; sleep 0.02; echo "$HOLDFAST_FENCE" >> fences; rmdir inside`;
+  const worker = async () => {
+    for (let i = 0; i < 5; i++) {
+      assertEquals(await runHoldfast(place.store, ["a", ...shell(script)]), { status: 0, output: [], errors: "" });
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, worker));
+  const fences = Deno.readTextFileSync(`${place.directory}/fences`).trim().split("\n").map(BigInt);
+  assertEquals(fences.length, 20);
+  assert(fences.every((fence, i) => i === 0 || fence > fences[i - 1]!), `${fences} rise`);
+  assertEquals(await place.file.query(), { held: [], pending: [] });
+});
+
+Deno.test("holdfast run passes on how its command ended, with a lock in an SQLite file", async () => {
+  using place = new Place();
+  assertEquals((await runHoldfast(place.store, ["a", ...shell("exit 7")])).status, 7);
+  assertEquals((await runHoldfast(place.store, ["a", ...shell("kill -TERM $$")])).status, 143);
+  assertEquals((await runHoldfast(place.store, ["a", "--", "no-such-command-17"])).status, 127);
+  assertEquals(await place.file.query(), { held: [], pending: [] });
+});
+
+Deno.test("holdfast run stops its command when the lock in an SQLite file is evicted", async () => {
+  using place = new Place();
+  const script = shell('trap "exit 3" TERM; echo $$; while :; do sleep 0.02; done');
+  await using run = new RunProcess(place.store, ["a", "--lease", "1h", ...script]);
+  const group = await run.commandId();
+  assertEquals(await place.file.evict("a"), 1);
+  await until(() => living(group).length === 0, "the command is dead");
+  const { status, errors } = await run.result();
+  assertEquals(status, 76);
+  assert(errors.includes("the command was stopped"), errors);
+});
+
+Deno.test("holdfast run ends with 76 when the lock was gone before its command ended", async () => {
+  using place = new Place();
+  const script = shell('trap "exit 6" USR1; echo $$; while :; do sleep 0.02; done');
+  await using run = new RunProcess(place.store, ["a", ...script]);
+  await run.commandId();
+  // Nobody is told of it: only the release can notice.
+  using database = new DatabaseSync(`${place.directory}/locks.db`);
+  database.exec("DELETE FROM holdfast_holds");
+  run.signal("SIGUSR1");
+  const { status, errors } = await run.result();
+  assertEquals(status, 76);
+  assert(errors.includes("the command had ended, and its status 6 is not passed on"), errors);
+});
+
+Deno.test("holdfast run stops its command in time when nobody can write to the SQLite file", async () => {
+  using place = new Place();
+  await using run = new RunProcess(place.store, [
+    "a",
+    "--lease",
+    "6s",
+    ...shell("trap '' TERM; echo $$; while :; do sleep 0.02; done"),
+  ]);
+  const group = await run.commandId();
+  using database = new DatabaseSync(`${place.directory}/locks.db`);
+  database.exec("BEGIN IMMEDIATE");
+  const expires = Number(database.prepare("SELECT expires FROM holdfast_holds").get()?.["expires"]);
+  await until(() => living(group).length === 0, "the command is dead", 12_000);
+  assert(Date.now() < expires, "before the lease ends");
+  database.exec("ROLLBACK");
+  assertEquals((await run.result()).status, 76);
+});

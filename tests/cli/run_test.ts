@@ -1,0 +1,131 @@
+// Deno only: it starts processes of Deno.
+import { assert, assertEquals } from "@std/assert";
+import { tryAcquire } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
+import { redis } from "@holdfast/lock/redis";
+import { run } from "../../src/cli/commands/run.ts";
+import { freePort, RedisServer } from "../support/redis_server.ts";
+import { until } from "../support/until.ts";
+import { invocation } from "./invocation.ts";
+import { runHoldfast, RunProcess, shell, storeOf } from "./run_process.ts";
+
+Deno.test("holdfast run passes on the exit status of its command", async () => {
+  await using server = await RedisServer.start();
+  for (const status of [0, 7, 255]) {
+    const result = await runHoldfast(storeOf(server), ["a", ...shell(`exit ${status}`)]);
+    assertEquals(result, { status, output: [], errors: "" });
+    assertEquals(await server.leftovers(), []);
+  }
+});
+
+Deno.test("holdfast run passes on by which signal its command was killed", async () => {
+  await using server = await RedisServer.start();
+  const killed = await runHoldfast(storeOf(server), ["a", ...shell("kill -KILL $$")]);
+  assertEquals(killed, { status: 128 + 9, output: [], errors: "" });
+  assertEquals((await runHoldfast(storeOf(server), ["a", ...shell("kill -USR1 $$")])).status, 128 + 10);
+});
+
+Deno.test("holdfast run gives its command its input, its words and its environment", async () => {
+  await using server = await RedisServer.start();
+  const script = 'cat; echo "$1 $HOLDFAST_NAME"; echo "$HOLDFAST_FENCE"; echo "$PATH"';
+  const { output } = await runHoldfast(storeOf(server), ["a b", ...shell(script), "sh", "--lease *"], "from outside\n");
+  assertEquals(output.slice(0, 2), ["from outside", "--lease * a b"]);
+  assert(/^\d{16}$/.test(output[2]!), output[2]);
+  assertEquals(output[3], Deno.env.get("PATH"));
+});
+
+Deno.test("holdfast run gives each command a larger fence", async () => {
+  await using server = await RedisServer.start();
+  const script = shell('echo "$HOLDFAST_FENCE"');
+  const fences: bigint[] = [];
+  for (let i = 0; i < 3; i++) fences.push(BigInt((await runHoldfast(storeOf(server), ["a", ...script])).output[0]!));
+  assert(fences[0]! < fences[1]! && fences[1]! < fences[2]!, `${fences}`);
+});
+
+Deno.test("holdfast run ends with 127 and without the lock when there is no such command", async () => {
+  await using server = await RedisServer.start();
+  const { status, errors } = await runHoldfast(storeOf(server), ["a", "--", "no-such-command-17"]);
+  assertEquals(status, 127);
+  assertEquals(errors, 'holdfast: Cannot run "no-such-command-17": command not found\n');
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("holdfast run ends with 126 and without the lock when it may not execute", async () => {
+  await using server = await RedisServer.start();
+  const { status, errors } = await runHoldfast(storeOf(server), ["a", "--", "/"]);
+  assertEquals(status, 126);
+  assert(errors.includes('holdfast: Cannot run "/": '), errors);
+  assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("holdfast run ends with 75 when the lock is busy", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  await using _ = await tryAcquire(client, "a");
+  for (const wait of ["0", "300ms"]) {
+    const { status, output, errors } = await runHoldfast(storeOf(server), ["a", "--wait", wait, ...shell("echo ran")]);
+    assertEquals([status, output], [75, []]);
+    assert(errors.includes('holdfast: Cannot acquire lock "a" within '), errors);
+    assertEquals((await redis(client).query()).pending, []);
+  }
+});
+
+Deno.test("holdfast run ends with 69 when the store cannot be reached", async () => {
+  const { status, output, errors } = await runHoldfast(
+    storeOf({ port: freePort() }),
+    ["a", "--wait", "500ms", ...shell("echo ran")],
+  );
+  assertEquals([status, output], [69, []]);
+  assert(errors.includes('holdfast: Cannot acquire lock "a"'), errors);
+});
+
+Deno.test("holdfast run ends with 2 when the lock is held with other permits", async () => {
+  await using server = await RedisServer.start();
+  await using _ = await tryAcquire(server.connect(), "a", { permits: 3 });
+  const { status, output } = await runHoldfast(storeOf(server), ["a", "--permits", "2", ...shell("echo ran")]);
+  assertEquals([status, output], [2, []]);
+});
+
+Deno.test("run() describes the holder by its program and --meta", async () => {
+  const store = memory();
+  const open = () => Promise.resolve({ store, label: "", [Symbol.asyncDispose]: () => Promise.resolve() });
+  const words = ["a", "--meta", "job=import", "--", "/usr/bin/env", "sleep", "60"];
+  const status = run.run(invocation(words, run.options, { store: open, err: () => {} }));
+  const holder = async () => (await store.query?.())?.held[0];
+  await until(async () => await holder() !== undefined, "the lock is held");
+  const { meta: { command, job } = {} } = await holder() ?? {};
+  await store.evict?.("a");
+  assertEquals([command, job, await status], ["env", "import", 76]);
+});
+
+Deno.test("holdfast run has released the lock when it ends", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  await using run = new RunProcess(storeOf(server), ["a", ...shell("echo $$; read line")], "go on\n");
+  await run.commandId();
+  assertEquals((await run.result()).status, 0);
+  await using lock = await tryAcquire(client, "a");
+  assert(lock !== null, "it is free");
+});
+
+Deno.test("holdfast run never runs two commands at once", async () => {
+  await using server = await RedisServer.start();
+  const directory = await Deno.makeTempDir({ prefix: "holdfast_run_" });
+  try {
+    // To make a directory fails if it is there.
+    const script = `mkdir inside || exit 1; sleep 0.02; echo "$HOLDFAST_FENCE" >> fences; rmdir inside`;
+    const words = ["a", ...shell(`cd ${directory} && ${script}`)];
+    const worker = async () => {
+      for (let i = 0; i < 5; i++) {
+        assertEquals(await runHoldfast(storeOf(server), words), { status: 0, output: [], errors: "" });
+      }
+    };
+    await Promise.all(Array.from({ length: 4 }, worker));
+    const fences = (await Deno.readTextFile(`${directory}/fences`)).trim().split("\n").map(BigInt);
+    assertEquals(fences.length, 20);
+    assert(fences.every((fence, i) => i === 0 || fence > fences[i - 1]!), `${fences} rise`);
+    assertEquals(await server.leftovers(), []);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});

@@ -1,0 +1,92 @@
+// Deno only: it starts processes of Deno.
+import { assert, assertEquals } from "@std/assert";
+import { acquire, type Lock } from "@holdfast/lock";
+import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
+import { holdfast, jsonLines, type Result } from "./cli_process.ts";
+
+/** A file with a lock `a`, in a directory of its own. */
+class Site implements AsyncDisposable {
+  readonly directory: string;
+  readonly #store: SqliteStore;
+  readonly #lock: Lock;
+
+  private constructor(directory: string, store: SqliteStore, lock: Lock) {
+    this.directory = directory;
+    this.#store = store;
+    this.#lock = lock;
+  }
+
+  static async start(): Promise<Site> {
+    const directory = await Deno.makeTempDir({ prefix: "holdfast_cli_" });
+    const store = sqlite(`${directory}/my locks.db`);
+    return new Site(directory, store, await acquire(store, "a", { strict: false }));
+  }
+
+  run(store: string, ...args: string[]): Promise<Result> {
+    return holdfast(args, { store, cwd: this.directory });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#lock.release().catch(() => {});
+    this.#store.close();
+    await Deno.remove(this.directory, { recursive: true });
+  }
+}
+
+Deno.test("holdfast shows and takes away locks in an SQLite file", async () => {
+  await using site = await Site.start();
+  const url = `sqlite:${site.directory}/my%20locks.db`;
+  const { status, out } = await site.run(url, "ls", "--json");
+  assertEquals([status, jsonLines<{ name: string }>(out).map(({ name }) => name)], [0, ["a"]]);
+  assertEquals((await site.run(url, "evict", "a", "--yes", "--json")).out, '{"name":"a","evicted":1}\n');
+  assertEquals((await site.run(url, "show", "a")).status, 1);
+});
+
+Deno.test("holdfast takes the path of an SQLite file from the working directory", async () => {
+  await using site = await Site.start();
+  for (const url of ["sqlite:my locks.db", "sqlite:./my%20locks.db"]) {
+    assertEquals((await site.run(url, "show", "a")).status, 0, url);
+  }
+});
+
+Deno.test("holdfast does not make an SQLite file in order to look at it", async () => {
+  await using site = await Site.start();
+  for (const args of [["ls"], ["show", "a"], ["wait", "a"], ["evict", "a", "--yes"], ["watch"]]) {
+    const { status, err } = await site.run("sqlite:typo.db", ...args);
+    assertEquals([status, err.startsWith("holdfast: there is no file typo.db: ")], [2, true], err);
+  }
+  assertEquals(Array.from(Deno.readDirSync(site.directory), ({ name }) => name).includes("typo.db"), false);
+});
+
+Deno.test("holdfast says what is wrong with the URL of an SQLite file", async () => {
+  await using site = await Site.start();
+  const wrong = {
+    "sqlite://host/a.db": "has a host",
+    "sqlite:": "has no path",
+    "sqlite::memory:": "is the memory of this process",
+    "sqlite:a.db?prefix=b": "has parameters",
+    "sqlite:a.db#b": "has a fragment",
+  };
+  for (const [url, message] of Object.entries(wrong)) {
+    const { status, err } = await site.run(url, "ls");
+    assertEquals([status, err.includes(message)], [2, true], err);
+  }
+});
+
+Deno.test("holdfast says that a file is no database", async () => {
+  await using site = await Site.start();
+  await Deno.writeTextFile(`${site.directory}/text.db`, "no database ".repeat(1_000));
+  const { status, err } = await site.run("sqlite:text.db", "ls");
+  assertEquals([status, err.trimEnd().split("\n").length], [69, 1], err);
+  assert(err.includes("text.db"), err);
+});
+
+Deno.test("holdfast doctor names what it needs to examine the folder of a file", async () => {
+  await using site = await Site.start();
+  const path = `${site.directory}/my locks.db`;
+  const doctor = (...flags: string[]) => holdfast(["doctor"], { store: `sqlite:${path}`, flags });
+  const { status, err } = await doctor(`--allow-read=${path}`, `--allow-write=${site.directory}`);
+  const missing = [`--allow-read=${site.directory}`, "--allow-sys=uid,gid,statfs"];
+  assertEquals([status, err.split("run with ")[1]], [2, `${missing.join(" ")}\n`]);
+  assertEquals((await doctor(...missing, `--allow-write=${site.directory}`)).status, 0);
+});

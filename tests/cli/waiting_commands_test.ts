@@ -1,0 +1,156 @@
+// Deno only: it runs the command line, which needs node:readline and node:util, which not every runtime has.
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, type Store, StoreError } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
+import { UsageError } from "../../src/cli/command.ts";
+import { evict } from "../../src/cli/commands/evict.ts";
+import { wait } from "../../src/cli/commands/wait.ts";
+import { watch } from "../../src/cli/commands/watch.ts";
+import { inTime } from "../support/in_time.ts";
+import { IDLE, invoke } from "./invoke.ts";
+
+/** A store whose listings fail as the numbers of the calls say. */
+function failing(store: Store, failure: (call: number) => Error | undefined): Store {
+  let calls = 0;
+  return {
+    ...IDLE,
+    query: (options) => {
+      const error = failure(++calls);
+      return error === undefined ? store.query!(options) : Promise.reject(error);
+    },
+  };
+}
+
+Deno.test("wait goes on when the store fails for a moment", async () => {
+  const store = memory();
+  const lock = await acquire(store, "a");
+  let failed = 0;
+  const flaky = failing(store, (call) => {
+    if (call === 1 || call > 4) return undefined;
+    failed++;
+    if (call === 4) void lock.release();
+    return new Error("cut off");
+  });
+  const { status } = await invoke(wait, flaky, ["a"]);
+  assertEquals([status, failed], [0, 3]);
+});
+
+Deno.test("wait rejects at once if the store has never answered, or fails for good", async () => {
+  const store = memory();
+  const lock = await acquire(store, "a");
+  const cases = [
+    { failsFrom: 1, error: new Error("refused"), message: "Cannot ask memory: refused" },
+    { failsFrom: 2, error: new StoreError("no rights", { permanent: true }), message: "Cannot ask memory: no rights" },
+  ];
+  for (const { failsFrom, error, message } of cases) {
+    let calls = 0;
+    const broken = failing(store, (call) => (calls = call) >= failsFrom ? error : undefined);
+    await assertRejects(() => invoke(wait, broken, ["a"]), StoreError, message);
+    assertEquals(calls, failsFrom);
+  }
+  await lock.release();
+});
+
+Deno.test("wait rejects at once when its signal aborts, also if the store hangs", async () => {
+  const reason = new Error("Ctrl-C");
+  for (const when of ["before", "asleep", "asking"] as const) {
+    const store = memory();
+    const lock = await acquire(store, "a");
+    const over = new AbortController();
+    const slow: Store = {
+      ...IDLE,
+      query: async (options) => {
+        if (when !== "before") queueMicrotask(() => over.abort(reason));
+        return await (when === "asleep" ? store.query!(options) : new Promise(() => {}));
+      },
+    };
+    if (when === "before") over.abort(reason);
+    const rejects = assertRejects(() => invoke(wait, slow, ["a"], { signal: over.signal }), Error);
+    assertEquals(await inTime(rejects, 2_000, `a wait that is aborted ${when}`), reason);
+    await lock.release();
+  }
+});
+
+Deno.test("evict asks, says who holds the lock, and does what it is told", async () => {
+  for (const [answer, gone] of [["y", true], [" Yes ", true], ["", false], ["no", false], ["yeah", false]] as const) {
+    const store = memory();
+    const lock = await acquire(store, "a", { strict: false, meta: { host: "web-1", pid: "7" } });
+    const { status, err } = await invoke(evict, store, ["a"], { answer });
+    assert(/^a is held by web-1\/7 \(for \d+ms\); 0 waiting$/.test(err[0] ?? ""), err[0]);
+    assertEquals([status, err.includes("Nothing was done"), (await store.query!()).held.length], [
+      ...[gone ? 0 : 1, !gone, gone ? 0 : 1],
+    ], answer);
+    await lock.release().catch(() => {});
+  }
+});
+
+Deno.test("evict takes a lock from all its holders", async () => {
+  const store = memory();
+  const shared = { mode: "shared", strict: false } as const;
+  const locks = await Promise.all([1, 2, 3].map(() => acquire(store, "a", shared)));
+  const { out } = await invoke(evict, store, ["a", "--yes"]);
+  assert(out[0]?.startsWith("Took a away from 3 handles. "), out[0]);
+  assertEquals((await invoke(evict, store, ["a", "-y"])).out, ["Nobody held a"]);
+  for (const lock of locks) await lock.release().catch(() => {});
+});
+
+Deno.test("evict refuses a store that cannot take away, and asks where it cannot list", async () => {
+  await assertRejects(() => invoke(evict, IDLE, ["a", "--yes"]), UsageError, "memory cannot take locks away");
+  const blind: Store = { ...IDLE, evict: () => Promise.resolve(1) };
+  const { status, err } = await invoke(evict, blind, ["a"], { answer: "y" });
+  assertEquals([status, err[0]], [0, "memory cannot say who holds a"]);
+});
+
+Deno.test("watch tells each failure of the store once, and goes on", async () => {
+  const store = memory();
+  const lock = await acquire(store, "a");
+  const over = new AbortController();
+  const faults: string[] = [];
+  const flaky = failing(store, (call) => {
+    if (call === 6) void lock.release();
+    return [2, 3, 5].includes(call) ? new Error("cut off") : undefined;
+  });
+  const error = await assertRejects(() => {
+    return invoke(watch, flaky, ["--interval", "50"], {
+      signal: over.signal,
+      onError: (line) => faults.push(line.replace(/^\S+ /, "")),
+      onLine: (line) => line.includes(" ended ") && over.abort(new Error("enough")),
+    });
+  }, Error);
+  assertEquals(error.message, "enough");
+  // The second and the third call failed in a row, and the fifth one.
+  assertEquals(faults, ["Cannot ask memory: cut off", "Cannot ask memory: cut off"]);
+});
+
+Deno.test("watch rejects if the store has never answered", async () => {
+  await assertRejects(() => invoke(watch, failing(memory(), () => new Error("refused")), []), StoreError, "refused");
+});
+
+Deno.test("watch draws no more lines and columns than the terminal has", async () => {
+  const store = memory();
+  const names = Array.from({ length: 20 }, (_, i) => `${i} ${"n".repeat(100)}`);
+  const locks = await Promise.all(names.map((name) => acquire(store, name)));
+  const over = new AbortController();
+  const frames: string[] = [];
+  await assertRejects(
+    () => {
+      return invoke(watch, store, ["--interval", "50ms"], {
+        signal: over.signal,
+        size: { columns: 40, rows: 10 },
+        onLine: (frame) => {
+          frames.push(frame);
+          if (frames.length === 2) over.abort(new Error("enough"));
+        },
+      });
+    },
+    Error,
+    "enough",
+  );
+  for (const lock of locks) await lock.release();
+  for (const frame of frames) {
+    const lines = frame.split("\n").map((line) => line.replaceAll("\x1b[", "").replace(/^H|[KJ]+$/g, ""));
+    assert(lines.length <= 9 && lines.every((line) => line.length <= 42), frame);
+    assert(lines[0]?.includes("20 held"), lines[0]);
+    assertEquals(lines.at(-1), "and 15 more: give a pattern");
+  }
+});

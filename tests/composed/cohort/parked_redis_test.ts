@@ -1,0 +1,37 @@
+import { assertEquals } from "@std/assert";
+import { acquire, type LockTarget } from "@holdfast/lock";
+import { cohort } from "@holdfast/lock/cohort";
+import { redis } from "@holdfast/lock/redis";
+import { RedisServer } from "../../support/redis_server.ts";
+import { until } from "../../support/until.ts";
+
+const QUEUE = "{lock:a}:queue";
+
+Deno.test("cohort() keeps the places of parked waiters that the server has forgotten", async () => {
+  await using server = await RedisServer.start();
+  const [client, other] = [server.connect(), server.connect()];
+  await using store = cohort(redis(client), { keep: 10, linger: 10 });
+  const lease = 600;
+  const holder = await acquire(store, "a", { lease });
+  const order: string[] = [];
+  const begin = async (who: string, target: LockTarget) => {
+    const lock = await acquire(target, "a", { lease });
+    order.push(who);
+    await lock.release();
+  };
+  const queued = (count: number) =>
+    until(async () => await other.zcard(QUEUE) === count, `${count} have a place in the queue`);
+  const all = ["0", "1", "2"].map((who) => begin(who, store));
+  await queued(3);
+  all.push(begin("stranger", other));
+  await queued(4);
+  // By then the server has expected another attempt of each of them.
+  const began = performance.now();
+  await until(() => performance.now() - began > 2 * lease, "time has passed");
+  const forgotten = await other.zrange(QUEUE, "1", "2");
+  await other.zrem(QUEUE, ...forgotten);
+  await other.hdel("{lock:a}:waiters", ...forgotten);
+  await holder.release();
+  await Promise.all(all);
+  assertEquals(order, ["0", "1", "2", "stranger"]);
+});

@@ -1,0 +1,470 @@
+// Deno only: it starts a browser.
+import { assert, assertEquals } from "@std/assert";
+import type { HolderEntry, Store, WaiterEntry } from "@holdfast/lock";
+import { type Dashboard, dashboard, type DashboardOptions } from "@holdfast/lock/dashboard";
+import { memory } from "@holdfast/lock/memory";
+import { redis } from "@holdfast/lock/redis";
+import { plain } from "../../src/dashboard/visible_text.ts";
+import { Chromium, findChromium, type Tab } from "../support/chromium.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { contrast } from "./contrast.ts";
+import { HOSTILE_NAMES } from "./hostile_names.ts";
+import { hold, stillStore, storeWith } from "./visit.ts";
+
+const browser = findChromium();
+if ("missing" in browser) console.log(`the tests in a browser are skipped: ${browser.missing}`);
+const ignore = "missing" in browser;
+
+/** Where the pictures of the documentation are; they are drawn anew if UPDATE_PICTURES is set. */
+const PICTURES = new URL("../../docs/pictures/", import.meta.url);
+const MAX_PICTURE = 150_000;
+
+/** A dashboard, a server for it, and a tab that shows it. */
+class Scene implements AsyncDisposable {
+  readonly tab: Tab;
+  readonly #chromium: Chromium;
+  readonly #make: () => Dashboard;
+  #pages: Dashboard;
+  #server: Deno.HttpServer<Deno.NetAddr>;
+
+  private constructor(chromium: Chromium, tab: Tab, make: () => Dashboard) {
+    this.#chromium = chromium;
+    this.tab = tab;
+    this.#make = make;
+    this.#pages = make();
+    this.#server = serve(this.#pages, 0);
+  }
+
+  static async open(store: Store, options: DashboardOptions = {}): Promise<Scene> {
+    const chromium = await Chromium.start("program" in browser ? browser.program : "");
+    const tab = await chromium.open();
+    await tab.show(1_100, 700);
+    return new Scene(chromium, tab, () => dashboard(store, options));
+  }
+
+  /** Where it is. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  /** Stops the server. */
+  async stop(): Promise<void> {
+    this.#pages[Symbol.dispose]();
+    await this.#server.shutdown();
+  }
+
+  /** Starts it again at the same place. */
+  start(): void {
+    const { port } = this.#server.addr;
+    this.#pages = this.#make();
+    this.#server = serve(this.#pages, port);
+  }
+
+  /** The names of the locks in the list, as their links have them. */
+  names(): Promise<string[]> {
+    return this.tab.evaluate(
+      `Array.from(document.querySelectorAll("#live tbody th a"), (a) => new URL(a.href).searchParams.get("name"))`,
+    );
+  }
+
+  /** Resolves when the page has got its first event. */
+  async live(): Promise<void> {
+    await this.tab.until(`document.querySelector("#state")?.textContent === "live"`);
+  }
+
+  /** Fails if the browser has complained, or has asked another server for something. */
+  assertQuiet(): void {
+    assertEquals(this.tab.complaints, []);
+    assertEquals(this.tab.requests.filter((url) => !url.startsWith(`${this.url}/`)), []);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#chromium[Symbol.asyncDispose]();
+    await this.stop();
+  }
+}
+
+function serve(pages: Dashboard, port: number): Deno.HttpServer<Deno.NetAddr> {
+  return Deno.serve({ hostname: "127.0.0.1", port, onListen: () => {} }, (request) => pages(request));
+}
+
+function browserTest(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name: `dashboard() in a browser ${name}`, ignore, fn });
+}
+
+browserTest("shows a new lock, and that it is gone, within a second", async () => {
+  const store = memory();
+  await using scene = await Scene.open(store);
+  await scene.tab.goto(`${scene.url}/`);
+  await scene.live();
+  const times: number[] = [];
+  for (const name of ["invoice:1", "invoice:2", "invoice:3"]) {
+    for (const present of [true, false]) {
+      if (present) await hold(store, name);
+      else await store.evict!(name);
+      const changed = performance.now();
+      await scene.tab.until(`document.querySelector("#live").textContent.includes("${name}") === ${present}`);
+      times.push(performance.now() - changed);
+    }
+  }
+  // Other tests run at the same time: the quickest is what the page does by itself.
+  assert(Math.min(...times) < 1_000, `${times}`);
+  scene.assertQuiet();
+});
+
+browserTest("keeps the focus and counts on while the list changes", async () => {
+  const store = memory();
+  await hold(store, "b");
+  await using scene = await Scene.open(store);
+  await scene.tab.goto(`${scene.url}/`);
+  await scene.live();
+  await scene.tab.tabTo(`focus.textContent === "b"`);
+  const age = await scene.tab.evaluate<string>(`document.querySelector("tbody time").textContent`);
+  await hold(store, "a");
+  await hold(store, "c");
+  await scene.tab.until(`document.querySelectorAll("#live tbody tr").length === 3`);
+  assertEquals(await scene.tab.evaluate(`document.activeElement.textContent`), "b");
+  assertEquals(await scene.names(), ["a", "b", "c"]);
+  await store.evict!("a");
+  await scene.tab.until(`document.querySelectorAll("#live tbody tr").length === 2`);
+  assertEquals(await scene.tab.evaluate(`document.activeElement.textContent`), "b");
+  await scene.tab.until(`document.querySelector("tbody time").textContent !== ${JSON.stringify(age)}`);
+  scene.assertQuiet();
+});
+
+browserTest("runs a lease down, and fills it up when it is renewed", async () => {
+  const store = memory();
+  const claim = await hold(store, "a");
+  await using scene = await Scene.open(store);
+  await scene.tab.goto(`${scene.url}/lock?name=a`);
+  await scene.live();
+  const left = `document.querySelector("meter").value`;
+  const full = await scene.tab.evaluate<number>(left);
+  await scene.tab.until(`${left} < ${full - 1_500}`);
+  await store.renew(claim);
+  await scene.tab.until(`${left} > ${full - 1_000}`);
+  scene.assertQuiet();
+});
+
+/** Fails unless a page filters 10,000 locks of a store while somebody types, and answers meanwhile. */
+async function assertFilters(store: Store): Promise<void> {
+  const names = Array.from({ length: 10_000 }, (_, i) => `job:${String(i).padStart(4, "0")}`);
+  await Promise.all(names.map((name) => hold(store, name)));
+  await using scene = await Scene.open(store);
+  await scene.tab.goto(`${scene.url}/`);
+  await scene.live();
+  // The longest time for which the page answers nobody.
+  await scene.tab.evaluate(`
+    globalThis.stall = 0;
+    let last = performance.now();
+    setInterval(() => {
+      stall = Math.max(stall, performance.now() - last);
+      last = performance.now();
+    }, 10);
+  `);
+  await scene.tab.tabTo(`focus.id === "match"`);
+  const began = performance.now();
+  for (const digit of "999") await scene.tab.type(digit);
+  await scene.tab.until(`document.querySelectorAll("#live tbody tr").length === 19`);
+  const took = performance.now() - began;
+  assertEquals((await scene.names()).every((name) => name.includes("999")), true);
+  const stall = await scene.tab.evaluate<number>("stall");
+  console.log(`10,000 locks: filtered in ${took.toFixed()} ms, longest stall of the page ${stall.toFixed()} ms`);
+  assert(stall < 1_000, `the page stood still for ${stall} ms`);
+  assertEquals(await scene.tab.evaluate("location.search"), "?match=999");
+  scene.assertQuiet();
+}
+
+browserTest("filters 10,000 locks in memory while somebody types", () => assertFilters(stillStore()));
+
+browserTest("filters 10,000 locks on Redis while somebody types", async () => {
+  await using server = await RedisServer.start();
+  await assertFilters(redis(server.connect()));
+});
+
+browserTest("shows no more rows than a page has", async () => {
+  const store = stillStore();
+  for (let i = 0; i < 300; i++) await hold(store, `${i}`);
+  await using scene = await Scene.open(store);
+  await scene.tab.goto(`${scene.url}/`);
+  await scene.live();
+  assertEquals((await scene.names()).length, 100);
+  await scene.tab.tabTo(`focus.textContent === "Next page"`, 150);
+  await scene.tab.press("Enter");
+  await scene.tab.until(`location.search !== "" && document.readyState === "complete"`);
+  assertEquals((await scene.names()).length, 100);
+});
+
+browserTest("evicts by the keyboard alone", async () => {
+  const store = memory();
+  await hold(store, "invoice:42", { host: "web-1", pid: "4711" });
+  await using scene = await Scene.open(store, { evict: true });
+  const { tab } = scene;
+  await tab.goto(`${scene.url}/`);
+  await tab.tabTo(`focus.textContent === "invoice:42"`);
+  await tab.press("Enter");
+  await tab.until(`location.pathname === "/lock" && document.readyState === "complete"`);
+  await tab.tabTo(`focus.textContent === "Evict…"`);
+  await tab.press("Enter");
+  await tab.until(`location.pathname === "/evict" && document.readyState === "complete"`);
+  await tab.tabTo(`focus.textContent === "Evict"`);
+  assert(
+    await tab.evaluate(`parseFloat(getComputedStyle(document.activeElement).outlineWidth) >= 2`),
+    "the focus can be seen",
+  );
+  await tab.press("Enter");
+  await tab.until(`document.querySelector(".done")?.textContent === "Evicted: 1 handle lost the lock."`);
+  assertEquals((await store.query!()).held, []);
+  scene.assertQuiet();
+});
+
+browserTest("lists, filters and evicts without a script", async () => {
+  const store = memory();
+  await hold(store, "invoice:42");
+  await hold(store, "report");
+  await using scene = await Scene.open(store, { evict: true });
+  const { tab } = scene;
+  await tab.send("Emulation.setScriptExecutionDisabled", { value: true });
+  await tab.goto(`${scene.url}/`);
+  await tab.tabTo(`focus.id === "match"`);
+  await tab.type("inv");
+  await tab.press("Enter");
+  await tab.until(`location.search === "?match=inv" && document.querySelectorAll("#live tbody tr").length === 1`);
+  await tab.tabTo(`focus.textContent === "invoice:42"`);
+  await tab.press("Enter");
+  await tab.until(`location.pathname === "/lock"`);
+  await tab.tabTo(`focus.textContent === "Evict…"`);
+  await tab.press("Enter");
+  await tab.until(`location.pathname === "/evict"`);
+  await tab.tabTo(`focus.textContent === "Evict"`);
+  await tab.press("Enter");
+  await tab.until(`document.querySelector(".done") !== null`);
+  assertEquals((await store.query!()).held.map(({ name }) => name), ["report"]);
+});
+
+browserTest("shows hostile names as text, also later ones", async () => {
+  const store = memory();
+  const [before, after] = [HOSTILE_NAMES.slice(0, 10), HOSTILE_NAMES.slice(10)];
+  for (const name of before) await hold(store, name, { [name.slice(0, 50)]: name.slice(0, 50) });
+  await using scene = await Scene.open(store, { evict: true });
+  const { tab } = scene;
+  await tab.goto(`${scene.url}/`);
+  await scene.live();
+  for (const name of after) await hold(store, name, { [name.slice(0, 50)]: name.slice(0, 50) });
+  await tab.until(`document.querySelectorAll("#live tbody tr").length === ${HOSTILE_NAMES.length}`);
+  const sorted = [...HOSTILE_NAMES].sort();
+  assertEquals(await scene.names(), sorted);
+  const texts = `Array.from(document.querySelectorAll("#live tbody th a"), (a) => a.textContent)`;
+  assertEquals(await tab.evaluate(texts), sorted.map(plain));
+  for (const name of HOSTILE_NAMES) {
+    await tab.goto(`${scene.url}/lock?name=${encodeURIComponent(name)}`);
+    await scene.live();
+    assertEquals(await tab.evaluate(`document.querySelector("h1").textContent`), plain(name));
+    assertEquals(await tab.evaluate(`document.querySelectorAll("script, img, b, svg").length`), 1, name);
+  }
+  assertEquals(await tab.evaluate("globalThis.broken"), undefined);
+  scene.assertQuiet();
+});
+
+browserTest("says that the connection is gone, and goes on when it is back", async () => {
+  const store = memory();
+  let fault = false;
+  const failing = storeWith({
+    query: (options) => fault ? Promise.reject(new Error("<b>no route</b>")) : store.query!(options),
+  }, store);
+  await using scene = await Scene.open(failing);
+  const { tab } = scene;
+  await tab.goto(`${scene.url}/`);
+  await scene.live();
+  fault = true;
+  await tab.until(`document.querySelector("#fault").textContent === "The store did not answer: <b>no route</b>"`);
+  fault = false;
+  await scene.live();
+  assertEquals(await tab.evaluate(`document.querySelector("#fault").hidden`), true);
+  scene.assertQuiet();
+});
+
+browserTest("goes on when its server is back", async () => {
+  const store = memory();
+  await using scene = await Scene.open(store);
+  await scene.tab.goto(`${scene.url}/`);
+  await scene.live();
+  await scene.stop();
+  await scene.tab.until(`document.querySelector("#state").textContent === "no connection, trying again"`);
+  await hold(store, "a");
+  scene.start();
+  await scene.tab.until(`document.querySelectorAll("#live tbody tr").length === 1`, 20_000);
+  await scene.live();
+});
+
+browserTest("says what has changed to a screen reader, and no more", async () => {
+  const store = memory();
+  await hold(store, "a");
+  await using scene = await Scene.open(store);
+  await scene.tab.goto(`${scene.url}/`);
+  await scene.live();
+  await scene.tab.evaluate(`
+    globalThis.said = [];
+    const news = document.querySelector("#news");
+    new MutationObserver(() => said.push(news.textContent)).observe(news, { childList: true, characterData: true });
+  `);
+  for (const name of ["b", "c", "d"]) await hold(store, name);
+  await scene.tab.until("said.length > 0", 20_000);
+  assertEquals(await scene.tab.evaluate("said"), ["4 locks; 0 handles waiting."]);
+  scene.assertQuiet();
+});
+
+browserTest("stands still while it is paused", async () => {
+  const store = memory();
+  await hold(store, "a");
+  await using scene = await Scene.open(store, { refresh: 100 });
+  const { tab } = scene;
+  await tab.goto(`${scene.url}/`);
+  await scene.live();
+  await tab.tabTo(`focus.id === "pause"`);
+  await tab.press("Enter");
+  await tab.until(`document.querySelector("#state").textContent === "paused"`);
+  const text = await tab.evaluate(`document.querySelector("#live").textContent`);
+  await hold(store, "b");
+  // Long enough for several polls: none may come.
+  await tab.evaluate(`new Promise((resolve) => setTimeout(resolve, 1_500))`);
+  assertEquals(await tab.evaluate(`document.querySelector("#live").textContent`), text);
+  await tab.press("Enter");
+  await tab.until(`document.querySelectorAll("#live tbody tr").length === 2`);
+  scene.assertQuiet();
+});
+
+/** Each text that can be seen in a page: its colour, and that of the ground on which it stands. */
+const TEXT_COLOURS = `(() => {
+  const rgb = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const groundOf = (element) => {
+    for (; element; element = element.parentElement) {
+      const colour = rgb(getComputedStyle(element).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour.slice(0, 3);
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const { parentElement, data } = walker.currentNode;
+    if (data.trim() === "" || !parentElement.checkVisibility()) continue;
+    found.push([data.trim(), rgb(getComputedStyle(parentElement).color).slice(0, 3), groundOf(parentElement)]);
+  }
+  return found;
+})()`;
+
+for (const theme of ["light", "dark"] as const) {
+  browserTest(`has 4.5 of contrast for each text, ${theme} theme`, async () => {
+    await using scene = await Scene.open(example(), { evict: true });
+    const { tab } = scene;
+    await tab.show(1_100, 700, theme);
+    const grounds = new Set<string>();
+    for (const path of ["/", "/lock?name=invoice%3A42", "/evict?name=invoice%3A42", "/none"]) {
+      await tab.goto(scene.url + path);
+      const texts = await tab.evaluate<[string, number[], number[]][]>(TEXT_COLOURS);
+      assert(texts.length > 3, path);
+      for (const [text, colour, ground] of texts) {
+        grounds.add(String(ground));
+        assert(contrast(colour, ground) >= 4.5, `${text} on ${path}: ${colour} on ${ground}`);
+      }
+    }
+    assert(grounds.has(theme === "light" ? "255,255,255" : "18,22,28"), `the theme is that: ${[...grounds]}`);
+  });
+}
+
+browserTest("fits into 320 pixels", async () => {
+  const store = example();
+  await using scene = await Scene.open(store, { evict: true });
+  const { tab } = scene;
+  await tab.show(320, 700);
+  for (const path of ["/", "/lock?name=invoice%3A42", "/evict?name=invoice%3A42"]) {
+    await tab.goto(scene.url + path);
+    const [width, wide] = await tab.evaluate<[number, string[]]>(
+      `[document.documentElement.scrollWidth, Array.from(document.querySelectorAll("main *:not(thead *)"))
+        .filter((e) => e.getBoundingClientRect().right > 321).map((e) => e.outerHTML.slice(0, 100))]`,
+    );
+    assertEquals([width <= 320, wide], [true, []], `${path} is ${width} wide`);
+  }
+});
+
+browserTest("names each part for a screen reader", async () => {
+  await using scene = await Scene.open(example(), { evict: true });
+  const { tab } = scene;
+  for (const path of ["/", "/lock?name=invoice%3A42", "/evict?name=invoice%3A42"]) {
+    await tab.goto(scene.url + path);
+    const { nodes } = await tab.send("Accessibility.getFullAXTree") as {
+      nodes: { ignored: boolean; role: { value: string }; name?: { value: string } }[];
+    };
+    const named = new Map(nodes.filter(({ ignored }) => !ignored).map(({ role, name }) => [role.value, name?.value]));
+    for (
+      const role of ["RootWebArea", "banner", "navigation", "main", "contentinfo", "table", "columnheader", "rowheader"]
+    ) {
+      assert(named.has(role), `${path} has a ${role}: ${[...named.keys()]}`);
+    }
+    const unnamed = nodes.filter(({ ignored, role, name }) => {
+      return !ignored && ["button", "link", "searchbox", "meter", "table", "navigation"].includes(role.value) &&
+        !name?.value;
+    });
+    assertEquals(unnamed, []);
+  }
+});
+
+/** A store as it could be at night. */
+function example(): Store {
+  const now = Date.now();
+  const handle = (
+    name: string,
+    meta: Record<string, string>,
+    seconds: number,
+    mode: "exclusive" | "shared" = "exclusive",
+  ) => {
+    const owner = `3f1c9a52-7d0e-4b6a-9c83-${String(seconds).padStart(12, "0")}`;
+    return { name, owner, handle: owner, mode, meta, since: now - seconds * 1_000 };
+  };
+  const process = (host: string, pid: number, more: Record<string, string> = {}) => ({ host, pid: `${pid}`, ...more });
+  const holder = (entry: ReturnType<typeof handle>, expiresIn: number): HolderEntry => {
+    return { ...entry, expiresIn, fence: BigInt(entry.since) * 1_000n };
+  };
+  const held: HolderEntry[] = [
+    holder(handle("invoice:42", process("web-1", 4711, { job: "charge" }), 754), 21_400),
+    holder(handle("invoice:57", process("web-2", 1213), 2), 28_900),
+    holder(handle("mail:outbox", process("worker-3", 88), 41), 17_300),
+    { ...holder(handle("printers", process("desk-9", 512), 12), 24_000), permits: 3 },
+    { ...holder(handle("printers", process("desk-2", 77), 9), 26_000), permits: 3 },
+    holder(handle("report:nightly", process("cron-1", 2048, { job: "nightly-report" }), 9_120), 11_800),
+    holder(handle("search:index", process("web-1", 4711), 8, "shared"), 22_000),
+    holder(handle("search:index", process("web-2", 1213), 5, "shared"), 25_000),
+  ];
+  const waiter = (entry: ReturnType<typeof handle>, rank: number): WaiterEntry => ({ ...entry, rank });
+  const pending: WaiterEntry[] = [
+    waiter(handle("invoice:42", process("web-2", 1213, { job: "refund" }), 640), 0),
+    waiter(handle("invoice:42", process("web-3", 904, { job: "charge" }), 95), 1),
+    waiter(handle("invoice:42", process("web-1", 4712, { job: "audit" }), 14), 2),
+    waiter(handle("mail:outbox", process("worker-1", 61), 3), 0),
+  ];
+  const of = (name?: string) => <Entry extends { name: string }>(entry: Entry) =>
+    name === undefined || entry.name === name;
+  return storeWith({
+    query: ({ name } = {}) => Promise.resolve({ held: held.filter(of(name)), pending: pending.filter(of(name)) }),
+  });
+}
+
+browserTest("looks as the pictures of the documentation show", async () => {
+  await using scene = await Scene.open(example(), { title: "Holdfast: redis://db-1", evict: true });
+  const { tab } = scene;
+  const pictures = [
+    { file: "dashboard_list.png", path: "/", theme: "light" },
+    { file: "dashboard_lock.png", path: "/lock?name=invoice%3A42", theme: "light" },
+    { file: "dashboard_dark.png", path: "/lock?name=invoice%3A42", theme: "dark" },
+  ] as const;
+  for (const { file, path, theme } of pictures) {
+    await tab.show(1_000, 680, theme);
+    await tab.goto(scene.url + path);
+    await scene.live();
+    const picture = await tab.picture();
+    assert(picture.length > 5_000 && picture.length < MAX_PICTURE, `${file} has ${picture.length} bytes`);
+    if (Deno.env.get("UPDATE_PICTURES")) await Deno.writeFile(new URL(file, PICTURES), picture);
+  }
+  scene.assertQuiet();
+});

@@ -1,0 +1,293 @@
+import { assert, assertEquals } from "@std/assert";
+import { acquire, type HolderEntry, type Store, type WaiterEntry } from "@holdfast/lock";
+import { dashboard } from "@holdfast/lock/dashboard";
+import { until } from "../support/until.ts";
+import { HOSTILE_NAMES, titleOf } from "./hostile_names.ts";
+import { hold, namesIn, stillStore, storeWith, textOf, unescaped, visit } from "./visit.ts";
+
+/** Has a waiter for a lock; returns what ends that. */
+async function queue(store: Store, name: string): Promise<() => Promise<void>> {
+  const end = new AbortController();
+  const waiting = acquire(store, name, { signal: end.signal, meta: { job: "next" } }).catch(() => {});
+  await until(async () => (await store.query!({ name })).pending.length > 0, "it waits");
+  return async () => {
+    end.abort();
+    await waiting;
+  };
+}
+
+Deno.test("dashboard() shows the locks, who holds them and how many wait", async () => {
+  const store = stillStore();
+  await hold(store, "invoice:42", { host: "web-1", pid: "4711" });
+  const endWait = await queue(store, "invoice:42");
+  using pages = dashboard(store);
+  const text = await textOf(pages, "/");
+  assert(text.includes('<a href="/lock?name=invoice%3A42">'), text);
+  assert(text.includes("web-1, process 4711"), text);
+  assert(text.includes('<td role="cell" data-label="Waiting">1</td>'), text);
+  assert(text.includes("1 lock; 1 handle waiting."), text);
+  await endWait();
+});
+
+Deno.test("dashboard() shows the holders of a lock with meta, fence, age and lease", async () => {
+  const store = stillStore();
+  const lock = await acquire(store, "a", { lease: 60_000, owner: "me", meta: { job: "import" } });
+  using pages = dashboard(store);
+  const text = (await textOf(pages, "/lock?name=a")).replace(/<\/?bdi[^>]*>/g, "").replace(/>\s+</g, "><");
+  assert(text.includes("<dt>job</dt><dd>import</dd>"), text);
+  assert(text.includes("<dt>owner</dt><dd>me</dd>"), text);
+  assert(/<dt>handle<\/dt><dd>me\/[-0-9a-f]{36}<\/dd>/.test(text), text);
+  assert(text.includes(`<code>${lock.fence}</code>`), text);
+  assert(/<time data-since="\d+" datetime="20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"/.test(text), text);
+  assert(/<meter min="0" max="(59|60)\d{3}" value="(59|60)\d{3}" data-ends="\d+"/.test(text), text);
+  await lock.release();
+});
+
+Deno.test("dashboard() shows the queue of a lock with ranks and ages", async () => {
+  const holder = (handle: string) => ({ name: "a", owner: handle, handle, mode: "exclusive" as const });
+  const pending: WaiterEntry[] = ["x", "y"].map((handle, rank) => ({ ...holder(handle), rank, since: 1 }));
+  using pages = dashboard(storeWith({ query: () => Promise.resolve({ held: [holder("h")], pending }) }));
+  const text = await textOf(pages, "/lock?name=a");
+  assert(text.includes("2 waiters"), text);
+  assertEquals(Array.from(text.matchAll(/data-label="Ahead of it">(\d)/g), ([, rank]) => rank), ["0", "1"]);
+  assertEquals(Array.from(text.matchAll(/data-label="Waiting for"><time data-since="(\d)"/g)).length, 2);
+});
+
+Deno.test("dashboard() shows the first 200 of many holders", async () => {
+  const held: HolderEntry[] = Array.from({ length: 1_000 }, (_, i) => {
+    return { name: "a", owner: `o${i}`, handle: `o${i}`, mode: "shared" };
+  });
+  using pages = dashboard(storeWith({ query: () => Promise.resolve({ held, pending: [] }) }));
+  const text = await textOf(pages, "/lock?name=a");
+  assertEquals(text.match(/data-key="/g)?.length, 200);
+  assert(text.includes("1000 holders") && text.includes("and 800 more holders"), text);
+});
+
+Deno.test("dashboard() says what it does not know of a holder", async () => {
+  const held: HolderEntry[] = [{ name: "a", owner: "o", handle: "o", mode: "exclusive" }];
+  using pages = dashboard(storeWith({ query: () => Promise.resolve({ held, pending: [] }) }));
+  assertEquals((await textOf(pages, "/lock?name=a")).match(/>unknown</g)?.length, 3);
+});
+
+Deno.test("dashboard() finds a text anywhere in the names, and patterns", async () => {
+  const store = stillStore();
+  for (const name of ["invoice:1", "invoice:2", "report:1"]) await hold(store, name);
+  using pages = dashboard(store);
+  const found = async (match: string) => {
+    const text = await textOf(pages, `/?match=${encodeURIComponent(match)}`);
+    return namesIn(text);
+  };
+  assertEquals(await found("1"), ["invoice:1", "report:1"]);
+  assertEquals(await found("1*"), []);
+  assertEquals(await found("*:2"), ["invoice:2"]);
+  assertEquals(await found(""), ["invoice:1", "invoice:2", "report:1"]);
+});
+
+Deno.test("dashboard() goes through 10,000 locks in pages that keep the filter", async () => {
+  const store = stillStore();
+  for (let i = 0; i < 10_000; i++) await hold(store, `job:${String(i).padStart(4, "0")}`);
+  using pages = dashboard(store);
+  const names = new Set<string>();
+  let path: string | undefined = "/?match=job%3A&limit=1000";
+  let count = 0;
+  for (; path !== undefined; count++) {
+    const text: string = await textOf(pages, path);
+    for (const name of namesIn(text)) names.add(name);
+    const next = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll("&amp;", "&");
+    assert(next === undefined || next.startsWith("/?match=job%3A&limit=1000&cursor="), next);
+    path = next;
+  }
+  assertEquals([names.size, count], [10_000, 10]);
+});
+
+Deno.test("dashboard() shows 100 locks on a page unless asked for another number", async () => {
+  const store = stillStore();
+  for (let i = 0; i < 101; i++) await hold(store, `${i}`);
+  using pages = dashboard(store);
+  const rows = async (path: string) => (await textOf(pages, path)).match(/<tr role="row" data-key/g)?.length;
+  assertEquals([await rows("/"), await rows("/?limit=7")], [100, 7]);
+  for (const limit of ["0", "1001", "-1", "1e2", "x"]) {
+    assertEquals((await visit(pages, `/?limit=${limit}`)).status, 400, limit);
+  }
+});
+
+for (const name of HOSTILE_NAMES) {
+  Deno.test(`dashboard() shows the name ${titleOf(name)} as text`, async () => {
+    const store = stillStore();
+    await hold(store, name, { [name.slice(0, 100)]: name.slice(0, 100) });
+    using pages = dashboard(store, { evict: true });
+    const list = await textOf(pages, "/");
+    const link = unescaped(/<th role="rowheader" scope="row"><a href="([^"]+)">/.exec(list)?.[1] ?? "");
+    assertEquals(new URL(link, "http://a").searchParams.get("name"), name);
+    assertEquals(new URL(link, "http://a").pathname, "/lock");
+    const query = `name=${encodeURIComponent(name)}`;
+    for (const text of [list, await textOf(pages, link), await textOf(pages, `/evict?${query}`)]) {
+      assert(!/<script>|<img|<!-- |<b>| onmouseover='/.test(text), text);
+      assert(!/[\0\u202e\u2066\ufeff]/.test(text), "each character can be seen");
+      assertEquals(text.match(/<script/g)?.length, 1);
+    }
+    assert((await textOf(pages, link)).includes("1 holder"), "the link leads to the lock");
+    const document = await (await visit(pages, `/api/lock?${query}`)).json();
+    assertEquals([document.name, document.held.length], [name, 1]);
+  });
+}
+
+Deno.test("dashboard() shows a filter with HTML in it as text", async () => {
+  using pages = dashboard(stillStore());
+  const text = await textOf(pages, `/?match=${encodeURIComponent('"><script>')}`);
+  assert(text.includes('value="&quot;&gt;&lt;script&gt;"'), text);
+});
+
+Deno.test("dashboard() answers programs with JSON, fences as text", async () => {
+  const store = stillStore();
+  const lock = await acquire(store, "a/b:1", { meta: { job: "x" } });
+  await hold(store, "b");
+  using pages = dashboard(store);
+  const { locks, cursor } = await (await visit(pages, "/api/locks?limit=1")).json();
+  const { since, expiresIn, meta, ...holder } = locks[0].held[0];
+  assertEquals(holder, { owner: lock.owner, handle: lock.owner, mode: "exclusive", fence: String(lock.fence) });
+  assert(typeof since === "number" && expiresIn > 20_000 && meta.job === "x");
+  assertEquals([locks.length, locks[0].name, locks[0].pending, cursor], [1, "a/b:1", [], "a/b:1"]);
+  const rest = await (await visit(pages, `/api/locks?limit=1&cursor=${encodeURIComponent(cursor)}`)).json();
+  assertEquals([rest.locks.length, rest.cursor], [1, undefined]);
+  const one = await (await visit(pages, "/api/locks/a%2Fb%3A1")).json();
+  assertEquals([one.name, one.held.length], ["a/b:1", 1]);
+  const matching = await (await visit(pages, "/api/locks?match=b")).json();
+  assertEquals(matching.locks.map(({ name }: { name: string }) => name), ["b"]);
+  await lock.release();
+});
+
+Deno.test("dashboard() says to programs what is wrong, as JSON", async () => {
+  using pages = dashboard(stillStore());
+  for (const [path, status] of [["/api/locks/%ff", 400], ["/api/lock", 400], ["/api/x", 404]] as const) {
+    const response = await visit(pages, path);
+    assertEquals(response.status, status, path);
+    assert(typeof (await response.json()).error === "string");
+  }
+});
+
+Deno.test("dashboard() forbids the browser all that it does not need", async () => {
+  using pages = dashboard(stillStore());
+  const [first, second] = [await visit(pages, "/"), await visit(pages, "/")];
+  const policy = first.headers.get("content-security-policy") ?? "";
+  const nonce = /script-src 'nonce-([0-9a-f]{32})'/.exec(policy)?.[1];
+  assertEquals(
+    policy,
+    `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; img-src 'self'; connect-src 'self'; ` +
+      "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  );
+  assert(policy !== second.headers.get("content-security-policy"), "a nonce is used once");
+  const text = await first.text();
+  assertEquals(text.match(new RegExp(`nonce="${nonce}"`, "g"))?.length, 2);
+  assert(!/\son\w+=|style=|<style|<script>|javascript:/.test(text), "nothing is inline");
+  assert(!/(?:src|href|action)="(?!\/(?!\/)|#)/.test(text), "nothing comes from elsewhere");
+});
+
+Deno.test("dashboard() sends the headers that protect a page with each response", async () => {
+  using pages = dashboard(stillStore(), { evict: true });
+  const paths = ["/", "/lock?name=a", "/evict?name=a", "/style.css", "/script.js", "/icon.svg", "/api/locks", "/none"];
+  for (const path of [...paths, "/events/list"]) {
+    const { headers, body } = await visit(pages, path);
+    const found = ["x-content-type-options", "referrer-policy", "x-frame-options"].map((name) => headers.get(name));
+    assertEquals(found, ["nosniff", "same-origin", "DENY"], path);
+    assertEquals(headers.get("access-control-allow-origin"), null, path);
+    await body?.cancel();
+  }
+});
+
+Deno.test("dashboard() leads to its own base path, whether requests have it or not", async () => {
+  const store = stillStore();
+  await hold(store, "a");
+  using pages = dashboard(store, { basePath: "/ops/locks" });
+  for (const path of ["/ops/locks", "/ops/locks/", "/"]) {
+    const text = await textOf(pages, path);
+    for (const [, address] of text.matchAll(/(?:href|src|action|data-events)="(\/[^"]*)"/g)) {
+      assert(address!.startsWith("/ops/locks/"), address);
+    }
+  }
+  assertEquals((await visit(pages, "/ops/locks/lock?name=a")).status, 200);
+  assertEquals((await visit(pages, "/lock?name=a")).status, 200);
+  assertEquals((await visit(pages, "/ops/locksmith")).status, 404);
+});
+
+Deno.test("dashboard() knows no page that an object has by itself", async () => {
+  using pages = dashboard(stillStore());
+  for (const path of ["/constructor", "/__proto__", "/toString"]) {
+    assertEquals((await visit(pages, path)).status, 404, path);
+  }
+});
+
+Deno.test("dashboard() changes nothing by other methods than POST of an eviction", async () => {
+  using pages = dashboard(stillStore(), { evict: true });
+  for (const path of ["/", "/lock?name=a", "/events/list", "/api/locks"]) {
+    const response = await visit(pages, path, { method: "POST" });
+    assertEquals([response.status, response.headers.get("allow")], [405, "GET, HEAD"], path);
+  }
+  const response = await visit(pages, "/evict?name=a", { method: "DELETE" });
+  assertEquals([response.status, response.headers.get("allow")], [405, "GET, HEAD, POST"]);
+});
+
+Deno.test("dashboard() answers HEAD like GET, without a body", async () => {
+  using pages = dashboard(stillStore());
+  for (const path of ["/", "/events/list", "/api/locks"]) {
+    const response = await visit(pages, path, { method: "HEAD" });
+    assertEquals([response.status, await response.text()], [200, ""], path);
+  }
+});
+
+Deno.test("dashboard() refuses what cannot be the name of a lock", async () => {
+  using pages = dashboard(stillStore());
+  for (const path of ["/lock", "/lock?name=", `/lock?name=${"x".repeat(1_025)}`, "/events/lock"]) {
+    assertEquals((await visit(pages, path)).status, 400, path);
+  }
+});
+
+Deno.test("dashboard() says that the store did not answer, as text", async () => {
+  using pages = dashboard(storeWith({ query: () => Promise.reject(new Error("<b>refused</b>")) }));
+  const response = await visit(pages, "/");
+  const text = await response.text();
+  assertEquals([response.status, response.headers.get("retry-after")], [503, "1"]);
+  assert(text.includes("The store did not answer") && text.includes("&lt;b&gt;refused"), text);
+});
+
+Deno.test("dashboard() says that a store cannot list its locks", async () => {
+  using pages = dashboard(storeWith({ capabilities: [] }));
+  const response = await visit(pages, "/");
+  assertEquals(response.status, 501);
+  assert((await response.text()).includes("cannot list"), "the reason");
+});
+
+Deno.test("dashboard() shows text that its user gave as text", async () => {
+  using pages = dashboard(stillStore(), { title: "<Locks> & \u202e" });
+  const text = await textOf(pages, "/");
+  assert(text.includes("&lt;Locks&gt; &amp; \\u202e") && !text.includes("<Locks>"), text);
+});
+
+Deno.test("dashboard() refuses patterns that could keep a server busy", async () => {
+  using pages = dashboard(stillStore());
+  for (const path of ["/?match=", "/api/locks?match=", "/events/list?match="]) {
+    assertEquals((await visit(pages, path + "*a".repeat(6))).status, 400, path);
+    assertEquals((await visit(pages, path + "a".repeat(1_025))).status, 400, path);
+  }
+  assertEquals((await visit(pages, `/?match=${"*a".repeat(5)}`)).status, 200);
+});
+
+Deno.test("dashboard() says when no name matches", async () => {
+  const store = stillStore();
+  await hold(store, "a");
+  using pages = dashboard(store);
+  assert(
+    (await textOf(pages, "/?match=b")).includes("No lock with such a name is held or waited for."),
+    "with a filter",
+  );
+});
+
+Deno.test("dashboard() shows what is left of a lease as a part of a usual length", async () => {
+  const bars = async (expiresIn: number) => {
+    const held: HolderEntry[] = [{ name: "a", owner: "o", handle: "o", mode: "exclusive", expiresIn }];
+    using pages = dashboard(storeWith({ query: () => Promise.resolve({ held, pending: [] }) }));
+    return Number(/<meter min="0" max="(\d+)"/.exec(await textOf(pages, "/lock?name=a"))?.[1]);
+  };
+  const lengths = await Promise.all([400, 11_800, 30_000, 30_100, 45_000, 7_200_000].map(bars));
+  assertEquals(lengths, [1_000, 20_000, 30_000, 30_000, 60_000, 7_200_000]);
+});

@@ -1,0 +1,75 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Lock } from "../../src/lock.ts";
+import { onStoreClock } from "../../src/internal/store_time.ts";
+import { pair, scene } from "./runs_scene.ts";
+
+/** Three handles of a process in a row, which began to wait at different moments, and a stranger behind them. */
+async function described() {
+  const all = scene();
+  const holder = await all.get(all.others);
+  const since: number[] = [];
+  const waiters: Promise<Lock>[] = [];
+  for (const job of ["0", "1", "2"]) {
+    await all.clock.advance(100);
+    since.push(all.clock.now().wall);
+    waiters.push((await all.wait(job, all.runs, { meta: { job } })).lock);
+  }
+  const stranger = (await all.wait("s", all.others, { meta: { job: "s" } })).lock;
+  await holder.release();
+  const head = await waiters[0]!;
+  const list = async () => all.runs.show(await all.store.query());
+  const end = async () => {
+    for (const lock of [...waiters, stranger]) await (await lock).release();
+  };
+  return { ...all, waiters, since, head, list, end };
+}
+
+Deno.test("Runs.show() lists the first handle as the store does, and the members as waiters", async () => {
+  const { clock, since, head, list, end } = await described();
+  const granted = clock.now().wall;
+  await clock.advance(50);
+  const { held, pending } = await list();
+  assertEquals(held.map(({ owner, meta }) => [owner, meta?.["job"]]), [[head.owner, "0"]]);
+  assertEquals([held[0]?.since, held[0]?.fence, held[0]?.expiresIn], [granted, head.fence, 10_000 - 50]);
+  assertEquals(pending.map(({ meta, rank }) => [meta?.["job"], rank]), [["1", 0], ["2", 1], ["s", 2]]);
+  assertEquals(pending.slice(0, 2).map((entry) => entry.since), since.slice(1));
+  await end();
+});
+
+Deno.test("Runs.show() lists who was handed the lock, since when and with which fence", async () => {
+  const { clock, waiters, since, head, list, end } = await described();
+  await clock.advance(200);
+  await head.release();
+  const second = await waiters[1]!;
+  const handedOn = clock.now().wall;
+  await clock.advance(300);
+  const { held, pending } = await list();
+  const { owner, handle, meta, since: listed, fence, expiresIn } = held[0]!;
+  assertEquals([held.length, owner, handle, meta?.["job"]], [1, second.owner, second.owner, "1"]);
+  assertEquals([listed, fence, expiresIn], [handedOn, head.fence + 1n, 10_000 - 500]);
+  assertEquals(pending.map(({ meta, rank }) => [meta?.["job"], rank]), [["2", 0], ["s", 1]]);
+  assertEquals(pending[0]?.since, since[2]);
+  await end();
+});
+
+Deno.test("Runs.show() lists nobody as the holder until the next one has taken the lock", async () => {
+  const { store, runs, first, second } = await pair();
+  assert((await runs.attempt(first, { enqueue: true })).granted);
+  await runs.release(first);
+  const { held, pending } = runs.show(await store.query());
+  assertEquals(held, []);
+  assertEquals(pending.map(({ owner, rank }) => [owner, rank]), [[second.owner, 0]]);
+  assert((await runs.attempt(second, { enqueue: true })).granted);
+  assertEquals(runs.show(await store.query()).held.map(({ owner }) => owner), [second.owner]);
+  await runs.release(second);
+});
+
+Deno.test("onStoreClock() shifts a moment by the difference of the clocks", () => {
+  const at = { monotonic: 1_000, wall: 50_000 };
+  const moment = { monotonic: 1_250.4, wall: 50_250 };
+  assertEquals(onStoreClock(moment, undefined, at), 50_250);
+  assertEquals(onStoreClock(moment, 80_000, at), 80_250);
+  assertEquals(onStoreClock(at, 80_000, moment), 79_750);
+  // The wall clock was set meanwhile.
+  assertEquals(onStoreClock({ ...moment, wall: 0 }, 80_000, at), 80_250);
+});

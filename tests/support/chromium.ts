@@ -1,0 +1,270 @@
+import { inTime } from "./in_time.ts";
+import { lines } from "./lines.ts";
+import { until } from "./until.ts";
+import { withoutCoverage } from "./without_coverage.ts";
+
+/** How long the browser may take to start, and to answer, on a busy machine, in milliseconds. */
+const LIMIT_MS = 60_000;
+
+const PROGRAMS = ["chromium", "chromium-browser", "google-chrome"];
+
+/** The browser for the tests; without one, the reason. */
+export type Browser = { readonly program: string } | { readonly missing: string };
+
+/** Finds a Chromium: the one that CHROMIUM names, or one in the PATH. */
+export function findChromium(): Browser {
+  const named = Deno.env.get("CHROMIUM");
+  if (named !== undefined && named !== "") {
+    return runs(named) ? { program: named } : { missing: `CHROMIUM=${named} does not run` };
+  }
+  const program = PROGRAMS.find(runs);
+  return program === undefined ? { missing: "there is no chromium" } : { program };
+}
+
+function runs(program: string): boolean {
+  try {
+    return new Deno.Command(program, { args: ["--version"], stdout: "null", stderr: "null" }).outputSync().success;
+  } catch {
+    return false;
+  }
+}
+
+/** What the browser sends: the answer to a command, or an event. */
+interface Message {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: Record<string, unknown>;
+  readonly result?: Record<string, unknown>;
+  readonly error?: { readonly message: string };
+  readonly sessionId?: string;
+}
+
+type Listener = (method: string, params: Record<string, unknown>) => void;
+
+/** A connection to a browser over its DevTools protocol. */
+class Connection {
+  readonly #socket: WebSocket;
+  readonly #closed: Promise<void>;
+  readonly #commands = new Map<number, PromiseWithResolvers<Record<string, unknown>>>();
+  readonly #listeners = new Map<string, Listener>();
+  #lastId = 0;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    this.#closed = new Promise((resolve) => socket.addEventListener("close", () => resolve()));
+    socket.addEventListener("message", ({ data }) => this.#take(JSON.parse(data)));
+  }
+
+  static open(url: string): Promise<Connection> {
+    const socket = new WebSocket(url);
+    return new Promise((resolve, reject) => {
+      socket.addEventListener("open", () => resolve(new Connection(socket)));
+      socket.addEventListener("error", () => reject(new Error(`cannot connect to ${url}`)));
+    });
+  }
+
+  /** Sends a command, and resolves to its result. */
+  send(method: string, params: object, sessionId?: string): Promise<Record<string, unknown>> {
+    const id = ++this.#lastId;
+    const command = Promise.withResolvers<Record<string, unknown>>();
+    this.#commands.set(id, command);
+    this.#socket.send(JSON.stringify({ id, method, params, sessionId }));
+    return inTime(command.promise, LIMIT_MS, method);
+  }
+
+  /** Calls a function with the events of a session. */
+  listen(sessionId: string, listener: Listener): void {
+    this.#listeners.set(sessionId, listener);
+  }
+
+  /** Closes the connection. */
+  async close(): Promise<void> {
+    this.#socket.close();
+    await this.#closed;
+  }
+
+  #take({ id, method, params = {}, result = {}, error, sessionId = "" }: Message): void {
+    if (method !== undefined) return this.#listeners.get(sessionId)?.(method, params);
+    const command = this.#commands.get(id ?? 0);
+    this.#commands.delete(id ?? 0);
+    if (error === undefined) command?.resolve(result);
+    else command?.reject(new Error(error.message));
+  }
+}
+
+/** A headless browser that a test has started. */
+export class Chromium implements AsyncDisposable {
+  readonly #process: Deno.ChildProcess;
+  readonly #connection: Connection;
+  readonly #directory: string;
+  readonly #output: Promise<void>;
+
+  private constructor(process: Deno.ChildProcess, connection: Connection, directory: string, output: Promise<void>) {
+    this.#process = process;
+    this.#connection = connection;
+    this.#directory = directory;
+    this.#output = output;
+  }
+
+  /** Starts the program, with a profile of its own. */
+  static async start(program: string): Promise<Chromium> {
+    const directory = Deno.makeTempDirSync({ prefix: "holdfast_chromium_" });
+    const process = new Deno.Command(program, {
+      args: [
+        ...["--headless", "--remote-debugging-port=0", `--user-data-dir=${directory}`, "--no-first-run"],
+        ...[
+          "--disable-gpu",
+          "--disable-dev-shm-usage",
+          "--disable-background-networking",
+          "--disable-component-update",
+        ],
+        // Its sandbox does not run as root; what is shown comes from this test.
+        ...["--no-sandbox", "--force-device-scale-factor=1", "about:blank"],
+      ],
+      clearEnv: true,
+      env: { ...withoutCoverage(), HOME: directory },
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+    }).spawn();
+    const address = Promise.withResolvers<string>();
+    const output = (async () => {
+      for await (const line of lines(process.stderr)) {
+        const url = /^DevTools listening on (ws:\S+)/.exec(line.trim())?.[1];
+        if (url !== undefined) address.resolve(url);
+      }
+      address.reject(new Error("the browser ended"));
+    })();
+    address.promise.catch(() => {});
+    try {
+      const connection = await Connection.open(await inTime(address.promise, LIMIT_MS, "the start of the browser"));
+      return new Chromium(process, connection, directory, output);
+    } catch (error) {
+      await ended(process, output, directory);
+      throw error;
+    }
+  }
+
+  /** Opens a tab. */
+  async open(): Promise<Tab> {
+    const { targetId } = await this.#connection.send("Target.createTarget", { url: "about:blank" });
+    const { sessionId } = await this.#connection.send("Target.attachToTarget", { targetId, flatten: true });
+    return await Tab.make(this.#connection, String(sessionId));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection.send("Browser.close", {}).catch(() => {});
+    await this.#connection.close();
+    await ended(this.#process, this.#output, this.#directory);
+  }
+}
+
+async function ended(process: Deno.ChildProcess, output: Promise<void>, directory: string): Promise<void> {
+  const timer = setTimeout(() => process.kill("SIGKILL"), 5_000);
+  await process.status;
+  clearTimeout(timer);
+  await output;
+  // The last of its processes may still be writing.
+  await until(
+    async () => await Deno.remove(directory, { recursive: true }).then(() => true, () => false),
+    "it is gone",
+  );
+}
+
+/** The keys that a test presses, by their names. */
+const KEYS = {
+  Tab: { code: "Tab", windowsVirtualKeyCode: 9 },
+  Enter: { code: "Enter", windowsVirtualKeyCode: 13, text: "\r" },
+} as const;
+
+/** A tab of a browser, and what it has asked for and complained about. */
+export class Tab {
+  /** The addresses that it has asked for. */
+  readonly requests: string[] = [];
+  /** What its console says: exceptions, violations of policies, what scripts write. */
+  readonly complaints: string[] = [];
+  readonly #connection: Connection;
+  readonly #session: string;
+
+  private constructor(connection: Connection, session: string) {
+    this.#connection = connection;
+    this.#session = session;
+  }
+
+  /** Takes a session that is attached to a tab. */
+  static async make(connection: Connection, session: string): Promise<Tab> {
+    const tab = new Tab(connection, session);
+    connection.listen(session, (method, params) => tab.#note(method, params));
+    for (const domain of ["Page", "Runtime", "Network", "Log"]) await tab.send(`${domain}.enable`);
+    return tab;
+  }
+
+  /** Sends a command of the DevTools protocol. */
+  send(method: string, params: object = {}): Promise<Record<string, unknown>> {
+    return this.#connection.send(method, params, this.#session);
+  }
+
+  /** Goes to a page, and resolves when it is complete. */
+  async goto(url: string): Promise<void> {
+    const { errorText } = await this.send("Page.navigate", { url });
+    if (errorText !== undefined) throw new Error(`cannot go to ${url}: ${errorText}`);
+    await this.until(`location.href === ${JSON.stringify(new URL(url).href)} && document.readyState === "complete"`);
+  }
+
+  /** Resolves to the value of an expression in the page, as JSON has it. */
+  async evaluate<T>(expression: string): Promise<T> {
+    const answer = await this.send("Runtime.evaluate", { expression, returnByValue: true, awaitPromise: true });
+    const { result, exceptionDetails } = answer as {
+      result: { value: T };
+      exceptionDetails?: { text: string; exception?: { description?: string } };
+    };
+    if (exceptionDetails === undefined) return result.value;
+    throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+  }
+
+  /** Resolves when an expression holds in the page, whichever that is by then. */
+  async until(expression: string, limit?: number): Promise<void> {
+    // Between two pages there is nothing to ask.
+    await until(() => this.evaluate<boolean>(expression).catch(() => false), expression, limit);
+  }
+
+  /** Presses a key. */
+  async press(key: keyof typeof KEYS): Promise<void> {
+    await this.send("Input.dispatchKeyEvent", { type: "keyDown", key, ...KEYS[key] });
+    await this.send("Input.dispatchKeyEvent", { type: "keyUp", key, ...KEYS[key] });
+  }
+
+  /** Moves the focus on by the keyboard until it is on what an expression, with the name `focus`, accepts. */
+  async tabTo(expression: string, most = 30): Promise<void> {
+    for (let presses = 0; presses < most; presses++) {
+      await this.press("Tab");
+      if (await this.evaluate(`((focus) => ${expression})(document.activeElement)`)) return;
+    }
+    throw new Error(`the keyboard does not reach ${expression}`);
+  }
+
+  /** Types into what has the focus. */
+  async type(text: string): Promise<void> {
+    await this.send("Input.insertText", { text });
+  }
+
+  /** Sets the size of the window, and the theme that the user prefers. */
+  async show(width: number, height: number, theme: "light" | "dark" = "light"): Promise<void> {
+    await this.send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
+    await this.send("Emulation.setScrollbarsHidden", { hidden: true });
+    await this.send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: theme }] });
+  }
+
+  /** Returns a picture of the window, as PNG. */
+  async picture(): Promise<Uint8Array<ArrayBuffer>> {
+    const { data } = await this.send("Page.captureScreenshot", { format: "png" });
+    return Uint8Array.from(atob(String(data)), (character) => character.charCodeAt(0));
+  }
+
+  #note(method: string, params: Record<string, unknown>): void {
+    if (method === "Network.requestWillBeSent") this.requests.push((params["request"] as { url: string }).url);
+    if (["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"].includes(method)) {
+      this.complaints.push(JSON.stringify(params));
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// Deno only: it takes long, and runs thousands of random histories.
+import { assert } from "@std/assert";
+import type { Observer, Store } from "@holdfast/lock";
+import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
+import { CohortStore } from "../../../src/composed/cohort/store.ts";
+import { RedlockStore } from "../../../src/composed/redlock/store.ts";
+import { Runs } from "../../../src/internal/runs.ts";
+import { MemoryStore } from "../../../src/stores/memory/store.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
+import { Connection, type Fate } from "./connection.ts";
+import { endsOnce, plansOf, type Site, type Times } from "./ends.ts";
+
+const TIMES: Times = {
+  end: 1_500,
+  waits: [0, 0, 5, 300, 20_000, Infinity],
+  leases: [50, 900, 10_000],
+  holds: [0, 1, 100, 1_200, 12_000],
+};
+
+/** Longer than everything that a call can wait for, and its release, in milliseconds. */
+const ALL_MS = 300_000;
+
+const RUNS = 800;
+
+/** Opens stores on a clock that is moved until all calls have ended. */
+function virtually(
+  make: (clock: VirtualClock, fates: readonly Fate[], observer: Observer) => Store,
+): (fates: readonly Fate[], observer: Observer) => Site {
+  return (fates, observer) => {
+    const clock = new VirtualClock();
+    return { store: make(clock, fates, observer), clock, pass: () => clock.advance(ALL_MS) };
+  };
+}
+
+/** Checks that the runs have ended in each of these ways. */
+function checkCounts(counts: Map<string, number>, without: readonly string[] = []): void {
+  for (const [what, count] of counts) assert(count > 0 || without.includes(what), `no call ends with ${what}`);
+}
+
+Deno.test("acquire() on memory ends in one event, whatever happens", async () => {
+  const open = virtually((clock, fates, observer) => {
+    return new Connection(new MemoryStore(undefined, clock), clock, fates, observer);
+  });
+  checkCounts(await endsOnce(plansOf(TIMES, { shared: true, faults: true }), RUNS, open));
+});
+
+Deno.test("acquire() on runs ends in one event, and has no other", async () => {
+  const open = virtually((clock, fates, observer) => {
+    return new Runs(new Connection(new MemoryStore(undefined, clock), clock, fates, observer), clock);
+  });
+  checkCounts(await endsOnce(plansOf(TIMES, { shared: true, faults: true }), RUNS, open));
+});
+
+for (const options of [{}, { keep: 200, linger: 50 }]) {
+  Deno.test(`acquire() on cohort ${JSON.stringify(options)} ends in one event, and has no other`, async () => {
+    const open = virtually((clock, fates, observer) => {
+      const store = new Connection(new MemoryStore(undefined, clock), clock, fates, observer);
+      return new CohortStore(store, checkCohortOptions(options), clock);
+    });
+    checkCounts(await endsOnce(plansOf(TIMES, { shared: true, faults: true }), RUNS, open));
+  });
+}
+
+Deno.test("acquire() on redlock ends in one event, and has no other", async () => {
+  const open = virtually((clock, fates, observer) => {
+    const nodes = [0, 1, 2].map(() => new MemoryStore(observer, clock));
+    const settings = { nodeTimeout: undefined, maxClockSkew: 10_000, driftFactor: 0.01, observer };
+    return new Connection(new RedlockStore(nodes, settings, clock, () => 0.5), clock, fates, observer);
+  });
+  const counts = await endsOnce(plansOf(TIMES, { shared: false, faults: true }), RUNS / 4, open);
+  checkCounts(counts, ["gave_up conflict", "lost revoked", "lost missing"]);
+});
