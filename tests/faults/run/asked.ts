@@ -21,8 +21,6 @@ export class Asked {
   last: Set<string>;
   /** Whether an answer was late, so that much is wrong if it was taken for one in time. */
   late = false;
-  /** How many votes of each node have not been answered, and so may yet be given. */
-  readonly unanswered = new Map<number, number>();
   /** Whether the store has said that it does not have the lock any more. */
   over = false;
   /** Who holds the lock under it: one handle or, after one that does not know it yet, two. */
@@ -44,11 +42,6 @@ export class Asked {
   /** Whether other handles may hold the lock under this id. */
   get carries(): boolean {
     return !this.over && this.#blocks.some(({ first, last }) => last > first);
-  }
-
-  /** The largest fence that was granted to it. */
-  get lastFence(): bigint {
-    return this.#blocks.reduce((max, { last }) => last > max ? last : max, 0n);
   }
 
   /** Returns whether a fence was granted to it. */

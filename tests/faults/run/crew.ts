@@ -24,7 +24,7 @@ export interface Ledger {
   readonly overdue: Late[];
   /** Handles that were granted a lock with a fence that no grant of the store has. */
   readonly unfounded: { readonly lock: string; readonly at: number }[];
-  /** Nodes of a quorum that had a lock again although others had asked there in between, and no majority kept it. */
+  /** Nodes of a quorum on which a lock was restored that others had had, when no majority kept it any more. */
   readonly putBack: { readonly lock: string; readonly at: number; readonly node: number }[];
   /** When processes did not run. */
   readonly stalls: Span[];
@@ -221,9 +221,6 @@ function note(line: Exclude<Line, { type: "ready" | "time" }>, ledger: Ledger): 
       return;
     case "unfounded":
       ledger.unfounded.push(line);
-      return;
-    case "put back":
-      ledger.putBack.push(line);
       return;
     case "stalled":
       ledger.stalls.push(line);

@@ -116,7 +116,7 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
     ...ledger.putBack.map(({ lock, at, node }) => {
       return {
         at,
-        what: `lock ${lock} was put back on node ${node} after others had asked there, and no majority had kept it`,
+        what: `lock ${lock} was restored on node ${node} after others had had it, and no majority had kept it`,
       };
     }),
     ...excesses({ ...ledger, ...history, lease, faultTimes }),

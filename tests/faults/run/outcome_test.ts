@@ -111,7 +111,7 @@ Deno.test("outcome() counts locks believed for too long or restored on a node as
   found.ledger.unfounded.push({ lock: "c", at: 3_000 });
   const { violations } = outcome(found);
   assertEquals(violations, [
-    '1.0 s: lock b was put back on node 2 after others had asked there, and no majority had kept it; 900 ms after the beginning of "FLUSHALL"',
+    '1.0 s: lock b was restored on node 2 after others had had it, and no majority had kept it; 900 ms after the beginning of "FLUSHALL"',
     '2.0 s: lock a was held 12.3 ms after the end of its lease; 1900 ms after the beginning of "FLUSHALL"',
     '3.0 s: lock c was held with a fence that the store had not granted; 2900 ms after the beginning of "FLUSHALL"',
   ]);

@@ -15,7 +15,7 @@ const KEYS = lockKeys("lock:kept 0");
 const [LOCK, FENCE] = [KEYS[0], KEYS[5]];
 
 /** Three nodes that have the lock, with a client of each, and the faults. */
-async function quorum(stack: AsyncDisposableStack) {
+async function quorum(stack: AsyncDisposableStack, { lease = LEASE, putBack = (_: number) => {} } = {}) {
   const servers = await Promise.all(Array.from({ length: 3 }, async () => stack.use(await RedisServer.start())));
   const proxies = await Promise.all(servers.map(async ({ port }) => stack.use(await TcpProxy.start(port))));
   const clients = proxies.map((proxy) => proxy.connect());
@@ -23,7 +23,7 @@ async function quorum(stack: AsyncDisposableStack) {
     await server.command("MSET", LOCK, "holder", FENCE, "5");
     await clients[i]!.ping();
   }
-  const [known, restored] = quorumFaults({ servers, proxies, lock: "kept 0", lease: LEASE });
+  const [known, restored] = quorumFaults({ servers, proxies, lock: "kept 0", lease, putBack });
   const counters = () => Promise.all(servers.map((server) => server.command("GET", FENCE)));
   return {
     servers,
@@ -91,3 +91,23 @@ Deno.test("quorumFaults() take all back when a node does not answer", async () =
   for (const server of servers) await server.start();
   await Promise.all(clients.map((client) => client.ping()));
 });
+
+for (const back of [true, false]) {
+  Deno.test(`quorumFaults() ${back ? "report" : "do not report without"} a restoration by the late request`, async () => {
+    await using stack = new AsyncDisposableStack();
+    const over = new AbortController();
+    const reported: number[] = [];
+    const { clients, restored, having } = await quorum(stack, {
+      lease: 3_000,
+      putBack(node) {
+        reported.push(node);
+        over.abort();
+      },
+    });
+    const injected = restored.inject(new Random(1), over.signal, () => {});
+    await until(async () => await having() === 2, "the first node has lost it");
+    await Promise.all(clients.map((client) => client.mset("seen", retake.sha, back ? LOCK : "other", "holder")));
+    assert(await injected);
+    assertEquals(reported.length, back ? 1 : 0);
+  });
+}

@@ -94,7 +94,7 @@ export async function run(
     ...clientFaults(ways, LEASE),
     ...site.faults,
     ...workerFaults(crew, LEASE),
-    ...(options.deployment === "redlock" ? quorumFaults(await quorum(site, ways[0]!)) : []),
+    ...(options.deployment === "redlock" ? quorumFaults(await quorum(site, ways[0]!, crew)) : []),
   ];
   const faults = chosen(all, options.only);
   await Promise.all(Array.from({ length: options.workers }, (_, place) => crew.start(place)));
@@ -142,8 +142,10 @@ function historyOf(crew: Crew, schedule: FaultSchedule, switches: Switches, writ
 }
 
 /** Returns the nodes of a quorum with the ways of the first process, and the lock that it holds mostly. */
-async function quorum(site: Site, { proxies }: Ways): Promise<Quorum> {
-  return { servers: await site.masters(), proxies, lock: own(0).kept, lease: LEASE };
+async function quorum(site: Site, { proxies }: Ways, { ledger }: Crew): Promise<Quorum> {
+  const lock = own(0).kept;
+  const putBack = (node: number) => void ledger.putBack.push({ lock, at: now(), node });
+  return { servers: await site.masters(), proxies, lock, lease: LEASE, putBack };
 }
 
 /** Returns the faults of these kinds; all of them, if none is named. Throws when there is no such kind. */

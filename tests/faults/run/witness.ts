@@ -123,7 +123,7 @@ export class Witness {
   }
 
   /** Watches what a quorum asks of one of its nodes, and returns the node. */
-  watchNode(node: QuorumNode, place: number): QuorumNode {
+  watchNode(node: QuorumNode): QuorumNode {
     const [vote, renew] = [node.vote.bind(node), node.renew.bind(node)];
     node.renew = async (claim) => {
       const call = this.#calls.getStore();
@@ -137,10 +137,8 @@ export class Witness {
       const { asked } = call;
       asked.ids.add(handleOf(claim));
       asked.last.add(handleOf(claim));
-      asked.unanswered.set(place, (asked.unanswered.get(place) ?? 0) + 1);
       const answer = await vote(claim, options);
       if (answer.granted) call.yes++;
-      asked.unanswered.set(place, asked.unanswered.get(place)! - 1);
       return answer;
     };
     return node;

@@ -93,14 +93,6 @@ export type Line =
   }
   /** It was granted a lock with a fence that no grant of the store has. */
   | { readonly type: "unfounded"; readonly lock: string; readonly owner: string; readonly at: number }
-  /** A node has a lock again that it had lost, although its counter was above the fence in between. */
-  | {
-    readonly type: "put back";
-    readonly lock: string;
-    readonly owner: string;
-    readonly at: number;
-    readonly node: number;
-  }
   | ({ readonly type: "looked" } & Remains)
   /** It stood still. */
   | { readonly type: "stalled"; readonly start: number; readonly end: number }

@@ -18,7 +18,6 @@ import { pause } from "./fault.ts";
 import { Clients, REQUEST_LIMIT_MS } from "./clients.ts";
 import { Inspector } from "./inspector.ts";
 import type { Evaluator } from "./look.ts";
-import { NodeMemory } from "./node_memory.ts";
 import { Register } from "./register.ts";
 import { Stalls } from "./stalls.ts";
 import { Trace } from "./trace.ts";
@@ -34,10 +33,8 @@ const LINGERING = 5_000;
 /** How long a look at a server may take, in milliseconds: what is not seen soon is not looked at. */
 const LOOK = 300;
 
-/**
- * The pauses of a holder that does nothing but ask whether it holds, and between its looks at nodes, in milliseconds.
- */
-const [ASKED, LOOKED] = [20, 100];
+/** The pause of a holder that does nothing but ask whether it holds, in milliseconds. */
+const ASKED = 20;
 
 /** For how long a process hands a lock on, and keeps it for its next handle, in milliseconds. */
 const COHORT = { keep: 10, linger: 5 };
@@ -67,7 +64,7 @@ function open(): Store {
     work.patient ? {} : { commandTimeout: REQUEST_LIMIT_MS, maxRetriesPerRequest: 2 },
   );
   if (work.target.kind !== "redlock") return witness.watch(redis(servers[0]!, { observer }));
-  const nodes = servers.map((client, place) => witness.watchNode(redis(client), place));
+  const nodes = servers.map((client) => witness.watchNode(redis(client)));
   return witness.watch(redlock(nodes, { observer }));
 }
 
@@ -204,21 +201,12 @@ async function stay({ lock, trace }: Use, belief: Belief, random: Random): Promi
   if (lease === undefined) return;
   if (random.chance(0.07)) await overwork(lock, trace);
   let end = now() + work.lease * random.between(0.5, 4);
-  const memory = new NodeMemory(lease);
-  for (let looked = now(); belief.held() && now() < end;) {
+  while (belief.held() && now() < end) {
     await sleep(ASKED);
     // What is believed for too long is seen by who stays.
     if (lease.late) end = now() + work.lease;
     lease.late = false;
     if (random.chance(0.01)) await lock.extend().catch(ignoreLockError);
-    if (work.target.kind !== "redlock" || now() < looked + LOOKED) continue;
-    looked = now();
-    const looks = await inspector.look(lock.name, lease.ids);
-    for (const node of looks.keys()) {
-      if (memory.putBack(node, looks)) {
-        write({ type: "put back", lock: lock.name, owner: lock.owner, at: looked, node });
-      }
-    }
   }
 }
 
