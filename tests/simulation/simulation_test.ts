@@ -15,7 +15,7 @@ const SEEDS = 2_000;
 const NOTICED_WITHIN = 300;
 
 Deno.test("RedlockStore and the store on Redis keep their promises in 2,000 simulated runs", async () => {
-  // In a process of its own: the coverage of tests takes twice the time.
+  // By the command that developers use, which also finds transitions that were never taken.
   await using simulator = new DenoProcess(import.meta.resolve("./main.ts"), "--seeds", `${SEEDS}`, "--coverage");
   const output = (await Array.fromAsync(simulator.lines)).join("\n");
   assert((await simulator.status).success, output);
