@@ -1,6 +1,7 @@
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import type { QuorumNode } from "../../src/composed/redlock/quorum_node.ts";
+import type { Store } from "../../src/store.ts";
 import { RedisServer } from "./redis_server.ts";
 
 /** How long a client waits between two tries to connect, in milliseconds: closing it in between takes as long. */
@@ -78,6 +79,21 @@ export class DurableMasters extends Masters {
       await Deno.remove(`${directory}/${name}`, { recursive: true });
     }
   }
+}
+
+/**
+ * Has a store on several servers resolve a grant only when all of its connected clients have been answered, as they are on
+ * a machine that is not busy, and returns it. Else the server that has the queue may execute the request of a waiter before
+ * that of the holder, which others have granted: then the waiter is in no queue yet.
+ */
+export function settling<S extends Store>(store: S, clients: readonly Redis[]): S {
+  const attempt = store.attempt.bind(store);
+  store.attempt = async (claim, options) => {
+    const answer = await attempt(claim, options);
+    if (answer.granted) await Promise.all(clients.map((client) => client.ping()));
+    return answer;
+  };
+  return store;
 }
 
 async function startAll(settings: string[][], stack: AsyncDisposableStack): Promise<RedisServer[]> {

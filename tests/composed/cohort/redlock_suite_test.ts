@@ -4,7 +4,7 @@ import { storeSuite } from "@holdfast/lock/testing";
 import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
 import { CohortStore } from "../../../src/composed/cohort/store.ts";
 import { SystemClock } from "../../../src/internal/clock.ts";
-import { Masters } from "../../support/masters.ts";
+import { Masters, settling } from "../../support/masters.ts";
 import { ofSeveral } from "./suites.ts";
 
 /** How long a node may take on a busy machine, in milliseconds: by default 50 with the short leases of the suite. */
@@ -18,8 +18,9 @@ storeSuite({
     const cohorts: CohortStore[] = [];
     return {
       connect: async () => {
-        const store = redlock((await masters.connect()).map((client) => redis(client)), { nodeTimeout: NODE_TIMEOUT });
-        const cohort = new CohortStore(store, checkCohortOptions({}), new SystemClock());
+        const clients = await masters.connect();
+        const store = redlock(clients.map((client) => redis(client)), { nodeTimeout: NODE_TIMEOUT });
+        const cohort = new CohortStore(settling(store, clients), checkCohortOptions({}), new SystemClock());
         cohorts.push(cohort);
         return cohort;
       },
