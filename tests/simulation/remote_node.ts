@@ -44,16 +44,19 @@ export class RemoteNode implements QuorumNode {
 
   #vote(claim: Claim, options: VoteOptions): Promise<Vote> {
     const { guess, end = guess, enqueue } = options;
-    return this.#call(claim, "vote", async (store) => {
+    let failed = false;
+    const call = this.#call(claim, "vote", async (store) => {
       const vote = await store.vote(claim, options);
       if (vote.granted) this.#run.dealings.granted(this.#node, claim);
       else if (enqueue) {
         this.#run.dealings.queued(this.#node, claim.owner);
-        // Executed after its call has ended, and perhaps after the last release: the node skips who never asks again.
-        if (this.#run.handles.of(claim.owner)?.endedAt !== undefined) this.#run.handles.repeat(claim.owner, this.#node);
+        // Its client has released it, and does not know that it is executed: the node skips who never asks again.
+        if (failed) this.#run.handles.repeat(claim.owner, this.#node);
       }
       return vote;
     }, `vote${enqueue ? " enqueue" : ""} guess ${blockText(guess, end)}`);
+    call.catch(() => failed = true);
+    return call;
   }
 
   confirm(claim: Claim, fence: bigint, end = fence): Promise<boolean> {
