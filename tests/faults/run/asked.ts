@@ -21,6 +21,8 @@ export class Asked {
   last: Set<string>;
   /** Whether an answer was late, so that much is wrong if it was taken for one in time. */
   late = false;
+  /** How many attempts have not been answered, and so may yet be granted. */
+  attempts = 0;
   /** How many votes of each node have not been answered, and so may yet be given. */
   readonly unanswered = new Map<number, number>();
   /** Whether the store has said that it does not have the lock any more. */
