@@ -74,6 +74,21 @@ Deno.test("Inspector.over() finds a queue entry without a waiter for as long as 
   await holder!.release();
 });
 
+Deno.test("Inspector.over() tells what is kept of a waiter from a lock", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { server, reported, take, over } = await scene(stack);
+  for (const held of [false, true]) {
+    const { trace, lock } = await take();
+    await lock!.release();
+    await server.command("HSET", "{lock:a}:waiters", lock!.owner, "x");
+    if (held) await server.command("SET", "lock:a", lock!.owner);
+    await over(trace, "released");
+    await server.command("DEL", "lock:a", "{lock:a}:waiters");
+    await until(() => reported.length > 0, "it is gone");
+    assertEquals(reported.splice(0).map(({ held, gone }) => ({ held, gone })), [{ held, gone: true }]);
+  }
+});
+
 Deno.test("Inspector.over() allows a minority to be behind, and needs a majority to prove", async () => {
   const ids = new Set(["x"]);
   const has = { eval: () => Promise.resolve([1, "7"]) };
