@@ -21,6 +21,8 @@ export class Asked {
   last: Set<string>;
   /** Whether an answer was late, so that much is wrong if it was taken for one in time. */
   late = false;
+  /** How many attempts have not been answered, and so may yet be granted. */
+  attempts = 0;
   /** Whether the store has said that it does not have the lock any more. */
   over = false;
   /** Who holds the lock under it: one handle or, after one that does not know it yet, two. */

@@ -33,6 +33,8 @@ export interface Observed {
   readonly remains: readonly Remains[];
   /** When data was lost, so that what was released may be there again. */
   readonly breaches: readonly Span[];
+  /** When a server deleted some of the keys that belong together. */
+  readonly evictions: readonly Span[];
   /** How long trips to a server that nothing happens to took, in milliseconds. */
   readonly trips: readonly number[];
   readonly lease: number;
@@ -51,13 +53,15 @@ export function excesses(observed: Observed): Excess[] {
 }
 
 /** Returns what was left of acquires that were over: at once after a release that was answered, or for long. */
-function left({ remains, breaches, faultTimes }: Observed): Excess[] {
+function left({ remains, breaches, evictions, faultTimes }: Observed): Excess[] {
   const looked = remains.filter(({ atOnce }) => atOnce !== undefined).length;
   const released = remains.filter(({ end }) => end === "released").length;
   const blind: Excess[] = released >= LOOKS && looked === 0
     ? [{ at: remains[0]!.since, what: `of ${released} releases none could be looked at` }]
     : [];
-  return blind.concat(remains.flatMap(({ lock, end, since, at, atOnce, until, gone }): Excess[] => {
+  return blind.concat(remains.flatMap(({ lock, end, from, since, at, atOnce, held, until, gone }): Excess[] => {
+    // A waiter whose queue was evicted can get the lock past it. What else was kept of the waiter goes with the others'.
+    if (!held && evictions.some((eviction) => eviction.start <= since && eviction.end >= from)) return [];
     const lost = breaches.some((breach) => breach.start <= until && breach.end >= since - 1_000);
     if (atOnce === true && !lost) return [{ at, what: `lock ${lock} was left after a release that was answered` }];
     const quiet = faultTimes.quiet(since, until);

@@ -9,7 +9,8 @@ const LEASE = 1_500;
 
 /** Returns what a run in which nothing happened came to, but for some of it. */
 function observed(parts: Partial<Observed>, faultTimes = new FaultTimes([], 0)): Observed {
-  return { grants: [], releases: [], remains: [], breaches: [], trips: [1], lease: LEASE, faultTimes, ...parts };
+  const nothing = { grants: [], releases: [], remains: [], breaches: [], evictions: [] };
+  return { ...nothing, trips: [1], lease: LEASE, faultTimes, ...parts };
 }
 
 function found(parts: Partial<Observed>, faultTimes?: FaultTimes): string[] {
@@ -27,7 +28,8 @@ function release(owner: string, start: number, end: number, outcome: Release["ou
 /** Returns what is found after an acquire that was over at 10,000. */
 function remains(parts: Partial<Remains>): Remains {
   const since = 10_000;
-  return { lock: "a", end: "released", since, atOnce: false, at: since + 2, until: since + 2, gone: true, ...parts };
+  const times = { from: since - 5_000, since, at: since + 2, until: since + 2 };
+  return { lock: "a", end: "released", atOnce: false, held: true, gone: true, ...times, ...parts };
 }
 
 /** At work from 9,000 to 12,000. */
@@ -50,6 +52,19 @@ Deno.test("excesses() finds what an abandoned wait leaves for long, unless a fau
   assertEquals(found({ remains: [{ ...left, until: 10_100 }] }), []);
   const never = { ...left, until: 26_000, gone: false };
   assertEquals(found({ remains: [never] }, new FaultTimes([{ start: 0, end: 1e9 }], 0)).length, 1);
+});
+
+Deno.test("excesses() finds what is left of a waiter, unless its queue was evicted", () => {
+  const left = remains({ atOnce: true, held: false, until: 26_000, gone: false });
+  const what = ["lock a was left after a release that was answered"];
+  const long = ["lock a was left for 16000 ms after an acquire that ended: released"];
+  for (const [start, expected] of [[4_000, what], [6_000, []], [12_000, long]] as const) {
+    const evictions = [{ start, end: start + 500 }];
+    assertEquals(found({ remains: [left], breaches: evictions, evictions }), expected);
+    assertEquals(found({ remains: [left], breaches: evictions }), start === 12_000 ? long : what, "other data loss");
+    const lock = { ...left, atOnce: false, held: true };
+    assertEquals(found({ remains: [lock], breaches: evictions, evictions }), long, "not only a waiter");
+  }
 });
 
 Deno.test("excesses() finds that nothing could be looked at", () => {

@@ -14,6 +14,8 @@ const AT_ONCE = 20;
 export interface Leftover {
   /** How it was over: it was released, or handed on to another handle, or the outcome of the refusal. */
   readonly end: string;
+  /** When it began; when it was over, if left out. */
+  readonly from?: number;
   /** The ids of its last attempt. */
   readonly last: ReadonlySet<string>;
   /** All of its ids. */
@@ -45,13 +47,14 @@ export class Inspector {
    * Reports what is left of an acquire that is over: at once of its last attempt, if it was `released`, and how long it
    * takes until nothing is left of it anywhere. Resolves after the first look.
    */
-  async over(lock: string, { end, last, ids, used = () => false }: Leftover): Promise<void> {
+  async over(lock: string, { end, from, last, ids, used = () => false }: Leftover): Promise<void> {
     const since = this.#now();
     if (used()) return;
     const looks = await this.look(lock, end === "released" ? last : ids);
     const at = this.#now();
     const atOnce = end === "released" ? this.#behind(looks) : undefined;
-    const remains = { lock, end, since, atOnce, at };
+    const held = looks.some((look) => look?.held);
+    const remains = { lock, end, from: from ?? since, since, atOnce, at, held };
     const whole = end === "released" && last.size < ids.size;
     if (!whole && looks.every((look) => look?.present === false)) {
       return this.#report({ ...remains, until: since, gone: true });
@@ -74,7 +77,7 @@ export class Inspector {
     used: () => boolean,
   ): Promise<void> {
     this.#waiting++;
-    let until = remains.since;
+    let { since: until, held } = remains;
     for (;;) {
       const asked = this.#now();
       const looks = await this.look(remains.lock, ids);
@@ -85,9 +88,10 @@ export class Inspector {
       // Only what was seen counts: a server that does not answer proves nothing.
       const seen = looks.some((look) => look?.present);
       if (seen) until = asked;
+      held ||= looks.some((look) => look?.held);
       if (looks.every((look) => look?.present === false) || asked > remains.since + LEFTOVER_LIMIT_MS) {
         this.#waiting--;
-        return this.#report({ ...remains, until, gone: !seen });
+        return this.#report({ ...remains, held, until, gone: !seen });
       }
       await new Promise((resolve) => {
         // Does not keep the process alive.

@@ -74,10 +74,25 @@ Deno.test("Inspector.over() finds a queue entry without a waiter for as long as 
   await holder!.release();
 });
 
+Deno.test("Inspector.over() tells what is kept of a waiter from a lock", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { server, reported, take, over } = await scene(stack);
+  for (const held of [false, true]) {
+    const { trace, lock } = await take();
+    await lock!.release();
+    await server.command("HSET", "{lock:a}:waiters", lock!.owner, "x");
+    if (held) await server.command("SET", "lock:a", lock!.owner);
+    await over(trace, "released");
+    await server.command("DEL", "lock:a", "{lock:a}:waiters");
+    await until(() => reported.length > 0, "it is gone");
+    assertEquals(reported.splice(0).map(({ held, gone }) => ({ held, gone })), [{ held, gone: true }]);
+  }
+});
+
 Deno.test("Inspector.over() allows a minority to be behind, and needs a majority to prove", async () => {
   const ids = new Set(["x"]);
-  const has = { eval: () => Promise.resolve([1, "7"]) };
-  const empty = { eval: () => Promise.resolve([0, "7"]) };
+  const has = { eval: () => Promise.resolve([1, 1]) };
+  const empty = { eval: () => Promise.resolve([0, 0]) };
   const silent = { eval: () => Promise.reject(new Error("no answer")) };
   for (
     const [clients, atOnce] of [
@@ -104,7 +119,7 @@ Deno.test("Inspector.over() looks at a lease that was handed on until it is used
     const reported: Remains[] = [];
     let time = 0;
     let looks = 0;
-    const has = { eval: () => Promise.resolve((looks++, [1, "7"])) };
+    const has = { eval: () => Promise.resolve((looks++, [1, 1])) };
     const inspector = new Inspector([has], () => time += 4_000, (remains) => reported.push(remains));
     const used = () => looks >= usedAfter;
     await inspector.over("a", { end: "handed on", last: ids, ids, used });

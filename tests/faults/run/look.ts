@@ -9,13 +9,14 @@ export interface Evaluator {
 export interface Look {
   /** Whether any of them is anywhere in what the server keeps of the lock. */
   readonly present: boolean;
-  /** The counter of fences; 0 when there is none. */
-  readonly counter: bigint;
+  /** Whether any of them is anywhere but where waiters are kept. */
+  readonly held: boolean;
 }
 
 /**
  * KEYS: all keys of a lock, that of the fence last. ARGV: ids. Looks through all that is kept, in whatever way, so that
- * no change of that can hide anything. Replies: 1 if any of the ids is anywhere, and the counter as a string.
+ * no change of that can hide anything. Replies: 1 if any of the ids is anywhere, and 1 if any is elsewhere than in the
+ * second and the third key, those of the waiters.
  */
 const LOOK = `
 local function texts(key)
@@ -27,21 +28,23 @@ local function texts(key)
   if kind == 'set' then return redis.call('SMEMBERS', key) end
   return {}
 end
-local present = 0
+local present, held = 0, 0
 for i = 1, #KEYS - 1 do
   for _, text in ipairs(texts(KEYS[i])) do
     for _, id in ipairs(ARGV) do
-      if string.find(text, id, 1, true) then present = 1 end
+      if string.find(text, id, 1, true) then
+        present = 1
+        if i ~= 2 and i ~= 3 then held = 1 end
+      end
     end
   end
 end
-local fence = redis.call('TYPE', KEYS[#KEYS]).ok == 'string' and redis.call('GET', KEYS[#KEYS])
-return { present, fence or '0' }
+return { present, held }
 `;
 
 /** Asks a server directly what it keeps of some ids; rejects when it does not answer. */
 export async function look(client: Evaluator, lock: string, ids: Iterable<string>): Promise<Look> {
   const keys = lockKeys(`lock:${lock}`);
-  const [present, counter] = await client.eval(LOOK, keys.length, ...keys, ...ids) as [number, string];
-  return { present: present === 1, counter: BigInt(/^\d+/.exec(counter)?.[0] ?? 0) };
+  const [present, held] = await client.eval(LOOK, keys.length, ...keys, ...ids) as [number, number];
+  return { present: present === 1, held: held === 1 };
 }

@@ -46,6 +46,9 @@ export interface Outcome {
 /** What leaves no trace: any client gets over it. */
 const HARMLESS: readonly string[] = ["SCRIPT FLUSH"];
 
+/** What deletes some of the keys of a lock and keeps others. */
+const TEARING: readonly string[] = ["eviction"];
+
 /** How long a fault has effects, in milliseconds besides a lease: clients connect again, and try again. */
 const AFTERMATH = 1_000;
 
@@ -105,6 +108,7 @@ function countsOf({ options, ledger, schedule, history, verdict, left }: Finding
 function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
   const { options, ledger, schedule, history, verdict, left, skipped, lease, began } = findings;
   const broken = verdict.violations.filter(({ rule }) => options.fences || !FENCED.includes(rule));
+  const evictions = schedule.happenings.filter(({ what }) => TEARING.includes(what));
   const timed: Excess[] = [
     ...broken.map(({ rule, lock, at, entries }) => ({ at, what: `${rule}: lock ${lock}, ${show(entries)}` })),
     ...ledger.overdue.map(({ lock, at, ms }) => {
@@ -119,7 +123,7 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
         what: `lock ${lock} was restored on node ${node} after others had had it, and no majority had kept it`,
       };
     }),
-    ...excesses({ ...ledger, ...history, lease, faultTimes }),
+    ...excesses({ ...ledger, ...history, evictions, lease, faultTimes }),
     ...ledger.lost.map(({ lock, start }) => ({ at: start, what: `a waiter for lock ${lock} was lost` })),
   ];
   const second = (at: number) => ((at - began) / 1_000).toFixed(1);

@@ -118,7 +118,7 @@ Deno.test("outcome() counts locks believed for too long or restored on a node as
 });
 
 Deno.test("outcome() counts only losses and leftovers without a fault as violations", () => {
-  const left = { lock: "a", end: "aborted", atOnce: undefined, at: 0, gone: true };
+  const left = { lock: "a", end: "aborted", from: 0, atOnce: undefined, at: 0, held: true, gone: true };
   const count = (at: number, stalls: readonly { start: number; end: number }[] = []) => {
     const found = findings({
       grants: [grant("x", 1n, at)],

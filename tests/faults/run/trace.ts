@@ -66,7 +66,9 @@ export class Trace {
     // A place in the queue that it had besides may go a moment later.
     const ended = shared !== undefined && end === "released" ? "handed on" : end;
     const last = this.#lease === undefined || own.includes(this.#lease) ? own.at(-1)?.last ?? ids : ids;
-    const left: Leftover[] = ids.size === 0 ? found : [...found, { end: ended, last, ids }];
+    // An attempt that is granted when its caller has given up is handed on as well: whoever uses it last is looked at.
+    const used = () => own.some(({ users }) => users.size > 0);
+    const left: Leftover[] = ids.size === 0 ? found : [...found, { end: ended, last, ids, used }];
     if (shared === undefined || shared.carries || shared.inspected) return left;
     shared.inspected = true;
     return [...left, { end, last: shared.last, ids: shared.ids }];

@@ -62,7 +62,7 @@ export class Witness {
     trace.end();
     for (const handle of trace.handles) {
       this.#traces.delete(handle);
-      if (!this.#asked.get(handle)?.carries) this.#asked.delete(handle);
+      this.#drop(handle);
     }
   }
 
@@ -88,7 +88,13 @@ export class Witness {
       asked.last = new Set([asked.id]);
       const sent = this.#now();
       const call = { asked, yes: 0 };
-      const answer = await this.#calls.run(call, () => attempt(claim, options));
+      asked.attempts++;
+      const answer = await this.#calls.run(call, () => attempt(claim, options)).catch((error) => {
+        asked.attempts--;
+        throw error;
+      });
+      // Not before it counts: nothing runs between this and what the answer says.
+      asked.attempts--;
       asked.late ||= this.#now() - sent > claim.lease * LATE;
       if (!answer.granted) return answer;
       const begun = sent - (answer.age ?? 0);
@@ -115,7 +121,7 @@ export class Witness {
       const asked = this.#asked.get(handleOf(claim));
       if (asked !== undefined) {
         asked.over = true;
-        if (!this.#traces.has(asked.id)) this.#asked.delete(asked.id);
+        this.#drop(asked.id);
       }
       return released;
     };
@@ -150,6 +156,14 @@ export class Witness {
     this.#asked.set(id, asked);
     this.#traces.get(id)?.asks(asked);
     return asked;
+  }
+
+  /** Forgets what was asked under an id, unless a handle of the process may hold the lock under it yet. */
+  #drop(id: string): void {
+    const asked = this.#asked.get(id);
+    // The caller of an attempt may have given up: if it is granted after all, the lock is handed on to others.
+    if (asked?.carries || (asked?.attempts ?? 0) > 0 || this.#traces.has(id)) return;
+    this.#asked.delete(id);
   }
 
   #remember(lock: string, asked: Asked): void {

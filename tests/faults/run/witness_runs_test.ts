@@ -102,6 +102,91 @@ for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
   });
 }
 
+/**
+ * Two handles of a process that is watched wait behind a stranger. The first one gives up while an attempt of it has no
+ * answer yet, and is forgotten. Then it is granted the lock after all, and hands it on to the second one.
+ */
+async function inherited(spoil: (store: Store) => void = () => {}) {
+  const clock = new VirtualClock();
+  const kept = new MemoryStore(undefined, clock);
+  spoil(kept);
+  const now = () => clock.now().monotonic;
+  const witness = new Witness(now);
+  const stranger: Claim = { name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE };
+  await kept.attempt(stranger, { enqueue: false });
+  const arriving = Promise.withResolvers<void>();
+  const attempt = kept.attempt.bind(kept);
+  kept.attempt = async (claim, options) => {
+    const answer = await attempt(claim, options);
+    if (answer.granted) await arriving.promise;
+    return answer;
+  };
+  const store = witness.watchHandles(new Runs(witness.watch(kept), clock));
+  const get = (trace: Trace, signal?: AbortSignal) => {
+    const options = checkAcquireOptions({ lease: LEASE, signal });
+    return witness.run(trace, () => acquireFrom(store, "a", options, clock)) as Promise<Lock>;
+  };
+  const abort = new AbortController();
+  const [gone, trace] = [new Trace(), new Trace()];
+  const refused = get(gone, abort.signal).catch((reason) => reason);
+  const granting = get(trace);
+  await clock.advance(0);
+  await kept.release(stranger);
+  await clock.advance(0);
+  abort.abort("enough");
+  assertEquals(await refused, "enough");
+  const leftovers = gone.leftovers("aborted");
+  witness.forget(gone);
+  arriving.resolve();
+  await clock.advance(0);
+  const lock = await granting;
+  assert(witness.granted(trace, "a", lock.fence), "a grant of the store has its fence");
+  return { clock, now, lock, trace, leftovers };
+}
+
+Deno.test("Witness notes the renewals of a lease that a handle inherits", async () => {
+  const { clock, now, lock, trace } = await inherited();
+  for (let renewals = 0; renewals < 3; renewals++) {
+    await clock.advance(LEASE / 2);
+    await lock.extend();
+    assertEquals(trace.deadline, now() + LEASE);
+  }
+  await lock.release();
+  assert(trace.lease!.over, "it was given back");
+});
+
+Deno.test("Witness finds a handle that trusts a lease that it inherits for too long", async () => {
+  for (const spoiled of [false, true]) {
+    let failing = false;
+    const { clock, now, lock, trace } = await inherited((store) => {
+      const renew = store.renew.bind(store);
+      const spoiler: Partial<Store> = {
+        renew: (claim) => failing ? Promise.reject(new Error("reply lost")) : renew(claim),
+        ...(spoiled && { drift: () => -20 }),
+      };
+      Object.assign(store, spoiler);
+    });
+    await clock.advance(LEASE / 2);
+    await lock.extend();
+    failing = true;
+    await clock.advance(trace.deadline - now() - 30);
+    assertEquals(lock.held, true, "while it may trust it");
+    await clock.advance(40);
+    assertEquals(lock.held && now() > trace.deadline, spoiled);
+    await clock.advance(LEASE);
+  }
+});
+
+Deno.test("Trace.leftovers() excepts a lease while another handle that inherits it uses it", async () => {
+  const { lock, trace, leftovers } = await inherited();
+  const used = () => leftovers.map(({ used }) => used?.());
+  assertEquals(leftovers.flatMap(({ ids }) => [...ids]), [trace.lease!.id]);
+  assertEquals(used(), [true]);
+  await lock.release();
+  trace.end();
+  assertEquals(used(), [false], "from then on nothing may be left");
+});
+
 Deno.test("Witness ends a lease when a renewal that shortens it is sent", async () => {
   const clock = new VirtualClock();
   const now = () => clock.now().monotonic;

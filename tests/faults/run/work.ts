@@ -43,12 +43,16 @@ export interface Remains {
   readonly lock: string;
   /** How it was over: it was released, or handed on to another handle, or the outcome of the refusal. */
   readonly end: string;
+  /** When it began. */
+  readonly from: number;
   /** When it was over, for its caller. */
   readonly since: number;
   /** Whether more servers than may be behind had something at once; `undefined` when too few of them answered. */
   readonly atOnce: boolean | undefined;
   /** When it was looked at once. */
   readonly at: number;
+  /** Whether more was ever seen than what servers keep of waiters. */
+  readonly held: boolean;
   /** When something was seen for the last time; the beginning when nothing was. */
   readonly until: number;
   /** Whether nothing was seen in the end, by those that answered. */

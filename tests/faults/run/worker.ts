@@ -39,10 +39,16 @@ const ASKED = 20;
 /** For how long a process hands a lock on, and keeps it for its next handle, in milliseconds. */
 const COHORT = { keep: 10, linger: 5 };
 
+/** A call that asks for a lock, and when it began. */
+interface Call {
+  readonly lock: string;
+  readonly start: number;
+}
+
 const work: Work = JSON.parse(Deno.args[0] ?? "");
 const encoder = new TextEncoder();
 const waiting = new Set<string>();
-const pending = new Set<{ readonly lock: string; readonly start: number }>();
+const pending = new Set<Call>();
 let finishing = false;
 
 function write(line: Line): void {
@@ -111,7 +117,7 @@ async function live(random: Random, aim: Aim): Promise<void> {
     if (lock === null || typeof lock === "string") {
       const outcome = lock ?? "busy";
       write({ type: "refused", outcome, start, end: now() });
-      await inspect(call.lock, trace, outcome);
+      await inspect(call, trace, outcome);
       // Whoever is refused comes back later.
       await sleep(random.between(5, 100));
     } else await use({ lock, trace, start, long }, random);
@@ -186,13 +192,13 @@ async function use(use: Use, random: Random): Promise<void> {
   });
   write({ type: "release", lock: name, owner, start: releasing, end: now(), outcome });
   // One that nobody has answered ends with the lease.
-  if (outcome !== "unknown") await inspect(name, trace, outcome);
+  if (outcome !== "unknown") await inspect({ lock: name, start }, trace, outcome);
 }
 
 /** Has it looked at what is left of an acquire that is over. */
-async function inspect(lock: string, trace: Trace, end: string): Promise<void> {
+async function inspect({ lock, start }: Call, trace: Trace, end: string): Promise<void> {
   trace.end();
-  await Promise.all(trace.leftovers(end).map((leftover) => inspector.over(lock, leftover)));
+  await Promise.all(trace.leftovers(end).map((leftover) => inspector.over(lock, { ...leftover, from: start })));
 }
 
 /** Holds a lock for several leases, or until it is lost, and asks all the time. */
