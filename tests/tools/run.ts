@@ -47,7 +47,7 @@ const EVERYTHING: readonly Call[] = [
     ],
     jobs: 4,
   },
-  { args: ["--no-check", ...MODELS], jobs: 1 },
+  { args: ["--no-check", ...MODELS], jobs: 2 },
 ];
 
 async function main(args: string[]): Promise<number> {
