@@ -356,12 +356,18 @@ Deno.test("storeSuite() finds each fault of a store that breaks the contract", (
 // By itself: what others measure at the same time would take longer.
 Deno.test("storeSuite() finds each fault of a store in what it lists", () => assertFound(faultyListings));
 
+/** How often a fault may escape because the machine is busy. */
+const TRIES = 3;
+
 /** Checks that each fault is found by the behaviour that must find it. */
 async function assertFound(faults: typeof broken | typeof faultyListings): Promise<void> {
   const escaped = await Promise.all(faults.map(async ([behaviour, fault, breakage]) => {
     const found = [...behavioursOver(breakage)].filter(([name]) => name.includes(behaviour));
     assertEquals(found.length, 1, `one behaviour is ${behaviour}`);
-    const error = await found[0]![1]().then(() => undefined, (error: unknown) => error);
+    let error: unknown;
+    for (let tries = 0; error === undefined && tries < TRIES; tries++) {
+      await found[0]![1]().catch((each) => error = each);
+    }
     const told = error instanceof Error && /^expected: |^Cannot acquire lock/.test(error.message);
     return told ? [] : [`"${behaviour}" must find that ${fault}: ${error}`];
   }));
