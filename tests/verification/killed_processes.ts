@@ -1,5 +1,5 @@
 import { assert } from "@std/assert";
-import type { Store } from "@holdfast/lock";
+import { LockLostError, type Store } from "@holdfast/lock";
 import { acquireFrom } from "../../src/acquisition.ts";
 import type { Clock } from "../../src/internal/clock.ts";
 import { checkAcquireOptions } from "../../src/options.ts";
@@ -115,7 +115,10 @@ class World implements Killed {
       this.#got(process, lock!.fence);
       if (random.chance(0.5)) await process.clock.sleep(1);
       process.holding--;
-      await lock!.release();
+      // On a busy machine it may be lost before: the server's time passes faster than that of its clients.
+      await lock!.release().catch((error) => {
+        if (!(error instanceof LockLostError)) throw error;
+      });
       await process.clock.sleep(random.integer(1, 4));
     }
   }
