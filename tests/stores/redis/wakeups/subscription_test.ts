@@ -308,7 +308,8 @@ Deno.test("acquire() of a short lease polls within its reservation when it canno
   const holders = [server.connect(), server.connect()];
   const client = divert(server.connect(), freePort());
   // A machine that is busy for as long as the reservation lets the other one pass.
-  for (let rounds = 1, inOrder = 0; inOrder < 3; rounds++) {
+  let inOrder = 0;
+  for (let rounds = 1; inOrder < 3; rounds++) {
     assert(rounds < 10, `only ${inOrder} times in order`);
     const lock = await acquire(holders[0]!, "a", { lease: 300 });
     const first = acquire(client, "a", { lease: 300, wait: LIMIT });
