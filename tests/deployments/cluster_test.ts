@@ -1,7 +1,8 @@
 // Deno only: it tries faults of a Cluster, of which the runtime knows nothing.
-import { assert, assertEquals } from "@std/assert";
-import { acquire } from "@holdfast/lock";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, StoreError } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
+import { Cluster as Cluster6 } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis5";
 import { lockKeys } from "../../src/stores/redis/keys.ts";
 import { until } from "../support/until.ts";
@@ -88,6 +89,33 @@ Deno.test({
     await until(async () => (await cluster.leftovers()).length === 0, "nothing is left");
   },
 });
+
+for (const [version, Client] of Object.entries({ 5: Cluster5, 6: Cluster6 })) {
+  Deno.test({
+    name: `acquire() leaves no unhandled rejection when a slot's new master hangs, ioredis ${version}`,
+    ...LEAKY,
+    fn: async () => {
+      await using cluster = await ClusterDeployment.start({ replicas: 0 });
+      const client = cluster.adopt(new Client(cluster.addresses, { redisOptions: { commandTimeout: 200 } }));
+      const unhandled: unknown[] = [];
+      const listener = (event: PromiseRejectionEvent) => {
+        event.preventDefault();
+        unhandled.push(event.reason);
+      };
+      globalThis.addEventListener("unhandledrejection", listener);
+      try {
+        await (await acquire(client, "a")).release();
+        const migration = await cluster.migrate(KEY);
+        await migration.moveKeys();
+        migration.to.server.freeze();
+        await assertRejects(() => acquire(client, "a", { wait: 500 }), StoreError, "timed out");
+      } finally {
+        globalThis.removeEventListener("unhandledrejection", listener);
+      }
+      assertEquals(unhandled, []);
+    },
+  });
+}
 
 /** Has the lock held by one client, and 50 waiters of clients of all kinds in its queue. */
 async function contend(cluster: ClusterDeployment) {

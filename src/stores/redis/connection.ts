@@ -1,4 +1,5 @@
-import type { RedisClient } from "./client.ts";
+import type { RedisClient, RedisNode } from "./client.ts";
+import { handleAsking } from "./handle_asking.ts";
 
 /** The connection of a client: how often it was cut, and why it is down. */
 export class Connection {
@@ -26,8 +27,12 @@ export class Connection {
         this.#error = this.#detail = new Error(`node ${address}: ${error.message}`, { cause: error });
       });
       // A Cluster client loses its nodes one by one, and sends again the commands that they have not answered.
-      client.on("+node", (node) => node.on("close", count));
-      for (const node of client.nodes?.() ?? []) node.on("close", count);
+      const adopt = (node: RedisNode) => {
+        node.on("close", count);
+        handleAsking(node);
+      };
+      client.on("+node", adopt);
+      for (const node of client.nodes?.() ?? []) adopt(node);
     } else {
       client.on("close", count);
     }
