@@ -23,6 +23,8 @@ export class Asked {
   late = false;
   /** How many attempts have not been answered, and so may yet be granted. */
   attempts = 0;
+  /** Whether an attempt has failed, so that it may be executed late. */
+  unanswered = false;
   /** Whether the store has said that it does not have the lock any more. */
   over = false;
   /** Who holds the lock under it: one handle or, after one that does not know it yet, two. */

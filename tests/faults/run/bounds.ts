@@ -38,6 +38,8 @@ export interface Observed {
   /** How long trips to a server that nothing happens to took, in milliseconds. */
   readonly trips: readonly number[];
   readonly lease: number;
+  /** Whether clients may send a command after a later one, although they have rejected it. */
+  readonly reorders: boolean;
   readonly faultTimes: FaultTimes;
 }
 
@@ -53,19 +55,25 @@ export function excesses(observed: Observed): Excess[] {
 }
 
 /** Returns what was left of acquires that were over: at once after a release that was answered, or for long. */
-function left({ remains, breaches, evictions, faultTimes }: Observed): Excess[] {
+function left({ remains, breaches, evictions, lease, reorders, faultTimes }: Observed): Excess[] {
   const looked = remains.filter(({ atOnce }) => atOnce !== undefined).length;
   const released = remains.filter(({ end }) => end === "released").length;
   const blind: Excess[] = released >= LOOKS && looked === 0
     ? [{ at: remains[0]!.since, what: `of ${released} releases none could be looked at` }]
     : [];
-  return blind.concat(remains.flatMap(({ lock, end, from, since, at, atOnce, held, until, gone }): Excess[] => {
+  return blind.concat(remains.flatMap((each): Excess[] => {
+    const { lock, end, from, since, at, atOnce, held, until, gone } = each;
     // A waiter whose queue was evicted can get the lock past it. What else was kept of the waiter goes with the others'.
     if (!held && evictions.some((eviction) => eviction.start <= since && eviction.end >= from)) return [];
     const lost = breaches.some((breach) => breach.start <= until && breach.end >= since - 1_000);
-    if (atOnce === true && !lost) return [{ at, what: `lock ${lock} was left after a release that was answered` }];
+    const late = reorders && each.unanswered;
+    if (atOnce === true && !lost && !late) {
+      return [{ at, what: `lock ${lock} was left after a release that was answered` }];
+    }
+    // A waiter that has left and is in the queue again is dead. It is skipped when those ahead of it have had the lock.
+    if (!held && lost && gone) return [];
     const quiet = faultTimes.quiet(since, until);
-    if (quiet <= GIVEN_BACK && (gone || lost)) return [];
+    if (quiet <= GIVEN_BACK + (late ? lease : 0) && (gone || lost)) return [];
     const ms = (until - since).toFixed(0);
     return [{ at: until, what: `lock ${lock} was left for ${ms} ms after an acquire that ended: ${end}` }];
   }));

@@ -10,7 +10,7 @@ const LEASE = 1_500;
 /** Returns what a run in which nothing happened came to, but for some of it. */
 function observed(parts: Partial<Observed>, faultTimes = new FaultTimes([], 0)): Observed {
   const nothing = { grants: [], releases: [], remains: [], breaches: [], evictions: [] };
-  return { ...nothing, trips: [1], lease: LEASE, faultTimes, ...parts };
+  return { ...nothing, trips: [1], lease: LEASE, reorders: false, faultTimes, ...parts };
 }
 
 function found(parts: Partial<Observed>, faultTimes?: FaultTimes): string[] {
@@ -29,7 +29,8 @@ function release(owner: string, start: number, end: number, outcome: Release["ou
 function remains(parts: Partial<Remains>): Remains {
   const since = 10_000;
   const times = { from: since - 5_000, since, at: since + 2, until: since + 2 };
-  return { lock: "a", end: "released", atOnce: false, held: true, gone: true, ...times, ...parts };
+  const end = { end: "released", unanswered: false, atOnce: false };
+  return { lock: "a", ...end, held: true, gone: true, ...times, ...parts };
 }
 
 /** At work from 9,000 to 12,000. */
@@ -65,6 +66,26 @@ Deno.test("excesses() finds what is left of a waiter, unless its queue was evict
     const lock = { ...left, atOnce: false, held: true };
     assertEquals(found({ remains: [lock], breaches: evictions, evictions }), long, "not only a waiter");
   }
+});
+
+Deno.test("excesses() finds what is left of a waiter for ever, although data was lost", () => {
+  const left = remains({ end: "timeout", atOnce: undefined, held: false, until: 26_000 });
+  const breaches = [{ start: 9_500, end: 9_600 }];
+  const long = ["lock a was left for 16000 ms after an acquire that ended: timeout"];
+  assertEquals(found({ remains: [left], breaches }), []);
+  assertEquals(found({ remains: [left] }), long);
+  assertEquals(found({ remains: [{ ...left, held: true }], breaches }), long);
+  assertEquals(found({ remains: [{ ...left, gone: false }], breaches }), long);
+});
+
+Deno.test("excesses() allows a late attempt a lease, if the clients may send it late", () => {
+  const left = remains({ unanswered: true, atOnce: true, until: 10_000 + LEASE });
+  const what = ["lock a was left after a release that was answered"];
+  assertEquals(found({ remains: [left], reorders: true }), []);
+  assertEquals(found({ remains: [left] }), what);
+  assertEquals(found({ remains: [{ ...left, unanswered: false }], reorders: true }), what);
+  const longer = { ...left, until: left.until + 600 };
+  assertEquals(found({ remains: [longer], reorders: true }).length, 1);
 });
 
 Deno.test("excesses() finds that nothing could be looked at", () => {

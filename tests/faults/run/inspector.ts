@@ -1,7 +1,10 @@
 import { type Evaluator, type Look, look } from "./look.ts";
 import type { Remains } from "./work.ts";
 
-/** How long an acquire that is over may leave anything, in milliseconds: a queue drops dead waiters. */
+/**
+ * How long an acquire that is over may leave anything, in milliseconds: a queue drops dead waiters, when all that are
+ * ahead of them have been served.
+ */
 const LEFTOVER_LIMIT_MS = 16_000;
 
 /** The pause between two looks, in milliseconds. */
@@ -16,6 +19,8 @@ export interface Leftover {
   readonly end: string;
   /** When it began; when it was over, if left out. */
   readonly from?: number;
+  /** Whether one of its attempts has failed, so that it may be executed late. */
+  readonly unanswered?: boolean;
   /** The ids of its last attempt. */
   readonly last: ReadonlySet<string>;
   /** All of its ids. */
@@ -47,14 +52,14 @@ export class Inspector {
    * Reports what is left of an acquire that is over: at once of its last attempt, if it was `released`, and how long it
    * takes until nothing is left of it anywhere. Resolves after the first look.
    */
-  async over(lock: string, { end, from, last, ids, used = () => false }: Leftover): Promise<void> {
+  async over(lock: string, { end, from, unanswered = false, last, ids, used = () => false }: Leftover): Promise<void> {
     const since = this.#now();
     if (used()) return;
     const looks = await this.look(lock, end === "released" ? last : ids);
     const at = this.#now();
     const atOnce = end === "released" ? this.#behind(looks) : undefined;
     const held = looks.some((look) => look?.held);
-    const remains = { lock, end, from: from ?? since, since, atOnce, at, held };
+    const remains = { lock, end, unanswered, from: from ?? since, since, atOnce, at, held };
     const whole = end === "released" && last.size < ids.size;
     if (!whole && looks.every((look) => look?.present === false)) {
       return this.#report({ ...remains, until: since, gone: true });
@@ -78,6 +83,7 @@ export class Inspector {
   ): Promise<void> {
     this.#waiting++;
     let { since: until, held } = remains;
+    let end = remains.since + LEFTOVER_LIMIT_MS;
     for (;;) {
       const asked = this.#now();
       const looks = await this.look(remains.lock, ids);
@@ -89,7 +95,8 @@ export class Inspector {
       const seen = looks.some((look) => look?.present);
       if (seen) until = asked;
       held ||= looks.some((look) => look?.held);
-      if (looks.every((look) => look?.present === false) || asked > remains.since + LEFTOVER_LIMIT_MS) {
+      if (looks.some((look) => look?.behind)) end = asked + LEFTOVER_LIMIT_MS;
+      if (looks.every((look) => look?.present === false) || asked > end) {
         this.#waiting--;
         return this.#report({ ...remains, held, until, gone: !seen });
       }

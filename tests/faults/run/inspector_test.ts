@@ -128,3 +128,22 @@ Deno.test("Inspector.over() looks at a lease that was handed on until it is used
     assert(looks <= Math.max(usedAfter, 0), "it is not looked at once it is used");
   }
 });
+
+Deno.test("Inspector.over() waits for a dead waiter for as long as others are ahead of it", async () => {
+  for (const behind of [1, 0]) {
+    let now = 0;
+    const replies = [[1, 0, behind], [1, 0, behind], [1, 0, 0], [0, 0, 0]];
+    const evaluator = {
+      eval: () => {
+        now += 10_000;
+        return Promise.resolve(replies.shift());
+      },
+    };
+    const reported: Remains[] = [];
+    const inspector = new Inspector([evaluator], () => now, (remains) => reported.push(remains));
+    const ids = new Set(["x"]);
+    await inspector.over("a", { end: "timeout", last: ids, ids });
+    await until(() => reported.length > 0, "it is reported");
+    assertEquals(reported[0]!.gone, behind === 1);
+  }
+});

@@ -11,12 +11,14 @@ export interface Look {
   readonly present: boolean;
   /** Whether any of them is anywhere but where waiters are kept. */
   readonly held: boolean;
+  /** Whether one of them waits behind others. */
+  readonly behind: boolean;
 }
 
 /**
  * KEYS: all keys of a lock, that of the fence last. ARGV: ids. Looks through all that is kept, in whatever way, so that
- * no change of that can hide anything. Replies: 1 if any of the ids is anywhere, and 1 if any is elsewhere than in the
- * second and the third key, those of the waiters.
+ * no change of that can hide anything. Replies: 1 if any of the ids is anywhere; 1 if any is elsewhere than in the
+ * second and the third key, those of the waiters; and 1 if any is in the second one, the queue, behind others.
  */
 const LOOK = `
 local function texts(key)
@@ -28,23 +30,24 @@ local function texts(key)
   if kind == 'set' then return redis.call('SMEMBERS', key) end
   return {}
 end
-local present, held = 0, 0
+local present, held, behind = 0, 0, 0
 for i = 1, #KEYS - 1 do
-  for _, text in ipairs(texts(KEYS[i])) do
+  for rank, text in ipairs(texts(KEYS[i])) do
     for _, id in ipairs(ARGV) do
       if string.find(text, id, 1, true) then
         present = 1
         if i ~= 2 and i ~= 3 then held = 1 end
+        if i == 2 and rank > 1 then behind = 1 end
       end
     end
   end
 end
-return { present, held }
+return { present, held, behind }
 `;
 
 /** Asks a server directly what it keeps of some ids; rejects when it does not answer. */
 export async function look(client: Evaluator, lock: string, ids: Iterable<string>): Promise<Look> {
   const keys = lockKeys(`lock:${lock}`);
-  const [present, held] = await client.eval(LOOK, keys.length, ...keys, ...ids) as [number, number];
-  return { present: present === 1, held: held === 1 };
+  const [present, held, behind] = await client.eval(LOOK, keys.length, ...keys, ...ids) as [number, number, number];
+  return { present: present === 1, held: held === 1, behind: behind === 1 };
 }

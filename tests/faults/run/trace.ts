@@ -56,6 +56,7 @@ export class Trace {
     const own = [...all].filter(({ carries }) => !carries);
     const found = carriers.map((asked) => ({
       end: "handed on",
+      unanswered: asked.unanswered,
       last: asked.ids,
       ids: asked.ids,
       used: () => asked.users.size > 0,
@@ -68,9 +69,10 @@ export class Trace {
     const last = this.#lease === undefined || own.includes(this.#lease) ? own.at(-1)?.last ?? ids : ids;
     // An attempt that is granted when its caller has given up is handed on as well: whoever uses it last is looked at.
     const used = () => own.some(({ users }) => users.size > 0);
-    const left: Leftover[] = ids.size === 0 ? found : [...found, { end: ended, last, ids, used }];
+    const unanswered = own.some(({ unanswered }) => unanswered);
+    const left: Leftover[] = ids.size === 0 ? found : [...found, { end: ended, unanswered, last, ids, used }];
     if (shared === undefined || shared.carries || shared.inspected) return left;
     shared.inspected = true;
-    return [...left, { end, last: shared.last, ids: shared.ids }];
+    return [...left, { end, unanswered: shared.unanswered, last: shared.last, ids: shared.ids }];
   }
 }

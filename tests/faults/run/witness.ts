@@ -91,6 +91,7 @@ export class Witness {
       asked.attempts++;
       const answer = await this.#calls.run(call, () => attempt(claim, options)).catch((error) => {
         asked.attempts--;
+        asked.unanswered = true;
         throw error;
       });
       // Not before it counts: nothing runs between this and what the answer says.

@@ -127,3 +127,17 @@ Deno.test("Witness does not count what only a minority has granted or renewed", 
     assertEquals(trace.deadline, deadline);
   }
 });
+
+Deno.test("Witness notes that an attempt has failed, which may be executed late", async () => {
+  const { store, witness } = scene();
+  const trace = new Trace();
+  const attempt = (outcome: Promise<Attempt>) => {
+    store.attempt = () => outcome;
+    witness.watchHandles(witness.watch(store));
+    return witness.run(trace, () => store.attempt({ ...CLAIM, handle: "h" }, { enqueue: true }));
+  };
+  await attempt(Promise.resolve({ granted: false, retryAfter: 1 }));
+  assertEquals(trace.leftovers("busy").map(({ unanswered }) => unanswered), [false]);
+  await attempt(Promise.reject(new Error("timed out"))).catch(() => {});
+  assertEquals(trace.leftovers("busy").map(({ unanswered }) => unanswered), [true]);
+});

@@ -43,6 +43,8 @@ export interface Remains {
   readonly lock: string;
   /** How it was over: it was released, or handed on to another handle, or the outcome of the refusal. */
   readonly end: string;
+  /** Whether one of its attempts had failed, so that it may have been executed late. */
+  readonly unanswered: boolean;
   /** When it began. */
   readonly from: number;
   /** When it was over, for its caller. */

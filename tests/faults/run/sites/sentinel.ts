@@ -14,22 +14,27 @@ export async function sentinel(): Promise<Site> {
   const { servers, sentinels, address } = deployment;
   const proxies = await Promise.all(servers.map(async ({ port }) => stack.use(await TcpProxy.start(port))));
   const ready = () => deployment.ready();
-  const masters = async () => [await deployment.master()];
+  const master = async () => {
+    // After a failover of their own the Sentinels may not agree on the master for a while.
+    await ready();
+    return await deployment.master();
+  };
+  const ward = { servers: async () => [await master()] };
   const dying = (kind: string, cut: boolean): Fault => ({
     kind,
     where: "servers",
     breach: true,
     async inject(random, over, endBreach) {
-      const master = await deployment.master();
+      const old = await master();
       if (cut) {
         await deployment.cutReplication();
         await pause(random.spread(10, 1_000), over);
       }
-      await master.kill();
-      await deployment.promoted(master);
+      await old.kill();
+      await deployment.promoted(old);
       // What has come through is on the new master; the old one is gone.
       await promoting(() => deployment.epoch(), endBreach, async () => {
-        await deployment.rejoin(master);
+        await deployment.rejoin(old);
         await ready();
       });
       return true;
@@ -53,17 +58,15 @@ export async function sentinel(): Promise<Site> {
     ports: servers.map(({ port }) => port),
     proxies,
     faults: [
-      ...commandFaults({ servers: masters }).map((fault) =>
-        fault.kind === "CLIENT PAUSE" ? outage(fault, ready) : fault
-      ),
-      freezing({ servers: masters }, true, ready),
+      ...commandFaults(ward).map((fault) => fault.kind === "CLIENT PAUSE" ? outage(fault, ready) : fault),
+      freezing(ward, true, ready),
       { ...freezing({ servers: () => Promise.resolve(sentinels) }, false, ready, TILT), kind: "Sentinel frozen" },
       dying("master killed", false),
       dying("writes lost", true),
       failover,
     ],
     skipped: [],
-    masters,
+    masters: async () => [await deployment.master()],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
