@@ -27,6 +27,8 @@ interface Call {
   readonly args: readonly string[];
   /** How many test files run at a time. */
   readonly jobs: number;
+  /** Whether it gets only the time of the processor that the others leave. */
+  readonly nice?: boolean;
 }
 
 const COVERAGE = "coverage";
@@ -34,18 +36,25 @@ const COVERAGE = "coverage";
 /** What computes all the time. With coverage it takes half as long again. */
 const MODELS: readonly string[] = ["tests/simulation/", "tests/verification/"];
 
+/** What `deno test`, which begins with the deepest folder, would begin at the end: files that take up to a minute. */
+const LATE: readonly string[] = ["tests/cli/", "tests/faults/"];
+
 /**
- * Returns the calls for all tests: the models beside the others, most of whose time is spent waiting for leases and
- * servers. One after the other, they would leave a core idle.
+ * Returns the calls for all tests, side by side: the models, and two groups of the others, most of whose time is spent
+ * waiting for leases and servers. One after the other, they would leave a core idle.
  */
 function everything(): readonly Call[] {
-  const isModel = (path: string) => MODELS.some((folder) => path.startsWith(folder));
   // By their names: --ignore does not hold with several paths.
   const files = [...testFiles("tests/"), ...testFiles("bench/")];
-  const others = ["--doc", "mod.ts", "src", ...files.filter((path) => !isModel(path))];
+  const isIn = (folders: readonly string[]) => (path: string) => folders.some((folder) => path.startsWith(folder));
+  const models = files.filter(isIn(MODELS));
+  const late = files.filter(isIn(LATE));
+  const others = files.filter((path) => !models.includes(path) && !late.includes(path));
+  const measured = ["--no-check", `--coverage=${COVERAGE}`, "--coverage-raw-data-only"];
   return [
-    { args: ["--no-check", `--coverage=${COVERAGE}`, "--coverage-raw-data-only", ...others], jobs: 4 },
-    { args: ["--no-check", ...files.filter(isModel)], jobs: 2 },
+    { args: ["--no-check", ...models], jobs: 2, nice: true },
+    { args: [...measured, ...late], jobs: 3 },
+    { args: [...measured, "--doc", "mod.ts", "src", ...others], jobs: 3 },
   ];
 }
 
@@ -92,9 +101,9 @@ interface Result {
 async function runTests(calls: readonly Call[], env: Record<string, string>): Promise<Result> {
   const scratch = await Deno.makeTempDir({ prefix: "holdfast_tests_" });
   const paths = calls.map((_, i) => `${scratch}/report${i}.xml`);
-  const tests = calls.map(({ args, jobs }, i) =>
-    new Deno.Command(Deno.execPath(), {
-      args: ["test", "--allow-all", `--junit-path=${paths[i]}`, ...args],
+  const tests = calls.map(({ args, jobs, nice = false }, i) =>
+    new Deno.Command("nice", {
+      args: ["-n", nice ? "10" : "0", Deno.execPath(), "test", "--allow-all", `--junit-path=${paths[i]}`, ...args],
       env: { ...env, TMPDIR: scratch, DENO_JOBS: `${jobs}` },
       stdin: "null",
       // A group of its own, so that the servers which the tests have started end with it.
