@@ -92,7 +92,7 @@ Deno.test({
 
 for (const [version, Client] of Object.entries({ 5: Cluster5, 6: Cluster6 })) {
   Deno.test({
-    name: `acquire() leaves no unhandled rejection when a slot's new master hangs, ioredis ${version}`,
+    name: `acquire() leaves no rejection when a slot's new master hangs, ioredis ${version}`,
     ...LEAKY,
     fn: async () => {
       await using cluster = await ClusterDeployment.start({ replicas: 0 });

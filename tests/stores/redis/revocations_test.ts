@@ -201,21 +201,7 @@ Deno.test("evict() and steal take nothing from holders that came after the named
     const [first, second, thief] = [claimOf("a", kind), claimOf("a", kind), claimOf("a")];
     const evict = (...holders: string[]) =>
       client.eval(scripts.evict.source, 5, ...keys.slice(0, 5), "1500", ...holders);
-    const steal = (...holders: string[]) => {
-      return client.eval(
-        scripts.attempt.source,
-        keys.length,
-        ...keys,
-        thief.owner,
-        "60000",
-        "",
-        "",
-        "",
-        ":steal",
-        "1",
-        ...holders,
-      );
-    };
+    const steal = (...holders: string[]) => stealAs(client, thief, holders);
     await grant(store, first);
     const [none, ...named] = await evict() as [number, ...string[]];
     assertEquals([none, named.length], [0, 1], "nobody is meant");
@@ -240,24 +226,9 @@ Deno.test("attempt() does not steal while one of the holders was not named", asy
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
-  const keys = lockKeys("lock:a");
   for (const kind of ["shared", 2] as const) {
     const [first, second, thief] = [claimOf("a", kind), claimOf("a", kind), claimOf("a")];
-    const steal = (...holders: string[]) => {
-      return client.eval(
-        scripts.attempt.source,
-        keys.length,
-        ...keys,
-        thief.owner,
-        "60000",
-        "",
-        "",
-        "",
-        ":steal",
-        "1",
-        ...holders,
-      );
-    };
+    const steal = (...holders: string[]) => stealAs(client, thief, holders);
     await grant(store, first);
     const named = (await steal() as string[]).slice(1);
     await grant(store, second);
@@ -416,4 +387,11 @@ async function evictedHandles(server: RedisServer): Promise<[Redis, string[]]> {
   watcher.on("message", (_channel: string, message: string) => messages.push(message));
   await watcher.subscribe("holdfast:evicted");
   return [client, messages];
+}
+
+/** Sends one attempt that steals the lock "a" from the named holders only. */
+async function stealAs(client: Redis, { owner }: Claim, holders: readonly string[]): Promise<unknown> {
+  const keys = lockKeys("lock:a");
+  const args = [owner, "60000", "", "", "", ":steal", "1", ...holders];
+  return await client.eval(scripts.attempt.source, keys.length, ...keys, ...args);
 }

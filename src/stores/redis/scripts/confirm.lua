@@ -19,6 +19,7 @@ local time, handle = redis.call('TIME'), ARGV.handle
 -- include write_fence
 -- include records
 -- include list_record
+-- include note_grant
 -- @place confirm-owner
 if not is_holder(handle) then return 0 end
 local value, fence = redis.call('GET', KEYS.fence), tonumber(ARGV.fence)
@@ -26,17 +27,13 @@ local last = string.match(value or '0', '^[^%z]*')
 if tonumber(ARGV.block_end or fence) > $MAX_FENCE then return { ':fence', last } end
 -- @place confirm-compare
 if (tonumber(last) or 0) >= fence then return 0 end
-local counter, in_list = ARGV.block_end or ARGV.fence, stands_in_list(handle)
 local known, record = read_record(value)
-if in_list then record = redis.pcall('HGET', KEYS.grants, handle) elseif known ~= handle then record = nil end
+if stands_in_list(handle) then
+  record = redis.pcall('HGET', KEYS.grants, handle)
+elseif known ~= handle then
+  record = nil
+end
 local since = type(record) == 'string' and string.match(record, '^%d*:(%d+)')
 since = since or time[1] .. string.sub('00000' .. time[2], -6)
-record = ARGV.fence .. ':' .. since .. (ARGV.meta or '')
-if in_list then
-  write_fence(counter)
-  keep_record(value)
-  write_record(handle, record)
-else
-  write_fence(counter .. '\0' .. handle .. '\0' .. record)
-end
+note_grant(handle, ARGV.block_end or ARGV.fence, value, ARGV.fence .. ':' .. since .. (ARGV.meta or ''))
 return 1

@@ -351,6 +351,19 @@ redis.call('SET', KEYS[6], value, 'PX', 604800000 + math.max(0, math.ceil(ahead 
 end
 `;
 
+const NOTE_GRANT = `local function note_grant(handle, counter, value, record)
+local in_list = stands_in_list(handle)
+if in_list then
+write_fence(counter)
+keep_record(value)
+write_record(handle, record)
+else
+write_fence(counter .. '\\0' .. handle .. '\\0' .. record)
+end
+return in_list
+end
+`;
+
 export const attempt: Script = {
   source: `local lock, handle, ticket, kind = KEYS[1], ARGV[1], ARGV[5] or '', ARGV[6] or ''
 local value = handle
@@ -442,27 +455,23 @@ return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 
 export const confirm: Script = {
   source: `local time, handle = redis.call('TIME'), ARGV[1]
-${HOLDERS}${WRITE_FENCE}${RECORDS}${LIST_RECORD}if not is_holder(handle) then return 0 end
+${HOLDERS}${WRITE_FENCE}${RECORDS}${LIST_RECORD}${NOTE_GRANT}if not is_holder(handle) then return 0 end
 local value, fence = redis.call('GET', KEYS[6]), tonumber(ARGV[2])
 local last = string.match(value or '0', '^[^%z]*')
 if tonumber(ARGV[4] or fence) > 9007199254740991 then return { ':fence', last } end
 if (tonumber(last) or 0) >= fence then return 0 end
-local counter, in_list = ARGV[4] or ARGV[2], stands_in_list(handle)
 local known, record = read_record(value)
-if in_list then record = redis.pcall('HGET', KEYS[5], handle) elseif known ~= handle then record = nil end
+if stands_in_list(handle) then
+record = redis.pcall('HGET', KEYS[5], handle)
+elseif known ~= handle then
+record = nil
+end
 local since = type(record) == 'string' and string.match(record, '^%d*:(%d+)')
 since = since or time[1] .. string.sub('00000' .. time[2], -6)
-record = ARGV[2] .. ':' .. since .. (ARGV[3] or '')
-if in_list then
-write_fence(counter)
-keep_record(value)
-write_record(handle, record)
-else
-write_fence(counter .. '\\0' .. handle .. '\\0' .. record)
-end
+note_grant(handle, ARGV[4] or ARGV[2], value, ARGV[2] .. ':' .. since .. (ARGV[3] or ''))
 return 1
 `,
-  sha: "37609170efa9b91365b989317b7e029d0220c7ac",
+  sha: "8b98fd9ae575617b8f6e953485664a3b20c5f4a8",
 };
 
 export const evict: Script = {
@@ -613,20 +622,12 @@ local time = redis.call('TIME')
 ${HOLDERS}local handle, kind = ARGV[1], ARGV[4] == ':exclusive' and '' or ARGV[4]
 if is_holder(handle) then return counter == raised and 1 or 0 end
 if counter ~= expected then return 0 end
-${EXPIRY}${GRANTS}${WRITE_FENCE}${RECORDS}${LIST_RECORD}move_sole_holder_to_list()
+${EXPIRY}${GRANTS}${WRITE_FENCE}${RECORDS}${LIST_RECORD}${NOTE_GRANT}move_sole_holder_to_list()
 if list_counts() then remove_expired_holders() end
 if not fits(kind, owner_of(handle)) then return 0 end
 grant(handle, kind, tonumber(ARGV[2]))
-local in_list = stands_in_list(handle)
 local record = ':' .. time[1] .. string.sub('00000' .. time[2], -6) .. ARGV[3]
-counter = string.format('%.0f', raised)
-if in_list then
-write_fence(counter)
-keep_record(value)
-write_record(handle, record)
-else
-write_fence(counter .. '\\0' .. handle .. '\\0' .. record)
-end
+local in_list = note_grant(handle, string.format('%.0f', raised), value, record)
 if ARGV[7] and in_list then
 redis.call('ZADD', KEYS[4], '-' .. ARGV[7], '::' .. handle)
 elseif ARGV[7] then
@@ -634,7 +635,7 @@ redis.call('SET', KEYS[1], ':exclusive#' .. ARGV[7] .. ' ' .. handle, 'KEEPTTL')
 end
 return 1
 `,
-  sha: "4c672dce78cc7bc626c485c64d1e23cd36b3a64d",
+  sha: "f43df262321ae6dc591d9d54bb707d27ffdfce95",
 };
 
 export const vote: Script = {

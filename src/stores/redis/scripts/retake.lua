@@ -31,20 +31,13 @@ if counter ~= expected then return 0 end
 -- include write_fence
 -- include records
 -- include list_record
+-- include note_grant
 move_sole_holder_to_list()
 if list_counts() then remove_expired_holders() end
 if not fits(kind, owner_of(handle)) then return 0 end
 grant(handle, kind, tonumber(ARGV.lease_ms))
-local in_list = stands_in_list(handle)
 local record = ':' .. time[1] .. string.sub('00000' .. time[2], -6) .. ARGV.meta
-counter = string.format('%.0f', raised)
-if in_list then
-  write_fence(counter)
-  keep_record(value)
-  write_record(handle, record)
-else
-  write_fence(counter .. '\0' .. handle .. '\0' .. record)
-end
+local in_list = note_grant(handle, string.format('%.0f', raised), value, record)
 if ARGV.renewal and in_list then
   redis.call('ZADD', KEYS.holders, '-' .. ARGV.renewal, '::' .. handle)
 elseif ARGV.renewal then
