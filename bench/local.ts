@@ -3,6 +3,7 @@ import { cohort } from "@holdfast/lock/cohort";
 import { redis } from "@holdfast/lock/redis";
 import type { Figure, Target } from "./figure.ts";
 import { idlePing } from "./idle_ping.ts";
+import { InstantStore } from "./instant_store.ts";
 import { pause } from "./pause.ts";
 import type { Bench } from "./row.ts";
 import { median, summarize } from "./statistics.ts";
@@ -29,11 +30,12 @@ interface Side {
 
 /**
  * The members of a run stood in the queue when the lock was granted: if only one task waits, and the next one comes after
- * that has the lock, there is no run.
+ * that has the lock, there is no run. The last side shows what acquire() and Lock take by themselves.
  */
 const SIDES: readonly Side[] = [
   { name: "runs", open: (store) => store, from: 100 },
   { name: "keep 10", open: (store, stack) => stack.use(cohort(store, { keep: 10 })), from: 1 },
+  { name: "without a store", open: () => new InstantStore(), from: Infinity },
 ];
 
 /**

@@ -14,6 +14,7 @@ import { handoff } from "./handoff.ts";
 import { held } from "./held.ts";
 import { Load, LoadedError } from "./load.ts";
 import { local } from "./local.ts";
+import { lone } from "./lone.ts";
 import { describe, headline, type Machine } from "./machine.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import { Progress } from "./progress.ts";
@@ -40,6 +41,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   repeated,
   distinct,
   waiting,
+  lone,
   observed,
 };
 
