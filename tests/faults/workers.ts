@@ -1,7 +1,7 @@
-import { deadline } from "@std/async";
 import type { CohortOptions } from "../../src/composed/cohort/mod.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { DenoProcess } from "../support/deno_process.ts";
+import { inTime } from "../support/in_time.ts";
 import type { Command, Report } from "./worker.ts";
 
 /**
@@ -80,7 +80,7 @@ export class WorkerProcess implements AsyncDisposable {
       if (report?.type === type) return report as Reported<Type>;
       if (report !== undefined) throw new Error(`got ${JSON.stringify(report)}`);
       if (this.#ended) throw new Error("the process has ended");
-      await deadline(this.#arrival.promise, REPORT_LIMIT);
+      await inTime(this.#arrival.promise, REPORT_LIMIT, "a worker reports");
     }
   }
 }

@@ -103,7 +103,7 @@ async function runTests(calls: readonly Call[], env: Record<string, string>): Pr
   const paths = calls.map((_, i) => `${scratch}/report${i}.xml`);
   const tests = calls.map(({ args, jobs, nice = false }, i) =>
     new Deno.Command("nice", {
-      args: ["-n", nice ? "10" : "0", Deno.execPath(), "test", "--allow-all", `--junit-path=${paths[i]}`, ...args],
+      args: ["-n", nice ? "3" : "0", Deno.execPath(), "test", "--allow-all", `--junit-path=${paths[i]}`, ...args],
       env: { ...env, TMPDIR: scratch, DENO_JOBS: `${jobs}` },
       stdin: "null",
       // A group of its own, so that the servers which the tests have started end with it.
