@@ -1,4 +1,6 @@
 import { elapsed, type Instant } from "../../internal/clock.ts";
+import { LATE, within } from "../../internal/release.ts";
+import { defaultInterval } from "../../internal/renewal_schedule.ts";
 import { ShortLivedMap } from "../../internal/short_lived.ts";
 import { type Attempt, type Claim, type Granted, handleOf, type Renewal } from "../../store.ts";
 import { GlobalHold, grantOf, type LocalHolder } from "./global_hold.ts";
@@ -89,14 +91,17 @@ export class Turns {
   /** Renews the lease of the process for a waiter. Resolves to whether it can be granted the lock then. */
   async prepare(hold: GlobalHold, waiter: LocalWaiter): Promise<boolean> {
     const { lease } = waiter.claim;
+    const limit = defaultInterval(lease);
     waiter.attempting++;
     try {
-      if (await hold.lease.renew(lease) === "lost") this.lost(hold);
+      // If the answer never came, this waiter would be the first of the queue for ever.
+      if (await within(limit, hold.lease.renew(lease), this.#site.clock) === "lost") this.lost(hold);
     } catch (error) {
+      const fault = error === LATE ? new Error(`no answer to a renewal within ${Math.round(limit)} ms`) : error;
       // What the store has is not known: the lock goes back, and the next ask has another id.
       if (this.#hold === hold) this.detach();
-      this.#user.failed(error, waiter);
-      throw error;
+      this.#user.failed(fault, waiter);
+      throw fault;
     } finally {
       waiter.attempting--;
     }

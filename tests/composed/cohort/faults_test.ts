@@ -144,3 +144,22 @@ Deno.test("CohortStore.release() of the last waiter leaves the queue of the stor
   await holder.release();
   await place.assertEmpty();
 });
+
+Deno.test("cohort() serves waiters although the first one's renewal is never answered", async () => {
+  const place = new Place({ keep: 200 });
+  const holder = await place.acquire({ lease: 900, renew: false });
+  const waiters = [await place.begin({ lease: 900 }), await place.begin({ lease: 900 })];
+  // More than a tenth of the lease is over: it is renewed for the next one.
+  await place.clock.advance(100);
+  place.line.faults.renew.push(async (go) => {
+    await go();
+    return await new Promise<never>(() => {});
+  });
+  await holder.release();
+  for (let served = 0; served < 2; served++) {
+    await place.clock.advance(5_000);
+    const lock = waiters.map(({ lock }) => lock).find((lock) => lock?.held);
+    assert(lock !== undefined, `${served} of them had the lock`);
+    await lock.release();
+  }
+});
