@@ -53,6 +53,23 @@ Deno.test("renew() and release() succeed although the event loop was busy", asyn
   }
 });
 
+Deno.test("attempt() does not come past the queue of a coordinator that is slow to release", async () => {
+  const { clock, nodes, open, store } = quorum(3);
+  const [holder, waiter, newcomer] = [claimOf(), claimOf(), claimOf()];
+  assert((await store.attempt(holder, attempt)).granted);
+  assert(!(await open().attempt(waiter, { enqueue: true })).granted);
+  // It is known that the name is busy: a first request goes to all nodes at once.
+  assert(!(await store.attempt(newcomer, attempt)).granted);
+  nodes[0]!.condition = "hanging";
+  const { result: released } = await after(clock, store.release(holder));
+  assertEquals(released, true);
+  const attempted = store.attempt(newcomer, attempt);
+  await clock.advance(1);
+  nodes[0]!.condition = "healthy";
+  const { result } = await after(clock, attempted);
+  assert("granted" in result && !result.granted, "the waiter is next");
+});
+
 Deno.test("attempt() waits for a majority that is still connecting", async () => {
   for (const connecting of [[0, 1, 2], [0, 1], [1, 2]]) {
     const { clock, nodes, store } = quorum(3);
