@@ -14,7 +14,7 @@ const WORDS = ["a", "--lease", `${LEASE}`];
 
 /** A command that ends on SIGTERM, with a status of its own, and one that does not and has started another process. */
 const TAME = shell('trap "exit 3" TERM; echo $$; while :; do sleep 0.02; done');
-const WILD = shell(`sh -c 'trap "" TERM; while :; do sleep 0.02; done' & trap "" TERM; echo $$; wait`);
+const WILD = shell(`trap "" TERM; sh -c 'while :; do sleep 0.02; done' & echo $$; wait`);
 
 /** Returns for how many milliseconds more the server keeps the lock. */
 async function expiresIn(client: Redis): Promise<number> {
