@@ -149,6 +149,9 @@ for (const fault of ["freeze", "kill"] as const) {
     assert(lock.fence > holder.fence);
     if (fault === "freeze") await released;
     else await released.catch(() => {});
+    const kept = await Promise.all(masters.servers.map(async (server) => await server.command("GET", "lock:a")));
+    const holders = kept.filter((holder) => String(holder).startsWith(lock.owner));
+    assert(holders.length > MASTERS / 2, `${holders.length} of ${JSON.stringify(kept)} are ${lock.owner}`);
     await lock.release();
     await until(async () => (await masters.leftovers()).length === 0, "nothing is left");
   });

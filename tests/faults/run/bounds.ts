@@ -11,6 +11,9 @@ const GIVEN_BACK = 500;
  */
 const IDLE = 8_000;
 
+/** For how long the lock may be reserved, in turn, for the waiters of a process that was killed, in milliseconds. */
+const DEAD = 15_000;
+
 /** How many handoffs, and how many looks at what is left, there must be before it means anything. */
 const [ENOUGH, LOOKS] = [20, 20];
 
@@ -38,8 +41,13 @@ export interface Observed {
   /** How long trips to a server that nothing happens to took, in milliseconds. */
   readonly trips: readonly number[];
   readonly lease: number;
-  /** Whether clients may send a command after a later one, although they have rejected it. */
-  readonly reorders: boolean;
+  /** When workers were killed. */
+  readonly kills: readonly Span[];
+  /**
+   * Whether it is a Cluster: while a slot is moved, its clients wait before they send a command again, and send it also
+   * after they have rejected it; and its nodes cannot tell that nobody receives the wake-ups of a dead waiter.
+   */
+  readonly cluster: boolean;
   readonly faultTimes: FaultTimes;
 }
 
@@ -55,7 +63,7 @@ export function excesses(observed: Observed): Excess[] {
 }
 
 /** Returns what was left of acquires that were over: at once after a release that was answered, or for long. */
-function left({ remains, breaches, evictions, lease, reorders, faultTimes }: Observed): Excess[] {
+function left({ remains, breaches, evictions, lease, cluster, faultTimes }: Observed): Excess[] {
   const looked = remains.filter(({ atOnce }) => atOnce !== undefined).length;
   const released = remains.filter(({ end }) => end === "released").length;
   const blind: Excess[] = released >= LOOKS && looked === 0
@@ -66,7 +74,7 @@ function left({ remains, breaches, evictions, lease, reorders, faultTimes }: Obs
     // A waiter whose queue was evicted can get the lock past it. What else was kept of the waiter goes with the others'.
     if (!held && evictions.some((eviction) => eviction.start <= since && eviction.end >= from)) return [];
     const lost = breaches.some((breach) => breach.start <= until && breach.end >= since - 1_000);
-    const late = reorders && each.unanswered;
+    const late = cluster && each.unanswered;
     if (atOnce === true && !lost && !late) {
       return [{ at, what: `lock ${lock} was left after a release that was answered` }];
     }
@@ -93,12 +101,17 @@ function losses({ grants, releases, faultTimes, lease }: Observed): Excess[] {
 }
 
 /** Returns the waits of which too long a part cannot be explained by other holders and by what has been done. */
-function waits({ grants, releases, faultTimes }: Observed): Excess[] {
+function waits({ grants, releases, kills, cluster, faultTimes }: Observed): Excess[] {
   const ends = new Map(releases.map((release) => [release.owner, release.end]));
+  const reserved = cluster ? kills.map(({ start, end }) => ({ start, end: end + DEAD })) : [];
   return [...Map.groupBy(grants, ({ lock }) => lock)].flatMap(([lock, all]) => {
-    const held = joined(all.map(({ owner, end, believed }) => ({ start: end, end: ends.get(owner) ?? believed })));
+    const held = all.map(({ owner, end, believed }) => ({ start: end, end: ends.get(owner) ?? believed }));
+    const explained = joined([...held, ...reserved]);
     return all.flatMap(({ start, end }): Excess[] => {
-      const idle = minus({ start, end }, held).reduce((sum, span) => sum + faultTimes.quiet(span.start, span.end), 0);
+      const idle = minus({ start, end }, explained).reduce(
+        (sum, span) => sum + faultTimes.quiet(span.start, span.end),
+        0,
+      );
       if (idle <= IDLE) return [];
       return [{ at: end, what: `a waiter for lock ${lock} waited ${idle.toFixed(0)} ms while nobody had it` }];
     });

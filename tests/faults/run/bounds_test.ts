@@ -10,7 +10,7 @@ const LEASE = 1_500;
 /** Returns what a run in which nothing happened came to, but for some of it. */
 function observed(parts: Partial<Observed>, faultTimes = new FaultTimes([], 0)): Observed {
   const nothing = { grants: [], releases: [], remains: [], breaches: [], evictions: [] };
-  return { ...nothing, trips: [1], lease: LEASE, reorders: false, faultTimes, ...parts };
+  return { ...nothing, trips: [1], lease: LEASE, kills: [], cluster: false, faultTimes, ...parts };
 }
 
 function found(parts: Partial<Observed>, faultTimes?: FaultTimes): string[] {
@@ -81,11 +81,11 @@ Deno.test("excesses() finds what is left of a waiter for ever, although data was
 Deno.test("excesses() allows a late attempt a lease, if the clients may send it late", () => {
   const left = remains({ unanswered: true, atOnce: true, until: 10_000 + LEASE });
   const what = ["lock a was left after a release that was answered"];
-  assertEquals(found({ remains: [left], reorders: true }), []);
+  assertEquals(found({ remains: [left], cluster: true }), []);
   assertEquals(found({ remains: [left] }), what);
-  assertEquals(found({ remains: [{ ...left, unanswered: false }], reorders: true }), what);
+  assertEquals(found({ remains: [{ ...left, unanswered: false }], cluster: true }), what);
   const longer = { ...left, until: left.until + 600 };
-  assertEquals(found({ remains: [longer], reorders: true }).length, 1);
+  assertEquals(found({ remains: [longer], cluster: true }).length, 1);
 });
 
 Deno.test("excesses() finds that nothing could be looked at", () => {
@@ -111,6 +111,17 @@ Deno.test("excesses() finds a wait for a free lock, less what others and faults 
   const holder = grant("x", 1n, 0, 1_000, 15_000);
   assertEquals(found({ grants: [holder, long], releases: [release("x", 15_000, 15_001)] }), []);
   assertEquals(found({ grants: [long] }, new FaultTimes([{ start: 900, end: 15_000 }], 1_000)), []);
+});
+
+Deno.test("excesses() allows a free lock for dead waiters after a kill in a Cluster", () => {
+  const grants = [grant("x", 1n, 0, 100, 200), grant("y", 2n, 100, 9_500, 9_600)];
+  const releases = [release("x", 200, 210)];
+  const kills = [{ start: 50, end: 60 }];
+  assertEquals(found({ grants, releases, kills, cluster: true }), []);
+  for (const other of [{ kills }, { cluster: true }, { kills: [{ start: 9_000, end: 9_010 }], cluster: true }]) {
+    const [what, ...more] = found({ grants, releases, ...other });
+    assertEquals([/^a waiter for lock a waited \d+ ms while nobody had it$/.test(what ?? ""), more], [true, []]);
+  }
 });
 
 Deno.test("excesses() finds handoffs that take much longer than trips to a server", () => {

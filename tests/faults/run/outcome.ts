@@ -109,8 +109,8 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
   const { options, ledger, schedule, history, verdict, left, skipped, lease, began } = findings;
   const broken = verdict.violations.filter(({ rule }) => options.fences || !FENCED.includes(rule));
   const evictions = schedule.happenings.filter(({ what }) => TEARING.includes(what));
-  // While a slot is moved, a Cluster client waits before it sends a command again, and does so after a time-out as well.
-  const reorders = options.deployment === "cluster";
+  const kills = schedule.happenings.filter(({ what }) => what === "worker killed");
+  const cluster = options.deployment === "cluster";
   const timed: Excess[] = [
     ...broken.map(({ rule, lock, at, entries }) => ({ at, what: `${rule}: lock ${lock}, ${show(entries)}` })),
     ...ledger.overdue.map(({ lock, at, ms }) => {
@@ -125,7 +125,7 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
         what: `lock ${lock} was restored on node ${node} after others had had it, and no majority had kept it`,
       };
     }),
-    ...excesses({ ...ledger, ...history, evictions, lease, reorders, faultTimes }),
+    ...excesses({ ...ledger, ...history, evictions, kills, cluster, lease, faultTimes }),
     ...ledger.lost.map(({ lock, start }) => ({ at: start, what: `a waiter for lock ${lock} was lost` })),
   ];
   const second = (at: number) => ((at - began) / 1_000).toFixed(1);
