@@ -27,7 +27,7 @@ interface Call {
   readonly args: readonly string[];
   /** How many test files run at a time. */
   readonly jobs: number;
-  /** Whether it gets only the time of the processor that the others leave. */
+  /** Whether the others come first where the processor is busy. */
   readonly nice?: boolean;
 }
 
