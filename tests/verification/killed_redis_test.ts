@@ -9,6 +9,12 @@ import { killProcesses } from "./killed_processes.ts";
 /** How many processes are killed. */
 const KILLS = 200;
 
+/** When they are to be killed, at least one in each way. */
+const PHASES = ["run", "block", "linger", "call"] as const;
+
+/** How often that is tried: when a process is killed depends on the machine. */
+const TRIES = 3;
+
 Deno.test("acquire() on a server gives fences that rise through 200 kills", async () => {
   using time = await ProcessClock.make();
   await using server = await RedisServer.start([], time.env);
@@ -21,6 +27,11 @@ Deno.test("acquire() on a server gives fences that rise through 200 kills", asyn
     time.stop(now);
     return clock.sleep(Math.max(ms, 3));
   };
-  const { phases } = await killProcesses({ store: redis(server.connect()), clock, pass, expires: false }, KILLS, 1);
-  for (const phase of ["run", "block", "linger", "call"] as const) assert(phases[phase] > 0, phase);
+  const store = redis(server.connect());
+  const missing = new Set(PHASES);
+  for (let seed = 1; missing.size > 0 && seed <= TRIES; seed++) {
+    const { phases } = await killProcesses({ store, clock, pass, expires: false }, KILLS, seed);
+    for (const phase of missing) if (phases[phase] > 0) missing.delete(phase);
+  }
+  assert(missing.size === 0, `no process was killed in: ${[...missing]}`);
 });

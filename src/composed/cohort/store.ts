@@ -216,8 +216,8 @@ export class CohortStore implements Cohort {
 
   async #evict(name: string): Promise<number> {
     const known = this.#names.get(name);
-    // A lock that no handle holds does not count.
-    await known?.giveBackUnheld().catch(() => {});
+    // A lock that no handle holds does not count. If the store does not answer, it is evicted with the others.
+    if (known !== undefined) await within(RELEASE_LIMIT_MS, known.giveBackUnheld(), this.#clock).catch(() => {});
     const evicted = this.#store.evict!(name);
     known?.revoke();
     this.#lone.revoked(name);

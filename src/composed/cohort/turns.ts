@@ -1,6 +1,5 @@
 import { elapsed, type Instant } from "../../internal/clock.ts";
 import { LATE, within } from "../../internal/release.ts";
-import { defaultInterval } from "../../internal/renewal_schedule.ts";
 import { ShortLivedMap } from "../../internal/short_lived.ts";
 import { type Attempt, type Claim, type Granted, handleOf, type Renewal } from "../../store.ts";
 import { GlobalHold, grantOf, type LocalHolder } from "./global_hold.ts";
@@ -8,6 +7,9 @@ import { linger, lingerAtOnce } from "./linger.ts";
 import { DEAD_MS, type LocalQueue, type LocalWaiter } from "./local_queue.ts";
 import type { Sections } from "./sections.ts";
 import type { Site } from "./site.ts";
+
+/** How long a renewal for the next waiter may take, in milliseconds; not longer than the lease. */
+const RENEWAL_LIMIT_MS = 5_000;
 
 /** Whoever is told what becomes of the lock of the process. */
 export interface TurnsUser {
@@ -88,19 +90,28 @@ export class Turns {
     this.#watch(hold, now);
   }
 
-  /** Renews the lease of the process for a waiter. Resolves to whether it can be granted the lock then. */
+  /**
+   * Renews the lease of the process for a waiter. Resolves to whether it can be granted the lock then; at once when the
+   * process does not have the lock any more.
+   */
   async prepare(hold: GlobalHold, waiter: LocalWaiter): Promise<boolean> {
     const { lease } = waiter.claim;
-    const limit = defaultInterval(lease);
+    const limit = Math.min(lease, RENEWAL_LIMIT_MS);
+    const ended = new Promise<undefined>((resolve) => {
+      hold.signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    });
     waiter.attempting++;
     try {
-      // If the answer never came, this waiter would be the first of the queue for ever.
-      if (await within(limit, hold.lease.renew(lease), this.#site.clock) === "lost") this.lost(hold);
+      // If the answer never comes, this waiter must not be the first of the queue for ever.
+      const renewal = await within(limit, Promise.race([hold.lease.renew(lease), ended]), this.#site.clock);
+      if (renewal === "lost") this.lost(hold);
     } catch (error) {
-      const fault = error === LATE ? new Error(`no answer to a renewal within ${Math.round(limit)} ms`) : error;
+      const fault = error === LATE ? new Error(`no answer to a renewal within ${limit} ms`) : error;
       // What the store has is not known: the lock goes back, and the next ask has another id.
-      if (this.#hold === hold) this.detach();
-      this.#user.failed(fault, waiter);
+      if (this.#hold === hold) {
+        this.detach();
+        this.#user.failed(fault, waiter);
+      }
       throw fault;
     } finally {
       waiter.attempting--;

@@ -104,7 +104,7 @@ export class Nodes {
       coordinated = answers[coordinator]!.state !== "pending";
       return this.#isReleased(claim, answers);
     });
-    if (!coordinated) await this.#awaitCoordinator(coordinator, calls[coordinator]!);
+    if (!coordinated) await this.#awaitCoordinator(claim, coordinator, calls[coordinator]!);
     return released;
   }
 
@@ -143,14 +143,19 @@ export class Nodes {
     return true;
   }
 
-  /** Waits for the coordinator for a short time. One that takes longer is slow and has not failed: it keeps the queue. */
-  async #awaitCoordinator(coordinator: number, call: Promise<boolean>): Promise<void> {
-    await poll([call], {
-      decide: ([answer]) => answer!.state === "pending" ? undefined : true,
-      onSettled: (_, answered) => this.#health[coordinator]!.note(answered),
-      timeout: COORDINATOR_GRACE_MS,
-      onTimeout: () => [new Error("late")],
-      time: this.#time,
+  /**
+   * Waits for the coordinator for a short time. One that takes longer is slow and keeps the queue; it has failed only when
+   * its time is over.
+   */
+  async #awaitCoordinator(claim: Claim, coordinator: number, call: Promise<boolean>): Promise<void> {
+    const settled = ([answer]: readonly Answer<boolean>[]) => answer!.state === "pending" ? undefined : true;
+    const answered = this.poll(claim, [call], settled, { indices: [coordinator] });
+    await new Promise<void>((resolve) => {
+      const timer = this.#time.timer(COORDINATOR_GRACE_MS, resolve);
+      answered.then(() => {
+        timer.cancel();
+        resolve();
+      });
     });
   }
 

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { settled } from "../../support/virtual_clock.ts";
 import { claimOf } from "../../support/claims.ts";
-import { lost, Place, unheard } from "./place.ts";
+import { lost, never, Place, unheard } from "./place.ts";
 
 Deno.test("CohortStore.release() that fails is retried, and the next ask has another id", async () => {
   for (const fault of [lost, unheard]) {
@@ -151,10 +151,7 @@ Deno.test("cohort() serves waiters although the first one's renewal is never ans
   const waiters = [await place.begin({ lease: 900 }), await place.begin({ lease: 900 })];
   // More than a tenth of the lease is over: it is renewed for the next one.
   await place.clock.advance(100);
-  place.line.faults.renew.push(async (go) => {
-    await go();
-    return await new Promise<never>(() => {});
-  });
+  place.line.faults.renew.push(never);
   await holder.release();
   for (let served = 0; served < 2; served++) {
     await place.clock.advance(5_000);
@@ -162,4 +159,45 @@ Deno.test("cohort() serves waiters although the first one's renewal is never ans
     assert(lock !== undefined, `${served} of them had the lock`);
     await lock.release();
   }
+});
+
+Deno.test("cohort() serves waiters although each request takes almost half a lease", async () => {
+  const place = new Place({ keep: 200 });
+  place.line.down = async (go) => {
+    await place.clock.sleep(200);
+    const answer = await go();
+    await place.clock.sleep(200);
+    return answer;
+  };
+  const waiters = await Promise.all([1, 2, 3].map(() => place.begin({ lease: 900 })));
+  for (const { promise } of waiters) promise.then((lock) => lock.release()).catch(() => {});
+  await place.clock.advance(10_000);
+  assertEquals(waiters.map(({ lock, error }) => lock !== undefined || error), [true, true, true]);
+});
+
+Deno.test("cohort() does not wait for a renewal once the lock was stolen", async () => {
+  const place = new Place({ keep: 10_000 });
+  const holder = await place.acquire({ lease: 60_000, renew: false });
+  const waiter = await place.begin({ lease: 60_000 });
+  await place.clock.advance(7_000);
+  place.line.faults.renew.push(never);
+  await holder.release();
+  await place.clock.advance(100);
+  const thief = await place.acquire({ steal: true });
+  await thief.release();
+  await place.clock.advance(1_000);
+  assert(waiter.lock?.held);
+});
+
+Deno.test("CohortStore.evict() evicts although a renewal is never answered", async () => {
+  const place = new Place({ keep: 1_000 });
+  const holder = await place.acquire({ lease: 60_000, renew: false });
+  const waiter = await place.begin({ lease: 50_000 });
+  place.line.faults.renew.push(never);
+  await holder.release();
+  await settled();
+  const evicting = place.cohort.evict!("a");
+  await place.clock.advance(10_000);
+  assertEquals(await evicting, 1);
+  assert(waiter.lock?.held);
 });

@@ -27,6 +27,12 @@ export const unheard: Fault = async (go) => {
   throw new Error("cut off");
 };
 
+/** The request is carried out, and never answered. */
+export const never: Fault = async (go) => {
+  await go();
+  return await new Promise<never>(() => {});
+};
+
 /** A connection to a store: it notes the calls, and can fail. */
 export class Line implements Store {
   readonly calls: Call[] = [];
