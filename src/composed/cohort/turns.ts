@@ -97,9 +97,10 @@ export class Turns {
   async prepare(hold: GlobalHold, waiter: LocalWaiter): Promise<boolean> {
     const { lease } = waiter.claim;
     const limit = Math.min(lease, RENEWAL_LIMIT_MS);
-    const ended = new Promise<undefined>((resolve) => {
-      hold.signal.addEventListener("abort", () => resolve(undefined), { once: true });
-    });
+    const { signal } = hold;
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => end = resolve);
+    signal.addEventListener("abort", end);
     waiter.attempting++;
     try {
       // If the answer never comes, this waiter must not be the first of the queue for ever.
@@ -114,6 +115,7 @@ export class Turns {
       }
       throw fault;
     } finally {
+      signal.removeEventListener("abort", end);
       waiter.attempting--;
     }
     return this.#hold === hold && hold.next === waiter;

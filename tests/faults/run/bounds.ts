@@ -1,3 +1,4 @@
+import { WAITER_TIMEOUT_MS } from "../../../src/stores/redis/constants.ts";
 import type { Grant, Release } from "../../verification/history/history.ts";
 import { type FaultTimes, minus, type Span } from "./fault_times.ts";
 import type { Remains } from "./work.ts";
@@ -10,9 +11,6 @@ const GIVEN_BACK = 500;
  * something was, so that it takes until the next poll, of 5 s; then it is reserved, for 1.5 s each, for two who are gone.
  */
 const IDLE = 8_000;
-
-/** For how long the lock may be reserved, in turn, for the waiters of a process that was killed, in milliseconds. */
-const DEAD = 15_000;
 
 /** How many handoffs, and how many looks at what is left, there must be before it means anything. */
 const [ENOUGH, LOOKS] = [20, 20];
@@ -103,7 +101,8 @@ function losses({ grants, releases, faultTimes, lease }: Observed): Excess[] {
 /** Returns the waits of which too long a part cannot be explained by other holders and by what has been done. */
 function waits({ grants, releases, kills, cluster, faultTimes }: Observed): Excess[] {
   const ends = new Map(releases.map((release) => [release.owner, release.end]));
-  const reserved = cluster ? kills.map(({ start, end }) => ({ start, end: end + DEAD })) : [];
+  // The lock is reserved, in turn, for the waiters of a process that was killed, until they have not asked for so long.
+  const reserved = cluster ? kills.map(({ start, end }) => ({ start, end: end + WAITER_TIMEOUT_MS })) : [];
   return [...Map.groupBy(grants, ({ lock }) => lock)].flatMap(([lock, all]) => {
     const held = all.map(({ owner, end, believed }) => ({ start: end, end: ends.get(owner) ?? believed }));
     const explained = joined([...held, ...reserved]);
