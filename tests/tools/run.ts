@@ -3,33 +3,28 @@
  *
  * @module
  */
-import { importArguments } from "./offline/arguments.ts";
+import { INTERRUPTED } from "../support/command_line.ts";
 import { testFiles } from "../support/test_files.ts";
+import { type Call, count, failures, runTests } from "./calls.ts";
+import { importArguments } from "./offline/arguments.ts";
 import { requirements } from "./requirements.ts";
-import { argumentsFor, failedTests, mayTryAgain } from "./second_try.ts";
+import { passedAgain } from "./results.ts";
+import { argumentsFor, flakyLine, mayTryAgain, MOST_FLAKY } from "./second_try.ts";
 
-const HELP = `Run the tests of Holdfast on real servers: deno task test [arguments of deno test]
+const HELP = `Run the tests of Holdfast on real servers: deno task test [--once] [arguments of deno test]
 
   deno task test                             all tests, with the examples in the docs
   deno task test tests/lease_test.ts         one file
   deno task test --filter "release()"        by name
+  deno task test --once                      without a second try
   REDIS_SERVER=path deno task test           on another server, such as valkey-server
 
-A test that fails beside the others is run once more by itself, if it can fail because the machine is busy. If it passes
-then, the run goes on, and says so at its end.
+If up to ${MOST_FLAKY} tests fail beside the others, and can fail because the machine is busy, they are run once more by
+themselves. If they pass then, the run goes on, and the last line but one names them as flaky.
 
 All tests together run without a check of their types, which "deno task checks" does, and leave the coverage in coverage/
 for it.
 Needs redis-server or valkey-server, and a C compiler; as root on Debian or Ubuntu it installs them.`;
-
-/** A call of `deno test`. */
-interface Call {
-  readonly args: readonly string[];
-  /** How many test files run at a time. */
-  readonly jobs: number;
-  /** Whether the others come first where the processor is busy. */
-  readonly nice?: boolean;
-}
 
 const COVERAGE = "coverage";
 
@@ -52,9 +47,9 @@ function everything(): readonly Call[] {
   const others = files.filter((path) => !models.includes(path) && !late.includes(path));
   const measured = ["--no-check", `--coverage=${COVERAGE}`, "--coverage-raw-data-only"];
   return [
-    { args: ["--no-check", ...models], jobs: 2, nice: true },
-    { args: [...measured, ...late], jobs: 3 },
-    { args: [...measured, "--doc", "mod.ts", "src", ...others], jobs: 3 },
+    { args: ["--no-check", ...models], jobs: 2, nice: true, files: models },
+    { args: [...measured, ...late], jobs: 3, files: late },
+    { args: [...measured, "--doc", "mod.ts", "src", ...others], jobs: 3, files: others },
   ];
 }
 
@@ -63,85 +58,37 @@ async function main(args: string[]): Promise<number> {
     console.log(HELP);
     return 0;
   }
+  const once = args.includes("--once");
+  const words = args.filter((arg) => arg !== "--once");
   const env = await requirements();
   const imports = await importArguments();
-  if (args.length === 0) await Deno.remove(COVERAGE, { recursive: true }).catch(() => {});
-  const calls = args.length === 0 ? everything() : [{ args, jobs: 4 }];
-  const first = await runTests(calls.map((call) => ({ ...call, args: ["--parallel", ...imports, ...call.args] })), env);
-  if (first.interrupted) return 130;
-  const failed = first.reports.flatMap(failedTests);
-  if (first.code === 0 || first.broken || !mayTryAgain(failed)) {
-    console.log(count(first.reports));
-    return first.code;
-  }
-  console.log(`\nFailed beside the others: ${failed.length}. Once more, alone:`);
-  const second = await runTests([{ args: [...imports, ...argumentsFor(failed)], jobs: 1 }], env);
-  if (second.interrupted) return 130;
-  if (second.code !== 0) {
-    console.log(count(first.reports));
-    return second.code;
-  }
-  for (const { file, name, error } of failed) console.log(`\nPassed only the second time: ${name} (${file})\n${error}`);
-  console.log(`\n${count(first.reports, failed.length)}`);
-  return 0;
-}
-
-/** What some calls of `deno test` have come to. */
-interface Result {
-  /** The first status that is not 0. */
-  readonly code: number;
-  readonly interrupted: boolean;
-  /** Whether one of them failed although none of its tests did. */
-  readonly broken: boolean;
-  /** Their reports in JUnit's format. One that ended before any test has none: `""`. */
-  readonly reports: readonly string[];
-}
-
-/** Runs some calls of `deno test` at a time, in a folder for temporary files of their own. */
-async function runTests(calls: readonly Call[], env: Record<string, string>): Promise<Result> {
-  const scratch = await Deno.makeTempDir({ prefix: "holdfast_tests_" });
-  const paths = calls.map((_, i) => `${scratch}/report${i}.xml`);
-  const tests = calls.map(({ args, jobs, nice = false }, i) =>
-    new Deno.Command("nice", {
-      args: ["-n", nice ? "3" : "0", Deno.execPath(), "test", "--allow-all", `--junit-path=${paths[i]}`, ...args],
-      env: { ...env, TMPDIR: scratch, DENO_JOBS: `${jobs}` },
-      stdin: "null",
-      // A group of its own, so that the servers which the tests have started end with it.
-      detached: true,
-    }).spawn()
+  if (words.length === 0) await Deno.remove(COVERAGE, { recursive: true }).catch(() => {});
+  const calls: readonly Call[] = words.length === 0 ? everything() : [{ args: words, jobs: 4 }];
+  const results = await runTests(
+    calls.map((call) => ({ ...call, args: ["--parallel", ...imports, ...call.args] })),
+    env,
   );
-  const running = new Set(tests);
-  let interrupted = false;
-  const stop = () => {
-    interrupted = true;
-    for (const { pid } of running) Deno.kill(-pid, "SIGTERM");
-  };
-  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);
-  const codes = await Promise.all(tests.map(async (test) => {
-    const { code } = await test.status;
-    running.delete(test);
-    return code;
-  }));
-  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(signal, stop);
-  const reports = await Promise.all(paths.map((path) => Deno.readTextFile(path).catch(() => "")));
-  await Deno.remove(scratch, { recursive: true });
-  const broken = codes.some((code, i) => code !== 0 && failedTests(reports[i]!).length === 0);
-  return { code: codes.find((code) => code !== 0) ?? 0, interrupted, broken, reports };
-}
-
-/**
- * The line that sums reports in JUnit's format up; an empty one counts as one failure.
- *
- * @param repeated how many of those that failed have passed the second time
- */
-function count(reports: readonly string[], repeated = 0): string {
-  const roots = reports.map((report) => /<testsuites [^>]*>/.exec(report)?.[0] ?? ' failures="1" tests="1"');
-  const sum = (attribute: string) =>
-    roots.reduce((sum, root) => sum + Number(new RegExp(` ${attribute}="(\\d+)"`).exec(root)?.[1] ?? 0), 0);
-  const skipped = reports.reduce((sum, report) => sum + (report.match(/<skipped/g)?.length ?? 0), 0);
-  const failed = sum("failures") + sum("errors") - repeated;
-  const passed = sum("tests") - failed - skipped;
-  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+  if (results === "interrupted") return INTERRUPTED;
+  if (failures(results) === 0) {
+    console.log(count(results));
+    return 0;
+  }
+  for (const reason of results.flatMap(({ reasons }) => reasons)) console.log(`Failed: ${reason}`);
+  const tests = results.flatMap(({ tests }) => tests);
+  if (!once && results.every(({ unnamed }) => unnamed === 0) && mayTryAgain(tests)) {
+    console.log(`\nFailed beside the others: ${tests.length}. Once more, alone:`);
+    const second = await runTests([{ args: [...imports, ...argumentsFor(tests)], jobs: 1 }], env);
+    if (second === "interrupted") return INTERRUPTED;
+    const failed = results.flatMap(({ failed }) => failed);
+    if (passedAgain(failed, second[0]!)) {
+      for (const { name, error } of tests) console.log(`\nPassed only the second time: ${name}\n${error}`);
+      console.log(`\n${flakyLine(tests.map(({ name, files }) => `${name} (${files})`))}`);
+      console.log(count(results, failed.length));
+      return 0;
+    }
+  }
+  console.log(count(results));
+  return 1;
 }
 
 try {

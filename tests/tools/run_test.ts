@@ -1,0 +1,197 @@
+// Deno only: it tests a tool for Deno.
+import { assert, assertEquals } from "@std/assert";
+import { dirname } from "node:path";
+import { withoutCoverage } from "../support/without_coverage.ts";
+
+const TOOL = new URL("run.ts", import.meta.url).pathname;
+const OFFLINE = new URL("offline/", import.meta.url);
+
+/** A project of which the tests are run. */
+class Project implements Disposable {
+  readonly #folder = Deno.makeTempDirSync({ prefix: "holdfast_project_" });
+
+  /** Takes its files, by their paths. */
+  constructor(files: Readonly<Record<string, string>>) {
+    const offline = `${this.#folder}/tests/tools/offline`;
+    Deno.mkdirSync(offline, { recursive: true });
+    Deno.copyFileSync(new URL("import_map.json", OFFLINE), `${offline}/import_map.json`);
+    for (const [path, text] of Object.entries(files)) {
+      const file = `${this.#folder}/tests/${path}`;
+      Deno.mkdirSync(dirname(file), { recursive: true });
+      Deno.writeTextFileSync(file, text);
+    }
+  }
+
+  /** Runs some of its tests; gives the exit status, the last two lines, and everything that was printed. */
+  async run(args: readonly string[], env: Record<string, string> = {}) {
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--allow-all", "--quiet", TOOL, "--no-check", ...args],
+      cwd: this.#folder,
+      clearEnv: true,
+      env: { ...withoutCoverage(), CI: "", ...env },
+      stdin: "null",
+    }).output();
+    const [out, text] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+    const [before = "", last = ""] = out!.trimEnd().split("\n").slice(-2);
+    return { code, before, last, text: `${out}${text}` };
+  }
+
+  [Symbol.dispose](): void {
+    Deno.removeSync(this.#folder, { recursive: true });
+  }
+}
+
+/** An expression that is true the first time, and only then. */
+const first = (name: string) =>
+  `(() => { try { Deno.mkdirSync(new URL("${name}", import.meta.url)); return true; } catch { return false; } })()`;
+
+/** A statement that fails always, or the first time. */
+const FAIL = `throw new Error("always");`;
+const failOnce = (name: string) => `if (${first(name)}) throw new Error("busy");`;
+
+/** A test with a body. */
+const test = (name: string, body: string) => `Deno.test("${name}", async (t) => { ${body} });\n`;
+const flaky = (name: string) => test(name, failOnce(name));
+
+/** A helper that defines a test, and what a file does with it. */
+const HELPER = `export const define = (name: string, fn: () => void) => Deno.test(name, fn);`;
+const helped = (name: string, body: string) =>
+  `import { define } from "./helper.ts";\ndefine("${name}", () => { ${body} });\n`;
+
+/** What fails, and how much: none of it becomes good by a second try. */
+const FAILURES: Readonly<Record<string, { files: Record<string, string>; args?: string[]; last: string }>> = {
+  "a test that a helper defines": {
+    files: { "helper.ts": HELPER, "a_test.ts": helped("a", FAIL) },
+    last: "0 passed, 1 failed",
+  },
+  "a step of a test": {
+    files: {
+      "a_test.ts": test("a", `await t.step("b", () => { ${FAIL} });`),
+    },
+    last: "0 passed, 2 failed",
+  },
+  "a file that throws when it is loaded": {
+    files: { "a_test.ts": flaky("a"), "b_test.ts": FAIL },
+    last: "0 passed, 2 failed",
+  },
+  "a file that imports what there is not": {
+    files: { "a_test.ts": flaky("a"), "b_test.ts": `import "./missing.ts";` },
+    last: "0 passed, 1 failed",
+  },
+  "an error that no test catches": {
+    files: { "a_test.ts": flaky("a"), "b_test.ts": `${flaky("b")} onunload = () => { throw new Error("always"); };` },
+    last: "0 passed, 3 failed",
+  },
+  "a file that ends the process with status 0": {
+    files: { "a_test.ts": test("a", ""), "b_test.ts": "Deno.exit(0);" },
+    last: "1 passed, 1 failed",
+  },
+  "a test that ends the process with status 0": {
+    files: { "a_test.ts": test("a", "Deno.exit(0);") },
+    last: "0 passed, 1 failed",
+  },
+  "a test that kills the process": {
+    files: { "a_test.ts": test("a", `Deno.kill(Deno.pid, "SIGKILL");`) },
+    last: "0 passed, 1 failed",
+  },
+  "a test that is not there the second time": {
+    files: { "a_test.ts": `if (${first("a")}) ${test("a", FAIL)}` },
+    last: "0 passed, 1 failed",
+  },
+  "a test that is ignored the second time": {
+    files: {
+      "a_test.ts": `Deno.test({ name: "a", ignore: !${first("a")}, fn() { ${FAIL} } });`,
+    },
+    last: "0 passed, 1 failed",
+  },
+  "a test of one file, while another with its name passes": {
+    files: {
+      "helper.ts": HELPER,
+      "a_test.ts": helped("a", ""),
+      "b_test.ts": helped("a", FAIL),
+    },
+    last: "1 passed, 1 failed",
+  },
+  "more than two tests the first time": {
+    files: { "a_test.ts": ["a", "b", "c"].map(flaky).join("\n") },
+    last: "0 passed, 3 failed",
+  },
+  "a test that searches for a broken promise": {
+    files: { "simulation/a_test.ts": flaky("a") },
+    last: "0 passed, 1 failed",
+  },
+  "a file that is not there": {
+    files: { "a_test.ts": flaky("a") },
+    args: ["tests/a_test.ts", "tests/missing_test.ts"],
+    last: "0 passed, 1 failed",
+  },
+  "a filter that matches nothing": {
+    files: { "a_test.ts": test("a", "") },
+    args: ["--filter", "b", "tests"],
+    last: "0 passed, 1 failed",
+  },
+  "a file without a test": { files: { "a_test.ts": "" }, last: "0 passed, 1 failed" },
+  "a file of which all tests are ignored": {
+    files: { "a_test.ts": `Deno.test({ name: "a", ignore: true, fn() {} });` },
+    last: "0 passed, 1 failed, 1 skipped",
+  },
+};
+
+for (const [what, { files, args = ["tests"], last }] of Object.entries(FAILURES)) {
+  Deno.test(`deno task test fails with ${what}`, async () => {
+    using project = new Project(files);
+    const ended = await project.run(args);
+    assertEquals([ended.code, ended.last], [1, last], ended.text);
+    assert(!/\d+ flaky: /.test(ended.text), ended.text);
+  });
+}
+
+/** What passes the second time, and what it is called then. */
+const REPEATED: Readonly<Record<string, { files: Record<string, string>; flaky: string; last: string }>> = {
+  "a test, and goes on": {
+    files: { "a_test.ts": flaky("a") + test("b", "") },
+    flaky: "1 flaky: a (tests/a_test.ts)",
+    last: "2 passed, 0 failed",
+  },
+  "a test that a helper defines, by the file that ran it": {
+    files: { "helper.ts": HELPER, "a_test.ts": helped("a", ""), "b_test.ts": helped("a", failOnce("a")) },
+    flaky: "1 flaky: a (tests/b_test.ts)",
+    last: "2 passed, 0 failed",
+  },
+  "the whole test of a step": {
+    files: { "a_test.ts": test("a > (b)", `await t.step("c", () => { ${failOnce("c")} });`) },
+    flaky: "1 flaky: a > (b) (tests/a_test.ts)",
+    last: "2 passed, 0 failed",
+  },
+  "two tests of two files": {
+    files: { "a_test.ts": flaky("a"), "b_test.ts": flaky("b") },
+    flaky: "2 flaky: a (tests/a_test.ts); b (tests/b_test.ts)",
+    last: "2 passed, 0 failed",
+  },
+};
+
+for (const [what, { files, flaky, last }] of Object.entries(REPEATED)) {
+  Deno.test(`deno task test repeats ${what}`, async () => {
+    using project = new Project(files);
+    const ended = await project.run(["tests"]);
+    assertEquals([ended.code, sorted(ended.before), ended.last], [0, flaky, last], ended.text);
+  });
+}
+
+/** The line of the flaky tests with these in order: files run side by side. */
+function sorted(line: string): string {
+  const [count = "", names = ""] = line.split(/(?<=flaky: )/);
+  return count + names.split("; ").sort().join("; ");
+}
+
+Deno.test("deno task test --once repeats nothing", async () => {
+  using project = new Project({ "a_test.ts": flaky("a") });
+  const { code, last, text } = await project.run(["--once", "tests"]);
+  assertEquals([code, last], [1, "0 passed, 1 failed"], text);
+});
+
+Deno.test("deno task test fails without a server that all tests need", async () => {
+  using project = new Project({ "a_test.ts": test("a", "") });
+  const { code, text } = await project.run(["tests"], { REDIS_SERVER: "/missing" });
+  assertEquals([code, text], [1, "REDIS_SERVER=/missing does not run\n"]);
+});
