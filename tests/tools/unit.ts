@@ -3,11 +3,13 @@
  *
  * @module
  */
+import { INTERRUPTED } from "../support/command_line.ts";
+import { count, failures, runTests } from "./calls.ts";
 import { importArguments } from "./offline/arguments.ts";
 import { UNIT_PERMISSIONS, unitTests } from "./tiers.ts";
 
 /** How many test files run at a time: most of their time is spent waiting for leases, not computing. */
-const JOBS = "4";
+const JOBS = 4;
 
 const HELP = `Run the unit tests of Holdfast, which need no server: deno task test:unit [arguments of deno test]
 
@@ -22,12 +24,12 @@ async function main(args: string[]): Promise<number> {
     console.log(HELP);
     return 0;
   }
-  const { code } = await new Deno.Command("deno", {
-    args: ["test", "--parallel", ...UNIT_PERMISSIONS, ...await importArguments(), ...args, ...unitTests()],
-    env: { DENO_JOBS: JOBS },
-    stdin: "null",
-  }).spawn().status;
-  return code;
+  const all = ["--parallel", ...await importArguments(), ...args, ...unitTests()];
+  const results = await runTests([{ args: all, jobs: JOBS, permissions: UNIT_PERMISSIONS }], {});
+  if (results === "interrupted") return INTERRUPTED;
+  for (const reason of results.flatMap(({ reasons }) => reasons)) console.log(`Failed: ${reason}`);
+  console.log(count(results));
+  return failures(results) === 0 ? 0 : 1;
 }
 
 Deno.exitCode = await main(Deno.args);
