@@ -1,6 +1,8 @@
 import { fetchPrometheus } from "../support/prometheus.ts";
-import { findChromium } from "../support/chromium.ts";
 import { fetchValkey } from "../support/valkey.ts";
+
+/** Whether nothing may be missing, and no test may be skipped. */
+export const IN_CI = ![undefined, "", "0", "false"].includes(Deno.env.get("CI"));
 
 /** A program that the tests start, and the Debian packages that bring it. */
 interface Requirement {
@@ -8,36 +10,46 @@ interface Requirement {
   readonly programs: readonly string[];
   readonly packages: readonly string[];
   /** The environment variable that names it, for the tests too. */
-  readonly variable: string;
+  readonly variable?: string;
 }
 
-const REQUIREMENTS: readonly Requirement[] = [
+const REQUIREMENTS: readonly (Requirement & { readonly variable: string })[] = [
   { programs: ["redis-server", "valkey-server"], packages: ["redis-server"], variable: "REDIS_SERVER" },
   // For the library that moves a server's clock.
   { programs: ["cc", "gcc", "clang"], packages: ["gcc", "libc6-dev"], variable: "CC" },
+];
+
+/** What some tests start, which are skipped without it. */
+const OPTIONAL: readonly Requirement[] = [
+  { programs: ["chromium", "chromium-browser", "google-chrome"], packages: ["chromium"], variable: "CHROMIUM" },
+  { programs: ["zsh"], packages: ["zsh"] },
+  { programs: ["fish"], packages: ["fish"] },
 ];
 
 /**
  * Finds the programs that the tests start, and gives the environment that names them. What is missing is installed
  * where apt-get may do that.
  *
- * @throws {Error} in one line, when something is missing and cannot be installed
+ * @throws {Error} in one line, when something is missing that all tests need; with CI=1 when anything is
  */
 export async function requirements(): Promise<Record<string, string>> {
   const missing = REQUIREMENTS.filter((requirement) => find(requirement) === undefined);
   if (missing.length > 0) await install(missing);
   const [valkey, prometheus] = [await fetchValkey(), await fetchPrometheus()];
-  await installBrowser();
+  const reasons = [valkey, prometheus].flatMap((found) => "missing" in found ? [found.missing] : []);
+  const absent = OPTIONAL.filter((requirement) => find(requirement) === undefined);
+  if (absent.length > 0) await install(absent).catch((error: Error) => reasons.push(error.message));
+  if (reasons.length > 0 && IN_CI) throw new Error(`With CI=1 no test may be skipped: ${reasons.join("; ")}`);
+  if (reasons.length > 0) console.log(`Some tests are skipped: ${reasons.join("; ")}`);
   return {
     ...Object.fromEntries(REQUIREMENTS.map((requirement) => [requirement.variable, find(requirement) ?? ""])),
-    // The tests that want one of these say that they are skipped, and why.
     ..."program" in valkey && { VALKEY_SERVER: valkey.program },
     ..."program" in prometheus && { PROMETHEUS: prometheus.program },
   };
 }
 
 function find({ programs, variable }: Requirement): string | undefined {
-  const named = Deno.env.get(variable);
+  const named = variable === undefined ? "" : Deno.env.get(variable);
   if (named === undefined || named === "") return programs.find(runs);
   if (runs(named)) return named;
   throw new Error(`${variable}=${named} does not run`);
@@ -51,19 +63,13 @@ function runs(program: string): boolean {
   }
 }
 
-/** Installs a browser for the tests of the dashboard, where apt-get can bring one. */
-async function installBrowser(): Promise<void> {
-  if ("program" in findChromium() || Deno.env.get("CHROMIUM")) return;
-  const chromium = { programs: ["chromium"], packages: ["chromium"], variable: "CHROMIUM" };
-  await install([chromium]).catch((error: Error) => console.log(error.message));
-}
-
 async function install(missing: readonly Requirement[]): Promise<void> {
   const packages = missing.flatMap((requirement) => requirement.packages);
   const names = missing.map(({ programs }) => programs.join(" or ")).join(", ");
   const how = `apt-get install ${packages.join(" ")}`;
-  const variables = missing.map(({ variable, programs }) => `${variable}=path/to/${programs[0]}`).join(" ");
-  const what = `missing: ${names}. Install with "${how}", or set ${variables}`;
+  const named = missing.filter(({ variable }) => variable !== undefined);
+  const variables = named.map(({ variable, programs }) => ` ${variable}=path/to/${programs[0]}`).join("");
+  const what = `missing: ${names}. Install with "${how}"${named.length > 0 ? `, or set${variables}` : ""}`;
   if (Deno.build.os !== "linux" || Deno.uid() !== 0 || !runs("apt-get")) throw new Error(what);
   console.log(`missing: ${names}. Installing with "${how}"`);
   const env = { DEBIAN_FRONTEND: "noninteractive" };

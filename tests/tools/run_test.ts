@@ -190,6 +190,23 @@ Deno.test("deno task test --once repeats nothing", async () => {
   assertEquals([code, last], [1, "0 passed, 1 failed"], text);
 });
 
+Deno.test("deno task test lets a test be skipped, but with CI=1", async () => {
+  using project = new Project({ "a_test.ts": test("a", "") + `Deno.test({ name: "b", ignore: true, fn() {} });` });
+  const [here, ci] = [await project.run(["tests"]), await project.run(["tests"], { CI: "1" })];
+  assertEquals([here.code, here.last], [0, "1 passed, 0 failed, 1 skipped"], here.text);
+  assertEquals([ci.code, ci.last], [1, "1 passed, 1 failed"], ci.text);
+  assert(ci.text.includes("skipped, which is not allowed with CI=1: b (tests/a_test.ts)"), ci.text);
+});
+
+Deno.test("deno task test says in a line what is missing, and fails with CI=1", async () => {
+  using project = new Project({ "a_test.ts": test("a", "") });
+  const env = { VALKEY_SERVER: "/missing" };
+  const [here, ci] = [await project.run(["tests"], env), await project.run(["tests"], { ...env, CI: "1" })];
+  assertEquals([here.code, here.last], [0, "1 passed, 0 failed"], here.text);
+  assert(here.text.includes("Some tests are skipped: VALKEY_SERVER=/missing does not run\n"), here.text);
+  assertEquals([ci.code, ci.text], [1, "With CI=1 no test may be skipped: VALKEY_SERVER=/missing does not run\n"]);
+});
+
 Deno.test("deno task test fails without a server that all tests need", async () => {
   using project = new Project({ "a_test.ts": test("a", "") });
   const { code, text } = await project.run(["tests"], { REDIS_SERVER: "/missing" });

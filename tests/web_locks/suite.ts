@@ -23,21 +23,17 @@ export interface SuiteOptions {
   /** What is tested, for the names of the tests. */
   of: string;
   open: () => Fixture | Promise<Fixture>;
-  /** The tests that do not hold there. */
-  except?: readonly string[];
-  /** The tests of what there is not. They are not defined. */
+  /** The tests that do not hold there. They are not defined. */
   without?: readonly string[];
-  ignore?: boolean;
 }
 
 /** Defines the tests: the steps of the specification's algorithms. */
-export function webLocksSuite({ of, open, except = [], without = [], ignore = false }: SuiteOptions): void {
+export function webLocksSuite({ of, open, without = [] }: SuiteOptions): void {
   const all: Steps = { ...ARGUMENTS, ...GRANTING, ...AVAILABLE, ...STEALING, ...ABORTING, ...QUERYING };
   for (const [step, run] of Object.entries(all)) {
     if (without.includes(step)) continue;
     Deno.test({
       name: `${of}: ${step}`,
-      ignore: ignore || except.includes(step),
       fn: async () => {
         const fixture = await open();
         try {

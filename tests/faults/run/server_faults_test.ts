@@ -63,21 +63,25 @@ Deno.test("single() can do to its server what it says, and takes it back", async
   }
 });
 
-Deno.test("single() does not set the clock back right after data was lost", async () => {
-  await using site = await single();
-  const [loss, set] = ["FLUSHALL", "clock set"].map((kind) => site.faults.find((fault) => fault.kind === kind));
-  if (set === undefined) return; // Without a compiler there is no clock to set.
-  const [server] = await site.masters();
-  for (let seed = 1; seed <= 8; seed++) {
-    await loss!.inject(new Random(seed), new AbortController().signal, () => {});
-    const over = new AbortController();
-    const happens = set.inject(new Random(seed), over.signal, () => {});
-    const [seconds, microseconds] = await server!.command("TIME") as [string, string];
-    const ahead = Number(seconds) * 1_000 + Number(microseconds) / 1_000 - Date.now();
-    over.abort();
-    await happens;
-    assert(ahead > -50, `seed ${seed}: ${ahead} ms`);
-  }
+Deno.test({
+  name: "single() does not set the clock back right after data was lost",
+  ignore: Deno.build.os !== "linux",
+  fn: async () => {
+    await using site = await single();
+    const [loss, set] = ["FLUSHALL", "clock set"].map((kind) => site.faults.find((fault) => fault.kind === kind));
+    assert(set !== undefined, `there is no clock to set: ${site.skipped}`);
+    const [server] = await site.masters();
+    for (let seed = 1; seed <= 8; seed++) {
+      await loss!.inject(new Random(seed), new AbortController().signal, () => {});
+      const over = new AbortController();
+      const happens = set.inject(new Random(seed), over.signal, () => {});
+      const [seconds, microseconds] = await server!.command("TIME") as [string, string];
+      const ahead = Number(seconds) * 1_000 + Number(microseconds) / 1_000 - Date.now();
+      over.abort();
+      await happens;
+      assert(ahead > -50, `seed ${seed}: ${ahead} ms`);
+    }
+  },
 });
 
 Deno.test({
