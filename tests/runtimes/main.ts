@@ -9,9 +9,9 @@ import { requirements } from "../tools/requirements.ts";
 import { type Build, build } from "./build.ts";
 import { Host } from "./host.ts";
 import { install } from "./install.ts";
-import { parseOptions, usage } from "./options.ts";
+import { type Options, parseOptions, usage } from "./options.ts";
 import { Progress } from "./progress.ts";
-import { type Row, summary, table } from "./report.ts";
+import { failures, type Row, summary, table } from "./report.ts";
 import { run } from "./run.ts";
 import { RUNTIMES } from "./runtimes.ts";
 import { checkTypes, versions } from "./types.ts";
@@ -27,7 +27,7 @@ async function main(args: string[]): Promise<number> {
   const interrupt = () => interrupted.abort(new Error("interrupted"));
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, interrupt);
   try {
-    return await runAll(options.names, interrupted.signal);
+    return await runAll(options, interrupted.signal);
   } catch (error) {
     console.error(reason(error));
     return interrupted.signal.aborted ? INTERRUPTED : 1;
@@ -36,7 +36,7 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-async function runAll(names: readonly string[], over: AbortSignal): Promise<number> {
+async function runAll({ names, once }: Options, over: AbortSignal): Promise<number> {
   for (const [variable, program] of Object.entries(await requirements())) Deno.env.set(variable, program);
   await using stack = new AsyncDisposableStack();
   const progress = new Progress(names);
@@ -50,7 +50,7 @@ async function runAll(names: readonly string[], over: AbortSignal): Promise<numb
   const host = stack.use(new Host());
   over.throwIfAborted();
   // All at once: most of the time is spent waiting for leases and servers, not computing.
-  const running = names.map((name) => row(name, built, host, progress, over));
+  const running = names.map((name) => row(name, built, host, once, progress, over));
   stack.defer(async () => void await Promise.allSettled(running));
   const rows = await Promise.all(running);
   progress.end();
@@ -59,15 +59,24 @@ async function runAll(names: readonly string[], over: AbortSignal): Promise<numb
     for (const failure of outcome.failures) console.log(`FAILED ${name}: ${failure}\n`);
   }
   console.log(`${table(rows)}\n\n${summary(rows)}`);
-  return rows.every(({ outcome }) => outcome.failures.length === 0) ? 0 : 1;
+  return failures(rows) === 0 ? 0 : 1;
 }
 
-async function row(name: string, built: Build, host: Host, progress: Progress, over: AbortSignal): Promise<Row> {
+async function row(
+  name: string,
+  built: Build,
+  host: Host,
+  once: boolean,
+  progress: Progress,
+  over: AbortSignal,
+): Promise<Row> {
   const started = performance.now();
   const tell = (ended: number) => progress.tell(name, ended);
   const runtime = RUNTIMES[name];
   const version = runtime === undefined ? await versions() : await runtime.version();
-  const outcome = runtime === undefined ? await checkTypes(built, tell) : await run(runtime, built, host, tell, over);
+  const outcome = runtime === undefined
+    ? await checkTypes(built, tell)
+    : await run(runtime, built, host, once, tell, over);
   const seconds = (performance.now() - started) / 1_000;
   progress.done(name, outcome);
   return { name, version: version.trim().replace(/^v/, ""), seconds, outcome };

@@ -4,6 +4,8 @@ import { chosen } from "../support/command_line.ts";
 /** What the command line asks for. */
 export interface Options {
   readonly help: boolean;
+  /** Whether a test that fails is not run once more. */
+  readonly once: boolean;
   /** What to run, in its order. */
   readonly names: readonly string[];
 }
@@ -13,9 +15,12 @@ export function parseOptions(args: string[], names: readonly string[]): Options 
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { help: { type: "boolean", short: "h", default: false } },
+    options: {
+      help: { type: "boolean", short: "h", default: false },
+      once: { type: "boolean", default: false },
+    },
   });
-  return { help: values.help, names: positionals.length === 0 ? names : chosen("runtime", positionals, names) };
+  return { ...values, names: positionals.length === 0 ? names : chosen("runtime", positionals, names) };
 }
 
 /** Returns what `--help` prints. */
@@ -25,6 +30,7 @@ export function usage(names: readonly string[]): string {
 Usage: deno task test:runtimes [options] [name...]
 
   name      only these: ${names.join(", ")}
+  --once    run no test a second time
   --help    this text
 
 The tests are those of "deno task test" that start nothing but Redis servers: of the core, of the stores in memory, in
@@ -32,5 +38,7 @@ SQLite, on Redis and on Redlock, and of the LockManager; the first line of every
 them. "types" compiles a program that uses every export, with each supported TypeScript.
 The runtimes come from npm into the folder .runtimes, which takes 270 MB of downloads and 850 MB of disk the first time;
 their versions are in tests/runtimes/versions.ts.
-REDIS_SERVER names the server program (default: redis-server). The exit status is 1 when anything failed.`;
+REDIS_SERVER names the server program (default: redis-server). The exit status is 1 when anything failed.
+Up to two tests of a runtime that fail beside the others are run once more; the last line but one names those that pass
+then as flaky. More than two of all are a failure.`;
 }

@@ -1,5 +1,6 @@
 import { lines } from "../support/lines.ts";
 import { RedisServer } from "../support/redis_server.ts";
+import { MOST_FLAKY } from "../tools/second_try.ts";
 import type { Build } from "./build.ts";
 import { Child } from "./child.ts";
 import { isSqlite } from "./files.ts";
@@ -29,6 +30,7 @@ export async function run(
   runtime: Runtime,
   build: Build,
   host: Host,
+  once: boolean,
   progress: (ended: number) => void,
   over: AbortSignal,
 ): Promise<Outcome> {
@@ -38,10 +40,16 @@ export async function run(
     await endsByItself(runtime, runtime.process, build, outcome, over);
     await listsLocks(runtime, runtime.process, build, outcome, over);
   }
-  const settings: Settings = { host: host.url, freePorts: host.freePorts(8), skip: { ...runtime.skip } };
+  const settings: Settings = {
+    host: host.url,
+    freePorts: host.freePorts(8),
+    mayRepeat: once ? 0 : MOST_FLAKY,
+    skip: { ...runtime.skip },
+  };
   const env = { HOLDFAST_SETTINGS: JSON.stringify(settings), TMPDIR: build.folder };
   using child = new Child(await runtime.prepare(build), env, build.folder, over);
   let ended = false;
+  let heard = 0;
   let idle = Object.keys(runtime.skip);
   child.limit(SILENCE);
   for await (const text of lines(child.stdout)) {
@@ -51,6 +59,8 @@ export async function run(
     ended ||= line.type === "end";
     child.limit(ended ? LINGER : SILENCE);
     note(outcome, line);
+    if (line.type === "end") outcome.failures.push(...unheard(line.count, heard));
+    else heard++;
     if (line.type === "skipped") idle = idle.filter((start) => !line.name.startsWith(start));
     progress(outcome.passed + outcome.failures.length);
   }
@@ -61,6 +71,12 @@ export async function run(
   } else if (failure !== undefined) outcome.failures.push(`the process did not end well by itself: ${failure}`);
   if (ended) outcome.failures.push(...idle.map((start) => `no test to skip begins with "${start}"`));
   return outcome;
+}
+
+/** Returns what is wrong when so many tests were defined, and so many results have come. */
+export function unheard(count: number, heard: number): string[] {
+  if (count === 0) return ["no test was defined"];
+  return heard < count ? [`only ${heard} of ${count} tests have a result`] : [];
 }
 
 function note(outcome: Outcome, line: Line): void {

@@ -4,9 +4,6 @@ import { type Line, settings } from "./settings.ts";
 /** How long a test may take on a busy machine, in milliseconds. */
 const LIMIT = 60_000;
 
-/** How many tests that have failed are run once more. */
-const MOST_REPEATED = 3;
-
 /** What nobody has caught since the test began. */
 const uncaught: unknown[] = [];
 
@@ -21,8 +18,10 @@ export type Files = Readonly<Record<string, () => Promise<unknown>>>;
 /** Loads the test files, and runs their tests one after the other. */
 export async function* results(files: Files): AsyncGenerator<Line> {
   for (const [path, load] of Object.entries(files)) {
+    const before = tests.length;
     try {
       await load();
+      if (tests.length === before) throw new Error("it defines no test");
     } catch (error) {
       yield failed(`${path} loads`, error);
     }
@@ -36,7 +35,7 @@ export async function* results(files: Files): AsyncGenerator<Line> {
   }
   for (const { test, line } of failures) {
     // The other runtimes may have left too little of the machine. Many failures at once are no accident.
-    const second = failures.length > MOST_REPEATED ? line : await result(test);
+    const second = failures.length > settings.mayRepeat ? line : await result(test);
     yield second.type === "passed" ? { ...line, type: "repeated" } : line;
   }
   yield { type: "end", count: tests.length };

@@ -4,12 +4,14 @@ export interface Settings {
   host: string;
   /** Ports that nobody listens on. */
   freePorts: number[];
+  /** How many tests at the most are run once more when they have failed. */
+  mayRepeat: number;
   /** Why tests are not run here, by what their names begin with. */
   skip: Record<string, string>;
 }
 
 /** Set once, before the first test. */
-export const settings: Settings = { host: "", freePorts: [], skip: {} };
+export const settings: Settings = { host: "", freePorts: [], mayRepeat: 0, skip: {} };
 
 /** What a test asks for: all but `"open"` of a server that was opened. */
 export type Operation =
