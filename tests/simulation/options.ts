@@ -49,6 +49,6 @@ Usage: deno task sim [options]
 With 2,000 seeds or more the pinned seeds are run as well, and every transition must be taken.
 Ctrl-C ends it after the present seed.
 
-Exit status: 0 when nothing was wrong, 1 when an invariant was violated or a transition was never taken, 2 for a wrong
-command line, 130 after Ctrl-C.`;
+Exit status: 0 when nothing was wrong, 1 when an invariant was violated, no lock was granted or a transition was never
+taken, 2 for a wrong command line, 130 after Ctrl-C.`;
 }

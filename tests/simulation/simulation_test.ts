@@ -4,6 +4,7 @@ import { DenoProcess } from "../support/deno_process.ts";
 import { cohortFlaws } from "./flawed_cohorts.ts";
 import { runFlaws } from "./flawed_runs.ts";
 import { flaws } from "./flaws.ts";
+import { untested } from "./main.ts";
 import { parseOptions } from "./options.ts";
 import { themeOf } from "./scenario.ts";
 import { simulate, type SimulationOptions } from "./simulate.ts";
@@ -43,6 +44,12 @@ Deno.test("simulate() does the same again for the same seed", async () => {
     lines += log.length;
   }
   assert(lines > 1_000, `only ${lines} lines`);
+});
+
+Deno.test("untested() misses locks, and with many seeds transitions", () => {
+  assertEquals([untested(1, 1, ["a"]), untested(2_000, 1, [])], [[], []]);
+  assertEquals(untested(1, 0, []), ["No lock was granted: nothing was tested"]);
+  assertEquals(untested(2_000, 1, ["a", "b"]), ["Never taken, and so not tested: a; b"]);
 });
 
 Deno.test("parseOptions() refuses what is no number of seeds", () => {

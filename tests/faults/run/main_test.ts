@@ -77,6 +77,13 @@ Deno.test("main.ts says what is wrong with its command line, and what there is",
   assertEquals([...Deno.readDirSync(unknown.directory)], [], "nothing is left");
 });
 
+Deno.test("main.ts fails when no fault has happened", async () => {
+  await using command = new Command("--minutes", "0.001", "--seed", "5");
+  const { code, output, errors } = await command.end();
+  assertEquals(code, 1, output + errors);
+  assert(output.includes("Seed 5 fails:\n  no fault has happened"), output + errors);
+});
+
 Deno.test({
   name: "main.ts stops all processes and removes all files when it is interrupted",
   ignore: Deno.build.os !== "linux",

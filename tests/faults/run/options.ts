@@ -74,10 +74,11 @@ Usage: deno task faults [options]
                    (default: a new one, which is printed)
   --workers N      how many processes hold locks (default: 4)
   --cohort         each process asks for its handles together, with cohort(), instead of each handle by itself
-  --only A,B       these kinds of faults only, as the table names them
+  --only A,B       these kinds of faults only, as the table names them; each of them must happen
   --allow-skipped  do not fail because of faults that this machine does not let happen (a full disk wants root)
   --no-fences      what the locks protect takes every write: counts the updates that fences save
   --help           this text
 
-Exit status: 0 when nothing was violated, 1 when something was, 2 for a wrong command line, 130 when interrupted.`;
+Exit status: 0 when nothing was violated, 1 when something was or a fault did not happen, 2 for a wrong command
+line, 130 when interrupted.`;
 }

@@ -111,6 +111,7 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
   const evictions = schedule.happenings.filter(({ what }) => TEARING.includes(what));
   const kills = schedule.happenings.filter(({ what }) => what === "worker killed");
   const cluster = options.deployment === "cluster";
+  const unmade = options.only.filter((kind) => schedule.happenings.every(({ what }) => what !== kind));
   const timed: Excess[] = [
     ...broken.map(({ rule, lock, at, entries }) => ({ at, what: `${rule}: lock ${lock}, ${show(entries)}` })),
     ...ledger.overdue.map(({ lock, at, ms }) => {
@@ -137,6 +138,10 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
     ...left.connections.map((connection) => `connection left: ${connection}`),
     ...schedule.failures.map((failure) => `a fault could not be made to happen: ${failure}`),
     ...schedule.missing,
+    ...(schedule.happenings.length === 0
+      ? ["no fault has happened"]
+      : unmade.map((kind) => `"${kind}" has not happened`)),
+    ...(history.grants.length === 0 ? ["no lock was granted"] : []),
     ...(options.allowSkipped ? [] : skipped.map((why) => `a fault cannot happen here: ${why}; see --allow-skipped`)),
   ];
 }

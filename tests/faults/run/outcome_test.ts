@@ -18,7 +18,7 @@ function findings(history: Partial<History>, fences = true): Findings {
   const schedule = new FaultSchedule();
   const fault: Fault = { kind: "FLUSHALL", where: "servers", breach: true, inject: () => Promise.resolve(true) };
   schedule.happenings.push({ fault, what: "FLUSHALL", start: 100, end: 101, over: true });
-  const whole = { grants: [], releases: [], writes: [], breaches: schedule.happenings, ...history };
+  const whole = { grants: [grant("x", 1n, 0)], releases: [], writes: [], breaches: schedule.happenings, ...history };
   return {
     options: {
       deployment: "single",
@@ -158,4 +158,13 @@ Deno.test("outcome() counts faults that could not be made to happen as violation
   assertEquals(outcome({ ...findings({}), options: strict }).violations, [
     "a fault cannot happen here: disk full: no root; see --allow-skipped",
   ]);
+});
+
+Deno.test("outcome() of a run without a fault, or without a lock, is a violation", () => {
+  assertEquals(outcome(findings({ grants: [] })).violations, ["no lock was granted"]);
+  const found = findings({ breaches: [] });
+  found.schedule.happenings.length = 0;
+  assertEquals(outcome(found).violations, ["no fault has happened"]);
+  const options = { ...found.options, only: ["FLUSHALL", "disk full"] };
+  assertEquals(outcome({ ...findings({}), options }).violations, ['"disk full" has not happened']);
 });
