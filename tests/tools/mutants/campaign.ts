@@ -31,9 +31,13 @@ export class Campaign {
     this.#stopped = true;
   }
 
-  /** Runs the tests of the targets without a mutant: those that fail say nothing about one. */
+  /**
+   * Runs the tests of the targets without a mutant: those that fail say nothing about one. Throws when there are none to
+   * run, or none that pass.
+   */
   async prepare(targets: Iterable<Target>): Promise<void> {
-    const stages = new Set([...targets].flatMap(({ stages }) => stages));
+    const all = [...targets];
+    const stages = new Set(all.flatMap(({ stages }) => stages));
     await this.each([...stages].filter((stage) => !this.#limits.has(stage)), async (stage, workshop) => {
       let started = performance.now();
       let ending = await workshop.run(stage, this.#files, BASELINE_LIMIT);
@@ -42,11 +46,14 @@ export class Campaign {
         started = performance.now();
         ending = await workshop.run(stage, this.#files, BASELINE_LIMIT);
       }
-      if (ending === undefined || this.#stopped) return;
+      if (this.#stopped) return;
+      if (ending === "empty") throw new Error(`there is no test in ${describe(stage)}`);
       if (ending === "passed") {
         this.#limits.set(stage, (performance.now() - started) * SLOWNESS.times + SLOWNESS.plus);
       } else this.#log(`not used, as they fail without a mutant: ${describe(stage)}`);
     });
+    const untested = all.find(({ stages }) => !stages.some((stage) => this.#limits.has(stage)));
+    if (untested !== undefined && !this.#stopped) throw new Error(`no tests of ${untested.name} pass without a mutant`);
   }
 
   /** Tries each mutant that was not tried before. */

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { INTERRUPTED, readOptions } from "../../support/command_line.ts";
+import { INTERRUPTED, MISUSED, readOptions } from "../../support/command_line.ts";
+import { reason } from "../../support/interruption.ts";
 import { importArguments } from "../offline/arguments.ts";
 import { Random } from "../../simulation/random.ts";
 import { Campaign } from "./campaign.ts";
@@ -22,6 +23,10 @@ async function main(args: string[]): Promise<number> {
   const options = readOptions(() => parseOptions(args), () => usage());
   if (typeof options === "number") return options;
   const mutants = options.pinned ? [] : await chosen(options);
+  if (!options.pinned && mutants.length === 0) {
+    console.error("No mutant is in the files and targets that were named");
+    return MISUSED;
+  }
   if (options.list) {
     for (const { line, operator, key } of mutants) console.log(`${operator}, line ${line}: ${key}`);
     return 0;
@@ -87,4 +92,11 @@ async function inWorkshops(
   }
 }
 
-if (import.meta.main) Deno.exitCode = await main(Deno.args);
+if (import.meta.main) {
+  try {
+    Deno.exitCode = await main(Deno.args);
+  } catch (error) {
+    console.error(reason(error));
+    Deno.exitCode = 1;
+  }
+}

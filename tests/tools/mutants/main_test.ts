@@ -1,5 +1,5 @@
 // Deno only: it tests a tool for Deno.
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { importArguments } from "../offline/arguments.ts";
 import { withoutCoverage } from "../../support/without_coverage.ts";
 import { Campaign } from "./campaign.ts";
@@ -7,7 +7,7 @@ import { mutantsOf } from "./mutate.ts";
 import { parseOptions } from "./options.ts";
 import { idle, report } from "./report.ts";
 import type { Result } from "./results.ts";
-import type { Target } from "./targets.ts";
+import type { Stage, Target } from "./targets.ts";
 import { files, source, Workshop } from "./workshop.ts";
 
 /** Runs the tool. */
@@ -79,6 +79,26 @@ Deno.test("Campaign kills a mutant that a test notices, and restores the copy", 
   }
   assertEquals(outcomes, ["killed", "survived"]);
   assertEquals(await source(path), text);
+});
+
+Deno.test("deno task mutants fails when there is no mutant", async () => {
+  const { code, text } = await run("--files", "no/such/file");
+  assertEquals([code, text], [2, "No mutant is in the files and targets that were named\n"]);
+});
+
+Deno.test("Campaign refuses tests that are not there, and tests that fail without a mutant", async () => {
+  await using workshop = await Workshop.open(await importArguments());
+  const all = await files("tests/");
+  const prepare = (...stages: Stage[]) =>
+    new Campaign([workshop], all, () => {}).prepare([{ name: "planted", source: /./, stages }]);
+  const tests = /^tests\/internal\/wait_scope_test\.ts$/;
+  await assertRejects(() => prepare({ tests: /^no such file$/ }), Error, "there is no test in /^no such file$/");
+  await assertRejects(() => prepare({ tests, filter: /^no such test$/ }), Error, "there is no test in");
+  const path = "src/internal/wait_scope.ts";
+  const broken = { operator: "planted", start: 0, end: 1, replacement: "throw 1;" };
+  await workshop.changed(path, broken, async () => {
+    await assertRejects(() => prepare({ tests }), Error, "no tests of planted pass without a mutant");
+  });
 });
 
 Deno.test("report() gives a score for each file, and the reason of each survivor", () => {

@@ -81,5 +81,6 @@ Usage: deno task mutants [options]
 Targets: ${NAMES}; see tests/tools/mutants/targets.ts for their files and tests.
 A run that was interrupted goes on where it was. Everything happens in temporary copies of the repository.
 
-Exit status: 0, 1 when a pinned fault was not noticed, 2 for a wrong command line, 130 when interrupted.`;
+Exit status: 0, 1 when a pinned fault was not noticed or there are no tests to notice anything, 2 for a wrong command line
+or no mutant, 130 when interrupted.`;
 }

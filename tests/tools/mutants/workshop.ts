@@ -8,8 +8,11 @@ const ROOT = new URL("../../../", import.meta.url);
 /** What no test needs. */
 const LEFT_OUT = /^(\.git|\.runtimes|node_modules|coverage|results\..*)$/;
 
-/** How a run of tests has ended. */
-export type Ending = "passed" | "failed" | "late";
+/** How a run of tests has ended; `"empty"` without a test. */
+export type Ending = "passed" | "failed" | "late" | "empty";
+
+/** What stands at the end of a run in which something was tested. */
+const TESTED = /^ok \| [1-9]\d* passed|, nothing wrong, in /m;
 
 /** A temporary copy of the repository, in which mutants are tried one after the other. */
 export class Workshop implements AsyncDisposable {
@@ -55,17 +58,17 @@ export class Workshop implements AsyncDisposable {
     return await this.with(new Map([[path, applied(await this.read(path), change)]]), run);
   }
 
-  /** Runs the tests of a stage, for so many milliseconds at the most; `undefined` when it has none. */
-  async run(stage: Stage, files: readonly string[], ms: number): Promise<Ending | undefined> {
+  /** Runs the tests of a stage, for so many milliseconds at the most. */
+  async run(stage: Stage, files: readonly string[], ms: number): Promise<Ending> {
     const args = this.#command(stage, files);
-    if (args === undefined) return undefined;
+    if (args === undefined) return "empty";
     const child = new Deno.Command(Deno.execPath(), {
       args,
       cwd: this.#directory,
       clearEnv: true,
       env: { ...withoutCoverage(), TMPDIR: `${this.#directory}/tmp`, NO_COLOR: "1" },
       stdin: "null",
-      stdout: "null",
+      stdout: "piped",
       stderr: "null",
       // A group of its own, which ends with it.
       detached: true,
@@ -76,11 +79,13 @@ export class Workshop implements AsyncDisposable {
       late = true;
       this.#stop();
     }, ms);
+    const output = new Response(child.stdout).text();
     const { success } = await child.status;
     clearTimeout(timer);
     this.#stop();
     this.#running = undefined;
-    return late ? "late" : success ? "passed" : "failed";
+    if (late) return "late";
+    return !success ? "failed" : TESTED.test(await output) ? "passed" : "empty";
   }
 
   #command(stage: Stage, files: readonly string[]): string[] | undefined {
