@@ -9,7 +9,7 @@
  * @module
  */
 import process from "node:process";
-import { elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
+import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
 import { Processes, type Signal } from "./processes.ts";
 import { Supervision, type Watched } from "./supervision.ts";
 
@@ -19,29 +19,35 @@ export const WATCHDOG_URL: string = import.meta.url;
 /** The first argument, without which this file does nothing. */
 export const WATCHDOG_WORD = "holdfast-watchdog";
 
-const clock = new SystemClock();
-
 /** The lease as far as the holder has told. */
-class ToldLease implements Watched {
+export class ToldLease implements Watched {
+  readonly #clock: Clock;
   #ms = Infinity;
-  #at: Instant = clock.now();
+  #at: Instant;
   /** Whether the holder has begun to stop the command. */
   stopping = false;
   readonly #silence = new AbortController();
+
+  /** Creates a lease that has no end until the holder tells one. */
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#at = clock.now();
+  }
 
   /** Aborts when the holder cannot tell any more. */
   get signal(): AbortSignal {
     return this.#silence.signal;
   }
 
+  /** Returns the milliseconds until the lease ends, as far as the holder has told. */
   remaining(): number {
-    return Math.max(0, this.#ms - elapsed(this.#at, clock.now()));
+    return Math.max(0, this.#ms - elapsed(this.#at, this.#clock.now()));
   }
 
   /** Takes note of what remained at that time of the wall clock, which the two processes share. */
   tell(ms: number, wall: number): void {
     this.#ms = ms;
-    this.#at = { monotonic: clock.now().monotonic, wall };
+    this.#at = { monotonic: this.#clock.now().monotonic, wall };
   }
 
   /** Notes that the holder is gone. */
@@ -51,7 +57,7 @@ class ToldLease implements Watched {
 }
 
 /** Watches a command of which it is only known what reaches it: from the first signal on it waits until nothing is left. */
-async function watch(processes: Processes, lease: ToldLease): Promise<void> {
+async function watch(processes: Processes, lease: ToldLease, clock: Clock): Promise<void> {
   let stopped = () => {};
   const ended = new Promise<void>((resolve) => stopped = resolve);
   const command = {
@@ -71,7 +77,8 @@ async function watch(processes: Processes, lease: ToldLease): Promise<void> {
 
 /** Reads what the holder tells. */
 function main(): void {
-  const lease = new ToldLease();
+  const clock = new SystemClock();
+  const lease = new ToldLease(clock);
   let id = 0;
   let watching: Promise<void> | undefined;
   const onLine = (line: string) => {
@@ -82,7 +89,7 @@ function main(): void {
       id = first;
     } else {
       lease.tell(first, second);
-      watching ??= watch(new Processes(id), lease);
+      watching ??= watch(new Processes(id), lease, clock);
     }
   };
   let rest = "";
