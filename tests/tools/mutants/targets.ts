@@ -92,6 +92,11 @@ export const TARGETS: readonly Target[] = [
     stages: [{ tests: /^tests\/otel\/(metrics|options|spans|trace_meta)_test\.ts$/ }],
   },
   {
+    name: "supervise",
+    source: /^src\/cli\/supervise\/\w+\.ts$/,
+    stages: [{ tests: /^tests\/cli\/(supervise\/\w+|run_supervision)_test\.ts$/ }],
+  },
+  {
     name: "redis",
     source: /^src\/stores\/redis\/(?!scripts\/)[\w/]+\.ts$/,
     stages: [
