@@ -24,8 +24,10 @@ Deno.test("notify() calls the observer, if any, and ignores what it throws", () 
 Deno.test("Observer is notified of all events in order, each with name and owner", async () => {
   const clock = new VirtualClock();
   const store = new ScriptedStore(clock);
-  store.onAttempt = inTurn(() => busy(50), unreachable, () => granted(9n));
-  store.onRenew = inTurn(unreachable, () => "renewed");
+  const error = new Error("connection refused");
+  const fail = () => Promise.reject(error);
+  store.onAttempt = inTurn(() => busy(50), fail, () => granted(9n));
+  store.onRenew = inTurn(fail, () => "renewed");
   const acquiring = acquireFrom(store, "a", checkAcquireOptions({ lease: 900 }), clock);
   await clock.advance(70);
   const lock = await acquiring;
@@ -34,7 +36,6 @@ Deno.test("Observer is notified of all events in order, each with name and owner
   await clock.advance(400);
   await lock.release();
   const { owner } = lock;
-  const error = new Error("connection refused");
   const who = { name: "a", owner, handle: owner, mode: "exclusive", permits: undefined } as const;
   const expected: LockEvent[] = [
     { type: "waiting", ...who },

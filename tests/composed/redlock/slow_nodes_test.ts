@@ -209,7 +209,7 @@ Deno.test("release() that is retried asks failed nodes at once, and not those th
   for (let tries = 1; tries <= 3; tries++) {
     const { result, ms } = await after(clock, store.release(claim));
     assert(result instanceof QuorumError && ms === 0, `${result} after ${ms} ms`);
-    assertEquals(result.failures.map(({ error }) => error), [second!.failure, third!.failure]);
+    assertEquals(new Set(result.failures.map(({ error }) => error)), new Set([second!.failure, third!.failure]));
     assertEquals(releases(), [1, tries, tries]);
   }
   second!.condition = third!.condition = "healthy";
