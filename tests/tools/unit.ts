@@ -14,6 +14,7 @@ const JOBS = 4;
 const HELP = `Run the unit tests of Holdfast, which need no server: deno task test:unit [arguments of deno test]
 
   deno task test:unit                        all unit tests
+  deno task test:unit tests/lease_test.ts    one file
   deno task test:unit --filter "release()"   by name
 
 A test file is a unit test if neither it nor what it imports from the tests starts a process; those of the simulator
@@ -24,8 +25,9 @@ async function main(args: string[]): Promise<number> {
     console.log(HELP);
     return 0;
   }
-  const all = ["--parallel", ...await importArguments(), ...args, ...unitTests()];
-  const results = await runTests([{ args: all, jobs: JOBS, permissions: UNIT_PERMISSIONS }], {});
+  const files = args.some((arg) => arg.endsWith("_test.ts")) ? [] : unitTests();
+  const words = ["--parallel", ...await importArguments(), ...args, ...files];
+  const results = await runTests([{ args: words, jobs: JOBS, permissions: UNIT_PERMISSIONS }], {});
   if (results === "interrupted") return INTERRUPTED;
   for (const reason of results.flatMap(({ reasons }) => reasons)) console.log(`Failed: ${reason}`);
   console.log(count(results));
