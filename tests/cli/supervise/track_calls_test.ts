@@ -69,4 +69,5 @@ Deno.test("trackCalls() hands nothing on, and has the state of its store", () =>
   scripted.closed = true;
   scripted.connectionError = new Error("refused");
   assertEquals([store.closed, store.connectionError?.message], [true, "refused"]);
+  assertEquals(trackCalls({ ...scripted, closed: undefined } as unknown as ScriptedStore).store.closed, false);
 });

@@ -94,7 +94,10 @@ export const TARGETS: readonly Target[] = [
   {
     name: "supervise",
     source: /^src\/cli\/supervise\/\w+\.ts$/,
-    stages: [{ tests: /^tests\/cli\/(supervise\/\w+|run_supervision)_test\.ts$/ }],
+    stages: [
+      { tests: /^tests\/cli\/(supervise\/\w+|run_supervision)_test\.ts$/ },
+      { tests: /^tests\/cli\/run_(leftovers|loss|signals|terminal)_test\.ts$/ },
+    ],
   },
   {
     name: "redis",
