@@ -15,8 +15,12 @@ export interface RedisClient {
   on(event: "ready" | "close" | "end", listener: () => void): unknown;
   /** Subscribes to the errors of the connection, and to those of single Sentinels and Cluster nodes. */
   on(event: "error" | "sentinelError" | "node error", listener: (error: Error, address?: string) => void): unknown;
+  /** Subscribes to the databases that the client is told to use. */
+  on(event: "select", listener: (database: number) => void): unknown;
   /** Subscribes to the nodes that a Cluster client finds. */
   on(event: "+node", listener: (node: RedisNode) => void): unknown;
+  /** Changes the database. Only a client that does not use database 0 needs it. */
+  select?(database: number): Promise<unknown>;
   /** Returns how many listeners an event has. */
   listenerCount?(event: "error"): number;
   /** The state of the connection: `"ready"` while commands are sent, `"end"` when it was closed for good. */
@@ -35,6 +39,7 @@ export interface RedisClient {
     readonly host?: string | undefined;
     readonly port?: number | undefined;
     readonly username?: string | undefined;
+    readonly db?: number | undefined;
     // Those that the client warnings are about.
     readonly enableOfflineQueue?: unknown;
     readonly enableReadyCheck?: unknown;

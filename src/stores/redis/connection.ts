@@ -1,8 +1,11 @@
 import type { RedisClient, RedisNode } from "./client.ts";
+import { Database } from "./database.ts";
 import { handleAsking } from "./handle_asking.ts";
 
 /** The connection of a client: how often it was cut, and why it is down. */
 export class Connection {
+  /** The database of the client. */
+  readonly database: Database;
   #cuts = 0;
   #error: Error | undefined;
   /** The last error of a single Sentinel or Cluster node; the client itself says only that all have failed. */
@@ -10,6 +13,7 @@ export class Connection {
 
   /** Subscribes to the events of a client. */
   constructor(client: RedisClient) {
+    this.database = new Database(client);
     const count = () => void this.#cuts++;
     client.on("error", (error) => {
       // ioredis prints an error while it has no listener. This one must not hide it from a user who has added none.

@@ -1,6 +1,7 @@
 import { checkQuery } from "../../internal/listing.ts";
 import type { QueryOptions, Snapshot } from "../../store.ts";
 import type { RedisClient } from "./client.ts";
+import type { Database } from "./database.ts";
 import type { KeySpace } from "./key_space.ts";
 import { Search } from "./search.ts";
 import { decodeCursor, encodeCursor } from "./search_position.ts";
@@ -14,12 +15,14 @@ const BATCH = 100;
  *
  * @param client the client; of a Cluster, all masters are asked
  * @param keys the keys of the locks
+ * @param database the database of the client
  * @param look asks the server about the lock of a name
  * @param options which locks are listed
  */
 export async function query(
   client: RedisClient,
   keys: KeySpace,
+  database: Database,
   look: (name: string) => Promise<Snapshot>,
   options?: QueryOptions,
 ): Promise<Snapshot> {
@@ -27,7 +30,7 @@ export async function query(
   const from = cursor === undefined ? undefined : decodeCursor(cursor);
   const only = name ?? (match?.includes("*") ? undefined : match);
   if (only !== undefined) return await lookAt(only === "" ? [] : [only], look);
-  const search = new Search(client, keys, { match });
+  const search = new Search(client, keys, database, { match });
   if (limit === undefined && from === undefined) return await lookAt(await search.all(), look);
   const { names, next } = await search.page(limit ?? Infinity, from);
   const page = await lookAt(names, look);

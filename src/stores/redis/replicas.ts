@@ -32,13 +32,17 @@ export class Replicas {
 
   /** Renews a lock, and waits until enough replicas have the renewal, or their time is over. */
   async renew(lock: LockKeys, claim: Claim): Promise<ReplicatedRenewal> {
-    const { cuts } = this.#connection;
+    const { cuts, database } = this.#connection;
     const { script } = renew;
     const { keys, args } = renew.encode(lock, claim);
-    const [reply, count] = await runAndWait(this.#client, script, keys, args, this.#settings).catch((error) => {
+    try {
+      const [reply, count] = await runAndWait(this.#client, script, keys, args, this.#settings);
+      // In another database the script has found, and changed, nothing.
+      if (!database.confirmed) await database.confirm();
+      return { ...renew.decode(reply, claim), replicated: count >= this.#settings.min };
+    } catch (error) {
       throw this.#runner.failure(error, script, keys, cuts);
-    });
-    return { ...renew.decode(reply, claim), replicated: count >= this.#settings.min };
+    }
   }
 }
 

@@ -22,18 +22,22 @@ export class Runner {
 
   /** Runs a script by its SHA-1; the first time on a server by its text. */
   run<T>(script: Script, keys: string[], argv: string[], decode: (reply: unknown) => T): Promise<T> {
-    const { cuts, error } = this.#connection;
-    const failure = (error: unknown) => this.failure(error, script, keys, cuts);
-    const read = error === undefined ? decode : (reply: unknown) => {
-      this.#connection.answered();
+    const { cuts, error, database } = this.#connection;
+    const fail = (error: unknown): never => {
+      throw this.failure(error, script, keys, cuts);
+    };
+    if (!database.confirmed) return database.confirm().then(() => this.run(script, keys, argv, decode), fail);
+    const read = (reply: unknown): T | Promise<T> => {
+      // Sent again over a new connection, the script may have been executed in another database.
+      if (!database.confirmed) return database.confirm().then(() => read(reply), fail);
+      if (error !== undefined) this.#connection.answered();
       return decode(reply);
     };
     this.#writes.next(this.#client.stream);
     return this.#client.evalsha(script.sha, keys.length, ...keys, ...argv).then(read, async (error) => {
-      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw failure(error);
-      return await this.#client.eval(script.source, keys.length, ...keys, ...argv).then(read, (error) => {
-        throw failure(error);
-      });
+      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) return fail(error);
+      if (!database.confirmed) await database.confirm().catch(fail);
+      return await this.#client.eval(script.source, keys.length, ...keys, ...argv).then(read, fail);
     });
   }
 
@@ -48,6 +52,7 @@ export class Runner {
    */
   failure(error: unknown, script: Script, keys: readonly string[], cuts: number): unknown {
     const { options, status } = this.#client;
+    if (error instanceof StoreError) return error;
     if (isReply(error)) {
       // A command that was sent twice, over two connections, may have been executed the first time; not without login.
       if (cuts !== this.#connection.cuts && !isLoginFailure(error)) return error;

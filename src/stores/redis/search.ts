@@ -2,6 +2,7 @@ import { StoreError } from "../../errors.ts";
 import { nameFilter } from "../../internal/listing.ts";
 import type { QueryOptions } from "../../store.ts";
 import type { RedisClient } from "./client.ts";
+import type { Database } from "./database.ts";
 import type { KeySpace } from "./key_space.ts";
 import { rightsOf, userOf } from "./rights.ts";
 import type { SearchPosition } from "./search_position.ts";
@@ -36,21 +37,27 @@ export class Search {
   /** What the keys look like: first those of the queues, since a lock may have waiters only. */
   readonly #patterns: readonly string[];
   readonly #masters: readonly Master[];
-  readonly #user: string;
+  readonly #database: Database;
+  readonly #fail: (error: unknown) => never;
 
   /**
    * Prepares a search.
    *
    * @param client the client; of a Cluster, all masters are searched
    * @param keys the keys of the locks
+   * @param database the database of the client
    * @param options which names are wanted
    */
-  constructor(client: RedisClient, keys: KeySpace, options: QueryOptions) {
+  constructor(client: RedisClient, keys: KeySpace, database: Database, options: QueryOptions) {
     this.#keys = keys;
     this.#isWanted = nameFilter(options);
     this.#patterns = patternsFor(keys, options.match ?? "*");
     this.#masters = mastersOf(client);
-    this.#user = userOf(client);
+    this.#database = database;
+    const user = userOf(client);
+    this.#fail = (error) => {
+      throw failure(error, user);
+    };
   }
 
   /** Finds all names: on all masters at the same time. */
@@ -99,9 +106,8 @@ export class Search {
     const { node } = this.#masters[at]!;
     if (node.scan === undefined) throw new TypeError("client must have the method scan for a query");
     const pattern = this.#patterns[place.pattern]!;
-    const [scan, keys] = await node.scan(place.scan, "MATCH", pattern, "COUNT", count).catch((error) => {
-      throw failure(error, this.#user);
-    });
+    if (!this.#database.confirmed) await this.#database.confirm().catch(this.#fail);
+    const [scan, keys] = await node.scan(place.scan, "MATCH", pattern, "COUNT", count).catch(this.#fail);
     for (const key of keys) {
       const name = this.#keys.nameOf(key);
       if (name !== undefined && this.#isWanted(name)) names.add(name);
@@ -150,6 +156,7 @@ function escape(text: string): string {
 
 /** Returns the error of a search that failed: a search changes nothing, so nothing was done. */
 function failure(error: unknown, user: string): StoreError {
+  if (error instanceof StoreError) return error;
   const words = error instanceof Error ? error.message : String(error);
   const { message, permanent } = isReply(error) ? explain(words, rightsOf(user)) : { message: words, permanent: false };
   return new StoreError(message, { cause: error, permanent });

@@ -209,7 +209,7 @@ class ServerStore implements RedisStore {
 
   async query(options?: QueryOptions): Promise<Snapshot> {
     const lookAt = (name: string) => this.#run(look, { name }, { name });
-    return showRuns(this, await query(this.#client, this.#keys, lookAt, options));
+    return showRuns(this, await query(this.#client, this.#keys, this.#wakeups.connection.database, lookAt, options));
   }
 
   /** Returns how the handle waits, if it is to, and with which cohort. */

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type QueryOptions, type Snapshot, StoreError } from "@holdfast/lock";
+import { Database } from "../../../src/stores/redis/database.ts";
 import { KeySpace } from "../../../src/stores/redis/key_space.ts";
 import { SlotTags } from "../../../src/stores/redis/keys.ts";
 import { query } from "../../../src/stores/redis/query.ts";
@@ -28,7 +29,7 @@ function list(properties: object, options?: QueryOptions): Promise<Snapshot> {
   const client = Object.assign(new FakeClient(), properties);
   const look = (name: string) =>
     Promise.resolve({ held: [{ name, owner: "me", handle: "me", mode: "shared" as const }], pending: [] });
-  return query(client.client, new KeySpace(client.client, "lock:"), look, options);
+  return query(client.client, new KeySpace(client.client, "lock:"), new Database(client.client), look, options);
 }
 
 Deno.test("query() looks at each name once, on all pages", async () => {
@@ -88,7 +89,12 @@ Deno.test("query() asks about at most a hundred locks at a time", async () => {
     asking--;
     return { held: [], pending: [{ name, owner: "me", handle: "me", mode: "exclusive" as const, rank: 0 }] };
   };
-  const { held, pending } = await query(client.client, new KeySpace(client.client, "lock:"), look);
+  const { held, pending } = await query(
+    client.client,
+    new KeySpace(client.client, "lock:"),
+    new Database(client.client),
+    look,
+  );
   assertEquals([held.length, pending.length, new Set(pending.map(({ name }) => name)).size], [0, 250, 250]);
   assertEquals(asked, 250);
   assert(most <= 100, `${most} at a time`);
