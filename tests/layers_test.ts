@@ -85,6 +85,9 @@ Deno.test("src/cli/ is imported by nothing, and imports no private code of other
     // What the store says of a client that is configured badly is what doctor says.
     "src/cli/doctor/redis.ts -> src/stores/redis/client_warning.ts",
     "src/cli/doctor/redis.ts -> type src/stores/redis/client.ts",
+    // And what it needs of the store's own code.
+    "src/cli/doctor/redis.ts -> src/stores/redis/examination.ts",
+    "src/cli/doctor/redis_wakeups.ts -> src/stores/redis/examination.ts",
   ]);
 });
 

@@ -35,6 +35,6 @@ export interface Scheme {
   readonly example: string;
   /** Opens the store; several URLs are a quorum. Throws a `UsageError` if they are wrong or a package is missing. */
   open(urls: readonly URL[], options?: OpenOptions): Promise<OpenedStore>;
-  /** Examines what the locks rest on. */
-  examine(urls: readonly URL[]): Promise<Finding[]>;
+  /** Examines what the locks rest on, until the signal aborts: then it rejects when what it has written is removed. */
+  examine(urls: readonly URL[], signal: AbortSignal): Promise<Finding[]>;
 }

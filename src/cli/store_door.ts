@@ -1,6 +1,11 @@
+import { SystemClock } from "../internal/clock.ts";
+import { within } from "../internal/release.ts";
 import type { Finding, OpenedStore, OpenOptions } from "./scheme.ts";
 import { schemeOf } from "./schemes/registry.ts";
 import { findStoreUrls, type StoreSources } from "./store_urls.ts";
+
+/** How long an examination that was aborted may take to end, in milliseconds. */
+const REMOVE_MS = 3_000;
 
 /** Opens the store of a command when that asks for it, once. */
 export class StoreDoor {
@@ -8,6 +13,7 @@ export class StoreDoor {
   readonly #signal: AbortSignal;
   #opening: Promise<OpenedStore> | undefined;
   #opened: OpenedStore | undefined;
+  #examining: Promise<Finding[]> | undefined;
 
   /** Makes it; nothing is opened after the signal has aborted. */
   constructor(sources: StoreSources, signal: AbortSignal) {
@@ -22,10 +28,7 @@ export class StoreDoor {
 
   /** Examines what the store rests on; rejects with the reason of the signal when that aborts before. */
   async examine(): Promise<Finding[]> {
-    return await this.#unlessAborted(async () => {
-      const urls = await findStoreUrls(this.#sources);
-      return await schemeOf(urls).examine(urls);
-    });
+    return await this.#unlessAborted(() => this.#examining ??= this.#examine());
   }
 
   async #unlessAborted<T>(call: () => Promise<T>): Promise<T> {
@@ -42,11 +45,17 @@ export class StoreDoor {
     }
   }
 
-  /** Closes the store, if it was opened. */
+  /** Closes the store, if it was opened, after an examination has removed what it has written. */
   async close(): Promise<void> {
+    if (this.#examining !== undefined) await within(REMOVE_MS, this.#examining, new SystemClock()).catch(() => {});
     if (this.#opened !== undefined) return await this.#opened[Symbol.asyncDispose]();
     // It may be opened too late for the command.
     this.#opening?.then((opened) => opened[Symbol.asyncDispose](), () => {});
+  }
+
+  async #examine(): Promise<Finding[]> {
+    const urls = await findStoreUrls(this.#sources);
+    return await schemeOf(urls).examine(urls, this.#signal);
   }
 
   async #open(options: OpenOptions | undefined): Promise<OpenedStore> {

@@ -1,68 +1,71 @@
 import { acquire } from "../../acquire.ts";
 import { LockError } from "../../errors.ts";
-import { elapsed, SystemClock } from "../../internal/clock.ts";
+import { SystemClock } from "../../internal/clock.ts";
+import { within } from "../../internal/release.ts";
 import type { Store } from "../../store.ts";
 import type { Finding } from "../scheme.ts";
 
 const CLOCK = new SystemClock();
-
-/** One name for all examinations: a store may keep the last fence of a name for days. */
-const NAME = "holdfast:doctor";
 
 /** How long each step may take, in milliseconds. */
 const LIMIT_MS = 3_000;
 
 const LEASE_MS = 10_000;
 
-/** A waiter that is granted the lock later after its release than this, in milliseconds, was not woken: it has polled. */
-const WOKEN_MS = 100;
+/** How often it is looked whether the waiter is in the queue, in milliseconds. */
+const LOOK_MS = 10;
 
-/** How often that is tried: the machine may be busy. */
-const TRIES = 3;
+/** How long what the lock leaves may take to be removed, in milliseconds. */
+const REMOVE_MS = 1_000;
 
-/** How long the waiter gets to enter the queue, in milliseconds. */
-const QUEUE_MS = 100;
+/** How a lock is tried. */
+export interface Trial {
+  /** Ends it; nothing is left behind all the same. */
+  readonly signal: AbortSignal;
+  /** Removes what a store keeps of a lock that was released. */
+  remove?(name: string): Promise<unknown>;
+}
 
 /**
- * Does with a lock of its own what programs do: acquires it, has another handle wait, renews, lists, releases, and sees
- * the waiter woken. What the user may not do shows here, with the rule that grants it.
+ * Does with a lock of its own what programs do: acquires it, has another handle wait, renews, lists and releases. What
+ * the user may not do shows here, with the rule that grants it. Rejects with the reason of the signal.
  */
-export async function tryLock(store: Store): Promise<Finding[]> {
-  const steps: Step[] = [];
+export async function tryLock(store: Store, { signal, remove }: Trial): Promise<Finding[]> {
+  signal.throwIfAborted();
+  // Others may examine the same store.
+  const name = `holdfast:doctor:${crypto.randomUUID()}`;
+  let step: Step = "acquire";
   try {
-    let soonest = Infinity;
-    for (let tries = 0; tries < TRIES && soonest > WOKEN_MS; tries++) {
-      soonest = Math.min(soonest, await handOver(store, (step) => steps.push(step)));
-    }
-    return [cycle(), wakeup(soonest)];
+    await handOver(store, name, signal, (next) => step = next);
+    return [cycle()];
   } catch (error) {
-    return [failure(steps.at(-1) ?? "acquire", error)];
+    signal.throwIfAborted();
+    return [failure(step, error)];
+  } finally {
+    if (remove !== undefined) await within(REMOVE_MS, remove(name), CLOCK).catch(() => {});
   }
 }
 
 /** What is done with the lock, in words. */
 type Step = "acquire" | "renew" | "list" | "release" | "wait for";
 
-/** Hands a lock from one handle to another. Resolves to the milliseconds from its release until the other has it. */
-async function handOver(store: Store, begin: (step: Step) => void): Promise<number> {
+/** Hands a lock from one handle to another. */
+async function handOver(store: Store, name: string, signal: AbortSignal, begin: (step: Step) => void): Promise<void> {
   const options = { lease: LEASE_MS, wait: LIMIT_MS };
   begin("acquire");
-  const first = await acquire(store, NAME, options);
+  const first = await acquire(store, name, { ...options, signal });
   const over = new AbortController();
-  const waiting = acquire(store, NAME, { ...options, signal: over.signal });
-  waiting.catch(() => {});
+  const waiting = acquire(store, name, { ...options, signal: AbortSignal.any([signal, over.signal]) });
+  waiting.catch(() => over.abort());
   try {
-    await CLOCK.sleep(QUEUE_MS);
     begin("renew");
     await first.extend();
     begin("list");
-    await store.query?.({ name: NAME });
+    while (!over.signal.aborted && (await store.query?.({ name }))?.pending.length === 0) await CLOCK.sleep(LOOK_MS);
     begin("release");
-    const released = CLOCK.now();
     await first.release();
     begin("wait for");
     await waiting;
-    return elapsed(released, CLOCK.now());
   } finally {
     over.abort();
     await Promise.allSettled([first.release(), waiting.then((lock) => lock.release())]);
@@ -76,18 +79,6 @@ function cycle(): Finding {
     found: "a lock was acquired, waited for, renewed, listed and released",
     meaning: "The user has all rights that locks need.",
     advice: "",
-  };
-}
-
-function wakeup(ms: number): Finding {
-  const found = `a waiter was granted the lock ${Math.round(ms)} ms after its release`;
-  if (ms < WOKEN_MS) return { level: "ok", code: "wake-up", found, meaning: "Waiters are woken.", advice: "" };
-  return {
-    level: "warning",
-    code: "wake-up",
-    found,
-    meaning: "Waiters are not woken: each finds out by asking again, after up to 5 s.",
-    advice: 'Let the user subscribe and publish: "ACL SETUSER <user> +subscribe +publish &holdfast:*".',
   };
 }
 

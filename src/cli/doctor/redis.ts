@@ -2,12 +2,14 @@ import { SystemClock } from "../../internal/clock.ts";
 import { LATE, within } from "../../internal/release.ts";
 import type { Store } from "../../store.ts";
 import { clientWarning } from "../../stores/redis/client_warning.ts";
-import type { RedisClient, RedisNode } from "../../stores/redis/client.ts";
+import type { RedisNode } from "../../stores/redis/client.ts";
+import { deleteLock, type ExaminedClient, refusal } from "../../stores/redis/examination.ts";
 import type { Finding } from "../scheme.ts";
 import { judgeQuorumSkew, judgeSkew, readSkew, type Skew } from "./clock_skew.ts";
 import { tryLock } from "./lock_cycle.ts";
 import { readInfo, type RedisInfo, type RedisProbe } from "./redis_info.ts";
 import { examineServer } from "./redis_server.ts";
+import { examineWakeups } from "./redis_wakeups.ts";
 
 /** How long a server may take to answer, in milliseconds. */
 const ANSWER_MS = 3_000;
@@ -15,7 +17,15 @@ const ANSWER_MS = 3_000;
 const CLOCK = new SystemClock();
 
 /** A client to examine: of one server, behind Sentinel, or of a Cluster. */
-export type RedisPatient = RedisClient & RedisProbe;
+export type RedisPatient = ExaminedClient;
+
+/** What else is known of servers that are examined. */
+export interface RedisExamination {
+  /** Ends the examination. */
+  readonly signal: AbortSignal;
+  /** What stands before the names of locks; that of the store by default. */
+  readonly prefix?: string | undefined;
+}
 
 /** What was read of one server. */
 interface Examined {
@@ -30,35 +40,68 @@ interface Examined {
  * @param clients the client, or those of a quorum; in the order of the labels
  * @param labels what to call each server
  * @param store the store that they are used for
+ * @param options what else is known of them
  */
 export async function examineRedis(
   clients: readonly RedisPatient[],
   labels: readonly string[],
   store: Store,
+  { signal, prefix }: RedisExamination,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   const examined: Examined[] = [];
   for (const [place, client] of clients.entries()) {
     const label = labels[place] ?? `server ${place + 1}`;
     findings.push(...options(client, label));
+    const before = examined.length;
     for (const [node, probe] of serversOf(client).entries()) {
       const called = client.isCluster ? `${label}, master ${node + 1}` : label;
+      signal.throwIfAborted();
       try {
-        const info = await within(ANSWER_MS, readInfo(probe), CLOCK);
-        const skew = await within(ANSWER_MS, readSkew(probe), CLOCK);
-        examined.push({ label: called, info, skew });
-        findings.push(...[...await examineServer(probe, info), judgeSkew(skew)].map((each) => named(each, called)));
+        const found = await examineOne(client, probe);
+        examined.push({ label: called, ...found });
+        findings.push(...found.findings.map((each) => named(each, called)));
       } catch (error) {
         findings.push(unreachable(called, store, error));
       }
     }
-    if (client.isCluster) continue;
-    findings.push(...wrongClient(examined.at(-1), label));
+    if (examined.length === before) continue;
+    findings.push(named(await examineWakeups(client), label));
+    if (!client.isCluster) findings.push(...wrongClient(examined.at(-1), label));
   }
   if (clients.length > 1) findings.push(...examineQuorum(examined, clients.length));
   // A lock on servers that are no quorum proves nothing.
   if (findings.some(({ code }) => code === "not-independent")) return findings;
-  return [...findings, ...await tryLock(store)];
+  const remove = (name: string) => Promise.all(clients.map((client) => deleteLock(client, name, prefix)));
+  return [...findings, ...await tryLock(store, { signal, remove })];
+}
+
+/** Examines one server of a client. */
+async function examineOne(
+  client: RedisPatient,
+  probe: RedisProbe,
+): Promise<Omit<Examined, "label"> & { findings: Finding[] }> {
+  const findings: Finding[] = [];
+  const info = await within(ANSWER_MS, readInfo(probe), CLOCK).catch((error): RedisInfo => {
+    const words = refusal(client, error);
+    if (words === undefined || !words.includes("NOPERM")) throw error;
+    findings.push(secretive(words));
+    return new Map();
+  });
+  const skew = await within(ANSWER_MS, readSkew(probe), CLOCK);
+  if (info.size > 0) findings.push(...await examineServer(probe, info));
+  return { info, skew, findings: [...findings, judgeSkew(skew)] };
+}
+
+/** A user who may not read what the server says of itself. */
+function secretive(found: string): Finding {
+  return {
+    level: "warning",
+    code: "info",
+    found,
+    meaning: "Version, role, memory, persistence and replication of the server are not examined.",
+    advice: "Give the user the right that the message names.",
+  };
 }
 
 /** The servers behind a client. The nodes of a Cluster client are clients too, which take any command. */

@@ -37,11 +37,11 @@ export interface Place {
 }
 
 /** Examines a file with locks, and the place where it lies. */
-export async function examineSqlite(path: string, store: Store): Promise<Finding[]> {
+export async function examineSqlite(path: string, store: Store, signal: AbortSignal): Promise<Finding[]> {
   const folder = dirname(path);
   const writable = await mayWrite(path, folder);
   if (writable !== undefined) return [writable];
-  return [...judgePlace(await placeOf(folder)), ...await tryLock(store)];
+  return [...judgePlace(await placeOf(folder)), ...await tryLock(store, { signal })];
 }
 
 async function placeOf(folder: string): Promise<Place> {

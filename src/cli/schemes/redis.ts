@@ -37,7 +37,7 @@ async function open(urls: readonly URL[]): Promise<OpenedStore> {
   }
 }
 
-async function examine(urls: readonly URL[]): Promise<Finding[]> {
+async function examine(urls: readonly URL[], signal: AbortSignal): Promise<Finding[]> {
   const places = urls.map(readRedisUrl);
   const permissions = await examinePermissions([
     ...addressesOf(places).map((host) => permissionFor("net", host, "The server cannot be reached.")),
@@ -48,7 +48,9 @@ async function examine(urls: readonly URL[]): Promise<Finding[]> {
   const clients = places.map((place) => openClient(module, place));
   try {
     const store = await storeOf(clients, places);
-    const found = await examineRedis(clients.map(({ client }) => client), places.map(({ label }) => label), store);
+    const labels = places.map(({ label }) => label);
+    const { prefix } = places[0]!;
+    const found = await examineRedis(clients.map(({ client }) => client), labels, store, { signal, prefix });
     return [...permissions, ...found];
   } finally {
     await Promise.all(clients.map((client) => client.close()));

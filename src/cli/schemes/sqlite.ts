@@ -33,7 +33,7 @@ async function open([url, ...others]: readonly URL[], { existing = false }: Open
   return { store, label: `sqlite:${path}`, [Symbol.asyncDispose]: () => Promise.resolve(store.close()) };
 }
 
-async function examine([url, ...others]: readonly URL[]): Promise<Finding[]> {
+async function examine([url, ...others]: readonly URL[], signal: AbortSignal): Promise<Finding[]> {
   if (url === undefined || others.length > 0) throw new UsageError("an SQLite file cannot be one of several stores");
   const path = pathOf(url);
   const permissions = await examinePermissions([
@@ -47,7 +47,7 @@ async function examine([url, ...others]: readonly URL[]): Promise<Finding[]> {
   const { sqlite } = await import("../../stores/sqlite/mod.ts");
   const store = sqlite(path);
   try {
-    return [...permissions, ...await examineSqlite(path, store)];
+    return [...permissions, ...await examineSqlite(path, store, signal)];
   } finally {
     store.close();
   }

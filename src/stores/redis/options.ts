@@ -53,13 +53,16 @@ export interface ReplicasSettings {
   readonly timeout: number;
 }
 
+/** What stands before the name in the lock's key, unless the option says otherwise. */
+export const DEFAULT_PREFIX = "lock:";
+
 /** The longest time that replicas may take, unless the option says otherwise, in milliseconds. */
 const REPLICAS_TIMEOUT_MS = 500;
 
 /** Checks a client and the options, and completes these. */
 export function checkRedisOptions(client: RedisClient, options: RedisOptions): RedisSettings {
   for (const method of ["evalsha", "eval", "duplicate", "on"]) checkMethod(client, method);
-  const { prefix = "lock:", replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);
+  const { prefix = DEFAULT_PREFIX, replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);
   if (typeof prefix !== "string") throw new TypeError(`prefix must be a string: got ${show(prefix)}`);
   checkObserver(observer);
   return { prefix, observer, replicas: replicas && checkReplicasOptions(client, replicas) };

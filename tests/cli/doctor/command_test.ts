@@ -1,8 +1,12 @@
 // Deno only: it starts processes of Deno, and servers.
 import { assert, assertEquals } from "@std/assert";
+import { acquire } from "@holdfast/lock";
 import type { Finding } from "../../../src/cli/scheme.ts";
+import { renew } from "../../../src/stores/redis/scripts/generated.ts";
 import { RedisServer } from "../../support/redis_server.ts";
-import { holdfast, jsonLines } from "../cli_process.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { until } from "../../support/until.ts";
+import { CliProcess, holdfast, jsonLines } from "../cli_process.ts";
 
 /** Permissions of a command that reaches this server, and of which nothing is missing. */
 function flags(server: RedisServer, ...more: string[]): string[] {
@@ -15,7 +19,7 @@ Deno.test("holdfast doctor ends with 0 on a healthy server, and leaves nothing t
   const { status, out, err } = await holdfast(["doctor"], { store, flags: flags(server) });
   assertEquals([status, err], [0, ""], out);
   assert(/^errors: 0, warnings: 0, /m.test(out), out);
-  assertEquals(await server.leftovers(), []);
+  assertEquals(await server.command("KEYS", "*"), []);
 });
 
 Deno.test("holdfast doctor ends with 1 when something would break a lock, with advice", async () => {
@@ -54,4 +58,25 @@ Deno.test("holdfast doctor ends with 1 within seconds when the server is away", 
   const { status, out } = await holdfast(["doctor"], { store: `redis://127.0.0.1:${server.port}` });
   assertEquals(status, 1, out);
   assert(out.includes("error  unreachable: "), out);
+});
+
+Deno.test("holdfast doctor leaves nothing on the server when Ctrl-C ends it", async () => {
+  await using server = await RedisServer.start();
+  // It knows the scripts from now on.
+  const lock = await acquire(server.connect(), "a");
+  await lock.extend();
+  await lock.release();
+  await server.command("FLUSHALL");
+  await using proxy = await TcpProxy.start(server.port);
+  const renewed = proxy.stallReply(renew.sha);
+  await using doctor = new CliProcess(["doctor"], { store: `redis://127.0.0.1:${proxy.port}` });
+  await renewed;
+  const keys = async (pattern: string) => await server.command("KEYS", pattern) as string[];
+  await until(async () => (await keys("*:queue")).length > 0, "another handle waits");
+  doctor.signal("SIGINT");
+  await until(async () => (await keys("*:queue")).length === 0, "it waits no more");
+  assertEquals((await keys("lock:holdfast:doctor:*")).length, 1, "the lock is held");
+  proxy.resume();
+  const { status, out } = await doctor.end();
+  assertEquals([status, out, await keys("*")], [130, "", []]);
 });

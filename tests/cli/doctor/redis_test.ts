@@ -8,6 +8,7 @@ import type { Finding } from "../../../src/cli/scheme.ts";
 import { SentinelDeployment } from "../../deployments/sentinel.ts";
 import { ProcessClock } from "../../support/process_clock.ts";
 import { RedisServer } from "../../support/redis_server.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
 
 /** A server that keeps what it is told. */
@@ -17,7 +18,8 @@ const HEALTHY = ["--appendonly", "yes"];
 async function examine(...clients: Redis[]): Promise<Finding[]> {
   const patients: readonly RedisPatient[] = clients;
   const store = patients.length === 1 ? redis(patients[0]!) : redlock(patients);
-  return await examineRedis(patients, patients.map((_, place) => `server ${place + 1}`), store);
+  const { signal } = new AbortController();
+  return await examineRedis(patients, patients.map((_, place) => `server ${place + 1}`), store, { signal });
 }
 
 /** Returns the findings that are not as they should be, as `level code`. */
@@ -31,9 +33,9 @@ Deno.test("examineRedis() finds nothing on a healthy server", async () => {
   assertEquals(faults(findings), []);
   assertEquals(findings.map(({ code }) => code), [
     ...["version", "role", "memory", "persistence", "clock"],
-    ...["lock", "wake-up"],
+    ...["wake-up", "lock"],
   ]);
-  assertEquals(await server.leftovers(), [], "nothing is left behind");
+  assertEquals(await server.command("KEYS", "*"), [], "nothing is left behind");
 });
 
 Deno.test("examineRedis() finds an eviction policy that deletes locks", async () => {
@@ -59,7 +61,7 @@ Deno.test("examineRedis() finds that a restart forgets the locks", async () => {
 
 Deno.test("examineRedis() finds the rights that are missing, with the rule", async () => {
   await using server = await RedisServer.start(HEALTHY);
-  const user = ["ACL", "SETUSER", "worker", "on", ">secret", "~*", "+@all", "-evalsha", "-eval"] as const;
+  const user = ["ACL", "SETUSER", "worker", "on", ">secret", "~*", "&*", "+@all", "-evalsha", "-eval"] as const;
   await server.command(...user);
   const findings = await examine(server.connect({ username: "worker", password: "secret" }));
   assertEquals(faults(findings), ["error lock"]);
@@ -162,4 +164,28 @@ Deno.test("examineRedis() finds nothing on a healthy quorum", async () => {
   await using two = await RedisServer.start(HEALTHY);
   await using three = await RedisServer.start(HEALTHY);
   assertEquals(faults(await examine(one.connect(), two.connect(), three.connect())), []);
+});
+
+Deno.test("examineRedis() finds nothing when many examine a server at the same time", async () => {
+  await using server = await RedisServer.start(HEALTHY);
+  const found = await Promise.all(Array.from({ length: 10 }, () => examine(server.connect())));
+  assertEquals(found.flatMap(faults), []);
+  assertEquals(await server.command("KEYS", "*"), [], "nothing is left behind");
+});
+
+Deno.test("examineRedis() does not take a slow server for one that wakes nobody", async () => {
+  await using server = await RedisServer.start(HEALTHY);
+  await using proxy = await TcpProxy.start(server.port);
+  const client = proxy.connect();
+  proxy.disturb({ replies: 150 });
+  assertEquals(faults(await examine(client)), []);
+});
+
+Deno.test("examineRedis() finds that the server does not tell of itself, and tries locks all the same", async () => {
+  await using server = await RedisServer.start(HEALTHY);
+  await server.command("ACL", "SETUSER", "worker", "on", ">secret", "~*", "&*", "+@all", "-info");
+  const findings = await examine(server.connect({ username: "worker", password: "secret" }));
+  assertEquals(faults(findings), ["warning info"]);
+  assert(/"ACL SETUSER worker \+info" grants it/.test(findings[0]!.found), findings[0]!.found);
+  assertEquals(findings.map(({ code }) => code), ["info", "clock", "wake-up", "lock"]);
 });

@@ -1,0 +1,36 @@
+import { SystemClock } from "../../internal/clock.ts";
+import { LATE, within } from "../../internal/release.ts";
+import { type ExaminedClient, refusal, sendMessage } from "../../stores/redis/examination.ts";
+import type { Finding } from "../scheme.ts";
+
+/** How long a message may take, in milliseconds. */
+const MESSAGE_MS = 3_000;
+
+/** Examines whether waiters can be woken. */
+export async function examineWakeups(client: ExaminedClient): Promise<Finding> {
+  const { received, close } = sendMessage(client);
+  try {
+    await within(MESSAGE_MS, received, new SystemClock());
+    const found = "a message came over the second connection";
+    return { level: "ok", code: "wake-up", found, meaning: "Waiters are woken.", advice: "" };
+  } catch (error) {
+    return unwoken(error, refusal(client, error));
+  } finally {
+    close();
+  }
+}
+
+function unwoken(error: unknown, refusal: string | undefined): Finding {
+  const words = error === LATE
+    ? `no message came over the second connection within ${MESSAGE_MS / 1_000} s`
+    : `the second connection failed: ${error instanceof Error ? error.message : String(error)}`;
+  return {
+    level: "warning",
+    code: "wake-up",
+    found: refusal ?? words,
+    meaning: "Waiters are not woken: each finds out by asking again, after up to 5 s.",
+    advice: refusal === undefined
+      ? "Look at what lies between here and the server, and how many clients that accepts."
+      : "Give the user the right that the message names.",
+  };
+}
