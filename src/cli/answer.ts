@@ -34,3 +34,11 @@ export async function answerOf<T>({ store, label }: OpenedStore, call: Promise<T
     stop();
   }
 }
+
+/** Resolves to an error that says what is wrong with the URL of a store that has failed, if that is known. */
+export async function diagnosed({ diagnose }: OpenedStore, error: unknown): Promise<unknown> {
+  if (!(error instanceof StoreError)) return error;
+  const words = await diagnose?.();
+  if (words === undefined) return error;
+  return new StoreError(`${error.message} (${words})`, { cause: error, permanent: error.permanent });
+}

@@ -72,6 +72,8 @@ async function runCommand(command: Command, line: CommandLine, env: Environment,
     const store = door.open.bind(door);
     const examine = door.examine.bind(door);
     return await command.run({ options, lists, args, rest, terminal, env, signal, store, examine });
+  } catch (error) {
+    throw await door.diagnosed(error);
   } finally {
     await door.close();
   }

@@ -5,6 +5,8 @@ export interface OpenedStore extends AsyncDisposable {
   readonly store: Store;
   /** The URL without user and password, for messages. */
   readonly label: string;
+  /** Resolves to what is wrong with the URL when the store does not answer; `undefined` if that is not known. */
+  diagnose?(): Promise<string | undefined>;
 }
 
 /** How a store is opened. */

@@ -1,5 +1,6 @@
 import { SystemClock } from "../internal/clock.ts";
 import { within } from "../internal/release.ts";
+import { diagnosed } from "./answer.ts";
 import type { Finding, OpenedStore, OpenOptions } from "./scheme.ts";
 import { schemeOf } from "./schemes/registry.ts";
 import { findStoreUrls, type StoreSources } from "./store_urls.ts";
@@ -43,6 +44,11 @@ export class StoreDoor {
     } finally {
       signal.removeEventListener("abort", abort);
     }
+  }
+
+  /** Resolves to the error with which a command has failed, or one that says what is wrong with the URL of the store. */
+  async diagnosed(error: unknown): Promise<unknown> {
+    return this.#opened === undefined || this.#signal.aborted ? error : await diagnosed(this.#opened, error);
   }
 
   /** Closes the store, if it was opened, after an examination has removed what it has written. */

@@ -4,8 +4,10 @@ import { LockConflictError, LockLostError, LockTimeoutError, StoreError } from "
 import type { Clock } from "../../internal/clock.ts";
 import { clockOf } from "../../internal/store_state.ts";
 import type { Lock } from "../../lock.ts";
-import type { Store } from "../../store.ts";
+import { diagnosed } from "../answer.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
+import { messageOf } from "../failure.ts";
+import type { OpenedStore } from "../scheme.ts";
 import { json, oneLine } from "../shown.ts";
 import { Child } from "../supervise/child.ts";
 import { Signals } from "../supervise/signals.ts";
@@ -64,9 +66,10 @@ async function runCommand(invocation: Invocation): Promise<number> {
     terminal.err(terminal.json ? json({ event, name: request.name, message }) : `holdfast: ${oneLine(message)}`);
   const signals = new Signals((message) => report("warning", message));
   try {
-    const { store, idle } = trackCalls((await invocation.store()).store);
+    const opened = await invocation.store();
+    const { store, idle } = trackCalls(opened.store);
     const clock = clockOf(store);
-    const lock = await acquireLock(store, request, signals, invocation.signal, report).finally(() =>
+    const lock = await acquireLock({ ...opened, store }, request, signals, invocation.signal, report).finally(() =>
       idle(UNDO_MS, clock)
     );
     return typeof lock === "number" ? lock : await runUnder(lock, clock, request, signals, report);
@@ -77,23 +80,23 @@ async function runCommand(invocation: Invocation): Promise<number> {
 
 /** Acquires the lock; resolves to the exit status if that was not possible. */
 async function acquireLock(
-  store: Store,
+  opened: OpenedStore,
   { name, lock }: RunRequest,
   signals: Signals,
   signal: AbortSignal,
   report: Report,
 ): Promise<Lock | number> {
-  const failed = (event: keyof typeof STATUS, { message }: Error) => {
-    report(event, message);
+  const failed = (event: keyof typeof STATUS, error: unknown) => {
+    report(event, messageOf(error));
     return STATUS[event];
   };
   try {
-    return await acquire(store, name, { ...lock, signal: AbortSignal.any([signals.interruption, signal]) });
+    return await acquire(opened.store, name, { ...lock, signal: AbortSignal.any([signals.interruption, signal]) });
   } catch (error) {
     if (signals.status !== undefined) return signals.status;
     if (signal.aborted) throw error;
     if (error instanceof LockTimeoutError) return failed("busy", error);
-    if (error instanceof StoreError) return failed("unavailable", error);
+    if (error instanceof StoreError) return failed("unavailable", await diagnosed(opened, error));
     // What the options say cannot be had here.
     if (error instanceof LockConflictError || error instanceof TypeError || error instanceof RangeError) {
       throw new UsageError(error.message);

@@ -25,6 +25,8 @@ export interface RedisExamination {
   readonly signal: AbortSignal;
   /** What stands before the names of locks; that of the store by default. */
   readonly prefix?: string | undefined;
+  /** Resolves to what is wrong with the address of the client at this place, if that is known. */
+  diagnose?(place: number): Promise<string | undefined>;
 }
 
 /** What was read of one server. */
@@ -46,7 +48,7 @@ export async function examineRedis(
   clients: readonly RedisPatient[],
   labels: readonly string[],
   store: Store,
-  { signal, prefix }: RedisExamination,
+  { signal, prefix, diagnose }: RedisExamination,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   const examined: Examined[] = [];
@@ -62,7 +64,7 @@ export async function examineRedis(
         examined.push({ label: called, ...found });
         findings.push(...found.findings.map((each) => named(each, called)));
       } catch (error) {
-        findings.push(unreachable(called, store, error));
+        findings.push(unreachable(called, store, error, await diagnose?.(place)));
       }
     }
     if (examined.length === before) continue;
@@ -126,14 +128,16 @@ function options(client: RedisPatient, label: string): Finding[] {
   }];
 }
 
-function unreachable(label: string, { connectionError }: Store, error: unknown): Finding {
+function unreachable(label: string, { connectionError }: Store, error: unknown, diagnosis?: string): Finding {
   const late = `no answer within ${ANSWER_MS / 1_000} s${connectionError ? `: ${connectionError.message}` : ""}`;
   return {
     level: "error",
     code: "unreachable",
-    found: `${label}: ${error === LATE ? late : error instanceof Error ? error.message : String(error)}`,
+    found: `${label}: ${diagnosis ?? (error === LATE ? late : error instanceof Error ? error.message : String(error))}`,
     meaning: "No lock can be acquired there.",
-    advice: "Look at the address, the password, the network and the server.",
+    advice: diagnosis === undefined
+      ? "Look at the address, the password, the network and the server."
+      : "Correct the URL.",
   };
 }
 

@@ -1,11 +1,12 @@
-import { answerOf } from "../answer.ts";
+import { answerOf, diagnosed } from "../answer.ts";
 import { UsageError } from "../command.ts";
 import { deniedPermissions } from "../permissions.ts";
 import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";
 import { examineRedis } from "../doctor/redis.ts";
 import type { Finding, OpenedStore, Scheme } from "../scheme.ts";
 import { loadRedisModule, type OpenClient, openClient } from "./redis_client.ts";
-import { PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_url.ts";
+import { wrongServer } from "./listener.ts";
+import { hostAndPort, PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_url.ts";
 
 /** Redis and Valkey: one server, Sentinel, a Cluster, or several independent ones (Redlock). */
 export const redis: Scheme = {
@@ -27,9 +28,16 @@ async function open(urls: readonly URL[]): Promise<OpenedStore> {
   const close = async () => void await Promise.all(clients.map((client) => client.close()));
   try {
     const label = places.map(({ label }) => label).join(", ");
-    const opened = { store: await storeOf(clients, places), label, [Symbol.asyncDispose]: close };
+    const opened: OpenedStore = {
+      store: await storeOf(clients, places),
+      label,
+      diagnose: async () => (await Promise.all(places.map(wrongServer))).find((words) => words !== undefined),
+      [Symbol.asyncDispose]: close,
+    };
     const ready = Promise.all(clients.map((client) => client.ready()));
-    await answerOf(opened, ready, new AbortController().signal);
+    await answerOf(opened, ready, new AbortController().signal).catch(async (error) => {
+      throw await diagnosed(opened, error);
+    });
     return opened;
   } catch (error) {
     await close();
@@ -49,8 +57,11 @@ async function examine(urls: readonly URL[], signal: AbortSignal): Promise<Findi
   try {
     const store = await storeOf(clients, places);
     const labels = places.map(({ label }) => label);
-    const { prefix } = places[0]!;
-    const found = await examineRedis(clients.map(({ client }) => client), labels, store, { signal, prefix });
+    const found = await examineRedis(clients.map(({ client }) => client), labels, store, {
+      signal,
+      prefix: places[0]?.prefix,
+      diagnose: (place) => wrongServer(places[place]!),
+    });
     return [...permissions, ...found];
   } finally {
     await Promise.all(clients.map((client) => client.close()));
@@ -92,6 +103,5 @@ async function checkNetwork(places: readonly RedisPlace[]): Promise<void> {
 }
 
 function addressesOf(places: readonly RedisPlace[]): string[] {
-  return places.flatMap(({ addresses }) => addresses)
-    .map(({ host, port }) => `${host.includes(":") ? `[${host}]` : host}:${port}`);
+  return places.flatMap(({ addresses }) => addresses.map(hostAndPort));
 }

@@ -8,6 +8,11 @@ export interface Address {
   readonly port: number;
 }
 
+/** Returns an address as URLs have it. */
+export function hostAndPort({ host, port }: Address): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
 /** Which servers a URL means. */
 export type Deployment = "single" | "sentinel" | "cluster";
 
