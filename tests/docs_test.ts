@@ -4,6 +4,7 @@ import { until } from "./support/until.ts";
 import { RedisServer } from "./support/redis_server.ts";
 import { PINNED } from "./simulation/pinned.ts";
 import { RULE } from "./stores/redis/rights.ts";
+import { sourceFiles } from "./support/test_files.ts";
 import { withoutCoverage } from "./support/without_coverage.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -134,6 +135,16 @@ Deno.test("the README and the pages of docs/ have links that lead somewhere", ()
       assert(anchor === undefined || headings.includes(anchor), `${page} links to ${target}`);
     }
   }
+});
+
+Deno.test("no page runs a program whose package it does not name", () => {
+  // Where the package has no such program, these download the package of that name, whoever owns it.
+  const bare = /\b(?:npx|bunx|npm exec|pnpm (?:dlx|exec)|yarn dlx)(?: --?[a-z]+)*(?: --)? holdfast\b/;
+  for (const run of ["npx holdfast ls", "npx -y holdfast", "bunx holdfast", "npm exec -- holdfast"]) {
+    assert(bare.test(run));
+  }
+  const files = [...PAGES, "CHANGELOG.md", ...sourceFiles("src/", ".ts"), ...sourceFiles("examples/", ".ts")];
+  assertEquals(files.filter((file) => bare.test(Deno.readTextFileSync(root + file))), []);
 });
 
 Deno.test("docs/stores/ and docs/redlock.md have the same headings", () => {

@@ -4,7 +4,7 @@
  *
  * ```sh
  * deno run --allow-net --allow-env jsr:@holdfast/lock/cli ls --store redis://127.0.0.1:6379
- * npx --package=@holdfast/lock --package=ioredis holdfast ls --store redis://127.0.0.1:6379
+ * node node_modules/@holdfast/lock/src/cli/mod.js ls --store redis://127.0.0.1:6379
  * ```
  *
  * @example From a program

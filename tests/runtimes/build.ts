@@ -1,3 +1,4 @@
+import { pack } from "../tools/pack.ts";
 import { command } from "./command.ts";
 import { isSqlite, sharedTests } from "./files.ts";
 import { MODULES } from "./versions.ts";
@@ -27,7 +28,7 @@ export interface Build {
 /** Packs the package as for npm, unpacks it, and puts the tests in their place beside its `src/`. */
 export async function build(folder: string): Promise<Build> {
   const tarball = `${folder}/package.tgz`;
-  await command(Deno.execPath(), ["pack", "--quiet", "--allow-dirty", `--output=${tarball}`], ROOT);
+  await pack(tarball);
   const modules = `${folder}/node_modules`;
   const installed = `${modules}/@holdfast/lock`;
   await Deno.mkdir(installed, { recursive: true });
@@ -42,7 +43,8 @@ export async function build(folder: string): Promise<Build> {
   }
   const holdfast = `${modules}/.bin/holdfast`;
   await Deno.mkdir(`${modules}/.bin`);
-  await Deno.symlink(`${installed}/src/cli/mod.js`, holdfast);
+  const { bin } = JSON.parse(await Deno.readTextFile(`${installed}/package.json`));
+  await Deno.symlink(`${installed}/${bin.holdfast}`, holdfast);
   return {
     folder,
     holdfast,
