@@ -1,6 +1,7 @@
 import { lines } from "../support/lines.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { MOST_FLAKY } from "../tools/second_try.ts";
+import { textOf } from "../support/test_files.ts";
 import type { Build } from "./build.ts";
 import { Child } from "./child.ts";
 import { isSqlite } from "./files.ts";
@@ -39,6 +40,7 @@ export async function run(
   if (runtime.process !== undefined) {
     await endsByItself(runtime, runtime.process, build, outcome, over);
     await listsLocks(runtime, runtime.process, build, outcome, over);
+    await isRequired(runtime.process, build, outcome, over);
   }
   const settings: Settings = {
     host: host.url,
@@ -147,4 +149,17 @@ async function listsLocks(
     if (ended && expected.test(printed)) outcome.passed++;
     else outcome.failures.push(`holdfast ${args.join(" ")}: ${failure ?? "it printed"}\n${printed}`);
   }
+}
+
+/** Whether the program for CommonJS in the docs runs as it stands there. */
+async function isRequired(program: string, build: Build, outcome: Outcome, over: AbortSignal): Promise<void> {
+  const [, code = ""] = /^## CommonJS$[^]*?^```js\n([^]*?)^```$/m.exec(textOf("docs/typescript.md")) ?? [];
+  const file = `${build.folder}/${crypto.randomUUID()}.cjs`;
+  await Deno.writeTextFile(file, code);
+  using child = new Child([program, file], {}, build.folder, over);
+  child.limit(LINGER);
+  const printed = await new Response(child.stdout).text();
+  const failure = await child.failure();
+  if (failure === undefined && /^charging with fence \d{16}n\n$/.test(printed)) outcome.passed++;
+  else outcome.failures.push(`the program for CommonJS in the docs: ${failure ?? "it printed"}\n${printed}`);
 }

@@ -7,6 +7,13 @@ import { MODULES } from "./versions.ts";
 const COMPILERS = ["typescript5", "typescript7"];
 const RESOLUTIONS = { nodenext: "nodenext", bundler: "esnext" } as const;
 
+/** A program that is compiled to CommonJS. */
+const COMMON = `import { acquire, type Lock } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
+
+export const lock: Promise<Lock> = acquire(memory(), "a");
+`;
+
 /** Returns the versions of the compilers. */
 export async function versions(): Promise<string> {
   const texts = COMPILERS.map((name) => Deno.readTextFile(`${MODULES}/${name}/package.json`));
@@ -20,6 +27,8 @@ export async function checkTypes(build: Build, progress: (ended: number) => void
   await Deno.mkdir(folder);
   await Deno.copyFile(new URL("types/program.ts", import.meta.url), `${folder}/program.ts`);
   await Deno.writeTextFile(`${folder}/package.json`, `{"type":"module"}`);
+  // The types of a program that is compiled to CommonJS, as docs/typescript.md has it.
+  await Deno.writeTextFile(`${folder}/common.cts`, COMMON);
   for (const compiler of COMPILERS) {
     for (const [moduleResolution, module] of Object.entries(RESOLUTIONS)) {
       const configuration = {
@@ -27,7 +36,7 @@ export async function checkTypes(build: Build, progress: (ended: number) => void
           ...{ strict: true, noEmit: true, target: "es2022", lib: ["es2022", "esnext.disposable"] },
           ...{ module, moduleResolution, types: ["node"], typeRoots: [`${MODULES}/@types`] },
         },
-        files: ["program.ts"],
+        files: ["program.ts", ...module === "nodenext" ? ["common.cts"] : []],
       };
       const path = `${folder}/${compiler}_${moduleResolution}.json`;
       await Deno.writeTextFile(path, JSON.stringify(configuration));
