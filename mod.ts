@@ -56,6 +56,7 @@ export type {
   Claim,
   Conflict,
   Entry,
+  EvictOptions,
   Granted,
   HolderEntry,
   Kind,

@@ -13,7 +13,7 @@ export function plain(store: Store): Store {
     release: (claim) => store.release(claim),
     ...store.wakeup && { wakeup: (claim, signal) => store.wakeup!(claim, signal) },
     ...store.revocation && { revocation: (claim, signal) => store.revocation!(claim, signal) },
-    ...store.evict && { evict: (name) => store.evict!(name) },
+    ...store.evict && { evict: (name, options) => store.evict!(name, options) },
     ...store.query && { query: () => store.query!() },
     observer: store.observer,
     get closed() {

@@ -321,8 +321,9 @@ export class Lease implements HeldLease {
   #watchRevocation(): void {
     const ended = this.#untilEnd();
     // If the store fails here, the next renewal finds out.
-    this.#store.revocation?.(this.#claim, ended).then(() => {
-      if (!ended.aborted && this.held) this.#lose("revoked", "it was taken away");
+    this.#store.revocation?.(this.#claim, ended).then((by) => {
+      const who = by === undefined ? "" : ` by ${JSON.stringify(by)}`;
+      if (!ended.aborted && this.held) this.#lose("revoked", `it was taken away${who}`);
     }, () => {});
   }
 }

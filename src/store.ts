@@ -192,6 +192,32 @@ export interface QueryOptions {
   readonly cursor?: string | undefined;
 }
 
+/**
+ * From which holders {@linkcode Store.evict} takes the lock; from all of them when left out.
+ *
+ * @example Evict the holder that was looked at, and nobody that comes after it
+ * ```ts
+ * import { acquire } from "@holdfast/lock";
+ * import { memory } from "@holdfast/lock/memory";
+ *
+ * const store = memory();
+ * await using lock = await acquire(store, "invoice:42", { strict: false });
+ * const { held: [holder] } = await store.query!({ name: "invoice:42" });
+ * console.log(await store.evict!("invoice:42", { handle: holder?.handle })); // 1
+ * ```
+ */
+export interface EvictOptions {
+  /** The id of the only handle that is to lose the lock, as {@linkcode Store.query} lists it. */
+  readonly handle?: string | undefined;
+  /** The fence of the holders that are to lose the lock, as {@linkcode Store.query} lists it. */
+  readonly fence?: bigint | undefined;
+  /**
+   * What describes the caller: the error of a former holder names it, where the store can tell. Added to the host and the
+   * process id; `false` tells nothing.
+   */
+  readonly meta?: Meta | false | undefined;
+}
+
 /** The holders and the waiters of the locks of a store, at one moment for each name. */
 export interface Snapshot {
   /** The holders. */
@@ -251,11 +277,16 @@ export interface Store {
   readonly capabilities?: readonly Capability[] | undefined;
   /**
    * Resolves soon after the lock of this handle was revoked by `steal` or {@linkcode evict}, and when `signal` aborts.
-   * Only an optimisation: the next renewal finds it out as well.
+   * Only an optimisation: the next renewal finds it out as well. Resolves to the {@linkcode Meta} of the one that has
+   * revoked it, if the store knows that.
    */
-  revocation?(claim: Claim, signal: AbortSignal): Promise<void>;
-  /** Revokes the lock of all its holders, and serves the queue. Resolves to the number of handles that held it. */
-  evict?(name: string): Promise<number>;
+  revocation?(claim: Claim, signal: AbortSignal): Promise<Meta | void>;
+  /**
+   * Revokes the lock of all its holders, or of those that `options` names, and serves the queue. Resolves to the number of
+   * handles that lost it. Which handles these are is decided in the same step: a handle that is granted the lock after the
+   * one that was named keeps it.
+   */
+  evict?(name: string, options?: EvictOptions): Promise<number>;
   /** Lists the holders and the waiters of the locks of this store, all of them or those that `options` says. */
   query?(options?: QueryOptions): Promise<Snapshot>;
   /** Returns how much earlier than the lease the holder must stop trusting it, in milliseconds: clocks drift apart. */

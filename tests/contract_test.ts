@@ -155,12 +155,15 @@ const CONTRACT: Contract = {
   revocation: {
     "Resolves soon after the lock of this handle was revoked": ["resolves after a steal from this handle"],
     "Only an optimisation": { not: "it allows, and demands nothing" },
+    "Resolves to the {@linkcode Meta}": { not: "it allows, and demands nothing" },
   },
   evict: {
-    "Revokes the lock of all its holders, and serves the queue.": [
+    "Revokes the lock of all its holders, or of those that": [
       ...["takes the lock from all holders", "evict() frees a lock for the next waiter"],
+      ...["leaves the lock to a later holder", "leaves the lock to other holders"],
     ],
-    "Resolves to the number of handles that held it.": ["takes the lock from all holders"],
+    "Resolves to the number of handles that lost it.": ["takes the lock from all holders"],
+    "Which handles these are is decided in the same step": ["leaves the lock to a later holder"],
   },
   query: {
     "Lists the holders and the waiters of the locks of this store": [

@@ -318,6 +318,27 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
       return holders.length;
     },
   })],
+  ...["leaves the lock to a later holder", "leaves the lock to other holders"].map(
+    (behaviour): typeof broken[number] => {
+      return [behaviour, "whoever holds it loses it", (right) => ({ evict: (name) => right.evict(name) })];
+    },
+  ),
+  ["leaves the lock to a later holder", "the fence does not count", (right) => ({
+    evict: (name, { handle } = {}) => right.evict(name, { handle }),
+  })],
+  ["leaves the lock to a later holder", "the handle does not count", (right) => ({
+    evict: (name, { fence } = {}) => right.evict(name, { fence }),
+  })],
+  ["leaves the lock to a later holder", "nobody who is named loses it", (right) => ({
+    evict: async (name, { handle, fence } = {}) => (handle ?? fence) === undefined ? await right.evict(name) : 0,
+  })],
+  ["leaves the lock to other holders", "the others lose it too", (right) => ({
+    evict: async (name, options) => {
+      const evicted = await right.evict(name, options);
+      if (evicted > 0) await right.evict(name);
+      return evicted;
+    },
+  })],
   ["lists names and kinds as they are", "names end at a NUL", (right) => {
     return listing(right, (entry) => ({ ...entry, name: entry.name.replace(/\0.*$/s, "") }));
   }],
@@ -496,7 +517,7 @@ function storeOver(right: MemoryStore, breakage: Breakage, active: Set<string>):
     forget: (claim) => right.forget(claim),
     capabilities: right.capabilities,
     revocation: (claim, signal) => right.revocation(claim, signal),
-    evict: (name) => right.evict(name),
+    evict: (name, options) => right.evict(name, options),
     query: (options) => right.query(options),
     drift: right.drift,
     observer: ({ type, owner }) => {

@@ -89,6 +89,8 @@ export class Run {
   holder: Claim | undefined;
   /** The fence of that handle. */
   fence: bigint;
+  /** The fence of the first handle, under which the store has the lock. */
+  readonly firstFence: bigint;
   /** When the store granted the lock to the first handle. */
   readonly startedAt: Instant;
   /** Since when the present holder has the lock. */
@@ -102,7 +104,7 @@ export class Run {
   constructor(lease: ProcessLease, fence: bigint, members: readonly RunWaiter[], now: Instant) {
     this.lease = lease;
     this.holder = lease.claim;
-    this.fence = fence;
+    this.fence = this.firstFence = fence;
     this.startedAt = this.since = now;
     this.#members = [...members];
     for (const member of members) member.run = this;

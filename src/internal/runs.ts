@@ -1,6 +1,7 @@
 import { aborted } from "./aborted.ts";
 import type { Clock, Instant } from "./clock.ts";
 import { isPlain } from "./cohort.ts";
+import { type EvictTarget, isMeant } from "./eviction.ts";
 import { ProcessLease } from "./process_lease.ts";
 import { releaseWithRetry, within } from "./release.ts";
 import { defaultInterval } from "./renewal_schedule.ts";
@@ -13,8 +14,10 @@ import {
   type AttemptOptions,
   type Capability,
   type Claim,
+  type EvictOptions,
   type Granted,
   handleOf,
+  type Meta,
   type QueryOptions,
   type Renewal,
   type Snapshot,
@@ -33,7 +36,7 @@ const PRUNE_FROM = 100;
  * All other calls go to the store as they are.
  */
 export class Runs implements Store {
-  readonly evict?: (name: string) => Promise<number>;
+  readonly evict?: (name: string, options?: EvictOptions) => Promise<number>;
   readonly query?: (options?: QueryOptions) => Promise<Snapshot>;
   readonly #store: Store;
   readonly #clock: Clock;
@@ -52,7 +55,7 @@ export class Runs implements Store {
   constructor(store: Store, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
-    if (store.evict !== undefined) this.evict = (name) => store.evict!(name);
+    if (store.evict !== undefined) this.evict = (name, options) => store.evict!(name, options);
     if (store.query !== undefined) this.query = (options) => store.query!(options);
   }
 
@@ -122,11 +125,12 @@ export class Runs implements Store {
     return waiter?.sleep(other, signal) ?? other ?? aborted(signal);
   }
 
-  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+  revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     const run = this.#held.get(handleOf(claim));
     const revoked = this.#store.revocation?.(run?.lease.claim ?? claim, signal) ?? aborted(signal);
-    return revoked.then(() => {
+    return revoked.then((by) => {
       if (run !== undefined && !signal.aborted) this.#end(run);
+      return by;
     });
   }
 
@@ -137,6 +141,25 @@ export class Runs implements Store {
   /** Stops handing on the lock of this name, because it was revoked. */
   end(name: string): void {
     for (const run of this.#runs) if (run.lease.claim.name === name) this.#end(run);
+  }
+
+  /**
+   * Returns what the store is to evict: its handle in the place of the holder that this process lists, whose lock is not
+   * handed on from this moment. `undefined` if the handle that is named has handed the lock on.
+   */
+  target(name: string, target: EvictTarget): EvictTarget | undefined {
+    if (target.handle === undefined && target.fence === undefined) return target;
+    for (const run of this.#runs) {
+      const { lease: { claim }, holder, fence, firstFence } = run;
+      if (claim.name !== name) continue;
+      const handle = handleOf(claim);
+      if (holder !== undefined && isMeant(target, { handle: handleOf(holder), fence })) {
+        this.#end(run);
+        return { ...target, handle, fence: firstFence };
+      }
+      if (isMeant(target, { handle, fence: firstFence })) return undefined;
+    }
+    return target;
   }
 
   /** Returns the snapshot with the handles of this process in the place of those that the store knows. */

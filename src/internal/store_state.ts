@@ -1,7 +1,8 @@
 import { type Clock, SystemClock } from "./clock.ts";
+import { checkEvict, type EvictTarget } from "./eviction.ts";
 import type { Runs } from "./runs.ts";
 import { ShortLivedSet } from "./short_lived.ts";
-import type { Claim, Snapshot, Store } from "../store.ts";
+import type { Claim, EvictOptions, Snapshot, Store } from "../store.ts";
 
 /** A lease that this process holds. */
 export interface HeldLease {
@@ -49,6 +50,16 @@ export function runsOf(store: Store): Store | undefined {
 /** Has this process hand on a lock of a store no more: it was revoked. */
 export function endRuns(store: Store, name: string): void {
   states.get(store)?.runs?.end(name);
+}
+
+/**
+ * Checks the options of `evict()`, and returns them with the handle that the store has for the one that this process lists;
+ * `undefined` if the handle that is named has handed the lock on.
+ */
+export function evictTarget(store: Store, name: string, options: EvictOptions | undefined): EvictTarget | undefined {
+  const target = checkEvict(options);
+  const runs = states.get(store)?.runs;
+  return runs === undefined ? target : runs.target(name, target);
 }
 
 /** Returns a snapshot of a store with the handles that have the locks in this process, and wait for them. */

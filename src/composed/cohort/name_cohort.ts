@@ -1,5 +1,5 @@
 import type { Instant } from "../../internal/clock.ts";
-import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../store.ts";
+import { type Attempt, type AttemptOptions, type Claim, handleOf, type Meta, type Renewal } from "../../store.ts";
 import type { Answer, Ask } from "./ask.ts";
 import { Asking, type AskingUser } from "./asking.ts";
 import { busy, type GlobalHold, grantOf, type LocalHolder } from "./global_hold.ts";
@@ -153,11 +153,12 @@ export class NameCohort implements AskingUser, TurnsUser {
   }
 
   /** Resolves soon after the lock of the process was revoked. `undefined`: this is for the store. */
-  revocation(claim: Claim, signal: AbortSignal): Promise<void> | undefined {
+  revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> | undefined {
     const hold = this.#turns.holders.get(handleOf(claim))?.hold;
     if (hold === undefined) return undefined;
-    return this.#site.store.revocation?.(hold.lease.claim, signal).then(() => {
+    return this.#site.store.revocation?.(hold.lease.claim, signal).then((by) => {
       if (!signal.aborted) this.#turns.lost(hold);
+      return by;
     });
   }
 

@@ -1,19 +1,23 @@
 import { type Clock, SystemClock } from "../../internal/clock.ts";
 import { aborted } from "../../internal/aborted.ts";
 import { isPlain } from "../../internal/cohort.ts";
+import { checkEvict, isMeant } from "../../internal/eviction.ts";
 import { describeMistake, looksLikeClient, looksLikeStore } from "../../internal/mistaken_target.ts";
 import { RELEASE_LIMIT_MS, within } from "../../internal/release.ts";
 import { ShortLivedMap, ShortLivedSet } from "../../internal/short_lived.ts";
 import type { Observer } from "../../events.ts";
-import type {
-  Attempt,
-  AttemptOptions,
-  Capability,
-  Claim,
-  QueryOptions,
-  Renewal,
-  Snapshot,
-  Store,
+import {
+  type Attempt,
+  type AttemptOptions,
+  type Capability,
+  type Claim,
+  type EvictOptions,
+  handleOf,
+  type Meta,
+  type QueryOptions,
+  type Renewal,
+  type Snapshot,
+  type Store,
 } from "../../store.ts";
 import type { RedisClient } from "../../stores/redis/client.ts";
 import { redis } from "../../stores/redis/mod.ts";
@@ -94,7 +98,7 @@ function storeOf(target: LockTarget): Store {
 /** The store of `cohort()`. The state that the handles of one name share is in a {@linkcode NameCohort}. */
 export class CohortStore implements Cohort {
   readonly capabilities: readonly Capability[];
-  readonly evict?: (name: string) => Promise<number>;
+  readonly evict?: (name: string, options?: EvictOptions) => Promise<number>;
   readonly query?: (options?: QueryOptions) => Promise<Snapshot>;
   readonly #store: Store;
   readonly #settings: CohortSettings;
@@ -115,7 +119,7 @@ export class CohortStore implements Cohort {
     this.#lone = new LoneHandles(clock, shared);
     // The blocks of fences and the runs belong to the process, not to its handles.
     this.capabilities = (store.capabilities ?? []).filter((each) => each !== "fences" && each !== "runs");
-    if (store.evict !== undefined) this.evict = (name) => this.#evict(name);
+    if (store.evict !== undefined) this.evict = (name, options) => this.#evict(name, options);
     if (store.query !== undefined) this.query = (options) => this.#query(options);
   }
 
@@ -171,7 +175,7 @@ export class CohortStore implements Cohort {
     return await (woken ?? aborted(signal));
   }
 
-  async revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+  async revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     const revoked = this.#names.get(claim.name)?.revocation(claim, signal) ?? this.#store.revocation?.(claim, signal);
     return await (revoked ?? aborted(signal));
   }
@@ -214,11 +218,25 @@ export class CohortStore implements Cohort {
     return attempt.granted || name === undefined ? attempt : await name.passThrough(claim, options);
   }
 
-  async #evict(name: string): Promise<number> {
+  async #evict(name: string, options?: EvictOptions): Promise<number> {
     const known = this.#names.get(name);
+    const target = checkEvict(options);
+    if (target.handle !== undefined || target.fence !== undefined) {
+      // What is listed is the handle that has the lock; the store has it under an id of the process.
+      const [[id, holder] = []] = known?.listing.held ?? [];
+      if (id === undefined || holder === undefined) {
+        const evicted = await this.#store.evict!(name, options);
+        if (evicted > 0) this.#lone.revoked(name);
+        return evicted;
+      }
+      if (!isMeant(target, { handle: handleOf(holder.claim), fence: holder.fence })) return 0;
+      const evicted = this.#store.evict!(name, { handle: id, meta: options?.meta });
+      known?.revoke();
+      return await evicted;
+    }
     // A lock that no handle holds does not count. If the store does not answer, it is evicted with the others.
     if (known !== undefined) await within(RELEASE_LIMIT_MS, known.giveBackUnheld(), this.#clock).catch(() => {});
-    const evicted = this.#store.evict!(name);
+    const evicted = this.#store.evict!(name, options);
     known?.revoke();
     this.#lone.revoked(name);
     return await evicted;

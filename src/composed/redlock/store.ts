@@ -6,6 +6,7 @@ import type {
   AttemptOptions,
   Capability,
   Claim,
+  EvictOptions,
   Granted,
   QueryOptions,
   Renewal,
@@ -117,7 +118,7 @@ function isNode(node: QuorumNode | RedisClient): node is QuorumNode {
  */
 export class RedlockStore implements Store {
   readonly capabilities: readonly Capability[];
-  readonly evict?: (name: string) => Promise<number>;
+  readonly evict?: (name: string, options?: EvictOptions) => Promise<number>;
   readonly query?: (options?: QueryOptions) => Promise<Snapshot>;
   readonly observer: Observer | undefined;
   readonly #nodes: Nodes;
@@ -142,7 +143,7 @@ export class RedlockStore implements Store {
     const capabilities: Capability[] = ["shared", "fences"];
     if (nodes.every((node) => node.evict !== undefined)) {
       capabilities.push("evict");
-      this.evict = (name) => evict(this.#nodes, name);
+      this.evict = (name, options) => evict(this.#nodes, name, options);
     }
     if (nodes.every((node) => node.query !== undefined)) {
       capabilities.push("query");

@@ -1,7 +1,9 @@
 import { elapsed, type Instant } from "../../internal/clock.ts";
 import { joinsRun, takesRun } from "../../internal/cohort.ts";
+import { isMeant, type Meant } from "../../internal/eviction.ts";
+import { readMeta } from "../../internal/meta.ts";
 import { ownerKey } from "../../internal/owner_key.ts";
-import { type Claim, handleOf, kindOf } from "../../store.ts";
+import { type Claim, handleOf, kindOf, type Meta } from "../../store.ts";
 import { fits, type Occupancy, occupancyOf } from "./occupancy.ts";
 
 /** The longest time between two attempts of a waiter, in milliseconds. */
@@ -21,8 +23,8 @@ export interface Holder {
   fence: bigint | undefined;
   /** The largest number of a renewal that was executed. */
   renewal: number;
-  /** Is called when the lock is revoked. */
-  revoked: (() => void) | undefined;
+  /** Is called when the lock is revoked, with what describes the one that revokes it. */
+  revoked: ((by: Meta | undefined) => void) | undefined;
 }
 
 /** A handle that is in the queue of a lock. */
@@ -86,10 +88,14 @@ export class Lock {
     return [...this.holders.values()].find((holder) => ownerKey(holder.claim) === ownerKey(claim));
   }
 
-  /** Takes the lock from all its holders, and notifies them. */
-  revoke(): void {
-    for (const { revoked } of this.holders.values()) revoked?.();
-    this.holders.clear();
+  /** Takes the lock from all its holders, or from those that are meant, and notifies them. Returns how many they are. */
+  revoke(by: string | undefined, target: Meant = {}): number {
+    const meant = [...this.holders].filter(([handle, { fence }]) => isMeant(target, { handle, fence }));
+    for (const [handle, { revoked }] of meant) {
+      this.holders.delete(handle);
+      revoked?.(readMeta(by));
+    }
+    return meant.length;
   }
 
   /** Returns the claim's handle in the queue, if it is there. */

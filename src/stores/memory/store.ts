@@ -5,7 +5,7 @@ import { wishedFences } from "../../internal/cohort.ts";
 import { blockLength } from "../../internal/fence_block.ts";
 import { handOn } from "../../internal/hand_on.ts";
 import { checkQuery, pageOf, withRanks } from "../../internal/listing.ts";
-import { endRuns, showRuns } from "../../internal/store_state.ts";
+import { endRuns, evictTarget, showRuns } from "../../internal/store_state.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -14,10 +14,12 @@ import {
   drift,
   type Entry,
   entryOf,
+  type EvictOptions,
   handleOf,
   type HolderEntry,
   type Kind,
   kindOf,
+  type Meta,
   type QueryOptions,
   type Renewal,
   type Snapshot,
@@ -189,21 +191,21 @@ export class MemoryStore implements QuorumNode {
     });
   }
 
-  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+  revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     const holder = this.#locks.get(claim.name)?.holders.get(handleOf(claim));
-    return notified(signal, holder === undefined, (revoked) => {
+    return notified<Meta | undefined>(signal, holder === undefined, (revoked) => {
       if (holder !== undefined) holder.revoked = revoked;
     });
   }
 
-  evict(name: string): Promise<number> {
+  async evict(name: string, options?: EvictOptions): Promise<number> {
+    const target = evictTarget(this, name, options);
     const lock = this.#locks.get(name);
-    if (lock === undefined) return Promise.resolve(0);
-    const { size } = lock.holders;
-    lock.revoke();
+    if (target === undefined || lock === undefined) return 0;
+    const evicted = lock.revoke(target.meta, target);
     endRuns(this, name);
     this.#locks.serve(name, lock);
-    return Promise.resolve(size);
+    return await evicted;
   }
 
   query(options?: QueryOptions): Promise<Snapshot> {
@@ -234,7 +236,7 @@ export class MemoryStore implements QuorumNode {
       return fitsOwn ? { lock, fence: own.fence, next: false } : { granted: false, conflict: { present, own: true } };
     }
     if (options.steal) {
-      lock.revoke();
+      lock.revoke(claim.meta);
       return { lock, fence: undefined, next: false };
     }
     const now = this.#clock.now();
@@ -287,22 +289,23 @@ function retryAfter({ holders }: Lock, present: Kind, now: Instant): number {
 }
 
 /**
- * Resolves when the callback is called that `set` gets, or when the signal aborts; at once if `already` is true. Calls
+ * Resolves to what the callback is called with that `set` gets, or when the signal aborts; at once if `already` is true. Calls
  * `set` with `undefined` in the end.
  */
-function notified(
+function notified<T = void>(
   signal: AbortSignal,
   already: boolean,
-  set: (callback: (() => void) | undefined) => void,
-): Promise<void> {
+  set: (callback: ((value: T) => void) | undefined) => void,
+): Promise<T | void> {
   return new Promise((resolve) => {
-    const done = () => {
-      signal.removeEventListener("abort", done);
+    const done = (value: T | void) => {
+      signal.removeEventListener("abort", abort);
       set(undefined);
-      resolve();
+      resolve(value);
     };
+    const abort = () => done();
     if (signal.aborted || already) return done();
-    signal.addEventListener("abort", done);
+    signal.addEventListener("abort", abort);
     set(done);
   });
 }

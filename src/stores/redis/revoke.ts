@@ -36,17 +36,20 @@ export async function stealWith(
 }
 
 /**
- * Takes the lock from its holders of this moment. Resolves to how many they were.
+ * Takes the lock from its holders of this moment, or from those of them that are meant. Resolves to how many they were.
  *
  * @param run takes it from the holders with these digests
+ * @param isMeant tells whether the holder with this handle is meant
  * @param connection the connection of the client
  */
 export async function evictWith(
   run: (digests: readonly string[]) => Promise<EvictReply>,
+  isMeant: (handle: string) => boolean,
   connection: Connection,
 ): Promise<number> {
   // First the holders are named, so that a command that is sent again takes nothing from later ones.
-  const { others: holders } = await run([]);
+  const { others } = await run([]);
+  const holders = others.filter(({ handle }) => isMeant(handle)).map(({ digest }) => digest);
   if (holders.length === 0) return 0;
   const { cuts } = connection;
   const { evicted } = await run(holders);

@@ -1,15 +1,18 @@
 import { StoreError } from "../../errors.ts";
 import type { Observer } from "../../events.ts";
+import { isMeant } from "../../internal/eviction.ts";
 import { handOn } from "../../internal/hand_on.ts";
-import { endRuns, showRuns } from "../../internal/store_state.ts";
+import { endRuns, evictTarget, showRuns } from "../../internal/store_state.ts";
 import {
   type Attempt,
   type AttemptOptions,
   type Capability,
   type Claim,
   drift,
+  type EvictOptions,
   type Granted,
   handleOf,
+  type Meta,
   type QueryOptions,
   type Renewal,
   type Snapshot,
@@ -41,8 +44,11 @@ import { Warnings } from "./warnings.ts";
 
 /** A store on a Redis or Valkey server. */
 export interface RedisStore extends QuorumNode {
-  /** Takes the lock from its holders at the time of the call, and serves the queue. Resolves to how many they were. */
-  evict(name: string): Promise<number>;
+  /**
+   * Takes the lock from its holders at the time of the call, or from those that are named, and serves the queue. Resolves
+   * to how many lost it.
+   */
+  evict(name: string, options?: EvictOptions): Promise<number>;
   /**
    * Lists the holders and the waiters of the locks under this prefix, in all processes: of one `name` with one script, else
    * with SCAN on every master. With a `limit`, a lock that has waiters may come in two pages.
@@ -197,19 +203,39 @@ class ServerStore implements RedisStore {
     this.#wakeups.leave(handleOf(claim));
   }
 
-  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+  revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     return this.#wakeups.revocation(handleOf(claim), () => this.#run(held, claim, claim), signal);
   }
 
-  async evict(name: string): Promise<number> {
-    const evicted = await evictWith((holders) => this.#run(evict, { name }, holders), this.#wakeups.connection);
+  async evict(name: string, options?: EvictOptions): Promise<number> {
+    const target = evictTarget(this, name, options);
+    if (target === undefined) return 0;
+    const { meta, fence } = target;
+    const handles = fence === undefined ? undefined : await this.#handlesWith(fence, name);
+    const evicted = await evictWith(
+      (digests) => this.#run(evict, { name }, { digests, meta }),
+      (handle) => isMeant(target, { handle, fence: handles?.has(handle) ? fence : undefined }),
+      this.#wakeups.connection,
+    );
     endRuns(this, name);
     return evicted;
   }
 
   async query(options?: QueryOptions): Promise<Snapshot> {
-    const lookAt = (name: string) => this.#run(look, { name }, { name });
-    return showRuns(this, await query(this.#client, this.#keys, this.#wakeups.connection.database, lookAt, options));
+    return showRuns(
+      this,
+      await query(this.#client, this.#keys, this.#wakeups.connection.database, (name) => this.#look(name), options),
+    );
+  }
+
+  /** Resolves to the holders with a fence. A handle that is granted the lock never has another one. */
+  async #handlesWith(fence: bigint, name: string): Promise<Set<string>> {
+    const { held } = await this.#look(name);
+    return new Set(held.filter((holder) => holder.fence === fence).map(({ handle }) => handle));
+  }
+
+  #look(name: string): Promise<Snapshot> {
+    return this.#run(look, { name }, { name });
   }
 
   /** Returns how the handle waits, if it is to, and with which cohort. */

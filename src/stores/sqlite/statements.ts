@@ -19,6 +19,9 @@ const ALIVE = "(q.client = ? OR abs(? - c.seen) < ?)";
 const AHEAD = `FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.client
   WHERE q.name = ? AND q.ticket < ? AND ${ALIVE}`;
 
+/** The holders that are to lose a lock. Takes name, handle or null, fence or null. */
+const MEANT = "name = ? AND hold = ifnull(?, hold) AND fence = ifnull(?, fence)";
+
 /**
  * The statements. Above each one are the values that it takes, in their order: to bind them by names would take longer
  * than the statements themselves. Times are in milliseconds of the wall clock. schema.ts says what the columns are.
@@ -73,10 +76,10 @@ const STATEMENTS = {
   expiry: `SELECT expires FROM holdfast_holds WHERE name = ? AND hold = ?`,
   // name, handle
   release: `DELETE FROM holdfast_holds WHERE name = ? AND hold = ?`,
-  // name, now
-  countHolders: `SELECT count(*) AS holders FROM holdfast_holds WHERE name = ? AND expires > ?`,
-  // name
-  releaseAll: `DELETE FROM holdfast_holds WHERE name = ?`,
+  // name, handle or null, fence or null, now
+  countHolders: `SELECT count(*) AS holders FROM holdfast_holds WHERE ${MEANT} AND expires > ?`,
+  // name, handle or null, fence or null
+  releaseHolders: `DELETE FROM holdfast_holds WHERE ${MEANT}`,
   countRevocation: `UPDATE holdfast_evictions SET count = count + 1`,
   revocations: `SELECT count FROM holdfast_evictions`,
   // ticket or null, name, handle, ownerKey, kind, client, since, meta. A ticket restores the place of a waiter that was

@@ -3,13 +3,14 @@ import { type Clock, SystemClock } from "../../internal/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
 import { handOn } from "../../internal/hand_on.ts";
 import { checkQuery } from "../../internal/listing.ts";
-import { endRuns, showRuns } from "../../internal/store_state.ts";
+import { endRuns, evictTarget, showRuns } from "../../internal/store_state.ts";
 import {
   type Attempt,
   type AttemptOptions,
   type Capability,
   type Claim,
   drift,
+  type EvictOptions,
   type Granted,
   handleOf,
   kindOf,
@@ -33,8 +34,8 @@ import { type Waiter, Waiters } from "./waiters.ts";
 
 /** A store that has a file open. */
 export interface SqliteStore extends Store, Disposable {
-  /** Takes the lock from all its holders. Resolves to how many there were. */
-  evict(name: string): Promise<number>;
+  /** Takes the lock from all its holders, or from those that are named. Resolves to how many lost it. */
+  evict(name: string, options?: EvictOptions): Promise<number>;
   /** Lists the holders and the waiters of the locks in this file, in all processes, in the order of the names. */
   query(options?: QueryOptions): Promise<Snapshot>;
   /** Closes the file. Waiters reject at once; locks that are still held end with their leases. */
@@ -172,12 +173,10 @@ export class FileStore implements SqliteStore {
     return this.#revocations.wait(claim, signal);
   }
 
-  async evict(name: string): Promise<number> {
-    const evicted = await this.#file.write((run, now) => {
-      const holders = Number(run.countHolders.get(name, now)?.["holders"]);
-      revoke(run, name);
-      return holders;
-    });
+  async evict(name: string, options?: EvictOptions): Promise<number> {
+    const target = evictTarget(this, name, options);
+    if (target === undefined) return 0;
+    const evicted = await this.#file.write((run, now) => revoke(run, name, now, target));
     endRuns(this, name);
     await this.#poller.check(name);
     return evicted;
@@ -223,7 +222,7 @@ export class FileStore implements SqliteStore {
       // Whatever the outcome: the leases of dead holders must end also if the claim is a conflict, or fits beside them.
       if (state.overlong) run.capLeases.run(now, claim.name, now);
       const stolen = options.steal === true && state.ownFence === undefined;
-      if (stolen) revoke(run, claim.name);
+      if (stolen) revoke(run, claim.name, now);
       if (stolen || state.outcome === "free") {
         return { state, granted: this.#grant(run, { claim, state, view, stolen }) };
       }

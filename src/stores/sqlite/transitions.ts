@@ -1,4 +1,5 @@
 import { StoreError } from "../../errors.ts";
+import type { Meant } from "../../internal/eviction.ts";
 import { blockLength } from "../../internal/fence_block.ts";
 import { ownerKey } from "../../internal/owner_key.ts";
 import { type Claim, handleOf, kindOf } from "../../store.ts";
@@ -33,9 +34,15 @@ export function grant(run: Statements, claim: Claim, state: LockState, wish: num
   return block;
 }
 
-/** Takes the lock from all its holders, also from those whose leases have ended and who may not know. */
-export function revoke(run: Statements, name: string): void {
-  if (run.releaseAll.run(name).changes > 0) run.countRevocation.run();
+/**
+ * Takes the lock from all its holders, or from those that are meant: also from those whose leases have ended and who may
+ * not know. Returns how many still held it.
+ */
+export function revoke(run: Statements, name: string, now: number, { handle, fence }: Meant = {}): number {
+  const meant = [name, handle ?? null, fence === undefined ? null : Number(fence)] as const;
+  const held = Number(run.countHolders.get(...meant, now)?.["holders"]);
+  if (run.releaseHolders.run(...meant).changes > 0) run.countRevocation.run();
+  return held;
 }
 
 /**

@@ -5,7 +5,16 @@ import { acquireFrom } from "../../../src/acquisition.ts";
 import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
 import { CohortStore } from "../../../src/composed/cohort/store.ts";
 import { checkAcquireOptions } from "../../../src/options.ts";
-import type { Attempt, AttemptOptions, Claim, QueryOptions, Renewal, Snapshot } from "../../../src/store.ts";
+import type {
+  Attempt,
+  AttemptOptions,
+  Claim,
+  EvictOptions,
+  Meta,
+  QueryOptions,
+  Renewal,
+  Snapshot,
+} from "../../../src/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 
@@ -71,12 +80,12 @@ export class Line implements Store {
     return this.#store.wakeup(claim, signal);
   }
 
-  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+  revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     return this.#store.revocation(claim, signal);
   }
 
-  evict(name: string): Promise<number> {
-    return this.#store.evict(name);
+  evict(name: string, options?: EvictOptions): Promise<number> {
+    return this.#store.evict(name, options);
   }
 
   query(options?: QueryOptions): Promise<Snapshot> {

@@ -25,6 +25,27 @@ Deno.test("evict() counts no vote of a minority", async () => {
   assertEquals(await store.evict!("a"), 0);
 });
 
+Deno.test("evict() with a handle or a fence takes the lock from that holder alone", async () => {
+  const { order, store } = listedQuorum();
+  const [former, holder] = [claimOf(), claimOf()];
+  const before = await grant(store, former);
+  await store.release(former);
+  const fence = await grant(store, holder);
+  const [handle, other] = [holder.owner, former.owner];
+  for (const named of [{ handle: other }, { fence: before }, { handle, fence: before }, { handle: other, fence }]) {
+    assertEquals(await store.evict!("a", named), 0);
+    assertEquals(await store.renew(holder), "renewed");
+  }
+  await order[0]!.lose(holder);
+  assertEquals(await store.evict!("a", { handle, fence }), 1, "a majority has it");
+  assertEquals(await store.renew(holder), "lost");
+  const next = claimOf();
+  const last = await grant(store, next);
+  assertEquals(await store.evict!("a", { fence: last }), 1);
+  assertEquals(await store.renew(next), "lost");
+  for (const node of order) assertEquals((await node.query()).held, []);
+});
+
 for (const [how, fault] of [["fails", failing], ["hangs", hanging]] as const) {
   Deno.test(`evict() overcomes a node that ${how}, and no renewal restores the lock`, async () => {
     const { clock, order, store } = listedQuorum();

@@ -1,6 +1,6 @@
 import { coordinators } from "../../../src/composed/redlock/coordinators.ts";
 import { RedlockStore } from "../../../src/composed/redlock/store.ts";
-import type { Claim, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../../src/store.ts";
+import type { Claim, EvictOptions, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../../src/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
@@ -22,8 +22,8 @@ export class ListedNode extends MemoryStore {
     return this.fault?.() ?? super.query(options);
   }
 
-  override evict(name: string): Promise<number> {
-    return this.fault?.() ?? super.evict(name);
+  override evict(name: string, options?: EvictOptions): Promise<number> {
+    return this.fault?.() ?? super.evict(name, options);
   }
 
   /** Loses the lock of this name, as when its key is deleted. */

@@ -68,7 +68,7 @@ const CALLS: Readonly<Record<keyof typeof scripts, Call[]>> = {
   release: calls(release, shared),
   recall: calls(recall, undefined),
   held: calls(held, shared),
-  evict: calls(evict, digests, []),
+  evict: calls(evict, { digests, meta: "meta" }, { digests: [], meta: undefined }),
   look: calls(look, { name: "a" }),
 };
 

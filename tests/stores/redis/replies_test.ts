@@ -56,7 +56,11 @@ Deno.test("inspect.decode() and evict.decode() read numbers and names", () => {
   const states = [0, "1", 2].map((state) => inspect.decode([state, "7"], claim));
   assertEquals(states.map(({ state }) => state), ["taken", "free", "held"]);
   assertEquals(states.map(({ counter }) => counter), [7n, 7n, 7n]);
-  assertEquals(evict.decode(["2", "one", "two"], []), { evicted: 2, others: ["one", "two"] });
+  const others = [{ digest: "one", handle: "first" }, { digest: "two", handle: "second" }];
+  assertEquals(evict.decode(["2", "one", "first", "two", "second"], { digests: [], meta: undefined }), {
+    evicted: 2,
+    others,
+  });
 });
 
 Deno.test("look.decode() reads the handles of a lock and what is known of them, in order", () => {

@@ -65,7 +65,7 @@ for (const [whom, claimsOf] of Object.entries(present)) {
     const waiter = claimOf("a", claims[0]?.permits ?? "exclusive");
     if (whom !== "nobody") await ask(store, waiter);
     const expected = whom === "a stranger" ? ["stranger"] : claims.map(idOf);
-    assertEquals(await store.evict!("a"), expected.length);
+    assertEquals(await store.evict!("a", { meta: false }), expected.length);
     await until(() => messages.length >= expected.length, "they are notified");
     assertEquals([...messages].sort(), expected.sort());
     for (const claim of claims) assertEquals(await store.renew(claim), "lost");
@@ -172,6 +172,25 @@ Deno.test("revocation() resolves on the message", async () => {
   }
 });
 
+Deno.test("revocation() resolves to what describes the one that has revoked the lock", async () => {
+  await using server = await RedisServer.start();
+  const [store, elsewhere] = [redis(server.connect()), redis(server.connect())];
+  const thief = { ...claimOf("a"), meta: JSON.stringify({ job: "thief" }) };
+  for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "me\n{")]) {
+    for (const action of ["evict", "steal", "evict without meta"]) {
+      await grant(store, claim);
+      const revoked = store.revocation!(claim, new AbortController().signal);
+      assertEquals(await store.renew(claim), "renewed");
+      await until(async () => await subscribers(server.connect()) === 1, "it is subscribed");
+      if (action === "steal") await grant(elsewhere, thief, { steal: true });
+      else await elsewhere.evict("a", { meta: action === "evict" && { job: "evict" } });
+      await elsewhere.release(thief);
+      const by = await inTime(revoked, 10_000, "notified");
+      assertEquals(by?.["job"], action === "evict without meta" ? undefined : action === "steal" ? "thief" : "evict");
+    }
+  }
+});
+
 Deno.test("revocation() asks the server before it trusts a message", async () => {
   await using server = await RedisServer.start();
   const [client, stranger] = [server.connect(), server.connect()];
@@ -200,15 +219,16 @@ Deno.test("evict() and steal take nothing from holders that came after the named
   for (const kind of ["exclusive", "shared", 2] as const) {
     const [first, second, thief] = [claimOf("a", kind), claimOf("a", kind), claimOf("a")];
     const evict = (...holders: string[]) =>
-      client.eval(scripts.evict.source, 5, ...keys.slice(0, 5), "1500", ...holders);
+      client.eval(scripts.evict.source, 5, ...keys.slice(0, 5), "1500", "", ...holders);
     const steal = (...holders: string[]) => stealAs(client, thief, holders);
     await grant(store, first);
-    const [none, ...named] = await evict() as [number, ...string[]];
-    assertEquals([none, named.length], [0, 1], "nobody is meant");
+    const [none, digest, handle] = await evict() as [number, string, string];
+    assertEquals([none, handle], [0, first.owner], "nobody is meant");
+    const named = [digest];
     assertEquals(await steal(), [":steal", ...named]);
     if (kind !== "exclusive") {
       await grant(store, second);
-      assertEquals((await evict(...named) as unknown[]).length, 2, "one is taken, and one is left");
+      assertEquals((await evict(...named) as unknown[]).length, 3, "one is taken, and one is left");
     } else {
       assertEquals(await evict(...named), [1]);
       await grant(store, second);

@@ -28,14 +28,27 @@ const WAITING = { enqueue: true };
 Deno.test("evict() takes nothing where nobody holds the lock, in one script", async () => {
   const { store, sent } = site(() => [0]);
   assertEquals(await store.evict("a"), 0);
-  assertEquals(sent(1), ["evict"]);
+  assertEquals(sent(2), ["evict"]);
 });
+
+Deno.test("evict() with a handle takes the lock from nobody else", async () => {
+  for (const [handle, digests] of [["handle two", ["two"]], ["handle three", undefined]] as const) {
+    const { store, sent } = site((_, __, i) => i === 0 ? [0, ...holders(["one", "two"])] : [1]);
+    assertEquals(await store.evict("a", { handle }), digests?.length ?? 0);
+    assertEquals(sent(2), ["evict", ...digests === undefined ? [] : [["evict", ...digests].join(" ")]]);
+  }
+});
+
+/** The digests and the handles of holders, as the script replies them. */
+function holders(digests: readonly string[]): string[] {
+  return digests.flatMap((digest) => [digest, `handle ${digest}`]);
+}
 
 Deno.test("evict() takes the lock from the holders that were named", async () => {
   for (const named of [["one"], ["one", "two"]]) {
-    const { store, sent } = site((_, __, i) => i === 0 ? [0, ...named] : [named.length]);
+    const { store, sent } = site((_, __, i) => i === 0 ? [0, ...holders(named)] : [named.length]);
     assertEquals(await store.evict("a"), named.length);
-    assertEquals(sent(1), ["evict", ["evict", ...named].join(" ")]);
+    assertEquals(sent(2), ["evict", ["evict", ...named].join(" ")]);
   }
 });
 
@@ -43,7 +56,7 @@ Deno.test("evict() counts the named ones if it may have been sent twice", async 
   for (const [cut, evicted] of [[0, 0], [1, 2]] as const) {
     const { store } = site((client, _, i) => {
       if (i === cut) client.emit("close");
-      return i === 0 ? [0, "one", "two"] : [0];
+      return i === 0 ? [0, ...holders(["one", "two"])] : [0];
     });
     assertEquals(await store.evict("a"), evicted, "cut off before it was sent, or while it was");
   }

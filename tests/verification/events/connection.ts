@@ -6,6 +6,7 @@ import {
   type Attempt,
   type AttemptOptions,
   type Claim,
+  type EvictOptions,
   handleOf,
   type Renewal,
   type Store,
@@ -29,7 +30,7 @@ const SLOW_MS = 400;
 /** A connection to a store that can fail: each call has the next fate. */
 export class Connection implements Store {
   readonly observer: Observer;
-  readonly evict?: (name: string) => Promise<number>;
+  readonly evict?: (name: string, options?: EvictOptions) => Promise<number>;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #fates: readonly Fate[];
@@ -40,7 +41,7 @@ export class Connection implements Store {
     this.#clock = clock;
     this.#fates = fates;
     this.observer = observer;
-    if (store.evict !== undefined) this.evict = (name) => store.evict!(name);
+    if (store.evict !== undefined) this.evict = (name, options) => store.evict!(name, options);
   }
 
   get capabilities() {

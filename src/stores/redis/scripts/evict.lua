@@ -4,12 +4,13 @@
 -- 2. With digests: takes the lock from the holders that are meant, see lib/revoke.lua, and serves the queue.
 --
 -- keys  lock queue waiters holders grants
--- args  reservation_ms digest...
+-- args  reservation_ms meta? digest...
 --
 --   reservation_ms  how long to keep the lock for the waiter whose turn it is
+--   meta            what describes the caller, JSON; empty: nothing
 --   digest          the SHA-1 of each handle that is meant
 --
--- reply  { how many holders were revoked, the digests of the others... }
+-- reply  { how many holders were revoked, digest, handle, ... of each other one }
 local time = redis.call('TIME')
 -- include holders
 -- include expiry
@@ -18,10 +19,14 @@ local time = redis.call('TIME')
 -- include notify
 -- include queue
 -- include revoke
-local meant, others = split_holders(2)
+local meant, others, names = split_holders(3)
 if #meant > 0 or #others == 0 then
-  revoke(meant, others)
+  revoke(meant, others, ARGV.meta)
   if not holder or allows_several(holder) then serve_queue(tonumber(ARGV.reservation_ms)) end
 end
-table.insert(others, 1, #meant)
-return others
+local reply = { #meant }
+for i, digest in ipairs(others) do
+  table.insert(reply, digest)
+  table.insert(reply, names[i])
+end
+return reply

@@ -200,16 +200,24 @@ end
 `;
 
 const REVOKE = `local function split_holders(first)
-local is_meant, meant, others = {}, {}, {}
+local is_meant, meant, others, names = {}, {}, {}, {}
 for i = first, #ARGV do is_meant[ARGV[i]] = true end
 for _, handle in ipairs(current_holders()) do
 local digest = redis.sha1hex(handle)
-if is_meant[digest] then table.insert(meant, handle) else table.insert(others, digest) end
+if is_meant[digest] then
+table.insert(meant, handle)
+else
+table.insert(others, digest)
+table.insert(names, handle)
 end
-return meant, others
 end
-local function revoke(handles, others)
-for _, handle in ipairs(handles) do notify('holdfast:evicted', handle) end
+return meant, others, names
+end
+local function revoke(handles, others, meta)
+for _, handle in ipairs(handles) do
+if meta ~= '' then notify('holdfast:evicted', meta .. '\\n' .. handle) end
+notify('holdfast:evicted', handle)
+end
 if #others > 0 then
 remove_holders(handles)
 set_expiry()
@@ -281,7 +289,7 @@ if #others > 0 then
 table.insert(others, 1, ':steal')
 return others
 end
-revoke(meant, others)
+revoke(meant, others, ARGV[3])
 remove_waiter(handle)
 grant(handle, kind, ms)
 if waiting > 0 and ms < 5000 then notify_head() end
@@ -450,7 +458,7 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "89340422ab52ad8a38ccaa521d281ebd9332e06e",
+  sha: "290e5d4fa0fd4320c21d3e8f438548895c24bf64",
 };
 
 export const confirm: Script = {
@@ -476,15 +484,19 @@ return 1
 
 export const evict: Script = {
   source: `local time = redis.call('TIME')
-${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}local meant, others = split_holders(2)
+${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}local meant, others, names = split_holders(3)
 if #meant > 0 or #others == 0 then
-revoke(meant, others)
+revoke(meant, others, ARGV[2])
 if not holder or allows_several(holder) then serve_queue(tonumber(ARGV[1])) end
 end
-table.insert(others, 1, #meant)
-return others
+local reply = { #meant }
+for i, digest in ipairs(others) do
+table.insert(reply, digest)
+table.insert(reply, names[i])
+end
+return reply
 `,
-  sha: "8695160658b56d0ea6ad27823cd49e47a6d103a2",
+  sha: "20abf17b91b60bf38d3619958f5583366b02544f",
 };
 
 export const held: Script = {
@@ -696,5 +708,5 @@ end
 if raised then return block_end end
 return { counter }
 `,
-  sha: "ab00c84ec0c60471ea74c51a8afe942e86a7ac69",
+  sha: "7b751f93a81f1e9361cc1813d4d3f9d9a3fb7806",
 };

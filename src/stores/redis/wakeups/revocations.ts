@@ -1,5 +1,10 @@
+import { readMeta } from "../../../internal/meta.ts";
+import type { Meta } from "../../../store.ts";
+
 /** A handle that watches whether its lock is taken away. */
 interface Watch {
+  /** What describes the one that takes it away, as the last message about it says. */
+  by: Meta | undefined;
   /** Is called when it was. */
   readonly revoked: () => void;
   /** Asks the server whether the handle holds the lock. */
@@ -16,28 +21,36 @@ export class Revocations {
   }
 
   /**
-   * Resolves when the lock is taken away from a handle, or the signal aborts.
+   * Resolves when the lock is taken away from a handle, to what describes the one that has done it if that is known; and
+   * when the signal aborts.
    *
    * @param handle the id of the handle
    * @param held asks the server whether the handle holds the lock
    * @param signal ends the wait
    */
-  wait(handle: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  wait(handle: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<Meta | void> {
     return new Promise((resolve) => {
       const revoked = () => {
         signal.removeEventListener("abort", revoked);
         this.#watches.delete(handle);
-        resolve();
+        resolve(watch.by);
       };
+      const watch: Watch = { by: undefined, revoked, held };
       if (signal.aborted) return resolve();
       signal.addEventListener("abort", revoked);
-      this.#watches.set(handle, { revoked, held });
+      this.#watches.set(handle, watch);
     });
   }
 
-  /** Receives the id of a handle whose lock was taken away. Any user of the channel can send one, so the server is asked. */
-  receive(handle: string): void {
-    this.check(handle);
+  /**
+   * Receives the id of a handle whose lock was taken away; before it may come `meta LF id`, with what describes the one that
+   * has done it. Any user of the channel can send one, so the server is asked.
+   */
+  receive(message: string): void {
+    if (this.#watches.has(message)) return this.check(message);
+    const end = message.indexOf("\n");
+    const watch = this.#watches.get(message.slice(end + 1));
+    if (watch !== undefined) watch.by = readMeta(message.slice(0, end));
   }
 
   /** Asks the server about one handle, or about all of them: messages are lost while the subscription is down. */

@@ -1,4 +1,5 @@
 import { SystemClock } from "../../../internal/clock.ts";
+import type { Meta } from "../../../store.ts";
 import type { RedisClient } from "../client.ts";
 import { Connection } from "../connection.ts";
 import { rejectUnanswered } from "../reject_unanswered.ts";
@@ -139,7 +140,7 @@ export class Wakeups {
   }
 
   /** Resolves when the lock is taken away from a handle, which `held` asks the server, or when the signal aborts. */
-  revocation(handle: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  revocation(handle: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<Meta | void> {
     const revoked = this.#revocations.wait(handle, held, signal);
     if (this.subscribed) this.#revocations.check(handle); // It may have happened since the lock was granted.
     else this.subscribe(); // Then the server is asked about all of them.

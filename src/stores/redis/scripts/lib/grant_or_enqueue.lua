@@ -90,7 +90,7 @@ local function grant_or_enqueue(handle, owner, kind, ticket, waiting)
       table.insert(others, 1, ':steal')
       return others
     end
-    revoke(meant, others)
+    revoke(meant, others, ARGV.meta)
     remove_waiter(handle)
     grant(handle, kind, ms)
     if waiting > 0 and ms < $POLL_MS then notify_head() end

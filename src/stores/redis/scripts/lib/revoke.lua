@@ -3,20 +3,30 @@
 -- A client may send such a command twice, and late, when others hold the lock who were never meant. So it says whom it
 -- means, by the digests of their handles, which it was told before.
 
--- Returns the present holders that are meant by the arguments from the `first` one on, and the digests of the others.
+-- Returns the present holders that are meant by the arguments from the `first` one on, and the digests and the handles of
+-- the others.
 local function split_holders(first)
-  local is_meant, meant, others = {}, {}, {}
+  local is_meant, meant, others, names = {}, {}, {}, {}
   for i = first, #ARGV do is_meant[ARGV[i]] = true end
   for _, handle in ipairs(current_holders()) do
     local digest = redis.sha1hex(handle)
-    if is_meant[digest] then table.insert(meant, handle) else table.insert(others, digest) end
+    if is_meant[digest] then
+      table.insert(meant, handle)
+    else
+      table.insert(others, digest)
+      table.insert(names, handle)
+    end
   end
-  return meant, others
+  return meant, others, names
 end
 
--- Writes: takes the lock from these handles, and notifies all clients.
-local function revoke(handles, others)
-  for _, handle in ipairs(handles) do notify('$REVOCATIONS', handle) end
+-- Writes: takes the lock from these handles, and notifies all clients: first of the meta of the one that revokes it, if it
+-- has one, as `meta LF handle`, which clients of version 0.1.0 take for no handle of theirs.
+local function revoke(handles, others, meta)
+  for _, handle in ipairs(handles) do
+    if meta ~= '' then notify('$REVOCATIONS', meta .. '\n' .. handle) end
+    notify('$REVOCATIONS', handle)
+  end
   if #others > 0 then
     remove_holders(handles)
     set_expiry()

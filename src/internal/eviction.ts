@@ -1,0 +1,29 @@
+import { checkMeta } from "./meta.ts";
+import { checkKeys, show } from "./validation.ts";
+import type { EvictOptions, HolderEntry } from "../store.ts";
+
+/** Which holders are to lose a lock. */
+export type Meant = Pick<EvictOptions, "handle" | "fence">;
+
+/** What `evict()` is asked, checked. */
+export interface EvictTarget extends Meant {
+  /** The JSON text of what describes the caller, as in a claim. */
+  readonly meta: string | undefined;
+}
+
+/** Checks the options of `evict()`. */
+export function checkEvict(options: EvictOptions = {}): EvictTarget {
+  const { handle, fence, meta } = checkKeys(options, ["handle", "fence", "meta"]);
+  if (handle !== undefined && typeof handle !== "string") {
+    throw new TypeError(`handle must be a string: got ${show(handle)}`);
+  }
+  if (fence !== undefined && typeof fence !== "bigint") {
+    throw new TypeError(`fence must be a bigint: got ${show(fence)}`);
+  }
+  return { handle, fence, meta: checkMeta(meta) };
+}
+
+/** Returns whether a holder is one of those that are to lose the lock. */
+export function isMeant(target: Meant, { handle, fence }: Pick<HolderEntry, "handle" | "fence">): boolean {
+  return (target.handle ?? handle) === handle && (target.fence === undefined || target.fence === fence);
+}
