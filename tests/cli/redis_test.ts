@@ -210,12 +210,17 @@ Deno.test("holdfast evict takes the lock from its holder, who learns of it", asy
   const lost = new Promise<void>((resolve) => lock.signal.addEventListener("abort", () => resolve()));
   const { status, out, err } = await site.run("evict", "a", "--yes");
   assertEquals([status, err], [0, ""]);
-  assert(out.startsWith("Took a away from 1 handle. A holder is not stopped by that"), out);
+  assert(
+    new RegExp(`^Took a away from \\S+ \\(fence ${lock.fence}\\).\nA holder is not stopped by that`).test(out),
+    out,
+  );
   await lost;
   assertEquals(lock.held, false);
+  const reason = String(lock.signal.reason);
+  assert(/it was taken away by {.*"pid":"\d+","command":"holdfast evict"}$/.test(reason), reason);
   assertEquals(await site.run("evict", "a", "--yes", "--json"), {
     status: 0,
-    out: '{"name":"a","evicted":0}\n',
+    out: '{"name":"a","evicted":0,"lost":[]}\n',
     err: "",
   });
 });

@@ -7,6 +7,7 @@ import { evict } from "../../src/cli/commands/evict.ts";
 import { wait } from "../../src/cli/commands/wait.ts";
 import { watch } from "../../src/cli/commands/watch.ts";
 import { inTime } from "../support/in_time.ts";
+import { until } from "../support/until.ts";
 import { IDLE, invoke } from "./invoke.ts";
 
 /** A store whose listings fail as the numbers of the calls say. */
@@ -89,9 +90,56 @@ Deno.test("evict takes a lock from all its holders", async () => {
   const shared = { mode: "shared", strict: false } as const;
   const locks = await Promise.all([1, 2, 3].map(() => acquire(store, "a", shared)));
   const { out } = await invoke(evict, store, ["a", "--yes"]);
-  assert(out[0]?.startsWith("Took a away from 3 handles. "), out[0]);
+  assert(/^Took a away from (\S+ \(fence \d+\)(, |\.$)){3}$/.test(out[0] ?? ""), out[0]);
   assertEquals((await invoke(evict, store, ["a", "-y"])).out, ["Nobody held a"]);
   for (const lock of locks) await lock.release().catch(() => {});
+});
+
+Deno.test("evict takes the lock from those that it has named, and from nobody who came after them", async () => {
+  const store = memory();
+  const meta = { host: "web-1", pid: "7" };
+  const locks = [await acquire(store, "a", { strict: false, meta })];
+  const next = acquire(store, "a", { strict: false, meta: { host: "web-2", pid: "8" } });
+  const during: Store = {
+    ...IDLE,
+    query: store.query!.bind(store),
+    evict: async (name, options) => {
+      // The holder releases while the operator answers.
+      await locks[0]!.release();
+      locks.push(await next);
+      return await store.evict!(name, options);
+    },
+  };
+  const { status, out } = await invoke(evict, during, ["a"], { answer: "y" });
+  assertEquals([status, ...out], [0, "web-1/7 held a no more: nothing was taken from anybody else."]);
+  await locks[1]!.extend();
+  const fence = `${locks[1]!.fence}`;
+  assertEquals((await invoke(evict, store, ["a", "-y", "--fence", "1"])).out, ["Nobody held a with fence 1"]);
+  await locks[1]!.extend();
+  const last = acquire(store, "a", { meta: { host: "web-3", pid: "9" } });
+  await until(async () => (await store.query!({ name: "a" })).pending.length > 0, "it waits");
+  const { out: said } = await invoke(evict, store, ["a", "-y", "--fence", fence]);
+  assertEquals([said[0], said[2]], [`Took a away from web-2/8 (fence ${fence}).`, "web-3/9 holds it now; 0 waiting."]);
+  const { out: [text] } = await invoke(evict, store, ["a", "-y", "--json"]);
+  const { name, evicted, lost } = JSON.parse(text!);
+  assertEquals([name, evicted, lost.length, lost[0].meta.host], ["a", 1, 1, "web-3"]);
+  for (const lock of [locks[1]!, await last]) await lock.release().catch(() => {});
+  await assertRejects(() => invoke(evict, store, ["a", "-y", "--fence", "x"]), UsageError, "--fence must be a number");
+});
+
+Deno.test("evict says what the next waiter waits for, and asks nobody about nobody", async () => {
+  const entry = (handle: string) => ({ name: "a", owner: handle, handle, mode: "exclusive" as const });
+  const pending = [{ ...entry("w"), rank: 0 }];
+  let held = [entry("h")];
+  const store: Store = {
+    ...IDLE,
+    query: () => Promise.resolve({ held, pending }),
+    evict: () => Promise.resolve(held.splice(0).length),
+  };
+  const { out } = await invoke(evict, store, ["a"], { answer: "y" });
+  assertEquals(out.at(-1), "Nobody holds it yet; 1 waiting. The first one is granted it when it attempts again.");
+  held = [];
+  assertEquals(await invoke(evict, store, ["a"], { answer: "y" }), { status: 0, out: ["Nobody held a"], err: [] });
 });
 
 Deno.test("evict refuses a store that cannot take away, and asks where it cannot list", async () => {

@@ -1,8 +1,10 @@
-import { SystemClock } from "../../internal/clock.ts";
+import { elapsed, SystemClock } from "../../internal/clock.ts";
+import { isMeant } from "../../internal/eviction.ts";
+import type { EvictOptions, HolderEntry } from "../../store.ts";
 import { answerOf } from "../answer.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
 import { STATUS } from "../failure.ts";
-import { holderName, type ListedLock, lockOf } from "../listing.ts";
+import { holderName, lockOf } from "../listing.ts";
 import { showAge } from "../lock_rows.ts";
 import { oneName } from "../one_name.ts";
 import type { OpenedStore } from "../scheme.ts";
@@ -13,60 +15,138 @@ const MEANING =
   "A holder is not stopped by that: it learns of the loss at once if it watches lock.signal, else at its next " +
   "renewal, and works on until then. Only a resource that checks the fence refuses it.";
 
+/** What tells the former holder who it was, beside host and process. */
+const META = { command: "holdfast evict" };
+
+/** For how long to look for the next holder, in milliseconds, and how often. */
+const NEXT_MS = 1_000;
+const LOOK_MS = 50;
+
 /** Takes a lock away from its holders. */
 export const evict: Command = {
   name: "evict",
   summary: "Take a lock away from its holders",
   usage: "NAME [options]",
-  options: { yes: { type: "boolean", short: "y", help: "do not ask; needed where nobody can be asked" } },
+  options: {
+    yes: { type: "boolean", short: "y", help: "do not ask; needed where nobody can be asked" },
+    fence: { type: "string", value: "N", help: "only from holders with this fence, as show tells it" },
+  },
   examples: [
-    { line: "holdfast evict invoice:42", what: "says who holds it, and asks" },
+    { line: "holdfast evict invoice:42", what: "says who holds it, and asks; takes it from nobody else" },
     { line: "holdfast evict invoice:42 --yes", what: "asks nobody" },
+    {
+      line: `holdfast evict invoice:42 --yes --fence "$FENCE"`,
+      what: "only from the holder that a script has looked at",
+    },
   ],
   statuses: { [STATUS.ok]: "nobody of those who held the lock holds it now", [STATUS.failed]: "the answer was no" },
   run,
 };
 
+/** What was done. */
+interface Outcome {
+  readonly evicted: number;
+  /** Those who have lost the lock, and those who had no lock to lose any more; `undefined` where nobody can be listed. */
+  readonly lost?: readonly HolderEntry[];
+  readonly gone?: readonly HolderEntry[];
+}
+
 async function run(invocation: Invocation): Promise<number> {
   const { terminal, signal, options } = invocation;
   const name = oneName("evict", invocation);
-  if (options["yes"] !== true && terminal.ask === undefined) {
+  const fence = fenceOf(options["fence"]);
+  const asks = options["yes"] !== true;
+  if (asks && terminal.ask === undefined) {
     throw new UsageError("nobody can be asked here: give --yes to take the lock away without a question");
   }
   const opened = await invocation.store({ existing: true });
   const { store, label } = opened;
   if (store.evict === undefined) throw new UsageError(`${label} cannot take locks away: wait until their leases end`);
-  if (options["yes"] !== true && !await confirmed(opened, name, invocation)) {
-    terminal.err("Nothing was done");
-    return STATUS.failed;
+  // A store that cannot list can still take away.
+  const lock = store.query === undefined ? undefined : await lockOf(opened, name, signal);
+  const holders = lock?.held.filter((holder) => isMeant({ fence }, holder));
+  if (asks && holders?.length !== 0) {
+    terminal.err(
+      holders === undefined
+        ? `${label} cannot say who holds ${shown(name)}`
+        : describe(name, holders, lock?.pending.length ?? 0),
+    );
+    terminal.err(MEANING);
+    const answer = await terminal.ask?.(`Take ${shown(name)} away? [y/N] `) ?? "";
+    if (!/^y(es)?$/i.test(answer.trim())) {
+      terminal.err("Nothing was done");
+      return STATUS.failed;
+    }
   }
-  const evicted = await answerOf(opened, Promise.resolve(store.evict(name)), signal);
-  if (terminal.json) terminal.out(json({ name, evicted }));
-  else terminal.out(result(name, evicted));
+  const outcome = await take(opened, name, holders, fence, signal);
+  const { evicted, lost } = outcome;
+  if (terminal.json) terminal.out(json({ name, evicted, lost }));
+  else {
+    for (const line of result(name, outcome, fence)) terminal.out(line);
+    if (evicted > 0 && !asks) terminal.out(MEANING);
+    if (evicted > 0 && lost !== undefined) terminal.out(await nextHolder(opened, name, signal));
+  }
   return STATUS.ok;
 }
 
-/** Says who holds the lock, and resolves to whether it is to be taken away. */
-async function confirmed(opened: OpenedStore, name: string, { terminal, signal }: Invocation): Promise<boolean> {
-  // A store that cannot list can still take away.
-  const lock = opened.store.query === undefined ? undefined : await lockOf(opened, name, signal);
-  terminal.err(lock === undefined ? `${opened.label} cannot say who holds ${shown(name)}` : describe(lock));
-  terminal.err(MEANING);
-  const answer = await terminal.ask?.(`Take ${shown(name)} away? [y/N] `) ?? "";
-  return /^y(es)?$/i.test(answer.trim());
+function fenceOf(text: string | boolean | undefined): bigint | undefined {
+  if (text === undefined) return undefined;
+  if (typeof text !== "string" || !/^\d{1,19}$/.test(text)) {
+    throw new UsageError(`--fence must be a number, as show tells it: got ${shown(String(text))}`);
+  }
+  return BigInt(text);
 }
 
-function describe({ name, held, pending }: ListedLock): string {
+/** Takes the lock from these holders, each by its handle; from all where they are not known. */
+async function take(
+  opened: OpenedStore,
+  name: string,
+  holders: readonly HolderEntry[] | undefined,
+  fence: bigint | undefined,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const one = async (named: EvictOptions) => {
+    return await answerOf(opened, Promise.resolve(opened.store.evict!(name, { ...named, meta: META })), signal);
+  };
+  if (holders === undefined) return { evicted: await one({ fence }) };
+  const taken = await Promise.all(holders.map(({ handle }) => one({ handle, fence })));
+  const lost = holders.filter((_, i) => taken[i]! > 0);
+  return { evicted: lost.length, lost, gone: holders.filter((_, i) => taken[i] === 0) };
+}
+
+function describe(name: string, held: readonly HolderEntry[], waiting: number): string {
   const now = new SystemClock().now().wall;
   const holders = held.map((holder) => {
     return holderName(holder) + (holder.since === undefined ? "" : ` (for ${showAge(holder.since, now)})`);
   });
-  const whoHolds = holders.length === 0 ? "nobody" : holders.join(", ");
-  return `${shown(name)} is held by ${whoHolds}; ${pending.length} waiting`;
+  return `${shown(name)} is held by ${holders.join(", ")}; ${waiting} waiting`;
 }
 
-function result(name: string, evicted: number): string {
-  if (evicted === 0) return `Nobody held ${shown(name)}`;
-  const who = evicted === 1 ? "1 handle" : `${evicted} handles`;
-  return `Took ${shown(name)} away from ${who}. ${MEANING}`;
+function result(name: string, { evicted, lost, gone = [] }: Outcome, fence: bigint | undefined): string[] {
+  const who = lost?.map((holder) => {
+    return holderName(holder) + (holder.fence === undefined ? "" : ` (fence ${holder.fence})`);
+  }).join(", ") ?? (evicted === 1 ? "1 handle" : `${evicted} handles`);
+  if (evicted === 0 && gone.length === 0) {
+    return [`Nobody held ${shown(name)}${fence === undefined ? "" : ` with fence ${fence}`}`];
+  }
+  return [
+    ...evicted === 0 ? [] : [`Took ${shown(name)} away from ${who}.`],
+    ...gone.map((holder) => `${holderName(holder)} held ${shown(name)} no more: nothing was taken from anybody else.`),
+  ];
+}
+
+/** Says who holds the lock now. The next waiter holds it only when it has attempted again. */
+async function nextHolder(opened: OpenedStore, name: string, signal: AbortSignal): Promise<string> {
+  const clock = new SystemClock();
+  const began = clock.now();
+  for (;;) {
+    const { held, pending } = await lockOf(opened, name, signal);
+    if (held.length > 0) return `${held.map(holderName).join(", ")} holds it now; ${pending.length} waiting.`;
+    if (pending.length === 0) return "Nobody holds it now, and nobody waits for it.";
+    if (elapsed(began, clock.now()) >= NEXT_MS) {
+      return `Nobody holds it yet; ${pending.length} waiting. The first one is granted it when it attempts again.`;
+    }
+    await clock.sleep(LOOK_MS, signal);
+    signal.throwIfAborted();
+  }
 }
