@@ -14,6 +14,9 @@ import { HEADERS, htmlResponse } from "./responses.ts";
 /** The longest form that is read, in bytes. */
 const MAX_FORM = 4_096;
 
+/** What tells the former holder who it was, beside host and process. */
+const META = { command: "dashboard" };
+
 /** Answers with the page that asks whether to evict the holders of a lock. */
 export async function askEviction(
   request: Request,
@@ -43,12 +46,17 @@ export async function evict(
   if (foreign !== undefined) {
     throw new RequestError(403, `Nothing was evicted: ${foreign}. Open the page of the lock and evict from there.`);
   }
-  const shown = form.get(HOLDERS_FIELD);
-  if (shown !== await fingerprint(await readLock(store, name, clock))) {
+  const state = await readLock(store, name, clock);
+  const asShown = form.get(HOLDERS_FIELD) === await fingerprint(state);
+  // By their handles: meanwhile another one may have been granted the lock.
+  const evictions = (asShown ? state.held : []).map(({ handle }) => {
+    return answerOf(() => store.evict!(name, { handle, meta: META }), clock);
+  });
+  const evicted = (await Promise.all(evictions)).reduce((sum, each) => sum + each, 0);
+  if (evicted === 0) {
     const problem = "Nothing was evicted: the lock has another holder than the page showed. Look again.";
     return await askEviction(request, store, name, clock, at, problem);
   }
-  const evicted = await answerOf(() => store.evict!(name), clock);
   return new Response(null, {
     status: 303,
     headers: { ...HEADERS, location: address(at.base, "lock", { name, evicted }) },

@@ -149,6 +149,22 @@ Deno.test("evict asks again when the lock has another holder than the page showe
   pages[Symbol.dispose]();
 });
 
+Deno.test("evict leaves the lock to a holder that comes between the check and the eviction", async () => {
+  const right = stillStore();
+  const first = await hold(right, "a");
+  let second: Claim | undefined;
+  const store = storeWith({
+    evict: async (name, options) => {
+      await right.release(first);
+      second ??= await hold(right, "a");
+      return await right.evict(name, options);
+    },
+  }, right);
+  using pages = dashboard(store, { evict: true });
+  const response = await confirm(pages, "a", await openConfirmation(pages, "a"));
+  assertEquals([response.status, await isHeld(second!, right)], [409, true]);
+});
+
 Deno.test("evict says that there is nobody to evict", async () => {
   const { store, holder, pages } = await scene();
   await store.release(holder);

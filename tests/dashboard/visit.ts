@@ -115,7 +115,7 @@ export function storeWith(parts: Partial<Store>, store: Store = stillStore()): S
     renew: (claim) => store.renew(claim),
     release: (claim) => store.release(claim),
     query: (options) => store.query!(options),
-    evict: (name) => store.evict!(name),
+    evict: (name, options) => store.evict!(name, options),
     ...parts,
   };
 }
