@@ -1,10 +1,12 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
-import { tryAcquire } from "@holdfast/lock";
+import { type Store, tryAcquire } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { redis } from "@holdfast/lock/redis";
 import { run } from "../../src/cli/commands/run.ts";
+import { drift } from "../../src/store.ts";
 import { freePort, RedisServer } from "../support/redis_server.ts";
+import { inTime } from "../support/in_time.ts";
 import { until } from "../support/until.ts";
 import { invocation } from "./invocation.ts";
 import { runHoldfast, RunProcess, shell, storeOf } from "./run_process.ts";
@@ -97,6 +99,31 @@ Deno.test("run() describes the holder by its program and --meta", async () => {
   await store.evict?.("a");
   assertEquals([command, job, await status], ["env", "import", 76]);
 });
+
+for (const [command, status] of [[["sleep", "60"], 76], [["true"], 0]] as const) {
+  Deno.test(`run() of ${command[0]} does not wait for a release when its lease is over`, async () => {
+    const errors: string[] = [];
+    const after = Promise.withResolvers<void>();
+    // From the grant on the store does not answer, before all is over.
+    const store: Store = {
+      attempt: () => Promise.resolve({ granted: true, fence: 1n }),
+      renew: () => after.promise.then(() => "lost"),
+      release: () => after.promise.then(() => false),
+      drift,
+    };
+    const open = () => Promise.resolve({ store, label: "", [Symbol.asyncDispose]: () => Promise.resolve() });
+    const words = ["a", "--lease", "1s", "--", ...command];
+    const ended = run.run(invocation(words, run.options, { store: open, err: (line) => errors.push(line) }));
+    assertEquals(await inTime(ended, 60_000, "its end"), status);
+    assertEquals(errors, [
+      status === 76
+        ? 'holdfast: Lock "a" could not be renewed, and its lease was about to end; the command was stopped, and its ' +
+          "status 143 is not passed on"
+        : 'holdfast: Lock "a" was not released before the end of its lease',
+    ]);
+    after.resolve();
+  });
+}
 
 Deno.test("holdfast run has released the lock when it ends", async () => {
   await using server = await RedisServer.start();

@@ -2,6 +2,7 @@ import process from "node:process";
 import { acquire } from "../../acquire.ts";
 import { LockConflictError, LockLostError, LockTimeoutError, StoreError } from "../../errors.ts";
 import type { Clock } from "../../internal/clock.ts";
+import { LATE, within } from "../../internal/release.ts";
 import { clockOf } from "../../internal/store_state.ts";
 import type { Lock } from "../../lock.ts";
 import { diagnosed } from "../answer.ts";
@@ -115,7 +116,7 @@ async function runUnder(
 ): Promise<number> {
   const ended = await superviseCommand(lock, clock, request, signals, report);
   if (typeof ended === "number") {
-    await release(lock, report);
+    await release(lock, clock, report);
     return ended;
   }
   const { status, stop } = ended;
@@ -126,10 +127,10 @@ async function runUnder(
   if (stop !== "not stopped") {
     // Said only now: to write to a pipe that nobody reads may block, and nothing may delay SIGKILL.
     reportLoss(whyStopped(lock), `was ${stop}`);
-    await release(lock, report);
+    await release(lock, clock, report, stop);
     return STATUS.lost;
   }
-  const loss = await release(lock, report);
+  const loss = await release(lock, clock, report);
   return loss === undefined ? status : reportLoss(loss.message, "had ended");
 }
 
@@ -184,15 +185,24 @@ function notStarted(error: unknown, { command }: RunRequest, report: Report): nu
   return STATUS[event];
 }
 
-/** Releases the lock. Resolves to how it was lost, if it was. */
-async function release(lock: Lock, report: Report): Promise<LockLostError | undefined> {
+/**
+ * Releases the lock, or waits until its lease has ended: from then on nobody needs the release. Resolves to how the lock was
+ * lost, if it was.
+ */
+async function release(
+  lock: Lock,
+  clock: Clock,
+  report: Report,
+  stop: Ending["stop"] = "not stopped",
+): Promise<LockLostError | undefined> {
   try {
-    await lock.release();
+    await within(lock.remaining(), lock.release(), clock);
     return undefined;
   } catch (error) {
     if (error instanceof LockLostError) return error;
-    // The command has ended, and its status counts.
-    report("warning", `${error instanceof Error ? error.message : error}: it ends with its lease`);
+    const why = error === LATE ? `Lock "${lock.name}" was not released before the end of its lease` : messageOf(error);
+    // The command has ended, and its status counts. That the lock was about to be lost was said when it was stopped.
+    if (stop === "not stopped") report("warning", error === LATE ? why : `${why}: it ends with its lease`);
     return undefined;
   }
 }
