@@ -22,6 +22,8 @@ export interface Terminal {
   out(line: string): void;
   /** Writes a line to the standard error. */
   err(line: string): void;
+  /** Whether the standard error is a terminal, which somebody may look at. */
+  readonly attended?: boolean;
   /** Returns the size of the terminal, at present; `undefined` if the output goes elsewhere. */
   size?(): TerminalSize | undefined;
   /** Asks a question and resolves to the line that is typed; left out where nobody can type one. */

@@ -69,6 +69,11 @@ export function holderName({ owner, meta }: Pick<Entry, "owner" | "meta">): stri
   return shown(words.length > 0 ? words.join("/") : owner);
 }
 
+/** Returns the holder that has had a lock for the longest time. */
+export function oldestOf(held: readonly HolderEntry[]): HolderEntry | undefined {
+  return [...held].sort((a, b) => (a.since ?? Infinity) - (b.since ?? Infinity) || 0)[0];
+}
+
 /** Returns how a lock is held or wanted: `exclusive`, `shared`, or how many may hold it. */
 export function modeName({ mode, permits }: Pick<Entry, "mode" | "permits">): string {
   return permits === undefined ? mode : `${permits} permit${permits === 1 ? "" : "s"}`;

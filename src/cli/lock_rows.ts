@@ -1,5 +1,5 @@
 import { showDuration } from "./durations.ts";
-import { holderName, type ListedLock, modeName } from "./listing.ts";
+import { holderName, type ListedLock, modeName, oldestOf } from "./listing.ts";
 import { shown } from "./shown.ts";
 
 /** What stands in a cell when nothing is known. */
@@ -18,15 +18,14 @@ export function showAge(since: number | undefined, now: number): string {
 }
 
 function rowOf({ name, held, pending }: ListedLock, now: number): string[] {
-  const [first, ...others] = held;
+  const first = oldestOf(held);
   const mode = first ?? pending[0];
   const waiting = pending.length === 0 ? UNKNOWN : `${pending.length}`;
   const kind = mode === undefined ? UNKNOWN : modeName(mode);
   if (first === undefined) return [shown(name), UNKNOWN, kind, UNKNOWN, UNKNOWN, waiting];
-  // The handle that has held it the longest, and the lease that ends last: nobody else is granted it before.
-  const oldest = held.reduce((a, b) => (b.since ?? Infinity) < (a.since ?? Infinity) ? b : a);
+  // The lease that ends last: nobody else is granted it before.
   const last = held.reduce((a, b) => (b.expiresIn ?? 0) > (a.expiresIn ?? 0) ? b : a);
   const expires = last.expiresIn === undefined ? UNKNOWN : showDuration(last.expiresIn);
-  const holders = others.length === 0 ? holderName(first) : `${holderName(oldest)} and ${others.length} more`;
-  return [shown(name), holders, kind, showAge(oldest.since, now), expires, waiting];
+  const holders = holderName(first) + (held.length === 1 ? "" : ` and ${held.length - 1} more`);
+  return [shown(name), holders, kind, showAge(first.since, now), expires, waiting];
 }

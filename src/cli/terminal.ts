@@ -29,6 +29,7 @@ export function processTerminal({ json, colours, env, signal }: TerminalOptions)
   const terminal: Terminal = {
     json,
     colours: colours && isTerminal && !json && !styleVariable(env, "NO_COLOR"),
+    attended: isatty(2),
     out: (line) => void stdout.write(`${line}\n`),
     err: (line) => void stderr.write(`${line}\n`),
     size: () => isTerminal ? sizeOf(stdout) : undefined,

@@ -8,6 +8,7 @@ interface Place {
   /** Takes each line that goes to the standard error. */
   readonly err: (line: string) => void;
   readonly json?: boolean;
+  readonly attended?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -15,7 +16,7 @@ interface Place {
 export function invocation(
   words: readonly string[],
   specs: Readonly<Record<string, OptionSpec>>,
-  { store, err, json = false, signal = new AbortController().signal }: Place,
+  { store, err, json = false, attended = false, signal = new AbortController().signal }: Place,
 ): Invocation {
   const dashes = words.indexOf("--");
   const end = dashes < 0 ? words.length : dashes;
@@ -27,7 +28,7 @@ export function invocation(
     lists: Object.fromEntries(Object.entries(lists).map(([name, all]) => [name, all.map(String)])),
     args: positionals,
     rest: words.slice(end + 1),
-    terminal: { json, colours: false, out: console.log, err },
+    terminal: { json, colours: false, attended, out: console.log, err },
     env: Deno.env.toObject(),
     signal,
     store,

@@ -1,6 +1,6 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
-import { type Store, tryAcquire } from "@holdfast/lock";
+import { acquire, type Store, tryAcquire } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { redis } from "@holdfast/lock/redis";
 import { run } from "../../src/cli/commands/run.ts";
@@ -124,6 +124,30 @@ for (const [command, status] of [[["sleep", "60"], 76], [["true"], 0]] as const)
     after.resolve();
   });
 }
+
+Deno.test("run() says on a terminal for whom it waits, once, and at the end of --wait who holds the lock", async () => {
+  const store = memory();
+  const lock = await acquire(store, "a", { meta: { host: "web-1", pid: "4711" } });
+  const open = () => Promise.resolve({ store, label: "", [Symbol.asyncDispose]: () => Promise.resolve() });
+  const start = (attended: boolean, ...words: string[]) => {
+    const errors: string[] = [];
+    const place = { store: open, err: (line: string) => errors.push(line), attended };
+    return { errors, ended: run.run(invocation(["a", ...words, "--", "true"], run.options, place)) };
+  };
+  const busy = start(false, "--wait", "0");
+  assertEquals(await busy.ended, 75);
+  const [last = ""] = busy.errors;
+  assert(/^holdfast: Cannot acquire lock "a".* \(held by web-1, process 4711, for \d+ms\)$/.test(last), last);
+  const [attended, unattended] = [start(true), start(false)];
+  await until(() => attended.errors.length > 0, "it says so", 60_000);
+  assert(
+    /^holdfast: waiting for a, held by web-1, process 4711, for \d+s$/.test(attended.errors[0]!),
+    attended.errors[0],
+  );
+  await lock.release();
+  assertEquals([await attended.ended, await unattended.ended], [0, 0]);
+  assertEquals([attended.errors.length, unattended.errors], [1, []]);
+});
 
 Deno.test("holdfast run has released the lock when it ends", async () => {
   await using server = await RedisServer.start();

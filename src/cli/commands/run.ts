@@ -8,8 +8,9 @@ import type { Lock } from "../../lock.ts";
 import { diagnosed } from "../answer.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
 import { messageOf } from "../failure.ts";
+import { heldBy } from "../held_by.ts";
 import type { OpenedStore } from "../scheme.ts";
-import { json, oneLine } from "../shown.ts";
+import { json, oneLine, shown } from "../shown.ts";
 import { Child } from "../supervise/child.ts";
 import { Signals } from "../supervise/signals.ts";
 import { Supervision } from "../supervise/supervision.ts";
@@ -31,11 +32,14 @@ const STATUS = {
   notFound: 127,
 } as const;
 
+/** After how many milliseconds it says on a terminal for whom it waits. */
+const SAY_WAITING_MS = 3_000;
+
 /** How long to wait for the end of what a failed call has left to do, in milliseconds. */
 const UNDO_MS = 1_000;
 
 /** Says something to the user, on the standard error: the standard output belongs to the command. */
-type Report = (event: keyof typeof STATUS | "warning", message: string) => void;
+type Report = (event: keyof typeof STATUS | "warning" | "waiting", message: string) => void;
 
 /** Runs a command while it holds a lock. */
 export const run: Command = {
@@ -70,8 +74,13 @@ async function runCommand(invocation: Invocation): Promise<number> {
     const opened = await invocation.store();
     const { store, idle } = trackCalls(opened.store);
     const clock = clockOf(store);
-    const lock = await acquireLock({ ...opened, store }, request, signals, invocation.signal, report).finally(() =>
-      idle(UNDO_MS, clock)
+    const holder = () => heldBy(opened, request.name, clock);
+    const stopSaying = terminal.attended === true ? sayWaiting(request, holder, clock, report) : () => {};
+    const lock = await acquireLock({ ...opened, store }, request, holder, signals, invocation.signal, report).finally(
+      () => {
+        stopSaying();
+        return idle(UNDO_MS, clock);
+      },
     );
     return typeof lock === "number" ? lock : await runUnder(lock, clock, request, signals, report);
   } finally {
@@ -79,10 +88,29 @@ async function runCommand(invocation: Invocation): Promise<number> {
   }
 }
 
+/** Says once for whom it waits, if it waits for long. Returns a function that is called when it waits no more. */
+function sayWaiting(
+  { name }: RunRequest,
+  holder: () => Promise<string | undefined>,
+  clock: Clock,
+  report: Report,
+): () => void {
+  let waits = true;
+  const timer = clock.timer(SAY_WAITING_MS, async () => {
+    const held = await holder();
+    if (waits) report("waiting", `waiting for ${shown(name)}${held === undefined ? "" : `, ${held}`}`);
+  });
+  return () => {
+    waits = false;
+    timer.cancel();
+  };
+}
+
 /** Acquires the lock; resolves to the exit status if that was not possible. */
 async function acquireLock(
   opened: OpenedStore,
   { name, lock }: RunRequest,
+  holder: () => Promise<string | undefined>,
   signals: Signals,
   signal: AbortSignal,
   report: Report,
@@ -96,7 +124,11 @@ async function acquireLock(
   } catch (error) {
     if (signals.status !== undefined) return signals.status;
     if (signal.aborted) throw error;
-    if (error instanceof LockTimeoutError) return failed("busy", error);
+    if (error instanceof LockTimeoutError) {
+      const held = await holder();
+      report("busy", error.message + (held === undefined ? "" : ` (${held})`));
+      return STATUS.busy;
+    }
     if (error instanceof StoreError) return failed("unavailable", await diagnosed(opened, error));
     // What the options say cannot be had here.
     if (error instanceof LockConflictError || error instanceof TypeError || error instanceof RangeError) {

@@ -1,0 +1,32 @@
+import type { Clock } from "../internal/clock.ts";
+import { showDuration } from "./durations.ts";
+import { holderName, lockOf, oldestOf } from "./listing.ts";
+import type { OpenedStore } from "./scheme.ts";
+import { shown } from "./shown.ts";
+
+/** How long a store may take to say who holds a lock for which somebody waits, in milliseconds. */
+const ANSWER_MS = 1_000;
+
+/**
+ * Resolves to who holds a lock and for how long, such as `held by web-1, process 4711, for 3m 20s`; to `undefined` if nobody
+ * does, or the store does not say so soon.
+ */
+export async function heldBy(opened: OpenedStore, name: string, clock: Clock): Promise<string | undefined> {
+  const over = new AbortController();
+  const timer = clock.timer(ANSWER_MS, () => over.abort());
+  try {
+    const { held } = await lockOf(opened, name, over.signal);
+    const holder = oldestOf(held);
+    if (holder === undefined) return undefined;
+    const { meta: { host, pid } = {}, since } = holder;
+    const who = pid === undefined
+      ? holderName(holder)
+      : [...host === undefined ? [] : [shown(host)], `process ${shown(pid)}`].join(", ");
+    const age = since === undefined ? "" : `, for ${showDuration(clock.now().wall - since)}`;
+    return `held by ${who}${age}${held.length === 1 ? "" : `, and by ${held.length - 1} more`}`;
+  } catch {
+    return undefined; // It is no more than a help.
+  } finally {
+    timer.cancel();
+  }
+}
