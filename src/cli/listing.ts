@@ -1,7 +1,7 @@
 import { nameFilter } from "../internal/listing.ts";
 import type { Entry, HolderEntry, QueryOptions, Snapshot, Store, WaiterEntry } from "../store.ts";
 import { answerOf } from "./answer.ts";
-import { UsageError } from "./command.ts";
+import { type Invocation, UsageError } from "./command.ts";
 import type { OpenedStore } from "./scheme.ts";
 import { shown } from "./shown.ts";
 
@@ -54,6 +54,23 @@ export async function allLocks(opened: OpenedStore, which: Wanted, signal: Abort
   const locks: ListedLock[] = [];
   for await (const page of listLocks(opened, which, signal)) locks.push(...page);
   return locks.sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+/** Warns if the store lists only some of the locks. */
+export async function warnIfPartial(opened: OpenedStore, { terminal, signal }: Invocation): Promise<void> {
+  const why = await answerOf(opened, Promise.resolve(opened.partial?.()), signal);
+  if (why !== undefined) terminal.err(`holdfast: ${why}`);
+}
+
+/** Says where locks were looked for: ` in redis://127.0.0.1:6379 with the prefix lock:`. */
+export function placeOf({ label, prefix }: OpenedStore): string {
+  return ` in ${label}${prefix === undefined ? "" : ` with the prefix ${shown(prefix)}`}`;
+}
+
+/** Returns a hint if a name looks like a pattern, which only `ls` and `watch` take. */
+export function patternHint(name: string): string[] {
+  if (!name.includes("*")) return [];
+  return [`in a name * is a character like any other: holdfast ls '${shown(name)}' lists what matches`];
 }
 
 /** Resolves to what is known of one lock, also if it has neither holder nor waiter. */

@@ -7,6 +7,10 @@ export interface OpenedStore extends AsyncDisposable {
   readonly label: string;
   /** Resolves to what is wrong with the URL when the store does not answer; `undefined` if that is not known. */
   diagnose?(): Promise<string | undefined>;
+  /** What stands before the names of its locks; left out where nothing can. */
+  readonly prefix?: string;
+  /** Resolves to why it lists only some of the locks, if that is so. */
+  partial?(): Promise<string | undefined>;
 }
 
 /** How a store is opened. */

@@ -44,6 +44,13 @@ Deno.test({
     const { status, out, err } = await holdfast(["ls", "--json"], { store: url });
     assertEquals([status, err], [0, ""]);
     assertEquals(jsonLines<{ name: string }>(out).map(({ name }) => name).sort(), names.sort());
+    const one = await holdfast(["ls", "--json"], { store: url.replace("+cluster", "").replace(/,.*/, "") });
+    const words = "is one node of a Cluster, and lists only its own locks: use redis+cluster://";
+    assertEquals(
+      [one.status, one.err.includes(words), jsonLines(one.out).length < names.length],
+      [0, true, true],
+      one.err,
+    );
     const nowhere = await holdfast(["ls"], { store: `redis+cluster://127.0.0.1:${freePort()}` });
     assertEquals([nowhere.status, /within 5 s: node 127\.0\.0\.1:/.test(nowhere.err)], [69, true], nowhere.err);
   },

@@ -1,5 +1,6 @@
 import type { Store } from "@holdfast/lock";
 import type { Command, Terminal, TerminalSize } from "../../src/cli/command.ts";
+import type { OpenedStore } from "../../src/cli/scheme.ts";
 import { readCommandLine } from "../../src/cli/command_line.ts";
 
 /** How a command is invoked in the process of the test. */
@@ -9,6 +10,8 @@ export interface Invoking {
   /** What is answered to a question; without it nobody can be asked. */
   readonly answer?: string;
   readonly signal?: AbortSignal;
+  /** What else is known of the store. */
+  readonly opened?: Partial<OpenedStore>;
   /** Is called with each line of output. */
   readonly onLine?: (line: string) => void;
   /** Is called with each line of the standard error. */
@@ -38,7 +41,7 @@ export async function invoke(
   command: Command,
   store: Store,
   words: readonly string[],
-  { colours = false, size, answer, signal = new AbortController().signal, onLine, onError }: Invoking = {},
+  { colours = false, size, answer, signal = new AbortController().signal, opened = {}, onLine, onError }: Invoking = {},
 ): Promise<Invoked> {
   const { global, options, lists, args, rest } = readCommandLine(words, command.options);
   const out: string[] = [];
@@ -62,10 +65,10 @@ export async function invoke(
       },
     },
   };
-  const opened = { store, label: LABEL, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const place = { store, label: LABEL, ...opened, [Symbol.asyncDispose]: () => Promise.resolve() };
   const status = await command.run({
     ...{ options, lists, args, rest, terminal, env: {}, signal },
-    store: () => Promise.resolve(opened),
+    store: () => Promise.resolve(place),
     examine: () => Promise.resolve([]),
   });
   return { status, out, err };

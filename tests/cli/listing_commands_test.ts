@@ -3,6 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Lock, type Snapshot, type Store, tryAcquire } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { UsageError } from "../../src/cli/command.ts";
+import { evict } from "../../src/cli/commands/evict.ts";
 import { ls } from "../../src/cli/commands/ls.ts";
 import { show } from "../../src/cli/commands/show.ts";
 import { until } from "../support/until.ts";
@@ -79,6 +80,40 @@ Deno.test("ls asks for the pages of what matches its pattern", async () => {
   };
   for (const args of [[], ["a*"], ["a"]]) await invoke(ls, store, args);
   assertEquals(asked, [{ limit: 500 }, { match: "a*", limit: 500 }, { name: "a" }]);
+});
+
+Deno.test("ls says what it has found nothing of, and where", async () => {
+  const opened = { prefix: "billing:" };
+  const words: Record<string, string> = {
+    "": "no lock is held or waited for",
+    "invoce:*": "no lock whose name matches invoce:* is held or waited for",
+    "invoce:42": "no lock whose name is invoce:42 is held or waited for",
+  };
+  for (const [pattern, said] of Object.entries(words)) {
+    const { status, err } = await invoke(ls, memory(), pattern === "" ? [] : [pattern], { opened });
+    assertEquals([status, ...err], [0, `holdfast: ${said} in memory with the prefix billing:`]);
+  }
+});
+
+Deno.test("show and evict say that a pattern is none, and where they have looked", async () => {
+  const opened = { prefix: "billing:" };
+  const hint = "holdfast: in a name * is a character like any other: holdfast ls 'invoice:*' lists what matches";
+  const place = "in memory with the prefix billing:";
+  assertEquals(await invoke(show, memory(), ["invoice:*"], { opened }), {
+    status: 1,
+    out: [`invoice:*: nobody holds it, nobody waits for it ${place}`],
+    err: [hint],
+  });
+  assertEquals(await invoke(evict, memory(), ["invoice:*", "--yes"], { opened }), {
+    status: 0,
+    out: [`Nobody held invoice:* ${place}`],
+    err: [hint],
+  });
+});
+
+Deno.test("ls and watch warn of a store that lists only some of the locks", async () => {
+  const opened = { partial: () => Promise.resolve("only half of them") };
+  assertEquals((await invoke(ls, memory(), ["--json"], { opened })).err, ["holdfast: only half of them"]);
 });
 
 Deno.test("ls refuses a store that cannot list", async () => {

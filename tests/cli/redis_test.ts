@@ -95,7 +95,11 @@ Deno.test("holdfast ls lists only names that match its pattern", async () => {
 
 Deno.test("holdfast ls says on the standard error that there are no locks", async () => {
   await using site = await Site.start();
-  assertEquals(await site.run("ls"), { status: 0, out: "", err: "No lock is held or waited for\n" });
+  assertEquals(await site.run("ls"), {
+    status: 0,
+    out: "",
+    err: `holdfast: no lock is held or waited for in ${site.url} with the prefix lock:\n`,
+  });
   assertEquals(await site.run("ls", "--json"), { status: 0, out: "", err: "" });
 });
 
@@ -171,7 +175,7 @@ Deno.test("holdfast show ends with 1 if nobody holds the lock or waits for it", 
   await site.hold("b");
   assertEquals(await site.run("show", "a"), {
     status: 1,
-    out: "a: nobody holds it, nobody waits for it\n",
+    out: `a: nobody holds it, nobody waits for it in ${site.url} with the prefix lock:\n`,
     err: "",
   });
 });

@@ -91,7 +91,7 @@ Deno.test("evict takes a lock from all its holders", async () => {
   const locks = await Promise.all([1, 2, 3].map(() => acquire(store, "a", shared)));
   const { out } = await invoke(evict, store, ["a", "--yes"]);
   assert(/^Took a away from (\S+ \(fence \d+\)(, |\.$)){3}$/.test(out[0] ?? ""), out[0]);
-  assertEquals((await invoke(evict, store, ["a", "-y"])).out, ["Nobody held a"]);
+  assertEquals((await invoke(evict, store, ["a", "-y"])).out, ["Nobody held a in memory"]);
   for (const lock of locks) await lock.release().catch(() => {});
 });
 
@@ -114,7 +114,7 @@ Deno.test("evict takes the lock from those that it has named, and from nobody wh
   assertEquals([status, ...out], [0, "web-1/7 held a no more: nothing was taken from anybody else."]);
   await locks[1]!.extend();
   const fence = `${locks[1]!.fence}`;
-  assertEquals((await invoke(evict, store, ["a", "-y", "--fence", "1"])).out, ["Nobody held a with fence 1"]);
+  assertEquals((await invoke(evict, store, ["a", "-y", "--fence", "1"])).out, ["Nobody held a with fence 1 in memory"]);
   await locks[1]!.extend();
   const last = acquire(store, "a", { meta: { host: "web-3", pid: "9" } });
   await until(async () => (await store.query!({ name: "a" })).pending.length > 0, "it waits");
@@ -139,7 +139,11 @@ Deno.test("evict says what the next waiter waits for, and asks nobody about nobo
   const { out } = await invoke(evict, store, ["a"], { answer: "y" });
   assertEquals(out.at(-1), "Nobody holds it yet; 1 waiting. The first one is granted it when it attempts again.");
   held = [];
-  assertEquals(await invoke(evict, store, ["a"], { answer: "y" }), { status: 0, out: ["Nobody held a"], err: [] });
+  assertEquals(await invoke(evict, store, ["a"], { answer: "y" }), {
+    status: 0,
+    out: ["Nobody held a in memory"],
+    err: [],
+  });
 });
 
 Deno.test("evict refuses a store that cannot take away, and asks where it cannot list", async () => {

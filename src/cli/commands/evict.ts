@@ -4,7 +4,7 @@ import type { EvictOptions, HolderEntry } from "../../store.ts";
 import { answerOf } from "../answer.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
 import { STATUS } from "../failure.ts";
-import { holderName, lockOf } from "../listing.ts";
+import { holderName, lockOf, patternHint, placeOf } from "../listing.ts";
 import { showAge } from "../lock_rows.ts";
 import { oneName } from "../one_name.ts";
 import type { OpenedStore } from "../scheme.ts";
@@ -82,7 +82,8 @@ async function run(invocation: Invocation): Promise<number> {
   const { evicted, lost } = outcome;
   if (terminal.json) terminal.out(json({ name, evicted, lost }));
   else {
-    for (const line of result(name, outcome, fence)) terminal.out(line);
+    for (const line of result(opened, name, outcome, fence)) terminal.out(line);
+    if (holders?.length === 0) { for (const hint of patternHint(name)) terminal.err(`holdfast: ${hint}`); }
     if (evicted > 0 && !asks) terminal.out(MEANING);
     if (evicted > 0 && lost !== undefined) terminal.out(await nextHolder(opened, name, signal));
   }
@@ -122,12 +123,17 @@ function describe(name: string, held: readonly HolderEntry[], waiting: number): 
   return `${shown(name)} is held by ${holders.join(", ")}; ${waiting} waiting`;
 }
 
-function result(name: string, { evicted, lost, gone = [] }: Outcome, fence: bigint | undefined): string[] {
+function result(
+  opened: OpenedStore,
+  name: string,
+  { evicted, lost, gone = [] }: Outcome,
+  fence: bigint | undefined,
+): string[] {
   const who = lost?.map((holder) => {
     return holderName(holder) + (holder.fence === undefined ? "" : ` (fence ${holder.fence})`);
   }).join(", ") ?? (evicted === 1 ? "1 handle" : `${evicted} handles`);
   if (evicted === 0 && gone.length === 0) {
-    return [`Nobody held ${shown(name)}${fence === undefined ? "" : ` with fence ${fence}`}`];
+    return [`Nobody held ${shown(name)}${fence === undefined ? "" : ` with fence ${fence}`}${placeOf(opened)}`];
   }
   return [
     ...evicted === 0 ? [] : [`Took ${shown(name)} away from ${who}.`],

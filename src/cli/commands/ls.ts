@@ -1,9 +1,9 @@
 import { SystemClock } from "../../internal/clock.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
 import { STATUS } from "../failure.ts";
-import { allLocks, listLocks, wanted } from "../listing.ts";
+import { allLocks, listLocks, placeOf, wanted, warnIfPartial } from "../listing.ts";
 import { lockRows } from "../lock_rows.ts";
-import { json } from "../shown.ts";
+import { json, shown } from "../shown.ts";
 import { table } from "../table.ts";
 import { paint } from "../terminal.ts";
 
@@ -26,6 +26,7 @@ async function run(invocation: Invocation): Promise<number> {
   const [pattern, ...further] = [...args, ...rest];
   if (further.length > 0) throw new UsageError(`ls takes one pattern: holdfast ls '${pattern}'`);
   const opened = await invocation.store({ existing: true });
+  await warnIfPartial(opened, invocation);
   if (terminal.json) {
     for await (const page of listLocks(opened, wanted(pattern), signal)) {
       for (const lock of page) terminal.out(json(lock));
@@ -34,7 +35,10 @@ async function run(invocation: Invocation): Promise<number> {
   }
   const locks = await allLocks(opened, wanted(pattern), signal);
   if (locks.length === 0) {
-    terminal.err("No lock is held or waited for");
+    const matching = pattern === undefined
+      ? ""
+      : ` whose name ${pattern.includes("*") ? "matches" : "is"} ${shown(pattern)}`;
+    terminal.err(`holdfast: no lock${matching} is held or waited for${placeOf(opened)}`);
     return STATUS.ok;
   }
   const [head = "", ...lines] = table(lockRows(locks, new SystemClock().now().wall));

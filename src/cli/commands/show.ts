@@ -3,7 +3,7 @@ import type { HolderEntry, Meta, WaiterEntry } from "../../store.ts";
 import type { Command, Invocation, Terminal } from "../command.ts";
 import { showDuration } from "../durations.ts";
 import { STATUS } from "../failure.ts";
-import { holderName, type ListedLock, lockOf, modeName } from "../listing.ts";
+import { holderName, type ListedLock, lockOf, modeName, patternHint, placeOf } from "../listing.ts";
 import { showAge } from "../lock_rows.ts";
 import { oneName } from "../one_name.ts";
 import { json, shown } from "../shown.ts";
@@ -27,16 +27,19 @@ export const show: Command = {
 async function run(invocation: Invocation): Promise<number> {
   const { terminal, signal } = invocation;
   const name = oneName("show", invocation);
-  const lock = await lockOf(await invocation.store({ existing: true }), name, signal);
+  const opened = await invocation.store({ existing: true });
+  const lock = await lockOf(opened, name, signal);
   const unused = lock.held.length === 0 && lock.pending.length === 0;
   if (terminal.json) terminal.out(json(lock));
-  else for (const line of describe(lock, terminal, new SystemClock().now().wall)) terminal.out(line);
+  else if (unused) {
+    terminal.out(`${paint(terminal, "bold", shown(name))}: nobody holds it, nobody waits for it${placeOf(opened)}`);
+    for (const hint of patternHint(name)) terminal.err(`holdfast: ${hint}`);
+  } else for (const line of describe(lock, terminal, new SystemClock().now().wall)) terminal.out(line);
   return unused ? STATUS.failed : STATUS.ok;
 }
 
 function describe({ name, held, pending }: ListedLock, terminal: Terminal, now: number): string[] {
   const title = paint(terminal, "bold", shown(name));
-  if (held.length === 0 && pending.length === 0) return [`${title}: nobody holds it, nobody waits for it`];
   const waiters = pending.length === 0 ? "nobody waits" : `${pending.length} waiting`;
   const holders = held.length === 0 ? "nobody holds it" : `held by ${held.map(holderName).join(", ")}`;
   return [

@@ -4,7 +4,7 @@ import { type Change, changesBetween } from "../changes.ts";
 import { type Command, type Invocation, type Terminal, type TerminalSize, UsageError } from "../command.ts";
 import { parseDuration } from "../durations.ts";
 import { messageOf } from "../failure.ts";
-import { allLocks, holderName, type ListedLock, modeName, type Wanted, wanted } from "../listing.ts";
+import { allLocks, holderName, type ListedLock, modeName, type Wanted, wanted, warnIfPartial } from "../listing.ts";
 import { lockRows } from "../lock_rows.ts";
 import type { OpenedStore } from "../scheme.ts";
 import { json, oneLine, shown } from "../shown.ts";
@@ -47,6 +47,7 @@ async function run(invocation: Invocation): Promise<number> {
     ? parseDuration("interval", interval, MIN_INTERVAL_MS)
     : DEFAULT_INTERVAL_MS;
   const opened = await invocation.store({ existing: true });
+  await warnIfPartial(opened, invocation);
   const clock = new SystemClock();
   const look = new Look(opened, wanted(word), signal);
   const view = terminal.size?.() !== undefined && !terminal.json

@@ -4,6 +4,7 @@ import { deniedPermissions } from "../permissions.ts";
 import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";
 import { examineRedis } from "../doctor/redis.ts";
 import type { Finding, OpenedStore, Scheme } from "../scheme.ts";
+import { DEFAULT_PREFIX } from "../../stores/redis/options.ts";
 import { loadRedisModule, type OpenClient, openClient } from "./redis_client.ts";
 import { wrongServer } from "./listener.ts";
 import { hostAndPort, PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_url.ts";
@@ -31,7 +32,9 @@ async function open(urls: readonly URL[]): Promise<OpenedStore> {
     const opened: OpenedStore = {
       store: await storeOf(clients, places),
       label,
+      prefix: places[0]?.prefix ?? DEFAULT_PREFIX,
       diagnose: async () => (await Promise.all(places.map(wrongServer))).find((words) => words !== undefined),
+      partial: () => nodeOfCluster(clients, places),
       [Symbol.asyncDispose]: close,
     };
     const ready = Promise.all(clients.map((client) => client.ready()));
@@ -77,6 +80,20 @@ async function storeOf(clients: readonly OpenClient[], places: readonly RedisPla
   if (stores.length === 1) return stores[0]!;
   const { redlock } = await import("../../composed/redlock/mod.ts");
   return redlock(stores);
+}
+
+/** Resolves to which server is a node of a Cluster, although it is used as a single one, as far as it says so. */
+async function nodeOfCluster(
+  clients: readonly OpenClient[],
+  places: readonly RedisPlace[],
+): Promise<string | undefined> {
+  for (const [i, { client }] of clients.entries()) {
+    // A user may lack the right to INFO.
+    const info = client.isCluster ? "" : String(await client.call("INFO", "cluster").catch(() => ""));
+    if (!/^cluster_enabled:1\b/m.test(info)) continue;
+    return `${places[i]?.label} is one node of a Cluster, and lists only its own locks: use redis+cluster://`;
+  }
+  return undefined;
 }
 
 /** Throws unless the URLs can be a quorum. */

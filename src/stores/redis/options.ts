@@ -2,6 +2,9 @@ import type { Observer } from "../../events.ts";
 import { checkKeys, checkMilliseconds, checkObserver, show } from "../../internal/validation.ts";
 import type { RedisClient } from "./client.ts";
 
+/** What stands before the name in the key of a lock, unless the option says otherwise. */
+export const DEFAULT_PREFIX = "lock:";
+
 /** What `redis()` takes. */
 export interface RedisOptions {
   /**
