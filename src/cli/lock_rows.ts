@@ -22,7 +22,8 @@ function rowOf({ name, held, pending }: ListedLock, now: number): string[] {
   const mode = first ?? pending[0];
   const waiting = pending.length === 0 ? UNKNOWN : `${pending.length}`;
   const kind = mode === undefined ? UNKNOWN : modeName(mode);
-  if (first === undefined) return [shown(name), UNKNOWN, kind, UNKNOWN, UNKNOWN, waiting];
+  // The next waiter is granted the lock when it attempts again.
+  if (first === undefined) return [shown(name), "nobody yet", kind, UNKNOWN, UNKNOWN, waiting];
   // The lease that ends last: nobody else is granted it before.
   const last = held.reduce((a, b) => (b.expiresIn ?? 0) > (a.expiresIn ?? 0) ? b : a);
   const expires = last.expiresIn === undefined ? UNKNOWN : showDuration(last.expiresIn);

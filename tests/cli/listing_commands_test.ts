@@ -116,6 +116,13 @@ Deno.test("ls and watch warn of a store that lists only some of the locks", asyn
   assertEquals((await invoke(ls, memory(), ["--json"], { opened })).err, ["holdfast: only half of them"]);
 });
 
+Deno.test("ls and show say that nobody holds a lock yet that others wait for", async () => {
+  const waiter = { name: "a", owner: "w", handle: "w", mode: "exclusive" as const, rank: 0 };
+  const store: Store = { ...IDLE, query: () => Promise.resolve({ held: [], pending: [waiter] }) };
+  assertEquals((await invoke(ls, store, [])).out[1]?.split(/ {2,}/), ["a", "nobody yet", "exclusive", "-", "-", "1"]);
+  assertEquals((await invoke(show, store, ["a"])).out[0], "a: nobody holds it yet; 1 waiting");
+});
+
 Deno.test("ls refuses a store that cannot list", async () => {
   await assertRejects(() => invoke(ls, IDLE, []), UsageError, "memory cannot list its locks");
 });

@@ -41,7 +41,7 @@ async function run(invocation: Invocation): Promise<number> {
 function describe({ name, held, pending }: ListedLock, terminal: Terminal, now: number): string[] {
   const title = paint(terminal, "bold", shown(name));
   const waiters = pending.length === 0 ? "nobody waits" : `${pending.length} waiting`;
-  const holders = held.length === 0 ? "nobody holds it" : `held by ${held.map(holderName).join(", ")}`;
+  const holders = held.length === 0 ? "nobody holds it yet" : `held by ${held.map(holderName).join(", ")}`;
   return [
     `${title}: ${holders}; ${waiters}`,
     ...held.flatMap((holder) => ["", ...describeHolder(holder, now)]),
