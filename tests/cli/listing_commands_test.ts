@@ -123,6 +123,20 @@ Deno.test("ls and show say that nobody holds a lock yet that others wait for", a
   assertEquals((await invoke(show, store, ["a"])).out[0], "a: nobody holds it yet; 1 waiting");
 });
 
+Deno.test("ls and the queue of show fit into a narrow terminal", async () => {
+  const store = memory();
+  const lock = await acquire(store, "invoice:42", { meta: { ...WEB, job: "j".repeat(200) } });
+  const waiter = await waiting(store, "invoice:42", { ...WEB, job: "j".repeat(200) });
+  const size = { columns: 30, rows: 24 };
+  const { out } = await invoke(ls, store, [], { size });
+  assert(out.join("\n").split("\n").every((line) => line.length <= 30 && line.endsWith("…")), out.join("\n"));
+  const { out: shown } = await invoke(show, store, ["invoice:42"], { size });
+  assert(shown.slice(-2).every((line) => line.length <= 30 && line.endsWith("…")), shown.join("\n"));
+  assert(shown.some((line) => line.includes("j".repeat(200))), "nothing of the holder is cut");
+  waiter.abort();
+  await release(lock);
+});
+
 Deno.test("ls refuses a store that cannot list", async () => {
   await assertRejects(() => invoke(ls, IDLE, []), UsageError, "memory cannot list its locks");
 });

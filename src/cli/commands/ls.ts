@@ -4,7 +4,7 @@ import { STATUS } from "../failure.ts";
 import { allLocks, listLocks, placeOf, wanted, warnIfPartial } from "../listing.ts";
 import { lockRows } from "../lock_rows.ts";
 import { json, shown } from "../shown.ts";
-import { table } from "../table.ts";
+import { cut, table } from "../table.ts";
 import { paint } from "../terminal.ts";
 
 /** Lists locks. */
@@ -41,7 +41,8 @@ async function run(invocation: Invocation): Promise<number> {
     terminal.err(`holdfast: no lock${matching} is held or waited for${placeOf(opened)}`);
     return STATUS.ok;
   }
-  const [head = "", ...lines] = table(lockRows(locks, new SystemClock().now().wall));
+  const columns = terminal.size?.()?.columns ?? Infinity;
+  const [head = "", ...lines] = table(lockRows(locks, new SystemClock().now().wall)).map((line) => cut(line, columns));
   terminal.out(paint(terminal, "bold", head));
   if (lines.length > 0) terminal.out(lines.join("\n"));
   return STATUS.ok;

@@ -7,7 +7,7 @@ import { holderName, type ListedLock, lockOf, modeName, patternHint, placeOf } f
 import { showAge } from "../lock_rows.ts";
 import { oneName } from "../one_name.ts";
 import { json, shown } from "../shown.ts";
-import { table } from "../table.ts";
+import { cut, table } from "../table.ts";
 import { paint } from "../terminal.ts";
 
 /** Shows one lock with its holders and waiters. */
@@ -40,12 +40,13 @@ async function run(invocation: Invocation): Promise<number> {
 
 function describe({ name, held, pending }: ListedLock, terminal: Terminal, now: number): string[] {
   const title = paint(terminal, "bold", shown(name));
+  const columns = terminal.size?.()?.columns ?? Infinity;
   const waiters = pending.length === 0 ? "nobody waits" : `${pending.length} waiting`;
   const holders = held.length === 0 ? "nobody holds it yet" : `held by ${held.map(holderName).join(", ")}`;
   return [
     `${title}: ${holders}; ${waiters}`,
     ...held.flatMap((holder) => ["", ...describeHolder(holder, now)]),
-    ...pending.length === 0 ? [] : ["", ...queue(pending, now)],
+    ...pending.length === 0 ? [] : ["", ...queue(pending, now).map((line) => cut(line, columns))],
   ];
 }
 
