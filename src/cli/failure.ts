@@ -35,6 +35,11 @@ export function failureOf(error: unknown): Failure {
   return { status: STATUS.failed, message: known || !(error instanceof Error) ? message : error.stack ?? message };
 }
 
+/** Returns a message for the standard error: each line says whose it is, because cron mails it with those of others. */
+export function errorText(message: string): string {
+  return message.split("\n").map((line) => `holdfast: ${line}\n`).join("");
+}
+
 /** Returns the message of an error. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

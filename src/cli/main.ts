@@ -3,7 +3,7 @@ import { type Command, UsageError } from "./command.ts";
 import { type CommandLine, readCommandLine, splitVerb } from "./command_line.ts";
 import { loadCommand, loadCommands } from "./commands.ts";
 import type { Environment } from "./environment.ts";
-import { failureOf, STATUS } from "./failure.ts";
+import { errorText, failureOf, STATUS } from "./failure.ts";
 import { commandHelp, programHelp } from "./help.ts";
 import { type Interruption, Interruptions } from "./interruptions.ts";
 import { StoreDoor } from "./store_door.ts";
@@ -39,7 +39,7 @@ async function run(args: readonly string[], env: Environment, signal: AbortSigna
   } catch (error) {
     if (signal.aborted && error === signal.reason) return (error as Interruption).status;
     const { status, message } = failureOf(error);
-    process.stderr.write(`holdfast: ${message}\n`);
+    process.stderr.write(errorText(message));
     return status;
   }
 }

@@ -119,7 +119,7 @@ Deno.test("dashboard warns when others can reach it", async () => {
   const url = await run.url();
   assertEquals(await statusFor(url.replace("0.0.0.0", "127.0.0.1"), "ops.test"), 200);
   assert(
-    /^Warning: everybody who can reach 0\.0\.0\.0 sees all locks and may evict/.test(run.err[0] ?? ""),
+    /^holdfast: everybody who can reach 0\.0\.0\.0 sees all locks and may evict/.test(run.err[0] ?? ""),
     `${run.err}`,
   );
   await run.end();
@@ -139,7 +139,7 @@ Deno.test("dashboard says that its port is taken", async () => {
   const { port } = new URL(await first.url());
   const second = new Run({ port });
   assertEquals(await second.status, 1);
-  assertEquals(second.err, [`Port ${port} of 127.0.0.1 is in use: choose another one with --port`]);
+  assertEquals(second.err, [`holdfast: Port ${port} of 127.0.0.1 is in use: choose another one with --port`]);
   await first.end();
 });
 

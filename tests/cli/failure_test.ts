@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { LockTimeoutError, QuorumError, StoreError } from "@holdfast/lock";
 import { UsageError } from "../../src/cli/command.ts";
-import { failureOf } from "../../src/cli/failure.ts";
+import { errorText, failureOf } from "../../src/cli/failure.ts";
 
 Deno.test("failureOf() has an exit status for each kind of failure", () => {
   const statuses = [
@@ -18,6 +18,10 @@ Deno.test("failureOf() has an exit status for each kind of failure", () => {
 Deno.test("failureOf() has messages of one line, but for faults of the program itself", () => {
   assertEquals(failureOf(new StoreError("a\nb \x1b[1m")).message, "a; b \\u001b[1m");
   assertEquals(failureOf(new TypeError("a")).message.split("\n").length > 1, true);
+});
+
+Deno.test("errorText() begins each line with the name of the program", () => {
+  assertEquals(errorText("Error: a\n    at b"), "holdfast: Error: a\nholdfast:     at b\n");
 });
 
 Deno.test("failureOf() names the flag of a permission that Deno denies, also as a cause", () => {

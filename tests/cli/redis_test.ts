@@ -186,7 +186,7 @@ Deno.test("holdfast wait ends when nobody holds the lock, and not before", async
   await using waiting = new CliProcess(["wait", "a", "--json"], { store: site.url });
   await site.connects(waiting);
   const other = await site.run("wait", "a", "--timeout", "0");
-  assertEquals([other.status, other.out, other.err.startsWith("a is held by ")], [75, "", true]);
+  assertEquals([other.status, other.out, other.err.startsWith("holdfast: a is held by ")], [75, "", true]);
   assertEquals(waiting.out, "");
   await lock.release();
   const { status, out } = await waiting.end();
@@ -204,7 +204,7 @@ Deno.test("holdfast wait ends with 75 when its time is over", async () => {
   await site.hold("a");
   const started = performance.now();
   const { status, err } = await site.run("wait", "a", "--timeout", "300ms");
-  assertEquals([status, /^a is held by .* after \d+m?s\n$/.test(err)], [75, true], err);
+  assertEquals([status, /^holdfast: a is held by .* after \d+m?s\n$/.test(err)], [75, true], err);
   assert(performance.now() - started >= 300, "it has waited");
 });
 

@@ -78,7 +78,7 @@ Deno.test("evict asks, says who holds the lock, and does what it is told", async
     const lock = await acquire(store, "a", { strict: false, meta: { host: "web-1", pid: "7" } });
     const { status, err } = await invoke(evict, store, ["a"], { answer });
     assert(/^a is held by web-1\/7 \(for \d+ms\); 0 waiting$/.test(err[0] ?? ""), err[0]);
-    assertEquals([status, err.includes("Nothing was done"), (await store.query!()).held.length], [
+    assertEquals([status, err.includes("holdfast: nothing was done"), (await store.query!()).held.length], [
       ...[gone ? 0 : 1, !gone, gone ? 0 : 1],
     ], answer);
     await lock.release().catch(() => {});
@@ -165,7 +165,7 @@ Deno.test("watch tells each failure of the store once, and goes on", async () =>
   const error = await assertRejects(() => {
     return invoke(watch, flaky, ["--interval", "50"], {
       signal: over.signal,
-      onError: (line) => faults.push(line.replace(/^\S+ /, "")),
+      onError: (line) => faults.push(line.replace(/^holdfast: \S+ /, "")),
       onLine: (line) => line.includes(" ended ") && over.abort(new Error("enough")),
     });
   }, Error);

@@ -38,12 +38,12 @@ async function serve(invocation: Invocation): Promise<number> {
   try {
     const server = await HttpServer.start(handler, port, host).catch((error: unknown) => describe(error, host, port));
     if (typeof server === "string") {
-      terminal.err(server);
+      terminal.err(`holdfast: ${server}`);
       return 1;
     }
     const url = `http://${host.includes(":") ? `[${host}]` : host}:${server.port}/`;
     terminal.out(terminal.json ? JSON.stringify({ url, store: label }) : `Dashboard of ${label}: ${url}`);
-    if (!local) terminal.err(warning(host, mayEvict));
+    if (!local) terminal.err(`holdfast: ${warning(host, mayEvict)}`);
     await aborted(signal);
     pages[Symbol.dispose](); // Streams never end by themselves.
     await server.close();
@@ -72,7 +72,7 @@ function describe(error: unknown, host: string, port: number): string {
 
 function warning(host: string, mayEvict: boolean): string {
   const what = mayEvict ? "sees all locks and may evict their holders" : "sees all locks";
-  return `Warning: everybody who can reach ${host} ${what}. There is no password: put a proxy that asks for one in front`;
+  return `everybody who can reach ${host} ${what}. There is no password: put a proxy that asks for one in front`;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

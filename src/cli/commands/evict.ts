@@ -74,7 +74,7 @@ async function run(invocation: Invocation): Promise<number> {
     terminal.err(MEANING);
     const answer = await terminal.ask?.(`Take ${shown(name)} away? [y/N] `) ?? "";
     if (!/^y(es)?$/i.test(answer.trim())) {
-      terminal.err("Nothing was done");
+      terminal.err("holdfast: nothing was done");
       return STATUS.failed;
     }
   }

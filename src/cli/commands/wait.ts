@@ -48,7 +48,8 @@ async function run(invocation: Invocation): Promise<number> {
   const free = lock.held.length === 0;
   if (terminal.json) terminal.out(json({ name, free, waited, held: lock.held }));
   else if (!free) {
-    terminal.err(`${shown(name)} is held by ${lock.held.map(holderName).join(", ")} after ${showDuration(waited)}`);
+    const holders = lock.held.map(holderName).join(", ");
+    terminal.err(`holdfast: ${shown(name)} is held by ${holders} after ${showDuration(waited)}`);
   }
   return free ? STATUS.ok : STATUS.busy;
 }

@@ -146,7 +146,7 @@ class Log {
   update(seen: Seen, now: number): void {
     if ("fault" in seen) {
       // Once, not at each look.
-      if (!this.#fault) this.#terminal.err(`${isoTime(now)} ${seen.fault}`);
+      if (!this.#fault) this.#terminal.err(`holdfast: ${isoTime(now)} ${seen.fault}`);
       this.#fault = true;
       return;
     }
