@@ -20,6 +20,7 @@ import { realpathSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { main } from "./main.ts";
+import { takeWarnings } from "./warnings.ts";
 
 export { main } from "./main.ts";
 export type { Environment } from "./environment.ts";
@@ -37,5 +38,8 @@ function isProgram(): boolean {
   }
 }
 
-// Not when the last timer has ended: a client that was just closed may have one for a moment.
-if (isProgram()) process.exit(await main(process.argv.slice(2)));
+if (isProgram()) {
+  takeWarnings();
+  // Not when the last timer has ended: a client that was just closed may have one for a moment.
+  process.exit(await main(process.argv.slice(2)));
+}
