@@ -67,8 +67,8 @@ export interface Command {
   readonly options: Readonly<Record<string, OptionSpec>>;
   /** Command lines with a line of explanation each. */
   readonly examples: readonly { readonly line: string; readonly what: string }[];
-  /** What its exit statuses mean, where that is more than the help says of every verb. */
-  readonly statuses?: Readonly<Record<number, string>>;
+  /** What its exit statuses mean, where that is not what the help says of most verbs; `false` for one that it cannot have. */
+  readonly statuses?: Readonly<Record<number, string | false>>;
   /** Resolves to the exit status. */
   run(invocation: Invocation): Promise<number>;
 }

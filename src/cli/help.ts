@@ -3,13 +3,12 @@ import { GLOBAL_OPTIONS } from "./command_line.ts";
 import { STATUS } from "./failure.ts";
 import { SCHEMES } from "./schemes/registry.ts";
 
-/** What the exit statuses mean, of every verb. */
+/** What the exit statuses mean, of most verbs. */
 const STATUSES: Readonly<Record<number, string>> = {
   [STATUS.ok]: "done",
   [STATUS.failed]: "it failed",
   [STATUS.usage]: "the command line is wrong, or Deno denies a permission",
   [STATUS.unavailable]: "the store failed, or did not answer within 5 s",
-  [STATUS.busy]: "the lock was busy until the time was over",
   130: "ended by Ctrl-C (143 by SIGTERM, 141 because nobody reads the output)",
 };
 
@@ -33,7 +32,7 @@ export function programHelp(commands: readonly Command[]): string {
       ...SCHEMES.map(({ example, protocols }): [string, string] => [example, protocols.join(" ")]),
     ]),
     "",
-    ...statusHelp(STATUSES),
+    ...statusHelp({ ...STATUSES, [STATUS.busy]: "run, wait: the lock was busy until the time was over" }),
     "",
     "holdfast VERB --help tells more of a verb.",
   ].join("\n");
@@ -57,8 +56,9 @@ export function commandHelp({ name, summary, usage, options, examples, statuses 
   ].join("\n");
 }
 
-function statusHelp(statuses: Readonly<Record<number, string>>): string[] {
-  return ["Exit status:", ...columns(Object.entries(statuses))];
+function statusHelp(statuses: Readonly<Record<number, string | false>>): string[] {
+  const had = Object.entries(statuses).filter((row): row is [string, string] => row[1] !== false);
+  return ["Exit status:", ...columns(had)];
 }
 
 function optionRows(options: Readonly<Record<string, OptionSpec>>): [string, string][] {

@@ -1,6 +1,8 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
 import { freePort } from "../support/redis_server.ts";
+import { loadCommand } from "../../src/cli/commands.ts";
+import { commandHelp } from "../../src/cli/help.ts";
 import { CliProcess, holdfast } from "./cli_process.ts";
 import { VERSION } from "../../src/cli/version.ts";
 import { textOf } from "../support/test_files.ts";
@@ -25,6 +27,24 @@ Deno.test("holdfast VERB --help has usage, options, examples and exit statuses",
     }
     assert(!/ $/m.test(out), verb);
     assertEquals((await holdfast(["help", verb])).out, out);
+  }
+});
+
+Deno.test("commandHelp() has the exit statuses that a verb can have, and no others", async () => {
+  const expected: Record<string, number[]> = {
+    run: [0, 1, 2, 69, 75, 76, 126, 127, 130],
+    ls: [0, 1, 2, 69, 130],
+    show: [0, 1, 2, 69, 130],
+    watch: [1, 2, 69, 130],
+    wait: [0, 1, 2, 69, 75, 130],
+    evict: [0, 1, 2, 69, 130],
+    doctor: [0, 1, 2, 130],
+    dashboard: [1, 2, 69, 130],
+    completion: [0, 1, 2, 130],
+  };
+  for (const verb of VERBS) {
+    const [, statuses = ""] = commandHelp(await loadCommand(verb)).split("Exit status:\n");
+    assertEquals(Array.from(statuses.matchAll(/^  (\d+) /gm), ([, status]) => Number(status)), expected[verb], verb);
   }
 });
 

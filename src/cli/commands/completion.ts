@@ -26,6 +26,7 @@ export function completion(load: () => Promise<readonly Command[]>): Command {
       { line: 'eval "$(holdfast completion zsh)"', what: "in ~/.zshrc, behind compinit" },
       { line: "holdfast completion fish > ~/.config/fish/completions/holdfast.fish", what: "for fish, once" },
     ],
+    statuses: { [STATUS.unavailable]: false },
     async run({ args, terminal }: Invocation): Promise<number> {
       const [shell = "", ...further] = args;
       const script = Object.hasOwn(SHELLS, shell) && further.length === 0 ? SHELLS[shell] : undefined;

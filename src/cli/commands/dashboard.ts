@@ -1,5 +1,6 @@
 import { dashboard as makeDashboard } from "../../dashboard/mod.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
+import { STATUS } from "../failure.ts";
 import { HttpServer } from "../http_server.ts";
 import { isLoopback, namesLoopback } from "../loopback.ts";
 
@@ -20,6 +21,7 @@ export const dashboard: Command = {
     { line: "holdfast dashboard", what: `http://${DEFAULT_HOST}:${DEFAULT_PORT}/, for this machine only` },
     { line: "holdfast dashboard --port 9000 --allow-evict", what: "holders can be evicted there" },
   ],
+  statuses: { [STATUS.ok]: false },
   run: serve,
 };
 

@@ -22,7 +22,10 @@ export const doctor: Command = {
     { line: "holdfast doctor --store redis://a --store redis://b --store redis://c", what: "a Redlock of three" },
     { line: "holdfast doctor --store sqlite:locks.db --json", what: "a file, one finding per line as JSON" },
   ],
-  statuses: { [STATUS.failed]: "there is an error; warnings alone give 0" },
+  statuses: {
+    [STATUS.failed]: "there is an error, also if the store cannot be reached; warnings alone give 0",
+    [STATUS.unavailable]: false,
+  },
   async run({ args, rest, options, terminal, examine }) {
     // It is not shown: it may be a URL with a password.
     if (args.length + rest.length > 0) {

@@ -3,7 +3,7 @@ import { isoTime, SystemClock } from "../../internal/clock.ts";
 import { type Change, changesBetween } from "../changes.ts";
 import { type Command, type Invocation, type Terminal, type TerminalSize, UsageError } from "../command.ts";
 import { parseDuration } from "../durations.ts";
-import { messageOf } from "../failure.ts";
+import { messageOf, STATUS } from "../failure.ts";
 import { allLocks, holderName, type ListedLock, modeName, type Wanted, wanted, warnIfPartial } from "../listing.ts";
 import { lockRows } from "../lock_rows.ts";
 import type { OpenedStore } from "../scheme.ts";
@@ -35,6 +35,7 @@ export const watch: Command = {
       what: "each change as JSON; what begins and ends between two looks is not seen",
     },
   ],
+  statuses: { [STATUS.ok]: false },
   run,
 };
 
