@@ -19,7 +19,7 @@ export interface Config {
 /**
  * Reads a config file. `undefined` if no path is given, and the file of the working directory is missing.
  *
- * @throws {UsageError} if the file cannot be read, or what it says is wrong
+ * @throws {UsageError} if the file cannot be read, Deno does not let it be, or what it says is wrong
  */
 export async function readConfig(path?: string): Promise<Config | undefined> {
   const file = path ?? DEFAULT_CONFIG;
@@ -27,17 +27,17 @@ export async function readConfig(path?: string): Promise<Config | undefined> {
   try {
     text = await readFile(file, "utf8");
   } catch (error) {
-    if (path === undefined && isAbsent(error)) return undefined;
+    const { code, name } = Object(error);
+    if (path === undefined && code === "ENOENT") return undefined;
+    if (path === undefined && name === "NotCapable") {
+      throw new UsageError(
+        `no store: give --store URL, or run with --allow-read=${file}, so that Deno lets the config file be read`,
+      );
+    }
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`cannot read ${shown(file)}: ${oneLine(why)}`);
   }
   return { path: file, ...parse(text, (what) => new UsageError(`${shown(file)} ${what}: write ${EXAMPLE}`)) };
-}
-
-/** Returns whether there is no such file; or Deno does not allow to look for one that nobody has asked for. */
-function isAbsent(error: unknown): boolean {
-  const { code, name } = Object(error);
-  return code === "ENOENT" || name === "NotCapable";
 }
 
 function parse(text: string, fail: (what: string) => UsageError): Pick<Config, "stores" | "prefix"> {

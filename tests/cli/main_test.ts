@@ -103,6 +103,7 @@ Deno.test("holdfast names the flag of a permission that Deno denies, in one line
     [["ls", "--store", store], [`--allow-net=127.0.0.1:${port}`], "run with --allow-env"],
     [["ls", "--store", "sqlite:/tmp/a.db"], ["--allow-read"], "run with --allow-write=/tmp/a.db"],
     [["ls", "--store", "sqlite:/tmp/a.db"], [], "run with --allow-read=/tmp/a.db --allow-write=/tmp/a.db"],
+    [["ls"], ["--allow-env"], "give --store URL, or run with --allow-read=holdfast.json"],
     [["ls", "--config", "/tmp/a.json"], ["--allow-env"], "run with --allow-read=/tmp/a.json"],
   ];
   for (const [args, flags, message] of cases) {
