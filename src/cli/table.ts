@@ -42,6 +42,17 @@ export function cut(line: string, columns: number): string {
   return `${end}…`;
 }
 
+/** Returns a text as lines that fit into so many columns of a terminal, broken between words. */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1);
+    if (line !== undefined && width(line) + 1 + width(word) <= columns) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 /** Returns how many columns of a terminal a text takes. */
 function width(text: string): number {
   // Most texts have ASCII characters only.

@@ -57,13 +57,27 @@ function sizeOf({ columns, rows }: { columns?: number; rows?: number }): Termina
 function ask(question: string, signal: AbortSignal): Promise<string> {
   // Not as a terminal: it would keep Ctrl-C to itself.
   const lines = createInterface({ input: process.stdin, terminal: false });
+  let abort = () => {};
   return new Promise<string>((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) return abort();
+    // What comes next does not belong behind the question.
+    const unanswered = (end: () => void) => {
+      process.stderr.write("\n");
+      end();
+    };
+    if (signal.aborted) return reject(signal.reason);
+    abort = () => unanswered(() => reject(signal.reason));
     signal.addEventListener("abort", abort, { once: true });
     process.stderr.write(question);
-    lines.once("line", resolve);
     // Ctrl-D is no answer.
-    lines.once("close", () => resolve(""));
-  }).finally(() => lines.close());
+    const closed = () => unanswered(() => resolve(""));
+    lines.once("close", closed);
+    lines.once("line", (line) => {
+      lines.off("close", closed);
+      resolve(line);
+    });
+  }).finally(() => {
+    signal.removeEventListener("abort", abort);
+    lines.removeAllListeners("close");
+    lines.close();
+  });
 }

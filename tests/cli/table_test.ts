@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { cut, table } from "../../src/cli/table.ts";
+import { cut, table, wrap } from "../../src/cli/table.ts";
 
 Deno.test("table() puts the cells of a column below each other", () => {
   assertEquals(table([["A", "BB", "C"], ["aaa", "b", ""], ["a", "bbb", "c"]]), [
@@ -22,4 +22,9 @@ Deno.test("table() does not let one long cell push the others away", () => {
 
 Deno.test("cut() shortens a line to the width of the terminal", () => {
   assertEquals([cut("abc", 3), cut("abcd", 3), cut("日本語", 5), cut("日本語", 6)], ["abc", "ab…", "日本…", "日本語"]);
+});
+
+Deno.test("wrap() breaks a text between words, and leaves a long word whole", () => {
+  assertEquals(wrap("a bc def ghijklm n", 6), ["a bc", "def", "ghijklm", "n"]);
+  assertEquals(wrap("a bc", Infinity), ["a bc"]);
 });

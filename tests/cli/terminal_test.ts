@@ -97,6 +97,10 @@ for (
     await screen.type(answer);
     assertEquals(await screen.status(), gone ? 0 : 1, screen.text);
     assertEquals(screen.text.includes("Took a away from "), gone, screen.text);
+    const lines = screen.text.split("\r\n");
+    assertEquals(lines.filter((line) => line.startsWith("A holder is not stopped by that")).length, 1, "said once");
+    assert(lines.some((line) => line.endsWith(" at once if it watches")), "broken between words");
+    if (!gone) assert(lines.includes("holdfast: nothing was done"), screen.text);
     assertEquals(await screen.lock.extend().then(() => false, () => true), gone);
   });
 }
@@ -106,6 +110,7 @@ Deno.test({ name: "holdfast evict does nothing when Ctrl-C answers its question"
   await screen.shows("[y/N] ");
   await screen.type("\x03");
   assertEquals(await screen.status(), 130, screen.text);
+  assert(screen.text.endsWith("\r\n"), "the prompt of the shell begins a line");
   await screen.lock.extend();
 });
 

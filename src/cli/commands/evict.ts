@@ -9,6 +9,7 @@ import { showAge } from "../lock_rows.ts";
 import { oneName } from "../one_name.ts";
 import type { OpenedStore } from "../scheme.ts";
 import { json, shown } from "../shown.ts";
+import { wrap } from "../table.ts";
 
 /** What an eviction does not do. */
 const MEANING =
@@ -62,6 +63,7 @@ async function run(invocation: Invocation): Promise<number> {
   const opened = await invocation.store({ existing: true });
   const { store, label } = opened;
   if (store.evict === undefined) throw new UsageError(`${label} cannot take locks away: wait until their leases end`);
+  const meaning = wrap(MEANING, terminal.size?.()?.columns ?? Infinity).join("\n");
   // A store that cannot list can still take away.
   const lock = store.query === undefined ? undefined : await lockOf(opened, name, signal);
   const holders = lock?.held.filter((holder) => isMeant({ fence }, holder));
@@ -71,7 +73,7 @@ async function run(invocation: Invocation): Promise<number> {
         ? `${label} cannot say who holds ${shown(name)}`
         : describe(name, holders, lock?.pending.length ?? 0),
     );
-    terminal.err(MEANING);
+    terminal.err(meaning);
     const answer = await terminal.ask?.(`Take ${shown(name)} away? [y/N] `) ?? "";
     if (!/^y(es)?$/i.test(answer.trim())) {
       terminal.err("holdfast: nothing was done");
@@ -84,7 +86,7 @@ async function run(invocation: Invocation): Promise<number> {
   else {
     for (const line of result(opened, name, outcome, fence)) terminal.out(line);
     if (holders?.length === 0) { for (const hint of patternHint(name)) terminal.err(`holdfast: ${hint}`); }
-    if (evicted > 0 && !asks) terminal.out(MEANING);
+    if (evicted > 0 && !asks) terminal.out(meaning);
     if (evicted > 0 && lost !== undefined) terminal.out(await nextHolder(opened, name, signal));
   }
   return STATUS.ok;
