@@ -1,6 +1,6 @@
 // Deno only: it runs the command line, which needs node:readline and node:util, which not every runtime has.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { acquire, type Store, StoreError } from "@holdfast/lock";
+import { acquire, type Lock, type Store, StoreError } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { UsageError } from "../../src/cli/command.ts";
 import { evict } from "../../src/cli/commands/evict.ts";
@@ -172,6 +172,38 @@ Deno.test("watch tells each failure of the store once, and goes on", async () =>
   assertEquals(error.message, "enough");
   // The second and the third call failed in a row, and the fifth one.
   assertEquals(faults, ["Cannot ask memory: cut off", "Cannot ask memory: cut off"]);
+});
+
+Deno.test("watch says on a terminal what has changed, the latest first, and as much as fits", async () => {
+  const store = memory();
+  const over = new AbortController();
+  const frames: string[][] = [];
+  const lock = await acquire(store, "a", { meta: { host: "web-1", pid: "7" } });
+  const others: Lock[] = [];
+  const codes = new RegExp(String.fromCharCode(0x1b) + "\\[[\\d;]*[A-Za-z]", "g");
+  await assertRejects(() => {
+    return invoke(watch, store, ["--interval", "50"], {
+      signal: over.signal,
+      size: { columns: 40, rows: 12 },
+      onLine: async (text) => {
+        frames.push(text.replace(codes, "").split("\n"));
+        if (frames.length === 1) await lock.release();
+        else if (frames.length === 2) {
+          for (const name of ["b", "c", "d"]) {
+            others.push(await acquire(store, name, { meta: { host: "w", pid: "1" } }));
+          }
+        } else over.abort(new Error("enough"));
+      },
+    });
+  }, Error);
+  const changes = frames.map((lines) =>
+    lines.slice(lines.lastIndexOf("") + 1).map((line) => line.replace(/^\S+ /, ""))
+  );
+  assertEquals(changes[1], ["a: web-1/7 ended (exclusive)"]);
+  assertEquals(changes[2], ["d: w/1 holds (exclusive)", "c: w/1 holds (exclusive)", "b: w/1 holds (exclusive)"]);
+  assert(!frames[0]!.join().includes("ended"), "the first look has nothing to compare with");
+  for (const frame of frames) assert(frame.length < 12, frame.join("\n"));
+  for (const other of others) await other.release();
 });
 
 Deno.test("watch rejects if the store has never answered", async () => {

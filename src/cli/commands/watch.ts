@@ -90,11 +90,17 @@ class Look {
   }
 }
 
-/** Draws a table over the last one. */
+/** Which part of the screen the last changes take at most. */
+const CHANGES = 1 / 4;
+
+/** Draws a table over the last one, with the last changes below it. */
 class Screen {
   readonly #terminal: Terminal;
   readonly #label: string;
   #drawn = false;
+  #before: readonly ListedLock[] | undefined;
+  /** The last changes, the latest one first. */
+  #changes: readonly string[] = [];
 
   constructor(terminal: Terminal, label: string) {
     this.#terminal = terminal;
@@ -117,11 +123,15 @@ class Screen {
       return [cut(`${time} ${seen.fault}`, columns)].map((line) => paint(this.#terminal, "red", line));
     }
     const { locks } = seen;
+    const latest = changesBetween(this.#before ?? locks, locks).map((change) => `${time} ${changeLine(change)}`);
+    this.#changes = [...latest.reverse(), ...this.#changes].slice(0, Math.floor(rows * CHANGES));
+    this.#before = locks;
+    const changes = this.#changes.length === 0 ? [] : ["", ...this.#changes];
     const held = locks.filter(({ held }) => held.length > 0).length;
     const waiting = locks.reduce((sum, { pending }) => sum + pending.length, 0);
     const title = `${time} UTC  ${this.#label}  ${held} held, ${waiting} waiting`;
     // Below the title, an empty line and the head of the table; the last row is for the cursor.
-    const fit = Math.max(0, rows - 5);
+    const fit = Math.max(0, rows - 5 - changes.length);
     const [head = "", ...body] = table(lockRows(locks.slice(0, fit), now));
     const hidden = locks.length - body.length;
     return [
@@ -130,6 +140,7 @@ class Screen {
       paint(this.#terminal, "bold", cut(head, columns)),
       ...body.map((line) => cut(line, columns)),
       ...hidden > 0 ? [cut(`and ${hidden} more: give a pattern`, columns)] : [],
+      ...changes.map((line) => cut(line, columns)),
     ];
   }
 }
@@ -157,8 +168,13 @@ class Log {
     this.#before = seen.locks;
   }
 
-  #line({ change, entry }: Change, time: string): string {
-    if (this.#terminal.json) return json({ time, change, ...entry });
-    return `${time} ${shown(entry.name)}: ${holderName(entry)} ${change} (${modeName(entry)})`;
+  #line(change: Change, time: string): string {
+    if (this.#terminal.json) return json({ time, change: change.change, ...change.entry });
+    return `${time} ${changeLine(change)}`;
   }
+}
+
+/** Says what became of a handle. */
+function changeLine({ change, entry }: Change): string {
+  return `${shown(entry.name)}: ${holderName(entry)} ${change} (${modeName(entry)})`;
 }
