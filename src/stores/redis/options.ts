@@ -56,9 +56,6 @@ export interface ReplicasSettings {
   readonly timeout: number;
 }
 
-/** What stands before the name in the lock's key, unless the option says otherwise. */
-export const DEFAULT_PREFIX = "lock:";
-
 /** The longest time that replicas may take, unless the option says otherwise, in milliseconds. */
 const REPLICAS_TIMEOUT_MS = 500;
 
