@@ -1,20 +1,12 @@
-import { nameFilter } from "../internal/listing.ts";
-import type { Entry, HolderEntry, QueryOptions, Snapshot, Store, WaiterEntry } from "../store.ts";
+import { type ListedLock, sortLocks } from "../internal/listing/locks.ts";
+import { type LockPage, lockPages, readPages } from "../internal/listing/pages.ts";
+import type { Entry, HolderEntry, QueryOptions } from "../store.ts";
 import { answerOf } from "./answer.ts";
 import { type Invocation, UsageError } from "./command.ts";
 import type { OpenedStore } from "./scheme.ts";
 import { shown } from "./shown.ts";
 
-/** How many names are asked for at once. */
-const PAGE = 500;
-
-/** A lock that is held or waited for. */
-export interface ListedLock {
-  readonly name: string;
-  readonly held: readonly HolderEntry[];
-  /** In the order in which they will be served. */
-  readonly pending: readonly WaiterEntry[];
-}
+export type { ListedLock };
 
 /** Which locks to list: the only one with a name, or those that match a pattern. */
 export type Wanted = Pick<QueryOptions, "name" | "match">;
@@ -26,34 +18,16 @@ export function wanted(word: string | undefined): Wanted {
 }
 
 /** Yields the locks page by page, each lock once. */
-export async function* listLocks(
-  opened: OpenedStore,
-  which: Wanted,
-  signal: AbortSignal,
-): AsyncGenerator<ListedLock[]> {
+export function listLocks(opened: OpenedStore, which: Wanted, signal: AbortSignal): AsyncGenerator<LockPage> {
   const { store, label } = opened;
   if (store.query === undefined) throw new UsageError(`${label} cannot list its locks`);
-  const seen = new Set<string>();
-  const matches = nameFilter(which);
-  // A store with one name has no pages.
-  const limit = which.name === undefined ? { limit: PAGE } : {};
-  let cursor: string | undefined;
-  do {
-    const options = { ...which, ...limit, ...cursor === undefined ? {} : { cursor } };
-    const page: Snapshot = await answerOf(opened, query(store, options), signal);
-    // A page may have more than was asked for, and what another page had.
-    const locks = byName(page).filter(({ name }) => matches(name) && !seen.has(name));
-    for (const { name } of locks) seen.add(name);
-    yield locks;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  // A store that throws rejects.
+  return lockPages((options) => answerOf(opened, (async () => await store.query!(options))(), signal), which);
 }
 
 /** Resolves to all the locks, in the order of their names. */
 export async function allLocks(opened: OpenedStore, which: Wanted, signal: AbortSignal): Promise<ListedLock[]> {
-  const locks: ListedLock[] = [];
-  for await (const page of listLocks(opened, which, signal)) locks.push(...page);
-  return locks.sort((a, b) => a.name < b.name ? -1 : 1);
+  return sortLocks((await readPages(listLocks(opened, which, signal))).locks, "name");
 }
 
 /** Warns if the store lists only some of the locks. */
@@ -94,21 +68,4 @@ export function oldestOf(held: readonly HolderEntry[]): HolderEntry | undefined 
 /** Returns how a lock is held or wanted: `exclusive`, `shared`, or how many may hold it. */
 export function modeName({ mode, permits }: Pick<Entry, "mode" | "permits">): string {
   return permits === undefined ? mode : `${permits} permit${permits === 1 ? "" : "s"}`;
-}
-
-/** Returns the promise of a query; a store that throws rejects. */
-async function query(store: Store, options: QueryOptions): Promise<Snapshot> {
-  return await store.query!(options);
-}
-
-function byName({ held, pending }: Snapshot): ListedLock[] {
-  const locks = new Map<string, { name: string; held: HolderEntry[]; pending: WaiterEntry[] }>();
-  const get = (name: string) => {
-    const lock = locks.get(name) ?? { name, held: [], pending: [] };
-    locks.set(name, lock);
-    return lock;
-  };
-  for (const holder of held) get(holder.name).held.push(holder);
-  for (const waiter of pending) get(waiter.name).pending.push(waiter);
-  return [...locks.values()];
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../internal/clock.ts";
+import type { ListedLock } from "../internal/listing/locks.ts";
 import type { Store } from "../store.ts";
-import { type LockState, type PageQuery, readLock, readPage } from "./reading.ts";
+import { type PageQuery, readLock, readPage } from "./reading.ts";
 import { jsonResponse } from "./responses.ts";
 
 /** Answers with a page of the locks, as JSON. */
@@ -15,7 +16,7 @@ export async function apiLock(store: Store, name: string, clock: Clock): Promise
 }
 
 /** The entries without the name of the lock. A fence is text: JSON has no whole numbers of this size. */
-function documentOf({ name, held, pending }: LockState): unknown {
+function documentOf({ name, held, pending }: ListedLock): unknown {
   return {
     name,
     held: held.map(({ name: _, fence, ...entry }) => ({ ...entry, fence: fence?.toString() })),

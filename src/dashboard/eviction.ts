@@ -1,4 +1,5 @@
 import type { Clock } from "../internal/clock.ts";
+import type { ListedLock } from "../internal/listing/locks.ts";
 import type { Store } from "../store.ts";
 import { address } from "./address.ts";
 import { answerOf } from "./answer_of.ts";
@@ -7,7 +8,7 @@ import { LeaseEnds } from "./lease_ends.ts";
 import { lockModel } from "./lock_model.ts";
 import { evictPage, HOLDERS_FIELD } from "./pages/evict.ts";
 import { layout, type Surroundings } from "./pages/layout.ts";
-import { type LockState, readLock } from "./reading.ts";
+import { readLock } from "./reading.ts";
 import { RequestError } from "./request_error.ts";
 import { HEADERS, htmlResponse } from "./responses.ts";
 
@@ -94,7 +95,7 @@ async function readBody(request: Request): Promise<Uint8Array> {
 }
 
 /** Returns a text that stands for the holders of a lock: another one as soon as one of them has changed. */
-async function fingerprint({ held }: LockState): Promise<string> {
+async function fingerprint({ held }: ListedLock): Promise<string> {
   const handles = held.map(({ handle }) => handle).sort();
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(handles)));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,6 +1,6 @@
 import type { Instant } from "../internal/clock.ts";
+import type { ListedLock } from "../internal/listing/locks.ts";
 import type { HolderEntry } from "../store.ts";
-import type { LockState } from "./reading.ts";
 
 /** By how much the end of a lease may seem to move although it was not renewed, in milliseconds: answers take time. */
 const JITTER_MS = 250;
@@ -21,7 +21,7 @@ export class LeaseEnds {
   #known: ReadonlyMap<string, LeaseEnd> = new Map();
 
   /** Takes the leases of these locks, and forgets all others. */
-  update(locks: readonly LockState[], now: Instant): void {
+  update(locks: readonly ListedLock[], now: Instant): void {
     const known = new Map<string, LeaseEnd>();
     for (const holder of locks.flatMap(({ held }) => held)) {
       if (holder.expiresIn === undefined) continue;

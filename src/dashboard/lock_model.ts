@@ -1,7 +1,8 @@
 import type { Instant } from "../internal/clock.ts";
+import { type ListedLock, waitingSince } from "../internal/listing/locks.ts";
+import type { LockPage } from "../internal/listing/pages.ts";
 import type { Entry, HolderEntry, Kind, Meta, WaiterEntry } from "../store.ts";
 import type { LeaseEnds } from "./lease_ends.ts";
-import type { LockPage, LockState } from "./reading.ts";
 
 /** How many holders and waiters of a lock its page shows. */
 const SHOWN = 200;
@@ -50,7 +51,7 @@ export interface ListModel {
 }
 
 /** Returns what the page of a lock shows. */
-export function lockModel(state: LockState, ends: LeaseEnds, now: Instant): LockModel {
+export function lockModel(state: ListedLock, ends: LeaseEnds, now: Instant): LockModel {
   ends.update([state], now);
   return modelOf(state, ends, SHOWN, SHOWN);
 }
@@ -61,15 +62,15 @@ export function listModel({ locks, cursor }: LockPage, ends: LeaseEnds, now: Ins
   return { locks: locks.map((lock) => modelOf(lock, ends, 1, 1)), cursor };
 }
 
-function modelOf({ name, held, pending }: LockState, ends: LeaseEnds, holders: number, waiters: number): LockModel {
-  const waits = pending.flatMap(({ since }) => since === undefined ? [] : [since]);
+function modelOf(lock: ListedLock, ends: LeaseEnds, holders: number, waiters: number): LockModel {
+  const { name, held, pending } = lock;
   return {
     name,
     held: held.slice(0, holders).map((entry) => holderModel(entry, ends)),
     holders: held.length,
     pending: pending.slice(0, waiters).map(waiterModel),
     waiters: pending.length,
-    waitingSince: waits.length === 0 ? undefined : waits.reduce((a, b) => Math.min(a, b)),
+    waitingSince: waitingSince(lock),
   };
 }
 

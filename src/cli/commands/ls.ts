@@ -28,8 +28,8 @@ async function run(invocation: Invocation): Promise<number> {
   const opened = await invocation.store({ existing: true });
   await warnIfPartial(opened, invocation);
   if (terminal.json) {
-    for await (const page of listLocks(opened, wanted(pattern), signal)) {
-      for (const lock of page) terminal.out(json(lock));
+    for await (const { locks } of listLocks(opened, wanted(pattern), signal)) {
+      for (const lock of locks) terminal.out(json(lock));
     }
     return STATUS.ok;
   }

@@ -1,0 +1,76 @@
+import type { HolderEntry, Snapshot, WaiterEntry } from "../../store.ts";
+
+/** A lock that is held or waited for. */
+export interface ListedLock {
+  readonly name: string;
+  readonly held: readonly HolderEntry[];
+  /** In the order in which they will be served. */
+  readonly pending: readonly WaiterEntry[];
+}
+
+/** How locks are ordered: those with the longest wait first, or by name. */
+export type LockOrder = "wait" | "name";
+
+/** The orders that can be asked for. */
+export const LOCK_ORDERS: readonly LockOrder[] = ["wait", "name"];
+
+/** What many locks come to. */
+export interface Totals {
+  /** How many locks are held. */
+  readonly held: number;
+  /** How many handles wait. */
+  readonly waiting: number;
+  /** How many locks are contended. */
+  readonly contended: number;
+}
+
+/** Groups the entries of a snapshot by lock. A store without a filter may have listed locks that are not wanted. */
+export function groupByLock({ held, pending }: Snapshot, isWanted: (name: string) => boolean): ListedLock[] {
+  const locks = new Map<string, { name: string; held: HolderEntry[]; pending: WaiterEntry[] }>();
+  const lock = (name: string) => {
+    const known = locks.get(name) ?? { name, held: [], pending: [] };
+    locks.set(name, known);
+    return known;
+  };
+  for (const entry of held) if (isWanted(entry.name)) lock(entry.name).held.push(entry);
+  for (const entry of pending) if (isWanted(entry.name)) lock(entry.name).pending.push(entry);
+  return [...locks.values()];
+}
+
+/** Returns whether somebody waits for a lock. */
+export function isContended({ pending }: ListedLock): boolean {
+  return pending.length > 0;
+}
+
+/** Returns when the longest wait for a lock began; `undefined` if nobody waits, or the store does not know. */
+export function waitingSince({ pending }: ListedLock): number | undefined {
+  return pending.reduce<number | undefined>(
+    (first, { since }) => since !== undefined && since < (first ?? Infinity) ? since : first,
+    undefined,
+  );
+}
+
+/** Returns the totals of these locks. */
+export function totalsOf(locks: readonly ListedLock[]): Totals {
+  return {
+    held: locks.filter(({ held }) => held.length > 0).length,
+    waiting: locks.reduce((sum, { pending }) => sum + pending.length, 0),
+    contended: locks.filter(isContended).length,
+  };
+}
+
+/** Returns the locks in an order; those that are equal in it are ordered by name. */
+export function sortLocks(locks: readonly ListedLock[], order: LockOrder): ListedLock[] {
+  const byName = [...locks].sort((a, b) => a.name < b.name ? -1 : 1);
+  if (order === "name") return byName;
+  const keys = new Map(byName.map((lock) => [lock, waitKey(lock)]));
+  return byName.sort((a, b) => {
+    const [x, y] = [keys.get(a)!, keys.get(b)!];
+    return x < y ? -1 : x > y ? 1 : 0;
+  });
+}
+
+/** Returns a number that is lower the longer somebody waits: first known waits, then unknown ones, then none. */
+function waitKey(lock: ListedLock): number {
+  return isContended(lock) ? waitingSince(lock) ?? Number.MAX_VALUE : Infinity;
+}

@@ -1,0 +1,49 @@
+import type { QueryOptions, Snapshot } from "../../store.ts";
+import { nameFilter } from "../listing.ts";
+import { groupByLock, type ListedLock } from "./locks.ts";
+
+/** How many names a store is asked for at once: it answers in a few milliseconds, and others are served in between. */
+const PAGE_SIZE = 500;
+
+/** Some locks of a store. */
+export interface LockPage {
+  readonly locks: readonly ListedLock[];
+  /** Where the next ones begin, if these are not the last. */
+  readonly cursor: string | undefined;
+}
+
+/** Which locks to list: the one of a name, those that match a pattern, or all; perhaps from a place on. */
+export type Wanted = Readonly<Pick<QueryOptions, "name" | "match" | "cursor">>;
+
+/** Asks a store for a page. */
+export type Ask = (options: QueryOptions) => Promise<Snapshot>;
+
+/** Yields the locks of a store page by page, each lock once. */
+export async function* lockPages(ask: Ask, { cursor, ...which }: Wanted): AsyncGenerator<LockPage> {
+  const seen = new Set<string>();
+  const matches = nameFilter(which);
+  // A single name has no pages.
+  const limit = which.name === undefined ? { limit: PAGE_SIZE } : {};
+  let next = cursor;
+  do {
+    const snapshot = await ask({ ...which, ...limit, ...next === undefined ? {} : { cursor: next } });
+    // A page may have more than was asked for, and what another page had.
+    const locks = groupByLock(snapshot, (name) => matches(name) && !seen.has(name));
+    for (const { name } of locks) seen.add(name);
+    next = snapshot.cursor;
+    yield { locks, cursor: next };
+  } while (next !== undefined);
+}
+
+/** Reads page after page until that is enough; a cursor in the result says that the listing was cut there. */
+export async function readPages(
+  pages: AsyncIterable<LockPage>,
+  isEnough: (locks: number) => boolean = () => false,
+): Promise<LockPage> {
+  const locks: ListedLock[] = [];
+  for await (const page of pages) {
+    for (const lock of page.locks) locks.push(lock);
+    if (page.cursor !== undefined && isEnough(locks.length)) return { locks, cursor: page.cursor };
+  }
+  return { locks, cursor: undefined };
+}
