@@ -8,6 +8,8 @@ export interface OptionSpec {
   readonly multiple?: boolean;
   /** What the help calls the value, such as `MS`. */
   readonly value?: string;
+  /** The values that it takes, where they are few. */
+  readonly values?: readonly string[];
   /** One line of help. */
   readonly help: string;
 }

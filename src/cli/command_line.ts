@@ -146,5 +146,8 @@ function valueOf({ name, rawName, value, inlineValue }: OptionToken, specs: Spec
   if (value === undefined || !inlineValue && /^-./.test(value)) {
     throw new UsageError(`--${name} needs a value: --${name} ${spec.value ?? "VALUE"}`);
   }
+  if (spec.values?.includes(value) === false) {
+    throw new UsageError(`--${name} must be ${spec.values.join(" or ")}: got ${shown(value)}`);
+  }
   return value;
 }

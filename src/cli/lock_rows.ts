@@ -1,3 +1,4 @@
+import { type Totals, waitingSince } from "../internal/listing/locks.ts";
 import { showDuration } from "./durations.ts";
 import { holderName, type ListedLock, modeName, oldestOf } from "./listing.ts";
 import { shown } from "./shown.ts";
@@ -5,11 +6,16 @@ import { shown } from "./shown.ts";
 /** What stands in a cell when nothing is known. */
 const UNKNOWN = "-";
 
-const HEAD = ["NAME", "HELD BY", "MODE", "SINCE", "EXPIRES", "WAITING"];
+const HEAD = ["NAME", "HELD BY", "MODE", "SINCE", "EXPIRES", "WAITING", "LONGEST WAIT"];
 
 /** Returns the rows of a table of locks, the first one with the names of its columns; `now` is the wall clock. */
 export function lockRows(locks: readonly ListedLock[], now: number): string[][] {
   return [HEAD, ...locks.map((lock) => rowOf(lock, now))];
+}
+
+/** Returns totals in words. */
+export function showTotals({ held, waiting, contended }: Totals): string {
+  return `${held} held, ${waiting} waiting, ${contended} contended`;
 }
 
 /** Returns how long ago something was, of which the store tells when; both by the wall clock. */
@@ -17,16 +23,17 @@ export function showAge(since: number | undefined, now: number): string {
   return since === undefined ? UNKNOWN : showDuration(now - since);
 }
 
-function rowOf({ name, held, pending }: ListedLock, now: number): string[] {
+function rowOf(lock: ListedLock, now: number): string[] {
+  const { name, held, pending } = lock;
   const first = oldestOf(held);
   const mode = first ?? pending[0];
-  const waiting = pending.length === 0 ? UNKNOWN : `${pending.length}`;
+  const waiting = pending.length === 0 ? [UNKNOWN, UNKNOWN] : [`${pending.length}`, showAge(waitingSince(lock), now)];
   const kind = mode === undefined ? UNKNOWN : modeName(mode);
   // The next waiter is granted the lock when it attempts again.
-  if (first === undefined) return [shown(name), "nobody yet", kind, UNKNOWN, UNKNOWN, waiting];
+  if (first === undefined) return [shown(name), "nobody yet", kind, UNKNOWN, UNKNOWN, ...waiting];
   // The lease that ends last: nobody else is granted it before.
   const last = held.reduce((a, b) => (b.expiresIn ?? 0) > (a.expiresIn ?? 0) ? b : a);
   const expires = last.expiresIn === undefined ? UNKNOWN : showDuration(last.expiresIn);
   const holders = holderName(first) + (held.length === 1 ? "" : ` and ${held.length - 1} more`);
-  return [shown(name), holders, kind, showAge(first.since, now), expires, waiting];
+  return [shown(name), holders, kind, showAge(first.since, now), expires, ...waiting];
 }

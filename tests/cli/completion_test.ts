@@ -26,6 +26,8 @@ Deno.test("holdfast completion bash completes verbs, options and what follows th
   // bash takes a colon for the end of a word.
   assertEquals(await offers(script, "holdfast", "--store", "redis", ":", "//h", "evict", "--y"), ["--yes"]);
   assertEquals(await offers(script, "holdfast", "wait", "--timeout", ""), []);
+  assertEquals(await offers(script, "holdfast", "ls", "--sort", ""), ["wait", "name"]);
+  assertEquals(await offers(script, "holdfast", "ls", "--c"), ["--contended", "--config"]);
   assertEquals(await offers(script, "holdfast", "show", "--", "--"), [], "what follows is no option");
 });
 

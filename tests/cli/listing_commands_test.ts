@@ -31,8 +31,8 @@ Deno.test("ls shows host and process of the holder, age, lease and waiters", asy
   const waiter = await waiting(store, "invoice:42", {});
   const { status, out } = await invoke(ls, store, []);
   assertEquals([status, out.length], [0, 2]);
-  assertEquals(out[0]?.split(/ {2,}/), ["NAME", "HELD BY", "MODE", "SINCE", "EXPIRES", "WAITING"]);
-  assert(/^invoice:42 {2}web-1\/4711 {2}exclusive {2}\d+ms +1m (29|30)s {2,}1$/.test(out[1] ?? ""), out[1]);
+  assertEquals(out[0]?.split(/ {2,}/), ["NAME", "HELD BY", "MODE", "SINCE", "EXPIRES", "WAITING", "LONGEST WAIT"]);
+  assert(/^invoice:42 {2}web-1\/4711 {2}exclusive {2}\d+ms +1m (29|30)s {2,}1 {8}\d+ms$/.test(out[1] ?? ""), out[1]);
   waiter.abort();
   await release(lock);
 });
@@ -43,7 +43,7 @@ Deno.test("ls shows of several holders the oldest and how many more, and the las
     return tryAcquire(store, "a", { mode: "shared", lease, meta: { host: `h${i}`, pid: "1" } });
   }));
   const { out } = await invoke(ls, store, []);
-  assert(/^a {2,}h0\/1 and 2 more {2}shared {2}\d+ms +1m (29|30)s {2,}-$/.test(out[1] ?? ""), out[1]);
+  assert(/^a {2,}h0\/1 and 2 more {2}shared {2}\d+ms +1m (29|30)s {2,}- {8}-$/.test(out[1] ?? ""), out[1]);
   await release(...locks.map((lock) => lock!));
 });
 
@@ -119,7 +119,15 @@ Deno.test("ls and watch warn of a store that lists only some of the locks", asyn
 Deno.test("ls and show say that nobody holds a lock yet that others wait for", async () => {
   const waiter = { name: "a", owner: "w", handle: "w", mode: "exclusive" as const, rank: 0 };
   const store: Store = { ...IDLE, query: () => Promise.resolve({ held: [], pending: [waiter] }) };
-  assertEquals((await invoke(ls, store, [])).out[1]?.split(/ {2,}/), ["a", "nobody yet", "exclusive", "-", "-", "1"]);
+  assertEquals((await invoke(ls, store, [])).out[1]?.split(/ {2,}/), [
+    "a",
+    "nobody yet",
+    "exclusive",
+    "-",
+    "-",
+    "1",
+    "-",
+  ]);
   assertEquals((await invoke(show, store, ["a"])).out[0], "a: nobody holds it yet; 1 waiting");
 });
 
@@ -135,6 +143,73 @@ Deno.test("ls and the queue of show fit into a narrow terminal", async () => {
   assert(shown.some((line) => line.includes("j".repeat(200))), "nothing of the holder is cut");
   waiter.abort();
   await release(lock);
+});
+
+/** A store with locks that are held, each with a waiter for each of these ages in seconds. */
+function queues(ages: Record<string, readonly number[]>): Store {
+  const entry = (name: string) => ({ name, owner: name, handle: name, mode: "exclusive" as const });
+  const names = Object.keys(ages);
+  const pending = names.flatMap((name) =>
+    ages[name]!.map((age, rank) => ({ ...entry(name), rank, since: Date.now() - age * 1_000 }))
+  );
+  return { ...IDLE, query: () => Promise.resolve({ held: names.map(entry), pending }) };
+}
+
+/** Returns the first column of a table, without its head. */
+function firstColumn(out: readonly string[]): string[] {
+  return out.join("\n").split("\n").slice(1).map((line) => line.split(" ")[0]!);
+}
+
+Deno.test("ls --sort wait shows the longest wait first, and by default the names in order", async () => {
+  const store = queues({ a: [], b: [60], c: [], d: [5, 3_700] });
+  const { out, err } = await invoke(ls, store, ["--sort", "wait"]);
+  assertEquals(firstColumn(out), ["d", "b", "a", "c"]);
+  assertEquals(err, ["holdfast: 4 held, 3 waiting, 2 contended"]);
+  assertEquals(out[1]!.split("\n").map((line) => line.split(/ {2,}/).slice(-2)), [
+    ["2", "1h 1m"],
+    ["1", "1m"],
+    ["-", "-"],
+    ["-", "-"],
+  ]);
+  for (const words of [[], ["--sort", "name"]]) {
+    assertEquals(firstColumn((await invoke(ls, store, words)).out), ["a", "b", "c", "d"]);
+  }
+});
+
+Deno.test("ls --contended shows only locks that somebody waits for, and counts all", async () => {
+  const store = queues({ a: [], b: [60], c: [5] });
+  const { out, err } = await invoke(ls, store, ["--contended"]);
+  assertEquals([firstColumn(out), err], [["b", "c"], ["holdfast: 3 held, 2 waiting, 2 contended"]]);
+  const { out: none, err: totals } = await invoke(ls, queues({ a: [] }), ["--contended"]);
+  assertEquals([none, totals], [[], ["holdfast: 1 held, 0 waiting, 0 contended"]]);
+});
+
+Deno.test("ls --json lists what it is asked for, in the order that it is asked for", async () => {
+  const store = queues({ c: [1], a: [], b: [60] });
+  const names = async (...words: string[]) => {
+    const { out, err } = await invoke(ls, store, ["--json", ...words]);
+    assertEquals(err, []);
+    return out.map((line) => JSON.parse(line).name);
+  };
+  assertEquals(await names("--contended"), ["c", "b"]);
+  assertEquals(await names("--contended", "--sort", "wait"), ["b", "c"]);
+  assertEquals(await names("--sort", "name"), ["a", "b", "c"]);
+});
+
+Deno.test("ls says that it has not read all locks, and how many it has", async () => {
+  const held = Array.from({ length: 100_000 }, (_, i) => {
+    return { name: `${i}`, owner: "o", handle: `${i}`, mode: "exclusive" as const };
+  });
+  const store: Store = { ...IDLE, query: () => Promise.resolve({ held, pending: [], cursor: "more" }) };
+  const { status, err } = await invoke(ls, store, ["--contended"]);
+  assertEquals([status, err], [0, [
+    "holdfast: there are more locks than the first 100000, which were read: give a pattern",
+    "holdfast: 100000 held, 0 waiting, 0 contended",
+  ]]);
+});
+
+Deno.test("ls refuses an order that it does not know", async () => {
+  await assertRejects(() => invoke(ls, IDLE, ["--sort", "age"]), UsageError, "--sort must be wait or name: got age");
 });
 
 Deno.test("ls refuses a store that cannot list", async () => {

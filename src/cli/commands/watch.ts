@@ -1,11 +1,12 @@
 import { StoreError } from "../../errors.ts";
 import { isoTime, SystemClock } from "../../internal/clock.ts";
+import { totalsOf } from "../../internal/listing/locks.ts";
 import { type Change, changesBetween } from "../changes.ts";
 import { type Command, type Invocation, type Terminal, type TerminalSize, UsageError } from "../command.ts";
 import { parseDuration } from "../durations.ts";
 import { messageOf, STATUS } from "../failure.ts";
 import { allLocks, holderName, type ListedLock, modeName, type Wanted, wanted, warnIfPartial } from "../listing.ts";
-import { lockRows } from "../lock_rows.ts";
+import { lockRows, showTotals } from "../lock_rows.ts";
 import type { OpenedStore } from "../scheme.ts";
 import { json, oneLine, shown } from "../shown.ts";
 import { cut, table } from "../table.ts";
@@ -127,9 +128,7 @@ class Screen {
     this.#changes = [...latest.reverse(), ...this.#changes].slice(0, Math.floor(rows * CHANGES));
     this.#before = locks;
     const changes = this.#changes.length === 0 ? [] : ["", ...this.#changes];
-    const held = locks.filter(({ held }) => held.length > 0).length;
-    const waiting = locks.reduce((sum, { pending }) => sum + pending.length, 0);
-    const title = `${time} UTC  ${this.#label}  ${held} held, ${waiting} waiting`;
+    const title = `${time} UTC  ${this.#label}  ${showTotals(totalsOf(locks))}`;
     // Below the title, an empty line and the head of the table; the last row is for the cursor.
     const fit = Math.max(0, rows - 5 - changes.length);
     const [head = "", ...body] = table(lockRows(locks.slice(0, fit), now));

@@ -1,4 +1,4 @@
-import { type Grammar, optionsWithValues, quoted } from "./grammar.ts";
+import { type Grammar, optionsWithValues, quoted, valuesOfOptions } from "./grammar.ts";
 
 /** Returns the completion script for bash. */
 export function bash(grammar: Grammar): string {
@@ -8,6 +8,9 @@ export function bash(grammar: Grammar): string {
   const commands = verbs.filter(({ takesCommand }) => takesCommand).map(({ name }) => name);
   const cases = verbs.map(({ name, options: own, words }) => {
     return `    ${name}) words=${quoted([...words, ...dashed(own), ...dashed(options)].join(" "))} ;;`;
+  });
+  const values = Object.entries(valuesOfOptions(grammar)).map(([name, words]) => {
+    return `    --${name}) COMPREPLY=($(compgen -W ${quoted(words.join(" "))} -- "$word")); return ;;`;
   });
   return `# Completion of holdfast in bash: eval "$(holdfast completion bash)"
 _holdfast() {
@@ -22,6 +25,7 @@ _holdfast() {
   done
   case \${COMP_WORDS[COMP_CWORD - 1]} in
     --config) COMPREPLY=($(compgen -f -- "$word")); return ;;
+${values.join("\n")}
     ${optionsWithValues(grammar).filter((option) => option !== "--config").join("|")}) return ;;
   esac
   case $verb in

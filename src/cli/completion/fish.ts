@@ -19,13 +19,14 @@ export function fish({ verbs, options }: Grammar): string {
   ].join("\n");
 }
 
-function lineOf([name, { type, short, help }]: [string, OptionSpec], condition?: string): string {
+function lineOf([name, { type, short, values, help }]: [string, OptionSpec], condition?: string): string {
   return [
     "complete -c holdfast",
     ...condition === undefined ? [] : [`-n ${quoted(condition)}`],
     `-l ${name}`,
     ...short === undefined ? [] : [`-s ${short}`],
     ...type === "boolean" ? [] : [name === "config" ? "-r -F" : "-x"],
+    ...values === undefined ? [] : [`-a ${quoted(values.join(" "))}`],
     `-d ${quoted(help)}`,
   ].join(" ");
 }

@@ -24,6 +24,12 @@ export function optionsWithValues({ verbs, options }: Grammar): string[] {
   return [...new Set(all.filter(([, { type }]) => type === "string").map(([name]) => `--${name}`))];
 }
 
+/** Returns the options of all verbs that take one of a few values, by their names without dashes. */
+export function valuesOfOptions({ verbs }: Grammar): Readonly<Record<string, readonly string[]>> {
+  const all = verbs.flatMap(({ options }) => Object.entries(options));
+  return Object.fromEntries(all.flatMap(([name, { values }]) => values === undefined ? [] : [[name, values]]));
+}
+
 /** Returns a text in single quotes for bash and zsh. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;

@@ -29,8 +29,9 @@ if [[ $funcstack[1] == _holdfast ]]; then _holdfast "$@"; else compdef _holdfast
 }
 
 /** Returns the specification of an option for _arguments. */
-function specOf([name, { type, value, help, multiple }]: [string, OptionSpec]): string {
+function specOf([name, { type, value, values, help, multiple }]: [string, OptionSpec]): string {
   const text = help.replace(/[[\]:\\]/g, "\\$&");
-  const argument = type === "boolean" ? "" : name === "config" ? ":file:_files" : `:${value ?? "value"}: `;
+  const words = values === undefined ? " " : `(${values.join(" ")})`;
+  const argument = type === "boolean" ? "" : name === "config" ? ":file:_files" : `:${value ?? "value"}:${words}`;
   return `${multiple ? "*" : ""}--${name}[${text}]${argument}`;
 }
