@@ -43,6 +43,11 @@ class Scene implements AsyncDisposable {
     return new Scene(chromium, tab, () => dashboard(store, options));
   }
 
+  /** Opens another tab. */
+  openTab(): Promise<Tab> {
+    return this.#chromium.open();
+  }
+
   /** Where it is. */
   get url(): string {
     return `http://127.0.0.1:${this.#server.addr.port}`;
@@ -220,6 +225,35 @@ browserTest("evicts by the keyboard alone", async () => {
   assertEquals((await store.query!()).held, []);
   scene.assertQuiet();
 });
+
+for (const [width, theme] of [[1_100, "light"], [390, "dark"]] as const) {
+  browserTest(`shows where the keyboard is, at ${width} pixels in the ${theme} theme`, async () => {
+    await using scene = await Scene.open(example(), { evict: true });
+    const [tab, canvas] = [scene.tab, await scene.openTab()];
+    await tab.send("Page.bringToFront"); // Pictures of a tab in the background may never come.
+    // High enough that nothing scrolls; without a script nothing changes but the focus.
+    await tab.show(width, 4_000, theme);
+    await tab.send("Emulation.setScriptExecutionDisabled", { value: true });
+    for (const path of ["/", "/lock?name=invoice%3A42", "/evict?name=invoice%3A42"]) {
+      await tab.goto(scene.url + path);
+      let stops = 0;
+      for (await tab.press("Tab"); !await tab.evaluate(`document.activeElement === document.body`); stops++) {
+        const [what, x, y, w, h] = await tab.evaluate<[string, number, number, number, number]>(`(() => {
+          const focus = document.activeElement;
+          const { x, y, width, height } = focus.getBoundingClientRect();
+          return [focus.outerHTML.slice(0, 80), x, y, width, height];
+        })()`);
+        const part = { x: Math.max(0, x - 8), y: Math.max(0, y - 8), width: w + 16, height: h + 16 };
+        const focused = await tab.picture(part);
+        await tab.evaluate(`document.activeElement.blur()`);
+        const changed = await canvas.changedPixels(focused, await tab.picture(part));
+        assert(changed >= 2 * (w + h), `${path}: only ${changed} pixels show the focus of ${what}`);
+        await tab.press("Tab");
+      }
+      assert(stops > 3, `${path} has ${stops} places for the keyboard`);
+    }
+  });
+}
 
 browserTest("lists, filters and evicts without a script", async () => {
   const store = memory();

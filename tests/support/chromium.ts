@@ -177,6 +177,14 @@ const KEYS = {
   Enter: { code: "Enter", windowsVirtualKeyCode: 13, text: "\r" },
 } as const;
 
+/** A part of a window, in pixels. */
+export interface Rectangle {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
 /** A tab of a browser, and what it has asked for and complained about. */
 export class Tab {
   /** The addresses that it has asked for. */
@@ -255,10 +263,34 @@ export class Tab {
     await this.send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: theme }] });
   }
 
-  /** Returns a picture of the window, as PNG. */
-  async picture(): Promise<Uint8Array<ArrayBuffer>> {
-    const { data } = await this.send("Page.captureScreenshot", { format: "png" });
+  /** Returns a picture of the window, or of a part of it, as PNG. */
+  async picture(part?: Rectangle): Promise<Uint8Array<ArrayBuffer>> {
+    const clip = part === undefined ? {} : { clip: { ...part, scale: 1 } };
+    const { data } = await this.send("Page.captureScreenshot", { format: "png", ...clip });
     return Uint8Array.from(atob(String(data)), (character) => character.charCodeAt(0));
+  }
+
+  /** Returns how many pixels of two pictures of the same size have a contrast of at least 3 to 1 to each other. */
+  async changedPixels(before: Uint8Array, after: Uint8Array): Promise<number> {
+    const [a, b] = [before, after].map((picture) => JSON.stringify(Array.from(picture)));
+    return await this.evaluate(`(async () => {
+      const pixels = async (bytes) => {
+        const bitmap = await createImageBitmap(new Blob([Uint8Array.from(bytes)]));
+        const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d");
+        context.drawImage(bitmap, 0, 0);
+        return context.getImageData(0, 0, bitmap.width, bitmap.height).data;
+      };
+      const [a, b] = [await pixels(${a}), await pixels(${b})];
+      const linear = (byte) => byte <= 10 ? byte / 3294.6 : ((byte / 255 + 0.055) / 1.055) ** 2.4;
+      const light = (data, i) =>
+        0.05 + 0.2126 * linear(data[i]) + 0.7152 * linear(data[i + 1]) + 0.0722 * linear(data[i + 2]);
+      let changed = 0;
+      for (let i = 0; i < a.length; i += 4) {
+        const [x, y] = [light(a, i), light(b, i)];
+        if (Math.max(x, y) / Math.min(x, y) >= 3) changed++;
+      }
+      return changed;
+    })()`);
   }
 
   #note(method: string, params: Record<string, unknown>): void {

@@ -221,6 +221,13 @@ tbody th {
   font-weight: 500;
 }
 
+/* The ring of the focus goes around a box, not around a line that has another box in it. */
+.list tbody th a {
+  display: inline-block;
+  max-width: 100%;
+  vertical-align: top;
+}
+
 .list tbody th .text {
   display: -webkit-box;
   overflow: hidden;
