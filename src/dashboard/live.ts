@@ -4,15 +4,21 @@ import { EventStream } from "./event_stream.ts";
 import type { Html } from "./html.ts";
 import { LeaseEnds } from "./lease_ends.ts";
 import { type ListModel, listModel, type LockModel, lockModel } from "./lock_model.ts";
+import type { LockPage } from "../internal/listing/pages.ts";
 import type { Surroundings } from "./pages/layout.ts";
 import { listFragment, type ListRequest, listSummary } from "./pages/list.ts";
 import { lockFragment, lockSummary } from "./pages/lock.ts";
-import { pageQuery } from "./parameters.ts";
-import { readLock, readPage } from "./reading.ts";
-import { View, type Viewer, Views } from "./view.ts";
+import { listPart, listQuery } from "./parameters.ts";
+import { readList, readLock } from "./reading.ts";
+import { ifChanged, View, type Viewer, Views } from "./view.ts";
 
 /** What a page shows of a model: the part that changes, and what a screen reader says of it. */
 type Show<Model> = (model: Model, at: Surroundings) => { readonly html: Html; readonly summary: string };
+
+/** The locks that were read for all lists with the same filter, with their leases. */
+interface Reading extends LockPage {
+  readonly ends: LeaseEnds;
+}
 
 /** The events of the pages that are open in browsers. */
 export class Live {
@@ -20,7 +26,7 @@ export class Live {
   readonly #refresh: number;
   readonly #counters: () => Html;
   readonly #streams = new Set<EventStream>();
-  readonly #lists = new Views<ListModel>();
+  readonly #lists = new Views<Reading>();
   readonly #locks = new Views<LockModel>();
   readonly #counts = new Views<{ readonly html: string }>();
 
@@ -38,21 +44,35 @@ export class Live {
 
   /** Answers with the events of a list. */
   list(store: Store, request: ListRequest, at: Surroundings): Response {
-    const query = pageQuery(request);
+    const query = listQuery(request);
+    const part = listPart(request);
     const make = () => {
       const ends = new LeaseEnds();
-      return this.#view(async () => listModel(await readPage(store, query, this.#clock), ends, this.#clock.now()));
+      return this.#view(async (signal): Promise<Reading> => {
+        const page = await readList(store, query, this.#clock, signal);
+        ends.update(page.locks, this.#clock.now());
+        return { ...page, ends };
+      });
     };
     const show: Show<ListModel> = (model, at) => ({
       html: listFragment(model, request, at),
       summary: listSummary(model, request),
     });
-    return this.#stream((stream) => [
-      this.#lists.watch(JSON.stringify(query), make, this.#viewer(stream, show, at)),
-      this.#counts.watch("", () => this.#view(() => Promise.resolve({ html: this.#counters().text })), (update) => {
-        if ("model" in update) stream.send("counters", update.model);
-      }),
-    ]);
+    return this.#stream((stream) => {
+      const viewer = this.#viewer(stream, show, at);
+      return [
+        this.#lists.watch(JSON.stringify(query), make, (update) => {
+          viewer("fault" in update ? update : { model: listModel(update.model, update.model.ends, part) });
+        }),
+        this.#counts.watch(
+          "",
+          () => this.#view(() => Promise.resolve({ html: this.#counters().text })),
+          ifChanged((update) => {
+            if ("model" in update) stream.send("counters", update.model);
+          }),
+        ),
+      ];
+    });
   }
 
   /** Answers with the events of one lock. */
@@ -70,17 +90,17 @@ export class Live {
     for (const stream of [...this.#streams]) stream.close();
   }
 
-  #view<Model>(read: () => Promise<Model>): View<Model> {
+  #view<Model>(read: (signal: AbortSignal) => Promise<Model>): View<Model> {
     return new View(read, this.#refresh, this.#clock);
   }
 
   #viewer<Model>(stream: EventStream, show: Show<Model>, at: Surroundings): Viewer<Model> {
-    return (update) => {
+    return ifChanged((update) => {
       if ("fault" in update) return stream.send("fault", { message: `The store did not answer: ${update.fault}` });
       const { wall: now } = this.#clock.now();
       const { html, summary } = show(update.model, { ...at, now });
       stream.send("view", { html: html.text, summary, now });
-    };
+    });
   }
 
   #stream(watch: (stream: EventStream) => readonly (() => void)[]): Response {

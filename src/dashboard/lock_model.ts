@@ -1,5 +1,13 @@
 import type { Instant } from "../internal/clock.ts";
-import { type ListedLock, waitingSince } from "../internal/listing/locks.ts";
+import {
+  isContended,
+  type ListedLock,
+  type LockOrder,
+  sortLocks,
+  type Totals,
+  totalsOf,
+  waitingSince,
+} from "../internal/listing/locks.ts";
 import type { LockPage } from "../internal/listing/pages.ts";
 import type { Entry, HolderEntry, Kind, Meta, WaiterEntry } from "../store.ts";
 import type { LeaseEnds } from "./lease_ends.ts";
@@ -44,9 +52,28 @@ export interface LockModel {
   readonly waitingSince?: number | undefined;
 }
 
+/** Which part of the locks that were read a list shows. */
+export interface ListPart {
+  readonly order: LockOrder;
+  /** Whether only locks are shown that somebody waits for. */
+  readonly contended: boolean;
+  /** How many locks a page has, and which page it is, from 1 on. */
+  readonly limit: number;
+  readonly page: number;
+}
+
 /** A page of a list as it is shown. */
 export interface ListModel {
+  /** The locks of the page. */
   readonly locks: readonly LockModel[];
+  readonly page: number;
+  readonly pages: number;
+  /** What all the locks that were read come to, shown or not. */
+  readonly totals: Totals;
+  /** How many locks were read, and since when the longest wait for one of them goes on. */
+  readonly read: number;
+  readonly waitingSince?: number | undefined;
+  /** Where the locks begin that were not read. */
   readonly cursor?: string | undefined;
 }
 
@@ -56,10 +83,22 @@ export function lockModel(state: ListedLock, ends: LeaseEnds, now: Instant): Loc
   return modelOf(state, ends, SHOWN, SHOWN);
 }
 
-/** Returns what a list shows: of each lock one holder. */
-export function listModel({ locks, cursor }: LockPage, ends: LeaseEnds, now: Instant): ListModel {
-  ends.update(locks, now);
-  return { locks: locks.map((lock) => modelOf(lock, ends, 1, 1)), cursor };
+/** Returns what a list shows: of each lock one holder. `ends` knows the leases. */
+export function listModel({ locks, cursor }: LockPage, ends: LeaseEnds, part: ListPart): ListModel {
+  const { order, contended, limit } = part;
+  const shown = sortLocks(contended ? locks.filter(isContended) : locks, order);
+  const pages = Math.max(1, Math.ceil(shown.length / limit));
+  // The list may have become shorter since somebody asked for its last page.
+  const page = Math.min(part.page, pages);
+  return {
+    locks: shown.slice((page - 1) * limit, page * limit).map((lock) => modelOf(lock, ends, 1, 1)),
+    page,
+    pages,
+    totals: totalsOf(locks),
+    read: locks.length,
+    waitingSince: waitingSince({ pending: locks.flatMap(({ pending }) => pending) }),
+    cursor,
+  };
 }
 
 function modelOf(lock: ListedLock, ends: LeaseEnds, holders: number, waiters: number): LockModel {

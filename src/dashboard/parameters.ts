@@ -1,11 +1,16 @@
 import { checkName } from "../options.ts";
+import { LOCK_ORDERS, type LockOrder } from "../internal/listing/locks.ts";
+import type { ListPart } from "./lock_model.ts";
 import type { ListRequest } from "./pages/list.ts";
-import type { PageQuery } from "./reading.ts";
+import type { ListQuery, PageQuery } from "./reading.ts";
 import { RequestError } from "./request_error.ts";
 
 /** How many locks a page of a list has unless more are asked for, and how many it may have. */
 const PAGE_SIZE = 100;
 const MAX_PAGE_SIZE = 1_000;
+
+/** The last page that can be asked for. */
+const MAX_PAGE = 100_000;
 
 /** The limits of a pattern: old servers take exponential time for one with many asterisks. */
 const MAX_PATTERN = 1_024;
@@ -28,18 +33,25 @@ export function checkedName(name: string): string {
 
 /** Reads what the visitor of a list asks for. */
 export function listRequest(parameters: URLSearchParams): ListRequest {
-  const limit = parameters.get("limit") ?? undefined;
   return {
     text: checkedPattern(parameters.get("match") ?? ""),
-    limit: limit === undefined ? undefined : limitOf(limit),
+    order: orderIn(parameters),
+    contended: isSet("contended", parameters),
+    limit: numberIn("limit", parameters, MAX_PAGE_SIZE),
+    page: numberIn("page", parameters, MAX_PAGE),
     cursor: parameters.get("cursor") ?? undefined,
   };
 }
 
 /** Returns what the store is asked for. A text without `*` may stand anywhere in a name. */
-export function pageQuery({ text, limit = PAGE_SIZE, cursor }: ListRequest): PageQuery {
+export function listQuery({ text, cursor }: ListRequest): ListQuery {
   const match = text.includes("*") ? text : `*${text}*`;
-  return { limit, ...text === "" ? {} : { match }, ...cursor === undefined ? {} : { cursor } };
+  return { ...text === "" ? {} : { match }, ...cursor === undefined ? {} : { cursor } };
+}
+
+/** Returns which part of the locks is shown. */
+export function listPart({ order = "wait", contended, limit = PAGE_SIZE, page = 1 }: ListRequest): ListPart {
+  return { order, contended, limit, page };
 }
 
 /** Reads what a program asks for; its pattern goes to the store as it is. */
@@ -48,14 +60,29 @@ export function apiQuery(parameters: URLSearchParams): PageQuery {
   return { limit, ...parameters.has("match") ? { match: text } : {}, ...cursor === undefined ? {} : { cursor } };
 }
 
+function orderIn(parameters: URLSearchParams): LockOrder | undefined {
+  const text = parameters.get("sort") ?? "";
+  const order = LOCK_ORDERS.find((each) => each === text);
+  if (order !== undefined || text === "") return order;
+  throw new RequestError(400, `sort must be ${LOCK_ORDERS.join(" or ")}: got ${JSON.stringify(text)}`);
+}
+
+function isSet(name: string, parameters: URLSearchParams): boolean {
+  const text = parameters.get(name) ?? "";
+  if (text === "" || text === "1") return text === "1";
+  throw new RequestError(400, `${name} must be 1: got ${JSON.stringify(text)}`);
+}
+
 function checkedPattern(text: string): string {
   if (text.length > MAX_PATTERN) throw new RequestError(400, `match must have at most ${MAX_PATTERN} characters`);
   if (text.split("*").length - 1 <= MAX_ASTERISKS) return text;
   throw new RequestError(400, `match must have at most ${MAX_ASTERISKS} asterisks`);
 }
 
-function limitOf(text: string): number {
-  const limit = /^\d{1,6}$/.test(text) ? Number(text) : NaN;
-  if (limit >= 1 && limit <= MAX_PAGE_SIZE) return limit;
-  throw new RequestError(400, `limit must be a whole number from 1 to ${MAX_PAGE_SIZE}: got ${JSON.stringify(text)}`);
+function numberIn(name: string, parameters: URLSearchParams, most: number): number | undefined {
+  const text = parameters.get(name);
+  if (text === null) return undefined;
+  const number = /^\d{1,6}$/.test(text) ? Number(text) : NaN;
+  if (number >= 1 && number <= most) return number;
+  throw new RequestError(400, `${name} must be a whole number from 1 to ${most}: got ${JSON.stringify(text)}`);
 }

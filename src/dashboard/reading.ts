@@ -1,15 +1,22 @@
 import { type Clock, elapsed } from "../internal/clock.ts";
 import { nameFilter } from "../internal/listing.ts";
 import { groupByLock, type ListedLock, sortLocks } from "../internal/listing/locks.ts";
-import type { LockPage } from "../internal/listing/pages.ts";
+import { type LockPage, lockPages, readPages } from "../internal/listing/pages.ts";
 import type { QueryOptions, Store } from "../store.ts";
 import { answerOf } from "./answer_of.ts";
 
 /** How long a page may look through a store for names that match before it shows what it has found, in milliseconds. */
 const SEARCH_MS = 1_000;
 
-/** What a page of a list shows. */
-export type PageQuery = Readonly<Pick<QueryOptions, "match" | "cursor">> & { readonly limit: number };
+/** How many locks a list reads at most, and for how long, in milliseconds: its order and its totals need all of them. */
+const MOST_LOCKS = 20_000;
+const READ_MS = 2_000;
+
+/** Which locks a list is about. */
+export type ListQuery = Readonly<Pick<QueryOptions, "match" | "cursor">>;
+
+/** What a program asks for. */
+export type PageQuery = ListQuery & { readonly limit: number };
 
 /** Returns whether a store can list its locks. */
 export function canList(store: Store): boolean {
@@ -19,6 +26,15 @@ export function canList(store: Store): boolean {
 /** Returns whether a store can evict the holders of a lock. */
 export function canEvict(store: Store): boolean {
   return store.evict !== undefined && store.capabilities?.includes("evict") === true;
+}
+
+/** Reads the locks of a list. If they are too many, or the signal aborts, the cursor says where it has ended. */
+export async function readList(store: Store, query: ListQuery, clock: Clock, signal?: AbortSignal): Promise<LockPage> {
+  const began = clock.now();
+  const pages = lockPages((options) => answerOf(() => store.query!(options), clock), query);
+  return await readPages(pages, (locks) => {
+    return locks >= MOST_LOCKS || signal?.aborted === true || elapsed(began, clock.now()) >= READ_MS;
+  });
 }
 
 /** Reads a page: as many locks as asked for, or those found within a second. It may have none, although more follow. */

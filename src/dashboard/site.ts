@@ -14,9 +14,9 @@ import { layout, type Page, type Surroundings } from "./pages/layout.ts";
 import { countersFragment, listPage } from "./pages/list.ts";
 import { lockPage } from "./pages/lock.ts";
 import { messagePage } from "./pages/message.ts";
-import { apiQuery, checkedName, listRequest, nameIn, pageQuery } from "./parameters.ts";
+import { apiQuery, checkedName, listPart, listQuery, listRequest, nameIn } from "./parameters.ts";
 import { watchProcess } from "./process_events.ts";
-import { canEvict, canList, readLock, readPage } from "./reading.ts";
+import { canEvict, canList, readList, readLock } from "./reading.ts";
 import { RequestError } from "./request_error.ts";
 import { assetResponse, htmlResponse, jsonResponse, randomHex } from "./responses.ts";
 
@@ -132,8 +132,10 @@ export class Site {
 
   async #list({ parameters, store, at }: Visit): Promise<Response> {
     const request = listRequest(parameters);
-    const page = await readPage(store, pageQuery(request), this.#clock);
-    const model = listModel(page, new LeaseEnds(), this.#clock.now());
+    const page = await readList(store, listQuery(request), this.#clock);
+    const ends = new LeaseEnds();
+    ends.update(page.locks, this.#clock.now());
+    const model = listModel(page, ends, listPart(request));
     return pageResponse(listPage(model, this.#counts(), request, at), at);
   }
 

@@ -1,25 +1,38 @@
 import { type Clock, elapsed } from "../internal/clock.ts";
 
-/** What a view shows: what was read last, or why that was not possible. */
+/** What a view has: what was read last, or why that was not possible. */
 export type Update<Model> = { readonly model: Model } | { readonly fault: string };
 
-/** Is called with what a view shows: at first, and whenever that changes. */
+/** Is called with what was read, each time. */
 export type Viewer<Model> = (update: Update<Model>) => void;
 
 /** The pause after a poll is at least so many times as long as the poll: it takes a fifth of the time at most. */
 const PAUSE_RATIO = 4;
 
+/** Returns a viewer that is called only if the update differs, as JSON, from the one before. */
+export function ifChanged<Model>(viewer: Viewer<Model>): Viewer<Model> {
+  let last: string | undefined;
+  return (update) => {
+    const text = JSON.stringify(update);
+    if (text !== last) viewer(update);
+    last = text;
+  };
+}
+
 /** One poll of the store for all who look at the same thing. It goes on while somebody looks. */
 export class View<Model> {
-  readonly #read: () => Promise<Model>;
+  readonly #read: (signal: AbortSignal) => Promise<Model>;
   readonly #refresh: number;
   readonly #clock: Clock;
   readonly #viewers = new Set<Viewer<Model>>();
   readonly #end = new AbortController();
-  #last: { readonly text: string; readonly update: Update<Model> } | undefined;
+  #last: Update<Model> | undefined;
 
-  /** Reads with a function, `refresh` milliseconds after the answer before. Begins with the first viewer. */
-  constructor(read: () => Promise<Model>, refresh: number, clock: Clock) {
+  /**
+   * Reads with a function, `refresh` milliseconds after the answer before. Begins with the first viewer; the signal
+   * aborts when the last one has gone.
+   */
+  constructor(read: (signal: AbortSignal) => Promise<Model>, refresh: number, clock: Clock) {
     this.#read = read;
     this.#refresh = refresh;
     this.#clock = clock;
@@ -30,10 +43,10 @@ export class View<Model> {
     return this.#viewers.size;
   }
 
-  /** Adds a viewer, and shows it what is known already. */
+  /** Adds a viewer, and shows it what was read already. */
   add(viewer: Viewer<Model>): void {
     this.#viewers.add(viewer);
-    if (this.#last !== undefined) viewer(this.#last.update);
+    if (this.#last !== undefined) viewer(this.#last);
     if (this.#viewers.size === 1) void this.#poll(this.#end.signal);
   }
 
@@ -46,7 +59,7 @@ export class View<Model> {
   async #poll(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const began = this.#clock.now();
-      const update = await this.#look();
+      const update = await this.#look(signal);
       if (signal.aborted) return;
       this.#show(update);
       const took = elapsed(began, this.#clock.now());
@@ -54,18 +67,16 @@ export class View<Model> {
     }
   }
 
-  async #look(): Promise<Update<Model>> {
+  async #look(signal: AbortSignal): Promise<Update<Model>> {
     try {
-      return { model: await this.#read() };
+      return { model: await this.#read(signal) };
     } catch (error) {
       return { fault: error instanceof Error ? error.message : String(error) };
     }
   }
 
   #show(update: Update<Model>): void {
-    const text = JSON.stringify(update);
-    if (text === this.#last?.text) return;
-    this.#last = { text, update };
+    this.#last = update;
     for (const viewer of [...this.#viewers]) viewer(update);
   }
 }

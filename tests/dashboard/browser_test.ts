@@ -10,7 +10,7 @@ import { quickest } from "../faults/quickest.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { contrast } from "./contrast.ts";
 import { HOSTILE_NAMES } from "./hostile_names.ts";
-import { hold, stillStore, storeWith } from "./visit.ts";
+import { hold, queue, stillStore, storeWith } from "./visit.ts";
 
 const browser = findChromium();
 if ("missing" in browser) console.log(`the tests in a browser are skipped: ${browser.missing}`);
@@ -135,6 +135,42 @@ browserTest("keeps the focus and counts on while the list changes", async () => 
   await scene.tab.until(`document.querySelectorAll("#live tbody tr").length === 2`);
   assertEquals(await scene.tab.evaluate(`document.activeElement.textContent`), "b");
   await scene.tab.until(`document.querySelector("tbody time").textContent !== ${JSON.stringify(age)}`);
+  scene.assertQuiet();
+});
+
+browserTest("keeps the focus on a lock that comes to the top because somebody waits for it", async () => {
+  const store = memory();
+  for (const name of ["a", "b", "c"]) await hold(store, name);
+  await using scene = await Scene.open(store);
+  const { tab } = scene;
+  await tab.goto(`${scene.url}/`);
+  await scene.live();
+  await tab.tabTo(`focus.textContent === "c"`);
+  await queue(store, "c");
+  await tab.until(`document.querySelector("#live tbody a").textContent === "c"`);
+  assertEquals(await scene.names(), ["c", "a", "b"]);
+  assertEquals(await tab.evaluate(`document.activeElement.textContent`), "c");
+  scene.assertQuiet();
+});
+
+browserTest("orders and filters when that is chosen, by the keyboard", async () => {
+  const store = stillStore();
+  for (const name of ["a", "b", "c"]) await hold(store, name);
+  await queue(store, "c");
+  await using scene = await Scene.open(store);
+  const { tab } = scene;
+  await tab.goto(`${scene.url}/`);
+  await scene.live();
+  assertEquals(await scene.names(), ["c", "a", "b"]);
+  await tab.tabTo(`focus.id === "contended"`);
+  await tab.press("Space");
+  await tab.until(`document.querySelectorAll("#live tbody tr").length === 1 && location.search === "?contended=1"`);
+  assertEquals(await scene.names(), ["c"]);
+  await tab.press("Space");
+  await tab.tabTo(`focus.id === "sort"`);
+  await tab.press("ArrowDown");
+  await tab.until(`document.querySelector("#live tbody a").textContent === "a" && location.search === "?sort=name"`);
+  assertEquals(await scene.names(), ["a", "b", "c"]);
   scene.assertQuiet();
 });
 
@@ -266,7 +302,9 @@ browserTest("lists, filters and evicts without a script", async () => {
   await tab.tabTo(`focus.id === "match"`);
   await tab.type("inv");
   await tab.press("Enter");
-  await tab.until(`location.search === "?match=inv" && document.querySelectorAll("#live tbody tr").length === 1`);
+  await tab.until(
+    `location.search === "?match=inv&sort=wait" && document.querySelectorAll("#live tbody tr").length === 1`,
+  );
   await tab.tabTo(`focus.textContent === "invoice:42"`);
   await tab.press("Enter");
   await tab.until(`location.pathname === "/lock"`);
@@ -347,7 +385,7 @@ browserTest("says what has changed to a screen reader, and no more", async () =>
   `);
   for (const name of ["b", "c", "d"]) await hold(store, name);
   await scene.tab.until("said.length > 0", 20_000);
-  assertEquals(await scene.tab.evaluate("said"), ["4 locks; 0 handles waiting."]);
+  assertEquals(await scene.tab.evaluate("said"), ["4 locks held, 0 handles waiting, 0 locks contended."]);
   scene.assertQuiet();
 });
 

@@ -1,32 +1,36 @@
 import { assert, assertEquals } from "@std/assert";
-import { acquire, type HolderEntry, type Store, type WaiterEntry } from "@holdfast/lock";
+import { acquire, type HolderEntry, type WaiterEntry } from "@holdfast/lock";
 import { dashboard } from "@holdfast/lock/dashboard";
-import { until } from "../support/until.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 import { HOSTILE_NAMES, titleOf } from "./hostile_names.ts";
-import { hold, namesIn, stillStore, storeWith, textOf, unescaped, visit } from "./visit.ts";
+import { hold, namesIn, queue, stillStore, storeWith, textOf, unescaped, visit } from "./visit.ts";
 
-/** Has a waiter for a lock; returns what ends that. */
-async function queue(store: Store, name: string): Promise<() => Promise<void>> {
-  const end = new AbortController();
-  const waiting = acquire(store, name, { signal: end.signal, meta: { job: "next" } }).catch(() => {});
-  await until(async () => (await store.query!({ name })).pending.length > 0, "it waits");
-  return async () => {
-    end.abort();
-    await waiting;
-  };
+/** Returns the totals at the top of a list, each with its label. */
+function totalsIn(text: string): string[] {
+  const [totals = ""] = /<dl class="totals">.*?<\/dl>/s.exec(text) ?? [];
+  return Array.from(totals.matchAll(/<dt>(.*?)<\/dt>\s*<dd>(.*?)<\/dd>/gs), ([, label, value]) => {
+    return `${label} ${value!.replace(/<[^>]*>/g, "").trim()}`;
+  });
+}
+
+/** Returns where the link of a list with this text leads. */
+function linkIn(text: string, label: string): string | undefined {
+  const href = new RegExp(`href="([^"]+)">${label}`).exec(text)?.[1];
+  return href === undefined ? undefined : unescaped(href);
 }
 
 Deno.test("dashboard() shows the locks, who holds them and how many wait", async () => {
   const store = stillStore();
   await hold(store, "invoice:42", { host: "web-1", pid: "4711" });
-  const endWait = await queue(store, "invoice:42");
+  await queue(store, "invoice:42");
   using pages = dashboard(store);
   const text = await textOf(pages, "/");
   assert(text.includes('<a href="/lock?name=invoice%3A42">'), text);
   assert(text.includes("web-1, process 4711"), text);
-  assert(text.includes('<td role="cell" data-label="Waiting">1</td>'), text);
-  assert(text.includes("1 lock; 1 handle waiting."), text);
-  await endWait();
+  assert(text.includes('<td role="cell" data-label="Waiting"><strong>1</strong></td>'), text);
+  const [longest, ...counts] = totalsIn(text).reverse();
+  assertEquals(counts, ["Locks contended 1", "Handles waiting 1", "Locks held 1"]);
+  assert(/^Longest wait \d+ d/.test(longest!), longest);
 });
 
 Deno.test("dashboard() shows the holders of a lock with meta, fence, age and lease", async () => {
@@ -93,11 +97,92 @@ Deno.test("dashboard() goes through 10,000 locks in pages that keep the filter",
   for (; path !== undefined; count++) {
     const text: string = await textOf(pages, path);
     for (const name of namesIn(text)) names.add(name);
-    const next = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll("&amp;", "&");
-    assert(next === undefined || next.startsWith("/?match=job%3A&limit=1000&cursor="), next);
+    assert(text.includes(`Page ${count + 1} of 10`) && !text.includes("There are more locks"), text);
+    const next = linkIn(text, "Next page");
+    assert(next === undefined || next.startsWith("/?match=job%3A&limit=1000&page="), next);
     path = next;
   }
   assertEquals([names.size, count], [10_000, 10]);
+});
+
+Deno.test("dashboard() shows the contended ones of 10,000 locks first, and totals of all", async () => {
+  const clock = new VirtualClock();
+  const store = stillStore(clock);
+  for (let i = 0; i < 10_000; i++) await hold(store, `job:${String(i).padStart(4, "0")}`);
+  for (const i of [7_000, 42, 9_999]) {
+    await queue(store, `job:${String(i).padStart(4, "0")}`);
+    clock.stall(1_000);
+  }
+  await queue(store, "job:0042");
+  using pages = dashboard(store);
+  const text = await textOf(pages, "/");
+  assertEquals(namesIn(text).slice(0, 4), ["job:7000", "job:0042", "job:9999", "job:0000"]);
+  assertEquals(totalsIn(text).slice(0, 3), ["Locks held 10,000", "Handles waiting 4", "Locks contended 3"]);
+  const contended = await textOf(pages, "/?contended=1");
+  assertEquals(namesIn(contended), ["job:7000", "job:0042", "job:9999"]);
+  assertEquals(totalsIn(contended), totalsIn(text));
+  const byName = await textOf(pages, "/?contended=1&sort=name&limit=2");
+  assertEquals(namesIn(byName), ["job:0042", "job:7000"]);
+  assertEquals(linkIn(byName, "Next page"), "/?sort=name&contended=1&limit=2&page=2");
+});
+
+Deno.test("dashboard() leads from page to page, and to the last one from beyond it", async () => {
+  const store = stillStore();
+  for (const name of ["a", "b", "c", "d", "e"]) await hold(store, name);
+  using pages = dashboard(store);
+  const links = async (path: string) => {
+    const text = await textOf(pages, path);
+    return [
+      namesIn(text).join(""),
+      ...["First page", "Previous page", "Next page"].map((label) => linkIn(text, label)),
+    ];
+  };
+  assertEquals(await links("/?limit=2"), ["ab", undefined, undefined, "/?limit=2&page=2"]);
+  assertEquals(await links("/?limit=2&page=2"), ["cd", "/?limit=2", "/?limit=2", "/?limit=2&page=3"]);
+  assertEquals(await links("/?limit=2&page=9"), ["e", "/?limit=2", "/?limit=2&page=2", undefined]);
+  assertEquals(await links("/"), ["abcde", undefined, undefined, undefined]);
+});
+
+Deno.test("dashboard() says that there are more locks than it has read, and leads to them", async () => {
+  const held = (cursor: string) =>
+    Array.from({ length: 20_000 }, (_, i) => {
+      const name = `${cursor}1:${i}`;
+      return { name, owner: "o", handle: name, mode: "exclusive" as const };
+    });
+  const store = storeWith({
+    query: ({ cursor } = {}) => {
+      return Promise.resolve(
+        cursor === undefined ? { held: held("a"), pending: [], cursor: "b" } : { held: held("b"), pending: [] },
+      );
+    },
+  });
+  using pages = dashboard(store);
+  const first = await textOf(pages, "/?match=1&limit=7");
+  assert(first.includes("There are more locks: totals and order are those of the 20,000 that were read"), first);
+  const next = linkIn(first, "look at the following ones");
+  assertEquals([namesIn(first)[0], next], ["a1:0", "/?match=1&limit=7&cursor=b"]);
+  const second = await textOf(pages, next!);
+  assertEquals([namesIn(second)[0], second.includes("There are more locks")], ["b1:0", false]);
+  assertEquals(linkIn(second, "Next page"), "/?match=1&limit=7&page=2&cursor=b");
+  assertEquals(linkIn(second, "First page"), "/?match=1&limit=7");
+});
+
+Deno.test("dashboard() says that nobody waits when only contended locks are asked for", async () => {
+  const store = stillStore();
+  await hold(store, "a");
+  using pages = dashboard(store);
+  const text = await textOf(pages, "/?contended=1");
+  assert(text.includes("Nobody waits for one of these locks.") && totalsIn(text).includes("Locks held 1"), text);
+  assert(text.includes("checked"), "the form says what is shown");
+});
+
+Deno.test("dashboard() refuses a part of a list that there cannot be", async () => {
+  using pages = dashboard(stillStore());
+  for (const query of ["sort=age", "contended=2", "page=0", "page=x", "page=100001"]) {
+    assertEquals((await visit(pages, `/?${query}`)).status, 400, query);
+    assertEquals((await visit(pages, `/events/list?${query}`)).status, 400, query);
+  }
+  assertEquals((await visit(pages, "/?sort=&contended=&match=")).status, 200);
 });
 
 Deno.test("dashboard() shows 100 locks on a page unless asked for another number", async () => {

@@ -41,7 +41,7 @@ Deno.test("events/list sends the list, and again when it has changed", async () 
   await scene.clock.advance(500);
   const { html, summary } = await events.next("view");
   assert(html!.includes('data-key="a"'), html);
-  assertEquals(summary, "1 lock; 0 handles waiting.");
+  assertEquals(summary, "1 lock held, 0 handles waiting, 0 locks contended.");
   await scene.locks.release(holder);
   await scene.clock.advance(500);
   assertEquals((await events.next("view"))["summary"], "No lock is held or waited for.");
@@ -92,6 +92,18 @@ Deno.test("events share one poll of the same view, which ends with the last brow
   assertEquals([scene.site.polled, scene.clock.pending], [0, 0]);
   await scene.clock.advance(10_000);
   assertEquals(scene.queries, 2);
+});
+
+Deno.test("events of different parts of a list share one poll", async () => {
+  using scene = new Scene();
+  await hold(scene.locks, "a");
+  await hold(scene.locks, "b");
+  const paths = ["/events/list?limit=1", "/events/list?limit=1&page=2", "/events/list?contended=1"];
+  const open = await Promise.all(paths.map((path) => scene.open(path)));
+  const views = await Promise.all(open.map((events) => events.next("view")));
+  assertEquals(views.map(({ html }) => /data-key="(\w)"/.exec(html!)?.[1]), ["a", "b", undefined]);
+  assertEquals([scene.queries, scene.site.polled], [1, 2]);
+  for (const events of open) await events.cancel();
 });
 
 Deno.test("events of different views are polled each by itself", async () => {

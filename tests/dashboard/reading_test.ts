@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { QueryOptions, Snapshot } from "@holdfast/lock";
-import { canEvict, canList, readLock, readPage } from "../../src/dashboard/reading.ts";
+import { canEvict, canList, readList, readLock, readPage } from "../../src/dashboard/reading.ts";
 import { SystemClock } from "../../src/internal/clock.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 import { hold, stillStore, storeWith } from "./visit.ts";
@@ -63,6 +63,40 @@ Deno.test("readPage() leaves out what a store without a filter lists too", async
   const store = storeWith({ query: () => Promise.resolve(heldBy("a:1", "b:1", "a:2")) });
   const { locks } = await readPage(store, { limit: 10, match: "a:*" }, clock);
   assertEquals(locks.map(({ name }) => name), ["a:1", "a:2"]);
+});
+
+/** A store that never comes to its end: each page has as many locks, and takes as long, as a test says. */
+function endless(time: VirtualClock, { locks, ms }: { locks: number; ms: number }) {
+  let pages = 0;
+  const store = storeWith({
+    query: () => {
+      time.stall(ms);
+      pages++;
+      return Promise.resolve({
+        ...heldBy(...Array.from({ length: locks }, (_, i) => `${pages}/${i}`)),
+        cursor: `${pages}`,
+      });
+    },
+  });
+  return store;
+}
+
+Deno.test("readList() ends with 20,000 locks, and says where", async () => {
+  const time = new VirtualClock();
+  const { locks, cursor } = await readList(endless(time, { locks: 1_000, ms: 1 }), {}, time);
+  assertEquals([locks.length, cursor], [20_000, "20"]);
+});
+
+Deno.test("readList() ends after two seconds, and says where", async () => {
+  const time = new VirtualClock();
+  const { locks, cursor } = await readList(endless(time, { locks: 10, ms: 300 }), {}, time);
+  assertEquals([locks.length, cursor], [70, "7"]);
+});
+
+Deno.test("readList() ends when nobody looks any more", async () => {
+  const time = new VirtualClock();
+  const { locks } = await readList(endless(time, { locks: 10, ms: 1 }), {}, time, AbortSignal.abort());
+  assertEquals(locks.length, 10);
 });
 
 Deno.test("readLock() gives a lock that nobody holds without entries", async () => {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { type Update, View, Views } from "../../src/dashboard/view.ts";
+import { ifChanged, type Update, View, Views } from "../../src/dashboard/view.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
 
 /** A view of a number that a test sets, and how often it was read. */
@@ -28,21 +28,45 @@ function viewer(): { readonly seen: Update<number>[]; readonly view: (update: Up
   return { seen, view: (update) => seen.push(update) };
 }
 
-Deno.test("View reads once for all viewers, and tells them what has changed", async () => {
+Deno.test("View reads once for all viewers, and shows each what it reads", async () => {
   const scene = new Scene();
   const view = scene.make();
   const [first, second] = [viewer(), viewer()];
   view.add(first.view);
   await settled();
   view.add(second.view);
-  await scene.clock.advance(1_000);
-  assertEquals(scene.reads, 3);
   assertEquals([first.seen, second.seen], [[{ model: 1 }], [{ model: 1 }]]);
   scene.value = 2;
   await scene.clock.advance(500);
+  assertEquals(scene.reads, 2);
   assertEquals([first.seen, second.seen], [[{ model: 1 }, { model: 2 }], [{ model: 1 }, { model: 2 }]]);
   view.remove(first.view);
   view.remove(second.view);
+});
+
+Deno.test("ifChanged() calls a viewer with what differs from the update before", () => {
+  const { seen, view } = viewer();
+  const changed = ifChanged(view);
+  for (const update of [{ model: 1 }, { model: 1 }, { fault: "x" }, { fault: "x" }, { model: 1 }]) changed(update);
+  assertEquals(seen, [{ model: 1 }, { fault: "x" }, { model: 1 }]);
+});
+
+Deno.test("View tells what reads that nobody looks any more", async () => {
+  const aborted: boolean[] = [];
+  const scene = new Scene();
+  const view = new View(
+    (signal) => {
+      signal.addEventListener("abort", () => aborted.push(true));
+      return Promise.resolve(1);
+    },
+    500,
+    scene.clock,
+  );
+  const { view: look } = viewer();
+  view.add(look);
+  await settled();
+  view.remove(look);
+  assertEquals(aborted, [true]);
 });
 
 Deno.test("View stops when nobody looks", async () => {
@@ -74,7 +98,7 @@ Deno.test("View says why it cannot read, and goes on", async () => {
   const view = scene.make();
   const { seen, view: look } = viewer();
   view.add(look);
-  await scene.clock.advance(1_000);
+  await settled();
   scene.value = 3;
   await scene.clock.advance(500);
   assertEquals(seen, [{ fault: "no route to host" }, { model: 3 }]);

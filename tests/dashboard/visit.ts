@@ -106,6 +106,15 @@ export async function hold(
   return claim;
 }
 
+/** Has a handle wait for a lock that is held. */
+export async function queue(store: Store, name: string, meta: Meta = {}): Promise<Claim> {
+  const owner = crypto.randomUUID();
+  const claim: Claim = { name, owner, mode: "exclusive", lease: 60_000, meta: JSON.stringify(meta) };
+  const { granted } = await store.attempt(claim, { enqueue: true });
+  if (granted) throw new Error(`${name} is not held`);
+  return claim;
+}
+
 /** Returns a store that lists and evicts as another one does, but for what is given in its place. */
 export function storeWith(parts: Partial<Store>, store: Store = stillStore()): Store {
   return {

@@ -174,6 +174,8 @@ async function ended(process: Deno.ChildProcess, output: Promise<void>, director
 /** The keys that a test presses, by their names. */
 const KEYS = {
   Tab: { code: "Tab", windowsVirtualKeyCode: 9 },
+  Space: { key: " ", code: "Space", windowsVirtualKeyCode: 32, text: " " },
+  ArrowDown: { code: "ArrowDown", windowsVirtualKeyCode: 40 },
   Enter: { code: "Enter", windowsVirtualKeyCode: 13, text: "\r" },
 } as const;
 

@@ -6,7 +6,7 @@ import { formatDuration } from "../format_duration.ts";
  * 1. It takes the events of the page: each brings the part of the page that has changed, as HTML that the server made.
  *    It changes only the nodes that differ, so that the focus, the selection and the place of the window stay.
  * 2. It lets ages and leases go on between events, by the clock of the server.
- * 3. It filters while somebody types.
+ * 3. It filters and orders while somebody types and chooses.
  * 4. It is silent while the page is hidden, and when somebody pauses it.
  */
 export const SCRIPT = `"use strict";
@@ -93,7 +93,10 @@ export const SCRIPT = `"use strict";
     if (!element) return;
     const template = document.createElement("template");
     template.innerHTML = html;
+    const focus = document.activeElement;
     morphChildren(element, template.content);
+    // A row that has got another place loses the focus.
+    if (focus !== document.activeElement && focus.isConnected) focus.focus({ preventScroll: true });
   }
 
   function morphChildren(parent, wanted) {
@@ -178,10 +181,10 @@ export const SCRIPT = `"use strict";
   function applyFilter() {
     clearTimeout(typing);
     const url = new URL(location.href);
-    const text = filter.elements.match.value;
-    url.searchParams.delete("cursor");
-    if (text === "") url.searchParams.delete("match");
-    else url.searchParams.set("match", text);
+    url.search = "";
+    for (const [name, value] of new FormData(filter)) {
+      if (value !== "" && !(name === "sort" && value === "wait")) url.searchParams.set(name, value);
+    }
     history.replaceState(null, "", url);
     live.setAttribute("aria-busy", "true");
     if (paused) location.reload();

@@ -165,7 +165,15 @@ main:focus {
   font-size: 0.875rem;
 }
 
+.choice {
+  display: inline-flex;
+  align-items: center;
+  gap: 0.35rem;
+  white-space: nowrap;
+}
+
 input,
+select,
 button,
 .button {
   padding: 0.35rem 0.75rem;
@@ -258,6 +266,34 @@ dt {
 
 dd {
   margin: 0;
+}
+
+.totals {
+  gap: 0.5rem 2rem;
+  margin: 1rem 0;
+}
+
+.totals div {
+  flex-direction: column;
+  gap: 0;
+}
+
+.totals dt {
+  font-size: 0.875rem;
+}
+
+.totals dd {
+  font-size: 1.375rem;
+  font-weight: 600;
+  line-height: 1.3;
+  font-variant-numeric: tabular-nums;
+}
+
+.notice {
+  padding: 0.5rem 0.75rem;
+  border: 1px solid var(--border);
+  border-inline-start-width: 4px;
+  background: var(--raised);
 }
 
 .lease {

@@ -72,6 +72,11 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   return `${count} ${count === 1 ? noun : plural}`;
 }
 
+/** Returns a number with its digits in groups of three. */
+export function grouped(number: number): string {
+  return number.toLocaleString("en");
+}
+
 /** Returns who a handle is, as plain text. */
 export function plainWho(handle: HandleModel): string {
   return plain(who(handle));

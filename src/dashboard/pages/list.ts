@@ -2,16 +2,21 @@ import { address } from "../address.ts";
 import { formatDuration } from "../format_duration.ts";
 import { type Content, type Html, html } from "../html.ts";
 import type { Counts } from "../counters.ts";
+import type { LockOrder } from "../../internal/listing/locks.ts";
 import type { ListModel, LockModel } from "../lock_model.ts";
 import { visible } from "../visible_text.ts";
-import { age, counted, kind, lease, who } from "./handle.ts";
+import { age, counted, grouped, kind, lease, who } from "./handle.ts";
 import type { Page, Surroundings } from "./layout.ts";
 
 /** What the visitor of a list asks for. */
 export interface ListRequest {
   /** What was typed into the filter. */
   readonly text: string;
+  readonly order: LockOrder | undefined;
+  readonly contended: boolean;
   readonly limit: number | undefined;
+  readonly page: number | undefined;
+  /** Where the locks that are read begin, if not with the first ones. */
   readonly cursor: string | undefined;
 }
 
@@ -24,15 +29,7 @@ export function listPage(
 ): Page {
   const main = html`
     <h1>Locks</h1>
-    <form id="filter" role="search" action="${address(at.base, "")}" method="get">
-    <label for="match">Filter by name</label>
-    <input type="search" id="match" name="match" value="${request.text}" autocomplete="off" spellcheck="false"
-    aria-describedby="hint">
-    ${request.limit !== undefined && html`<input type="hidden" name="limit" value="${request.limit}">`}
-    <button type="submit">Filter</button>
-    <p class="quiet" id="hint">Finds the text anywhere in the name. With <kbd>*</kbd>, which stands for any text, it is
-    compared with the whole name.</p>
-    </form>
+    ${filterForm(request, at)}
     <p class="fault" id="fault" role="alert" hidden></p>
     <div id="live">${listFragment(model, request, at)}</div>
     <section aria-labelledby="counters-heading">
@@ -43,31 +40,123 @@ export function listPage(
   return { title: "Locks", main, events: "events/list" };
 }
 
-/** Returns the part of the list that changes. */
-export function listFragment({ locks, cursor }: ListModel, request: ListRequest, at: Surroundings): Html {
-  const limited = { match: request.text === "" ? undefined : request.text, limit: request.limit };
-  const first = request.cursor !== undefined && html`<a href="${address(at.base, "", limited)}">First page</a>`;
-  const next = cursor !== undefined &&
-    html`<a rel="next" href="${address(at.base, "", { ...limited, cursor })}">Next page</a>`;
-  return html`<p class="quiet">${listSummary({ locks, cursor }, request)}</p>
-${locks.length > 0 && table(locks, at)}
-${(first || next) && html`<nav class="pages" aria-label="Pages">${first} ${next}</nav>`}`;
+function filterForm({ text, order, contended, limit }: ListRequest, at: Surroundings): Html {
+  const option = (value: LockOrder, label: string) =>
+    order === value
+      ? html`<option value="${value}" selected>${label}</option>`
+      : html`<option value="${value}">${label}</option>`;
+  return html`
+    <form id="filter" role="search" action="${address(at.base, "")}" method="get" autocomplete="off">
+    <label for="match">Filter by name</label>
+    <input type="search" id="match" name="match" value="${text}" autocomplete="off" spellcheck="false"
+    aria-describedby="hint">
+    <label class="choice"><input type="checkbox" id="contended" name="contended" value="1"${contended && html`
+      checked
+    `}> Only contended</label>
+    <label class="choice">Order <select id="sort" name="sort">${[
+      option("wait", "longest wait"),
+      option("name", "name"),
+    ]}</select></label>
+    ${limit !== undefined && html`<input type="hidden" name="limit" value="${limit}">`}
+    <button type="submit">Filter</button>
+    <p class="quiet" id="hint">Finds the text anywhere in the name. With <kbd>*</kbd>, which stands for any text, it is
+    compared with the whole name.</p>
+    </form>
+  `;
 }
 
-/** Returns how many locks a page of the list has, in words. */
-export function listSummary({ locks, cursor }: ListModel, { text }: ListRequest): string {
-  if (locks.length === 0) {
-    if (cursor !== undefined) return "No lock found so far: the next page looks further.";
-    return text === "" ? "No lock is held or waited for." : "No lock with such a name is held or waited for.";
-  }
-  const waiters = locks.reduce((sum, { waiters }) => sum + waiters, 0);
-  const here = cursor === undefined ? "" : " on this page, and there are more";
-  return `${counted(locks.length, "lock")}${here}; ${counted(waiters, "handle")} waiting.`;
+/** Returns the part of the list that changes. */
+export function listFragment(model: ListModel, request: ListRequest, at: Surroundings): Html {
+  const { locks, read } = model;
+  return html`${read > 0 && totals(model, at)}
+${locks.length === 0 && html`<p class="quiet">${emptiness(model, request)}</p>`}
+${cutNotice(model, request, at)}
+${locks.length > 0 && table(locks, at)}
+${pageLinks(model, request, at)}`;
+}
+
+/** Returns the totals of all locks that match, in words. */
+export function listSummary(model: ListModel, request: ListRequest): string {
+  const { held, waiting, contended } = model.totals;
+  if (model.read === 0) return emptiness(model, request);
+  return `${counted(held, "lock")} held, ${counted(waiting, "handle")} waiting, ${
+    counted(contended, "lock")
+  } contended.`;
+}
+
+/** Returns why the list is empty. */
+function emptiness({ read, cursor }: ListModel, { text }: ListRequest): string {
+  if (read > 0) return "Nobody waits for one of these locks.";
+  if (cursor !== undefined) return "No lock found so far.";
+  return text === "" ? "No lock is held or waited for." : "No lock with such a name is held or waited for.";
+}
+
+function totals({ totals: { held, waiting, contended }, waitingSince }: ListModel, at: Surroundings): Html {
+  const numbers: [string, Content][] = [
+    ["Locks held", grouped(held)],
+    ["Handles waiting", grouped(waiting)],
+    ["Locks contended", grouped(contended)],
+    ["Longest wait", waiting > 0 ? age(waitingSince, at.now) : "none"],
+  ];
+  return html`
+    <dl class="totals">
+    ${numbers.map(([label, content]) =>
+      html`
+        <div>
+          <dt>${label}</dt>
+          <dd>${content}</dd>
+        </div>
+      `
+    )}
+    </dl>
+  `;
+}
+
+/** Says that the store has more locks than were read, and leads to them. */
+function cutNotice({ read, cursor }: ListModel, request: ListRequest, at: Surroundings): Content {
+  if (cursor === undefined) return false;
+  const next = html`<a href="${listAddress(at, request, { cursor })}">look at the following ones</a>`;
+  return html`
+    <p class="notice"
+      role="note">There are more locks: totals and order are those of the ${grouped(
+        read,
+      )} that were read. Filter by name, or ${next}.</p>
+  `;
+}
+
+function pageLinks({ page, pages }: ListModel, request: ListRequest, at: Surroundings): Content {
+  const { cursor } = request;
+  const first = (page > 1 || cursor !== undefined) && html`<a href="${listAddress(at, request, {})}">First page</a>`;
+  const previous = page > 1 &&
+    html`<a rel="prev" href="${listAddress(at, request, { page: page - 1, cursor })}">Previous page</a>`;
+  const next = page < pages &&
+    html`<a rel="next" href="${listAddress(at, request, { page: page + 1, cursor })}">Next page</a>`;
+  return (first || next) && html`
+    <nav class="pages"
+      aria-label="Pages">${first} ${previous} <span>Page ${page} of ${pages}</span> ${next}</nav>
+  `;
+}
+
+/** Returns the address of another part of the same list. */
+function listAddress(
+  { base }: Surroundings,
+  { text, order, contended, limit }: ListRequest,
+  { page, cursor }: { readonly page?: number; readonly cursor?: string | undefined },
+): string {
+  const parameters = {
+    match: text === "" ? undefined : text,
+    sort: order,
+    contended: contended ? 1 : undefined,
+    limit,
+    page: page === 1 ? undefined : page,
+    cursor,
+  };
+  return address(base, "", parameters);
 }
 
 /** The roles are those that the elements have by themselves, as long as a narrow window does not make them blocks. */
 function table(locks: readonly LockModel[], at: Surroundings): Html {
-  const columns = ["Lock", "Kind", "Held by", "Held for", "Lease ends in", "Waiting", "Longest wait"];
+  const columns = ["Lock", "Waiting", "Longest wait", "Held by", "Held for", "Lease ends in", "Kind"];
   return html`
     <table role="table" class="list" aria-label="Locks">
       <thead role="rowgroup">
@@ -83,7 +172,8 @@ function row(lock: LockModel, at: Surroundings): Html {
   const { name, holders, waiters, waitingSince, held: [holder], pending: [waiter] } = lock;
   const mode = holder?.mode ?? waiter?.mode;
   const cells: [string, Content][] = [
-    ["Kind", mode !== undefined && kind(mode)],
+    ["Waiting", waiters > 0 ? html`<strong>${grouped(waiters)}</strong>` : html`<span class="quiet">0</span>`],
+    ["Longest wait", waiters > 0 && age(waitingSince, at.now)],
     [
       "Held by",
       holder === undefined ? html`<span class="quiet">nobody</span>` : [
@@ -95,8 +185,7 @@ function row(lock: LockModel, at: Surroundings): Html {
     ],
     ["Held for", holder !== undefined && age(holder.since, at.now)],
     ["Lease ends in", holder !== undefined && lease(holder, at.now)],
-    ["Waiting", waiters],
-    ["Longest wait", waiters > 0 && age(waitingSince, at.now)],
+    ["Kind", mode !== undefined && kind(mode)],
   ];
   const link = html`<a href="${address(at.base, "lock", { name })}">${visible(name)}</a>`;
   return html`

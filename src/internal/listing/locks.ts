@@ -42,8 +42,8 @@ export function isContended({ pending }: ListedLock): boolean {
   return pending.length > 0;
 }
 
-/** Returns when the longest wait for a lock began; `undefined` if nobody waits, or the store does not know. */
-export function waitingSince({ pending }: ListedLock): number | undefined {
+/** Returns when the longest of these waits began; `undefined` if nobody waits, or the store does not know. */
+export function waitingSince({ pending }: Pick<ListedLock, "pending">): number | undefined {
   return pending.reduce<number | undefined>(
     (first, { since }) => since !== undefined && since < (first ?? Infinity) ? since : first,
     undefined,
