@@ -463,6 +463,87 @@ browserTest("fits into 320 pixels", async () => {
   }
 });
 
+/** A store whose names, hosts and descriptions are hostile or long, with a waiter for each lock. */
+function crowded(): Store {
+  const entries = HOSTILE_NAMES.map((name, i) => {
+    const handle = `${i}`.padStart(36, "0");
+    const host = i % 2 === 0 ? name.slice(0, 300) : "h".repeat(900);
+    const meta = { host, pid: "4711", [name.slice(0, 100)]: name.slice(0, 300) };
+    const since = Date.now() - i * 3_500_000;
+    return { name, owner: handle, handle, mode: "exclusive" as const, meta, since };
+  });
+  return storeWith({
+    query: ({ name } = {}) => {
+      const found = entries.filter((entry) => name === undefined || entry.name === name);
+      return Promise.resolve({
+        held: found.map((entry) => ({ ...entry, expiresIn: 7_100_000, fence: BigInt(entry.since) * 1_000n })),
+        pending: found.map((entry) => ({ ...entry, handle: `w${entry.handle}`, rank: 0 })),
+      });
+    },
+  });
+}
+
+/** What is wrong with the place of something in a page: cells that are too narrow, rows too high, text at the right. */
+const MISPLACED = `(() => {
+  const found = [];
+  const note = (what, element) => found.push(what + ": " + element.outerHTML.slice(0, 120));
+  const wide = getComputedStyle(document.querySelector("table")).display === "table";
+  for (const element of document.querySelectorAll("main *:not(thead *)")) {
+    if (element.getBoundingClientRect().right > innerWidth) note("beyond the window", element);
+  }
+  for (const cell of document.querySelectorAll(wide ? "th, td" : "tbody th, tbody td")) {
+    if (cell.scrollWidth > cell.clientWidth + 1) note("too narrow", cell);
+  }
+  for (const row of document.querySelectorAll("#live .list tbody tr")) {
+    if (row.offsetHeight > (wide ? 100 : 400)) note(row.offsetHeight + " high", row);
+  }
+  if (wide) {
+    for (const cell of document.querySelectorAll("thead th")) {
+      const least = ["Lock", "Held by", "Holder", "Waiter"].includes(cell.textContent) ? 140 : 60;
+      if (cell.offsetWidth < least) note(cell.offsetWidth + " wide", cell);
+    }
+  }
+  for (const key of document.querySelectorAll("dt")) {
+    const range = document.createRange();
+    range.selectNodeContents(key);
+    if (key.textContent.length < 6 && range.getBoundingClientRect().height > 30) note("broken", key);
+  }
+  for (const text of document.querySelectorAll("h1 .text, tbody .text")) {
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const box = text.closest("h1, dt, dd, td, th");
+    const before = box.localName === "td" && !wide || box.textContent.trim().indexOf(text.textContent.trim()) > 0;
+    // A line has a rectangle for each of its parts.
+    const lines = [];
+    for (const { top, bottom, left } of range.getClientRects()) {
+      const line = lines.find((line) => top < line.bottom - 5 && bottom > line.top + 5);
+      if (line) line.left = Math.min(line.left, left);
+      else lines.push({ top, bottom, left });
+    }
+    const edge = box.getBoundingClientRect().left + 5;
+    if (!before && lines.some(({ left }) => left > edge)) note("at the right", text);
+  }
+  return found;
+})()`;
+
+for (const width of [1_100, 961, 768, 390]) {
+  browserTest(`gives each column its room beside hostile and long names, at ${width} pixels`, async () => {
+    await using scene = await Scene.open(crowded(), { evict: true });
+    const { tab } = scene;
+    await tab.show(width, 1_000);
+    for (const path of ["/", "/?match=constructor"]) {
+      await tab.goto(scene.url + path);
+      assertEquals(await tab.evaluate(MISPLACED), [], path);
+    }
+    for (const name of HOSTILE_NAMES.slice(-5)) {
+      for (const path of ["lock", "evict"]) {
+        await tab.goto(`${scene.url}/${path}?name=${encodeURIComponent(name)}`);
+        assertEquals(await tab.evaluate(MISPLACED), [], path);
+      }
+    }
+  });
+}
+
 browserTest("names each part for a screen reader", async () => {
   await using scene = await Scene.open(example(), { evict: true });
   const { tab } = scene;

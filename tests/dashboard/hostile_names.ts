@@ -26,6 +26,8 @@ export const HOSTILE_NAMES: readonly string[] = [
   "constructor",
   "__proto__",
   "🔒é\u{e0001}",
+  "\u05e9\u05dc\u05d5\u05dd ".repeat(15),
+  "\u0641\u0627\u062a\u0648\u0631\u0629:12",
   "x".repeat(1_024),
   "ü".repeat(512),
 ];

@@ -63,8 +63,11 @@ footer {
   font-size: 0.875rem;
 }
 
+/* A name of a kilobyte must not push all else out of the window; half a line shows that there is more. */
 h1 {
   margin: 0 0 1rem;
+  max-height: 7.15em;
+  overflow: auto;
   font-size: 1.5rem;
   line-height: 1.3;
   overflow-wrap: anywhere;
@@ -133,10 +136,11 @@ main:focus {
   display: none;
 }
 
-/* A name as it is: with all its spaces, and broken where the line ends. */
+/* A name as it is: with all its spaces, broken where the line ends, at the left whatever its direction. */
 .text {
   white-space: pre-wrap;
   overflow-wrap: anywhere;
+  text-align: left;
 }
 
 .code {
@@ -204,9 +208,38 @@ button,
   gap: 1rem;
 }
 
+/* The columns have widths of their own, so that what is long in one does not squash the others. */
 table {
+  table-layout: fixed;
   width: 100%;
   border-collapse: collapse;
+}
+
+thead [data-label="Waiting"],
+thead [data-label="Ahead of it"] {
+  width: 5.5rem;
+}
+
+thead [data-label="Kind"] {
+  width: 6rem;
+}
+
+thead [data-label="Longest wait"],
+thead [data-label="Held for"],
+thead [data-label="Waiting for"] {
+  width: 7.5rem;
+}
+
+thead [data-label="Lease ends in"] {
+  width: 10.5rem;
+}
+
+thead [data-label="Fence"] {
+  width: 11rem;
+}
+
+code {
+  overflow-wrap: anywhere;
 }
 
 th,
@@ -236,9 +269,12 @@ tbody th {
   vertical-align: top;
 }
 
-.list tbody th .text {
-  display: -webkit-box;
+.list tbody .text {
+  display: -webkit-inline-box;
+  max-width: 100%;
   overflow: hidden;
+  vertical-align: top;
+  text-decoration: inherit;
   -webkit-box-orient: vertical;
   -webkit-line-clamp: 3;
 }
@@ -260,6 +296,8 @@ dl div {
 }
 
 dt {
+  flex: none;
+  max-width: 10rem;
   color: var(--quiet);
   font-weight: 400;
 }
@@ -279,6 +317,7 @@ dd {
 }
 
 .totals dt {
+  max-width: none;
   font-size: 0.875rem;
 }
 
@@ -298,6 +337,7 @@ dd {
 
 .lease {
   display: inline-flex;
+  flex-wrap: wrap;
   align-items: center;
   gap: 0 0.5rem;
 }
@@ -331,13 +371,24 @@ meter::-moz-meter-bar {
   background: var(--accent);
 }
 
-@media (max-width: 48rem) {
+@media (max-width: 60rem) {
   table,
   tbody,
-  tbody tr,
   tbody th,
   tbody td {
     display: block;
+    width: auto;
+  }
+
+  tbody tr {
+    display: grid;
+    grid-template-columns: repeat(auto-fill, minmax(min(100%, 16rem), 1fr));
+    column-gap: 1rem;
+  }
+
+  tbody th {
+    grid-column: 1 / -1;
+    min-width: 0;
   }
 
   /* Each cell bears the title of its column. */

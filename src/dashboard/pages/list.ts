@@ -160,7 +160,9 @@ function table(locks: readonly LockModel[], at: Surroundings): Html {
   return html`
     <table role="table" class="list" aria-label="Locks">
       <thead role="rowgroup">
-        <tr role="row">${columns.map((column) => html`<th role="columnheader" scope="col">${column}</th>`)}</tr>
+        <tr role="row">${columns.map((column) =>
+          html`<th role="columnheader" scope="col" data-label="${column}">${column}</th>`
+        )}</tr>
       </thead>
       <tbody role="rowgroup">
     ${locks.map((lock) => row(lock, at))}</tbody>
@@ -209,7 +211,9 @@ locks counts them if the dashboard is mounted there.</p>`;
   return html`
     <table role="table" class="list" aria-labelledby="counters-heading">
       <thead role="rowgroup">
-        <tr role="row">${columns.map((column) => html`<th role="columnheader" scope="col">${column}</th>`)}</tr>
+        <tr role="row">${columns.map((column) =>
+          html`<th role="columnheader" scope="col" data-label="${column}">${column}</th>`
+        )}</tr>
       </thead>
       <tbody role="rowgroup">
     ${counts.map(countersRow)}</tbody>

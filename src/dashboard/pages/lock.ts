@@ -83,7 +83,9 @@ function table<Handle extends HolderModel | WaiterModel>(
   return html`
     <table role="table" aria-label="${label}">
       <thead role="rowgroup">
-        <tr role="row">${columns.map((column) => html`<th role="columnheader" scope="col">${column}</th>`)}</tr>
+        <tr role="row">${columns.map((column) =>
+          html`<th role="columnheader" scope="col" data-label="${column}">${column}</th>`
+        )}</tr>
       </thead>
       <tbody role="rowgroup">
     ${handles.map(row)}</tbody>
