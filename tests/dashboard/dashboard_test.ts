@@ -1,6 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, type HolderEntry, type WaiterEntry } from "@holdfast/lock";
 import { dashboard } from "@holdfast/lock/dashboard";
+import { checkDashboardOptions } from "../../src/dashboard/options.ts";
+import { Site } from "../../src/dashboard/site.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 import { HOSTILE_NAMES, titleOf } from "./hostile_names.ts";
 import { hold, namesIn, queue, stillStore, storeWith, textOf, unescaped, visit } from "./visit.ts";
@@ -65,6 +67,29 @@ Deno.test("dashboard() shows the first 200 of many holders", async () => {
   const text = await textOf(pages, "/lock?name=a");
   assertEquals(text.match(/data-key="/g)?.length, 200);
   assert(text.includes("1000 holders") && text.includes("and 800 more holders"), text);
+});
+
+Deno.test("dashboard() shows absolute times, with the day if it is not the present one", async () => {
+  const [midnight, minute] = [Date.UTC(2026, 10, 22), 60_000];
+  const times = async (since: number, now: number) => {
+    const clock = new VirtualClock();
+    clock.stall(now - clock.now().wall);
+    const holder: HolderEntry = { name: "a", owner: "o", handle: "o", mode: "exclusive", since, expiresIn: 30_000 };
+    const pending = [{ ...holder, handle: "w", rank: 0 }];
+    const site = new Site(
+      storeWith({ query: () => Promise.resolve({ held: [holder], pending }) }),
+      checkDashboardOptions({}),
+      clock,
+    );
+    const answer = (request: Request) => site.handle(request);
+    const [list, lock] = [await textOf(answer, "/"), await textOf(answer, "/lock?name=a")];
+    site.close();
+    return [list, lock].map((text) => Array.from(text.matchAll(/class="instant">([^<]*)</g), ([, time]) => time));
+  };
+  const [before, at, end] = ["23:59:00 UTC", "00:00:00 UTC", "00:01:30 UTC"];
+  assertEquals(await times(midnight, midnight + minute), [[at, at, at], [at, end, at]]);
+  const day = `2026-11-21 ${before}`;
+  assertEquals(await times(midnight - minute, midnight + minute), [[day, day, day], [day, end, day]]);
 });
 
 Deno.test("dashboard() says what it does not know of a holder", async () => {

@@ -347,6 +347,13 @@ time {
   white-space: nowrap;
 }
 
+.instant {
+  display: block;
+  color: var(--quiet);
+  font-size: 0.8125rem;
+  font-weight: 400;
+}
+
 meter {
   appearance: none;
   width: 6rem;
@@ -418,6 +425,10 @@ meter::-moz-meter-bar {
 
   tbody td:empty {
     display: none;
+  }
+
+  tbody .instant {
+    display: inline;
   }
 }
 

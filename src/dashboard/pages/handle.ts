@@ -1,5 +1,5 @@
 import { formatDuration } from "../format_duration.ts";
-import { type Html, html } from "../html.ts";
+import { type Content, type Html, html } from "../html.ts";
 import type { HandleModel, HolderModel } from "../lock_model.ts";
 import { plain, visible } from "../visible_text.ts";
 
@@ -39,13 +39,24 @@ export function kind(mode: HandleModel["mode"]): string {
   return mode === 1 ? "1 permit" : `${mode} permits`;
 }
 
-/** Returns how long something has lasted; the script of the page keeps it up to date. */
+/** Returns how long something has lasted, which the script of the page keeps up to date, and since when. */
 export function age(since: number | undefined, now: number): Html {
   if (since === undefined) return html`<span class="quiet">unknown</span>`;
   const moment = utc(since);
   return html`<time data-since="${since}" datetime="${moment.replace(" ", "T")}Z" title="since ${moment} UTC">${
     formatDuration(now - since)
-  }</time>`;
+  }</time> ${instant(since, now)}`;
+}
+
+/** Returns when the lease of a holder ends unless it is renewed. */
+export function leaseEnd({ ends }: HolderModel, now: number): Content {
+  return ends !== undefined && instant(ends, now);
+}
+
+/** Returns a moment as text, with the day unless it is the present one. */
+function instant(moment: number, now: number): Html {
+  const [day, time] = utc(moment).split(" ");
+  return html`<span class="instant">${utc(now).startsWith(day!) ? "" : `${day} `}${time} UTC</span>`;
 }
 
 /** Returns what is left of a lease, in words and as a bar that runs down. */

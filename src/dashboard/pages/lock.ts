@@ -2,7 +2,7 @@ import { address } from "../address.ts";
 import { type Content, type Html, html } from "../html.ts";
 import type { HolderModel, LockModel, WaiterModel } from "../lock_model.ts";
 import { plain, visible } from "../visible_text.ts";
-import { age, counted, description, kind, lease, plainWho } from "./handle.ts";
+import { age, counted, description, kind, lease, leaseEnd, plainWho } from "./handle.ts";
 import type { Page, Surroundings } from "./layout.ts";
 
 /**
@@ -54,7 +54,7 @@ export function holderTable(held: readonly HolderModel[], at: Surroundings): Htm
   return table("Holders", ["Holder", "Kind", "Fence", "Held for", "Lease ends in"], held, (holder) => [
     holder.fence === undefined ? html`<span class="quiet">unknown</span>` : html`<code>${holder.fence}</code>`,
     age(holder.since, at.now),
-    lease(holder, at.now),
+    [lease(holder, at.now), " ", leaseEnd(holder, at.now)],
   ]);
 }
 
