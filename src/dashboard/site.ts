@@ -4,7 +4,7 @@ import { apiList, apiLock } from "./api.ts";
 import { ICON } from "./assets/icon.ts";
 import { SCRIPT } from "./assets/script.ts";
 import { STYLE } from "./assets/style.ts";
-import { Counters, type Counts } from "./counters.ts";
+import { Counters } from "./counters.ts";
 import { askEviction, evict } from "./eviction.ts";
 import { LeaseEnds } from "./lease_ends.ts";
 import { Live } from "./live.ts";
@@ -48,7 +48,7 @@ export class Site {
     this.#clock = clock;
     this.#counters = new Counters(clock);
     this.#endCounting = watchProcess((event) => this.#counters.note(event));
-    this.#live = new Live(clock, settings.refresh, () => countersFragment(this.#counts()));
+    this.#live = new Live(clock, settings.refresh, () => countersFragment(this.#counters.read()));
   }
 
   /** How many different views are polled at present. */
@@ -136,7 +136,7 @@ export class Site {
     const ends = new LeaseEnds();
     ends.update(page.locks, this.#clock.now());
     const model = listModel(page, ends, listPart(request));
-    return pageResponse(listPage(model, this.#counts(), request, at), at);
+    return pageResponse(listPage(model, this.#counters.read(), request, at), at);
   }
 
   async #lock({ parameters, store, at }: Visit): Promise<Response> {
@@ -153,11 +153,6 @@ export class Site {
     const name = nameIn(parameters);
     if (request.method === "POST") return await evict(request, store, name, this.#clock, at);
     return await askEviction(request, store, name, this.#clock, at);
-  }
-
-  /** Returns what this process has seen; `undefined` where that cannot be known. */
-  #counts(): Counts[] | undefined {
-    return this.#endCounting && this.#counters.read();
   }
 }
 

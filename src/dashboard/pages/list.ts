@@ -23,7 +23,7 @@ export interface ListRequest {
 /** Returns the page with the list of the locks. */
 export function listPage(
   model: ListModel,
-  counts: readonly Counts[] | undefined,
+  counts: readonly Counts[],
   request: ListRequest,
   at: Surroundings,
 ): Page {
@@ -32,10 +32,7 @@ export function listPage(
     ${filterForm(request, at)}
     <p class="fault" id="fault" role="alert" hidden></p>
     <div id="live">${listFragment(model, request, at)}</div>
-    <section aria-labelledby="counters-heading">
-      <h2 id="counters-heading">Seen by this process in the last hour</h2>
-      <div id="counters">${countersFragment(counts)}</div>
-    </section>
+    <div id="counters">${countersFragment(counts)}</div>
   `;
   return { title: "Locks", main, events: "events/list" };
 }
@@ -198,27 +195,24 @@ function row(lock: LockModel, at: Surroundings): Html {
   `;
 }
 
-/** Returns what this process has seen of its own locks, by prefix. */
-export function countersFragment(counts: readonly Counts[] | undefined): Html {
-  if (counts === undefined) {
-    return html`<p class="quiet">This runtime has no diagnostics channels to count events with.</p>`;
-  }
-  if (counts.length === 0) {
-    return html`<p class="quiet">Nothing: this process has acquired no lock in the last hour. The process that takes the
-locks counts them if the dashboard is mounted there.</p>`;
-  }
+/** Returns what this process has seen of its own locks, by prefix; nothing if it has seen nothing. */
+export function countersFragment(counts: readonly Counts[]): Html {
+  if (counts.length === 0) return html``;
   const columns = ["Names", "Acquired", "Mean wait", "Longest wait", "Given up", "Lost"];
   return html`
-    <table role="table" class="list" aria-labelledby="counters-heading">
-      <thead role="rowgroup">
-        <tr role="row">${columns.map((column) =>
-          html`<th role="columnheader" scope="col" data-label="${column}">${column}</th>`
-        )}</tr>
-      </thead>
-      <tbody role="rowgroup">
+    <section aria-labelledby="counters-heading">
+      <h2 id="counters-heading">Seen by this process in the last hour</h2>
+      <table role="table" class="list" aria-labelledby="counters-heading">
+        <thead role="rowgroup">
+          <tr role="row">${columns.map((column) =>
+            html`<th role="columnheader" scope="col" data-label="${column}">${column}</th>`
+          )}</tr>
+        </thead>
+        <tbody role="rowgroup">
     ${counts.map(countersRow)}</tbody>
-    </table>
-    <p class="quiet">The locks of this process alone, in all its stores.</p>
+      </table>
+      <p class="quiet">The locks of this process alone, in all its stores.</p>
+    </section>
   `;
 }
 
