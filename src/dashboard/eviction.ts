@@ -3,6 +3,7 @@ import type { ListedLock } from "../internal/listing/locks.ts";
 import type { Store } from "../store.ts";
 import { address } from "./address.ts";
 import { answerOf } from "./answer_of.ts";
+import { evictedHeader } from "./evicted_cookie.ts";
 import { foreignForm, giveToken, TOKEN_FIELD } from "./form_token.ts";
 import { LeaseEnds } from "./lease_ends.ts";
 import { lockModel } from "./lock_model.ts";
@@ -53,14 +54,19 @@ export async function evict(
   const evictions = (asShown ? state.held : []).map(({ handle }) => {
     return answerOf(() => store.evict!(name, { handle, meta: META }), clock);
   });
-  const evicted = (await Promise.all(evictions)).reduce((sum, each) => sum + each, 0);
-  if (evicted === 0) {
+  const counts = await Promise.all(evictions);
+  const lost = state.held.filter((_, i) => (counts[i] ?? 0) > 0);
+  if (lost.length === 0) {
     const problem = "Nothing was evicted: the lock has another holder than the page showed. Look again.";
     return await askEviction(request, store, name, clock, at, problem);
   }
   return new Response(null, {
     status: 303,
-    headers: { ...HEADERS, location: address(at.base, "lock", { name, evicted }) },
+    headers: {
+      ...HEADERS,
+      location: address(at.base, "lock", { name, evicted: lost.length }),
+      "set-cookie": await evictedHeader(request, at.base, { ...state, held: lost }),
+    },
   });
 }
 

@@ -1,3 +1,4 @@
+import { cookieIn, cookieOf } from "./cookies.ts";
 import { randomHex } from "./responses.ts";
 
 /** The cookie that holds the token of a browser. */
@@ -8,7 +9,7 @@ export const TOKEN_FIELD = "token";
 
 /** Returns the token of the browser that sent a request, if it has one. */
 export function tokenOf(request: Request): string | undefined {
-  return new RegExp(`(?:^|;\\s*)${COOKIE}=([0-9a-f]{32})(?:;|$)`).exec(request.headers.get("cookie") ?? "")?.[1];
+  return /^[0-9a-f]{32}$/.exec(cookieIn(request, COOKIE) ?? "")?.[0];
 }
 
 /**
@@ -18,8 +19,7 @@ export function tokenOf(request: Request): string | undefined {
  */
 export function giveToken(request: Request, base: string): { readonly token: string; readonly header: string } {
   const token = tokenOf(request) ?? randomHex();
-  const secure = new URL(request.url).protocol === "https:" ? "; Secure" : "";
-  return { token, header: `${COOKIE}=${token}; Path=${base === "" ? "/" : base}; HttpOnly; SameSite=Strict${secure}` };
+  return { token, header: cookieOf(request, base, COOKIE, token) };
 }
 
 /** Returns why a form may not come from a page of the dashboard; `undefined` if it does. */

@@ -6,6 +6,7 @@ import { SCRIPT } from "./assets/script.ts";
 import { STYLE } from "./assets/style.ts";
 import { Counters } from "./counters.ts";
 import { askEviction, evict } from "./eviction.ts";
+import { formerHolders } from "./evicted_cookie.ts";
 import { LeaseEnds } from "./lease_ends.ts";
 import { Live } from "./live.ts";
 import { listModel, lockModel } from "./lock_model.ts";
@@ -139,11 +140,14 @@ export class Site {
     return pageResponse(listPage(model, this.#counters.read(), request, at), at);
   }
 
-  async #lock({ parameters, store, at }: Visit): Promise<Response> {
+  async #lock({ request, parameters, store, at }: Visit): Promise<Response> {
     const name = nameIn(parameters);
     const lock = lockModel(await readLock(store, name, this.#clock), new LeaseEnds(), this.#clock.now());
     const evicted = parameters.get("evicted") ?? "";
-    return pageResponse(lockPage(lock, /^\d{1,6}$/.test(evicted) ? Number(evicted) : undefined, at), at);
+    const eviction = /^\d{1,6}$/.test(evicted)
+      ? { count: Number(evicted), former: await formerHolders(request, name) }
+      : undefined;
+    return pageResponse(lockPage(lock, eviction, at), at);
   }
 
   async #evict({ request, parameters, store, at }: Visit): Promise<Response> {

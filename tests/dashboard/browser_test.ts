@@ -257,7 +257,7 @@ browserTest("evicts by the keyboard alone", async () => {
     "the focus can be seen",
   );
   await tab.press("Enter");
-  await tab.until(`document.querySelector(".done")?.textContent === "Evicted: 1 handle lost the lock."`);
+  await tab.until(`document.querySelector(".done")?.textContent.startsWith("Evicted: web-1, process 4711 (fence ")`);
   assertEquals((await store.query!()).held, []);
   scene.assertQuiet();
 });
@@ -313,7 +313,7 @@ browserTest("lists, filters and evicts without a script", async () => {
   await tab.until(`location.pathname === "/evict"`);
   await tab.tabTo(`focus.textContent === "Evict"`);
   await tab.press("Enter");
-  await tab.until(`document.querySelector(".done") !== null`);
+  await tab.until(`document.querySelector(".done")?.textContent.endsWith(") lost the lock.")`);
   assertEquals((await store.query!()).held.map(({ name }) => name), ["report"]);
 });
 

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Claim, Store } from "@holdfast/lock";
-import { dashboard, type DashboardOptions } from "@holdfast/lock/dashboard";
+import type { Claim, HolderEntry, Store } from "@holdfast/lock";
+import { type Dashboard, dashboard, type DashboardOptions } from "@holdfast/lock/dashboard";
 import { HOSTILE_NAMES, titleOf } from "./hostile_names.ts";
-import { confirm, hold, openConfirmation, ORIGIN, stillStore, storeWith, textOf, visit } from "./visit.ts";
+import { confirm, hold, openConfirmation, ORIGIN, queue, stillStore, storeWith, textOf, visit } from "./visit.ts";
 
 /** A dashboard with a lock "a" that is held. */
 async function scene(options: DashboardOptions = { evict: true }, name = "a") {
@@ -24,6 +24,101 @@ Deno.test("evict takes the lock from its holder, and leads back to the lock", as
   assertEquals(await isHeld(holder, store), false);
   assert((await textOf(pages, "/lock?name=a&evicted=1")).includes("Evicted: 1 handle lost the lock."), "it says so");
   pages[Symbol.dispose]();
+});
+
+/** Evicts the holders of a lock as a browser does, and returns the page that it is led to, and the cookie. */
+async function evictAndFollow(pages: Dashboard, name: string): Promise<{ text: string; cookie: string }> {
+  const response = await confirm(pages, name, await openConfirmation(pages, name));
+  const cookie = response.headers.get("set-cookie")!.split(";")[0]!;
+  return { text: await textOf(pages, response.headers.get("location")!, { headers: { cookie } }), cookie };
+}
+
+/** Returns what a page says of the eviction that has led to it. */
+function doneIn(text: string): string | undefined {
+  return /<p class="done[^>]*>(.*?)<\/p>/s.exec(text)?.[1]?.replace(/<[^>]*>/g, "");
+}
+
+Deno.test("evict says afterwards who lost the lock, with the fence, and only for that lock", async () => {
+  const store = stillStore();
+  await hold(store, "a", { host: "web-1", pid: "4711" });
+  const [{ fence }] = (await store.query()).held as [HolderEntry];
+  using pages = dashboard(store, { evict: true });
+  const { text, cookie } = await evictAndFollow(pages, "a");
+  assertEquals(doneIn(text), `Evicted: web-1, process 4711 (fence ${fence}) lost the lock.`);
+  const of = async (path: string, cookies: string) =>
+    doneIn(await textOf(pages, path, { headers: { cookie: cookies } }));
+  assertEquals(await of("/lock?name=b&evicted=1", cookie), "Evicted: 1 handle lost the lock.");
+  assertEquals(await of("/lock?name=a", cookie), undefined);
+  assertEquals(await of("/lock?name=a&evicted=0", cookie), "Evicted: nobody held the lock any more.");
+  const digest = cookie.slice(0, cookie.indexOf("."));
+  for (const value of ["", "%", "7", "%7B%7D", "[null]", "%5B1%5D"]) {
+    assert((await of("/lock?name=a&evicted=1", `${digest}.${value}`))?.startsWith("Evicted: "), value);
+  }
+});
+
+Deno.test("evict names afterwards the first of many holders, in a cookie of bounded size", async () => {
+  const store = stillStore();
+  for (let i = 0; i < 7; i++) {
+    const meta = JSON.stringify({ host: `${i}\u202e${"\u{1f512}".repeat(200)}` });
+    await store.attempt({ name: "a", owner: `o${i}`, mode: "shared", lease: 60_000, meta }, { enqueue: false });
+  }
+  using pages = dashboard(store, { evict: true });
+  const { text, cookie } = await evictAndFollow(pages, "a");
+  assert(cookie.length < 4_096, `${cookie.length}`);
+  assert(
+    /^Evicted: 0\\u202e.*, 1\\u202e.*, 2\\u202e.* and 4 others lost the lock\.$/s.test(doneIn(text)!),
+    doneIn(text),
+  );
+});
+
+Deno.test("evict names afterwards only those who still held the lock", async () => {
+  const right = stillStore();
+  const [first, second] = ["web-1", "web-2"].map((host, i): Claim => {
+    return { name: "a", owner: `o${i}`, mode: "shared", lease: 60_000, meta: JSON.stringify({ host }) };
+  }) as [Claim, Claim];
+  for (const claim of [first, second]) await right.attempt(claim, { enqueue: false });
+  const store = storeWith({
+    evict: async (name, options) => {
+      await right.release(first);
+      return await right.evict(name, options);
+    },
+  }, right);
+  using pages = dashboard(store, { evict: true });
+  const { text } = await evictAndFollow(pages, "a");
+  assert(/^Evicted: web-2 \(fence \d+\) lost the lock\.$/.test(doneIn(text)!), doneIn(text));
+});
+
+Deno.test("evict hides who lost the lock from scripts and other sites, for a minute", async () => {
+  const { pages } = await scene({ evict: true, basePath: "/locks" });
+  const response = await confirm(pages, "a", await openConfirmation(pages, "a"));
+  const header = response.headers.get("set-cookie")!;
+  assert(header.endsWith("; Path=/locks; HttpOnly; SameSite=Strict; Max-Age=60"), header);
+  pages[Symbol.dispose]();
+});
+
+Deno.test("evict says before what will happen, on the page of the lock and where it asks", async () => {
+  const store = stillStore();
+  await hold(store, "a", { host: "web-1", pid: "4711" });
+  using pages = dashboard(store, { evict: true });
+  const said = async (path: string) => {
+    const [list = ""] = /<ul class="brief">.*?<\/ul>/s.exec(await textOf(pages, path)) ?? [];
+    return Array.from(list.matchAll(/<li>(.*?)<\/li>/gs), ([, item]) => item!.replace(/<[^>]*>/g, ""));
+  };
+  for (const path of ["/lock?name=a", "/evict?name=a"]) {
+    const [loses, next, ...rest] = await said(path);
+    assertEquals([loses, next], [
+      "web-1, process 4711 loses the lock at once.",
+      "Nobody waits: the lock is free then.",
+    ]);
+    assertEquals(rest.length, 2);
+  }
+  await queue(store, "a", { host: "web-2", pid: "1" });
+  await queue(store, "a", { host: "web-3", pid: "1" });
+  for (const path of ["/lock?name=a", "/evict?name=a"]) {
+    assertEquals((await said(path))[1], "web-2, process 1 is granted it next.");
+  }
+  using readOnly = dashboard(store);
+  assert(!(await textOf(readOnly, "/lock?name=a")).includes("If you evict"), "not where nobody may");
 });
 
 Deno.test("evict is not offered, and refused, unless allowed", async () => {

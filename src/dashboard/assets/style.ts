@@ -269,7 +269,8 @@ tbody th {
   vertical-align: top;
 }
 
-.list tbody .text {
+.list tbody .text,
+.brief .text {
   display: -webkit-inline-box;
   max-width: 100%;
   overflow: hidden;

@@ -3,6 +3,7 @@ import { TOKEN_FIELD } from "../form_token.ts";
 import { html } from "../html.ts";
 import type { LockModel } from "../lock_model.ts";
 import { visible } from "../visible_text.ts";
+import { consequences } from "./consequences.ts";
 import { counted } from "./handle.ts";
 import type { Page, Surroundings } from "./layout.ts";
 import { holderTable } from "./lock.ts";
@@ -22,7 +23,7 @@ export const HOLDERS_FIELD = "holders";
 
 /** Returns the page that asks whether to evict. */
 export function evictPage(lock: LockModel, form: EvictionForm, at: Surroundings): Page {
-  const { name, held, holders, waiters } = lock;
+  const { name, held, holders } = lock;
   const back = address(at.base, "lock", { name });
   const problem = form.problem !== undefined && html`<p class="fault" role="alert">${form.problem}</p>`;
   if (holders === 0) {
@@ -38,13 +39,7 @@ ${problem}
     <h1>Evict the ${counted(holders, "holder")} of ${visible(name)}?</h1>
     ${problem}
     ${holderTable(held, at)}
-    <ul>
-      <li>The lock is taken from ${holders === 1 ? "this holder" : "all its holders"} at once${waiters > 0
-        ? ", and granted to the next waiter"
-        : ""}.</li>
-      <li>A former holder is notified soon, or at its next renewal. Until then it may go on working.</li>
-      <li>Whatever it still does is refused only where the resource checks the fence.</li>
-    </ul>
+    ${consequences(lock)}
     <form method="post" action="${address(at.base, "evict", { name })}">
       <input type="hidden" name="${TOKEN_FIELD}" value="${form.token}">
       <input type="hidden" name="${HOLDERS_FIELD}" value="${form.holders}">

@@ -4,10 +4,17 @@ import type { HandleModel, HolderModel } from "../lock_model.ts";
 import { plain, visible } from "../visible_text.ts";
 
 /** Returns who a handle is, in a few words: its machine and process if it says so, else its owner. */
-export function who({ meta, owner }: HandleModel): string {
+export function who({ meta, owner }: Pick<HandleModel, "meta" | "owner">): string {
   const { host, pid } = { host: meta?.["host"], pid: meta?.["pid"] };
   if (host !== undefined) return pid === undefined ? host : `${host}, process ${pid}`;
   return pid === undefined ? owner : `process ${pid}`;
+}
+
+/** Returns who some handles are, of which the first ones are given: at most three by name. */
+export function whoAll(names: readonly string[], count: number): Content {
+  const named = names.slice(0, 3);
+  const parts = [...named.map(visible), ...count > named.length ? [counted(count - named.length, "other")] : []];
+  return parts.map((part, i) => [i === 0 ? "" : i === parts.length - 1 ? " and " : ", ", part]);
 }
 
 /** Returns what describes a handle, and its ids. */

@@ -2,24 +2,34 @@ import { address } from "../address.ts";
 import { type Content, type Html, html } from "../html.ts";
 import type { HolderModel, LockModel, WaiterModel } from "../lock_model.ts";
 import { plain, visible } from "../visible_text.ts";
-import { age, counted, description, kind, lease, leaseEnd, plainWho } from "./handle.ts";
+import type { FormerHolder } from "../evicted_cookie.ts";
+import { consequences } from "./consequences.ts";
+import { age, counted, description, kind, lease, leaseEnd, plainWho, whoAll } from "./handle.ts";
 import type { Page, Surroundings } from "./layout.ts";
 
-/**
- * Returns the page of one lock.
- *
- * @param evicted how many handles lost the lock in the eviction that has just led here
- */
-export function lockPage(lock: LockModel, evicted: number | undefined, at: Surroundings): Page {
+/** The eviction that has just led to the page of a lock. */
+export interface Eviction {
+  /** How many handles lost the lock. */
+  readonly count: number;
+  /** The first of them, as far as they are known. */
+  readonly former: readonly FormerHolder[];
+}
+
+/** Returns the page of one lock. */
+export function lockPage(lock: LockModel, eviction: Eviction | undefined, at: Surroundings): Page {
   const main = html`<h1>${visible(lock.name)}</h1>
-${
-    evicted !== undefined &&
-    html`<p class="done" role="status">Evicted: ${counted(evicted, "handle")} lost the lock.</p>`
-  }
+${eviction !== undefined && done(eviction)}
 <p class="fault" id="fault" role="alert" hidden></p>
 <div id="live">${lockFragment(lock, at)}</div>
 <p><a href="${address(at.base, "")}">All locks</a></p>`;
   return { title: plain(lock.name), main, events: "events/lock" };
+}
+
+function done({ count, former }: Eviction): Html {
+  if (count === 0) return html`<p class="done" role="status">Evicted: nobody held the lock any more.</p>`;
+  const names = former.map(({ who, fence }) => fence === undefined ? who : `${who} (fence ${fence})`);
+  const losers = names.length === 0 ? counted(count, "handle") : whoAll(names, count);
+  return html`<p class="done" role="status">Evicted: ${losers} lost the lock.</p>`;
 }
 
 /** Returns the part of the page that changes. */
@@ -31,7 +41,9 @@ ${holders === 0 ? html`<p class="quiet">Nobody holds this lock.</p>` : holderTab
 ${more(holders - held.length, "holder")}
 ${
     at.mayEvict && holders > 0 &&
-    html`<p><a class="button danger" href="${address(at.base, "evict", { name })}">Evict…</a></p>`
+    html`<p><a class="button danger" href="${address(at.base, "evict", { name })}">Evict…</a></p>
+<p class="quiet">If you evict:</p>
+${consequences(lock)}`
   }
 </section>
 <section aria-labelledby="queue">

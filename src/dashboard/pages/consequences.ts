@@ -1,0 +1,18 @@
+import { type Html, html } from "../html.ts";
+import type { LockModel } from "../lock_model.ts";
+import { visible } from "../visible_text.ts";
+import { who, whoAll } from "./handle.ts";
+
+/** Returns what will happen when the holders of a lock are evicted. */
+export function consequences({ held, holders, pending: [next] }: LockModel): Html {
+  return html`
+    <ul class="brief">
+      <li>${whoAll(held.map(who), holders)} ${holders === 1 ? "loses" : "lose"} the lock at once.</li>
+      <li>${next === undefined
+        ? "Nobody waits: the lock is free then."
+        : [visible(who(next)), " is granted it next."]}</li>
+      <li>A former holder is notified soon, or at its next renewal. Until then it may go on working.</li>
+      <li>Whatever it still does is refused only where the resource checks the fence.</li>
+    </ul>
+  `;
+}
