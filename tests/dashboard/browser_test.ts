@@ -270,7 +270,8 @@ for (const [width, theme] of [[1_100, "light"], [390, "dark"]] as const) {
     // High enough that nothing scrolls; without a script nothing changes but the focus.
     await tab.show(width, 4_000, theme);
     await tab.send("Emulation.setScriptExecutionDisabled", { value: true });
-    for (const path of ["/", "/lock?name=invoice%3A42", "/evict?name=invoice%3A42"]) {
+    const long = `/lock?name=${"x".repeat(1_024)}`; // Its title is scrolled, also by the keyboard.
+    for (const path of ["/", "/lock?name=invoice%3A42", "/evict?name=invoice%3A42", long]) {
       await tab.goto(scene.url + path);
       let stops = 0;
       for (await tab.press("Tab"); !await tab.evaluate(`document.activeElement === document.body`); stops++) {
