@@ -85,9 +85,11 @@ async function run(invocation: Invocation): Promise<number> {
   if (terminal.json) terminal.out(json({ name, evicted, lost }));
   else {
     for (const line of result(opened, name, outcome, fence)) terminal.out(line);
-    if (holders?.length === 0) { for (const hint of patternHint(name)) terminal.err(`holdfast: ${hint}`); }
+    const hints = holders?.length === 0 ? patternHint(name) : [];
+    for (const hint of hints) terminal.err(`holdfast: ${hint}`);
     if (evicted > 0 && !asks) terminal.out(meaning);
-    if (evicted > 0 && lost !== undefined) terminal.out(await nextHolder(opened, name, signal));
+    const next = evicted > 0 && lost !== undefined ? await nextHolder(opened, name, signal) : "";
+    if (next !== "") terminal.out(next);
   }
   return STATUS.ok;
 }
@@ -112,7 +114,7 @@ async function take(
     return await answerOf(opened, Promise.resolve(opened.store.evict!(name, { ...named, meta: META })), signal);
   };
   if (holders === undefined) return { evicted: await one({ fence }) };
-  const taken = await Promise.all(holders.map(({ handle }) => one({ handle, fence })));
+  const taken = await Promise.all(holders.map(({ handle }) => one({ handle })));
   const lost = holders.filter((_, i) => taken[i]! > 0);
   return { evicted: lost.length, lost, gone: holders.filter((_, i) => taken[i] === 0) };
 }
@@ -143,18 +145,23 @@ function result(
   ];
 }
 
-/** Says who holds the lock now. The next waiter holds it only when it has attempted again. */
+/**
+ * Says who holds the lock now: nothing if the store fails, as the lock is evicted anyway. The next waiter holds it only when
+ * it has attempted again.
+ */
 async function nextHolder(opened: OpenedStore, name: string, signal: AbortSignal): Promise<string> {
   const clock = new SystemClock();
   const began = clock.now();
   for (;;) {
-    const { held, pending } = await lockOf(opened, name, signal);
+    const lock = await lockOf(opened, name, signal).catch(() => undefined);
+    signal.throwIfAborted();
+    if (lock === undefined) return "";
+    const { held, pending } = lock;
     if (held.length > 0) return `${held.map(holderName).join(", ")} holds it now; ${pending.length} waiting.`;
     if (pending.length === 0) return "Nobody holds it now, and nobody waits for it.";
     if (elapsed(began, clock.now()) >= NEXT_MS) {
       return `Nobody holds it yet; ${pending.length} waiting. The first one is granted it when it attempts again.`;
     }
     await clock.sleep(LOOK_MS, signal);
-    signal.throwIfAborted();
   }
 }
