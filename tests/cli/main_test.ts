@@ -44,7 +44,7 @@ Deno.test("commandHelp() has the exit statuses that a verb can have, and no othe
   };
   for (const verb of VERBS) {
     const [, statuses = ""] = commandHelp(await loadCommand(verb)).split("Exit status:\n");
-    assertEquals(Array.from(statuses.matchAll(/^  (\d+) /gm), ([, status]) => Number(status)), expected[verb], verb);
+    assertEquals(Array.from(statuses.matchAll(/^ {2}(\d+) /gm), ([, status]) => Number(status)), expected[verb], verb);
   }
 });
 
