@@ -1,4 +1,4 @@
-import type { Attempt, AttemptOptions, Capability, Claim, Renewal, Store } from "../../src/store.ts";
+import type { Attempt, AttemptOptions, Capability, Claim, Meta, Renewal, Store } from "../../src/store.ts";
 
 /** A store as it is, for those that differ from it in one call. */
 export class Beneath implements Store {
@@ -28,7 +28,7 @@ export class Beneath implements Store {
     return this.store.wakeup!(claim, signal);
   }
 
-  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+  revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     return this.store.revocation!(claim, signal);
   }
 

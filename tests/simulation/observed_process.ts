@@ -4,6 +4,7 @@ import {
   type Capability,
   type Claim,
   handleOf,
+  type Meta,
   type Renewal,
   type Store,
 } from "../../src/store.ts";
@@ -84,7 +85,7 @@ export class ObservedProcess implements Store {
     return store.wakeup!(claim, signal);
   }
 
-  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+  revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     const store = this.#asks.get(handleOf(claim))?.store ?? this.#store;
     return store.revocation!(claim, signal);
   }

@@ -5,6 +5,7 @@ import {
   type Claim,
   type Granted,
   handleOf,
+  type Meta,
   type Renewal,
   type Store,
 } from "../../src/store.ts";
@@ -83,7 +84,7 @@ export class ObservedRuns implements Store {
     return this.#store.wakeup!(claim, signal);
   }
 
-  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+  revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     return this.#store.revocation!(claim, signal);
   }
 

@@ -5,6 +5,7 @@ import {
   type Claim,
   type Granted,
   handleOf,
+  type Meta,
   type Renewal,
   type Store,
 } from "../../src/store.ts";
@@ -150,7 +151,7 @@ export class ObservedStore implements Store {
   }
 
   /** Rejects where the store cannot notify. */
-  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+  revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     const evicted = runFor(this.#handle, () => this.#store.revocation?.(claim, signal));
     return evicted ?? Promise.reject(new Error("no word of evictions"));
   }
