@@ -108,6 +108,11 @@ export type Attempt =
     readonly granted: false;
     /** When to attempt again if no wake-up comes before, in milliseconds from now. */
     readonly retryAfter: number;
+    /**
+     * Whether this handle need not attempt before its wake-up comes, as long as another handle of its process does so and
+     * names it in {@linkcode AttemptOptions.alive}; no when left out.
+     */
+    readonly mayPark?: boolean | undefined;
   }
   | {
     readonly granted: false;
@@ -273,6 +278,11 @@ export interface Store {
    * store that wraps another one has to pass it on.
    */
   forget?(claim: Claim): void;
+  /**
+   * Gives the place of one handle in the queue to another one of the same process, which attempts next. The first one
+   * does not wait any more, and is released next. Without it the other handle queues at the end.
+   */
+  succeed?(from: Claim, to: Claim): Promise<void>;
   /** The optional features that it supports; none when left out. It lists `"evict"` and `"query"` if it has the method. */
   readonly capabilities?: readonly Capability[] | undefined;
   /**
@@ -308,6 +318,11 @@ export interface AttemptOptions {
   readonly enqueue: boolean;
   /** Whether to revoke the lock of its holders and acquire it, ahead of the queue. */
   readonly steal?: boolean | undefined;
+  /**
+   * The ids of other handles of the same process that are in the queue: they are as alive as this one. Only a store that
+   * answers {@linkcode Attempt} with `mayPark` is given any.
+   */
+  readonly alive?: readonly string[] | undefined;
 }
 
 /**

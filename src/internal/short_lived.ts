@@ -18,8 +18,17 @@ export class ShortLivedMap<K, V> {
     return this.#map.get(key);
   }
 
+  has(key: K): boolean {
+    return this.#map.has(key);
+  }
+
   set(key: K, value: V): void {
     this.#map.set(key, value);
+  }
+
+  /** Sets an entry that comes before all others. */
+  setFirst(key: K, value: V): void {
+    this.#map = new Map([[key, value], ...this.#map]);
   }
 
   delete(key: K): boolean {

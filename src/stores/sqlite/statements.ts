@@ -87,6 +87,8 @@ const STATEMENTS = {
   enqueue: `INSERT INTO holdfast_queue (ticket, name, hold, owner_key, kind, client, since, meta)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (name, hold) DO UPDATE SET client = excluded.client RETURNING ticket, since`,
+  // handle, ownerKey, meta, name, handle. Gives the place of a waiter to another handle, unless that has one.
+  succeed: `UPDATE OR IGNORE holdfast_queue SET hold = ?, owner_key = ?, meta = ? WHERE name = ? AND hold = ?`,
   // ticket
   dequeue: `DELETE FROM holdfast_queue WHERE ticket = ?`,
   // client

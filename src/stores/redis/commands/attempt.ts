@@ -9,6 +9,8 @@ export interface AttemptInput {
   readonly claim: Claim;
   /** How the handle waits when the lock is busy; left out when it does not. */
   readonly waiter?: WaiterInput | undefined;
+  /** The ids of other waiters of this process, which are as alive as this one; not with `steal`. */
+  readonly alive?: readonly string[] | undefined;
   /** To steal the lock: the digests of the handles from which it may be taken. */
   readonly steal?: readonly string[] | undefined;
 }
@@ -22,13 +24,13 @@ const FENCES = 6;
 /** Acquires a lock and issues a fence, or joins the queue. */
 export const attempt: Command<AttemptInput, AttemptReply> = {
   script,
-  encode(keys, { claim, waiter, steal }) {
+  encode(keys, { claim, waiter, steal, alive }) {
     const kind = encodeKind(claim, steal !== undefined);
     const args = encodeAcquisition(claim, waiter, kind);
     if (steal !== undefined) args.push("1", ...steal);
-    else if (wantsBlock(claim)) {
+    else if (wantsBlock(claim) || alive !== undefined) {
       while (args.length < FENCES) args.push("");
-      args.push(`${claim.fences}`);
+      args.push(wantsBlock(claim) ? `${claim.fences}` : "", ...alive ?? []);
     }
     return { keys, args };
   },

@@ -21,7 +21,7 @@
 -- deleted.
 --
 -- keys  lock queue waiters holders grants fence
--- args  handle lease_ms meta? wakeup_address? ticket? kind? fences? digest...
+-- args  handle lease_ms meta? wakeup_address? ticket? kind? fences? other...
 --
 --   meta            what describes the handle, JSON; empty: nothing
 --   wakeup_address  how the waiter is reached: $PROVABLE or $UNPROVABLE, its channel, and "@" and its cohort if it has one,
@@ -29,7 +29,8 @@
 --   ticket          its place in the queue, empty when it has none yet
 --   kind            ":exclusive", ":steal", ":shared" or ":permits=N"; empty: exclusive, by a fresh owner
 --   fences          how many fences it wants, more than 1; counts only without a kind, and then there is no run
---   digest          with ":steal": the SHA-1 of each handle from which the lock may be taken, see lib/revoke.lua
+--   other           with ":steal": the SHA-1 of each handle from which the lock may be taken, see lib/revoke.lua;
+--                   else the other waiters of its process, which are as alive as this one
 --
 -- reply  fence, a string                        granted, with all the fences that it wants; nobody waits, or it wants no
 --                                               more than one and has no cohort
@@ -68,7 +69,21 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
   -- include grant_or_enqueue
   owner = owner_of(handle)
   local reply = grant_or_enqueue(handle, owner, kind, ticket, waiting)
-  if reply then return reply end
+  if reply then
+    local others = { unpack(ARGV, 8) }
+    if kind ~= ':steal' and #others > 0 then
+      local alive = {}
+      for place, entry in ipairs(redis.call('HMGET', KEYS.waiters, unpack(others))) do
+        if entry then
+          table.insert(alive, others[place])
+          -- @place others-alive
+          table.insert(alive, (string.gsub(entry, '^%d+', now)))
+        end
+      end
+      if #alive > 0 then redis.call('HSET', KEYS.waiters, unpack(alive)) end
+    end
+    return reply
+  end
   in_list = stands_in_list(handle)
 end
 
@@ -85,7 +100,7 @@ if owner then
 end
 local wish, extra, contended, run = 0, 0, false, nil
 if kind == '' then
-  local block = ARGV.fences
+  local block = tonumber(ARGV.fences)
   if block then
     wish = block - 1
     extra = math.min(wish, $BLOCK_LEAD_US)

@@ -389,7 +389,20 @@ redis.call('SET', lock, value, 'PX', math.max(ARGV[2], redis.call('PTTL', lock))
 elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX', ARGV[2]) then
 ${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${GRANT_OR_ENQUEUE}owner = owner_of(handle)
 local reply = grant_or_enqueue(handle, owner, kind, ticket, waiting)
-if reply then return reply end
+if reply then
+local others = { unpack(ARGV, 8) }
+if kind ~= ':steal' and #others > 0 then
+local alive = {}
+for place, entry in ipairs(redis.call('HMGET', KEYS[3], unpack(others))) do
+if entry then
+table.insert(alive, others[place])
+table.insert(alive, (string.gsub(entry, '^%d+', now)))
+end
+end
+if #alive > 0 then redis.call('HSET', KEYS[3], unpack(alive)) end
+end
+return reply
+end
 in_list = stands_in_list(handle)
 end
 local since, meta = time[1] .. string.sub('00000' .. time[2], -6), ARGV[3] or ''
@@ -403,7 +416,7 @@ end
 end
 local wish, extra, contended, run = 0, 0, false, nil
 if kind == '' then
-local block = ARGV[7]
+local block = tonumber(ARGV[7])
 if block then
 wish = block - 1
 extra = math.min(wish, 10000)
@@ -458,7 +471,7 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "290e5d4fa0fd4320c21d3e8f438548895c24bf64",
+  sha: "368e23f2faa032e0527cd700e7fcc9323d60d9f3",
 };
 
 export const confirm: Script = {

@@ -49,6 +49,12 @@ export class Waiters {
     return true;
   }
 
+  /** Gives the ticket of a handle to another one, which has none. */
+  succeed(from: string, to: string): void {
+    const waiter = this.#waiters.get(from);
+    if (waiter !== undefined) this.#waiters.set(to, { ...waiter, woken: false, wake: undefined });
+  }
+
   /** Forgets a handle. */
   remove(handle: string): void {
     // Mostly nobody waits, and looking for an id that is not there takes its time.

@@ -30,6 +30,8 @@ export class Wakeups {
   readonly #waiters: Waiters;
   readonly #revocations = new Revocations();
   readonly #subscription: Subscription;
+  /** What is to be called when the client is closed. */
+  readonly #closed = new Set<() => void>();
   /** How often the client was cut off when its waiters were last woken for that. */
   #cutsSeen = 0;
 
@@ -55,6 +57,7 @@ export class Wakeups {
     client.on("end", () => {
       rejectUnanswered(client);
       this.#waiters.wakeAll(); // They ask again, and learn that the client is closed.
+      for (const run of this.#closed) run();
     });
   }
 
@@ -96,6 +99,17 @@ export class Wakeups {
   /** Notes the ticket that a handle was given, if it waits, and subscribes to its wake-ups. */
   enqueue(handle: string, ticket: string): void {
     if (this.#waiters.enqueue(handle, ticket)) this.subscribe();
+  }
+
+  /** Gives the ticket of a handle to another one. */
+  succeed(from: string, to: string): void {
+    this.#waiters.succeed(from, to);
+  }
+
+  /** Calls a function when the client is closed for good. Returns what cancels that. */
+  onClosed(run: () => void): () => void {
+    this.#closed.add(run);
+    return () => this.#closed.delete(run);
   }
 
   /** Forgets a handle, which does not wait any more. */
