@@ -1,5 +1,5 @@
 import { describeMistake, looksLikeClient, looksLikeStore } from "./internal/mistaken_target.ts";
-import { runsOf } from "./internal/store_state.ts";
+import { clockOf } from "./internal/store_state.ts";
 import type { Store } from "./store.ts";
 import type { RedisClient } from "./stores/redis/client.ts";
 
@@ -9,8 +9,11 @@ import type { RedisClient } from "./stores/redis/client.ts";
  */
 export type LockTarget = Store | RedisClient | readonly RedisClient[];
 
-/** The store of each client, so that `acquire(client, …)` in a loop makes nothing anew. */
-const stores = new WeakMap<RedisClient, Store>();
+/**
+ * The store of each client, so that `acquire(client, …)` in a loop makes nothing anew, and what hands on the locks of each
+ * store that grants runs.
+ */
+const stores = new WeakMap<RedisClient | Store, Store>();
 
 /** The stores of arrays, by their first client: an array is the same if its clients are, in their order. */
 const quorums = new WeakMap<RedisClient, { readonly clients: readonly RedisClient[]; readonly store: Store }[]>();
@@ -23,26 +26,30 @@ export function storeOf(target: LockTarget): Store | Promise<Store> {
   if (Array.isArray(target)) {
     return knownQuorum(target) ?? makeQuorum(target.map((client, i) => checkClient(client, i)));
   }
-  const known = stores.get(target as RedisClient);
-  if (known !== undefined) return known;
-  if (looksLikeStore(target)) return withRuns(target as Store);
+  const store = stores.get(target as RedisClient | Store);
+  if (store !== undefined) return store;
+  if (looksLikeStore(target)) return handedOn(target as Store);
   return makeStore(checkClient(target as RedisClient));
 }
 
-/** Returns the store that hands on what this one grants to several handles; the same one if it does not. */
-function withRuns(store: Store): Store | Promise<Store> {
-  const known = runsOf(store);
-  if (known !== undefined) return known;
-  // Who wraps such a store and passes only its capabilities on would have it keep each member for ever.
+/** Returns the store that hands on what this one grants to several handles; the same one if it grants no runs. */
+function handedOn(store: Store): Store | Promise<Store> {
+  // A store that wraps another one may pass the capabilities on, but not `forget`.
   if (!store.capabilities?.includes("runs") || store.forget === undefined) return store;
-  return import("./internal/hand_on.ts").then(({ handOn }) => handOn(store));
+  return import("./internal/handoff/handoff.ts").then(({ Handoff }) =>
+    known(store, () => new Handoff(store, clockOf(store)))
+  );
 }
 
 async function makeStore(client: RedisClient): Promise<Store> {
   const { redis } = await import("./stores/redis/mod.ts");
-  // Another call may have come while the module was loading. What hands the locks of this store on comes with it.
-  const store = stores.get(client) ?? withRuns(redis(client)) as Store;
-  stores.set(client, store);
+  return known(client, () => redis(client));
+}
+
+/** Returns the store of a client or store, and makes it if there is none: another call may have come meanwhile. */
+function known(target: RedisClient | Store, make: () => Store): Store {
+  const store = stores.get(target) ?? make();
+  stores.set(target, store);
   return store;
 }
 

@@ -1,12 +1,12 @@
 import type { LockTarget } from "../../target.ts";
 import type { CohortSettings } from "./options.ts";
-import type { CohortStore } from "./store.ts";
+import type { HandoffCohort } from "./cohort.ts";
 
 /** A cohort, and what it was made of. */
 interface Made {
   readonly parts: readonly object[];
   readonly settings: CohortSettings;
-  readonly cohort: CohortStore;
+  readonly cohort: HandoffCohort;
 }
 
 /**
@@ -16,9 +16,9 @@ interface Made {
 const made = new WeakMap<object, Made[]>();
 
 /** Returns the cohort of a target; makes it if there is none. */
-export function cohortOf(target: LockTarget, settings: CohortSettings, make: () => CohortStore): CohortStore {
+export function cohortOf(target: LockTarget, settings: CohortSettings, make: () => HandoffCohort): HandoffCohort {
   const parts = partsOf(target);
-  const known = (made.get(parts[0]!) ?? []).filter(({ cohort }) => !cohort.disposed);
+  const known = (made.get(parts[0]!) ?? []).filter(({ cohort }) => !cohort.stopped);
   const same = known.find((each) =>
     each.settings.keep === settings.keep && each.settings.linger === settings.linger &&
     each.parts.length === parts.length && each.parts.every((part, i) => part === parts[i])

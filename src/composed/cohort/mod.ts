@@ -1,6 +1,5 @@
 /**
- * One place in the queue of a store for all handles of a process that want the same lock: the process hands the lock on
- * among them without a request.
+ * A store in which a process hands a lock on among its own handles without a request, ahead of other processes.
  *
  * @example
  * ```ts
@@ -14,5 +13,5 @@
  *
  * @module
  */
-export { type Cohort, cohort } from "./store.ts";
+export { type Cohort, cohort } from "./cohort.ts";
 export type { CohortOptions } from "./options.ts";

@@ -1,4 +1,5 @@
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
+import { Handoff } from "../../internal/handoff/handoff.ts";
 import { show } from "../../internal/validation.ts";
 import type { Observer } from "../../events.ts";
 import type {
@@ -90,14 +91,14 @@ const SPLIT_PAUSE_MS = 25;
  * @throws {TypeError} when a node is neither a client nor such a store, or is given twice, or an option has a wrong type
  * @throws {RangeError} when there are no nodes or more than 9, or a number is out of range
  */
-export function redlock(nodes: readonly (QuorumNode | RedisClient)[], options: RedlockOptions = {}): Store {
+export function redlock(nodes: readonly (Store | RedisClient)[], options: RedlockOptions = {}): Store {
   if (!Array.isArray(nodes)) throw new TypeError(`nodes must be an array: got ${show(nodes)}`);
   if (nodes.length < 1 || nodes.length > MAX_NODES) {
     throw new RangeError(`nodes must be from 1 to ${MAX_NODES}: got ${nodes.length}`);
   }
   if (new Set(nodes).size < nodes.length) throw new TypeError("nodes must not contain one client or store twice");
   const settings = checkOptions(options);
-  const stores = nodes.map((node) => isNode(node) ? node : redis(node));
+  const stores = nodes.map(nodeOf);
   return new RedlockStore(stores, settings, new SystemClock(), Math.random);
 }
 
@@ -107,7 +108,17 @@ function grantOf({ start, end }: Block): Granted {
   return { granted: true, fence: start, fences: Number(end - start) + 1 };
 }
 
-function isNode(node: QuorumNode | RedisClient): node is QuorumNode {
+/** Returns the node that a client or a store stands for: a quorum hands nothing on, so its nodes must not either. */
+function nodeOf(given: Store | RedisClient): QuorumNode {
+  if (isNode(given)) return given;
+  const node = given instanceof Handoff && !given.keeps
+    ? given.target
+    : (redis(given as RedisClient) as Handoff).target;
+  if (isNode(node)) return node;
+  throw new TypeError("nodes must be clients of ioredis's shape or stores of redis()");
+}
+
+function isNode(node: Store | RedisClient): node is QuorumNode {
   return typeof node === "object" && node !== null && "vote" in node && "confirm" in node && "retake" in node;
 }
 

@@ -3,9 +3,9 @@ import type { Observer } from "../../events.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
 import { blockLength } from "../../internal/fence_block.ts";
-import { handOn } from "../../internal/hand_on.ts";
+import { checkEvict } from "../../internal/eviction.ts";
+import { Handoff } from "../../internal/handoff/handoff.ts";
 import { checkQuery, pageOf, withRanks } from "../../internal/listing.ts";
-import { endRuns, evictTarget, showRuns } from "../../internal/store_state.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -23,6 +23,7 @@ import {
   type QueryOptions,
   type Renewal,
   type Snapshot,
+  type Store,
 } from "../../store.ts";
 import { Fences } from "./fences.ts";
 import { DEAD_MS, type Holder, isDead, type Lock, RETRY_MS, type Waiter } from "./lock.ts";
@@ -43,11 +44,10 @@ import { checkMemoryOptions, type MemoryOptions } from "./options.ts";
  *
  * @throws {TypeError} when an option is unknown or of the wrong kind
  */
-export function memory(options: MemoryOptions = {}): QuorumNode {
+export function memory(options: MemoryOptions = {}): Store {
   const { observer } = checkMemoryOptions(options);
-  const store = new MemoryStore(observer, new SystemClock());
-  handOn(store);
-  return store;
+  const clock = new SystemClock();
+  return new Handoff(new MemoryStore(observer, clock), clock);
 }
 
 const CAPABILITIES: readonly Capability[] = [
@@ -114,6 +114,16 @@ export class MemoryStore implements QuorumNode {
   forget(claim: Claim): void {
     const lock = this.#locks.get(claim.name);
     if (lock?.taken.delete(handleOf(claim))) this.#locks.get(claim.name);
+  }
+
+  succeed(from: Claim, to: Claim): Promise<void> {
+    const lock = this.#locks.get(from.name);
+    const waiter = lock?.waiter(from);
+    if (lock !== undefined && waiter !== undefined && lock.waiter(to) === undefined) {
+      lock.dequeue(from);
+      this.#enqueue(lock, { ...waiter, claim: to, asked: this.#clock.now(), wake: undefined });
+    }
+    return Promise.resolve();
   }
 
   vote(claim: Claim, { guess, end = guess, maxClockSkew, ...options }: VoteOptions): Promise<Vote> {
@@ -199,11 +209,10 @@ export class MemoryStore implements QuorumNode {
   }
 
   async evict(name: string, options?: EvictOptions): Promise<number> {
-    const target = evictTarget(this, name, options);
+    const target = checkEvict(options);
     const lock = this.#locks.get(name);
-    if (target === undefined || lock === undefined) return 0;
+    if (lock === undefined) return 0;
     const evicted = lock.revoke(target.meta, target);
-    endRuns(this, name);
     this.#locks.serve(name, lock);
     return await evicted;
   }
@@ -219,11 +228,11 @@ export class MemoryStore implements QuorumNode {
     // Some of the names are not used any more.
     const locks = names.flatMap((name) => this.#locks.get(name) ?? []);
     const now = this.#clock.now();
-    return showRuns(this, {
+    return {
       held: locks.flatMap(({ holders }) => Array.from(holders.values(), (holder) => holderEntry(holder, now))),
       pending: withRanks(locks.flatMap(({ queue }) => queue.map(waiterEntry))),
       ...cursor === undefined ? {} : { cursor },
-    });
+    };
   }
 
   /** Finds out whether the claim can be granted. If it cannot, and is to wait, puts it into the queue. */

@@ -1,8 +1,8 @@
 import { StoreError } from "../../errors.ts";
 import type { Observer } from "../../events.ts";
-import { isMeant } from "../../internal/eviction.ts";
-import { handOn } from "../../internal/hand_on.ts";
-import { endRuns, evictTarget, showRuns } from "../../internal/store_state.ts";
+import { SystemClock } from "../../internal/clock.ts";
+import { checkEvict, isMeant } from "../../internal/eviction.ts";
+import { Handoff } from "../../internal/handoff/handoff.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -16,6 +16,7 @@ import {
   type QueryOptions,
   type Renewal,
   type Snapshot,
+  type Store,
 } from "../../store.ts";
 import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../composed/redlock/quorum_node.ts";
 import type { RedisClient } from "./client.ts";
@@ -43,7 +44,7 @@ import { reservationMs, Wakeups } from "./wakeups/wakeups.ts";
 import { Warnings } from "./warnings.ts";
 
 /** A store on a Redis or Valkey server. */
-export interface RedisStore extends QuorumNode {
+export interface RedisStore extends Store {
   /**
    * Takes the lock from its holders at the time of the call, or from those that are named, and serves the queue. Resolves
    * to how many lost it.
@@ -87,8 +88,7 @@ export interface RedisStore extends QuorumNode {
  */
 export function redis(client: RedisClient, options: RedisOptions = {}): RedisStore {
   const store = new ServerStore(client, checkRedisOptions(client, options));
-  handOn(store);
-  return store;
+  return new Handoff(store, new SystemClock()) as Handoff & RedisStore;
 }
 
 const CAPABILITIES: readonly Capability[] = [
@@ -104,7 +104,8 @@ type Grant = Pick<Granted, "granted" | "run">;
 /** How an attempt ends without a grant. */
 type Refused = Exclude<Attempt, { granted: true }>;
 
-class ServerStore implements RedisStore {
+/** The locks on the server, as the scripts keep them. */
+export class ServerStore implements RedisStore, QuorumNode {
   readonly drift = drift;
   readonly capabilities = CAPABILITIES;
   readonly observer: Observer | undefined;
@@ -150,11 +151,11 @@ class ServerStore implements RedisStore {
     return host === undefined || port === undefined ? undefined : `${host}:${port}`;
   }
 
-  attempt(claim: Claim, { enqueue, steal = false }: AttemptOptions): Promise<Attempt> {
+  attempt(claim: Claim, { enqueue, steal = false, alive }: AttemptOptions): Promise<Attempt> {
     this.#warnings.check(claim);
     if (steal) return stealWith((steal, input) => this.#grant(steal, claim, input), claim, this.#wakeups.connection);
     const waiter = this.#waiter(claim, enqueue, claim.cohort);
-    const answer = this.#grant(attempt, claim, { claim, waiter });
+    const answer = this.#grant(attempt, claim, { claim, waiter, alive });
     if (waiter?.cohort !== undefined) this.#wakeups.wakeIfCut(answer);
     return answer;
   }
@@ -203,13 +204,21 @@ class ServerStore implements RedisStore {
     this.#wakeups.leave(handleOf(claim));
   }
 
+  succeed(from: Claim, to: Claim): Promise<void> {
+    this.#wakeups.succeed(handleOf(from), handleOf(to));
+    return Promise.resolve();
+  }
+
+  onClosed(run: () => void): () => void {
+    return this.#wakeups.onClosed(run);
+  }
+
   revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     return this.#wakeups.revocation(handleOf(claim), () => this.#run(held, claim, claim), signal);
   }
 
   async evict(name: string, options?: EvictOptions): Promise<number> {
-    const target = evictTarget(this, name, options);
-    if (target === undefined) return 0;
+    const target = checkEvict(options);
     const { meta, fence } = target;
     const handles = fence === undefined ? undefined : await this.#handlesWith(fence, name);
     const evicted = await evictWith(
@@ -217,15 +226,12 @@ class ServerStore implements RedisStore {
       (handle) => isMeant(target, { handle, fence: handles?.has(handle) ? fence : undefined }),
       this.#wakeups.connection,
     );
-    endRuns(this, name);
     return evicted;
   }
 
   async query(options?: QueryOptions): Promise<Snapshot> {
-    return showRuns(
-      this,
-      await query(this.#client, this.#keys, this.#wakeups.connection.database, (name) => this.#look(name), options),
-    );
+    const { database } = this.#wakeups.connection;
+    return await query(this.#client, this.#keys, database, (name) => this.#look(name), options);
   }
 
   /** Resolves to the holders with a fence. A handle that is granted the lock never has another one. */
@@ -276,7 +282,7 @@ class ServerStore implements RedisStore {
     }
     this.#wakeups.enqueue(handleOf(claim), answer.ticket);
     const { granted, retryAfter } = answer;
-    return { granted, retryAfter: this.#wakeups.pollAfter(retryAfter, claim.lease) };
+    return { granted, retryAfter: this.#wakeups.pollAfter(retryAfter, claim.lease), mayPark: this.#wakeups.subscribed };
   }
 
   /** Rejects unless enough replicas have the lock that was just granted. Then it is released, unless it is lost already. */

@@ -1,9 +1,10 @@
 import type { Observer } from "../../events.ts";
 import { type Clock, SystemClock } from "../../internal/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
-import { handOn } from "../../internal/hand_on.ts";
+import { checkEvict } from "../../internal/eviction.ts";
+import { Handoff } from "../../internal/handoff/handoff.ts";
 import { checkQuery } from "../../internal/listing.ts";
-import { endRuns, evictTarget, showRuns } from "../../internal/store_state.ts";
+import { ownerKey } from "../../internal/owner_key.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -79,9 +80,22 @@ export interface SqliteStore extends Store, Disposable {
  */
 export function sqlite(path: string, options: SqliteOptions = {}): SqliteStore {
   const { observer } = checkSqliteOptions(path, options);
-  const store = new FileStore(path, observer, new SystemClock());
-  handOn(store);
-  return store;
+  const clock = new SystemClock();
+  return new HandedOn(new FileStore(path, observer, clock), clock);
+}
+
+/** The store that callers have: it hands the locks of the file on inside this process. */
+class HandedOn extends Handoff<FileStore> implements SqliteStore {
+  declare readonly evict: SqliteStore["evict"];
+  declare readonly query: SqliteStore["query"];
+
+  close(): void {
+    this.target.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
 }
 
 /** When a waiter that polls asks again, in milliseconds: between this and twice as much. */
@@ -106,6 +120,8 @@ export class FileStore implements SqliteStore {
   readonly #poller: Poller;
   readonly #revocations: Revocations;
   readonly #sweeper = new Sweeper();
+  /** What is to be called when the file is closed. */
+  readonly #closed = new Set<() => void>();
 
   /** Opens a file, with a clock. */
   constructor(path: string, observer: Observer | undefined, clock: Clock) {
@@ -160,6 +176,15 @@ export class FileStore implements SqliteStore {
     return released;
   }
 
+  async succeed(from: Claim, to: Claim): Promise<void> {
+    const waiter = this.#waiters.get(from);
+    const { name, meta = null } = to;
+    const { changes } = await this.#file.write((run) =>
+      run.succeed.run(handleOf(to), ownerKey(to), meta, name, handleOf(from))
+    );
+    if (waiter !== undefined && Number(changes) === 1) this.#poller.add(to, waiter);
+  }
+
   /** Forgets the place of a handle that a run took out of the queue: it does not come back. */
   forget(claim: Claim): void {
     if (this.#waiters.get(claim)?.taken) this.#poller.delete(claim);
@@ -174,17 +199,15 @@ export class FileStore implements SqliteStore {
   }
 
   async evict(name: string, options?: EvictOptions): Promise<number> {
-    const target = evictTarget(this, name, options);
-    if (target === undefined) return 0;
+    const target = checkEvict(options);
     const evicted = await this.#file.write((run, now) => revoke(run, name, now, target));
-    endRuns(this, name);
     await this.#poller.check(name);
     return evicted;
   }
 
   async query(options?: QueryOptions): Promise<Snapshot> {
     const view = (now: number) => this.#heartbeats.view(now);
-    return showRuns(this, await list(this.#file, view, checkQuery(options)));
+    return await list(this.#file, view, checkQuery(options));
   }
 
   close(): void {
@@ -193,6 +216,12 @@ export class FileStore implements SqliteStore {
     this.#file.close((run) => this.#heartbeats.deleteClient(run));
     // The waiters ask again, and find the file closed.
     this.#poller.close();
+    for (const run of this.#closed) run();
+  }
+
+  onClosed(run: () => void): () => void {
+    this.#closed.add(run);
+    return () => this.#closed.delete(run);
   }
 
   [Symbol.dispose](): void {
@@ -264,5 +293,5 @@ function refusal({ outcome }: LockState, waiter: Waiter | undefined): Attempt {
   if (typeof outcome === "object") return { granted: false, conflict: outcome };
   const ms = waiter?.usesWakeups ? RETRY_ASLEEP_MS : RETRY_MS;
   // Waiters that came together would block the event loop together.
-  return { granted: false, retryAfter: ms * (1 + Math.random()) };
+  return { granted: false, retryAfter: ms * (1 + Math.random()), mayPark: waiter?.usesWakeups };
 }

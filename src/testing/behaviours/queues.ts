@@ -35,7 +35,7 @@ export const queues: Behaviours = {
           all.push(newcomer);
           // Before the release: a majority of a quorum may grant a first request before the node that has the queue refuses it.
           busy(await a.attempt(newcomer, TRY));
-          check(await a.release(holder!) || await b.release(holder!), "the holder releases");
+          check(await b.release(holder!) || await a.release(holder!), "the holder releases");
           checkInTime(!(await a.attempt(newcomer, TRY)).granted, "nobody comes past the queue", seen);
           // The last one first: a store that grants to any waiter grants to that one.
           for (const waiter of waiters.slice(1).reverse()) {

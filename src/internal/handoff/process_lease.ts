@@ -1,9 +1,9 @@
-import { backoffMs } from "./backoff.ts";
-import { before, type Clock, elapsed, type Instant } from "./clock.ts";
-import { isPermanent } from "./failure.ts";
-import { RELEASE_LIMIT_MS, releaseWithRetry } from "./release.ts";
-import { numbered, resized } from "./renewal.ts";
-import type { Claim, Renewal, Store } from "../store.ts";
+import { backoffMs } from "../backoff.ts";
+import { before, type Clock, elapsed, type Instant } from "../clock.ts";
+import { isPermanent } from "../failure.ts";
+import { RELEASE_LIMIT_MS, releaseWithRetry } from "../release.ts";
+import { numbered, resized } from "../renewal.ts";
+import type { Claim, Renewal, Store } from "../../store.ts";
 
 /** The part of a lease that may have passed when it is handed on without a renewal. */
 const FRESH = 1 / 10;

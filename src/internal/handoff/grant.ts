@@ -1,0 +1,136 @@
+import { elapsed, type Instant } from "../clock.ts";
+import { type Attempt, type Claim, type Granted, handleOf, type Meta, type Store } from "../../store.ts";
+import type { Handle } from "./handle.ts";
+import { ProcessLease } from "./process_lease.ts";
+import type { Site } from "./site.ts";
+
+/** A handle that holds the lock under a grant. */
+export interface Holding {
+  readonly kind: "held";
+  readonly handle: Handle;
+  readonly fence: bigint;
+  readonly since: Instant;
+  /** The largest number of a renewal of the handle. */
+  renewal: number;
+  /** Is called when the grant is lost, with what describes the one that has revoked it, if that is known. */
+  revoked: ((by?: Meta) => void) | undefined;
+}
+
+/**
+ * Who has the lock that was granted: a handle holds it; it is kept for the next one until that attempts; no handle has it, and it lingers; it went back, or is lost.
+ */
+export type Phase =
+  | Holding
+  | {
+    readonly kind: "next";
+    readonly handle: Handle;
+    readonly since: Instant;
+    /** Its attempt, while the lease is renewed for it. */
+    claiming: Promise<Attempt> | undefined;
+  }
+  | { readonly kind: "lingering"; readonly since: Instant }
+  | { readonly kind: "over" };
+
+/** What the store has granted to a handle of this process: one lease, and a block of fences for those who follow. */
+export class Grant {
+  readonly lease: ProcessLease;
+  /** The id of the handle that the store knows as the holder. */
+  readonly id: string;
+  /** When the answer of the store came. */
+  readonly since: Instant;
+  /** Whether other handles were left waiting in the store's queue, as far as is known. */
+  readonly contended: boolean;
+  phase: Phase = { kind: "over" };
+  /** The handles that were taken out of the store's queue with it, and have not had the lock, in their order. */
+  members: readonly Handle[] = [];
+  /** Whether a section under it has lasted as long as `keep`. */
+  long = false;
+  /** Whether it is given back in the background. */
+  abandoned = false;
+  /** Whether a loop keeps it while no handle has it. */
+  lingers = false;
+  #nextFence: bigint;
+  #lastFence: bigint;
+  #watched = false;
+  #over: AbortController | undefined;
+
+  /** Makes the grant of an attempt that was sent at a moment, and answered at another one. */
+  constructor({ store, clock }: Site, claim: Claim, granted: Granted, sentAt: Instant, now: Instant) {
+    this.lease = new ProcessLease(store, claim, sentAt, clock, granted.age);
+    this.id = handleOf(claim);
+    this.since = now;
+    this.contended = granted.contended ?? false;
+    [this.#nextFence, this.#lastFence] = blockOf(granted);
+  }
+
+  /** The handle that holds the lock, and what belongs to that. */
+  get holding(): Holding | undefined {
+    return this.phase.kind === "held" ? this.phase : undefined;
+  }
+
+  /** Whether fences are left for other handles. */
+  get hasFences(): boolean {
+    return this.#nextFence <= this.#lastFence;
+  }
+
+  /** Aborts when it is over: what goes on for its sake goes on until then. */
+  get over(): AbortSignal {
+    return (this.#over ??= new AbortController()).signal;
+  }
+
+  /** Returns whether the lock is kept for this handle. */
+  isFor(handle: Handle): boolean {
+    return this.phase.kind === "next" && this.phase.handle === handle;
+  }
+
+  /** Gives the lock to a handle. A fence must be left. */
+  hold(handle: Handle, now: Instant): Holding {
+    const { renewal = 0 } = handle.claim;
+    const fence = this.#nextFence++;
+    handle.state = "holder";
+    return this.phase = { kind: "held", handle, fence, since: now, renewal, revoked: undefined };
+  }
+
+  /** Keeps the lock for a handle until that attempts. */
+  offer(handle: Handle, now: Instant): void {
+    this.phase = { kind: "next", handle, since: now, claiming: undefined };
+    handle.state = "next";
+    handle.wake();
+  }
+
+  /** Takes the fences of a second grant to the same handle: they are above those of the first. */
+  adopt(granted: Granted, holding: Holding): void {
+    [this.#nextFence, this.#lastFence] = blockOf(granted);
+    this.phase = { ...holding, fence: this.#nextFence++ };
+  }
+
+  /** Watches for a revocation, once for all handles that have the lock in turn. Calls `revoked` when there was one. */
+  watch(store: Store, revoked: (by?: Meta) => void): void {
+    if (this.#watched || this.lease.over) return;
+    this.#watched = true;
+    const signal = this.over;
+    // If the store fails here, the next renewal finds out.
+    store.revocation?.(this.lease.claim, signal).then((by) => signal.aborted || revoked(by ?? undefined), () => {});
+  }
+
+  /** Ends what goes on for its sake. Returns the handles that wait for it and must be woken. */
+  end(): Handle[] {
+    const { phase, members } = this;
+    this.#over?.abort("over");
+    this.phase = { kind: "over" };
+    this.members = [];
+    if (phase.kind !== "next") return [...members];
+    phase.handle.state = phase.handle.place === "none" ? "sleeping" : "queued";
+    return [phase.handle, ...members];
+  }
+}
+
+/** Returns the first and the last fence that were reserved; the handles of a run have one each. */
+function blockOf({ fence, fences = 1, run = [] }: Granted): [bigint, bigint] {
+  return [fence, fence + BigInt(Math.max(fences - 1, run.length))];
+}
+
+/** Returns how much of the lease had passed when an attempt was made, in milliseconds. */
+export function ageOf({ lease }: Grant, calledAt: Instant): number {
+  return Math.max(0, elapsed(lease.sentAt, calledAt));
+}

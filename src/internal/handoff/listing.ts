@@ -1,0 +1,70 @@
+import { nameFilter, withRanks } from "../listing.ts";
+import { onStoreClock } from "../store_time.ts";
+import { type Entry, entryOf, type HolderEntry, type QueryOptions, type Snapshot } from "../../store.ts";
+import type { Grant } from "./grant.ts";
+import type { Handle } from "./handle.ts";
+import { NameHandoff } from "./name_handoff.ts";
+
+/**
+ * Returns what a store lists, with the handles of this process that hold its locks and wait for them. The store knows the
+ * handle that it has granted a lock to; that one may have handed it on. Of those that wait here it may know none.
+ */
+export function withLocalHandles(
+  { held, pending, ...page }: Snapshot,
+  options: QueryOptions,
+  names: Iterable<[string, unknown]>,
+): Snapshot {
+  const known = new Map([...names].flatMap(([name, state]) => state instanceof NameHandoff ? [[name, state]] : []));
+  const waiters = new Map<string, Entry[]>();
+  for (const entry of pending) {
+    const others = waiters.get(entry.name);
+    if (others === undefined) waiters.set(entry.name, [entry]);
+    else others.push(entry);
+  }
+  const holders: HolderEntry[] = [];
+  const first = new Map<string, HolderEntry>();
+  for (const entry of held) {
+    const grant = known.get(entry.name)?.grants.get(entry.handle);
+    if (grant === undefined) holders.push(entry);
+    else {
+      holders.push(...holderOf(grant, entry));
+      first.set(entry.name, entry);
+    }
+  }
+  const isWanted = nameFilter(options);
+  const isPage = options.name === undefined && (options.limit !== undefined || options.cursor !== undefined);
+  for (const [name, state] of known) {
+    // On a page a name that the store does not list may come on another one.
+    if (!isWanted(name) || isPage && !waiters.has(name) && !first.has(name)) continue;
+    waiters.set(name, withWaiters(waiters.get(name) ?? [], state, first.get(name)));
+  }
+  return { held: holders, pending: withRanks([...waiters.values()].flat()), ...page };
+}
+
+/** Returns the handle that holds the lock now, given the entry of the one that the store knows: both have one lease. */
+function holderOf({ holding, id, since }: Grant, entry: HolderEntry): HolderEntry[] {
+  if (holding === undefined) return [];
+  const { handle, fence } = holding;
+  if (handle.id === id) return [{ ...entry, fence }];
+  return [{ ...entry, ...entryOf(handle.claim), since: onStoreClock(holding.since, entry.since, since), fence }];
+}
+
+/** Returns the waiters of a name: those of the store, and behind each of this process those that it does not know. */
+function withWaiters(listed: readonly Entry[], { grants, waiting }: NameHandoff, first?: HolderEntry): Entry[] {
+  const holding = new Set([...grants.values()].map(({ holding }) => holding?.handle.id));
+  // The place in the queue of a handle that was handed the lock is being given back.
+  const waiters = listed.filter(({ handle }) => !holding.has(handle));
+  const handles = new Set(waiters.map(({ handle }) => handle));
+  const grant = first === undefined ? undefined : grants.get(first.handle);
+  const since = ({ since }: Handle) =>
+    grant === undefined ? since.wall : onStoreClock(since, first?.since, grant.since);
+  // Those that wait for a holder of this process come first. One that is about to queue will be the last.
+  let place = grant === undefined ? waiters.length : 0;
+  for (const handle of waiting) {
+    if (handles.has(handle.id)) place = 1 + waiters.findIndex((waiter) => waiter.handle === handle.id);
+    else if (handle.state === "asking" && handle.place === "none") {
+      waiters.push({ ...entryOf(handle.claim), since: since(handle) });
+    } else waiters.splice(place++, 0, { ...entryOf(handle.claim), since: since(handle) });
+  }
+  return waiters;
+}
