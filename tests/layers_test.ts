@@ -126,10 +126,10 @@ Deno.test("src/stores/ imports the contract, errors, events and internal/ only",
 Deno.test("src/composed/ imports what stores do, and the stores that it makes of clients", () => {
   assertEquals(strangers((room) => room.startsWith("composed/"), shared), [
     "src/composed/cohort/cohorts.ts -> type src/target.ts",
-    "src/composed/cohort/store.ts -> type src/stores/redis/client.ts",
-    "src/composed/cohort/store.ts -> src/stores/redis/mod.ts",
-    "src/composed/cohort/store.ts -> type src/target.ts",
-    "src/composed/cohort/store.ts -> src/composed/redlock/mod.ts",
+    "src/composed/cohort/cohort.ts -> type src/stores/redis/client.ts",
+    "src/composed/cohort/cohort.ts -> src/stores/redis/mod.ts",
+    "src/composed/cohort/cohort.ts -> type src/target.ts",
+    "src/composed/cohort/cohort.ts -> src/composed/redlock/mod.ts",
     "src/composed/redlock/store.ts -> type src/stores/redis/client.ts",
     "src/composed/redlock/store.ts -> src/stores/redis/mod.ts",
   ]);

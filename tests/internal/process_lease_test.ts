@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { ProcessLease } from "../../src/internal/process_lease.ts";
+import { ProcessLease } from "../../src/internal/handoff/process_lease.ts";
 import { StoreError } from "../../src/errors.ts";
 import type { Renewal } from "../../src/store.ts";
 import { claimOf } from "../support/claims.ts";

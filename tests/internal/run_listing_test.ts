@@ -17,14 +17,14 @@ async function described() {
   const stranger = (await all.wait("s", all.others, { meta: { job: "s" } })).lock;
   await holder.release();
   const head = await waiters[0]!;
-  const list = async () => all.runs.show(await all.store.query());
+  const list = async () => await all.runs.query!();
   const end = async () => {
     for (const lock of [...waiters, stranger]) await (await lock).release();
   };
   return { ...all, waiters, since, head, list, end };
 }
 
-Deno.test("Runs.show() lists the first handle as the store does, and the members as waiters", async () => {
+Deno.test("Handoff.query() lists the first handle as the store does, and the members as waiters", async () => {
   const { clock, since, head, list, end } = await described();
   const granted = clock.now().wall;
   await clock.advance(50);
@@ -36,7 +36,7 @@ Deno.test("Runs.show() lists the first handle as the store does, and the members
   await end();
 });
 
-Deno.test("Runs.show() lists who was handed the lock, since when and with which fence", async () => {
+Deno.test("Handoff.query() lists who was handed the lock, since when and with which fence", async () => {
   const { clock, waiters, since, head, list, end } = await described();
   await clock.advance(200);
   await head.release();
@@ -52,15 +52,15 @@ Deno.test("Runs.show() lists who was handed the lock, since when and with which 
   await end();
 });
 
-Deno.test("Runs.show() lists nobody as the holder until the next one has taken the lock", async () => {
-  const { store, runs, first, second } = await pair();
+Deno.test("Handoff.query() lists nobody as the holder until the next one has taken the lock", async () => {
+  const { runs, first, second } = await pair();
   assert((await runs.attempt(first, { enqueue: true })).granted);
   await runs.release(first);
-  const { held, pending } = runs.show(await store.query());
+  const { held, pending } = await runs.query!();
   assertEquals(held, []);
   assertEquals(pending.map(({ owner, rank }) => [owner, rank]), [[second.owner, 0]]);
   assert((await runs.attempt(second, { enqueue: true })).granted);
-  assertEquals(runs.show(await store.query()).held.map(({ owner }) => owner), [second.owner]);
+  assertEquals((await runs.query!()).held.map(({ owner }) => owner), [second.owner]);
   await runs.release(second);
 });
 

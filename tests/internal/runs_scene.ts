@@ -1,8 +1,8 @@
-import { Runs } from "../../src/internal/runs.ts";
+import { Handoff } from "../../src/internal/handoff/handoff.ts";
 import { acquireFrom } from "../../src/acquisition.ts";
 import type { Lock } from "../../src/lock.ts";
 import { type AcquireOptions, checkAcquireOptions } from "../../src/options.ts";
-import type { Attempt, AttemptOptions, Claim, Renewal } from "../../src/store.ts";
+import type { Attempt, AttemptOptions, Claim, Renewal, Store } from "../../src/store.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 
@@ -45,12 +45,12 @@ export class Noted extends MemoryStore {
 export function scene() {
   const clock = new VirtualClock();
   const store = new Noted(undefined, clock);
-  const [runs, others] = [new Runs(store, clock), new Runs(store, clock)];
+  const [runs, others] = [new Handoff(store, clock), new Handoff(store, clock)];
   const order: string[] = [];
-  const get = (from: Runs, options: AcquireOptions = {}) =>
+  const get = (from: Store, options: AcquireOptions = {}) =>
     acquireFrom(from, "a", checkAcquireOptions({ lease: LEASE, wait: 60_000, ...options }), clock) as Promise<Lock>;
   /** Begins to wait; the lock is kept until the test releases it. */
-  const wait = async (label: string, from = runs, options: AcquireOptions = {}) => {
+  const wait = async (label: string, from: Store = runs, options: AcquireOptions = {}) => {
     const lock = get(from, options).then((lock) => {
       order.push(label);
       return lock;

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Runs } from "../../src/internal/runs.ts";
+import type { Handoff } from "../../src/internal/handoff/handoff.ts";
 import { acquireFrom } from "../../src/acquisition.ts";
 import { LockLostError, StoreError } from "../../src/errors.ts";
 import { checkAcquireOptions } from "../../src/options.ts";
@@ -24,7 +24,7 @@ Deno.test("Runs hands a lock on without a call of the store", async () => {
 Deno.test("Runs overtakes nobody", async () => {
   const { runs, others, get, wait, order, store } = scene();
   const holder = await get(others);
-  const names: [string, Runs][] = [["0", runs], ["1", runs], ["s", others], ["2", runs], ["3", runs], ["t", others]];
+  const names: [string, Handoff][] = [["0", runs], ["1", runs], ["s", others], ["2", runs], ["3", runs], ["t", others]];
   const waiting = [];
   for (const [label, from] of names) waiting.push((await wait(label, from)).lock);
   await holder.release();
@@ -253,7 +253,7 @@ Deno.test("Runs wakes those that a run has taken whose reply was lost", async ()
 });
 
 /** Returns what is woken of a handle's sleep by now. */
-async function isWoken(runs: Runs, claim: Claim): Promise<boolean> {
+async function isWoken(runs: Handoff, claim: Claim): Promise<boolean> {
   const controller = new AbortController();
   let woken = false;
   void runs.wakeup(claim, controller.signal).then(() => {
@@ -330,12 +330,12 @@ Deno.test("Runs wakes the members of a run that was granted twice", async () => 
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("show() lists the handles of a run in the place of its first one", async () => {
-  const { store, runs, waiters, head, others, wait } = await row(3);
+Deno.test("query() lists the handles of a run in the place of its first one", async () => {
+  const { runs, waiters, head, others, wait } = await row(3);
   const stranger = (await wait("s", others)).lock;
   await head.release();
   const second = await waiters[1]!;
-  const snapshot = runs.show(await store.query());
+  const snapshot = await runs.query!();
   assertEquals(snapshot.held.map(({ owner }) => owner), [second.owner]);
   assertEquals(snapshot.pending.length, 2);
   await second.release();

@@ -1,4 +1,4 @@
-import { CohortStore } from "../../src/composed/cohort/store.ts";
+import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
 import type { Attempt, AttemptOptions, Claim, Renewal } from "../../src/store.ts";
 import { Beneath } from "./beneath.ts";
 import { ScaledClock } from "./flaws.ts";
@@ -8,19 +8,19 @@ import type { MakeCohort } from "./simulate.ts";
 /** Cohorts with a flaw, each of which breaks a promise: the simulator must notice every one. */
 export const cohortFlaws: Readonly<Record<string, MakeCohort>> = {
   "a cohort whose clock stands still": (store, settings, clock) => {
-    return new CohortStore(store, settings, new ScaledClock(clock, 0));
+    return new HandoffCohort(store, new ScaledClock(clock, 0), settings);
   },
   "a cohort that hands on a lock that it has lost": (store, settings, clock) => {
-    return new CohortStore(new ObstinateStore(store), settings, clock);
+    return new HandoffCohort(new ObstinateStore(store), clock, settings);
   },
   "a cohort that gives nothing back": (store, settings, clock) => {
-    return new CohortStore(new KeepingStore(store), settings, clock);
+    return new HandoffCohort(new KeepingStore(store), clock, settings);
   },
   "a cohort that takes more fences than it has": (store, settings, clock) => {
-    return new CohortStore(new LavishStore(store), settings, clock);
+    return new HandoffCohort(new LavishStore(store), clock, settings);
   },
-  "a cohort whose handles have one fence": (store, settings, clock) => new CohortWithOneFence(store, settings, clock),
-  "a cohort that hands on before the release": (store, settings, clock) => new HastyCohort(store, settings, clock),
+  "a cohort whose handles have one fence": (store, settings, clock) => new CohortWithOneFence(store, clock, settings),
+  "a cohort that hands on before the release": (store, settings, clock) => new HastyCohort(store, clock, settings),
 };
 
 class ObstinateStore extends Beneath {
@@ -45,7 +45,7 @@ class LavishStore extends Beneath {
   }
 }
 
-class CohortWithOneFence extends CohortStore {
+class CohortWithOneFence extends HandoffCohort {
   #fence: bigint | undefined;
 
   override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
@@ -56,7 +56,7 @@ class CohortWithOneFence extends CohortStore {
   }
 }
 
-class HastyCohort extends CohortStore {
+class HastyCohort extends HandoffCohort {
   override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const attempt = await super.attempt(claim, options);
     if (attempt.granted) void super.release(claim).catch(() => {});

@@ -1,4 +1,4 @@
-import { Runs } from "../../src/internal/runs.ts";
+import { Handoff } from "../../src/internal/handoff/handoff.ts";
 import { Beneath } from "./beneath.ts";
 import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../src/store.ts";
 import { ScaledClock } from "./flaws.ts";
@@ -7,12 +7,13 @@ import type { MakeRuns } from "./simulate.ts";
 
 /** What hands a run on with a flaw, each of which breaks a promise: the simulator must notice every one. */
 export const runFlaws: Readonly<Record<string, MakeRuns>> = {
-  "a run handed on whatever its age": (store, clock) => new Runs(store, new ScaledClock(clock, 0)),
-  "a run handed on although its renewal was lost": (store, clock) => new Runs(new ObstinateStore(store), clock),
+  "a run handed on whatever its age": (store, clock) => new Handoff(store, new ScaledClock(clock, 0)),
+  "a run handed on although its renewal was lost": (store, clock) => new Handoff(new ObstinateStore(store), clock),
   "a run whose members have the fence of the first": (store, clock) => new RunsWithOneFence(store, clock),
-  "a member whose place in the queue stays": (store, clock) => new Runs(new LitteringStore(store), clock),
-  "members that are forgotten when their run ends early": (store, clock) => new Runs(new ForgetfulStore(store), clock),
-  "a run that is given back before all have had it": (store, clock) => new Runs(new ShorteningStore(store), clock),
+  "a member whose place in the queue stays": (store, clock) => new Handoff(new LitteringStore(store), clock),
+  "members that are forgotten when their run ends early": (store, clock) =>
+    new Handoff(new ForgetfulStore(store), clock),
+  "a run that is given back before all have had it": (store, clock) => new Handoff(new ShorteningStore(store), clock),
   "a run whose first member takes the lock at once": (store, clock) => new HastyRuns(store, clock),
 };
 
@@ -30,7 +31,7 @@ class ObstinateStore extends Beneath {
   }
 }
 
-class RunsWithOneFence extends Runs {
+class RunsWithOneFence extends Handoff {
   override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const attempt = await super.attempt(claim, options);
     const [first] = currentHandle()?.head?.fences.keys() ?? [];
@@ -72,7 +73,7 @@ class ShorteningStore extends Beneath {
   }
 }
 
-class HastyRuns extends Runs {
+class HastyRuns extends Handoff {
   override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const attempt = await super.attempt(claim, options);
     if (attempt.granted && attempt.run?.length) void super.release(claim);

@@ -1,7 +1,6 @@
 import type { CohortSettings } from "../../src/composed/cohort/options.ts";
-import { CohortStore } from "../../src/composed/cohort/store.ts";
-import { Runs } from "../../src/internal/runs.ts";
-import { redis } from "../../src/stores/redis/store.ts";
+import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
+import { Handoff } from "../../src/internal/handoff/handoff.ts";
 import type { Clock } from "../../src/internal/clock.ts";
 import type { Store } from "../../src/store.ts";
 import type { QuorumNode } from "../../src/composed/redlock/quorum_node.ts";
@@ -30,6 +29,7 @@ import { Transitions } from "./transitions.ts";
 import { Watch } from "./watch.ts";
 import { Worker } from "./worker.ts";
 import { World } from "./world.ts";
+import { serverStore } from "../support/server_store.ts";
 
 /** What is to be simulated besides the seed. */
 export interface SimulationOptions {
@@ -37,9 +37,9 @@ export interface SimulationOptions {
   readonly log?: ((line: string) => void) | undefined;
   /** Makes the stores of the nodes; others than sound ones show what the simulator notices. */
   readonly makeStore?: MakeStore | undefined;
-  /** Makes what hands a run on inside a client; another one than `Runs` shows what the simulator notices. */
+  /** Makes what hands a run on inside a client; another one than `Handoff` shows what the simulator notices. */
   readonly makeRuns?: MakeRuns | undefined;
-  /** Makes the cohort of a client; another one than `CohortStore` shows what the simulator notices. */
+  /** Makes the cohort of a client; another one than `HandoffCohort` shows what the simulator notices. */
   readonly makeCohort?: MakeCohort | undefined;
 }
 
@@ -49,9 +49,9 @@ export type MakeRuns = (store: Store, clock: Clock) => Store;
 /** Makes the store whose handles share one place in another one. */
 export type MakeCohort = (store: Store, settings: CohortSettings, clock: Clock) => Store;
 
-const soundCohort: MakeCohort = (store, settings, clock) => new CohortStore(store, settings, clock);
+const soundCohort: MakeCohort = (store, settings, clock) => new HandoffCohort(store, clock, settings);
 
-const soundRuns: MakeRuns = (store, clock) => new Runs(store, clock);
+const soundRuns: MakeRuns = (store, clock) => new Handoff(store, clock);
 
 /** How a run ended. */
 export interface Outcome {
@@ -193,7 +193,7 @@ function scriptNodes(run: Run, random: Random, machines: readonly Machine[]): Se
     nodes,
     connect: (client) =>
       nodes.map((node) => {
-        const store = redis(new SimulatedRedis(run, random.fork(), client, node));
+        const store = serverStore(new SimulatedRedis(run, random.fork(), client, node));
         return run.scenario.single ? store : new ObservedNode(run, client, node, store);
       }),
   };

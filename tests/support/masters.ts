@@ -1,8 +1,8 @@
-import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import type { QuorumNode } from "../../src/composed/redlock/quorum_node.ts";
 import type { Store } from "../../src/store.ts";
 import { RedisServer } from "./redis_server.ts";
+import { serverStore } from "./server_store.ts";
 
 /** How long a client waits between two tries to connect, in milliseconds: closing it in between takes as long. */
 const RETRY = 50;
@@ -33,7 +33,7 @@ export class Masters implements AsyncDisposable {
 
   /** Returns one store on each server. */
   async nodes(): Promise<QuorumNode[]> {
-    return (await this.connect()).map((client) => redis(client));
+    return (await this.connect()).map((client) => serverStore(client));
   }
 
   /** Kills the servers at these places at the same moment. */

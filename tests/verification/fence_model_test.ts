@@ -1,13 +1,14 @@
 // Deno only: it takes long, and explores a model.
 import { assert, assertEquals } from "@std/assert";
-import { memory } from "@holdfast/lock/memory";
-import { redis } from "@holdfast/lock/redis";
+import { SystemClock } from "../../src/internal/clock.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
 import type { Claim } from "../../src/store.ts";
 import type { QuorumNode, Vote } from "../../src/composed/redlock/quorum_node.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { type Exploration, explore, type Model } from "../simulation/explore.ts";
 import { type Bounds, exploreFence, FenceModel, type Invariant, type State } from "./fence_model.ts";
 import { type Block, confirm, type Node, type Rules, vote, YES } from "./fence_node.ts";
+import { serverStore } from "../support/server_store.ts";
 
 const SMALL: Bounds = { counters: [0, 0, 0], rounds: 2, guesses: [1] };
 
@@ -103,12 +104,12 @@ Deno.test("fence protocol lets all clients through, in one trip or in two", () =
 });
 
 Deno.test("vote() and confirm() of the reference store do what those of the model do", async () => {
-  await assertLikeModel(() => memory());
+  await assertLikeModel(() => new MemoryStore(undefined, new SystemClock()));
 });
 
 Deno.test("vote() and confirm() of a Redis server do what those of the model do", async () => {
   await using server = await RedisServer.start();
-  const node = redis(server.connect());
+  const node = serverStore(server.connect());
   await assertLikeModel(() => node);
 });
 

@@ -1,8 +1,8 @@
 import type { Store } from "@holdfast/lock";
 import { checkCohortOptions, type CohortOptions } from "../../src/composed/cohort/options.ts";
-import { CohortStore } from "../../src/composed/cohort/store.ts";
+import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
 import type { Clock, Instant, Timer } from "../../src/internal/clock.ts";
-import { Runs } from "../../src/internal/runs.ts";
+import { Handoff } from "../../src/internal/handoff/handoff.ts";
 import type { Attempt, AttemptOptions, Capability, Claim, Renewal } from "../../src/store.ts";
 import { sleep } from "../support/sleep.ts";
 
@@ -99,8 +99,8 @@ export class MortalProcess implements Store {
     this.capabilities = kept.capabilities ?? [];
     this.drift = (lease) => kept.drift(lease);
     this.store = sharing === "runs"
-      ? new Runs(this, this.clock)
-      : new CohortStore(this, checkCohortOptions(sharing), this.clock);
+      ? new Handoff(this, this.clock)
+      : new HandoffCohort(this, this.clock, checkCohortOptions(sharing));
   }
 
   /** What it was in the middle of when it was killed. */

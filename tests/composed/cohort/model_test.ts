@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Claim, Store } from "@holdfast/lock";
 import type { CohortOptions } from "@holdfast/lock/cohort";
-import type { CohortStore } from "../../../src/composed/cohort/store.ts";
+import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { settled } from "../../support/virtual_clock.ts";
 import { claimOf } from "../../support/claims.ts";
 import { type Line, lost, Place, unheard } from "./place.ts";
@@ -46,7 +46,7 @@ interface Belief {
   until: number;
 }
 
-Deno.test("CohortStore keeps every promise of a store, whatever happens", async () => {
+Deno.test("HandoffCohort keeps every promise of a store, whatever happens", async () => {
   await fc.assert(
     fc.asyncProperty(
       options,
@@ -58,7 +58,7 @@ Deno.test("CohortStore keeps every promise of a store, whatever happens", async 
         await world.end();
       },
     ),
-    { numRuns: 3_000 },
+    { numRuns: 60_000 },
   );
 });
 
@@ -71,7 +71,7 @@ async function released(store: Store, claim: Claim): Promise<void> {
 class World {
   readonly #place: Place;
   readonly #line: Line;
-  readonly #cohorts: readonly CohortStore[];
+  readonly #cohorts: readonly HandoffCohort[];
   readonly #claims: Claim[] = Array.from(
     { length: HANDLES },
     (_, i) => claimOf("a", i === 8 ? "shared" : "exclusive", LEASE),

@@ -3,7 +3,7 @@ import type { AcquireOptions, Lock, Store } from "@holdfast/lock";
 import type { CohortOptions } from "@holdfast/lock/cohort";
 import { acquireFrom } from "../../../src/acquisition.ts";
 import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
-import { CohortStore } from "../../../src/composed/cohort/store.ts";
+import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { checkAcquireOptions } from "../../../src/options.ts";
 import type {
   Attempt,
@@ -112,7 +112,7 @@ export class Place {
   readonly clock = new VirtualClock();
   readonly memory = new MemoryStore(undefined, this.clock);
   readonly line = new Line(this.memory);
-  readonly cohort: CohortStore;
+  readonly cohort: HandoffCohort;
 
   constructor(options: CohortOptions = {}, shared: readonly string[] = ["a"]) {
     this.cohort = this.another(options, this.line, shared);
@@ -123,8 +123,8 @@ export class Place {
     options: CohortOptions = {},
     line: Line = new Line(this.memory),
     shared = ["a"] as readonly string[],
-  ): CohortStore {
-    return new CohortStore(line, checkCohortOptions(options), this.clock, shared);
+  ): HandoffCohort {
+    return new HandoffCohort(line, this.clock, checkCohortOptions(options));
   }
 
   /** Acquires the lock, in the cohort or as a stranger. */

@@ -2,7 +2,7 @@ import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import { storeSuite } from "@holdfast/lock/testing";
 import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
-import { CohortStore } from "../../../src/composed/cohort/store.ts";
+import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { SystemClock } from "../../../src/internal/clock.ts";
 import { Masters, settling } from "../../support/masters.ts";
 import { ofSeveral } from "./suites.ts";
@@ -15,12 +15,12 @@ storeSuite({
   capabilities: ["shared", "evict", "query"],
   open: async () => {
     const masters = await Masters.start(3);
-    const cohorts: CohortStore[] = [];
+    const cohorts: HandoffCohort[] = [];
     return {
       connect: async () => {
         const clients = await masters.connect();
         const store = redlock(clients.map((client) => redis(client)), { nodeTimeout: NODE_TIMEOUT });
-        const cohort = new CohortStore(settling(store, clients), checkCohortOptions({}), new SystemClock());
+        const cohort = new HandoffCohort(settling(store, clients), new SystemClock(), checkCohortOptions({}));
         cohorts.push(cohort);
         return cohort;
       },

@@ -1,6 +1,6 @@
 import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
 import { storeSuite } from "@holdfast/lock/testing";
-import type { CohortStore } from "../../../src/composed/cohort/store.ts";
+import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { dispose, FULL, made, ofSeveral } from "./suites.ts";
 
 storeSuite({
@@ -9,7 +9,7 @@ storeSuite({
   open: () => {
     const directory = Deno.makeTempDirSync({ prefix: "holdfast_cohort_" });
     let stores: SqliteStore[] = [];
-    let cohorts: CohortStore[] = [];
+    let cohorts: HandoffCohort[] = [];
     const closeAll = async () => {
       await dispose(cohorts);
       for (const store of stores) store.close();

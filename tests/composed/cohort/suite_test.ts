@@ -2,7 +2,7 @@ import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import { storeSuite } from "@holdfast/lock/testing";
 import type { CohortOptions } from "@holdfast/lock/cohort";
-import type { CohortStore } from "../../../src/composed/cohort/store.ts";
+import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { SystemClock } from "../../../src/internal/clock.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { RedisServer } from "../../support/redis_server.ts";
@@ -38,7 +38,7 @@ for (const options of OPTIONS) {
     capabilities: FULL,
     open: () => {
       const store = new MemoryStore(undefined, new SystemClock());
-      const cohorts: CohortStore[] = [];
+      const cohorts: HandoffCohort[] = [];
       return {
         connect: () => {
           const cohort = made(store, options);
@@ -78,7 +78,7 @@ storeSuite({
   capabilities: FULL,
   open: async () => {
     const server = await RedisServer.start();
-    const cohorts: CohortStore[] = [];
+    const cohorts: HandoffCohort[] = [];
     return {
       connect: () => {
         const cohort = made(redis(server.connect()), {});

@@ -1,11 +1,11 @@
 // Deno only: it takes long, and compares the stores with each other.
 import { assertEquals } from "@std/assert";
-import { redis } from "@holdfast/lock/redis";
 import fc from "fast-check";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import type { QuorumNode } from "../../../src/composed/redlock/quorum_node.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 /** What is done to one of two locks of a node by an owner, or to both. */
 type Step = { readonly lock: string } & Doing;
@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.tuple(fc.constantFrom("a", "b"), doing).map(
 Deno.test("MemoryStore answers as a quorum node what the scripts answer on a server", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const real = redis(client);
+  const real = serverStore(client);
   let runs = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {

@@ -1,10 +1,10 @@
-import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import { storeSuite } from "@holdfast/lock/testing";
 import { SystemClock } from "../../../src/internal/clock.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { settling } from "../../support/masters.ts";
 import { RedisServer } from "../../support/redis_server.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 for (const n of [1, 2, 3, 5]) {
   storeSuite({
@@ -39,7 +39,7 @@ storeSuite({
         const clients = servers.map((server) => server.connect());
         // Connected to all: a holder that has a majority before it reaches the coordinator has no queue there yet.
         await Promise.all(clients.map((client) => client.ping()));
-        return settling(redlock(clients.map((client) => redis(client)), { nodeTimeout: NODE_TIMEOUT }), clients);
+        return settling(redlock(clients.map((client) => serverStore(client)), { nodeTimeout: NODE_TIMEOUT }), clients);
       },
       leftovers: async () => (await Promise.all(servers.map((server) => server.leftovers()))).flat(),
       restart: async () => {

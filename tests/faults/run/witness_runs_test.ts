@@ -1,8 +1,8 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
 import { acquireFrom } from "../../../src/acquisition.ts";
-import { CohortStore } from "../../../src/composed/cohort/store.ts";
-import { Runs } from "../../../src/internal/runs.ts";
+import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
+import { Handoff } from "../../../src/internal/handoff/handoff.ts";
 import type { Lock } from "../../../src/lock.ts";
 import { checkAcquireOptions } from "../../../src/options.ts";
 import type { Claim, Renewal, Store } from "../../../src/store.ts";
@@ -15,8 +15,8 @@ const LEASE = 1_000;
 
 /** Stores that hand a lock on inside a process. */
 const KINDS = {
-  Runs: (store: Store, clock: VirtualClock) => new Runs(store, clock),
-  cohort: (store: Store, clock: VirtualClock) => new CohortStore(store, { keep: 500, linger: 0 }, clock, ["a"]),
+  Runs: (store: Store, clock: VirtualClock) => new Handoff(store, clock),
+  cohort: (store: Store, clock: VirtualClock) => new HandoffCohort(store, clock, { keep: 500, linger: 0 }),
 };
 
 /** Two handles of a process that is watched wait behind a stranger, which has released. The first one has the lock. */
@@ -121,7 +121,7 @@ async function inherited(spoil: (store: Store) => void = () => {}) {
     if (answer.granted) await arriving.promise;
     return answer;
   };
-  const store = witness.watchHandles(new Runs(witness.watch(kept), clock));
+  const store = witness.watchHandles(new Handoff(witness.watch(kept), clock));
   const get = (trace: Trace, signal?: AbortSignal) => {
     const options = checkAcquireOptions({ lease: LEASE, signal });
     return witness.run(trace, () => acquireFrom(store, "a", options, clock)) as Promise<Lock>;

@@ -7,7 +7,6 @@
 import { Redis } from "npm:ioredis@^6";
 import { acquire, type Lock, LockError, tryAcquire } from "../../../mod.ts";
 import type { Observer } from "../../../src/events.ts";
-import { redis } from "../../../src/stores/redis/mod.ts";
 import { cohort } from "../../../src/composed/cohort/mod.ts";
 import { redlock } from "../../../src/composed/redlock/mod.ts";
 import type { Store } from "../../../src/store.ts";
@@ -23,6 +22,7 @@ import { Stalls } from "./stalls.ts";
 import { Trace } from "./trace.ts";
 import { Witness } from "./witness.ts";
 import type { Line, Work } from "./work.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 /** How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s. */
 const SETTLING = 40_000;
@@ -69,8 +69,8 @@ function open(): Store {
     work.target,
     work.patient ? {} : { commandTimeout: REQUEST_LIMIT_MS, maxRetriesPerRequest: 2 },
   );
-  if (work.target.kind !== "redlock") return witness.watch(redis(servers[0]!, { observer }));
-  const nodes = servers.map((client) => witness.watchNode(redis(client)));
+  if (work.target.kind !== "redlock") return witness.watch(serverStore(servers[0]!, { observer }));
+  const nodes = servers.map((client) => witness.watchNode(serverStore(client)));
   return witness.watch(redlock(nodes, { observer }));
 }
 

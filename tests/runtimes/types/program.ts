@@ -144,7 +144,7 @@ export async function use(): Promise<void> {
   const node: RedisStore = redis(new Redis6(), { prefix: "billing:", replicas, observer } satisfies RedisOptions);
   console.log(await node.evict("a"), (await node.query()).held.length, (await file.query()).pending.length);
   const nodes = redlock(
-    [node satisfies QuorumNode, new Redis5(), new Redis6()],
+    [node, new Redis5(), new Redis6()],
     { nodeTimeout: 200, driftFactor: 0.02 } satisfies RedlockOptions,
   );
   await using shared: Cohort = cohort(clients, { keep: 20, linger: 5 } satisfies CohortOptions);

@@ -1,6 +1,5 @@
 // Deno only: it runs in a simulated world, of which the runtime is no part.
 import { assert, assertEquals } from "@std/assert";
-import { redis } from "@holdfast/lock/redis";
 import type { QuorumNode } from "../../../src/composed/redlock/quorum_node.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { RESERVATION_MS, TURN } from "../../../src/stores/redis/constants.ts";
@@ -12,6 +11,7 @@ import { VirtualClock } from "../../support/virtual_clock.ts";
 import { FakeClient } from "../../stores/redis/fake_client.ts";
 import { Random } from "../random.ts";
 import { ScriptServer } from "./server.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 /** How many runs there are, and how many steps each has. */
 const RUNS = 150;
@@ -209,7 +209,7 @@ function storeOn(server: ScriptServer): QuorumNode {
   const sources = new Map(Object.values(scripts).map(({ sha, source }) => [sha, source]));
   const client = new FakeClient(({ script, keys, args }) => server.eval(sources.get(script)!, keys, args));
   const scan = () => Promise.resolve(["0", server.keys.dump().map(([key]) => key)]);
-  return redis(Object.assign(client, { scan, status: "connecting" }).client);
+  return serverStore(Object.assign(client, { scan, status: "connecting" }).client);
 }
 
 /** The fences that one store has issued. They may differ from store to store, where a grant is repeated. */

@@ -1,7 +1,6 @@
 // Deno only: it runs in a simulated world, of which the runtime is no part.
 import { assert, assertEquals } from "@std/assert";
 import type { Redis } from "ioredis";
-import { redis } from "@holdfast/lock/redis";
 import type { Claim } from "../../../src/store.ts";
 import type { QuorumNode } from "../../../src/composed/redlock/quorum_node.ts";
 import { ProcessClock } from "../../support/process_clock.ts";
@@ -10,6 +9,7 @@ import { Random } from "../random.ts";
 import { scoreText } from "./keyspace.ts";
 import { ScriptServer } from "./server.ts";
 import { TwinClient } from "./twin_client.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 const START = 1_700_000_000_000_000;
 
@@ -72,7 +72,7 @@ async function play(
   const twin = new ScriptServer(() => time.now, (channel) => listening.get(channel) ?? 0);
   const clients = Array.from({ length: 2 }, () => server.connect());
   const twins = clients.map((client) => new TwinClient(client, twin));
-  const stores = twins.map((client) => redis(client));
+  const stores = twins.map((client) => serverStore(client));
   const usual = random.pick(KINDS);
   const claims: { claim: Claim; store: QuorumNode }[] = [];
   for (let call = 0; call < CALLS; call++) {

@@ -9,6 +9,7 @@ import { Runner } from "../../../src/stores/redis/runner.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { until } from "../../support/until.ts";
 import { closed, freePort, RedisServer } from "../../support/redis_server.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 // ioredis has timers for a while when such clients are closed between two connections.
 const LEAKY = { sanitizeOps: false, sanitizeResources: false };
@@ -156,7 +157,7 @@ Deno.test("Store.address is that of the server, unknown unless both host and por
   const address = (options: RedisClient["options"]) => {
     const evalsha = () => Promise.reject(new Error("not connected"));
     const rest = { evalsha, eval: evalsha, duplicate: () => {}, options };
-    return redis(Object.assign(new EventEmitter(), rest) as unknown as RedisClient).address;
+    return serverStore(Object.assign(new EventEmitter(), rest) as unknown as RedisClient).address;
   };
   assertEquals(address({ host: "redis.local", port: 6379 }), "redis.local:6379");
   assertEquals([address({ host: "redis.local" }), address({ port: 6379 }), address(undefined)], [

@@ -1,7 +1,6 @@
 // Deno only: it stops the clock of the server.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Claim, StoreError } from "@holdfast/lock";
-import { redis } from "@holdfast/lock/redis";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { FENCE_TTL_MS } from "../../../src/stores/redis/constants.ts";
@@ -12,6 +11,7 @@ import { RedisServer } from "../../support/redis_server.ts";
 import { after, START } from "./after.ts";
 import { counterAt } from "./counter.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 const KEYS = lockKeys("lock:a");
 const FENCE = KEYS[5];
@@ -70,7 +70,7 @@ Deno.test("attempt() keeps the end of a block until 7 days after the clock has r
   const client = server.connect();
   for (const [last, wish, ahead] of [[0n, 10_001, 10], [0n, 2, 10], [4_000n, 10_001, 10], [0n, 1, 0]] as const) {
     await client.set(FENCE, `${last === 0n ? 0n : FIRST + last}`);
-    await grant(redis(client), block(wish));
+    await grant(serverStore(client), block(wish));
     assertEquals(await client.pttl(FENCE), FENCE_TTL_MS + ahead, `${wish} after ${last}`);
     await client.flushall();
   }
@@ -79,7 +79,7 @@ Deno.test("attempt() keeps the end of a block until 7 days after the clock has r
 Deno.test("attempt() for a block says whether others are left waiting", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   await subscribed(client);
   const [holder, head, next] = [claimOf("a"), block(3), claimOf("a")];
   await grant(store, holder);
@@ -100,7 +100,7 @@ Deno.test("attempt() holds nothing when the end of its block cannot be written",
   await using server = await RedisServer.start();
   const client = server.connect();
   await client.hset(FENCE, "mine", 1);
-  await assertRejects(() => redis(client).attempt(block(5), { enqueue: true }), StoreError, "WRONGTYPE");
+  await assertRejects(() => serverStore(client).attempt(block(5), { enqueue: true }), StoreError, "WRONGTYPE");
   assertEquals(await client.keys("*"), [FENCE]);
   assertEquals(await client.hgetall(FENCE), { mine: "1" });
 });

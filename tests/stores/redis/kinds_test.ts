@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Claim, Store } from "@holdfast/lock";
-import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { Buffer } from "node:buffer";
 import { lockKeys } from "../../../src/stores/redis/keys.ts";
@@ -10,6 +9,7 @@ import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, clash, grant, LONG } from "../../support/claims.ts";
 import { type Identity, identityOf } from "./identity.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 /** A lease that a test waits for the end of, in milliseconds. */
 const SHORT = 300;
@@ -20,7 +20,7 @@ const QUEUE = "{lock:a}:queue";
 Deno.test("attempt() grants shared handles together, each with its own fence", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const claims = [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a", "shared")];
   let last = 0n;
   for (const claim of claims) {
@@ -41,7 +41,7 @@ Deno.test("attempt() grants shared handles together, each with its own fence", a
 Deno.test("attempt() gives each shared handle its own lease", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [short, middle, long] = [
     claimOf("a", "shared", SHORT),
     claimOf("a", "shared"),
@@ -72,7 +72,7 @@ Deno.test("attempt() gives each shared handle its own lease", async () => {
 Deno.test("attempt() lets no shared newcomer past the queue", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [holder, writer, reader] = [claimOf("a", "shared"), claimOf("a"), claimOf("a", "shared")];
   await grant(store, holder);
   await ask(store, writer);
@@ -93,7 +93,7 @@ Deno.test("attempt() lets no shared newcomer past the queue", async () => {
 Deno.test("release() serves shared waiters in a row together, and notifies the next one", async () => {
   await using server = await RedisServer.start();
   const [client, watcher] = [server.connect(), server.connect()];
-  const store = redis(client);
+  const store = serverStore(client);
   const notified: string[] = [];
   watcher.on("pmessage", (_pattern: string, _channel: string, message: string) => notified.push(message));
   await watcher.psubscribe("holdfast:*");
@@ -124,7 +124,7 @@ Deno.test("release() serves shared waiters in a row together, and notifies the n
 Deno.test("release() notifies the next waiter of another client, however many it serves", async () => {
   await using server = await RedisServer.start();
   const [client, other, watcher] = [server.connect(), server.connect(), server.connect()];
-  const [store, distant] = [redis(client), redis(other)];
+  const [store, distant] = [serverStore(client), serverStore(other)];
   const notified: string[] = [];
   watcher.on("pmessage", (_pattern: string, _channel: string, message: string) => notified.push(message));
   await watcher.psubscribe("holdfast:*");
@@ -149,7 +149,7 @@ Deno.test("release() notifies the next waiter of another client, however many it
 Deno.test("attempt() of the first of several shared waiters serves those behind, too", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [holder, first, second] = [claimOf("a", "exclusive", SHORT), claimOf("a", "shared"), claimOf("a", "shared")];
   await grant(store, holder);
   await ask(store, first);
@@ -165,7 +165,7 @@ Deno.test("attempt() of the first of several shared waiters serves those behind,
 Deno.test("release() of a waiter serves those who waited only behind it", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [holder, writer, reader] = [claimOf("a", "shared"), claimOf("a"), claimOf("a", "shared")];
   await grant(store, holder);
   await ask(store, writer);
@@ -179,7 +179,7 @@ Deno.test("release() of a waiter serves those who waited only behind it", async 
 Deno.test("attempt() and release() pass over a dead waiter that does not fit now", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [, , waiters] = lockKeys("lock:a");
   const [holder, dead, writer] = [claimOf("a", "shared"), claimOf("a"), claimOf("a")];
   const readers = [claimOf("a", "shared"), claimOf("a", "shared")];
@@ -202,7 +202,7 @@ Deno.test("attempt() and release() pass over a dead waiter that does not fit now
 Deno.test("attempt() gets a lock after a shared reservation that nobody claimed", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [holder, sleeper, reader, writer] = [
     claimOf("a"),
     claimOf("a", "shared"),
@@ -227,7 +227,7 @@ Deno.test("attempt() gets a lock after a shared reservation that nobody claimed"
 Deno.test("attempt() passes over a shared waiter whose client is gone", async () => {
   await using server = await RedisServer.start();
   const [client, gone] = [server.connect(), server.connect()];
-  const [store, other] = [redis(client), redis(gone)];
+  const [store, other] = [serverStore(client), serverStore(gone)];
   await subscribed(client, gone);
   const [holder, dead, alive] = [claimOf("a"), claimOf("a", "shared"), claimOf("a", "shared")];
   await grant(store, holder);
@@ -247,7 +247,7 @@ Deno.test("attempt() passes over a shared waiter whose client is gone", async ()
 Deno.test("attempt() grants no more permits than there are, in order", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [a, b, c, d, e] = [claimOf("a", 2), claimOf("a", 2), claimOf("a", 2), claimOf("a", 2), claimOf("a", 2)];
   assert(await grant(store, a) < await grant(store, b), "the fence rises");
   assertEquals(await client.get("lock:a"), ":permits=2");
@@ -267,7 +267,7 @@ Deno.test("attempt() grants no more permits than there are, in order", async () 
 Deno.test("attempt() gets the permit of a dead holder after its lease", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [dead, alive, waiter, next] = [claimOf("a", 2, 2_000), claimOf("a", 2), claimOf("a", 2), claimOf("a", 2)];
   const began = performance.now();
   await grant(store, dead);
@@ -293,7 +293,7 @@ Deno.test("attempt() gets the permit of a dead holder after its lease", async ()
 Deno.test("attempt() with other permits than the holders' changes nothing", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const queued = claimOf("a", 3);
   for (const present of ["exclusive", "shared", 2] as const) {
     const holder = claimOf("a", present);
@@ -323,7 +323,7 @@ Deno.test("attempt() with other permits than the holders' changes nothing", asyn
   await client.set("lock:a", "stranger", "PX", LONG);
   await ask(store, queued);
   // Nor does it matter that the answer to its first attempt was lost, or that it was taken for dead.
-  await ask(redis(server.connect()), queued);
+  await ask(serverStore(server.connect()), queued);
   await client.zrem(QUEUE, queued.owner);
   await ask(store, queued);
   await client.del("lock:a");
@@ -335,7 +335,7 @@ Deno.test("attempt() with other permits than the holders' changes nothing", asyn
 Deno.test("attempt() begins again after a stranger has deleted the key of a shared lock", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   for (const kind of ["shared", 2, "exclusive"] as const) {
     const [lost, ...more] = [claimOf("a", 2), claimOf("a", 2), claimOf("a", kind)];
     await grant(store, lost);
@@ -358,7 +358,7 @@ Deno.test("attempt() begins again after a stranger has deleted the key of a shar
 Deno.test("attempt() of a shared lock is refused where a key is of another type", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const named = (["exclusive", "shared", 2] as const).map((kind) => claimOf("a", kind, LONG, "me"));
   for (const key of ["queue", "holders", "fence"].map((key) => `{lock:a}:${key}`)) {
     await client.hset(key, "mine", 1);
@@ -386,7 +386,7 @@ Deno.test("attempt() of a shared lock is refused where a key is of another type"
 Deno.test("attempt() keeps a sole shared holder's lease when a second one joins", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   for (const kind of ["shared", 2] as const) {
     const marker = kind === 2 ? ":permits=2" : ":shared";
     const [alone, second, endless] = [claimOf("a", kind, LONG / 2), claimOf("a", kind, SHORT), claimOf("b", kind)];
@@ -414,7 +414,7 @@ Deno.test("attempt() keeps a sole shared holder's lease when a second one joins"
 Deno.test("attempt() takes a stranger's value for a holder, whatever it looks like", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const values = [
     ":",
     ":shared ",
@@ -446,7 +446,7 @@ Deno.test("attempt() takes a stranger's value for a holder, whatever it looks li
 Deno.test("attempt() gets a lock whose list of holders is gone", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   for (const next of ["exclusive", "shared", 2] as const) {
     const [one, two, claim] = [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a", next)];
     for (const claim of [one, two]) await grant(store, claim);
@@ -461,7 +461,7 @@ Deno.test("attempt() gets a lock whose list of holders is gone", async () => {
 Deno.test("renew() keeps the number of the last renewal for as long as the lock is held", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const kinds: (() => Claim)[] = [
     () => claimOf("a"),
     () => claimOf("a", "shared"),
@@ -516,7 +516,7 @@ Deno.test("renew() keeps the number of the last renewal for as long as the lock 
 Deno.test("retake() restores the number of the last renewal", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const claim = { ...claimOf("a"), renewal: 5 };
   const fence = await grant(store, claim);
   await store.renew(claim);
@@ -531,7 +531,7 @@ Deno.test("retake() restores the number of the last renewal", async () => {
 Deno.test("renew() and release() wake the head of the queue when the lock is free earlier", async () => {
   await using server = await RedisServer.start();
   const [client, watcher] = [server.connect(), server.connect()];
-  const store = redis(client);
+  const store = serverStore(client);
   const notified: string[] = [];
   watcher.on("pmessage", (_pattern: string, _channel: string, message: string) => notified.push(message));
   await watcher.psubscribe("holdfast:*");
@@ -571,7 +571,7 @@ Deno.test("renew() and release() wake the head of the queue when the lock is fre
 Deno.test("vote(), confirm() and retake() know a shared handle", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [one, two, writer] = [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a")];
   const options = { enqueue: false, guess: 1n, maxClockSkew: 0 };
   for (const claim of [one, two]) assert((await store.vote(claim, options)).granted, "granted");

@@ -1,15 +1,16 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { QueryOptions } from "@holdfast/lock";
-import { redis, type RedisStore } from "@holdfast/lock/redis";
+import { type RedisStore } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { until } from "../../support/until.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 Deno.test("query() lists 10,000 locks page by page, in many short commands", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const names = Array.from({ length: 10_000 }, (_, i) => `${i}`);
   // As any program of another kind locks.
   await Promise.all(names.map((name) => client.set(`lock:${name}`, "stranger", "PX", LONG)));
@@ -26,7 +27,7 @@ Deno.test("query() lists 10,000 locks page by page, in many short commands", asy
 Deno.test("query() looks at few keys for a small page", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   for (let i = 0; i < 2_000; i++) client.set(`lock:${i}`, "stranger", "PX", LONG);
   const { held, cursor } = await store.query({ limit: 5 });
   assert(held.length >= 5 && held.length < 50, `${held.length} locks`);
@@ -36,7 +37,7 @@ Deno.test("query() looks at few keys for a small page", async () => {
 Deno.test("query() ends its pages without a cursor, and lists the rest without a limit", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const names = Array.from({ length: 300 }, (_, i) => `${i}`);
   for (const name of names) await grant(store, claimOf(name));
   const all = await store.query();
@@ -53,7 +54,7 @@ Deno.test("query() ends its pages without a cursor, and lists the rest without a
 Deno.test("query() lists on its pages also the locks that are only waited for", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const names = Array.from({ length: 60 }, (_, i) => i % 2 === 0 ? `${i}` : `${i}{a}}`);
   for (const name of names) {
     await grant(store, claimOf(name));
@@ -85,7 +86,7 @@ Deno.test("query() lists the names that match a pattern, and no others", async (
     "A",
   ];
   for (const keyPrefix of ["", "app:", "[*]"]) {
-    const store = redis(server.connect({ keyPrefix }));
+    const store = serverStore(server.connect({ keyPrefix }));
     for (const name of names) {
       await grant(store, claimOf(name));
       await ask(store, claimOf(name));
@@ -124,7 +125,7 @@ Deno.test("query() lists the names that match a pattern, and no others", async (
 Deno.test("query() of one name searches for nothing", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const claims = ["a", "b*", "{c}"].map((name) => claimOf(name));
   for (const claim of claims) await grant(store, claim);
   const commands = await monitored(server, client, async () => {
@@ -140,7 +141,7 @@ Deno.test("query() of one name searches for nothing", async () => {
 
 Deno.test("query() refuses options of the wrong kind, and cursors that it has not made", async () => {
   await using server = await RedisServer.start();
-  const store = redis(server.connect());
+  const store = serverStore(server.connect());
   const wrong: [options: object, error: new (...args: never[]) => Error, words: string][] = [
     [{ limit: 0 }, RangeError, "limit"],
     [{ cursor: 5 }, TypeError, "cursor"],

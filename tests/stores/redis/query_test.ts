@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Claim, Entry, Store } from "@holdfast/lock";
-import { redis } from "@holdfast/lock/redis";
 import { Cluster, Redis } from "ioredis";
 import { lockKeys, lockOf, SlotTags } from "../../../src/stores/redis/keys.ts";
 import { slots } from "../../deployments/slots.ts";
@@ -8,6 +7,7 @@ import { until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { type Identity, identityOf } from "./identity.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 /** Names that are hard on patterns and hash tags. */
 const NAMES = [
@@ -29,7 +29,7 @@ const NAMES = [
 
 Deno.test("query() lists the holders and the waiters of each name, these in order", async () => {
   await using server = await RedisServer.start();
-  const store = redis(server.connect());
+  const store = serverStore(server.connect());
   const expected: { held: Claim[]; pending: Claim[] } = { held: [], pending: [] };
   assertEquals(await store.query!(), { held: [], pending: [] });
   const kinds = ["exclusive", "shared", 2] as const;
@@ -69,8 +69,11 @@ Deno.test("query() lists names of every kind, behind prefixes of every kind, and
   for (const keyPrefix of [undefined, "app:", "{x}:", "[*]", "a{b"]) {
     for (const prefix of ["lock:", "", "*:", "{y}:", "z{"]) {
       await admin.flushall();
-      const store = redis(server.connect(keyPrefix === undefined ? {} : { keyPrefix }), { prefix });
-      const others = [redis(admin, { prefix: "another:" }), redis(server.connect({ keyPrefix: "other:" }), { prefix })];
+      const store = serverStore(server.connect(keyPrefix === undefined ? {} : { keyPrefix }), { prefix });
+      const others = [
+        serverStore(admin, { prefix: "another:" }),
+        serverStore(server.connect({ keyPrefix: "other:" }), { prefix }),
+      ];
       const claims = NAMES.map((name) => claimOf(name, "shared"));
       for (const claim of claims) {
         await grant(store, claim);
@@ -93,7 +96,7 @@ Deno.test("query() lists names of every kind, behind prefixes of every kind, and
 Deno.test("query() lists names with waiters only, and no dead, expired or foreign entry", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   await client.hset("lock:hash", "mine", 1);
   await client.set("lock:stranger", "a/b", "PX", LONG);
   await client.set("lock:", "no name");
@@ -115,7 +118,7 @@ Deno.test("query() lists names with waiters only, and no dead, expired or foreig
 Deno.test("query() only reads, and never asks for all keys at once", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store: Store = redis(client);
+  const store: Store = serverStore(client);
   for (let i = 0; i < 1_500; i++) client.set(`other:${i}`, "1");
   const claims = Array.from({ length: 250 }, (_, i) => claimOf(`${i}`, "shared"));
   await Promise.all(claims.map((claim) => grant(store, claim)));
@@ -146,7 +149,7 @@ Deno.test("query() asks all masters of a Cluster", async () => {
   }
   const cluster = new Cluster([{ host: "127.0.0.1", port: one.port }], { keyPrefix: "app:" });
   try {
-    const store = redis(cluster);
+    const store = serverStore(cluster);
     const claims = Array.from({ length: 10 }, (_, i) => claimOf(i % 2 === 0 ? `${i}` : `${i}{a}}${i}`, "shared"));
     const waiters = claims.map(({ name }) => claimOf(name));
     for (const claim of claims) await grant(store, claim);
@@ -173,7 +176,7 @@ Deno.test("query() asks all masters of a Cluster", async () => {
 Deno.test("query() says what a client lacks", async () => {
   await using server = await RedisServer.start();
   const { evalsha, eval: run, duplicate, on } = server.connect();
-  const store = redis({ evalsha, eval: run, duplicate, on } as Parameters<typeof redis>[0]);
+  const store = serverStore({ evalsha, eval: run, duplicate, on } as Parameters<typeof serverStore>[0]);
   await assertRejects(() => store.query!(), TypeError, "scan");
 });
 

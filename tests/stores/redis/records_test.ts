@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Claim, Entry, HolderEntry } from "@holdfast/lock";
-import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { confirm } from "../../../src/stores/redis/commands/confirm.ts";
@@ -15,6 +14,7 @@ import { until } from "../../support/until.ts";
 import { after, START } from "./after.ts";
 import { identityOf } from "./identity.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 const [LOCK, QUEUE, , HOLDERS, GRANTS, FENCE] = lockKeys("lock:a");
 
@@ -168,7 +168,7 @@ Deno.test("query() tells the fence and since when, also if the counter is ahead"
 Deno.test("query() tells of a sole shared holder what it was, whoever moved it to the list", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   const [holder, writer, reader] = [described("shared"), described("exclusive"), described("shared")];
   const fence = await grant(store, holder);
   for (const claim of [writer, reader]) await ask(store, claim);
@@ -188,7 +188,7 @@ Deno.test("query() tells of a sole shared holder what it was, whoever moved it t
 Deno.test("release(), evict(), steal and the end of a lease leave no record behind", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   const ends: Record<string, (claims: Claim[]) => Promise<unknown>> = {
     release: async (claims) => {
       for (const claim of claims) await store.release(claim);
@@ -222,7 +222,7 @@ Deno.test("release(), evict(), steal and the end of a lease leave no record behi
 Deno.test("release() and the end of a lease delete the record of one holder of several", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [one, brief, last] = [described("shared"), described("shared"), described("shared")];
   for (const claim of [one, brief, last]) await grant(store, claim);
   await store.release(one);
@@ -242,7 +242,7 @@ Deno.test("release() and the end of a lease delete the record of one holder of s
 Deno.test("forget() of a waiter and its release leave nothing of its meta", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   const cohort = crypto.randomUUID();
   const [holder, head, member, gone] = [1, 2, 3, 4].map(() => ({ ...described("exclusive"), cohort }));
   await grant(store, holder!);
@@ -259,7 +259,7 @@ Deno.test("forget() of a waiter and its release leave nothing of its meta", asyn
 Deno.test("attempt() grants the lock although the records cannot be written", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const claims = [described("shared"), described("shared"), described("shared", "me")];
   for (const claim of claims) {
     await client.set(GRANTS, "mine");
@@ -274,7 +274,7 @@ Deno.test("attempt() grants the lock although the records cannot be written", as
 Deno.test("query() lists the lock although the key of its fence is of another type", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const claim = described("exclusive");
   await grant(store, claim);
   await client.del(FENCE);
@@ -286,7 +286,7 @@ Deno.test("query() lists the lock although the key of its fence is of another ty
 Deno.test("query() tells of holders of version 0.1.0 the fence of an owner, and no more", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   // What the scripts of that version write.
   await client.set(LOCK, "sole", "PX", LONG);
   await client.set(FENCE, "1700000000123456", "PX", LONG);
@@ -302,7 +302,7 @@ Deno.test("query() tells of holders of version 0.1.0 the fence of an owner, and 
 Deno.test("attempt() leaves a counter that the scripts of version 0.1.0 read", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   // As they do it: with tonumber().
   const read = "return string.format('%.0f', tonumber(redis.call('GET', KEYS[1]) or 0) or 0)";
   for (const last of [0n, 2n ** 52n + 1n, 2n ** 53n - 5n]) {

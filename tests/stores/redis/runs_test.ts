@@ -1,11 +1,10 @@
 // Deno only: it tries a client that is cut off, of which the runtime knows nothing.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Claim, type RedisClient, type Store, StoreError } from "@holdfast/lock";
-import { redis } from "@holdfast/lock/redis";
 import { EventEmitter } from "node:events";
 import type { Redis } from "ioredis";
 import { SystemClock } from "../../../src/internal/clock.ts";
-import { Runs } from "../../../src/internal/runs.ts";
+import { Handoff } from "../../../src/internal/handoff/handoff.ts";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { MAX_RUN } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys.ts";
@@ -17,6 +16,7 @@ import { until } from "../../support/until.ts";
 import { after, START } from "./after.ts";
 import { counterAt } from "./counter.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 const [LOCK, QUEUE, WAITERS, , , FENCE] = lockKeys("lock:a");
 
@@ -28,7 +28,7 @@ const COHORT = crypto.randomUUID();
 Deno.test("attempt() takes the waiters of its cohort that come next, in their order", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   const [head, ...members] = [member(), member(), member(), member()] as [Claim, ...Claim[]];
   await line(store, [head, ...members]);
   assertEquals(await client.get(LOCK), head.owner, "its wake-up is received");
@@ -45,7 +45,7 @@ Deno.test("attempt() takes the waiters of its cohort that come next, in their or
 Deno.test("attempt() of a waiter that finds the lock expired takes its run as well", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   const [holder, head, next, stranger] = [claimOf("a"), member(), member(), claimOf("a")];
   await grant(store, holder);
   for (const claim of [head, next, stranger]) await ask(store, claim);
@@ -58,7 +58,7 @@ Deno.test("attempt() of a waiter that finds the lock expired takes its run as we
 Deno.test("attempt() ends a run at the first waiter of another kind or cohort", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   const others: Record<string, Claim> = {
     "without a cohort": claimOf("a"),
     "of another cohort": { ...claimOf("a"), cohort: crypto.randomUUID() },
@@ -80,7 +80,7 @@ Deno.test("attempt() ends a run at the first waiter of another kind or cohort", 
 Deno.test("attempt() takes nobody along for a waiter without cohort, or that only tries", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   for (
     const [head, enqueue] of [[claimOf("a"), true], [member(), false], [{ ...member(), fences: 3 }, true]] as const
   ) {
@@ -96,7 +96,7 @@ Deno.test("attempt() takes nobody along for a waiter without cohort, or that onl
 Deno.test("attempt() takes MAX_RUN waiters at most, and says whether more are left", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   for (const more of [0, 2]) {
     const [head, ...members] = Array.from({ length: 1 + MAX_RUN + more }, member) as [Claim, ...Claim[]];
     await line(store, [head, ...members]);
@@ -111,7 +111,7 @@ Deno.test("attempt() takes MAX_RUN waiters at most, and says whether more are le
 Deno.test("attempt() ends a run at a dead waiter, and at an entry that is no member", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   const now = async () => Number((await client.time())[0]) * 1_000;
   const entries = [
     [async () => `${await now() - 15_001}?holdfast:x@${COHORT}`, "last"],
@@ -164,7 +164,7 @@ Deno.test("attempt() shortens a run whose fences would be too far ahead of the c
 Deno.test("attempt() of a member puts it back to its place, ahead of who came later", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   const [head, first, second, stranger] = [member(), member(), member(), claimOf("a")];
   await line(store, [head, first, second]);
   assertEquals((await attemptOf(store, head)).run, owners([first, second]));
@@ -179,7 +179,7 @@ Deno.test("attempt() of a member puts it back to its place, ahead of who came la
 Deno.test("forget() drops the place of a member that was handed the lock", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   const [head, gone, stranger] = [member(), member(), claimOf("a")];
   await line(store, [head, gone]);
   assertEquals((await attemptOf(store, head)).run, [gone.owner]);
@@ -191,7 +191,7 @@ Deno.test("forget() drops the place of a member that was handed the lock", async
 Deno.test("attempt() that is executed twice, and late, loses no member for ever", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   const [head, first, second, stranger] = [member(), member(), member(), claimOf("a")];
   await line(store, [head, first]);
   const sent = attempt.encode(lockKeys("lock:a"), {
@@ -217,8 +217,8 @@ Deno.test("attempt() that is executed twice, and late, loses no member for ever"
 
 Deno.test("attempt() that is executed twice hands on no fence below its last one", async () => {
   await using server = await RedisServer.start();
-  const store = redis(await connected(server));
-  const runs = new Runs(store, new SystemClock());
+  const store = serverStore(await connected(server));
+  const runs = new Handoff(store, new SystemClock());
   const [other, head, second] = [claimOf("a"), claimOf("a"), claimOf("a")];
   await grant(store, other);
   for (const claim of [head, second]) await ask(runs, claim);
@@ -233,7 +233,7 @@ Deno.test("attempt() that is executed twice hands on no fence below its last one
 Deno.test("attempt() that the server refuses holds nothing new, and takes nobody along", async () => {
   await using server = await RedisServer.start(["--maxmemory-policy", "noeviction"]);
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   const settings = [["maxmemory", 1, "OOM"], ["min-replicas-to-write", 1, "NOREPLICAS"]] as const;
   for (const [setting, value, words] of settings) {
     const [head, next] = [member(), member()];
@@ -258,7 +258,7 @@ Deno.test("attempt() that the server refuses holds nothing new, and takes nobody
 Deno.test("attempt() grants a reserved lock although the queue's keys are of other types", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
-  const store = redis(client);
+  const store = serverStore(client);
   for (const key of [QUEUE, WAITERS]) {
     const [head, next] = [member(), member()];
     await line(store, [head, next]);
@@ -272,9 +272,9 @@ Deno.test("attempt() grants a reserved lock although the queue's keys are of oth
 Deno.test("attempt() that too few replicas have wakes the members of its run", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(deaf(client).client, { replicas: { min: 1, timeout: 10 } });
+  const store = serverStore(deaf(client).client, { replicas: { min: 1, timeout: 10 } });
   const [holder, head, next] = [claimOf("a"), member(), member()];
-  const plain = redis(client);
+  const plain = serverStore(client);
   await grant(plain, holder);
   for (const claim of [head, next]) await ask(store, claim);
   await plain.release(holder);
@@ -288,7 +288,7 @@ Deno.test("attempt() wakes all waiters if its client is cut off, which may lose 
   await using server = await RedisServer.start();
   const client = server.connect();
   const { client: cut, events } = deaf(client);
-  const store = redis(cut);
+  const store = serverStore(cut);
   const [holder, head, lost, other] = [claimOf("a"), member(), member(), member()];
   await grant(store, holder);
   for (const claim of [head, lost]) await ask(store, claim);

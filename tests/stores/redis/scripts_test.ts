@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Claim, StoreError } from "@holdfast/lock";
-import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { lockKeys } from "../../../src/stores/redis/keys.ts";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
@@ -15,6 +14,7 @@ import { atTime } from "./at_time.ts";
 import { ask, claimOf as kindOf, grant } from "../../support/claims.ts";
 import { counterAt } from "./counter.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 const LONG = 60_000;
 const WEEK = 7 * 24 * 60 * 60 * 1_000;
@@ -53,7 +53,7 @@ Deno.test("attempt.decode() and decodeFlag() read the replies of clients of ever
 Deno.test("attempt() gives the server's clock in µs as the fence, not rounded", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const lastDigits = new Set<bigint>();
   for (let i = 0; i < 50; i++) {
     const before = await microseconds(client);
@@ -71,7 +71,7 @@ Deno.test("attempt() gives the server's clock in µs as the fence, not rounded",
 Deno.test("attempt() gives a whole fence also in the first tenth of a second", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const claim = claimOf("a", LONG);
   await grant(store, claim);
   let before = 0n;
@@ -84,7 +84,7 @@ Deno.test("attempt() gives a whole fence also in the first tenth of a second", a
 Deno.test("attempt() grants the last fence + 1 when that is ahead of the clock", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   for (const last of [2n ** 51n + 1n, 2n ** 52n - 1n, 2n ** 52n + 1n, 2n ** 53n - 7n]) {
     await client.set(fenceKey("a"), String(last));
     for (let next = last + 1n; next <= last + 5n; next++) {
@@ -112,7 +112,7 @@ Deno.test("attempt() issues no fence twice, also when the clock shows the last o
 Deno.test("attempt() and confirm() refuse a fence above 2^53 - 1, and nothing is held", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const highest = 2n ** 53n - 1n;
   await client.set(fenceKey("a"), String(highest - 1n));
   const holder = claimOf("a", LONG);
@@ -172,7 +172,7 @@ Deno.test("attempt() keeps a fence until 7 days after the clock has reached it",
 Deno.test("attempt() gives rising tickets, although the clock was set back", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [holder, first, second, third] = [1, 2, 3, 4].map(() => claimOf("a", LONG)) as [Claim, Claim, Claim, Claim];
   const [, queue] = lockKeys("lock:a");
   await grant(store, holder);
@@ -187,7 +187,7 @@ Deno.test("attempt() gives rising tickets, although the clock was set back", asy
 Deno.test("release() passes over a waiter that was not seen for three polls, and no other", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [, , waiters] = lockKeys("lock:a");
   for (const [unseen, served] of [[3 * POLL_MS, "the next"], [2 * POLL_MS, "it"]] as const) {
     const [holder, silent, next] = [claimOf("a", LONG), claimOf("a", LONG), claimOf("a", LONG)];
@@ -206,7 +206,7 @@ Deno.test("release() passes over a waiter that was not seen for three polls, and
 Deno.test("attempt() takes the fence from the clock when the last one was lost", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   for (const lost of [() => client.del(fenceKey("a")), () => client.set(fenceKey("a"), "stranger")]) {
     const first = claimOf("a", LONG);
     const fence = await grant(store, first);
@@ -223,7 +223,7 @@ Deno.test("attempt() takes the fence from the clock when the last one was lost",
 Deno.test("attempt() and renew() keep the lock for the lease", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   for (const lease of [1_000, 30_000, 2 ** 30]) {
     const claim = claimOf("a", lease);
     const began = performance.now();
@@ -247,7 +247,7 @@ Deno.test("attempt() and renew() keep the lock for the lease", async () => {
 Deno.test("renew() of a fresh owner needs the lock's own key only", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   for (const kind of ["exclusive", "shared"] as const) {
     const claim = kindOf("a", kind);
     await grant(store, claim);
@@ -272,7 +272,7 @@ Deno.test("renew() of a fresh owner needs the lock's own key only", async () => 
 Deno.test("renew() rounds a lease up to whole milliseconds", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const claim = claimOf("a", 10_000.5);
   await grant(store, claim);
   const left: number[] = [];
@@ -285,7 +285,7 @@ Deno.test("renew() rounds a lease up to whole milliseconds", async () => {
 Deno.test("attempt() of a busy lock returns when to ask again: at its end, by rank", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   await subscribed(client);
   const holder = claimOf("a", 2_000);
   const began = performance.now();
@@ -343,7 +343,7 @@ Deno.test("vote() of the next waiter never makes its lease shorter when repeated
 Deno.test("attempt() leaves a queue that expires when nobody asks for three polls", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [holder, waiter] = [claimOf("a", LONG), claimOf("a", LONG)];
   await grant(store, holder);
   for (let i = 0; i < 2; i++) {
@@ -360,7 +360,7 @@ Deno.test("attempt() leaves a queue that expires when nobody asks for three poll
 Deno.test("release() reserves the lock for RESERVATION_MS, or the lease if that is shorter", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   for (const [lease, kept] of [[LONG, RESERVATION_MS], [400, 400]] as const) {
     const [holder, waiter] = [claimOf("a", LONG), claimOf("a", LONG)];
     await grant(store, holder);
@@ -377,7 +377,7 @@ Deno.test("release() passes over a waiter whose client is gone, at once", async 
   await using server = await RedisServer.start();
   const client = server.connect();
   const gone = server.connect();
-  const [store, other] = [redis(client), redis(gone)];
+  const [store, other] = [serverStore(client), serverStore(gone)];
   await subscribed(client, gone);
   const [holder, dead, alive] = [claimOf("a", LONG), claimOf("a", LONG), claimOf("a", LONG)];
   await grant(store, holder);
@@ -395,7 +395,7 @@ Deno.test("renew() with a shorter lease wakes the first waiter whose client is t
   await using server = await RedisServer.start();
   const client = server.connect();
   const gone = server.connect();
-  const [store, other] = [redis(client), redis(gone)];
+  const [store, other] = [serverStore(client), serverStore(gone)];
   await subscribed(client, gone);
   const [holder, dead, alive] = [claimOf("a", LONG), claimOf("a", LONG), claimOf("a", LONG)];
   await grant(store, holder);
@@ -460,7 +460,7 @@ Deno.test("attempt() runs on a server in cluster mode, for names of every kind",
 
 /** Everything that may happen to a lock: held, waited for, handed over, renewed, left to expire, given up. */
 async function liveThrough(client: Redis, name: string): Promise<void> {
-  const store = redis(client);
+  const store = serverStore(client);
   const [holder, first, second, third] = [
     claimOf(name, LONG),
     claimOf(name, 50),
@@ -506,7 +506,7 @@ async function liveThrough(client: Redis, name: string): Promise<void> {
 
 /** The same of locks that several may hold, with owners that come again, thieves and operators. */
 async function liveTogether(client: Redis, name: string): Promise<void> {
-  const store = redis(client);
+  const store = serverStore(client);
   for (const kind of ["shared", 2] as const) {
     const mine = () => kindOf(name, kind, LONG, "me");
     const [one, two, again, brief] = [kindOf(name, kind), mine(), mine(), { ...mine(), lease: 50 }];

@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Claim, StoreError } from "@holdfast/lock";
-import { redis, type RedisOptions } from "@holdfast/lock/redis";
+import { type RedisOptions } from "@holdfast/lock/redis";
 import { POLL_MS, WAITER_TIMEOUT_MS } from "../../../src/stores/redis/constants.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { claimOf, grant } from "../../support/claims.ts";
 import { settled } from "../../support/virtual_clock.ts";
 import { FakeClient, replyError, type ScriptCall } from "./fake_client.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 /** The names of the scripts by their SHA-1. */
 const NAMES = new Map(Object.entries(scripts).map(([name, { sha }]) => [sha, name]));
@@ -16,7 +17,7 @@ type Answer = (client: FakeClient, call: ScriptCall, index: number) => unknown;
 function site(answer: Answer, options: RedisOptions = {}, extra: object = {}) {
   const client: FakeClient = new FakeClient((call, index) => answer(client, call, index));
   Object.assign(client, extra);
-  const store = redis(client.client, options);
+  const store = serverStore(client.client, options);
   const sent = (from = Infinity) => {
     return client.calls.map(({ script, args }) => [NAMES.get(script) ?? "unknown", ...args.slice(from)].join(" "));
   };

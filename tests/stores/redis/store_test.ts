@@ -1,7 +1,7 @@
 import { Redis as Redis5 } from "ioredis5";
-import { redis } from "@holdfast/lock/redis";
 import { storeSuite } from "@holdfast/lock/testing";
 import { RedisServer } from "../../support/redis_server.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 const clients = {
   "ioredis 6 with RESP3": (server: RedisServer) => server.connect({ protocol: 3 }),
@@ -23,7 +23,7 @@ for (const [client, connect] of Object.entries(clients)) {
     open: async () => {
       const server = await RedisServer.start();
       return {
-        connect: () => redis(connect(server)),
+        connect: () => serverStore(connect(server)),
         leftovers: () => server.leftovers(),
         restart: async () => {
           await server.kill();

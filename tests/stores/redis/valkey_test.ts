@@ -1,9 +1,9 @@
 // Deno only: it tries another server, of which the runtime knows nothing.
-import { redis } from "@holdfast/lock/redis";
 import { storeSuite } from "@holdfast/lock/testing";
 import { assert } from "@std/assert";
 import { RedisServer } from "../../support/redis_server.ts";
 import { findValkey } from "../../support/valkey.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 const valkey = findValkey();
 if ("missing" in valkey) console.log(`the tests on Valkey are skipped: ${valkey.missing}`);
@@ -16,7 +16,7 @@ storeSuite({
   open: async () => {
     const server = await start();
     return {
-      connect: () => redis(server.connect()),
+      connect: () => serverStore(server.connect()),
       leftovers: () => server.leftovers(),
       restart: async () => {
         await server.kill();

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { redis } from "@holdfast/lock/redis";
 import { RedisServer } from "../../support/redis_server.ts";
 import { claimOf } from "../../support/claims.ts";
 import { counterAt } from "./counter.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 /** How far ahead of the server's clock a guess may be, in milliseconds. */
 const SKEW = 60_000;
@@ -10,7 +10,7 @@ const SKEW = 60_000;
 Deno.test("vote() raises the counter unless the guess is too far ahead of the clock", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const [seconds = 0, microseconds = 0] = await client.time();
   const now = BigInt(seconds) * 1_000_000n + BigInt(microseconds);
   const vote = async (ahead: number) => {
@@ -31,7 +31,7 @@ Deno.test("vote() raises the counter unless the guess is too far ahead of the cl
 Deno.test("retake() raises a counter below the fence, and lowers none above it", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = serverStore(client);
   const claim = claimOf("a");
   const fence = 1_700_000_000_000_000n;
   for (const counter of [0n, fence - 1n, fence, fence + 1n]) {

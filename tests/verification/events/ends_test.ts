@@ -2,9 +2,9 @@
 import { assert } from "@std/assert";
 import type { Observer, Store } from "@holdfast/lock";
 import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
-import { CohortStore } from "../../../src/composed/cohort/store.ts";
+import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { RedlockStore } from "../../../src/composed/redlock/store.ts";
-import { Runs } from "../../../src/internal/runs.ts";
+import { Handoff } from "../../../src/internal/handoff/handoff.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { Connection, type Fate } from "./connection.ts";
@@ -46,7 +46,7 @@ Deno.test("acquire() on memory ends in one event, whatever happens", async () =>
 
 Deno.test("acquire() on runs ends in one event, and has no other", async () => {
   const open = virtually((clock, fates, observer) => {
-    return new Runs(new Connection(new MemoryStore(undefined, clock), clock, fates, observer), clock);
+    return new Handoff(new Connection(new MemoryStore(undefined, clock), clock, fates, observer), clock);
   });
   checkCounts(await endsOnce(plansOf(TIMES, { shared: true, faults: true }), RUNS, open));
 });
@@ -55,7 +55,7 @@ for (const options of [{}, { keep: 200, linger: 50 }]) {
   Deno.test(`acquire() on cohort ${JSON.stringify(options)} ends in one event, and has no other`, async () => {
     const open = virtually((clock, fates, observer) => {
       const store = new Connection(new MemoryStore(undefined, clock), clock, fates, observer);
-      return new CohortStore(store, checkCohortOptions(options), clock);
+      return new HandoffCohort(store, clock, checkCohortOptions(options));
     });
     checkCounts(await endsOnce(plansOf(TIMES, { shared: true, faults: true }), RUNS, open));
   });

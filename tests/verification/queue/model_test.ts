@@ -1,9 +1,9 @@
 // Deno only: it takes long, and compares the stores with each other.
-import { redis } from "@holdfast/lock/redis";
 import { memory } from "@holdfast/lock/memory";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { RedisServer } from "../../support/redis_server.ts";
 import { agrees } from "./agrees.ts";
+import { serverStore } from "../../support/server_store.ts";
 
 /** How many of the runs wait for leases to end; each does so several times. */
 const ENDING = 15;
@@ -21,7 +21,7 @@ Deno.test("sqlite() grants what the model of the queue grants, in the same order
 
 Deno.test("redis() grants what the model of the queue grants, in the same order", async () => {
   await using server = await RedisServer.start();
-  const store = redis(server.connect());
+  const store = serverStore(server.connect());
   await agrees(store, { runs: 500, ending: false });
   await agrees(store, { runs: ENDING, ending: true });
 });
