@@ -1,0 +1,172 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Attempt } from "../../src/store.ts";
+import { claimOf } from "../support/claims.ts";
+import { settled } from "../support/virtual_clock.ts";
+import { type Fate, KINDS, lost, Scene, slow } from "./scene.ts";
+
+/** A connection of 1 ms each way, whose requests wait in their order while it is stopped. A caller waits for 100 ms. */
+class Pipe {
+  readonly #scene: Scene;
+  #waiting: (() => void)[] | undefined;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  readonly fate: Fate = (go, call) => {
+    const { clock } = this.#scene;
+    const send = () => slow(clock, 1)(go, call);
+    if (this.#waiting === undefined) return send();
+    return new Promise((resolve, reject) => {
+      this.#waiting?.push(() => send().then(resolve, reject));
+      clock.timer(100, () => reject(new Error("Command timed out")));
+    });
+  };
+
+  stop(): void {
+    this.#waiting = [];
+  }
+
+  resume(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const send of waiting) send();
+  }
+}
+
+for (const [when, options] of KINDS) {
+  for (const fault of ["a lost reply", "a late command"]) {
+    for (const first of ["asks again", "gives up"]) {
+      Deno.test(`acquire() keeps its place: ${fault}, the first ${first}, ${when}`, async () => {
+        const scene = new Scene();
+        const { clock, stranger, served } = scene;
+        const here = scene.process(options);
+        const pipe = new Pipe(scene);
+        here.line.fate = pipe.fate;
+        const before = await stranger.acquire();
+        const enough = new AbortController();
+        const ends = [(await here.section("1", 0, { signal: enough.signal })).end];
+        for (const [label, process] of [["2", here], ["3", here], ["stranger", stranger], ["4", here]] as const) {
+          await clock.advance(5);
+          ends.push((await process.section(label, 0)).end);
+        }
+        await clock.advance(5);
+        if (fault === "a lost reply") {
+          here.line.fate = async (go, call) => {
+            const reply = await pipe.fate(go, call);
+            if (call.operation !== "attempt" || !(reply as Attempt).granted) return reply;
+            here.line.fate = pipe.fate;
+            throw new Error("cut off");
+          };
+          await before.release();
+          await clock.advance(8);
+        } else {
+          pipe.stop();
+          await before.release();
+          await clock.advance(115);
+        }
+        if (first === "gives up") enough.abort(new Error("enough"));
+        await clock.advance(65);
+        pipe.resume();
+        await clock.advance(20_000);
+        await Promise.allSettled(ends);
+        // With `keep` those that came later may be served before it as well.
+        const ahead = served.indexOf("stranger");
+        assert(ahead >= served.indexOf("3") && (options !== undefined || ahead < served.indexOf("4")), `${served}`);
+        const own = served.filter((label) => label !== "stranger");
+        assertEquals(own, first === "asks again" ? ["1", "2", "3", "4"] : ["2", "3", "4"]);
+        await scene.assertEmpty();
+      });
+    }
+  }
+}
+
+for (const section of [0, 100]) {
+  Deno.test(`acquire() that pauses in a run keeps its place, sections of ${section} ms`, async () => {
+    const scene = new Scene();
+    const { clock, stranger, served } = scene;
+    const here = scene.process();
+    const before = await stranger.acquire();
+    const ends: Promise<void>[] = [];
+    for (const [label, process] of [["1", here], ["pausing", here], ["3", here], ["stranger", stranger]] as const) {
+      ends.push((await process.section(label, section, { meta: { label } })).end);
+    }
+    here.line.fate = (go, call) => call.claim?.meta?.includes("pausing") ? lost(go, call) : go();
+    // It has attempted again, in vain.
+    await clock.advance(220);
+    here.line.fate = (go) => go();
+    await before.release();
+    await clock.advance(2_000);
+    await Promise.all(ends);
+    assert(served.indexOf("pausing") < served.indexOf("stranger"), `${served}`);
+    await scene.assertEmpty();
+  });
+}
+
+for (const [when, options] of KINDS) {
+  Deno.test(`acquire() copes with a store that cannot notify, ${when}`, async () => {
+    const scene = new Scene();
+    const { clock, stranger, served } = scene;
+    const here = scene.process(options);
+    const unhandled = await rejections(async () => {
+      here.line.notice = () => Promise.reject(new Error("subscription failed"));
+      const before = await stranger.acquire();
+      const enough = new AbortController();
+      const ends = [(await here.section("gives up", 1, { signal: enough.signal })).end];
+      for (const label of ["1", "2", "3"]) {
+        const { promise } = await here.wait(label);
+        // A holder that reads its signal is notified of a revocation.
+        ends.push(promise.then((lock) => lock.signal.aborted ? undefined : lock.release()));
+      }
+      // The first one fails, and with it perhaps a run, so that the others are woken although they do not sleep.
+      here.line.fate = lost;
+      await clock.advance(220);
+      here.line.fate = (go) => go();
+      enough.abort(new Error("enough"));
+      await before.release();
+      await clock.advance(5_000);
+      await Promise.allSettled(ends);
+    });
+    assertEquals(unhandled, []);
+    assertEquals(served.length, 3, `${served}`);
+  });
+
+  Deno.test(`wakeup() that the store rejects is always handled, ${when}`, async () => {
+    const scene = new Scene();
+    const { server } = scene;
+    const here = scene.process(options);
+    const [before, first, second] = [claimOf("a"), claimOf("a"), claimOf("a")];
+    await server.attempt(before, { enqueue: false });
+    for (const claim of [first, second]) await here.store.attempt(claim, { enqueue: true });
+    const ended = new AbortController();
+    const unhandled = await rejections(async () => {
+      here.line.fate = lost;
+      await here.store.attempt(first, { enqueue: true }).catch(() => {});
+      here.line.fate = (go) => go();
+      // The second one is to attempt again, as it may have lost its place, and does not sleep yet.
+      await here.store.release(first);
+      here.line.notice = () => Promise.reject(new Error("subscription failed"));
+      here.store.wakeup!(second, ended.signal).catch(() => {});
+      await settled();
+    });
+    ended.abort();
+    assertEquals(unhandled, []);
+  });
+}
+
+/** Returns the reasons of the rejections that nobody handled meanwhile. */
+async function rejections(run: () => Promise<void>): Promise<unknown[]> {
+  const reasons: unknown[] = [];
+  const note = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    reasons.push(event.reason);
+  };
+  globalThis.addEventListener("unhandledrejection", note);
+  try {
+    await run();
+    await settled();
+  } finally {
+    globalThis.removeEventListener("unhandledrejection", note);
+  }
+  return reasons;
+}

@@ -1,0 +1,106 @@
+// Deno only: it listens on ports in the place of a server.
+import { assert, assertEquals } from "@std/assert";
+import { acquire, type Lock, tryAcquire } from "@holdfast/lock";
+import { cohort } from "@holdfast/lock/cohort";
+import { redis } from "@holdfast/lock/redis";
+import type { Claim } from "../../src/store.ts";
+import { SystemClock } from "../../src/internal/clock.ts";
+import { attempt } from "../../src/stores/redis/scripts/generated.ts";
+import { claimOf } from "../support/claims.ts";
+import { inTime } from "../support/in_time.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
+import { until } from "../support/until.ts";
+import { handoffOf, KINDS, microtasks } from "./scene.ts";
+import { serverStore } from "../support/server_store.ts";
+
+/** Much longer than a test, in milliseconds. */
+const LEASE = 60_000;
+
+for (const [when, options] of KINDS) {
+  Deno.test(`acquire() behind a reply of the same chunk shares no grant, ${when}`, async () => {
+    await using server = await RedisServer.start();
+    const client = server.connect();
+    const made = options && cohort(client, options);
+    const store = made ?? redis(client);
+    for (let passed = 0; passed < 20; passed++) {
+      // Two handles at once: then the process knows that several want the lock.
+      const first = await acquire(store, `${passed}`);
+      const second = acquire(store, `${passed}`);
+      await first.release();
+      await (await second).release();
+      await until(async () => await client.exists(`lock:${passed}`) === 0, "the process has given the lock back");
+      const trying = tryAcquire(store, `${passed}`);
+      const end = new AbortController();
+      let other: Lock | undefined;
+      const looked = client.get("config").then(async () => {
+        await microtasks(passed);
+        return acquire(store, `${passed}`, { signal: end.signal }).then((lock) => other = lock);
+      });
+      const lock = await trying;
+      await until(async () => await client.exists(`lock:${passed}`) === 1, "a handle holds it");
+      assert(!(lock?.held && other?.held), `two holders, ${passed} microtasks after the other reply`);
+      await lock?.release();
+      await (await looked).release();
+    }
+    await made?.[Symbol.asyncDispose]();
+  });
+
+  Deno.test(`wakeup() of a member resolves when the client is closed, on Redis, ${when}`, async () => {
+    await using server = await RedisServer.start();
+    const [client, other] = [server.connect(), redis(server.connect())];
+    const here = handoffOf(serverStore(client), new SystemClock(), options && { keep: LEASE });
+    const [before, first, second] = [0, 1, 2].map(() => claimOf("a", "exclusive", LEASE)) as [Claim, Claim, Claim];
+    await other.attempt(before, { enqueue: false });
+    for (const claim of [first, second]) await here.attempt(claim, { enqueue: true });
+    await other.release(before);
+    await until(async () => (await here.attempt(first, { enqueue: true })).granted, "granted");
+    // It has attempted again since it became a member.
+    await here.attempt(second, { enqueue: true });
+    const ended = new AbortController();
+    const woken = here.wakeup!(second, ended.signal);
+    client.disconnect();
+    try {
+      await inTime(woken, 5_000, "the wake-up");
+    } finally {
+      ended.abort();
+      for (const claim of [first, second]) await here.release(claim).catch(() => {});
+    }
+  });
+}
+
+for (const fault of ["a late reply", "a late command"]) {
+  for (const how of ["asks again", "gives up"]) {
+    Deno.test(`acquire() on Redis keeps its place: ${fault}, the first ${how}`, async () => {
+      await using server = await RedisServer.start();
+      await using proxy = await TcpProxy.start(server.port);
+      const direct = server.connect();
+      const events: string[] = [];
+      const client = proxy.connect({ commandTimeout: 300 });
+      const here = redis(client, { observer: ({ type }) => events.push(type) });
+      const there = redis(direct);
+      const order: string[] = [];
+      const end = new AbortController();
+      const before = await acquire(there, "a", { lease: LEASE });
+      const all: Promise<unknown>[] = [];
+      for (const [label, store] of [["1", here], ["2", here], ["3", here], ["stranger", there]] as const) {
+        const signal = label === "1" ? { signal: end.signal } : {};
+        const waiting = acquire(store, "a", { lease: LEASE, ...signal }).then((lock) => {
+          order.push(label);
+          return lock.release();
+        });
+        all.push(waiting.catch(() => {}));
+        await until(async () => await direct.zcard("{lock:a}:queue") === all.length, `${label} waits`);
+      }
+      const struck = fault === "a late reply" ? proxy.stallReply(attempt.sha) : proxy.holdRequest(attempt.sha);
+      await before.release();
+      await struck;
+      await until(() => events.includes("fault"), "the attempt has failed");
+      if (how === "gives up") end.abort(new Error("enough"));
+      proxy.resume();
+      await Promise.all(all);
+      assertEquals(order, how === "gives up" ? ["2", "3", "stranger"] : ["1", "2", "3", "stranger"]);
+      assertEquals(await server.leftovers(), []);
+    });
+  }
+}

@@ -1,0 +1,200 @@
+import { assert, assertEquals } from "@std/assert";
+import { acquire, type Lock, type Store, tryAcquire } from "@holdfast/lock";
+import { cohort } from "@holdfast/lock/cohort";
+import type { Attempt } from "../../src/store.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { FileStore } from "../../src/stores/sqlite/store.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
+import { asCallersSee, KINDS, Line, type Process, Scene } from "./scene.ts";
+
+/** Longer than a test, so that only what it does ends the time of a process with a lock. */
+const KEEP = 60_000;
+
+/** The objects through which one process may use the locks of one store. */
+const OBJECTS: readonly (readonly [what: string, make: (store: Store) => Store])[] = [
+  ["the store", (store) => store],
+  ["a decorator", (store) => new Line(store)],
+  ["a cohort", (store) => cohort(store, { keep: KEEP })],
+  ["a cohort on a decorator", (store) => cohort(new Line(store), { keep: KEEP })],
+];
+
+/** How this process takes the lock away from its holders. */
+const REVOCATIONS: readonly (readonly [what: string, revoke: (store: Store) => Promise<unknown>])[] = [
+  ["evict()", (store) => store.evict!("a")],
+  ["steal", async (store) => {
+    const thief = await acquire(store, "a", { steal: true });
+    await thief.release();
+  }],
+];
+
+for (const [what, revoke] of REVOCATIONS) {
+  for (const [holding, makeHolding] of OBJECTS) {
+    for (const [revoking, makeRevoking] of OBJECTS) {
+      Deno.test(`${what} through ${revoking} ends what is handed on through ${holding}`, async () => {
+        const clock = new VirtualClock();
+        const server = new MemoryStore(undefined, clock);
+        const store = asCallersSee(server);
+        const here = makeHolding(store);
+        const through = makeRevoking === makeHolding ? here : makeRevoking(store);
+        const other = new Line(server);
+        // Two handles at once: then the process knows that several want the lock.
+        const first = await acquire(here, "a");
+        const second = acquire(here, "a");
+        await first.release();
+        await (await second).release();
+        // Fences are not reserved far ahead of the clock of the store.
+        await clock.advance(1_000);
+        const before = await acquire(other, "a");
+        const taken: (Lock | undefined)[] = [];
+        const waiting = [0, 1, 2].map((i) => acquire(here, "a").then((lock) => taken[i] = lock));
+        await settled();
+        await before.release();
+        await settled();
+        assert(taken[0] !== undefined, "the first one holds it");
+        await revoke(through);
+        const thief = await tryAcquire(other, "a");
+        await taken[0].release().catch(() => {});
+        await settled();
+        const both = [thief, ...taken.slice(1)].filter((lock) => lock?.held);
+        assert(both.length < 2, "two holders");
+        await thief?.release();
+        for (const each of waiting.slice(1)) await (await each).release();
+        for (const each of [here, through]) await (each as Partial<AsyncDisposable>)[Symbol.asyncDispose]?.();
+        assertEquals(await server.query(), { held: [], pending: [] });
+      });
+    }
+  }
+}
+
+/** Has 60 handles use the lock for 3 ms each, and read `signal` at once, until they are stopped; counts them. */
+async function sections(scene: Scene, here: Process) {
+  const state = { taken: 0, stopped: false };
+  const section = async () => {
+    const lock = await here.acquire();
+    if (state.stopped) return await lock.release().catch(() => {});
+    state.taken++;
+    assertEquals(lock.signal.aborted, false);
+    await scene.clock.sleep(3);
+    await lock.release().catch(() => {});
+  };
+  const all = Array.from({ length: 60 }, section);
+  await settled();
+  return { state, all };
+}
+
+/** Has a stranger steal the lock from handles that hand it on; returns how many more of them were granted it meanwhile. */
+async function stolen(scene: Scene, here: Process, stranger: Process): Promise<number> {
+  const { clock } = scene;
+  const before = await stranger.acquire();
+  const { state, all } = await sections(scene, here);
+  await clock.advance(500);
+  await before.release();
+  for (let passed = 0; state.taken < 3; passed++) {
+    assert(passed < 500, "handles of the process have the lock");
+    await clock.advance(1);
+  }
+  const stealing = stranger.acquire({ steal: true });
+  await clock.advance(1);
+  const thief = await stealing;
+  const { taken } = state;
+  await clock.advance(1_000);
+  const more = state.taken - taken;
+  state.stopped = true;
+  await thief.release();
+  await clock.advance(10_000);
+  await Promise.all(all);
+  return more;
+}
+
+for (const [when, options] of KINDS) {
+  Deno.test(`acquire() of a process ends soon after a steal elsewhere, ${when}`, async () => {
+    const scene = new Scene();
+    const here = scene.process(options && { ...options, keep: 10_000 });
+    // A notice takes longer than a section.
+    here.line.notice = (notice) => notice.then(() => scene.clock.sleep(10));
+    const more = await stolen(scene, here, scene.stranger);
+    assert(more <= 4, `${more} more handles held it beside the thief`);
+    await scene.assertEmpty();
+  });
+
+  Deno.test(`acquire() of a process ends soon after a steal on SQLite, ${when}`, async () => {
+    const scene = new Scene();
+    const path = Deno.makeTempFileSync({ suffix: ".db" });
+    {
+      using file = new FileStore(path, undefined, scene.clock);
+      using other = new FileStore(path, undefined, scene.clock);
+      const here = scene.process(options && { ...options, keep: 10_000 }, file);
+      const more = await stolen(scene, here, scene.plainProcess(other));
+      // The file is looked at every 50 ms.
+      assert(more <= 20, `${more} more handles held it beside the thief`);
+    }
+    Deno.removeSync(path);
+  });
+}
+
+for (const [when, options] of KINDS) {
+  for (const what of ["evict()", "steal"]) {
+    Deno.test(`acquire() hands on no grant whose reply a ${what} has overtaken, ${when}`, async () => {
+      const scene = new Scene();
+      const { clock, stranger } = scene;
+      const here = scene.process(options);
+      const before = await stranger.acquire();
+      const waiting = [];
+      for (const label of ["1", "2", "3"]) waiting.push(await here.wait(label));
+      const answered = Promise.withResolvers<void>();
+      here.line.fate = async (go, call) => {
+        const reply = await go();
+        if (call.operation !== "attempt" || !(reply as Attempt).granted) return reply;
+        here.line.fate = (go) => go();
+        await answered.promise;
+        return reply;
+      };
+      await before.release();
+      await settled();
+      if (what === "evict()") await here.store.evict!("a");
+      else await (await here.acquire({ steal: true })).release();
+      const other = await stranger.tryAcquire();
+      answered.resolve();
+      await settled();
+      const first = waiting.find(({ lock }) => lock !== undefined);
+      await first?.lock?.release().catch(() => {});
+      await settled();
+      const both = [other, ...waiting.map(({ lock }) => lock)].filter((lock) => lock?.held);
+      assert(both.length < 2, "two holders");
+      await other?.release();
+      for (const each of waiting) {
+        await clock.advance(1_000);
+        await each.lock?.release().catch(() => {});
+      }
+      await clock.advance(10_000);
+      await scene.assertEmpty();
+    });
+  }
+
+  for (const [what, apart] of [["a shared lock", { mode: "shared" }], ["one with an owner", { owner: "b" }]] as const) {
+    Deno.test(`acquire() hands nothing on beside ${what} that the store granted, ${when}`, async () => {
+      const scene = new Scene();
+      const { clock, server, stranger } = scene;
+      const here = scene.process(options && { ...options, keep: 10_000 });
+      const before = await stranger.acquire();
+      const waiting = [];
+      for (const label of ["1", "2", "3"]) waiting.push(await here.wait(label));
+      await before.release();
+      await settled();
+      // Another process revokes the lock, and this one is not notified.
+      here.line.notice = () => new Promise(() => {});
+      await server.evict("a");
+      const granted = await here.wait("apart", apart);
+      await waiting[0]!.lock!.release().catch(() => {});
+      await settled();
+      const others = [granted, ...waiting.slice(1)];
+      assertEquals(others.filter(({ lock }) => lock?.held).length, 1, "holders");
+      for (const each of others) {
+        await clock.advance(1_000);
+        await each.lock?.release().catch(() => {});
+      }
+      await clock.advance(30_000);
+      await Promise.all(waiting.map(({ promise }) => promise));
+    });
+  }
+}

@@ -1,0 +1,97 @@
+import { assert, assertEquals } from "@std/assert";
+import { FileStore } from "../../src/stores/sqlite/store.ts";
+import { claimOf } from "../support/claims.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
+import { handoffOf, KINDS, Scene } from "./scene.ts";
+
+for (const [when, options] of KINDS) {
+  for (const pause of [0, 300, 2_500]) {
+    Deno.test(`acquire() rejects as soon as its store closes, after ${pause} ms, ${when}`, async () => {
+      const scene = new Scene();
+      const { clock, stranger } = scene;
+      const here = scene.process(options && { ...options, keep: 60_000 });
+      const before = await stranger.acquire();
+      const first = await here.wait("first");
+      const waiters = [await here.wait("second"), await here.wait("third")];
+      await before.release();
+      await settled();
+      assert(first.lock !== undefined);
+      // Meanwhile those that wait may have attempted again.
+      await clock.advance(pause);
+      here.line.close();
+      await settled();
+      assertEquals(waiters.map(({ error }) => error instanceof Error), [true, true], "rejected");
+      await first.lock.release().catch(() => {});
+    });
+  }
+
+  Deno.test(`acquire() is woken when the lock was handed on under a shorter lease, ${when}`, async () => {
+    const scene = new Scene();
+    const { clock, stranger, served } = scene;
+    const here = scene.process(options && { ...options, keep: 10_000 });
+    const before = await stranger.acquire();
+    const first = await here.wait("first", { lease: 8_000 });
+    await here.wait("hangs", { lease: 50, renew: false });
+    const last = await here.wait("last", { lease: 8_000 });
+    // With `keep` the process has no claim to be served before others once its lease has ended.
+    const other = options === undefined ? await stranger.wait("stranger") : undefined;
+    await before.release();
+    await settled();
+    // By then the last one has been told when the lease of the first one ends.
+    await clock.advance(500);
+    await first.lock?.release();
+    await settled();
+    assertEquals(served, ["first", "hangs"]);
+    await clock.advance(60);
+    assertEquals(served, ["first", "hangs", "last"]);
+    await (await last.promise).release();
+    await clock.advance(20_000);
+    await (await other?.promise)?.release();
+  });
+
+  Deno.test(`acquire() is woken when the holder has shortened its lease, ${when}`, async () => {
+    const scene = new Scene();
+    const { clock, stranger, served } = scene;
+    const here = scene.process(options && { ...options, keep: 10_000 });
+    const before = await stranger.acquire();
+    const first = await here.wait("hangs", { lease: 8_000, renew: false });
+    const last = await here.wait("last", { lease: 8_000 });
+    const other = options === undefined ? await stranger.wait("stranger") : undefined;
+    await before.release();
+    await clock.advance(500);
+    await first.lock!.extend(50);
+    await clock.advance(60);
+    assertEquals(served, ["hangs", "last"]);
+    await (await last.promise).release();
+    await clock.advance(20_000);
+    await (await other?.promise)?.release();
+  });
+
+  Deno.test(`wakeup() of a member resolves when an SQLite file is closed, ${when}`, async () => {
+    const path = Deno.makeTempFileSync({ suffix: ".db" });
+    const clock = new VirtualClock();
+    using file = new FileStore(path, undefined, clock);
+    const here = handoffOf(file, clock, options && { ...options, keep: 60_000 });
+    {
+      using there = new FileStore(path, undefined, clock);
+      const [before, first, second] = [claimOf("a"), claimOf("a"), claimOf("a")];
+      await there.attempt(before, { enqueue: false });
+      for (const claim of [first, second]) await here.attempt(claim, { enqueue: true });
+      await there.release(before);
+      await clock.advance(100);
+      assert((await here.attempt(first, { enqueue: true })).granted, "granted");
+      // It has attempted again since it became a member.
+      await here.attempt(second, { enqueue: true });
+      let woken = false;
+      const ended = new AbortController();
+      here.wakeup!(second, ended.signal).then(() => woken = true);
+      await settled();
+      assertEquals(woken, false);
+      file.close();
+      await settled();
+      assert(woken, "woken when the file is closed");
+      ended.abort();
+    }
+    Deno.removeSync(path);
+  });
+}
