@@ -1,0 +1,324 @@
+import { StoreError } from "../../../src/errors.ts";
+import type { Observer } from "../../../src/events.ts";
+import {
+  type Attempt,
+  type AttemptOptions,
+  type Capability,
+  type Claim,
+  drift,
+  type QueryOptions,
+  type Renewal,
+  type Snapshot,
+  type Store,
+} from "../../../src/store.ts";
+import type { Random } from "../../simulation/random.ts";
+import type { Server, Tenure } from "./server.ts";
+import type { Host, Turns } from "./turns.ts";
+
+/** What a connection is like, and what goes wrong on it. */
+export interface Line {
+  readonly capabilities: readonly Capability[];
+  /** How long a request takes to the server, and a reply from it, in milliseconds: at least, and at most. */
+  readonly trip: readonly [number, number];
+  /** Whether requests are executed, and answered, in the order in which they were sent. */
+  readonly ordered: boolean;
+  /** After how many milliseconds a request that is not answered fails; it may be executed nevertheless. */
+  readonly timeout: number | undefined;
+  /** How likely a request is lost, a reply is lost, both take long, or there never is an answer. */
+  readonly faults: { readonly request: number; readonly reply: number; readonly late: number; readonly never: number };
+  /** Of which operations. */
+  readonly faulty: readonly Operation[];
+}
+
+/** What a server is asked for. */
+export type Operation = "attempt" | "renew" | "release" | "evict" | "query";
+
+/** How long what is late takes, in milliseconds. */
+const LATE: readonly [number, number] = [100, 5_000];
+
+/** Who is told what happens on a connection. */
+export interface Listener {
+  readonly observer: Observer;
+  /** A reply came, or an error instead. */
+  replied(): void;
+  /** Something went wrong. */
+  disturbed(): void;
+  /** The process was told that it has revoked these. */
+  revoked(tenures: readonly Tenure[]): void;
+  /** A lease was asked for. */
+  asked(claim: Claim): void;
+  log(line: () => string): void;
+}
+
+/** Where a connection is. */
+export interface Site {
+  readonly process: number;
+  readonly server: Server;
+  readonly turns: Turns;
+  readonly random: Random;
+  readonly host: Host;
+  readonly listener: Listener;
+  label(claim: Claim): string;
+}
+
+/** A request that was not answered. */
+interface Call {
+  readonly fail: (error: Error) => void;
+  hangs: boolean;
+}
+
+/** What is carried in one direction. */
+class Pipe {
+  readonly #site: Site;
+  readonly #line: Line;
+  /** The machine at its end; `undefined`: the server. */
+  readonly #host: Host | undefined;
+  readonly #carried: (() => void)[] = [];
+  #last = 0;
+
+  constructor(site: Site, line: Line, host: Host | undefined) {
+    this.#site = site;
+    this.#line = line;
+    this.#host = host;
+  }
+
+  /** Carries something, which takes so many milliseconds longer than usual. */
+  carry(run: () => void, longer = 0): void {
+    const { turns, random } = this.#site;
+    const arrives = turns.now + random.integer(...this.#line.trip) + longer;
+    const { ordered } = this.#line;
+    const at = ordered ? Math.max(this.#last, arrives) : arrives;
+    this.#last = at;
+    if (ordered) this.#carried.push(run);
+    // If several arrive at one moment, each arrival is that of the one that was sent first.
+    const arrive = ordered ? () => this.#carried.shift()!() : run;
+    if (at <= turns.now) turns.soon(arrive);
+    else turns.at(at, arrive, this.#host === undefined ? {} : { host: this.#host });
+  }
+}
+
+/** The connection of one process to the server: delays, faults, an end. */
+export class Connection implements Store {
+  readonly drift = drift;
+  readonly capabilities: readonly Capability[];
+  readonly observer: Observer;
+  closed = false;
+  /** Whether things go wrong at random. */
+  faulty = true;
+  /** Until when the server does not answer, or refuses. */
+  outage: { readonly until: number; readonly refuses: boolean } | undefined;
+  /** Whether the next request is never answered. */
+  hangsNext = false;
+  /** What is to be called when it is closed. */
+  readonly #ends = new Set<() => void>();
+  readonly #site: Site;
+  readonly #line: Line;
+  readonly #out: Pipe;
+  readonly #back: Pipe;
+  readonly #calls = new Set<Call>();
+  readonly #sleepers = new Set<() => void>();
+
+  constructor(site: Site, line: Line) {
+    this.#site = site;
+    this.#line = line;
+    this.capabilities = line.capabilities;
+    this.observer = site.listener.observer;
+    this.#out = new Pipe(site, line, undefined);
+    this.#back = new Pipe(site, line, site.host);
+  }
+
+  attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const how = options.steal ? " (steal)" : options.enqueue ? "" : " (once)";
+    this.#site.listener.asked(claim);
+    const { process, server } = this.#site;
+    let revoked: readonly Tenure[] = [];
+    const execute = () => server.attempt(process, claim, options, (tenures) => revoked = tenures);
+    const answer = this.#request("attempt", claim, how, execute);
+    answer.then(({ granted }) => {
+      if (granted) server.told(claim);
+      if (granted && options.steal) this.#revoked(claim.name, revoked);
+    }, () => {});
+    return answer;
+  }
+
+  renew(claim: Claim): Promise<Renewal> {
+    this.#site.listener.asked(claim);
+    const { server } = this.#site;
+    const answer = this.#request("renew", claim, ` for ${claim.lease} ms`, () => server.renew(claim));
+    answer.then(() => server.told(claim), () => {});
+    return answer;
+  }
+
+  release(claim: Claim): Promise<boolean> {
+    this.#site.server.releasing(claim);
+    return this.#request("release", claim, "", () => this.#site.server.release(claim));
+  }
+
+  evict(name: string): Promise<number> {
+    let revoked: readonly Tenure[] = [];
+    const execute = () => this.#site.server.evict(name, (tenures) => revoked = tenures);
+    const answer = this.#request("evict", undefined, "", execute);
+    answer.then(() => this.#revoked(name, revoked), () => {});
+    return answer;
+  }
+
+  query(options?: QueryOptions): Promise<Snapshot> {
+    return this.#request("query", undefined, "", () => this.#site.server.store.query(options));
+  }
+
+  forget(claim: Claim): void {
+    // The place of a member is kept by its process: nothing is sent.
+    this.#site.server.store.forget(claim);
+  }
+
+  wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
+    const { random } = this.#site;
+    if (this.#goesWrong(random.chance(this.#line.faults.request))) {
+      return new Promise((_, reject) => this.#back.carry(() => reject(new Error("the subscription failed"))));
+    }
+    return this.#notified(signal, (there) => this.#site.server.store.wakeup(claim, there));
+  }
+
+  revocation(claim: Claim, signal: AbortSignal): Promise<void> {
+    return this.#notified(signal, (there) => this.#site.server.store.revocation(claim, there));
+  }
+
+  /** Closes it: nothing is sent any more, and what is not answered fails. */
+  close(): void {
+    this.closed = true;
+    for (const { fail } of [...this.#calls]) fail(new StoreError("the connection was closed", { permanent: true }));
+    for (const wake of [...this.#sleepers]) wake();
+    for (const run of this.#ends) run();
+  }
+
+  onClosed(run: () => void): () => void {
+    this.#ends.add(run);
+    return () => this.#ends.delete(run);
+  }
+
+  /** Ends what goes wrong. What was never answered fails, as when a connection is made anew. */
+  heal(): void {
+    this.faulty = false;
+    this.hangsNext = false;
+    this.outage = undefined;
+    for (const { hangs, fail } of [...this.#calls]) {
+      if (!hangs) continue;
+      this.#site.listener.disturbed();
+      fail(new Error("cut off"));
+    }
+  }
+
+  #request<T>(operation: Operation, claim: Claim | undefined, how: string, execute: () => Promise<T>): Promise<T> {
+    const { listener, turns, host } = this.#site;
+    const what = `${claim === undefined ? "" : `${this.#site.label(claim)} `}${operation}${how}`;
+    if (this.closed) return Promise.reject(new StoreError("the connection was closed", { permanent: true }));
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: string, run: () => void) => {
+        if (!this.#calls.delete(call)) return;
+        timer?.cancel();
+        listener.log(() => `${what}: ${outcome}`);
+        run();
+        listener.replied();
+      };
+      const fail = (error: Error) => settle(error.message, () => reject(error));
+      const call: Call = { fail, hangs: false };
+      this.#calls.add(call);
+      const { timeout } = this.#line;
+      const late = () => {
+        listener.disturbed();
+        fail(new Error(`no answer within ${timeout} ms`));
+      };
+      const timer = timeout === undefined ? undefined : turns.at(turns.now + timeout, late, { host, timer: true });
+      const answer = (value: T) => settle(shown(value), () => resolve(value));
+      call.hangs = this.#carry(operation, what, execute, answer, fail);
+    });
+  }
+
+  /** Has a request executed and answered, or not, as chance has it. Returns whether it is never answered. */
+  #carry<T>(
+    operation: Operation,
+    what: string,
+    execute: () => Promise<T>,
+    answer: (value: T) => void,
+    fail: (error: Error) => void,
+  ): boolean {
+    const { random, listener, turns } = this.#site;
+    const { request, reply, late, never } = this.#line.faults;
+    const faulty = this.#line.faulty.includes(operation);
+    const isLost = this.#goesWrong(faulty && random.chance(request));
+    const isUnheard = this.#goesWrong(faulty && random.chance(reply));
+    const isLate = this.#goesWrong(faulty && random.chance(late));
+    const hangs = this.#goesWrong(this.hangsNext || faulty && random.chance(never));
+    this.hangsNext = false;
+    const outage = this.outage !== undefined && this.outage.until > turns.now ? this.outage : undefined;
+    const fate = outage !== undefined
+      ? outage.refuses ? "refused" : "held up"
+      : hangs
+      ? "never answered"
+      : isLost
+      ? "lost"
+      : isUnheard
+      ? "executed, reply lost"
+      : isLate
+      ? "late"
+      : "";
+    listener.log(() => `${what} is sent${fate === "" ? "" : `: ${fate}`}`);
+    if (outage?.refuses || isLost) {
+      this.#back.carry(() => fail(new Error("cut off")));
+      return false;
+    }
+    if (hangs && random.chance(1 / 2)) return true;
+    const longer = outage === undefined ? isLate ? random.integer(...LATE) : 0 : outage.until - turns.now;
+    this.#out.carry(() => {
+      void execute().then((value) => {
+        listener.log(() => `  server: ${what}: ${shown(value)}`);
+        if (hangs) return;
+        this.#back.carry(() => isUnheard ? fail(new Error("cut off")) : answer(value));
+      });
+    }, longer);
+    return hangs;
+  }
+
+  #revoked(name: string, tenures: readonly Tenure[]): void {
+    this.#site.listener.revoked(tenures);
+  }
+
+  /** Resolves when the server says so; that may be lost. */
+  #notified(signal: AbortSignal, listen: (there: AbortSignal) => Promise<unknown>): Promise<void> {
+    if (this.closed || signal.aborted) return Promise.resolve();
+    const isLost = this.#goesWrong(this.#site.random.chance(this.#line.faults.reply));
+    return new Promise((resolve) => {
+      const there = new AbortController();
+      const done = () => {
+        signal.removeEventListener("abort", done);
+        this.#sleepers.delete(done);
+        this.#out.carry(() => there.abort("over"));
+        resolve();
+      };
+      signal.addEventListener("abort", done);
+      this.#sleepers.add(done);
+      this.#out.carry(() => {
+        void listen(there.signal).then(() => {
+          if (!there.signal.aborted && !isLost) this.#back.carry(() => this.#sleepers.has(done) && done());
+        });
+      });
+    });
+  }
+
+  /** Returns whether something goes wrong that would, and tells it. */
+  #goesWrong(would: boolean): boolean {
+    const does = this.faulty && would;
+    if (does) this.#site.listener.disturbed();
+    return does;
+  }
+}
+
+function shown(value: unknown): string {
+  if (typeof value !== "object" || value === null) return String(value);
+  if ("held" in value) return "a listing";
+  if (!("granted" in value)) return JSON.stringify(value);
+  if (!value.granted) return "conflict" in value ? "conflict" : "busy";
+  const { fence, fences = 1, run = [], age = 0 } = value as Attempt & { granted: true };
+  const more = fences > 1 ? ` to ${fence + BigInt(fences - 1)}` : run.length > 0 ? ` with a run of ${run.length}` : "";
+  return `granted ${fence}${more}${age > 0 ? `, age ${age}` : ""}`;
+}

@@ -1,0 +1,110 @@
+import type { Attempt, Claim, Kind, Store } from "../../../src/store.ts";
+import { handleOf } from "../../../src/store.ts";
+import type { Process } from "./process.ts";
+import type { Tenure } from "./server.ts";
+
+/** What a task asks for. */
+export interface Wish {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly owner: string | undefined;
+  readonly lease: number;
+  /** How long it waits, in milliseconds; 0: it does not. */
+  readonly wait: number;
+  readonly steals: boolean;
+  /** Whether it is one of several names, or asked for like that. */
+  readonly joint: boolean;
+  /** Whether it is never released, nor renewed. */
+  readonly forgotten: boolean;
+}
+
+/** Whatever a caller holds: a lock, or several. */
+export interface Held {
+  readonly held: boolean;
+  readonly signal: AbortSignal;
+  release(): Promise<void>;
+  extend(lease?: number): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** One handle, as its caller sees it. */
+export class Handle implements Wish {
+  readonly label: string;
+  readonly process: Process;
+  /** The store that it was asked from. */
+  readonly store: Store;
+  readonly name: string;
+  readonly kind: Kind;
+  readonly owner: string | undefined;
+  readonly lease: number;
+  readonly wait: number;
+  readonly steals: boolean;
+  readonly joint: boolean;
+  readonly forgotten: boolean;
+  readonly begunAt: number;
+  /** Those who came earlier have a smaller one. */
+  readonly number: number;
+  phase: "waiting" | "held" | "over" = "waiting";
+  /** How many of its attempts were not answered. */
+  asking = 0;
+  /** How its last attempt ended. */
+  answer: "busy" | "conflict" | "granted" | "fault" | undefined;
+  /** Whether one of its attempts has failed. */
+  faulted = false;
+  aborted = false;
+  held: Held | undefined;
+  tenure: Tenure | undefined;
+  /** When its release was answered, or its call had failed. */
+  settledAt = Infinity;
+  /** The ids under which it has asked, one after the other. */
+  readonly ids: string[] = [];
+
+  constructor(wish: Wish, label: string, number: number, process: Process, store: Store) {
+    ({
+      name: this.name,
+      kind: this.kind,
+      owner: this.owner,
+      lease: this.lease,
+      wait: this.wait,
+      steals: this.steals,
+      joint: this.joint,
+      forgotten: this.forgotten,
+    } = wish);
+    this.label = label;
+    this.number = number;
+    this.process = process;
+    this.store = store;
+    this.begunAt = process.clock.now().monotonic;
+  }
+
+  /** Whether its caller believes that it has the lock. */
+  get believes(): boolean {
+    return this.phase === "held" && this.held!.held;
+  }
+
+  /** Whether it waits, and may be handed the lock: it does not pause after a fault, and is on time. */
+  get isReady(): boolean {
+    return this.phase === "waiting" && !this.aborted && this.wait > 0 && this.asking === 0 && this.answer === "busy";
+  }
+
+  /** Whether it may have the lock together with another one. */
+  fits(other: Handle): boolean {
+    if (this.owner !== undefined && this.owner === other.owner) return true;
+    return this.kind !== "exclusive" && this.kind === other.kind;
+  }
+
+  /** Notes the attempts that it makes at its store. */
+  attempted(claim: Claim, answer: Promise<Attempt>): void {
+    const id = handleOf(claim);
+    if (this.ids.at(-1) !== id) this.ids.push(id);
+    this.asking++;
+    answer.then((attempt) => {
+      this.asking--;
+      this.answer = attempt.granted ? "granted" : "conflict" in attempt ? "conflict" : "busy";
+    }, () => {
+      this.asking--;
+      this.answer = "fault";
+      this.faulted = true;
+    });
+  }
+}
