@@ -23,6 +23,12 @@ export type Vote =
     readonly granted: false;
     /** When to ask again if no wake-up comes before, in milliseconds from now. */
     readonly retryAfter: number;
+    /**
+     * For how long the lock has been held on this node, in milliseconds, if no other waiter is ahead of the handle. 0 while
+     * it is kept for a waiter that has yet to claim it; `Infinity` if its holder is not one of a quorum. Left out when a
+     * waiter is ahead, or nothing is known.
+     */
+    readonly heldFor?: number | undefined;
   };
 
 /** The state of a lock on one node of a quorum, as one handle sees it. */

@@ -151,6 +151,16 @@ export class Lock {
     return admissible;
   }
 
+  /**
+   * Returns for how long the lock has been held, in milliseconds, since the last of its holders was granted it;
+   * `undefined` if a living waiter is ahead of the claim's handle.
+   */
+  heldFor(claim: Claim, now: Instant): number | undefined {
+    const ahead = this.queue.find((waiter) => !isDead(waiter, now) || handleOf(waiter.claim) === handleOf(claim));
+    if (ahead !== undefined && handleOf(ahead.claim) !== handleOf(claim)) return undefined;
+    return Math.max(0, now.wall - Math.max(...Array.from(this.holders.values(), ({ grantedAt }) => grantedAt)));
+  }
+
   /** Wakes the waiters that can hold the lock now: those at the head of the queue, and other handles of its owners. */
   wakeNext(now: Instant): void {
     const { ownerKeys } = this.occupancy;

@@ -129,7 +129,9 @@ export class MemoryStore implements QuorumNode {
   vote(claim: Claim, { guess, end = guess, maxClockSkew, ...options }: VoteOptions): Promise<Vote> {
     const admission = this.#admit(claim, options);
     if ("granted" in admission) {
-      return Promise.resolve("conflict" in admission ? { granted: false, retryAfter: RETRY_MS } : admission);
+      const retryAfter = "conflict" in admission ? RETRY_MS : admission.retryAfter;
+      const heldFor = this.#locks.get(claim.name)?.heldFor(claim, this.#clock.now());
+      return Promise.resolve({ granted: false, retryAfter, heldFor });
     }
     const latest = BigInt(Math.floor((this.#clock.now().wall + maxClockSkew) * 1000));
     const last = this.#fences.last(claim.name);

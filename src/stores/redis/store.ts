@@ -102,7 +102,7 @@ const CONNECTING: readonly string[] = ["wait", "connecting", "connect"];
 type Grant = Pick<Granted, "granted" | "run">;
 
 /** How an attempt ends without a grant. */
-type Refused = Exclude<Attempt, { granted: true }>;
+type Refused = Exclude<Attempt, { granted: true }> & Pick<NotGranted, "heldFor">;
 
 /** The locks on the server, as the scripts keep them. */
 export class ServerStore implements RedisStore, QuorumNode {
@@ -165,7 +165,7 @@ export class ServerStore implements RedisStore, QuorumNode {
     const waiter = this.#waiter(claim, enqueue);
     const answer = await this.#grant(vote, claim, { claim, waiter, guess, end, maxClockSkew });
     // A quorum knows no conflict of a single node: it asks again.
-    return "conflict" in answer ? { granted: false, retryAfter: POLL_MS } : answer;
+    return "conflict" in answer ? { granted: false, retryAfter: POLL_MS, heldFor: answer.heldFor } : answer;
   }
 
   confirm(claim: Claim, fence: bigint, end = fence): Promise<boolean> {
@@ -281,8 +281,10 @@ export class ServerStore implements RedisStore, QuorumNode {
       return answer;
     }
     this.#wakeups.enqueue(handleOf(claim), answer.ticket);
-    const { granted, retryAfter } = answer;
-    return { granted, retryAfter: this.#wakeups.pollAfter(retryAfter, claim.lease), mayPark: this.#wakeups.subscribed };
+    const { granted, heldFor } = answer;
+    const retryAfter = this.#wakeups.pollAfter(answer.retryAfter, claim.lease);
+    const mayPark = this.#wakeups.subscribed;
+    return heldFor === undefined ? { granted, retryAfter, mayPark } : { granted, retryAfter, mayPark, heldFor };
   }
 
   /** Rejects unless enough replicas have the lock that was just granted. Then it is released, unless it is lost already. */

@@ -69,6 +69,16 @@ export const LUA_FAULTS: readonly LuaFault[] = [
     stage: VOTES,
   },
   {
+    name: "a quorum does without a coordinator although a living waiter is ahead",
+    place: "ahead-alive",
+    stage: VOTES,
+  },
+  {
+    name: "a quorum does without a coordinator that has just granted the lock",
+    place: "held-since",
+    stage: VOTES,
+  },
+  {
     name: "a counter above the guess is lowered to it",
     place: "counter-put-back",
     stage: MODEL,

@@ -25,7 +25,10 @@ export interface Busy {
 }
 
 /** What the scripts that grant the lock reply when they do not. */
-export type NotGranted = Busy | { readonly granted: false; readonly conflict: Conflict };
+export type NotGranted = (Busy | { readonly granted: false; readonly conflict: Conflict }) & {
+  /** For how long the lock has been held, see `Vote`: in replies to `vote`. */
+  readonly heldFor?: number;
+};
 
 /**
  * Encodes the arguments that `attempt` and `vote` have in common: handle lease_ms meta wakeup_address ticket kind, without
@@ -49,13 +52,14 @@ function addressOf({ address = "", cohort }: Partial<WaiterInput> = {}): string 
 }
 
 /** Decodes the replies that `attempt` and `vote` have in common. */
-export function decodeNotGranted([first, second]: readonly unknown[]): NotGranted {
+export function decodeNotGranted([first, second, third]: readonly unknown[]): NotGranted {
   const present = String(first);
   if (present === ":fence") throw exhausted(String(second));
+  const held = third === undefined ? {} : { heldFor: Number(third) < 0 ? Infinity : Number(third) };
   if (present.startsWith(":")) {
-    return { granted: false, conflict: { present: decodeKind(present), own: Number(second) === 1 } };
+    return { granted: false, conflict: { present: decodeKind(present), own: Number(second) === 1 }, ...held };
   }
-  return { granted: false, retryAfter: Number(first), ticket: String(second) };
+  return { granted: false, retryAfter: Number(first), ticket: String(second), ...held };
 }
 
 /** Returns the error of a script that found no fence above the last one. */

@@ -372,6 +372,27 @@ return in_list
 end
 `;
 
+const HELD_FOR = `local function held_for(handle)
+while true do
+local head = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+if not head or head == handle then break end
+local seen = read_waiter(head)
+if seen and now - seen < 15000 then return end
+remove_waiter(head)
+end
+local last_granted, last_record = read_record(redis.pcall('GET', KEYS[6]))
+local newest = -1
+for _, other in ipairs(current_holders()) do
+local record = other == last_granted and last_record or list_counts() and redis.pcall('HGET', KEYS[5], other)
+local since = type(record) == 'string' and string.match(record, '^%d*:(%d+)')
+newest = math.max(newest, tonumber(since or -1))
+end
+if newest >= 0 then return math.max(0, now - math.floor(newest / 1000)) end
+local left = redis.call('PTTL', KEYS[1])
+return left >= 0 and left <= 1500 and 0 or -1
+end
+`;
+
 export const attempt: Script = {
   source: `local lock, handle, ticket, kind = KEYS[1], ARGV[1], ARGV[5] or '', ARGV[6] or ''
 local value = handle
@@ -678,7 +699,10 @@ if reserved then
 redis.call('SET', lock, value, 'PX', math.max(ARGV[2], redis.call('PTTL', lock)))
 elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX', ARGV[2]) then
 ${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${GRANT_OR_ENQUEUE}local reply = grant_or_enqueue(handle, owner_of(handle), kind, ticket, waiting)
-if reply then return reply end
+if reply then
+${RECORDS}${HELD_FOR}if reply[1] ~= ':fence' then reply[3] = held_for(handle) end
+return reply
+end
 in_list = stands_in_list(handle)
 end
 local guess, block_end = tonumber(ARGV[7]), ARGV[9] or ARGV[7]
@@ -721,5 +745,5 @@ end
 if raised then return block_end end
 return { counter }
 `,
-  sha: "7b751f93a81f1e9361cc1813d4d3f9d9a3fb7806",
+  sha: "724a2664dcbc446fa123b1ebb0cdd94fe03a8de6",
 };

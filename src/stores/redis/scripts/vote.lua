@@ -9,6 +9,9 @@
 --    of the block up to the counter may be another's. An end too far ahead of the server's clock sets nothing.
 -- 5. What a listing shows of the holder is noted, see lib/records.lua: the guess as its fence, if the counter was raised.
 --
+-- 6. Not granted: the quorum is told for how long the lock has been held, if nobody is ahead of the handle. It may then
+--    do without the vote of this node.
+--
 -- After an error nothing is held, as in attempt.lua.
 --
 -- keys  lock queue waiters holders grants fence
@@ -21,7 +24,8 @@
 --
 -- reply  block_end or guess   granted, and the counter, a string, is that now
 --        { counter }          granted, and the counter, a string, was not lower than the guess or must not become block_end
---        else                 as in attempt.lua
+--        else                 as in attempt.lua, busy and conflict with a third number if nobody is ahead: see
+--                             lib/held_for.lua
 local lock, handle, ticket, kind = KEYS.lock, ARGV.handle, ARGV.ticket or '', ARGV.kind or ''
 local value = handle
 if kind ~= '' then
@@ -47,7 +51,12 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
   -- include revoke
   -- include grant_or_enqueue
   local reply = grant_or_enqueue(handle, owner_of(handle), kind, ticket, waiting)
-  if reply then return reply end
+  if reply then
+    -- include records
+    -- include held_for
+    if reply[1] ~= ':fence' then reply[3] = held_for(handle) end
+    return reply
+  end
   in_list = stands_in_list(handle)
 end
 

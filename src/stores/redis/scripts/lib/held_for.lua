@@ -1,0 +1,30 @@
+-- held_for: for how long a lock has been held, as far as that concerns the waiter whose turn is next. Needs holders,
+-- waiters, queue, records.
+
+-- Writes: removes dead waiters from the head of the queue. Returns nil when a living one is ahead of the handle, else for
+-- how many ms the present holders have had the lock, of several those who were granted it last:
+--
+-- 1. as their records say;
+-- 2. without a record 0, if it may be reserved for a waiter that has yet to claim it;
+-- 3. else -1: nobody has it by these scripts, or long since.
+local function held_for(handle)
+  while true do
+    local head = redis.call('ZRANGE', KEYS.queue, 0, 0)[1]
+    if not head or head == handle then break end
+    local seen = read_waiter(head)
+    -- @place ahead-alive
+    if seen and now - seen < $WAITER_TIMEOUT_MS then return end
+    remove_waiter(head)
+  end
+  local last_granted, last_record = read_record(redis.pcall('GET', KEYS.fence))
+  local newest = -1
+  for _, other in ipairs(current_holders()) do
+    local record = other == last_granted and last_record or list_counts() and redis.pcall('HGET', KEYS.grants, other)
+    local since = type(record) == 'string' and string.match(record, '^%d*:(%d+)')
+    newest = math.max(newest, tonumber(since or -1))
+  end
+  -- @place held-since
+  if newest >= 0 then return math.max(0, now - math.floor(newest / 1000)) end
+  local left = redis.call('PTTL', KEYS.lock)
+  return left >= 0 and left <= $RESERVATION_MS and 0 or -1
+end
