@@ -7,7 +7,8 @@ import type { Node } from "./node.ts";
 export interface CoordinatorVote {
   readonly node: Node;
   readonly askedAt: number;
-  said: "nothing" | "granted" | "refused" | "failed";
+  /** *Next*: refused, but nobody is ahead, and the lock has been held there for long. */
+  said: "nothing" | "granted" | "refused" | "next" | "failed";
   /** In which event the client received the answer. */
   receivedIn: number;
 }

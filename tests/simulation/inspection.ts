@@ -144,13 +144,15 @@ export class Inspection {
   }
 
   /**
-   * Checks that the coordinator has not refused the lock: the grant would overtake its queue. A handle that asks all
+   * Checks that the coordinator has not refused the lock, unless it was this handle's turn: the grant would overtake its
+   * queue. A handle that asks all
    * nodes at once need not have that answer, unless it wants to share the lock: all other nodes would let it in.
    */
   #checkCoordinator({ name, mode, client, coordinator, lease, confirmingSince = Infinity }: Handle): void {
     if (coordinator === undefined || this.#nodes.length === 1) return;
     const { node, askedAt, said, receivedIn } = coordinator;
-    const { world, scenario } = this.#run;
+    const { world, scenario, transitions } = this.#run;
+    if (said === "next") transitions.take("lock granted without the coordinator");
     const refused = said === "refused" && receivedIn < Math.min(confirmingSince, world.events);
     const timeout = (scenario.nodeTimeout ?? nodeTimeoutOf(lease)) * IN_TIME;
     const unanswered = said === "nothing" && mode === "shared" && world.now - askedAt < timeout;

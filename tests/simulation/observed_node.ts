@@ -7,6 +7,9 @@ import type { Node } from "./node.ts";
 import type { Run } from "./run.ts";
 import type { Transition } from "./transitions.ts";
 
+/** From when on a lock that a majority lacks may be granted without its holder's node, in milliseconds. */
+const SETTLED_MS = 1_000;
+
 /** A node as a store of a quorum uses it: counts its requests and how they end. */
 export class ObservedNode implements QuorumNode {
   readonly #run: Run;
@@ -70,7 +73,7 @@ export class ObservedNode implements QuorumNode {
       throw error;
     } finally {
       if (word !== undefined) {
-        word.said = vote === undefined ? "failed" : vote.granted ? "granted" : "refused";
+        word.said = vote === undefined ? "failed" : wordOf(vote);
         word.receivedIn = this.#run.world.events;
       }
     }
@@ -177,4 +180,10 @@ export class ObservedNode implements QuorumNode {
       throw error;
     }
   }
+}
+
+/** Returns what a vote of the coordinator says. */
+function wordOf(vote: Vote): CoordinatorVote["said"] {
+  if (vote.granted) return "granted";
+  return vote.heldFor !== undefined && vote.heldFor >= SETTLED_MS ? "next" : "refused";
 }

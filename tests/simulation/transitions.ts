@@ -41,6 +41,7 @@ export const TRANSITIONS = [
   "block granted in two trips",
   "fewer fences granted than wished for",
   "lock granted after waiting",
+  "lock granted without the coordinator",
   "lock granted shared beside others",
   "run granted",
   "run handed on at once",

@@ -124,6 +124,8 @@ export class NodeVote {
    */
   async retake(claim: Claim, fence: bigint, counter: bigint): Promise<void> {
     const mine = this.claim(claim);
+    // A node whose queue it has left.
+    if (this.#state.name === "unasked") this.#state = { name: "asked", session: undefined };
     try {
       const retaken = await this.#node.retake(mine, fence, counter);
       if (retaken) this.#counter = counter > fence ? counter : fence;

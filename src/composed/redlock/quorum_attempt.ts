@@ -5,7 +5,7 @@ import type { Nodes } from "./nodes.ts";
 import { type Answer, approval, valueOf } from "./poll.ts";
 import type { Vote, VoteOptions } from "./quorum_node.ts";
 import type { Round } from "./round.ts";
-import { type Verdict, verdictOf } from "./verdict.ts";
+import { endsAttempt, type Verdict, verdictOf } from "./verdict.ts";
 
 /** The longest pause between tries on the other nodes when the coordinator has granted, in milliseconds; the first is 1. */
 const MAX_HANDOFF_PAUSE_MS = 16;
@@ -31,9 +31,12 @@ interface Decision {
 /**
  * One attempt to get the votes of a majority of nodes, and a fence.
  *
- * 1. If the name is contended, the coordinator is asked first; its refusal ends the attempt.
+ * 1. If the name is contended, the coordinator is asked first.
  * 2. All nodes are asked at the same time, each under its time-out. The verdict is made as soon as it is certain.
  * 3. If some counters were not below the guess, a majority must confirm a fence above all of them.
+ *
+ * A refusal of the coordinator ends the attempt, see {@linkcode endsAttempt}; but not if this handle is the next one and
+ * the lock has been held there for so long that a majority should have it. A majority of the other nodes is enough then.
  *
  * The claim may ask for a block of fences: its start is the guess, or the fence that is to be confirmed, and the counters
  * are raised to its end. No two blocks overlap, and a later one is above an earlier one:
@@ -95,20 +98,22 @@ export class QuorumAttempt {
   async run(contended: boolean): Promise<Outcome> {
     if (contended) {
       const refusal = await this.#askCoordinator();
-      if (refusal !== undefined) return { outcome: "lost", refusal };
+      if (endsAttempt(refusal) || refusal !== undefined && !await this.#isFreeElsewhere()) {
+        return { outcome: "lost", refusal };
+      }
     }
     for (let tries = 1;; tries++) {
       const { verdict, answers } = await this.#decide();
       switch (verdict) {
         case "granted":
-          return this.#won(this.#block);
+          return this.#won(this.#block, answers);
         case "busy":
           return this.#lost(answers);
         case "failed":
           return { outcome: "failed", answers };
         case "confirm": {
           const block = await this.#confirm(answers);
-          if (block !== undefined) return this.#won(block);
+          if (block !== undefined) return this.#won(block, answers);
           if (this.#claim.mode !== "shared" || tries === MAX_FENCE_TRIES) return this.#lost(answers);
         }
       }
@@ -126,8 +131,10 @@ export class QuorumAttempt {
     return blockFrom(fence, this.#clock.now().wall, options);
   }
 
-  #won(block: Block): Outcome {
+  #won(block: Block, answers: readonly Answer<Vote>[]): Outcome {
     this.#highest.note(block.end);
+    // Those who share the lock must not wait behind it.
+    if (valueOf(answers[this.#coordinator]!)?.granted === false) this.#round.leave(this.#claim, this.#coordinator);
     return { outcome: "won", block };
   }
 
@@ -140,12 +147,27 @@ export class QuorumAttempt {
   async #askCoordinator(): Promise<Vote & { granted: false } | undefined> {
     const asked = this.#ask(this.#coordinator);
     const vote = await this.#nodes.single(this.#claim, this.#coordinator, asked, true).catch(() => undefined);
-    if (vote?.granted === false) return vote;
     if (vote === undefined) this.#coordinator = this.#nodes.coordinator(this.#claim.name);
+    if (endsAttempt(vote)) return vote;
     const left = this.#round.leaveQueue(this.#claim, this.#coordinator);
     // Its vote for the waiter no longer counts: that is being released.
     if (left !== undefined) this.#votes.delete(left);
-    return undefined;
+    return vote?.granted === false ? vote : undefined;
+  }
+
+  /**
+   * Resolves to whether a majority would grant the lock without the coordinator. Changes nothing there, so that waiting
+   * beside a holder leaves nothing to release.
+   */
+  async #isFreeElsewhere(): Promise<boolean> {
+    const indices = [...this.#nodes.list.keys()].filter((i) => i !== this.#coordinator);
+    // Of one or two nodes the coordinator is part of each majority.
+    if (indices.length < this.#nodes.needed) return false;
+    const free = indices.map(async (i) => {
+      const { state } = await this.#nodes.list[i]!.inspect(this.#round.claim(this.#claim, i));
+      return state !== "taken";
+    });
+    return await this.#nodes.poll(this.#claim, free, (answers) => approval(answers, this.#nodes.needed), { indices });
   }
 
   /** Decides by the votes of all nodes. */

@@ -93,9 +93,14 @@ export class Round {
   leaveQueue(claim: Claim, coordinator: number): number | undefined {
     const i = this.#queuedAt;
     if (i === undefined || i === coordinator) return undefined;
+    this.leave(claim, i);
+    return i;
+  }
+
+  /** Leaves the queue of a node, which knows the round by another id from now on. */
+  leave(claim: Claim, i: number): void {
     this.#votes[i]!.leaveQueue(claim, freshId(claim.owner));
     this.#queuedAt = undefined;
-    return i;
   }
 
   /** Returns the next round, which keeps the place in the queue of a node; `undefined`: nobody has won this one. */

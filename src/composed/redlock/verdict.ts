@@ -1,5 +1,11 @@
-import type { Answer } from "./poll.ts";
+import { type Answer, valueOf } from "./poll.ts";
 import type { Vote } from "./quorum_node.ts";
+
+/**
+ * How long a handle that the coordinator has granted the lock may take to get the votes of the other nodes, in
+ * milliseconds: until then nobody else may ask for them.
+ */
+const GATHERING_MS = 1_000;
 
 /** Returns how many of `n` nodes are a majority: any two majorities have a node in common. */
 export function quorum(n: number): number {
@@ -40,11 +46,19 @@ export function verdict({ nodes, granted, raised, busy, failed }: Tally): Verdic
   return undefined;
 }
 
+/**
+ * Returns whether a refusal of the coordinator ends the attempt, whatever the other nodes would grant: another handle is
+ * ahead, or may be getting their votes. Otherwise it is one refusal among others: perhaps no majority has the lock that
+ * it refuses for.
+ */
+export function endsAttempt(vote: Vote | undefined): vote is Vote & { granted: false } {
+  return vote?.granted === false && (vote.heldFor ?? 0) < GATHERING_MS;
+}
+
 /** Returns what votes come to as soon as that is certain. */
 export function verdictOf(answers: readonly Answer<Vote>[], coordinator: number): Verdict | undefined {
-  // The refusal of the coordinator decides, whatever the others granted: else who asks again at once would overtake its
-  // queue.
-  if (voteState(answers[coordinator]!) === "busy") return "busy";
+  const vote = valueOf(answers[coordinator]!);
+  if (endsAttempt(vote)) return "busy";
   const tally = { nodes: answers.length, granted: 0, raised: 0, busy: 0, failed: 0 };
   for (const answer of answers) {
     switch (voteState(answer)) {
@@ -65,7 +79,9 @@ export function verdictOf(answers: readonly Answer<Vote>[], coordinator: number)
         break;
     }
   }
-  return verdict(tally);
+  const decided = verdict(tally);
+  // It waits in the queue while too many nodes fail.
+  return decided === "failed" && vote?.granted === false ? "busy" : decided;
 }
 
 function voteState(answer: Answer<Vote>): VoteState {

@@ -103,6 +103,20 @@ Deno.test("verdictOf() is busy when the coordinator has refused, whatever others
   assertEquals(verdictOf([yes, yes, no, pending, pending], 2), "busy");
 });
 
+Deno.test("verdictOf() counts the coordinator's refusal as one of many when the lock has been held there for long", () => {
+  const refused = (heldFor?: number): Answer<Vote> => {
+    return { state: "answered", value: { granted: false, retryAfter: 5, heldFor } };
+  };
+  for (const held of [undefined, 0, 999]) assertEquals(verdictOf([refused(held), yes, yes], 0), "busy", `${held} ms`);
+  for (const held of [1_000, Infinity]) {
+    assertEquals(verdictOf([refused(held), yes, yes], 0), "granted", `${held} ms`);
+    assertEquals(verdictOf([refused(held), yes, behind], 0), "confirm");
+    assertEquals(verdictOf([refused(held), yes, pending], 0), undefined);
+    assertEquals(verdictOf([refused(held), no, pending], 0), "busy");
+    assertEquals(verdictOf([refused(held), failed, failed], 0), "busy", "it waits in the queue");
+  }
+});
+
 Deno.test("verdictOf() is certain as soon as a majority is", () => {
   assertEquals(verdictOf([yes, yes, pending], 2), "granted");
   assertEquals(verdictOf([yes, behind, pending], 0), "confirm");
