@@ -20,7 +20,7 @@ export function describe(scenario: Scenario): string {
     length,
     quality,
   } = scenario;
-  const { wipes, clockSet, broken } = scenario;
+  const { wipes, clockSet, taken, broken } = scenario;
   const { lost, doubled, delayed, connected } = quality;
   return [
     `${faults} faults for ${length.toFixed(0)} ms`,
@@ -39,6 +39,7 @@ export function describe(scenario: Scenario): string {
     ...(nodeTimeout === undefined ? [] : [`nodes time out after ${nodeTimeout} ms`]),
     ...(connected ? ["connections"] : []),
     `${lost * 100} % of messages lost, ${doubled * 100} % doubled, ${delayed * 100} % delayed`,
+    ...(taken === undefined ? [] : [`n${taken} taken by a stranger`]),
     ...(wipes === "none" ? [] : ["data losses"]),
     ...(clockSet === "none" ? [] : ["clocks set"]),
     broken.length === 0 ? "one holder at a time" : `exclusion not promised: ${broken.join(", ")}`,

@@ -43,6 +43,16 @@ function fencesOf(seed: number): number {
   return Math.floor(seed / 10) % 10 >= 7 ? MOST_FENCES : 1;
 }
 
+/**
+ * Returns the node on which somebody else holds all locks for ever, if there is one: a minority, in one of seven runs. It
+ * is not drawn either. There is none where locks that nodes lose are on all nodes, and none beside cohorts, some of whose
+ * waiters ask only when a node wakes them.
+ */
+function takenOf(seed: number, { single, nodes, theme }: Scenario): number | undefined {
+  const suits = !single && nodes.length >= 3 && theme !== "restored locks" && theme !== "cohorts";
+  return suits && seed % 7 === 3 ? Math.floor(seed / 7) % nodes.length : undefined;
+}
+
 /** What a run is about. */
 export interface Scenario {
   readonly theme: Theme;
@@ -89,6 +99,8 @@ export interface Scenario {
   readonly deaths: boolean;
   /** How far the wall clocks can be apart, in milliseconds. */
   readonly apart: number;
+  /** The index of the node on which somebody else holds all locks for ever. */
+  readonly taken: number | undefined;
   /** What mutual exclusion rests on and is not so in this run. */
   readonly broken: readonly string[];
   /** Whether there is one holder at a time: whether all is so that it rests on. */
@@ -125,7 +137,8 @@ const COHORTS: readonly CohortSettings[] = [
 export function draw(random: Random, seed: number): Scenario {
   const theme = themeOf(seed);
   const drawn = drawThemed(random, theme);
-  const scenario = { ...drawn, handsOn: drawn.single && theme !== "cohorts" && seed % 4 !== 1 };
+  const handsOn = drawn.single && theme !== "cohorts" && seed % 4 !== 1;
+  const scenario = { ...drawn, handsOn, taken: takenOf(seed, drawn) };
   const fences = fencesOf(seed);
   if (fences === 1) return scenario;
   const close = ({ rate, skew }: Drift) => ({ rate, skew: Math.max(-CLOSE, Math.min(skew, CLOSE)) });
@@ -270,6 +283,7 @@ function drawAny(random: Random): Scenario {
     suspensions: faults !== "none" && !set,
     deaths: !long,
     apart: 2 * (skew + length * rate),
+    taken: undefined,
     broken,
     exclusion: broken.length === 0,
   };

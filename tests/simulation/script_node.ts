@@ -40,6 +40,11 @@ export class KeptScripts {
     });
   }
 
+  /** Writes the key of a lock, as a client that is none of ours. */
+  take(name: string, owner: string): void {
+    this.server.keys.set(PREFIX + name, owner);
+  }
+
   /** Deletes the key of a lock; returns how many there were. */
   evict(name: string): Promise<number> {
     return Promise.resolve(Number(this.server.keys.delete(PREFIX + name)));

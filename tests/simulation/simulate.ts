@@ -14,7 +14,7 @@ import { Inspection } from "./inspection.ts";
 import { type Assumptions, Invariants } from "./invariants.ts";
 import { Machine } from "./machine.ts";
 import { Network } from "./network.ts";
-import { type MakeStore, Node, soundStore } from "./node.ts";
+import { type Kept, type MakeStore, Node, soundStore } from "./node.ts";
 import { ObservedNode } from "./observed_node.ts";
 import { ObservedProcess } from "./observed_process.ts";
 import { ObservedRuns } from "./observed_runs.ts";
@@ -87,6 +87,12 @@ const HANDOFF = 5_000;
 
 /** How far ahead of its own clock a node lets its counter be set, in milliseconds. */
 const MAX_CLOCK_SKEW = 10_000;
+
+/** The owner of locks that nobody who is simulated holds. */
+const STRANGER = "other";
+
+/** How long they last, in milliseconds. */
+const FOREVER = 1e9;
 
 /** Simulates the run that a seed determines. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome> {
@@ -181,6 +187,9 @@ interface Servers {
 
 function memoryNodes(run: Run, machines: readonly Machine[], makeStore: MakeStore): Servers {
   const nodes = machines.map((machine) => new Node(run.world, machine, () => makeStore(machine)));
+  take(run, nodes, (store, name) => {
+    return store.attempt({ name, owner: STRANGER, mode: "exclusive", lease: FOREVER }, { enqueue: false });
+  });
   return {
     nodes,
     connect: (client) => nodes.map((node) => new ObservedNode(run, client, node, new RemoteNode(run, client, node))),
@@ -189,6 +198,7 @@ function memoryNodes(run: Run, machines: readonly Machine[], makeStore: MakeStor
 
 function scriptNodes(run: Run, random: Random, machines: readonly Machine[]): Servers {
   const nodes = machines.map((machine) => new Node(run.world, machine, () => new KeptScripts(machine)));
+  take(run, nodes, (kept, name) => Promise.resolve(kept.take(name, STRANGER)));
   return {
     nodes,
     connect: (client) =>
@@ -197,6 +207,16 @@ function scriptNodes(run: Run, random: Random, machines: readonly Machine[]): Se
         return run.scenario.single ? store : new ObservedNode(run, client, node, store);
       }),
   };
+}
+
+/** Has somebody else take all locks of one node, if that is so in this run. */
+function take<K extends Kept>(
+  { scenario: { taken, names } }: Run,
+  nodes: readonly Node<K>[],
+  take: (kept: K, name: string) => Promise<unknown>,
+): void {
+  if (taken === undefined) return;
+  for (const name of names) nodes[taken]!.receive((kept) => take(kept, name), () => {}, () => {});
 }
 
 function storeOf(
@@ -248,7 +268,9 @@ async function checkNothingLeft(
 ): Promise<void> {
   for (const node of nodes) {
     const { held } = await node.look();
-    for (const { name } of held) invariants.violate(`${name} is left behind on ${node.machine.name}`);
+    for (const { name, owner } of held) {
+      if (owner !== STRANGER) invariants.violate(`${name} is left behind on ${node.machine.name}`);
+    }
   }
   for (const { name, dead, pending } of clients) {
     if (!dead && pending > 0) invariants.violate(`${pending} timers are left behind on ${name}`);
