@@ -110,6 +110,11 @@ export class LockFile {
     });
   }
 
+  /** Resolves when the writes that were called before have been carried out, or have failed. */
+  async written(): Promise<void> {
+    if (this.#tasks.length > 0) await this.write(() => {}).catch(() => {});
+  }
+
   async #drain(busy: boolean): Promise<void> {
     this.#draining = true;
     while (this.#tasks.length > 0) {

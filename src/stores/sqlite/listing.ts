@@ -27,8 +27,12 @@ interface Name {
 /** A row of a statement. */
 type Row = Readonly<Record<string, unknown>>;
 
-/** Lists the holders and the waiters of the names that are asked for, in the order of the names in the file. */
+/**
+ * Lists the holders and the waiters of the names that are asked for, in the order of the names in the file; what this
+ * connection was called to do before is done by then.
+ */
 export async function list(file: LockFile, view: (now: number) => View, options: QueryOptions): Promise<Snapshot> {
+  await file.written();
   const encoding = await file.read((run) => String(run.encoding.get()?.["encoding"]));
   const source: Source = { file, view, decoder: new TextDecoder(encoding, { ignoreBOM: true }) };
   const { limit = Infinity } = options;

@@ -274,3 +274,48 @@ testOnSite("query() rejects for an option that is wrong", async (site) => {
   await assertRejects(() => site.a.query({ limit: 0 }), RangeError, "limit");
   await assertRejects(() => site.a.query({ name: "a", match: "a*" }), TypeError, "together");
 });
+
+for (const call of ["attempt", "renew", "release", "evict"] as const) {
+  for (const why of ["the file is busy", "the event loop is to turn first"]) {
+    testOnSite(`query() shows what ${call}() has done that was called before it, when ${why}`, async (site) => {
+      const [holder, waiter] = [claimOf(), claimOf()];
+      assert(await ask(site.a, holder));
+      const before = await site.a.query();
+      const other = site.lock();
+      const busy = site.a.attempt(claimOf({ name: "other" }), { enqueue: false });
+      if (why === "the event loop is to turn first") other[Symbol.dispose]();
+      const called: Promise<unknown> = {
+        attempt: () => ask(site.a, waiter),
+        renew: () => site.a.renew({ ...holder, lease: 2 * LEASE }),
+        release: () => site.a.release(holder),
+        evict: () => site.a.evict("name"),
+      }[call]();
+      const queried = site.a.query({ name: "name" });
+      if (why === "the file is busy") other[Symbol.dispose]();
+      await site.clock.advance(100);
+      const { held, pending } = await queried;
+      assertEquals(before.held.map(({ owner, expiresIn }) => [owner, expiresIn]), [[holder.owner, LEASE]]);
+      assertEquals(pending.map(({ owner }) => owner), call === "attempt" ? [waiter.owner] : []);
+      const left = call === "release" || call === "evict" ? [] : [holder.owner];
+      assertEquals(held.map(({ owner }) => owner), left);
+      if (call === "renew") assert(held[0]!.expiresIn! > LEASE, `${held[0]!.expiresIn}`);
+      await Promise.all([busy, called]);
+      await site.a.release(holder);
+      await site.a.release(waiter);
+      await site.a.evict("other");
+    });
+  }
+}
+
+testOnSite("query() lists although what was called before it fails", async (site) => {
+  assert(await ask(site.b, claimOf()));
+  assertEquals((await site.a.query()).held.length, 1);
+  const other = site.lock();
+  const evicted = site.a.evict("name").catch((error: Error) => error.message);
+  const queried = site.a.query();
+  await site.clock.advance(6_000);
+  assertEquals((await queried).held.length, 1);
+  assert(String(await evicted).includes("5000 ms"), `${await evicted}`);
+  other[Symbol.dispose]();
+  assertEquals(await site.a.evict("name"), 1);
+});
