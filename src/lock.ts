@@ -2,6 +2,7 @@ import type { Clock, Instant } from "./internal/clock.ts";
 import { storeError } from "./internal/failure.ts";
 import { LATE, RELEASE_LIMIT_MS, releaseWithRetry, within } from "./internal/release.ts";
 import { makeInspectable } from "./internal/inspectable.ts";
+import { warnOnce } from "./internal/warning.ts";
 import { LockLostError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
 import { isObserved, notify } from "./events.ts";
@@ -67,7 +68,8 @@ export interface Lock extends AsyncDisposable {
   release(): Promise<void>;
   /**
    * Releases at the end of an `await using` scope. Rejects with {@linkcode LockLostError} when the lock was lost, unless
-   * `strict: false` was given; a store that cannot be reached does not fail it. After `release()` it does nothing more.
+   * `strict: false` was given; a store that cannot be reached does not fail it. If that is so because it was closed
+   * before, the process is warned once (`HoldfastWarning`). After `release()` it does nothing more.
    */
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -134,8 +136,19 @@ export class LeasedLock implements Lock {
       await this.release();
     } catch (error) {
       // The body ran protected if only the release failed: that must not throw its result away.
-      if (this.#strict && error instanceof LockLostError) throw error;
+      if (!(error instanceof LockLostError)) this.#warnIfClosed();
+      else if (this.#strict) throw error;
     }
+  }
+
+  /** Warns of a client or store that was closed too early: nobody else says why the lock stays. */
+  #warnIfClosed(): void {
+    if (!this.#store.closed) return;
+    warnOnce(
+      "closed",
+      `Lock "${this.name}" could not be released: its client or store was closed before the scope of the lock ended. ` +
+        `It ends with its lease of ${this.#lease.claim.lease} ms. Close the client after its locks are released`,
+    );
   }
 
   async #release(lost: LockLostError | undefined, now: Instant): Promise<void> {

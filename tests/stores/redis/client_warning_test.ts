@@ -1,11 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { type LockEvent, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import process from "node:process";
 import { clientWarning } from "../../../src/stores/redis/client_warning.ts";
 import type { RedisClient } from "../../../src/stores/redis/client.ts";
-import { until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";
+import { warningsOf } from "../../support/warnings.ts";
 
 /** A client with these options. */
 function client(options: Record<string, unknown>, isCluster = false): RedisClient {
@@ -53,21 +52,11 @@ Deno.test("redis() warns its observer once of client options that hide failures"
 
 Deno.test("redis() without an observer warns the process, once for each message", async () => {
   await using server = await RedisServer.start();
-  const received: Error[] = [];
-  const receive = (warning: Error) => void received.push(warning);
-  process.on("warning", receive);
-  try {
+  const warnings = await warningsOf(async () => {
     for (let i = 0; i < 2; i++) {
       const client = server.connect({ maxRetriesPerRequest: null });
       for (const name of ["a", "b"]) await (await tryAcquire(client, name))!.release();
     }
-    const ours = () => received.filter(({ name }) => name === "HoldfastWarning");
-    await until(() => ours().length > 0, "the process receives it");
-    // Warnings come in order: after this one there is none on its way.
-    process.emitWarning("the last one", "TestWarning");
-    await until(() => received.some(({ name }) => name === "TestWarning"), "it receives the last one");
-    assertEquals(ours().map(({ message }) => /with maxRetriesPerRequest: null/.test(message)), [true]);
-  } finally {
-    process.off("warning", receive);
-  }
+  });
+  assertEquals(warnings.map((message) => /with maxRetriesPerRequest: null/.test(message)), [true]);
 });
