@@ -107,6 +107,9 @@ const DEFAULTS = checkAcquireOptions({});
 
 /** Throws unless `name` can be the name of a lock. */
 export function checkName(name: string): void {
+  if (Array.isArray(name)) {
+    throw new TypeError(`name must be a string: got ${show(name)}. Pass several to acquireAll()`);
+  }
   checkText("name", name);
 }
 
@@ -132,8 +135,9 @@ function checkText(option: string, text: string): void {
   if (typeof text !== "string") throw new TypeError(`${option} must be a string: got ${show(text)}`);
   if (text === "") throw new RangeError(`${option} must not be empty: got ""`);
   // No UTF-16 unit takes more than 3 bytes of UTF-8.
-  if (text.length * 3 > MAX_BYTES && new TextEncoder().encode(text).length > MAX_BYTES) {
-    throw new RangeError(`${option} must have at most ${MAX_BYTES} bytes of UTF-8: got ${show(text)}`);
+  const { length } = text.length * 3 > MAX_BYTES ? new TextEncoder().encode(text) : text;
+  if (length > MAX_BYTES) {
+    throw new RangeError(`${option} must have at most ${MAX_BYTES} bytes of UTF-8: got ${length} in ${show(text)}`);
   }
   // Half a surrogate pair becomes U+FFFD on the wire: two names would be one lock.
   if (!text.isWellFormed()) throw new TypeError(`${option} must be well-formed Unicode: got ${show(text)}`);
