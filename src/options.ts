@@ -1,13 +1,15 @@
 import { checkInterval, defaultInterval, type RenewalInterval } from "./internal/renewal_schedule.ts";
 import { checkMeta } from "./internal/meta.ts";
 import { checkKeys, checkMilliseconds, show } from "./internal/validation.ts";
+import { warnOnce } from "./internal/warning.ts";
 import type { Capability, Meta, Mode } from "./store.ts";
 
 /** The options of `tryAcquire`. */
 export interface TryAcquireOptions {
   /**
    * The lease: how long the store keeps the lock after the grant or the last renewal, in milliseconds, 10 to 2³¹ − 1.
-   * A lock outlives a holder that died by at most this time.
+   * A lock outlives a holder that died by at most this time. Less than 100 without `renew` is taken for seconds by
+   * mistake: the process is warned once (`HoldfastWarning`).
    *
    * @default {30_000}
    */
@@ -99,6 +101,9 @@ const DEFAULT_LEASE_MS = 30_000;
 /** Below this the resolution of timers and of the store's expiry (1 ms each) and the drift eat up the lease. */
 const MIN_LEASE_MS = 10;
 
+/** Below this a lease is probably meant in seconds: any pause of the process, or of the network, would end it. */
+const SHORT_LEASE_MS = 100;
+
 const MAX_BYTES = 1024;
 const MAX_PERMITS = 2 ** 31 - 1;
 const TRY_OPTIONS = ["lease", "renew", "signal", "mode", "permits", "owner", "steal", "strict", "meta"];
@@ -147,6 +152,10 @@ function complete(options: TryAcquireOptions, wait: number): Settings {
   const { lease = DEFAULT_LEASE_MS, renew = true, signal, mode = "exclusive", strict = true } = options;
   const { permits, owner, steal = false } = options;
   checkLease(lease);
+  if (lease < SHORT_LEASE_MS && options.renew === undefined) {
+    const meant = `pass ${lease * 1_000} for ${lease} s, or renew as well if you mean ${lease} ms`;
+    warnOnce("short lease", `The option lease is in milliseconds, and ${lease} is too short for most uses: ${meant}`);
+  }
   if (typeof renew === "number") {
     checkMilliseconds("renew", renew, MIN_LEASE_MS);
     checkInterval(renew, lease);

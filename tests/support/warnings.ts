@@ -1,7 +1,7 @@
 import process from "node:process";
 
 /** Resolves to the messages of the warnings of this package that the process is given while a function runs. */
-export async function warningsOf(run: () => Promise<unknown>): Promise<string[]> {
+export async function warningsOf(run: () => unknown): Promise<string[]> {
   const warnings: string[] = [];
   const over = Promise.withResolvers<void>();
   const note = ({ name, message }: Error) => {

@@ -1,0 +1,18 @@
+import { assert, assertEquals } from "@std/assert";
+import type { AcquireOptions } from "@holdfast/lock";
+import { checkAcquireOptions } from "../src/options.ts";
+import { warningsOf } from "./support/warnings.ts";
+
+Deno.test("checkAcquireOptions() warns once of a lease that is probably meant in seconds", async () => {
+  const meant: AcquireOptions[] = [
+    {},
+    { lease: 100 },
+    { lease: 30, renew: true },
+    { lease: 30, renew: 10 },
+    { lease: 30, renew: false },
+  ];
+  assertEquals(await warningsOf(() => meant.map(checkAcquireOptions)), []);
+  const warnings = await warningsOf(() => [30, 60].map((lease) => checkAcquireOptions({ lease })));
+  assertEquals(warnings.length, 1);
+  assert(warnings[0]!.includes("30000") && warnings[0]!.includes("milliseconds"), warnings[0]);
+});
