@@ -49,8 +49,9 @@ export interface TryAcquireOptions {
    */
   steal?: boolean | undefined;
   /**
-   * Whether leaving the scope rejects with `LockLostError` when the lease was lost before the release. With `false`
-   * only `lock.signal` and the store's observer report that.
+   * Whether leaving the scope rejects with `LockLostError` when the lease was lost before the release, also if the body
+   * has read `lock.signal`: nobody knows whether it stopped because of it. With `false` only the signal and the store's
+   * observer report that, and what the body throws leaves the scope as it is.
    *
    * @default {true}
    */

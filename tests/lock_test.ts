@@ -138,6 +138,29 @@ Deno.test("dispose of a lost lock keeps the error of the body beside the loss", 
   assert(isLockLost(error) && !isLockLost(body), "found");
 });
 
+Deno.test("dispose of a lost lock reports the loss whether or not the body has read the signal", async () => {
+  /** What leaves the scope of a lock that is lost, and whose signal aborts, while its body runs. */
+  const leaves = async (strict: boolean, body: (signal: AbortSignal) => void) => {
+    const { clock, lock: held } = await scene({ lease: 900, renew: false, strict });
+    const run = async () => {
+      await using lock = held;
+      const { signal } = lock;
+      await clock.advance(900);
+      assert(signal.aborted);
+      body(signal);
+    };
+    return await run().then(() => "nothing", (error: unknown) => error);
+  };
+  // A request that has finished, say, was the only one to know the signal.
+  assertInstanceOf(await leaves(true, () => {}), LockLostError);
+  assertEquals(await leaves(false, () => {}), "nothing");
+  const stopping = (signal: AbortSignal) => signal.throwIfAborted();
+  const both = await leaves(true, stopping);
+  assertInstanceOf(both, SuppressedError);
+  assert(both.error === both.suppressed && isLockLost(both));
+  assertInstanceOf(await leaves(false, stopping), LockLostError);
+});
+
 Deno.test("dispose of a lock that is held keeps the result and the error of the body", async () => {
   const body = new Error("of the body");
   const returning = await scene();
