@@ -51,7 +51,8 @@ export async function acquire(target: LockTarget, name: string, options?: Acquir
 }
 
 /**
- * Acquires a lock if it is free and nobody waits for it. Resolves to `null` when it is busy.
+ * Acquires a lock if it is free and nobody waits for it. Resolves to `null` when it is busy. Rejects when the store does
+ * not answer for 10 s; `signal: AbortSignal.timeout(500)` ends the call sooner.
  *
  * @example Only one instance writes the report
  * ```ts
@@ -66,8 +67,7 @@ export async function acquire(target: LockTarget, name: string, options?: Acquir
  * @param target a Redis client of ioredis's shape; an array of clients of independent servers (Redlock); or a store such
  * as `sqlite("locks.db")`
  * @param name the name of the lock, 1 to 1,024 bytes of UTF-8
- * @param options how to hold; durations in milliseconds. To bound the call itself to less than 10 s, pass
- * `signal: AbortSignal.timeout(500)`
+ * @param options how to hold; durations in milliseconds
  * @returns the lock, held, or `null`
  * @throws {StoreError} when the store fails, or does not answer for 10 s
  * @throws {LockConflictError} when the lock is held with other `permits`, or shared by the same `owner`
