@@ -12,10 +12,10 @@ const LIMIT_MS = 3_000;
 
 const LEASE_MS = 10_000;
 
-/** How often it is looked whether the waiter is in the queue, in milliseconds. */
+/** The pause between two looks at the queue, in milliseconds. */
 const LOOK_MS = 10;
 
-/** How long what the lock leaves may take to be removed, in milliseconds. */
+/** How long the clean-up may take, in milliseconds. */
 const REMOVE_MS = 1_000;
 
 /** How a lock is tried. */

@@ -38,7 +38,10 @@ export class Connection {
       client.on("+node", adopt);
       for (const node of client.nodes?.() ?? []) adopt(node);
     } else {
-      client.on("close", count);
+      client.on("close", () => {
+        count();
+        this.database.forget();
+      });
     }
   }
 

@@ -4,7 +4,7 @@ import { rightsOf, userOf } from "./rights.ts";
 import { explain, isReply } from "./server_error.ts";
 
 /** How a server says that it does not have a database, and that a node of a Cluster has only one. */
-const NO_DATABASE = /DB index|not an integer|in cluster mode/i;
+const NO_DATABASE = /DB index|out of range|in cluster mode/i;
 
 /**
  * The database of a client. When the server refuses it, ioredis (5.11, 6.0) goes on in database 0, where other locks may
@@ -18,7 +18,7 @@ export class Database {
   #confirmed: boolean;
   #confirming: Promise<void> | undefined;
 
-  /** Subscribes to the events of a client. */
+  /** Subscribes to the selections of a client. */
   constructor(client: RedisClient) {
     this.#client = client;
     // `condition` knows what select() has been called with before.
@@ -26,17 +26,22 @@ export class Database {
     this.#selected = this.#number !== 0 && !client.isCluster && client.select !== undefined;
     this.#confirmed = !this.#selected;
     if (client.isCluster) return;
-    client.on("close", () => this.#forget());
     client.on("select", (database) => {
       this.#number = database;
       this.#selected = true;
-      this.#forget();
+      this.forget();
     });
   }
 
   /** Whether commands are executed in the database that the client was told to use. */
   get confirmed(): boolean {
     return this.#confirmed;
+  }
+
+  /** Forgets what was confirmed: the connection was cut. */
+  forget(): void {
+    this.#confirming = undefined;
+    this.#confirmed = !this.#selected;
   }
 
   /**
@@ -71,10 +76,5 @@ export class Database {
       cause: error,
       permanent: permanent || NO_DATABASE.test(message),
     });
-  }
-
-  #forget(): void {
-    this.#confirming = undefined;
-    this.#confirmed = !this.#selected;
   }
 }

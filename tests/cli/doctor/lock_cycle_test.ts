@@ -13,7 +13,7 @@ function watched(store: Store, before: (call: string) => void): Store {
   return { drift: store.drift, wakeup: store.wakeup!.bind(store), ...calls } as unknown as Store;
 }
 
-Deno.test("tryLock() hands a lock on to a waiter, and lets go of a name that nobody else has", async () => {
+Deno.test("tryLock() hands on a lock whose name nobody else has", async () => {
   const names = new Set<string>();
   for (let times = 0; times < 2; times++) {
     const store = memory();
