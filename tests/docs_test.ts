@@ -147,6 +147,23 @@ Deno.test("no page runs a program whose package it does not name", () => {
   assertEquals(files.filter((file) => bare.test(Deno.readTextFileSync(root + file))), []);
 });
 
+Deno.test("docs/telemetry.md installs the packages that its program imports", () => {
+  const text = Deno.readTextFileSync(`${root}docs/telemetry.md`);
+  const imported = Array.from(text.matchAll(/ from "(@opentelemetry\/[^"]+)";$/gm), ([, name]) => name!);
+  const [, installed = ""] = /^npm install (.+)$/m.exec(text) ?? [];
+  assertEquals(installed.split(" ").sort(), [...new Set(imported)].sort());
+});
+
+Deno.test("all pages name the same oldest version of Node", () => {
+  const named = [...PAGES, "CHANGELOG.md"].flatMap((page) => {
+    const text = Deno.readTextFileSync(root + page).replace(/\s+/g, " ");
+    return Array.from(text.matchAll(/Node ([\d.]*\d)(?:\+| (?:or|and) later)/g), ([, version]) => `${version} ${page}`);
+  });
+  assert(named.includes("20.19 README.md") && named.includes("20.19 docs/command_line.md"), named.join());
+  // SQLite comes with Node only since then.
+  assertEquals(named.filter((each) => !/^20\.19 |^22\.13 docs\/stores\/sqlite/.test(each)), []);
+});
+
 Deno.test("docs/stores/ and docs/redlock.md have the same headings", () => {
   const same = [
     ...["When to use it", "Set-up", "What is stored", "What it promises", "What it does not promise", "Rights"],
