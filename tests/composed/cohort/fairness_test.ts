@@ -49,7 +49,7 @@ async function compare(processes: number, tasks: number): Promise<[strict: Waits
   ];
 }
 
-// docs/cohorts.md has these figures.
+// docs/many_handles.md has these figures.
 for (
   const [processes, tasks, strict, cohorts] of [
     [1, 2, { lone: 2, tasks: 2 }, { lone: 10, tasks: 2 }],
