@@ -62,6 +62,9 @@ export interface Lock extends AsyncDisposable {
   /**
    * Releases the lock. A second call returns the same promise.
    *
+   * If another handle of this process waits for the name, the lock may be handed on to it without a request to the store.
+   * If the process exits right behind that, others wait until the lease ends: end the waits first.
+   *
    * @throws {LockLostError} when the lock was lost before: what ran under it was not protected to the end
    * @throws {StoreError} when the store could not be reached for 5 s; the lock then ends with its lease
    */

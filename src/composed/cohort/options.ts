@@ -10,8 +10,9 @@ export interface CohortOptions {
    * release.) Only the reserved fences limit how many sections run in that time: 1,000 for each millisecond of `keep`,
    * 10,000 at most.
    *
-   * Where sections take as long as `keep` or longer, each handle has a place of its own in the queue of the store, first
-   * come, first served. The first of them asks the store for the others.
+   * When a section has lasted `keep`, or no handle of the process has got the lock within 20 × `keep`, each handle has a
+   * place of its own in the queue of the store, first come, first served. This ends with a grant under which every section
+   * was shorter.
    *
    * @default {10}
    */
@@ -28,7 +29,7 @@ export interface CohortOptions {
    * Do not use it where a process may be frozen or ended at any moment, as in a request-bound runtime: the lock then
    * blocks others until its lease in the store ends. That takes `linger` and 250 ms; it takes the whole lease if the
    * process ends within the first millisecond. While it lingers, the process stays alive. Dispose of the cohort before
-   * you close the client or exit; otherwise the lock may stay for its whole lease.
+   * you close the client or exit; otherwise others wait until the lease ends, also after `await lock.release()`.
    *
    * @default {0}
    */
