@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Handoff } from "../../src/internal/handoff/handoff.ts";
-import { acquireFrom } from "../../src/acquisition.ts";
-import { LockLostError, StoreError } from "../../src/errors.ts";
-import { checkAcquireOptions } from "../../src/options.ts";
-import type { Claim } from "../../src/store.ts";
+import type { Handoff } from "../../../src/internal/handoff/handoff.ts";
+import { acquireFrom } from "../../../src/acquisition.ts";
+import { LockLostError, StoreError } from "../../../src/errors.ts";
+import { checkAcquireOptions } from "../../../src/options.ts";
+import type { Claim } from "../../../src/store.ts";
 
-import { LEASE, leftovers, pair, row, scene } from "./runs_scene.ts";
+import { LEASE, leftovers, pair, row, scene } from "./scene.ts";
 
 Deno.test("Runs hands a lock on without a call of the store", async () => {
   const { store, waiters } = await row(4);

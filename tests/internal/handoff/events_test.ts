@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { LockEvent } from "@holdfast/lock";
-import { scene } from "./runs_scene.ts";
+import { scene } from "./scene.ts";
 
 Deno.test("Runs notifies of each handle's own acquired and released", async () => {
   const { store, runs, others, get, wait } = scene();

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Lock } from "../../src/lock.ts";
-import { onStoreClock } from "../../src/internal/store_time.ts";
-import { pair, scene } from "./runs_scene.ts";
+import type { Lock } from "../../../src/lock.ts";
+import { onStoreClock } from "../../../src/internal/store_time.ts";
+import { pair, scene } from "./scene.ts";
 
 /** Three handles of a process in a row, which began to wait at different moments, and a stranger behind them. */
 async function described() {

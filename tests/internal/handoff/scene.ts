@@ -1,10 +1,10 @@
-import { Handoff } from "../../src/internal/handoff/handoff.ts";
-import { acquireFrom } from "../../src/acquisition.ts";
-import type { Lock } from "../../src/lock.ts";
-import { type AcquireOptions, checkAcquireOptions } from "../../src/options.ts";
-import type { Attempt, AttemptOptions, Claim, Renewal, Store } from "../../src/store.ts";
-import { MemoryStore } from "../../src/stores/memory/store.ts";
-import { VirtualClock } from "../support/virtual_clock.ts";
+import { Handoff } from "../../../src/internal/handoff/handoff.ts";
+import { acquireFrom } from "../../../src/acquisition.ts";
+import type { Lock } from "../../../src/lock.ts";
+import { type AcquireOptions, checkAcquireOptions } from "../../../src/options.ts";
+import type { Attempt, AttemptOptions, Claim, Renewal, Store } from "../../../src/store.ts";
+import { MemoryStore } from "../../../src/stores/memory/store.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 
 /** The lease of every handle, unless a test gives another one, in milliseconds. */
 export const LEASE = 10_000;

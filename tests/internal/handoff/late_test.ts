@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { LockLostError } from "../../src/errors.ts";
-import type { Claim } from "../../src/store.ts";
-import { LEASE, leftovers, pair, row, scene } from "./runs_scene.ts";
+import { LockLostError } from "../../../src/errors.ts";
+import type { Claim } from "../../../src/store.ts";
+import { LEASE, leftovers, pair, row, scene } from "./scene.ts";
 
 Deno.test("Runs removes a member from the queue that it entered before it was a member", async () => {
   const { runs, store, first, second } = await pair();

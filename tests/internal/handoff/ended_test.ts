@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Handoff } from "../../src/internal/handoff/handoff.ts";
-import { storeOf } from "../../src/target.ts";
-import { StoreError } from "../../src/errors.ts";
-import type { Attempt, Claim, Store } from "../../src/store.ts";
-import { busy, granted, ScriptedStore } from "../support/scripted_store.ts";
-import { VirtualClock } from "../support/virtual_clock.ts";
-import { memory } from "../../src/stores/memory/mod.ts";
-import { LEASE, leftovers, scene } from "./runs_scene.ts";
+import { Handoff } from "../../../src/internal/handoff/handoff.ts";
+import { storeOf } from "../../../src/target.ts";
+import { StoreError } from "../../../src/errors.ts";
+import type { Attempt, Claim, Store } from "../../../src/store.ts";
+import { busy, granted, ScriptedStore } from "../../support/scripted_store.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
+import { memory } from "../../../src/stores/memory/mod.ts";
+import { LEASE, leftovers, scene } from "./scene.ts";
 
 const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
 
