@@ -25,6 +25,18 @@ Deno.test("storeOf() hands on the locks of a store that grants runs and can forg
   assertEquals(one.capabilities, store.capabilities.filter((capability) => capability !== "runs"));
 });
 
+Deno.test("storeOf() leaves a store alone that declares runs and cannot forget", () => {
+  const store = new MemoryStore(undefined, new SystemClock());
+  const decorated: Store = {
+    capabilities: store.capabilities,
+    drift: (lease) => store.drift(lease),
+    attempt: (claim, options) => store.attempt(claim, options),
+    renew: (claim) => store.renew(claim),
+    release: (claim) => store.release(claim),
+  };
+  assert(storeOf(decorated) === decorated);
+});
+
 Deno.test("storeOf() makes one store for each client of ioredis 6 and 5", async () => {
   for (const make of [() => new Redis({ lazyConnect: true }), () => new Redis5({ lazyConnect: true })]) {
     const [client, other] = [make(), make()];

@@ -2,12 +2,12 @@ import { assertEquals } from "@std/assert";
 import type { LockEvent } from "@holdfast/lock";
 import { scene } from "./scene.ts";
 
-Deno.test("Runs notifies of each handle's own acquired and released", async () => {
-  const { store, runs, others, get, wait } = scene();
+Deno.test("Handoff notifies of each handle's own acquired and released", async () => {
+  const { store, here, others, get, wait } = scene();
   const events: LockEvent[] = [];
   Object.assign(store, { observer: (event: LockEvent) => events.push(event) });
   const holder = await get(others);
-  const waiting = [(await wait("0", runs)).lock, (await wait("1", runs)).lock, (await wait("2", runs)).lock];
+  const waiting = [(await wait("0", here)).lock, (await wait("1", here)).lock, (await wait("2", here)).lock];
   events.length = 0;
   await holder.release();
   const expected = [["released", holder.owner, holder.fence]];

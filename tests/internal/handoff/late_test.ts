@@ -3,45 +3,45 @@ import { LockLostError } from "../../../src/errors.ts";
 import type { Claim } from "../../../src/store.ts";
 import { LEASE, leftovers, pair, row, scene } from "./scene.ts";
 
-Deno.test("Runs removes a member from the queue that it entered before it was a member", async () => {
-  const { runs, store, first, second } = await pair();
+Deno.test("Handoff removes a member from the queue that it entered before it was a member", async () => {
+  const { here, store, first, second } = await pair();
   const taken = Promise.withResolvers<void>();
   // The second asks again; its attempt is executed after the first one was granted the run, and before it hears of that.
   store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? taken.promise : undefined;
-  const granting = runs.attempt(first, { enqueue: true });
-  const asking = runs.attempt(second, { enqueue: true });
+  const granting = here.attempt(first, { enqueue: true });
+  const asking = here.attempt(second, { enqueue: true });
   assert(!(await asking).granted);
   taken.resolve();
   assert((await granting).granted);
   assertEquals((await store.query()).pending.length, 1);
-  await runs.release(first);
-  assert((await runs.attempt(second, { enqueue: true })).granted);
-  await runs.release(second);
+  await here.release(first);
+  assert((await here.attempt(second, { enqueue: true })).granted);
+  await here.release(second);
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs ends a run whose first handle attempts again, because it was told too late", async () => {
-  const { clock, runs, store } = scene();
+Deno.test("Handoff ends a run whose first handle attempts again, because it was told too late", async () => {
+  const { clock, here, store } = scene();
   const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
   const [other, first, second, stranger] = [claim(), claim(), claim(), claim()];
   await store.attempt(other, { enqueue: true });
-  for (const each of [first, second]) await runs.attempt(each, { enqueue: true });
+  for (const each of [first, second]) await here.attempt(each, { enqueue: true });
   await store.release(other);
-  assert((await runs.attempt(first, { enqueue: true })).granted);
-  const woken = runs.wakeup(second, new AbortController().signal);
+  assert((await here.attempt(first, { enqueue: true })).granted);
+  const woken = here.wakeup(second, new AbortController().signal);
   await clock.advance(LEASE + 1);
   assert((await store.attempt(stranger, { enqueue: false })).granted);
-  assert(!(await runs.attempt(first, { enqueue: true })).granted);
-  await runs.release(first);
+  assert(!(await here.attempt(first, { enqueue: true })).granted);
+  await here.release(first);
   await store.release(stranger);
   await woken;
-  assert((await runs.attempt(second, { enqueue: true })).granted);
-  await runs.release(second);
+  assert((await here.attempt(second, { enqueue: true })).granted);
+  await here.release(second);
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs ends a run when a renewal is never answered", async () => {
+Deno.test("Handoff ends a run when a renewal is never answered", async () => {
   const { clock, store, waiters, head, order } = await row(3);
   await clock.advance(LEASE / 5);
   let renewals = 0;
@@ -54,41 +54,41 @@ Deno.test("Runs ends a run when a renewal is never answered", async () => {
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs ends a run that is granted again while its first handle attempts", async () => {
-  const { runs, store, first, second } = await pair();
+Deno.test("Handoff ends a run that is granted again while its first handle attempts", async () => {
+  const { here, store, first, second } = await pair();
   const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let asked = 0;
   store.reply = (call) => call === "attempt" ? answers[asked++]?.promise : undefined;
   // Two attempts are under way. One was granted the lock with a run, and so is the other.
-  const [one, two] = [runs.attempt(first, { enqueue: true }), runs.attempt(first, { enqueue: true })];
+  const [one, two] = [here.attempt(first, { enqueue: true }), here.attempt(first, { enqueue: true })];
   answers[0]!.resolve();
   assert((await one).granted);
-  const woken = runs.wakeup(second, new AbortController().signal);
+  const woken = here.wakeup(second, new AbortController().signal);
   answers[1]!.resolve();
   assert((await two).granted);
-  await runs.release(first);
+  await here.release(first);
   await woken;
-  assert((await runs.attempt(second, { enqueue: true })).granted);
-  await runs.release(second);
+  assert((await here.attempt(second, { enqueue: true })).granted);
+  await here.release(second);
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs hands on nothing that is granted to a handle that has given up", async () => {
-  const { runs, store, first, second } = await pair();
+Deno.test("Handoff hands on nothing that is granted to a handle that has given up", async () => {
+  const { here, store, first, second } = await pair();
   const late = Promise.withResolvers<void>();
   store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? late.promise : undefined;
-  const granting = runs.attempt(first, { enqueue: true });
-  await runs.release(first);
-  const woken = runs.wakeup(second, new AbortController().signal);
+  const granting = here.attempt(first, { enqueue: true });
+  await here.release(first);
+  const woken = here.wakeup(second, new AbortController().signal);
   late.resolve();
   assert((await granting).granted);
   await woken;
-  assert((await runs.attempt(second, { enqueue: true })).granted);
-  await runs.release(second);
+  assert((await here.attempt(second, { enqueue: true })).granted);
+  await here.release(second);
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs reports a loss that it was not notified of with its last release only", async () => {
+Deno.test("Handoff reports a loss that it was not notified of with its last release only", async () => {
   const { clock, store, waiters, head } = await row(2);
   await store.evict("a");
   await head.release();
@@ -98,7 +98,7 @@ Deno.test("Runs reports a loss that it was not notified of with its last release
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs gives the lock back when its last release is lost, or the reply to it", async () => {
+Deno.test("Handoff gives the lock back when its last release is lost, or the reply to it", async () => {
   for (const executed of [false, true]) {
     const { clock, store, waiters, head } = await row(2);
     await head.release();
@@ -114,23 +114,24 @@ Deno.test("Runs gives the lock back when its last release is lost, or the reply 
     const released = last.release();
     await clock.advance(100);
     await released;
-    assertEquals(calls, 2);
+    // Its handle tries again, and so does the process in the background.
+    assert(calls > 1);
     assertEquals(await leftovers(store), 0);
   }
 });
 
-Deno.test("Runs hands on nothing when the process sleeps for a minute before a turn", async () => {
-  const { clock, runs, store, other, first, second } = await pair();
-  const granted = await runs.attempt(first, { enqueue: true });
-  assert(await runs.release(first));
+Deno.test("Handoff hands on nothing when the process sleeps for a minute before a turn", async () => {
+  const { clock, here, store, other, first, second } = await pair();
+  const granted = await here.attempt(first, { enqueue: true });
+  assert(await here.release(first));
   clock.stall(60_000);
   const taken = await store.attempt({ ...other, owner: crypto.randomUUID() }, { enqueue: false });
   assert(granted.granted && taken.granted && taken.fence > granted.fence + 1n);
-  assert(!(await runs.attempt(second, { enqueue: true })).granted);
+  assert(!(await here.attempt(second, { enqueue: true })).granted);
   await clock.advance(LEASE);
-  const next = await runs.attempt(second, { enqueue: true });
+  const next = await here.attempt(second, { enqueue: true });
   assert(next.granted && next.fence > taken.fence);
-  assert(await runs.release(second));
+  assert(await here.release(second));
   await clock.advance(1);
   assertEquals(await leftovers(store), 0);
 });

@@ -12,12 +12,12 @@ async function described() {
   for (const job of ["0", "1", "2"]) {
     await all.clock.advance(100);
     since.push(all.clock.now().wall);
-    waiters.push((await all.wait(job, all.runs, { meta: { job } })).lock);
+    waiters.push((await all.wait(job, all.here, { meta: { job } })).lock);
   }
   const stranger = (await all.wait("s", all.others, { meta: { job: "s" } })).lock;
   await holder.release();
   const head = await waiters[0]!;
-  const list = async () => await all.runs.query!();
+  const list = async () => await all.here.query!();
   const end = async () => {
     for (const lock of [...waiters, stranger]) await (await lock).release();
   };
@@ -53,15 +53,15 @@ Deno.test("Handoff.query() lists who was handed the lock, since when and with wh
 });
 
 Deno.test("Handoff.query() lists nobody as the holder until the next one has taken the lock", async () => {
-  const { runs, first, second } = await pair();
-  assert((await runs.attempt(first, { enqueue: true })).granted);
-  await runs.release(first);
-  const { held, pending } = await runs.query!();
+  const { here, first, second } = await pair();
+  assert((await here.attempt(first, { enqueue: true })).granted);
+  await here.release(first);
+  const { held, pending } = await here.query!();
   assertEquals(held, []);
   assertEquals(pending.map(({ owner, rank }) => [owner, rank]), [[second.owner, 0]]);
-  assert((await runs.attempt(second, { enqueue: true })).granted);
-  assertEquals((await runs.query!()).held.map(({ owner }) => owner), [second.owner]);
-  await runs.release(second);
+  assert((await here.attempt(second, { enqueue: true })).granted);
+  assertEquals((await here.query!()).held.map(({ owner }) => owner), [second.owner]);
+  await here.release(second);
 });
 
 Deno.test("onStoreClock() shifts a moment by the difference of the clocks", () => {

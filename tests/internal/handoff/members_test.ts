@@ -4,10 +4,9 @@ import { acquireFrom } from "../../../src/acquisition.ts";
 import { LockLostError, StoreError } from "../../../src/errors.ts";
 import { checkAcquireOptions } from "../../../src/options.ts";
 import type { Claim } from "../../../src/store.ts";
-
 import { LEASE, leftovers, pair, row, scene } from "./scene.ts";
 
-Deno.test("Runs hands a lock on without a call of the store", async () => {
+Deno.test("Handoff hands a lock on without a call of the store", async () => {
   const { store, waiters } = await row(4);
   const fences: bigint[] = [];
   for (const waiter of waiters) {
@@ -21,10 +20,10 @@ Deno.test("Runs hands a lock on without a call of the store", async () => {
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs overtakes nobody", async () => {
-  const { runs, others, get, wait, order, store } = scene();
+Deno.test("Handoff overtakes nobody", async () => {
+  const { here, others, get, wait, order, store } = scene();
   const holder = await get(others);
-  const names: [string, Handoff][] = [["0", runs], ["1", runs], ["s", others], ["2", runs], ["3", runs], ["t", others]];
+  const names: [string, Handoff][] = [["0", here], ["1", here], ["s", others], ["2", here], ["3", here], ["t", others]];
   const waiting = [];
   for (const [label, from] of names) waiting.push((await wait(label, from)).lock);
   await holder.release();
@@ -33,27 +32,27 @@ Deno.test("Runs overtakes nobody", async () => {
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs hands on no shared lock, permit or lock of an owner", async () => {
-  const { runs, others, get, wait, order } = scene();
+Deno.test("Handoff hands on no shared lock, permit or lock of an owner", async () => {
+  const { here, others, get, wait, order } = scene();
   for (const options of [{ mode: "shared" }, { owner: "me" }] as const) {
     order.length = 0;
     const holder = await get(others);
     const waiting = [];
-    for (const label of ["0", "1"]) waiting.push((await wait(label, runs)).lock);
-    waiting.push((await wait("2", runs, options)).lock);
-    waiting.push((await wait("3", runs)).lock);
+    for (const label of ["0", "1"]) waiting.push((await wait(label, here)).lock);
+    waiting.push((await wait("2", here, options)).lock);
+    waiting.push((await wait("3", here)).lock);
     await holder.release();
     for (const lock of waiting) await (await lock).release();
     assertEquals(order, ["0", "1", "2", "3"]);
   }
 });
 
-Deno.test("Runs passes over a member that has given up before its turn", async () => {
+Deno.test("Handoff passes over a member that has given up before its turn", async () => {
   const all = scene();
   const holder = await all.get(all.others);
   const controller = new AbortController();
   const first = (await all.wait("0")).lock;
-  const second = (await all.wait("1", all.runs, { signal: controller.signal })).lock;
+  const second = (await all.wait("1", all.here, { signal: controller.signal })).lock;
   const third = (await all.wait("2")).lock;
   await holder.release();
   const head = await first;
@@ -65,12 +64,12 @@ Deno.test("Runs passes over a member that has given up before its turn", async (
   assertEquals(await leftovers(all.store), 0);
 });
 
-Deno.test("Runs gives the lock back when the last member gives up as its turn comes", async () => {
+Deno.test("Handoff gives the lock back when the last member gives up as its turn comes", async () => {
   const all = scene();
   const holder = await all.get(all.others);
   const controller = new AbortController();
   const first = (await all.wait("0")).lock;
-  const second = (await all.wait("1", all.runs, { signal: controller.signal })).lock;
+  const second = (await all.wait("1", all.here, { signal: controller.signal })).lock;
   await holder.release();
   const head = await first;
   void head.release();
@@ -80,7 +79,7 @@ Deno.test("Runs gives the lock back when the last member gives up as its turn co
   assertEquals(await leftovers(all.store), 0);
 });
 
-Deno.test("Runs renews before it hands an older lease on, and passes its age", async () => {
+Deno.test("Handoff renews before it hands an older lease on, and passes its age", async () => {
   const { clock, store, waiters, head } = await row(3);
   await clock.advance(LEASE / 20);
   await head.release();
@@ -96,7 +95,7 @@ Deno.test("Runs renews before it hands an older lease on, and passes its age", a
   await third.release();
 });
 
-Deno.test("Runs renews a lease that is handed on, at its interval", async () => {
+Deno.test("Handoff renews a lease that is handed on, at its interval", async () => {
   const { clock, store, waiters, head } = await row(2);
   await clock.advance(LEASE / 20);
   await head.release();
@@ -109,12 +108,12 @@ Deno.test("Runs renews a lease that is handed on, at its interval", async () => 
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs renews with the lease of the next one, which the store numbers", async () => {
-  const { clock, store, runs, others, get, wait } = scene();
+Deno.test("Handoff renews with the lease of the next one, which the store numbers", async () => {
+  const { clock, store, here, others, get, wait } = scene();
   const holder = await get(others);
   const waiting = [];
   for (const lease of [LEASE, LEASE / 2, LEASE / 2, LEASE]) {
-    waiting.push((await wait("", runs, { lease })).lock);
+    waiting.push((await wait("", here, { lease })).lock);
   }
   await holder.release();
   for (const lock of waiting) {
@@ -126,7 +125,7 @@ Deno.test("Runs renews with the lease of the next one, which the store numbers",
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs ends a run when the reply to a renewal is lost, and places are kept", async () => {
+Deno.test("Handoff ends a run when the reply to a renewal is lost, and places are kept", async () => {
   const { clock, store, waiters, head, others, wait, order } = await row(4);
   const stranger = (await wait("s", others)).lock;
   await clock.advance(LEASE / 5);
@@ -144,11 +143,11 @@ Deno.test("Runs ends a run when the reply to a renewal is lost, and places are k
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs renews before it hands on a lease whose last renewal was not answered", async () => {
-  const { clock, store, runs, others, get, wait } = scene();
+Deno.test("Handoff renews before it hands on a lease whose last renewal was not answered", async () => {
+  const { clock, store, here, others, get, wait } = scene();
   const holder = await get(others);
   const head = (await wait("head")).lock;
-  const next = (await wait("next", runs, { lease: 2 * LEASE })).lock;
+  const next = (await wait("next", here, { lease: 2 * LEASE })).lock;
   await holder.release();
   store.reply = (call) => {
     if (call === "renew") throw new Error("reply lost");
@@ -164,7 +163,7 @@ Deno.test("Runs renews before it hands on a lease whose last renewal was not ans
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs hands on nothing that the store does not have any more", async () => {
+Deno.test("Handoff hands on nothing that the store does not have any more", async () => {
   const { clock, store, waiters, head, others, get, order, wait } = await row(3);
   const stranger = (await wait("s", others)).lock;
   // Another process evicts the holder; this one is told by its next renewal. Who is in the queue is served meanwhile.
@@ -183,9 +182,9 @@ Deno.test("Runs hands on nothing that the store does not have any more", async (
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs hands on nothing after a steal of the same process", async () => {
-  const { clock, store, runs, waiters, head } = await row(3);
-  const thief = await acquireFrom(runs, "a", checkAcquireOptions({ steal: true, lease: LEASE }), clock);
+Deno.test("Handoff hands on nothing after a steal of the same process", async () => {
+  const { clock, store, here, waiters, head } = await row(3);
+  const thief = await acquireFrom(here, "a", checkAcquireOptions({ steal: true, lease: LEASE }), clock);
   await assertRejects(() => head.release(), LockLostError);
   await clock.advance(100);
   const states = await Promise.race([waiters[1]!.then(() => "held"), Promise.resolve().then(() => "waiting")]);
@@ -199,45 +198,45 @@ Deno.test("Runs hands on nothing after a steal of the same process", async () =>
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs does not give the lock of the next one back when the first releases twice", async () => {
-  const { clock, runs, store, other, first, second } = await pair();
-  assert((await runs.attempt(first, { enqueue: true })).granted);
-  assert(await runs.release(first));
-  const attempt = await runs.attempt(second, { enqueue: true });
+Deno.test("Handoff does not give the lock of the next one back when the first releases twice", async () => {
+  const { clock, here, store, other, first, second } = await pair();
+  assert((await here.attempt(first, { enqueue: true })).granted);
+  assert(await here.release(first));
+  const attempt = await here.attempt(second, { enqueue: true });
   assert(attempt.granted);
-  assertEquals(await runs.release(first), false);
-  assertEquals(await runs.renew(first), "lost");
+  assertEquals(await here.release(first), false);
+  assertEquals(await here.renew(first), "lost");
   assertEquals(await store.attempt(other, { enqueue: false }).then(({ granted }) => granted), false);
-  assertEquals(await runs.renew(second), "renewed");
-  assert(await runs.release(second));
-  assertEquals(await runs.release(second), false);
+  assertEquals(await here.renew(second), "renewed");
+  assert(await here.release(second));
+  assertEquals(await here.release(second), false);
   assertEquals(await leftovers(store), 0);
   assertEquals(clock.pending, 0);
 });
 
-Deno.test("Runs removes a member from the queue that it entered while it was taken out", async () => {
-  const { runs, store, first, second } = await pair();
+Deno.test("Handoff removes a member from the queue that it entered while it was taken out", async () => {
+  const { here, store, first, second } = await pair();
   const taken = Promise.withResolvers<void>();
   // The second asks again; its attempt is executed after the first one was granted the run, and before it hears of that.
   store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? taken.promise : undefined;
-  const granting = runs.attempt(first, { enqueue: true });
-  const asking = runs.attempt(second, { enqueue: true });
+  const granting = here.attempt(first, { enqueue: true });
+  const asking = here.attempt(second, { enqueue: true });
   taken.resolve();
   assert((await granting).granted);
   assert(!(await asking).granted);
   assertEquals((await store.query()).pending.length, 1);
-  await runs.release(first);
-  assert((await runs.attempt(second, { enqueue: true })).granted);
-  await runs.release(second);
+  await here.release(first);
+  assert((await here.attempt(second, { enqueue: true })).granted);
+  await here.release(second);
   await new Promise((resolve) => setTimeout(resolve, 0));
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs wakes those that a run has taken whose reply was lost", async () => {
-  const { clock, store, runs, others, get, wait, order } = scene();
+Deno.test("Handoff wakes those that a run has taken whose reply was lost", async () => {
+  const { clock, store, here, others, get, wait, order } = scene();
   const holder = await get(others);
   const waiting = [];
-  for (const label of ["0", "1", "2"]) waiting.push((await wait(label, runs)).lock);
+  for (const label of ["0", "1", "2"]) waiting.push((await wait(label, here)).lock);
   let lost = 0;
   store.reply = (call) => {
     if (call === "attempt" && lost++ === 0) throw new StoreError("reply lost");
@@ -253,10 +252,10 @@ Deno.test("Runs wakes those that a run has taken whose reply was lost", async ()
 });
 
 /** Returns what is woken of a handle's sleep by now. */
-async function isWoken(runs: Handoff, claim: Claim): Promise<boolean> {
+async function isWoken(here: Handoff, claim: Claim): Promise<boolean> {
   const controller = new AbortController();
   let woken = false;
-  void runs.wakeup(claim, controller.signal).then(() => {
+  void here.wakeup(claim, controller.signal).then(() => {
     if (!controller.signal.aborted) woken = true;
   });
   for (let i = 0; i < 10; i++) await Promise.resolve();
@@ -264,78 +263,78 @@ async function isWoken(runs: Handoff, claim: Claim): Promise<boolean> {
   return woken;
 }
 
-Deno.test("Runs grants the lock again to the head of a run that attempts again", async () => {
-  const { runs, store, first, second, clock } = await pair();
-  const granted = await runs.attempt(first, { enqueue: true });
+Deno.test("Handoff grants the lock again to the head of a run that attempts again", async () => {
+  const { here, store, first, second, clock } = await pair();
+  const granted = await here.attempt(first, { enqueue: true });
   // Its answer came too late for its lease.
-  await clock.advance(LEASE / 2);
-  const again = await runs.attempt(first, { enqueue: true });
+  await clock.advance(LEASE / 5);
+  const again = await here.attempt(first, { enqueue: true });
   assert(granted.granted && again.granted);
   assertEquals(again.fence, granted.fence);
   assertEquals(store.calls, ["attempt", "renew"]);
-  await runs.release(first);
-  const next = await runs.attempt(second, { enqueue: true });
+  await here.release(first);
+  const next = await here.attempt(second, { enqueue: true });
   assert(next.granted && next.fence > again.fence);
   assertEquals(store.calls, ["attempt", "renew"]);
-  await runs.release(second);
+  await here.release(second);
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs grants the lock again to a member of a run that attempts again", async () => {
-  const { runs, store, first, second, clock } = await pair();
-  await runs.attempt(first, { enqueue: true });
-  await runs.release(first);
-  const granted = await runs.attempt(second, { enqueue: true });
+Deno.test("Handoff grants the lock again to a member of a run that attempts again", async () => {
+  const { here, store, first, second, clock } = await pair();
+  await here.attempt(first, { enqueue: true });
+  await here.release(first);
+  const granted = await here.attempt(second, { enqueue: true });
   await clock.advance(LEASE / 2);
-  const again = await runs.attempt(second, { enqueue: true });
+  const again = await here.attempt(second, { enqueue: true });
   assert(granted.granted && again.granted);
   assertEquals(again.fence, granted.fence);
-  assertEquals(await runs.renew(second), "renewed");
-  await runs.release(second);
+  assertEquals(await here.renew(second), "renewed");
+  await here.release(second);
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs ends a run that is lost when its head attempts again", async () => {
-  const { runs, store, first, second, clock } = await pair();
-  await runs.attempt(first, { enqueue: true });
+Deno.test("Handoff ends a run that is lost when its head attempts again", async () => {
+  const { here, store, first, second, clock } = await pair();
+  await here.attempt(first, { enqueue: true });
   await clock.advance(2 * LEASE);
-  const again = await runs.attempt(first, { enqueue: true });
+  const again = await here.attempt(first, { enqueue: true });
   assert(again.granted);
-  assert(await isWoken(runs, second), "the member asks by itself");
-  assert(!(await runs.attempt(second, { enqueue: true })).granted);
-  assertEquals(await runs.renew(first), "renewed");
-  await runs.release(first);
-  const next = await runs.attempt(second, { enqueue: true });
+  assert(await isWoken(here, second), "the member asks by itself");
+  assert(!(await here.attempt(second, { enqueue: true })).granted);
+  assertEquals(await here.renew(first), "renewed");
+  await here.release(first);
+  const next = await here.attempt(second, { enqueue: true });
   assert(next.granted && next.fence > again.fence);
-  await runs.release(second);
+  await here.release(second);
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Runs wakes the members of a run that was granted twice", async () => {
-  const { runs, store, first, second } = await pair();
+Deno.test("Handoff wakes the members of a run that was granted twice", async () => {
+  const { here, store, first, second } = await pair();
   const arrives = Promise.withResolvers<void>();
   store.reply = (call) => call === "attempt" ? arrives.promise : undefined;
   // The first attempt was not answered in time, and so there is a second one.
-  const attempts = [1, 2].map(() => runs.attempt(first, { enqueue: true }));
+  const attempts = [1, 2].map(() => here.attempt(first, { enqueue: true }));
   arrives.resolve();
   const [, granted] = await Promise.all(attempts);
   assert(granted!.granted);
-  assert(await isWoken(runs, second), "the member asks by itself");
-  assert(!(await runs.attempt(second, { enqueue: true })).granted);
-  assertEquals(await runs.renew(first), "renewed");
-  await runs.release(first);
-  const next = await runs.attempt(second, { enqueue: true });
+  assert(await isWoken(here, second), "the member asks by itself");
+  assert(!(await here.attempt(second, { enqueue: true })).granted);
+  assertEquals(await here.renew(first), "renewed");
+  await here.release(first);
+  const next = await here.attempt(second, { enqueue: true });
   assert(next.granted && next.fence > granted!.fence);
-  await runs.release(second);
+  await here.release(second);
   assertEquals(await leftovers(store), 0);
 });
 
 Deno.test("query() lists the handles of a run in the place of its first one", async () => {
-  const { runs, waiters, head, others, wait } = await row(3);
+  const { here, waiters, head, others, wait } = await row(3);
   const stranger = (await wait("s", others)).lock;
   await head.release();
   const second = await waiters[1]!;
-  const snapshot = await runs.query!();
+  const snapshot = await here.query!();
   assertEquals(snapshot.held.map(({ owner }) => owner), [second.owner]);
   assertEquals(snapshot.pending.length, 2);
   await second.release();

@@ -45,12 +45,12 @@ export class Noted extends MemoryStore {
 export function scene() {
   const clock = new VirtualClock();
   const store = new Noted(undefined, clock);
-  const [runs, others] = [new Handoff(store, clock), new Handoff(store, clock)];
+  const [here, others] = [new Handoff(store, clock), new Handoff(store, clock)];
   const order: string[] = [];
   const get = (from: Store, options: AcquireOptions = {}) =>
     acquireFrom(from, "a", checkAcquireOptions({ lease: LEASE, wait: 60_000, ...options }), clock) as Promise<Lock>;
   /** Begins to wait; the lock is kept until the test releases it. */
-  const wait = async (label: string, from: Store = runs, options: AcquireOptions = {}) => {
+  const wait = async (label: string, from: Store = here, options: AcquireOptions = {}) => {
     const lock = get(from, options).then((lock) => {
       order.push(label);
       return lock;
@@ -59,7 +59,7 @@ export function scene() {
     await clock.advance(0);
     return { lock };
   };
-  return { clock, store, runs, others, order, get, wait };
+  return { clock, store, here, others, order, get, wait };
 }
 
 /** Makes handles of this process wait in a row behind a stranger that holds the lock; returns their locks. */
@@ -86,7 +86,7 @@ export async function pair() {
   const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
   const [other, first, second] = [claim(), claim(), claim()];
   await all.store.attempt(other, { enqueue: true });
-  for (const each of [first, second]) await all.runs.attempt(each, { enqueue: true });
+  for (const each of [first, second]) await all.here.attempt(each, { enqueue: true });
   await all.store.release(other);
   all.store.calls.length = 0;
   return { ...all, other, first, second };
