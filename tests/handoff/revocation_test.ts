@@ -33,7 +33,7 @@ for (const [what, revoke] of REVOCATIONS) {
       Deno.test(`${what} through ${revoking} ends what is handed on through ${holding}`, async () => {
         const clock = new VirtualClock();
         const server = new MemoryStore(undefined, clock);
-        const store = asCallersSee(server);
+        const store = asCallersSee(server, clock);
         const here = makeHolding(store);
         const through = makeRevoking === makeHolding ? here : makeRevoking(store);
         const other = new Line(server);

@@ -5,7 +5,7 @@ import { acquireFrom } from "../../src/acquisition.ts";
 import { checkCohortOptions } from "../../src/composed/cohort/options.ts";
 import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
 import { StoreError } from "../../src/errors.ts";
-import { type Clock, SystemClock } from "../../src/internal/clock.ts";
+import type { Clock } from "../../src/internal/clock.ts";
 import { Handoff } from "../../src/internal/handoff/handoff.ts";
 import { checkAcquireOptions } from "../../src/options.ts";
 import type { Attempt, AttemptOptions, Claim, Meta, QueryOptions, Renewal, Snapshot } from "../../src/store.ts";
@@ -27,8 +27,8 @@ export function handoffOf(store: Store, clock: Clock, options?: CohortOptions): 
 }
 
 /** Returns what `memory()` would return for this store, which stands for the server. */
-export function asCallersSee(store: Store): Store {
-  return new Handoff(store, new SystemClock());
+export function asCallersSee(store: Store, clock: Clock): Store {
+  return new Handoff(store, clock);
 }
 
 /** A call that a {@linkcode Line} carries. */
