@@ -1,3 +1,4 @@
+import { aborted } from "../aborted.ts";
 import { elapsed, type Instant, type Timer } from "../clock.ts";
 import { isPlain } from "../cohort.ts";
 import { releaseWithRetry, within } from "../release.ts";
@@ -534,7 +535,9 @@ export class NameHandoff {
       return handle.waits ? this.#proceed(handle, options, answeredAt) : ASLEEP;
     };
     const renewal = within(Math.min(lease, RENEWAL_LIMIT_MS), grant.lease.renew(lease), this.#site.clock);
-    return phase.claiming = renewal.then(settle, () => settle("unknown"));
+    // When this process revokes the lock, the answer does not matter, and may never come.
+    const over = aborted(grant.over).then((): "unknown" => "unknown");
+    return phase.claiming = Promise.race([renewal, over]).then(settle, () => settle("unknown"));
   }
 
   /** Gives the lock to a handle, whose attempt was made at `calledAt`. */
