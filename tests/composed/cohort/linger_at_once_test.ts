@@ -15,7 +15,7 @@ async function contended(options: CohortOptions): Promise<{ place: Place; first:
   return { place, first, stranger };
 }
 
-Deno.test("CohortStore keeps a contended lock for keep while its handle asks again at once", async () => {
+Deno.test("HandoffCohort keeps a contended lock for keep while its handle asks again at once", async () => {
   const { place, first, stranger } = await contended({ keep: 10, linger: 10 });
   let sections = 0;
   const work = async () => {
@@ -41,7 +41,7 @@ Deno.test("CohortStore keeps a contended lock for keep while its handle asks aga
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore gives a contended lock back before it turns to anything else", async () => {
+Deno.test("HandoffCohort gives a contended lock back before it turns to anything else", async () => {
   const { place, first, stranger } = await contended({ keep: 60_000, linger: 60_000 });
   await first.lock!.release();
   // Only microtasks: no timer has fired, no message was read.
@@ -55,7 +55,7 @@ Deno.test("CohortStore gives a contended lock back before it turns to anything e
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore without linger gives a contended lock back at once", async () => {
+Deno.test("HandoffCohort without linger gives a contended lock back at once", async () => {
   const { place, first, stranger } = await contended({ keep: 60_000 });
   await first.lock!.release();
   const again = await place.begin();

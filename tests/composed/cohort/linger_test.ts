@@ -3,7 +3,7 @@ import { settled } from "../../support/virtual_clock.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
 import { Place, unheard } from "./place.ts";
 
-Deno.test("CohortStore lingers, and grants the next handle without a request", async () => {
+Deno.test("HandoffCohort lingers, and grants the next handle without a request", async () => {
   const place = new Place({ keep: 100, linger: 50 });
   const first = await place.acquire();
   await first.release();
@@ -18,7 +18,7 @@ Deno.test("CohortStore lingers, and grants the next handle without a request", a
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore lingers for linger after the last release, and within keep", async () => {
+Deno.test("HandoffCohort lingers for linger after the last release, and within keep", async () => {
   const place = new Place({ keep: 30, linger: 20 });
   const first = await place.acquire();
   await first.release();
@@ -32,7 +32,7 @@ Deno.test("CohortStore lingers for linger after the last release, and within kee
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore does not linger when the store has said that others wait", async () => {
+Deno.test("HandoffCohort does not linger when the store has said that others wait", async () => {
   const place = new Place({ keep: 100, linger: 100 });
   const holder = await place.acquire({}, place.memory);
   const first = await place.begin();
@@ -46,7 +46,7 @@ Deno.test("CohortStore does not linger when the store has said that others wait"
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore shortens the lease that it lingers with, and renews it for the next", async () => {
+Deno.test("HandoffCohort shortens the lease that it lingers with, and renews it for the next", async () => {
   const place = new Place({ keep: 60_000, linger: 10_000 });
   await (await place.acquire({ lease: 180_000 })).release();
   await place.clock.advance(1);
@@ -60,7 +60,7 @@ Deno.test("CohortStore shortens the lease that it lingers with, and renews it fo
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore renews before a grant when the reply to a shortening was lost", async () => {
+Deno.test("HandoffCohort renews before a grant when the reply to a shortening was lost", async () => {
   const place = new Place({ keep: 60_000, linger: 10_000 });
   await (await place.acquire({ lease: 60_000 })).release();
   place.line.faults.renew.push(unheard);
@@ -75,7 +75,7 @@ Deno.test("CohortStore renews before a grant when the reply to a shortening was 
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore grants nothing while a shortening is not answered", async () => {
+Deno.test("HandoffCohort grants nothing while a shortening is not answered", async () => {
   const place = new Place({ keep: 60_000, linger: 10_000 });
   await (await place.acquire({ lease: 60_000 })).release();
   let answer = () => {};
@@ -96,7 +96,7 @@ Deno.test("CohortStore grants nothing while a shortening is not answered", async
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore ends its linger for a claim of its process that cannot join", async () => {
+Deno.test("HandoffCohort ends its linger for a claim of its process that cannot join", async () => {
   const kinds = [claimOf("a", 3), claimOf("a", "shared"), claimOf("a", "exclusive", 60_000, "me")];
   for (const claim of kinds) {
     for (const enqueue of [true, false]) {
@@ -110,7 +110,7 @@ Deno.test("CohortStore ends its linger for a claim of its process that cannot jo
   }
 });
 
-Deno.test("CohortStore asks the store after a pause while it lingered", async () => {
+Deno.test("HandoffCohort asks the store after a pause while it lingered", async () => {
   const place = new Place({ keep: 60_000, linger: 1_000 });
   const first = await place.acquire();
   await first.release();
@@ -129,7 +129,7 @@ Deno.test("CohortStore asks the store after a pause while it lingered", async ()
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore does not grant what a jump of the clock may have ended", async () => {
+Deno.test("HandoffCohort does not grant what a jump of the clock may have ended", async () => {
   const place = new Place({ keep: 60_000, linger: 60_000 });
   await (await place.acquire()).release();
   const { length } = place.line.calls;
@@ -141,7 +141,7 @@ Deno.test("CohortStore does not grant what a jump of the clock may have ended", 
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore.query() and evict() do not count a lock that no handle has", async () => {
+Deno.test("HandoffCohort.query() and evict() do not count a lock that no handle has", async () => {
   const place = new Place({ keep: 60_000, linger: 60_000 });
   const claim = claimOf("a");
   await grant(place.cohort, claim);

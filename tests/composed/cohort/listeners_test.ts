@@ -13,7 +13,7 @@ Deno.test("cohort() leaves no listener on a lock that it renews again and again"
     Reflect.apply(add, this, args);
   } as typeof add;
   try {
-    let holder = await place.acquire({ lease: 900 });
+    let [holder] = await place.row({ lease: 900 });
     for (let turn = 0; turn < 20; turn++) {
       const next = await place.begin({ lease: 900 });
       await place.clock.advance(100);

@@ -5,7 +5,7 @@ import { memory } from "@holdfast/lock/memory";
 import { redlock } from "@holdfast/lock/redlock";
 import { ScriptedStore } from "../../support/scripted_store.ts";
 import { settled, VirtualClock } from "../../support/virtual_clock.ts";
-import { claimOf, grant } from "../../support/claims.ts";
+import { ask, claimOf, grant } from "../../support/claims.ts";
 import { lost, Place } from "./place.ts";
 
 Deno.test("cohort() throws for a wrong option", () => {
@@ -76,7 +76,7 @@ Deno.test("cohort() serves acquire() on the clock of the machine", async () => {
   }));
 });
 
-Deno.test("CohortStore[Symbol.asyncDispose]() gives back, and lingers no more", async () => {
+Deno.test("HandoffCohort[Symbol.asyncDispose]() gives back, and lingers no more", async () => {
   const place = new Place({ keep: 60_000, linger: 60_000 });
   await (await place.acquire()).release();
   await place.cohort[Symbol.asyncDispose]();
@@ -85,16 +85,14 @@ Deno.test("CohortStore[Symbol.asyncDispose]() gives back, and lingers no more", 
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore[Symbol.asyncDispose]() awaits requests in flight", async () => {
-  const place = new Place();
+Deno.test("HandoffCohort[Symbol.asyncDispose]() waits until the store has the locks back", async () => {
+  const place = new Place({ keep: 60_000, linger: 60_000 });
+  await (await place.acquire()).release();
   let answer = () => {};
-  place.line.faults.attempt.push(async (go) => {
+  place.line.faults.release.push(async (go) => {
     await new Promise<void>((resolve) => answer = resolve);
     return await go();
   });
-  const aborted = new AbortController();
-  await place.begin({ signal: aborted.signal });
-  aborted.abort("enough");
   let disposed = false;
   const disposing = place.cohort[Symbol.asyncDispose]().then(() => disposed = true);
   await settled();
@@ -104,21 +102,22 @@ Deno.test("CohortStore[Symbol.asyncDispose]() awaits requests in flight", async 
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore[Symbol.asyncDispose]() does not wait for a store that hangs", async () => {
-  const place = new Place();
-  place.line.faults.attempt.push(() => new Promise(() => {}));
-  void place.begin({ wait: 1_000 });
+Deno.test("HandoffCohort[Symbol.asyncDispose]() does not wait for a store that hangs", async () => {
+  const place = new Place({ keep: 60_000, linger: 60_000 });
+  await (await place.acquire()).release();
+  place.line.faults.release.push(() => new Promise(() => {}));
   let disposed = false;
   const disposing = place.cohort[Symbol.asyncDispose]().then(() => disposed = true);
-  await place.clock.advance(5_000);
+  await place.clock.advance(4_999);
+  assert(!disposed);
+  await place.clock.advance(1);
   assert(disposed);
   await disposing;
 });
 
-Deno.test("CohortStore[Symbol.asyncDispose]() leaves locks and the order as they are", async () => {
+Deno.test("HandoffCohort[Symbol.asyncDispose]() leaves locks and the order as they are", async () => {
   const place = new Place({ keep: 60_000, linger: 60_000 });
-  const holder = await place.acquire();
-  const waiters = [await place.begin(), await place.begin()];
+  const [holder, ...waiters] = await place.row({}, {}, {});
   await place.cohort[Symbol.asyncDispose]();
   assert(holder.held);
   await holder.extend();
@@ -132,7 +131,7 @@ Deno.test("CohortStore[Symbol.asyncDispose]() leaves locks and the order as they
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore.query() lists handles, not the ids under which the process asks", async () => {
+Deno.test("HandoffCohort.query() lists the handles that sleep among those of the store", async () => {
   const place = new Place({ keep: 60_000 });
   const stranger = claimOf("a");
   const claims = [claimOf("a"), claimOf("a"), claimOf("a")];
@@ -156,15 +155,14 @@ Deno.test("CohortStore.query() lists handles, not the ids under which the proces
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore notifies the observer of its store of its handles only", async () => {
+Deno.test("HandoffCohort notifies the observer of its store of its handles only", async () => {
   const place = new Place({ keep: 60_000 });
+  const [first, waiter] = await place.row({}, {});
   const names: string[] = [];
   Object.assign(place.line, { observer: (event: { type: string; owner: string }) => names.push(event.owner) });
-  const locks = [await place.acquire()];
-  const waiter = await place.begin();
   place.line.faults.release.push(lost);
-  await locks[0]!.release();
-  locks.push(await waiter.promise);
+  await first.release();
+  const locks = [first, await waiter!.promise];
   const released = locks[1]!.release();
   await place.clock.advance(1_000);
   await released;
@@ -172,13 +170,14 @@ Deno.test("CohortStore notifies the observer of its store of its handles only", 
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore forgets names, also those whose handles never come back", async () => {
+Deno.test("HandoffCohort forgets names, also those whose handles never come back", async () => {
   const place = new Place();
   for (let i = 0; i < 5_000; i++) {
-    const claim = { ...claimOf(`${i}`), lease: 10 };
-    await grant(place.cohort, claim);
-    if (i % 2 === 0) await place.cohort.release(claim);
-    place.clock.stall(1);
+    const claims = [claimOf(`${i}`, "exclusive", 10), claimOf(`${i}`)];
+    await grant(place.cohort, claims[0]!);
+    await ask(place.cohort, claims[1]!);
+    if (i % 2 === 0) { for (const claim of claims) await place.cohort.release(claim); }
+    place.clock.stall(100);
   }
   await settled();
   assert(place.cohort.names.length < 2_500, `${place.cohort.names.length} names`);

@@ -16,6 +16,7 @@ import type {
   Snapshot,
 } from "../../../src/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
+import { ask, claimOf, grant } from "../../support/claims.ts";
 import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 
 /** A call that a {@linkcode Line} has carried. */
@@ -104,26 +105,19 @@ export class Line implements Store {
   }
 }
 
-/**
- * A cohort on a store in memory, on a clock that stands still until it is moved. By default it knows
- * that several handles want the lock "a".
- */
+/** A cohort on a store in memory, on a clock that stands still until it is moved. */
 export class Place {
   readonly clock = new VirtualClock();
   readonly memory = new MemoryStore(undefined, this.clock);
   readonly line = new Line(this.memory);
   readonly cohort: HandoffCohort;
 
-  constructor(options: CohortOptions = {}, shared: readonly string[] = ["a"]) {
-    this.cohort = this.another(options, this.line, shared);
+  constructor(options: CohortOptions = {}) {
+    this.cohort = this.another(options, this.line);
   }
 
   /** Makes another process. */
-  another(
-    options: CohortOptions = {},
-    line: Line = new Line(this.memory),
-    shared = ["a"] as readonly string[],
-  ): HandoffCohort {
+  another(options: CohortOptions = {}, line: Line = new Line(this.memory)): HandoffCohort {
     return new HandoffCohort(line, this.clock, checkCohortOptions(options));
   }
 
@@ -139,6 +133,33 @@ export class Place {
     const beginning = new Beginning(this.acquire(options, store));
     await settled();
     return beginning;
+  }
+
+  /**
+   * Makes handles of the cohort wait behind a stranger that releases the lock then. The first one holds it when this
+   * resolves. A handle that had been alone would hold it without the cohort.
+   */
+  async row(...all: AcquireOptions[]): Promise<[first: Lock, ...waiters: Beginning[]]> {
+    const stranger = await this.acquire({}, this.memory);
+    const row: Beginning[] = [];
+    for (const options of all) row.push(await this.begin(options));
+    await stranger.release();
+    const [first, ...waiters] = row;
+    const lock = await first!.promise;
+    this.line.calls.length = 0;
+    return [lock, ...waiters];
+  }
+
+  /** Makes handles wait as {@linkcode row} does, by claims. Returns the fence of the first one, which is granted the lock. */
+  async rowOf(first: Claim, ...waiters: Claim[]): Promise<bigint> {
+    const stranger = claimOf("a");
+    await grant(this.memory, stranger);
+    for (const claim of [first, ...waiters]) await ask(this.cohort, claim);
+    await this.memory.release(stranger);
+    const attempt = await this.cohort.attempt(first, { enqueue: true });
+    assert(attempt.granted);
+    this.line.calls.length = 0;
+    return attempt.fence;
   }
 
   /** Checks that nothing is left: no lock, no waiter, no timer. */

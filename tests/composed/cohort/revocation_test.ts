@@ -3,12 +3,13 @@ import { settled } from "../../support/virtual_clock.ts";
 import { claimOf, grant } from "../../support/claims.ts";
 import { Place } from "./place.ts";
 
-Deno.test("CohortStore grants nothing by itself once its process steals the lock", async () => {
+/** A revocation of which the process is not notified. */
+const unheardOf = () => new Promise<never>(() => {});
+
+Deno.test("HandoffCohort grants nothing by itself once its process steals the lock", async () => {
   const place = new Place({ keep: 60_000, linger: 60_000 });
   const [holder, waiter] = [claimOf("a"), claimOf("a")];
-  const fence = await grant(place.cohort, holder);
-  const sleeping = place.cohort.attempt(waiter, { enqueue: true });
-  await sleeping;
+  const fence = await place.rowOf(holder, waiter);
   await place.cohort.release(holder);
   // It is the turn of the waiter now, which has not asked yet.
   const thief = claimOf("a");
@@ -25,26 +26,25 @@ Deno.test("CohortStore grants nothing by itself once its process steals the lock
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore hands nothing on after its process stole from a holder", async () => {
+Deno.test("HandoffCohort hands nothing on after its process stole from a holder", async () => {
   for (const how of ["steal", "evict"]) {
     const place = new Place({ keep: 60_000 });
-    const holder = await place.acquire();
-    const waiter = await place.begin();
+    const [holder, waiter] = await place.row({}, {});
     const thief = claimOf("a");
     if (how === "steal") assert((await place.cohort.attempt(thief, { enqueue: false, steal: true })).granted);
     else assertEquals(await place.cohort.evict!("a"), 1);
     await holder.release().catch(() => {});
     await settled();
-    assertEquals(waiter.lock !== undefined, how === "evict", how);
+    assertEquals(waiter!.lock !== undefined, how === "evict", how);
     await place.cohort.release(thief);
-    const lock = await waiter.promise;
+    const lock = await waiter!.promise;
     assert(lock.held && lock.fence > holder.fence);
     await lock.release();
     await place.assertEmpty();
   }
 });
 
-Deno.test("CohortStore.attempt() that was granted before a steal is for one handle only", async () => {
+Deno.test("HandoffCohort.attempt() that was granted before a steal is for one handle only", async () => {
   const place = new Place({ keep: 60_000 });
   let answer = () => {};
   place.line.faults.attempt.push(async (go) => {
@@ -65,32 +65,31 @@ Deno.test("CohortStore.attempt() that was granted before a steal is for one hand
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore.revocation() notifies the holder of a theft elsewhere", async () => {
+Deno.test("HandoffCohort.revocation() notifies the holder of a theft elsewhere", async () => {
   const place = new Place({ keep: 60_000 });
-  const first = await place.acquire();
-  const [second, third] = [await place.begin(), await place.begin()];
+  const [first, second, third] = await place.row({}, {}, {});
   await first.release();
   await settled();
-  assert(second.lock?.held && !second.lock.signal.aborted);
+  assert(second?.lock?.held && !second.lock.signal.aborted);
   const thief = claimOf("a");
   assert((await place.memory.attempt(thief, { enqueue: false, steal: true })).granted);
   await settled();
   assert(second.lock.signal.aborted);
   await second.lock.release().catch(() => {});
   await settled();
-  assertEquals(third.lock, undefined, "the process knows it as well");
+  assertEquals(third!.lock, undefined, "the process knows it as well");
   await place.memory.release(thief);
-  const { fence } = await third.promise;
+  const { fence } = await third!.promise;
   assert(fence > second.lock.fence);
-  await third.lock!.release();
+  await third!.lock!.release();
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore.release() vouches for a handle; the last one asks the store", async () => {
+Deno.test("HandoffCohort.release() vouches for a handle; the last one asks the store", async () => {
   const place = new Place({ keep: 60_000 });
+  place.line.revocation = unheardOf;
   const [first, second] = [claimOf("a"), claimOf("a")];
-  await grant(place.cohort, first);
-  assert(!(await place.cohort.attempt(second, { enqueue: true })).granted);
+  await place.rowOf(first, second);
   await place.memory.evict("a");
   assert(await place.cohort.release(first), "as far as the process knows");
   await grant(place.cohort, second);
@@ -98,42 +97,47 @@ Deno.test("CohortStore.release() vouches for a handle; the last one asks the sto
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore hands nothing on that the store turns out to have lost", async () => {
+Deno.test("HandoffCohort hands nothing on that the store turns out to have lost", async () => {
   const place = new Place({ keep: 60_000 });
-  const first = await place.acquire({ lease: 30_000 });
-  const second = await place.begin({ lease: 60_000 });
+  place.line.revocation = unheardOf;
+  const [first, second] = await place.row({ lease: 30_000 }, { lease: 60_000 });
   const thief = claimOf("a");
   const stolen = await place.memory.attempt(thief, { enqueue: false, steal: true });
   assert(stolen.granted);
   await first.release();
   await settled();
-  assertEquals(second.lock, undefined, "its lease would have differed, so the store was asked");
+  assertEquals(second!.lock, undefined, "its lease would have differed, so the store was asked");
   await place.memory.release(thief);
-  const { fence } = await second.promise;
+  const { fence } = await second!.promise;
   assert(fence > stolen.fence);
-  await second.lock!.release();
+  await second!.lock!.release();
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore releases what is lost, which a quorum may have on some nodes", async () => {
+Deno.test("HandoffCohort releases what is lost, which a quorum may have on some nodes", async () => {
   const place = new Place({ keep: 60_000 });
-  const holder = claimOf("a");
-  await grant(place.cohort, holder);
-  await place.memory.evict("a");
-  assertEquals(await place.cohort.renew(holder), "lost");
+  place.line.revocation = unheardOf;
+  const [first, second] = [claimOf("a"), claimOf("a")];
+  await place.rowOf(first, second);
+  await place.cohort.release(first);
+  await grant(place.cohort, second);
   await settled();
-  const [asked, ...others] = place.line.calls.map(({ operation, claim }) => ({ operation, owner: claim.owner }));
-  assertEquals(others.map(({ operation }) => operation), ["renew", "release"]);
-  assert(others.every(({ owner }) => owner === asked!.owner), "under the id of the process");
+  place.line.calls.length = 0;
+  await place.memory.evict("a");
+  assertEquals(await place.cohort.renew(second), "lost");
+  await settled();
+  assertEquals(place.line.calls.map(({ operation, claim }) => [operation, claim.owner]), [
+    ["renew", first.owner],
+    ["release", first.owner],
+  ], "under the id that was granted it");
   await place.assertEmpty();
 });
 
-Deno.test("CohortStore.release() does not vouch for a lease that may be over", async () => {
+Deno.test("HandoffCohort.release() does not vouch for a lease that may be over", async () => {
   const place = new Place({ keep: 60_000 });
   const holder = { ...claimOf("a"), lease: 200 };
   const waiter = claimOf("a");
-  await grant(place.cohort, holder);
-  assert(!(await place.cohort.attempt(waiter, { enqueue: true })).granted);
+  await place.rowOf(holder, waiter);
   place.clock.stall(250);
   assert(!await place.cohort.release(holder), "the word of the store");
   await settled();
