@@ -102,7 +102,7 @@ for (
     await before.release();
     await clock.advance(2_000);
     await Promise.all(ends);
-    assertEquals(served, expected);
+    assertEquals(served, [...expected]);
     await scene.assertEmpty();
   });
 }
