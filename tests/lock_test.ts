@@ -138,7 +138,7 @@ Deno.test("dispose of a lost lock keeps the error of the body beside the loss", 
   assert(isLockLost(error) && !isLockLost(body), "found");
 });
 
-Deno.test("dispose of a lost lock reports the loss whether or not the body has read the signal", async () => {
+Deno.test("dispose of a lost lock reports the loss although the signal was read", async () => {
   /** What leaves the scope of a lock that is lost, and whose signal aborts, while its body runs. */
   const leaves = async (strict: boolean, body: (signal: AbortSignal) => void) => {
     const { clock, lock: held } = await scene({ lease: 900, renew: false, strict });

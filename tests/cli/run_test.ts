@@ -125,7 +125,7 @@ for (const [command, status] of [[["sleep", "60"], 76], [["true"], 0]] as const)
   });
 }
 
-Deno.test("run() says on a terminal for whom it waits, once, and at the end of --wait who holds the lock", async () => {
+Deno.test("run() says for whom it waits, and at the end of --wait who holds the lock", async () => {
   const store = memory();
   const lock = await acquire(store, "a", { meta: { host: "web-1", pid: "4711" } });
   const open = () => Promise.resolve({ store, label: "", [Symbol.asyncDispose]: () => Promise.resolve() });

@@ -95,7 +95,7 @@ Deno.test("evict takes a lock from all its holders", async () => {
   for (const lock of locks) await lock.release().catch(() => {});
 });
 
-Deno.test("evict takes the lock from those that it has named, and from nobody who came after them", async () => {
+Deno.test("evict takes the lock from those that it has named, and from nobody else", async () => {
   const store = memory();
   const meta = { host: "web-1", pid: "7" };
   const locks = [await acquire(store, "a", { strict: false, meta })];

@@ -14,7 +14,7 @@ const PROGRAM = `
   process.emitWarning("a plain one");
 `;
 
-Deno.test("takeWarnings() leaves out experimental modules, and names the program before all others", async () => {
+Deno.test("takeWarnings() names the program, and leaves out experimental modules", async () => {
   const { stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", "--quiet", "--ext=ts", PROGRAM],
     clearEnv: true,

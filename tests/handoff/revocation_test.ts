@@ -111,7 +111,11 @@ for (const [when, options] of KINDS) {
     const scene = new Scene();
     const here = scene.process(options && { ...options, keep: 10_000 });
     // A notice takes longer than a section.
-    here.line.notice = (notice) => notice.then(() => scene.clock.sleep(10));
+    here.line.notice = async (notice) => {
+      const by = await notice;
+      await scene.clock.sleep(10);
+      return by;
+    };
     const more = await stolen(scene, here, scene.stranger);
     assert(more <= 4, `${more} more handles held it beside the thief`);
     await scene.assertEmpty();

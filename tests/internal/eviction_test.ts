@@ -21,7 +21,7 @@ async function handedOn(store: Store): Promise<{ first: Lock; second: Lock; thir
 }
 
 for (const [name, open] of Object.entries(STORES)) {
-  Deno.test(`evict() on ${name} takes a lock that was handed on from the handle that is listed`, async () => {
+  Deno.test(`evict() on ${name} takes a lock that was handed on from its holder`, async () => {
     const store = open();
     for (const by of ["handle", "fence"] as const) {
       const { first, second, third } = await handedOn(store);
@@ -40,7 +40,7 @@ for (const [name, open] of Object.entries(STORES)) {
     store[Symbol.dispose]?.();
   });
 
-  Deno.test(`evict() on ${name} leaves a lock alone that the named handle hands on at this moment`, async () => {
+  Deno.test(`evict() on ${name} leaves a lock alone that was just handed on`, async () => {
     const store = open();
     const { second, third } = await handedOn(store);
     const { held: [shown] } = await store.query!({ name: "a" });

@@ -4,7 +4,6 @@ import { deniedPermissions } from "../permissions.ts";
 import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";
 import { examineRedis } from "../doctor/redis.ts";
 import type { Finding, OpenedStore, Scheme } from "../scheme.ts";
-import { DEFAULT_PREFIX } from "../../stores/redis/options.ts";
 import { loadRedisModule, type OpenClient, openClient } from "./redis_client.ts";
 import { wrongServer } from "./listener.ts";
 import { hostAndPort, PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_url.ts";
@@ -16,6 +15,9 @@ export const redis: Scheme = {
   open,
   examine,
 };
+
+/** What stands before the names of locks where the URL does not say it: as in a program that gives no prefix. */
+const DEFAULT_PREFIX = "lock:";
 
 /** How many servers a quorum has at most. */
 const MAX_NODES = 9;
@@ -74,7 +76,7 @@ async function examine(urls: readonly URL[], signal: AbortSignal): Promise<Findi
 async function storeOf(clients: readonly OpenClient[], places: readonly RedisPlace[]): Promise<OpenedStore["store"]> {
   const { redis } = await import("../../stores/redis/mod.ts");
   const stores = clients.map(({ client }, i) => {
-    const { prefix, replicas } = places[i]!;
+    const { prefix = DEFAULT_PREFIX, replicas } = places[i]!;
     return redis(client, { prefix, replicas: replicas === undefined ? undefined : { min: replicas } });
   });
   if (stores.length === 1) return stores[0]!;

@@ -165,7 +165,9 @@ export class ServerStore implements RedisStore, QuorumNode {
     const waiter = this.#waiter(claim, enqueue);
     const answer = await this.#grant(vote, claim, { claim, waiter, guess, end, maxClockSkew });
     // A quorum knows no conflict of a single node: it asks again.
-    return "conflict" in answer ? { granted: false, retryAfter: POLL_MS, heldFor: answer.heldFor } : answer;
+    if (!("conflict" in answer)) return answer;
+    const { conflict: _, ...refusal } = answer;
+    return { ...refusal, retryAfter: POLL_MS };
   }
 
   confirm(claim: Claim, fence: bigint, end = fence): Promise<boolean> {

@@ -59,7 +59,7 @@ Deno.test("attempt() of the next waiter does without a coordinator, whose queue 
   assertEquals(await store.release(claim), true);
 });
 
-Deno.test("attempt() asks no other node while the coordinator's holder may be getting their votes", async () => {
+Deno.test("attempt() asks no other node while the coordinator's lock is new", async () => {
   const { clock, nodes: [, ...others], store } = await stuck(3, 0);
   const claim = claimOf();
   assert(!(await store.attempt(claim, waiting)).granted);
@@ -83,11 +83,11 @@ Deno.test("attempt() asks other nodes for no votes while a majority has the lock
   assertEquals(others.map(({ calls }) => calls), [["inspect"], ["inspect"]]);
 });
 
-for (const asked of ["by the same store", "by another one"]) {
-  Deno.test(`attempt() does not overtake a waiter at a coordinator that refuses, when asked ${asked}`, async () => {
+for (const asked of ["asked by the same store", "asked by another one"]) {
+  Deno.test(`attempt() overtakes no waiter at a coordinator that refuses, ${asked}`, async () => {
     const { clock, open, store } = await stuck(3, 0);
     const [first, second] = [claimOf(), claimOf()];
-    const other = asked === "by the same store" ? store : open();
+    const other = asked === "asked by the same store" ? store : open();
     for (let ms = 0; ms <= SETTLED; ms += SETTLED / 4) {
       if (ms < SETTLED) assert(!(await store.attempt(first, waiting)).granted);
       assert(!(await other.attempt(second, ms === 0 ? waiting : attempt)).granted);
@@ -129,7 +129,7 @@ Deno.test("attempt() keeps its place when other nodes do not say whether they ar
 });
 
 for (const ms of [0, 60_000]) {
-  Deno.test(`attempt() that finds other nodes free is refused when a rival has them ${ms} ms later`, async () => {
+  Deno.test(`attempt() is refused when a rival has the other nodes ${ms} ms later`, async () => {
     const { clock, nodes, open, store } = await stuck(3, 0);
     const [claim, rival] = [claimOf(), claimOf("a", FOREVER)];
     assert(!(await store.attempt(claim, waiting)).granted);
@@ -167,7 +167,7 @@ Deno.test("attempt() is refused while too many other nodes fail, and waits on", 
   assert((await store.attempt(claim, waiting)).granted);
 });
 
-Deno.test("attempt() leaves the queue under an id of its own: late and repeated releases free nothing else", async () => {
+Deno.test("attempt() leaves the queue by its old id: late releases free nothing else", async () => {
   const { clock, nodes, store, stranger } = await stuck(3, 0);
   const [first] = nodes;
   const claim = claimOf();

@@ -103,7 +103,7 @@ Deno.test("verdictOf() is busy when the coordinator has refused, whatever others
   assertEquals(verdictOf([yes, yes, no, pending, pending], 2), "busy");
 });
 
-Deno.test("verdictOf() counts the coordinator's refusal as one of many when the lock has been held there for long", () => {
+Deno.test("verdictOf() counts the refusal of a coordinator whose lock is old as one of many", () => {
   const refused = (heldFor?: number): Answer<Vote> => {
     return { state: "answered", value: { granted: false, retryAfter: 5, heldFor } };
   };

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { QueryOptions } from "@holdfast/lock";
-import { type RedisStore } from "@holdfast/lock/redis";
+import type { RedisStore } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { RedisServer } from "../../support/redis_server.ts";

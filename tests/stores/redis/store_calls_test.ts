@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Claim, StoreError } from "@holdfast/lock";
-import { type RedisOptions } from "@holdfast/lock/redis";
+import type { RedisOptions } from "@holdfast/lock/redis";
 import { POLL_MS, WAITER_TIMEOUT_MS } from "../../../src/stores/redis/constants.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { claimOf, grant } from "../../support/claims.ts";

@@ -55,7 +55,7 @@ Deno.test("retake() raises a counter below the fence, and lowers none above it",
   }
 });
 
-Deno.test("vote() that is refused says for how long the lock has been held, unless a living waiter is ahead", async () => {
+Deno.test("vote() that is refused says how long the lock was held, if nobody is ahead", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const waiter = { address: "!holdfast:nobody", ticket: "" };

@@ -276,14 +276,14 @@ testOnSite("query() rejects for an option that is wrong", async (site) => {
 });
 
 for (const call of ["attempt", "renew", "release", "evict"] as const) {
-  for (const why of ["the file is busy", "the event loop is to turn first"]) {
-    testOnSite(`query() shows what ${call}() has done that was called before it, when ${why}`, async (site) => {
+  for (const why of ["busy", "after a turn"]) {
+    testOnSite(`query() shows what ${call}() did that was called before, ${why}`, async (site) => {
       const [holder, waiter] = [claimOf(), claimOf()];
       assert(await ask(site.a, holder));
       const before = await site.a.query();
       const other = site.lock();
       const busy = site.a.attempt(claimOf({ name: "other" }), { enqueue: false });
-      if (why === "the event loop is to turn first") other[Symbol.dispose]();
+      if (why === "after a turn") other[Symbol.dispose]();
       const called: Promise<unknown> = {
         attempt: () => ask(site.a, waiter),
         renew: () => site.a.renew({ ...holder, lease: 2 * LEASE }),
@@ -291,7 +291,7 @@ for (const call of ["attempt", "renew", "release", "evict"] as const) {
         evict: () => site.a.evict("name"),
       }[call]();
       const queried = site.a.query({ name: "name" });
-      if (why === "the file is busy") other[Symbol.dispose]();
+      if (why === "busy") other[Symbol.dispose]();
       await site.clock.advance(100);
       const { held, pending } = await queried;
       assertEquals(before.held.map(({ owner, expiresIn }) => [owner, expiresIn]), [[holder.owner, LEASE]]);

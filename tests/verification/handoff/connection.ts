@@ -136,7 +136,7 @@ export class Connection implements Store {
     const answer = this.#request("attempt", claim, how, execute);
     answer.then(({ granted }) => {
       if (granted) server.told(claim);
-      if (granted && options.steal) this.#revoked(claim.name, revoked);
+      if (granted && options.steal) this.#revoked(revoked);
     }, () => {});
     return answer;
   }
@@ -158,7 +158,7 @@ export class Connection implements Store {
     let revoked: readonly Tenure[] = [];
     const execute = () => this.#site.server.evict(name, (tenures) => revoked = tenures);
     const answer = this.#request("evict", undefined, "", execute);
-    answer.then(() => this.#revoked(name, revoked), () => {});
+    answer.then(() => this.#revoked(revoked), () => {});
     return answer;
   }
 
@@ -279,7 +279,7 @@ export class Connection implements Store {
     return hangs;
   }
 
-  #revoked(name: string, tenures: readonly Tenure[]): void {
+  #revoked(tenures: readonly Tenure[]): void {
     this.#site.listener.revoked(tenures);
   }
 
