@@ -3,7 +3,7 @@ import type { Observer } from "../../events.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
 import { blockLength } from "../../internal/fence_block.ts";
-import { checkEvict } from "../../internal/eviction.ts";
+import { checkEvict, type EvictTarget } from "../../internal/eviction.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
 import { checkQuery, pageOf, withRanks } from "../../internal/listing.ts";
 import {
@@ -210,13 +210,17 @@ export class MemoryStore implements QuorumNode {
     });
   }
 
-  async evict(name: string, options?: EvictOptions): Promise<number> {
-    const target = checkEvict(options);
+  evict(name: string, options?: EvictOptions): Promise<number> {
+    // What is wrong with the options rejects, as it does elsewhere.
+    return new Promise((resolve) => resolve(this.#evict(name, checkEvict(options))));
+  }
+
+  #evict(name: string, target: EvictTarget): number {
     const lock = this.#locks.get(name);
     if (lock === undefined) return 0;
     const evicted = lock.revoke(target.meta, target);
     this.#locks.serve(name, lock);
-    return await evicted;
+    return evicted;
   }
 
   query(options?: QueryOptions): Promise<Snapshot> {
