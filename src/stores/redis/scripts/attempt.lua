@@ -77,7 +77,8 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
         if entry then
           table.insert(alive, others[place])
           -- @place others-alive
-          table.insert(alive, (string.gsub(entry, '^%d+', now)))
+          entry = string.gsub(entry, '^%d+', now)
+          table.insert(alive, entry)
         end
       end
       if #alive > 0 then redis.call('HSET', KEYS.waiters, unpack(alive)) end

@@ -417,7 +417,8 @@ local alive = {}
 for place, entry in ipairs(redis.call('HMGET', KEYS[3], unpack(others))) do
 if entry then
 table.insert(alive, others[place])
-table.insert(alive, (string.gsub(entry, '^%d+', now)))
+entry = string.gsub(entry, '^%d+', now)
+table.insert(alive, entry)
 end
 end
 if #alive > 0 then redis.call('HSET', KEYS[3], unpack(alive)) end
@@ -492,7 +493,7 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "368e23f2faa032e0527cd700e7fcc9323d60d9f3",
+  sha: "c989dc7410ccc330c5b0a9e56d7a533f647640ed",
 };
 
 export const confirm: Script = {
