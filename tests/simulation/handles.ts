@@ -41,8 +41,6 @@ export interface Handle {
   readonly votes: Map<Node, string>;
   /** The vote of the last node in whose queue it asked to wait. */
   coordinator: CoordinatorVote | undefined;
-  /** Whether a process asks under its id, for the handles of its callers. */
-  readonly ofProcess: boolean;
   /** The handle under whose id the store has the lock that this one waits for, or has: it is a member of that run. */
   head: Handle | undefined;
   /** What was granted to it, and to others after it. */
@@ -77,10 +75,9 @@ export class Handles {
   readonly #repeated = new Set<string>();
 
   /** Makes the handle of an acquire that is called now. */
-  make(asked: Pick<Handle, "name" | "mode" | "client" | "lease" | "calledAt" | "wish">, ofProcess = false): Handle {
+  make(asked: Pick<Handle, "name" | "mode" | "client" | "lease" | "calledAt" | "wish">): Handle {
     const handle: Handle = {
       ...asked,
-      ofProcess,
       forgiven: false,
       grantedAt: undefined,
       endedAt: undefined,

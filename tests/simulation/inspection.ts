@@ -49,7 +49,7 @@ export class Inspection {
   granted(handle: Handle, lock: Lock): () => void {
     const { single, cohort } = this.#run.scenario;
     if (cohort !== undefined) {
-      // A cohort overtakes, and has the votes under an id of its own.
+      // A cohort overtakes, and has the votes of another of its handles.
     } else if (single) this.#checkOrder(handle);
     else {
       this.#checkCoordinator(handle);
@@ -99,7 +99,7 @@ export class Inspection {
     }
   }
 
-  /** Returns whether one handle has its lock in the store under the id of another, or of its process. */
+  /** Returns whether one handle has its lock in the store under the id of another one. */
   #isOf(other: Handle | undefined, handle: Handle): boolean {
     return this.#run.scenario.cohort === undefined
       ? other === (handle.head ?? handle)
@@ -110,9 +110,11 @@ export class Inspection {
   #checkLeft(snapshots: readonly Snapshot[]): void {
     for (const [i, { held, pending }] of snapshots.entries()) {
       const node = this.#nodes[i]!;
-      for (const { name, owner } of [...held, ...pending]) {
+      for (const entry of [...held, ...pending]) {
+        const { name, owner } = entry;
         const handle = this.#run.handles.of(owner);
-        if (handle === undefined || handle.client.dead || handle.forgiven || !this.#isUnwanted(handle)) continue;
+        if (handle === undefined || handle.client.dead || handle.forgiven) continue;
+        if (!this.#isUnwanted(handle, "fence" in entry)) continue;
         if (this.#run.handles.repeated(owner, node)) continue;
         this.#violate(
           `${name} is left behind by ${handle.client.name} on ${node.machine.name} (${this.#run.world.label(owner)})`,
@@ -122,16 +124,14 @@ export class Inspection {
   }
 
   /** Returns whether nobody needs any more what the store has under the id of a handle. */
-  #isUnwanted(handle: Handle): boolean {
-    const { handles } = this.#run;
-    const { client, name, run, ofProcess } = handle;
-    if (!this.#isOver(handle)) {
-      // What a process asks for is for its handles.
-      return ofProcess && handle.endedAt === undefined && handles.all.every((other) => {
-        return other.ofProcess || other.client !== client || other.name !== name || this.#isOver(other);
-      });
-    }
+  #isUnwanted(handle: Handle, isHeld: boolean): boolean {
+    const { handles, scenario } = this.#run;
+    const { client, name, run } = handle;
+    if (!this.#isOver(handle)) return false;
     // One of its process has the lock after it, or is to have it.
+    if (isHeld && scenario.cohort !== undefined) {
+      return handles.all.every((other) => other.client !== client || other.name !== name || this.#isOver(other));
+    }
     return !run?.members.some((member) => member.head === handle && !this.#isOver(member));
   }
 

@@ -69,7 +69,9 @@ export class ObservedStore implements Store {
       const attempt = await runFor(handle, () => this.#store.attempt(asked, options));
       if (attempt.granted) {
         this.#noteRun(attempt, events === this.#run.world.events);
-        this.#checkFences(attempt);
+        handle.fences.set(attempt.fence, attempt.fences ?? 1);
+        // A process has the block for all its handles.
+        if (this.#run.scenario.cohort === undefined) checkFences(this.#run, handle, attempt, handle.wish);
       }
       this.#run.watch.know(handle, attempt.granted || options.enqueue);
       if (!attempt.granted) this.#run.watch.busy(handle);
@@ -92,44 +94,18 @@ export class ObservedStore implements Store {
     if (head !== undefined) transitions.take(atOnce ? "run handed on at once" : "run handed on after a renewal");
   }
 
-  /** Checks that a block has no more fences than were wished for, and is no further ahead of the clock than allowed. */
-  #checkFences({ fence, fences = 1 }: Granted): void {
-    const { client, name, wish } = this.#handle;
-    const { invariants, scenario } = this.#run;
-    this.#handle.fences.set(fence, fences);
-    if (!(fences >= 1 && fences <= wish)) {
-      invariants.violate(`${client.name} gets ${fences} fences of ${name} and has asked for ${wish}`);
-    }
-    // A single server has a clock of its own.
-    if (fences === 1 || scenario.single || scenario.clockSet !== "none") return;
-    const ahead = Number(fence) + fences - 1 - client.now().wall * 1_000;
-    if (ahead > FENCES_AHEAD * 1_000) {
-      invariants.violate(`${client.name} gets fences of ${name} that end ${ahead.toFixed(0)} µs ahead of its clock`);
-    }
-  }
-
   async release(claim: Claim): Promise<boolean> {
     const stray = this.#random.chance(STRAY) ? this.#random.pick(["before", "after"] as const) : undefined;
     if (stray === "before") this.#renewMeanwhile(claim, false);
     const releasing = runFor(this.#handle, () => this.#store.release(claim));
-    this.#checkReleased(claim);
+    // A process hands the lock on, and gives it back later.
+    if (this.#run.scenario.cohort === undefined) checkReleased(this.#run, this.#handle);
     // Of a single server nobody knows which of the two it does first.
     if (stray === "after") this.#renewMeanwhile(claim, !this.#run.scenario.single);
     const released = await releasing;
     this.#released = true;
     this.#run.watch.know(this.#handle, false);
     return released;
-  }
-
-  /** Checks that a release is sent to every node that still has the lock, as far as that is known. */
-  #checkReleased({ name }: Claim): void {
-    const { scenario, dealings, invariants, world } = this.#run;
-    const { client, votes, forgiven } = this.#handle;
-    if (!scenario.exclusion || scenario.wipes !== "none" || forgiven) return;
-    for (const [node, id] of votes) {
-      if (dealings.of(node, id).until <= world.now) continue;
-      invariants.violate(`${client.name} releases ${name}, but not on ${node.machine.name}, which still has it`);
-    }
   }
 
   /** Checks that a renewal that crosses the release does not restore what that frees. */
@@ -154,5 +130,33 @@ export class ObservedStore implements Store {
   revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     const evicted = runFor(this.#handle, () => this.#store.revocation?.(claim, signal));
     return evicted ?? Promise.reject(new Error("no word of evictions"));
+  }
+}
+
+/** Checks that a release was sent to every node that still has the lock of a handle, as far as that is known. */
+export function checkReleased({ scenario, dealings, invariants, world }: Run, handle: Handle): void {
+  const { client, name, votes, forgiven } = handle;
+  if (!scenario.exclusion || scenario.wipes !== "none" || forgiven) return;
+  for (const [node, id] of votes) {
+    if (dealings.of(node, id).until <= world.now) continue;
+    invariants.violate(`${client.name} releases ${name}, but not on ${node.machine.name}, which still has it`);
+  }
+}
+
+/** Checks that a block has no more fences than were wished for, and is no further ahead of the clock than allowed. */
+export function checkFences(
+  { invariants, scenario }: Run,
+  { client, name }: Handle,
+  { fence, fences = 1 }: Granted,
+  wish: number,
+): void {
+  if (!(fences >= 1 && fences <= wish)) {
+    invariants.violate(`${client.name} gets ${fences} fences of ${name} and has asked for ${wish}`);
+  }
+  // A single server has a clock of its own.
+  if (fences === 1 || scenario.single || scenario.clockSet !== "none") return;
+  const ahead = Number(fence) + fences - 1 - client.now().wall * 1_000;
+  if (ahead > FENCES_AHEAD * 1_000) {
+    invariants.violate(`${client.name} gets fences of ${name} that end ${ahead.toFixed(0)} µs ahead of its clock`);
   }
 }

@@ -126,7 +126,7 @@ async function live(
     const luck = random.fork();
     world.on(client, () => {
       const shared = storeOf(scenario, connect(client), client, () => luck.next());
-      const store = storeOfProcess(run, shared, client, processes, random);
+      const store = storeOfProcess(run, shared, client, processes);
       for (let i = 0; i < scenario.workers; i++) {
         const worker = new Worker(run, inspection, client, store, random.fork());
         working.set(worker, client);
@@ -236,12 +236,11 @@ function storeOfProcess(
   store: Store,
   client: Machine,
   { makeRuns = soundRuns, makeCohort = soundCohort }: Pick<SimulationOptions, "makeRuns" | "makeCohort">,
-  random: Random,
 ): Store {
   const { handsOn, cohort } = run.scenario;
   if (handsOn) return makeRuns(new ObservedRuns(store, run), client);
   if (cohort === undefined) return store;
-  return makeCohort(new ObservedProcess(store, client, run, random.fork()), cohort, client);
+  return makeCohort(new ObservedProcess(store, run), cohort, client);
 }
 
 function assumptions(

@@ -54,7 +54,7 @@ export const TRANSITIONS = [
   "place in the queue of a member removed",
   "process granted the lock",
   "lock of a process handed on",
-  "handle of a process queued by itself",
+  "place of a handle given to another one",
   "lock of a process given back",
   "lock of a process lost",
   "grant too late for its lease",

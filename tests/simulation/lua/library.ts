@@ -181,8 +181,8 @@ const STRINGS: Readonly<Record<string, LuaFunction>> = {
 
 function replaced(replacement: Value, match: Match, source: string, found: string): string {
   const [first] = captures(match, source);
-  if (typeof replacement === "string") {
-    return replacement.replace(/%(.)/g, (_, char) => {
+  if (typeof replacement === "string" || typeof replacement === "number") {
+    return stringOf(replacement).replace(/%(.)/g, (_, char) => {
       if (char === "0") return found;
       return /\d/.test(char) ? text(captures(match, source)[Number(char) - 1]) : char;
     });
