@@ -27,6 +27,8 @@ export type Phase =
     readonly since: Instant;
     /** Its attempt, while the lease is renewed for it. */
     claiming: Promise<Attempt> | undefined;
+    /** Ends the wait for that renewal. */
+    cancel: () => void;
   }
   | { readonly kind: "lingering"; readonly since: Instant }
   | { readonly kind: "over" };
@@ -93,7 +95,7 @@ export class Grant {
 
   /** Keeps the lock for a handle until that attempts. */
   offer(handle: Handle, now: Instant): void {
-    this.phase = { kind: "next", handle, since: now, claiming: undefined };
+    this.phase = { kind: "next", handle, since: now, claiming: undefined, cancel: () => {} };
     handle.state = "next";
     handle.wake();
   }
@@ -120,6 +122,7 @@ export class Grant {
     this.phase = { kind: "over" };
     this.members = [];
     if (phase.kind !== "next") return [...members];
+    phase.cancel();
     phase.handle.state = phase.handle.place === "none" ? "sleeping" : "queued";
     return [phase.handle, ...members];
   }

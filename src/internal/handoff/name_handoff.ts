@@ -1,4 +1,3 @@
-import { aborted } from "../aborted.ts";
 import { elapsed, type Instant, type Timer } from "../clock.ts";
 import { isPlain } from "../cohort.ts";
 import { releaseWithRetry, within } from "../release.ts";
@@ -536,7 +535,7 @@ export class NameHandoff {
     };
     const renewal = within(Math.min(lease, RENEWAL_LIMIT_MS), grant.lease.renew(lease), this.#site.clock);
     // When this process revokes the lock, the answer does not matter, and may never come.
-    const over = aborted(grant.over).then((): "unknown" => "unknown");
+    const over = new Promise<"unknown">((resolve) => phase.cancel = () => resolve("unknown"));
     return phase.claiming = Promise.race([renewal, over]).then(settle, () => settle("unknown"));
   }
 
