@@ -144,7 +144,7 @@ export class Site {
     const name = nameIn(parameters);
     const lock = lockModel(await readLock(store, name, this.#clock), new LeaseEnds(), this.#clock.now());
     const evicted = parameters.get("evicted") ?? "";
-    const eviction = /^\d{1,6}$/.test(evicted)
+    const eviction = /^[1-9]\d{0,5}$/.test(evicted)
       ? { count: Number(evicted), former: await formerHolders(request, name) }
       : undefined;
     return pageResponse(lockPage(lock, eviction, at), at);

@@ -26,7 +26,6 @@ ${eviction !== undefined && done(eviction)}
 }
 
 function done({ count, former }: Eviction): Html {
-  if (count === 0) return html`<p class="done" role="status">Evicted: nobody held the lock any more.</p>`;
   const names = former.map(({ who, fence }) => fence === undefined ? who : `${who} (fence ${fence})`);
   const losers = names.length === 0 ? counted(count, "handle") : whoAll(names, count);
   return html`<p class="done" role="status">Evicted: ${losers} lost the lock.</p>`;
