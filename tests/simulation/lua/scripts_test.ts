@@ -6,7 +6,7 @@ import { look } from "../../../src/stores/redis/commands/look.ts";
 import { recall } from "../../../src/stores/redis/commands/recall.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { vote as voteCommand } from "../../../src/stores/redis/commands/vote.ts";
-import { NEXT, POLL_MS, TURN } from "../../../src/stores/redis/constants.ts";
+import { NEXT, POLL_MS, TURN, WAITER_TIMEOUT_MS } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
 import { ScriptSite, START } from "./script_site.ts";
@@ -36,6 +36,18 @@ Deno.test("attempt() gives newcomers later tickets than those that were forgotte
   assertEquals(tickets, [10, 20, 30, 20].map((ms) => `${(START + ms) * 1_000}`));
   const { pending } = site.run(look, { name: "a" });
   assertEquals(pending.map(({ owner }) => owner), [first, forgotten, newcomer].map(({ owner }) => owner));
+});
+
+Deno.test("attempt() keeps the other waiters that it names in the queue", () => {
+  const site = new ScriptSite();
+  site.run(attempt, { claim: claimOf("a") });
+  const [first, named, silent] = [claimOf("a"), claimOf("a"), claimOf("a")];
+  for (const claim of [first, named, silent]) ticketOf(site, claim);
+  site.ms = WAITER_TIMEOUT_MS - 1;
+  site.run(attempt, { claim: first, waiter, alive: [named.owner] });
+  site.ms += WAITER_TIMEOUT_MS - 1;
+  const { pending } = site.run(look, { name: "a" });
+  assertEquals(pending.map(({ owner }) => owner), [first.owner, named.owner]);
 });
 
 Deno.test("attempt() gives a ticket behind the last one when the clock was set back", () => {

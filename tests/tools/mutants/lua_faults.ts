@@ -40,6 +40,11 @@ export const LUA_FAULTS: readonly LuaFault[] = [
     stage: SCRIPTS,
   },
   {
+    name: "a waiter does not keep the others of its process alive",
+    place: "others-alive",
+    stage: { tests: /^tests\/simulation\/lua\/scripts_test\.ts$/ },
+  },
+  {
     name: "the next but one is not told to look again",
     place: "wake-next",
     stage: KINDS,
