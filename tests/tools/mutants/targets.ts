@@ -65,6 +65,16 @@ export const TARGETS: readonly Target[] = [
     ],
   },
   {
+    name: "handoff",
+    source: /^src\/(internal\/handoff\/\w+|composed\/cohort\/\w+)\.ts$/,
+    stages: [
+      { tests: /^tests\/(internal\/)?handoff\/\w+_test\.ts$/, except: SLOW },
+      { tests: /^tests\/composed\/cohort\/(events|faults|hand_on|linger|linger_at_once|mod|revocation)_test\.ts$/ },
+      { tests: /^tests\/verification\/handoff\/\w+_test\.ts$/ },
+      { seeds: 300 },
+    ],
+  },
+  {
     name: "redlock",
     source: /^src\/composed\/redlock\/\w+\.ts$/,
     stages: [
