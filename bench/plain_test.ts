@@ -1,10 +1,11 @@
 import { acquire, type LockEvent } from "@holdfast/lock";
-import { memory } from "@holdfast/lock/memory";
 import { assert, assertEquals } from "@std/assert";
+import { SystemClock } from "../src/internal/clock.ts";
+import { MemoryStore } from "../src/stores/memory/store.ts";
 import { plain } from "./plain.ts";
 
 Deno.test("plain() hides what a store does for several handles, and nothing else", () => {
-  const store = memory();
+  const store = new MemoryStore(undefined, new SystemClock());
   const { capabilities = [] } = store;
   assert(capabilities.includes("runs") && capabilities.includes("fences"), `${capabilities}`);
   assertEquals(plain(store).capabilities, capabilities.filter((each) => each !== "runs" && each !== "fences"));
@@ -12,7 +13,7 @@ Deno.test("plain() hides what a store does for several handles, and nothing else
 
 Deno.test("plain() has the store grant the lock to each handle by itself", async () => {
   const events: LockEvent[] = [];
-  const inner = memory({ observer: (event) => void events.push(event) });
+  const inner = new MemoryStore((event) => void events.push(event), new SystemClock());
   const cohorts: (string | undefined)[] = [];
   const attempt = inner.attempt.bind(inner);
   inner.attempt = (claim, options) => {

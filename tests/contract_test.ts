@@ -175,6 +175,11 @@ const CONTRACT: Contract = {
     "Sends nothing.": { not: "a fixture does not see what is sent" },
     'For stores that declare `"runs"`': { not: "target_test.ts: it is no method of a fixture alone" },
   },
+  succeed: {
+    "Gives the place of one handle in the queue": { not: "tests/handoff: a cohort calls it, which hides it" },
+    "The first one does not wait any more": { not: "tests/handoff: a cohort calls it, which hides it" },
+    "Without it the other handle queues at the end": { not: "it says what a cohort does" },
+  },
   drift: { "Returns how much earlier than the lease": ["drift() leaves time", "no lease ends early"] },
   closed: { "Whether it was closed for good": { not: "a fixture closes the place, not a store" } },
   connectionError: {
