@@ -16,7 +16,7 @@ Deno.test("storeOf() takes a store as it is", () => {
   assert(storeOf(bare) === bare);
 });
 
-Deno.test("storeOf() hands on the locks of a store that grants runs and can forget, always in one way", async () => {
+Deno.test("storeOf() always hands on in one way for a store that grants runs and forgets", async () => {
   const store = new MemoryStore(undefined, new SystemClock());
   const [one, same] = await Promise.all([storeOf(store), storeOf(store)]);
   assert(one === same && one !== store);

@@ -86,7 +86,7 @@ for (
     [100, ["1", "3", "pausing", "stranger"]],
   ] as const
 ) {
-  Deno.test(`acquire() that pauses is passed over, and comes back to its place, sections of ${section} ms`, async () => {
+  Deno.test(`acquire() that pauses is passed over until it is back, ${section} ms a section`, async () => {
     const scene = new Scene();
     const { clock, stranger, served } = scene;
     const here = scene.process();

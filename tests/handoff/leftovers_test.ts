@@ -16,7 +16,7 @@ const ENDS: readonly (readonly [how: string, options: AcquireOptions, fate: Fate
 for (const [when, options] of KINDS) {
   for (const name of ["a", "b"]) {
     for (const [how, claim, fate] of ENDS) {
-      Deno.test(`tryAcquire() that ${how} beside a waiter leaves nothing, ${name}, ${when}`, async () => {
+      Deno.test(`tryAcquire() that ${how} leaves nothing, ${name}, ${when}`, async () => {
         const scene = new Scene();
         const { clock, stranger } = scene;
         const here = scene.process(options);

@@ -57,7 +57,7 @@ Deno.test("HandoffCohort.attempt() of many costs two requests until they fail", 
   await place.assertEmpty();
 });
 
-Deno.test("HandoffCohort.wakeup() resolves for the next one when the request of the first one fails", async () => {
+Deno.test("HandoffCohort.wakeup() of the next one resolves when the first one fails", async () => {
   const place = new Place();
   const holder = claimOf("a");
   assert((await place.memory.attempt(holder, { enqueue: false })).granted);

@@ -15,7 +15,7 @@ async function contended(options: CohortOptions): Promise<{ place: Place; first:
   return { place, first, stranger };
 }
 
-Deno.test("HandoffCohort keeps a contended lock for keep while its handle asks again at once", async () => {
+Deno.test("HandoffCohort keeps a contended lock while its handle asks again at once", async () => {
   const { place, first, stranger } = await contended({ keep: 10, linger: 10 });
   let sections = 0;
   const work = async () => {

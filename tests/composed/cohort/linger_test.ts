@@ -46,7 +46,7 @@ Deno.test("HandoffCohort does not linger when the store has said that others wai
   await place.assertEmpty();
 });
 
-Deno.test("HandoffCohort shortens the lease that it lingers with, and renews it for the next", async () => {
+Deno.test("HandoffCohort shortens the lease that lingers, and renews it for the next", async () => {
   const place = new Place({ keep: 60_000, linger: 10_000 });
   await (await place.acquire({ lease: 180_000 })).release();
   await place.clock.advance(1);

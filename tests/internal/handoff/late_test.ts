@@ -21,7 +21,7 @@ Deno.test("Handoff removes a member from the queue that it entered before it was
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Handoff ends a run whose first handle attempts again, because it was told too late", async () => {
+Deno.test("Handoff ends a run whose first handle attempts again, as it was told too late", async () => {
   const { clock, here, store } = scene();
   const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
   const [other, first, second, stranger] = [claim(), claim(), claim(), claim()];

@@ -24,7 +24,7 @@ async function described() {
   return { ...all, waiters, since, head, list, end };
 }
 
-Deno.test("Handoff.query() lists the first handle as the store does, and the members as waiters", async () => {
+Deno.test("Handoff.query() lists the first handle of a run, and the members as waiters", async () => {
   const { clock, since, head, list, end } = await described();
   const granted = clock.now().wall;
   await clock.advance(50);

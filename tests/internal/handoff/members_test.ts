@@ -198,7 +198,7 @@ Deno.test("Handoff hands on nothing after a steal of the same process", async ()
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Handoff does not give the lock of the next one back when the first releases twice", async () => {
+Deno.test("Handoff keeps the lock for the next one when the first one releases twice", async () => {
   const { clock, here, store, other, first, second } = await pair();
   assert((await here.attempt(first, { enqueue: true })).granted);
   assert(await here.release(first));

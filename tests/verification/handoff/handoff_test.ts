@@ -12,7 +12,7 @@ const SEEDS = 500;
 const NOTICED_WITHIN = 500;
 
 for (const handoff of HANDOFFS) {
-  Deno.test(`a lock is handed on by the rules in ${SEEDS} random worlds, handoff: ${handoff}`, async () => {
+  Deno.test(`a lock is handed on in ${SEEDS} random worlds, handoff: ${handoff}`, async () => {
     let granted = 0;
     for (let seed = 1; seed <= SEEDS; seed++) granted += await playWell(seed, { handoff });
     assert(granted > 5 * SEEDS, `only ${granted} locks granted`);
