@@ -1,10 +1,12 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertThrows } from "@std/assert";
 import { delay } from "@std/async";
 import { acquire, StoreError } from "@holdfast/lock";
-import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
+import { sqlite } from "@holdfast/lock/sqlite";
 import { storeSuite } from "@holdfast/lock/testing";
 import { writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { SystemClock } from "../../../src/internal/clock.ts";
+import { FileStore } from "../../../src/stores/sqlite/store.ts";
 import { claimOf, rows, testOnSite } from "./site.ts";
 
 storeSuite({
@@ -13,14 +15,14 @@ storeSuite({
   open: () => {
     const directory = Deno.makeTempDirSync({ prefix: "holdfast_sqlite_" });
     const path = `${directory}/locks.db`;
-    let stores: SqliteStore[] = [];
+    let stores: FileStore[] = [];
     const closeAll = () => {
       for (const store of stores) store.close();
       stores = [];
     };
     return {
       connect: () => {
-        const store = sqlite(path);
+        const store = new FileStore(path, undefined, new SystemClock());
         stores.push(store);
         return store;
       },
