@@ -1,8 +1,8 @@
 import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
-import type { Attempt, AttemptOptions, Claim, Renewal } from "../../src/store.ts";
+import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../src/store.ts";
 import { Beneath } from "./beneath.ts";
 import { ScaledClock } from "./flaws.ts";
-import { currentHandle } from "./handles.ts";
+import { currentHandle, type Handle } from "./handles.ts";
 import type { MakeCohort } from "./simulate.ts";
 
 /** Cohorts with a flaw, each of which breaks a promise: the simulator must notice every one. */
@@ -24,11 +24,18 @@ export const cohortFlaws: Readonly<Record<string, MakeCohort>> = {
 };
 
 class ObstinateStore extends Beneath {
+  readonly #asking = new Map<string, Handle | undefined>();
+
+  override attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    this.#asking.set(handleOf(claim), currentHandle());
+    return super.attempt(claim, options);
+  }
+
   override async renew(claim: Claim): Promise<Renewal> {
-    // Who has the lock hears of its loss.
-    const asking = currentHandle();
+    // The handle that was granted the lock hears of its loss, and no other.
+    const hears = this.#asking.get(handleOf(claim)) === currentHandle();
     const renewal = await super.renew(claim);
-    return asking?.grantedAt === undefined ? "renewed" : renewal;
+    return hears ? renewal : "renewed";
   }
 }
 

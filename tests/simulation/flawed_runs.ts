@@ -9,12 +9,12 @@ import type { MakeRuns } from "./simulate.ts";
 export const runFlaws: Readonly<Record<string, MakeRuns>> = {
   "a run handed on whatever its age": (store, clock) => new Handoff(store, new ScaledClock(clock, 0)),
   "a run handed on although its renewal was lost": (store, clock) => new Handoff(new ObstinateStore(store), clock),
-  "a run whose members have the fence of the first": (store, clock) => new RunsWithOneFence(store, clock),
+  "a run whose members have the fence of the first": (store, clock) => new HandoffWithOneFence(store, clock),
   "a member whose place in the queue stays": (store, clock) => new Handoff(new LitteringStore(store), clock),
   "members that are forgotten when their run ends early": (store, clock) =>
     new Handoff(new ForgetfulStore(store), clock),
   "a run that is given back before all have had it": (store, clock) => new Handoff(new ShorteningStore(store), clock),
-  "a run whose first member takes the lock at once": (store, clock) => new HastyRuns(store, clock),
+  "a run whose first member takes the lock at once": (store, clock) => new HastyHandoff(store, clock),
 };
 
 /** Returns whether the handle on whose behalf the present code runs waits for its turn in a run. */
@@ -31,7 +31,7 @@ class ObstinateStore extends Beneath {
   }
 }
 
-class RunsWithOneFence extends Handoff {
+class HandoffWithOneFence extends Handoff {
   override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const attempt = await super.attempt(claim, options);
     const [first] = currentHandle()?.head?.fences.keys() ?? [];
@@ -73,10 +73,10 @@ class ShorteningStore extends Beneath {
   }
 }
 
-class HastyRuns extends Handoff {
+class HastyHandoff extends Handoff {
   override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const attempt = await super.attempt(claim, options);
-    if (attempt.granted && attempt.run?.length) void super.release(claim);
+    if (attempt.granted && currentHandle()?.run?.members.length) void super.release(claim).catch(() => {});
     return attempt;
   }
 }
