@@ -38,6 +38,8 @@ export class Grant {
   readonly lease: ProcessLease;
   /** The id of the handle that the store knows as the holder. */
   readonly id: string;
+  /** The fence under which the store knows that handle. */
+  fence: bigint;
   /** When the answer of the store came. */
   readonly since: Instant;
   /** Whether other handles were left waiting in the store's queue, as far as is known. */
@@ -61,6 +63,7 @@ export class Grant {
     this.lease = new ProcessLease(store, claim, sentAt, clock, granted.age);
     this.id = handleOf(claim);
     this.since = now;
+    this.fence = granted.fence;
     this.contended = granted.contended ?? false;
     [this.#nextFence, this.#lastFence] = blockOf(granted);
   }
@@ -102,6 +105,7 @@ export class Grant {
 
   /** Takes the fences of a second grant to the same handle: they are above those of the first. */
   adopt(granted: Granted, holding: Holding): void {
+    this.fence = granted.fence;
     [this.#nextFence, this.#lastFence] = blockOf(granted);
     this.phase = { ...holding, fence: this.#nextFence++ };
   }

@@ -224,13 +224,13 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
     if (meant.handle === undefined && meant.fence === undefined) {
       return await this.#revoke(name, () => this.target.evict!(name, options), () => true);
     }
-    for (const { id, holding } of grants) {
+    for (const { id, fence, holding } of grants) {
       // What is listed is the handle that holds the lock; the store has it under the id that it was granted to.
       if (holding !== undefined && isMeant(meant, { handle: holding.handle.id, fence: holding.fence })) {
         const known = { handle: id, meta: options?.meta };
         return await this.#revoke(name, () => this.target.evict!(name, known), (evicted) => evicted > 0);
       }
-      if (meant.handle === id) return 0;
+      if (isMeant(meant, { handle: id, fence })) return 0;
     }
     return await this.target.evict!(name, options);
   }

@@ -285,8 +285,8 @@ export class ServerStore implements RedisStore, QuorumNode {
     this.#wakeups.enqueue(handleOf(claim), answer.ticket);
     const { granted, heldFor } = answer;
     const retryAfter = this.#wakeups.pollAfter(answer.retryAfter, claim.lease);
-    const mayPark = this.#wakeups.subscribed;
-    return heldFor === undefined ? { granted, retryAfter, mayPark } : { granted, retryAfter, mayPark, heldFor };
+    const busy = this.#wakeups.subscribed ? { granted, retryAfter, mayPark: true } : { granted, retryAfter };
+    return heldFor === undefined ? busy : { ...busy, heldFor };
   }
 
   /** Rejects unless enough replicas have the lock that was just granted. Then it is released, unless it is lost already. */

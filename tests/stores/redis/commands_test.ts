@@ -50,7 +50,7 @@ function calls<Input>({ encode }: Command<Input, unknown>, ...inputs: Input[]): 
 
 /** Calls of each script, the first with everything that it takes, the last with as little as possible. */
 const CALLS: Readonly<Record<keyof typeof scripts, Call[]>> = {
-  attempt: calls(attempt, { claim: shared, waiter, steal: digests }, { claim: exclusive, waiter }, {
+  attempt: calls(attempt, { claim: shared, waiter, steal: ["other", "other"] }, { claim: exclusive, waiter }, {
     claim: exclusive,
   }, { claim: bare }),
   vote: calls(vote, { claim: shared, waiter, ...guess, end: 8n }, { claim: shared, waiter, ...guess }),
