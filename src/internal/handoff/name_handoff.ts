@@ -134,7 +134,7 @@ export class NameHandoff {
   /** Attempts for a handle. */
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const now = this.#site.clock.now();
-    if (this.#grant?.lease.hasEnded(now)) this.#ended(this.#grant);
+    if (this.#grant !== undefined && this.#leftOf(this.#grant, now) <= 0) this.#ended(this.#grant);
     const id = handleOf(claim);
     const held = this.#held.get(id);
     if (held !== undefined) return this.#again(held, claim, options);
@@ -312,7 +312,7 @@ export class NameHandoff {
       this.#tidy();
       return this.#site.store.attempt(handle.claim, options);
     }
-    if (this.#asks(handle, now, woken)) return this.#ask(handle, options, now);
+    if (this.#asks(handle, now, woken)) return this.#ask(handle, options, now, woken !== "store");
     if (this.#timer === undefined) this.#watch(now);
     return Promise.resolve(ASLEEP);
   }
@@ -379,9 +379,9 @@ export class NameHandoff {
     return lease <= 2 * this.#tripMs;
   }
 
-  /** Asks the store for a handle. */
-  #ask(handle: Handle, options: AttemptOptions, now: Instant): Promise<Attempt> {
-    const alive = handle.place !== "none" && this.#polls(handle, now) ? this.#parked(handle) : [];
+  /** Asks the store for a handle. One that polls, because nothing has woken it, names the others that are parked. */
+  #ask(handle: Handle, options: AttemptOptions, now: Instant, polls: boolean): Promise<Attempt> {
+    const alive = polls && handle.place !== "none" && this.#polls(handle, now) ? this.#parked(handle) : [];
     const sent = this.#site.store.attempt(handle.claim, alive.length === 0 ? options : { ...options, alive });
     const request = { number: ++this.#sent, at: now, revocations: this.#revocations };
     return handle.sends(now, sent).then((attempt) => {
@@ -584,7 +584,7 @@ export class NameHandoff {
     if (holding?.handle.id === id) {
       holding.handle.state = "left";
       if (this.#keeps && elapsed(holding.since, now) >= keep) grant.long = this.#long = true;
-      if (grant === this.#grant && !grant.lease.hasEnded(now) && this.#pass(grant, now)) {
+      if (grant === this.#grant && this.#leftOf(grant, now) > 0 && this.#pass(grant, now)) {
         this.#held.delete(id);
         return Promise.resolve(true);
       }
@@ -754,6 +754,14 @@ export class NameHandoff {
     this.#advance();
   }
 
+  /**
+   * Returns for how long holders trust the lease of a grant, in milliseconds. It ends later in the store: those that wait
+   * for it here queue there again before others are served.
+   */
+  #leftOf({ lease }: Grant, now: Instant): number {
+    return lease.endsIn(now) - this.#site.store.drift(lease.claim.lease);
+  }
+
   /** Sets the one timer, if anybody waits for what it finds out. */
   #watch(now: Instant): void {
     this.#timer?.cancel();
@@ -770,7 +778,7 @@ export class NameHandoff {
     let ms = Infinity;
     if (phase.kind === "next" && phase.claiming === undefined) ms = CLAIM_MS - elapsed(phase.since, now);
     else if (phase.kind === "held") {
-      ms = grant.lease.endsIn(now);
+      ms = this.#leftOf(grant, now);
       if (this.#keeps && !this.#long) ms = Math.min(ms, keep - elapsed(phase.since, now));
     }
     if (ms < Infinity) this.#timer = clock.timer(Math.max(1, ms), () => this.#check(), now);
@@ -787,7 +795,7 @@ export class NameHandoff {
       return this.#advance();
     }
     const { phase } = grant;
-    if (grant.lease.hasEnded(now)) this.#ended(grant);
+    if (this.#leftOf(grant, now) <= 0) this.#ended(grant);
     else if (phase.kind === "next" && phase.claiming === undefined && elapsed(phase.since, now) >= CLAIM_MS) {
       phase.handle.state = "idle";
       void this.#passOn(grant);
