@@ -26,7 +26,9 @@ export interface Line {
   readonly timeout: number | undefined;
   /** How likely a request is lost, a reply is lost, both take long, or there never is an answer. */
   readonly faults: { readonly request: number; readonly reply: number; readonly late: number; readonly never: number };
-  /** Of which operations. */
+  /** How likely half of a lease has passed when it is granted, as on a store that was granted it itself. */
+  readonly ages: number;
+  /** The operations that go wrong. */
   readonly faulty: readonly Operation[];
 }
 
@@ -132,7 +134,8 @@ export class Connection implements Store {
     this.#site.listener.asked(claim);
     const { process, server } = this.#site;
     let revoked: readonly Tenure[] = [];
-    const execute = () => server.attempt(process, claim, options, (tenures) => revoked = tenures);
+    const age = this.#site.random.chance(this.#line.ages) ? Math.floor(claim.lease / 2) : 0;
+    const execute = () => server.attempt(process, claim, options, age, (tenures) => revoked = tenures);
     const answer = this.#request("attempt", claim, how, execute);
     answer.then(({ granted }) => {
       if (granted) server.told(claim);
@@ -264,7 +267,9 @@ export class Connection implements Store {
       : "";
     listener.log(() => `${what} is sent${fate === "" ? "" : `: ${fate}`}`);
     if (outage?.refuses || isLost) {
-      this.#back.carry(() => fail(new Error("cut off")));
+      // Some stores know that nothing was done.
+      const error = random.chance(1 / 2) ? new StoreError("not connected") : new Error("cut off");
+      this.#back.carry(() => fail(error));
       return false;
     }
     if (hangs && random.chance(1 / 2)) return true;

@@ -25,6 +25,9 @@ const IDLE_MS = { calm: 500, short: 1_500, rough: 12_000 } as const;
 const UNUSED_MS = 200;
 const UNUSED_TRIPS = 8;
 
+/** How long it may take to give back what nobody wants, in milliseconds. */
+const UNDONE_MS = 500;
+
 /** How long a notice of a revocation may take: so long, and so many trips more. */
 const NOTICE_MS = 10;
 const NOTICE_TRIPS = 4;
@@ -153,6 +156,7 @@ export class Judge {
     for (const name of this.#court.scenario.names) {
       this.#judgeName(name);
       this.#judgeUse(name);
+      this.#judgeNeed(name);
     }
     this.#judgeClosed();
   }
@@ -237,9 +241,9 @@ export class Judge {
 
   /** Returns whether a handle that cannot share a grant came behind the waiter, and no later than the other one. */
   #isBarrierBetween(waiter: Handle, by: Handle): boolean {
-    for (const { process, name, number, kind, owner } of this.#court.handles) {
+    for (const { process, name, number, kind, owner, lease } of this.#court.handles) {
       if (process !== by.process || name !== by.name || number < waiter.number || number > by.number) continue;
-      if (kind !== "exclusive" || owner !== undefined) return true;
+      if (kind !== "exclusive" || owner !== undefined || !this.isSafe(lease)) return true;
     }
     return false;
   }
@@ -300,18 +304,18 @@ export class Judge {
 
   /** Judges that a process which has a lock uses it, if somebody in it waits and can be handed it. */
   #judgeUse(name: string): void {
-    const { scenario: { handoff, line }, turns, handles, server, processes } = this.#court;
+    const { scenario: { handoff, line, theme }, turns, handles, server, processes } = this.#court;
     const linger = typeof handoff === "string" ? 0 : handoff.linger;
     // An attempt that is executed late may make the lease longer of a lock that its handle does not want any more.
-    if (!line.ordered) return;
+    // Where renewals are answered late, so is the one that is sent for the next handle.
+    if (!line.ordered || theme === "slow") return;
     for (const tenure of server.tenures(name)) {
       const { number, stalledUntil, closedAt } = processes[tenure.process]!;
       const here = handles.filter(({ process, phase, name }) =>
         process.number === number && phase !== "over" && name === tenure.name
       );
-      const isUsed = !tenure.told || tenure.releasing || !server.isHeld(tenure) ||
-        stalledUntil > turns.now ||
-        closedAt !== undefined || here.some((handle) => handle.joint || handle.believes || handle.asking > 0) ||
+      const isUsed = !tenure.told || tenure.releasing || !server.isHeld(tenure) || stalledUntil > turns.now ||
+        closedAt !== undefined || here.some((handle) => handle.joint || handle.phase === "held" || handle.asking > 0) ||
         !here.some((handle) =>
           handle.isReady && this.isSafe(handle.lease) && handle.store === handle.process.stores.store
         );
@@ -325,6 +329,26 @@ export class Judge {
       this.violated(
         "unused by its process",
         `process ${number} has had "${name}" for ${turns.now - since} ms, and nobody in it`,
+      );
+    }
+  }
+
+  /** Judges that a process which has a lock has a handle that had it or wanted it not long ago. */
+  #judgeNeed(name: string): void {
+    const { scenario: { handoff, line, theme }, turns, handles, server } = this.#court;
+    if (theme !== "calm" && theme !== "lost replies") return;
+    const linger = typeof handoff === "string" ? 0 : handoff.linger;
+    const since = turns.now - (UNDONE_MS + linger + UNUSED_TRIPS * line.trip[1]);
+    for (const tenure of server.tenures(name)) {
+      if (!server.isHeld(tenure) || tenure.grantedAt > since) continue;
+      const isNeeded = handles.some((handle) => {
+        if (handle.process.number !== tenure.process || handle.name !== name) return false;
+        return handle.phase !== "over" || handle.settledAt > since;
+      });
+      if (isNeeded) continue;
+      this.violated(
+        "kept for nobody",
+        `process ${tenure.process} has "${name}", which nobody in it has wanted since ${since}`,
       );
     }
   }

@@ -24,7 +24,7 @@ export type Deed =
   | "dispose";
 
 /** The kinds of worlds: what goes wrong in them. */
-export const THEMES = ["calm", "lost replies", "revocations", "faults", "ends"] as const;
+export const THEMES = ["calm", "lost replies", "revocations", "slow", "faults", "ends"] as const;
 export type Theme = (typeof THEMES)[number];
 
 /** How locks are handed on. */
@@ -78,8 +78,15 @@ export function drawScenario(
     timeout: goesWrong && random.chance(1 / 3) ? random.pick([100, 500]) : undefined,
     faults: theme === "lost replies"
       ? { request: 0, reply: 0.1, late: 0, never: 0 }
+      : theme === "slow"
+      ? { request: 0, reply: 0, late: 0.1, never: 0 }
       : { request: rate(0.03), reply: rate(0.03), late: rate(0.02), never: rate(0.005) },
-    faulty: theme === "lost replies" ? ["attempt"] : ["attempt", "renew", "release", "evict"],
+    ages: random.pick([0, 0, 0.2]),
+    faulty: theme === "lost replies"
+      ? ["attempt"]
+      : theme === "slow"
+      ? [random.pick(["attempt", "renew", "release"] as const)]
+      : ["attempt", "renew", "release", "evict"],
   };
   const mixed = random.chance(1 / 2);
   const rough = theme === "faults" || theme === "ends";
@@ -100,8 +107,8 @@ export function drawScenario(
     ["stall", theme === "faults" ? some(1) : 0],
     ["outage", theme === "faults" ? some(1) : 0],
     ["hang", theme === "faults" ? some(1) : 0],
-    ["close", theme === "ends" ? some(2) : 0],
-    ["dispose", theme === "ends" ? some(2) : 0],
+    ["close", theme === "ends" ? random.pick([0, 0.3, 0.3, 2]) : 0],
+    ["dispose", theme === "ends" ? random.pick([0, 0.3, 2]) : 0],
   ];
   const longLeases = isSlow && !random.chance(1 / 4) ? [1_000, 5_000] : [300, 1_000, 5_000];
   return {
@@ -110,7 +117,7 @@ export function drawScenario(
     names: random.chance(3 / 4) ? ["a"] : ["a", "b"],
     processes: random.integer(1, 3),
     line,
-    deeds: random.integer(10, 60),
+    deeds: random.integer(10, 80),
     weights: new Map(weights),
     leases: random.pick([
       [5_000],
@@ -123,12 +130,12 @@ export function drawScenario(
       [0, 0, 1, 3],
       [0, 1, 5, 20],
       [10, 30],
-      theme === "ends" ? [1, 50, 3_000] : [1, 5, 300],
+      theme === "ends" || theme === "slow" ? [1, 50, 3_000] : [1, 5, 300],
     ]),
     forgets: random.chance(1 / 4) ? 0.08 : 0,
     reads: random.pick([0, 0.3, 1]),
     repeats: random.pick([0, 0.3, 0.7]),
-    reacts: random.pick([0, 0.1, 0.3]),
+    reacts: random.pick([0, 0.2, 0.5]),
     pauses: random.pick([[0], [0, 0, 1, 2], [0, 1, 5, 20], [0, 5, 50, 400]]),
   };
 }

@@ -95,22 +95,29 @@ export class Server {
     );
   }
 
-  /** Attempts for a process. What that revokes is passed to `revoked`. */
+  /**
+   * Attempts for a process.
+   *
+   * @param age how much of the lease has passed when the lock is granted, in milliseconds
+   * @param revoked is passed what that revokes
+   */
   async attempt(
     process: number,
     claim: Claim,
     options: AttemptOptions,
+    age: number,
     revoked: (tenures: readonly Tenure[]) => void,
   ): Promise<Attempt> {
     const number = ++this.#executed;
-    const attempt = await this.store.attempt(claim, options);
+    const asked = age === 0 ? claim : { ...claim, lease: claim.lease - age };
+    const attempt = await this.store.attempt(asked, options);
     const queues = !attempt.granted && options.enqueue && !("conflict" in attempt);
     if ((queues || attempt.granted) && !this.#arrivals.has(handleOf(claim))) {
       this.#arrivals.set(handleOf(claim), number);
     }
     if (queues) this.#queue(claim.name).set(handleOf(claim), process);
-    if (attempt.granted) revoked(this.#granted(process, claim, attempt, options.steal === true));
-    return attempt;
+    if (attempt.granted) revoked(this.#granted(process, asked, attempt, options.steal === true));
+    return attempt.granted && age > 0 ? { ...attempt, age } : attempt;
   }
 
   async renew(claim: Claim): Promise<Renewal> {

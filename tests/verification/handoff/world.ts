@@ -397,11 +397,12 @@ export class World implements Court {
   }
 
   /**
-   * Whether nothing may be left in the queue of the server. A release that is executed before the attempt, or cannot be
-   * sent for seconds, leaves a place there, also without handing on.
+   * Whether nothing may be left in the queue of the server. A release that is executed before an attempt which has
+   * failed, or cannot be sent for seconds, leaves a place there, also without handing on.
    */
   get #leavesNothing(): boolean {
-    const { line, weights } = this.scenario;
+    const { line, weights, theme } = this.scenario;
+    if (theme !== "faults" && theme !== "ends") return true;
     return line.ordered && (["stall", "outage", "close"] as const).every((deed) => weights.get(deed) === 0);
   }
 
