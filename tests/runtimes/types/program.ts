@@ -15,6 +15,7 @@ import {
   type Conflict,
   type Entry,
   type EventSubject,
+  type EvictOptions,
   type GaveUpReason,
   type Granted,
   type HolderEntry,
@@ -142,7 +143,11 @@ export async function use(): Promise<void> {
   await maybe?.release();
   using file: SqliteStore = sqlite("locks.db", { observer } satisfies SqliteOptions);
   const node: RedisStore = redis(new Redis6(), { prefix: "billing:", replicas, observer } satisfies RedisOptions);
-  console.log(await node.evict("a"), (await node.query()).held.length, (await file.query()).pending.length);
+  console.log(
+    await node.evict("a", { meta: false } satisfies EvictOptions),
+    (await node.query()).held.length,
+    (await file.query()).pending.length,
+  );
   const nodes = redlock(
     [node, new Redis5(), new Redis6()],
     { nodeTimeout: 200, driftFactor: 0.02 } satisfies RedlockOptions,
