@@ -1,3 +1,4 @@
+// Deno only: it reads the warnings from the console; elsewhere the process emits them.
 import { assert, assertEquals } from "@std/assert";
 import type { AcquireOptions } from "@holdfast/lock";
 import { checkAcquireOptions } from "../src/options.ts";

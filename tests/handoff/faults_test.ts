@@ -1,3 +1,4 @@
+// Deno only: it hears of unhandled rejections as Deno tells them.
 import { assertEquals } from "@std/assert";
 import type { Attempt } from "../../src/store.ts";
 import { claimOf } from "../support/claims.ts";

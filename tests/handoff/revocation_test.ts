@@ -1,3 +1,4 @@
+// Deno only: it makes a temporary file for SQLite.
 import { assert, assertEquals } from "@std/assert";
 import { acquire, type Lock, type Store, tryAcquire } from "@holdfast/lock";
 import { cohort } from "@holdfast/lock/cohort";

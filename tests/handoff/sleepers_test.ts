@@ -1,3 +1,4 @@
+// Deno only: it makes a temporary file for SQLite.
 import { assert, assertEquals } from "@std/assert";
 import { FileStore } from "../../src/stores/sqlite/store.ts";
 import { claimOf } from "../support/claims.ts";

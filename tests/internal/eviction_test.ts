@@ -1,3 +1,4 @@
+// Deno only: it opens SQLite, which not every other runtime has.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Lock, LockLostError, type Store } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";

@@ -58,7 +58,7 @@ Deno.test("HandoffCohort keeps every promise of a store, whatever happens", asyn
         await world.end();
       },
     ),
-    { numRuns: 60_000 },
+    { numRuns: 3_000 },
   );
 });
 

@@ -60,7 +60,7 @@ storeSuite({
   capabilities: ["shared", "evict", "query"],
   open: () => {
     const nodes = [0, 1, 2].map(() => new MemoryStore(undefined, new SystemClock()));
-    const cohort = made(redlock(nodes), {});
+    const cohort = made(redlock(nodes), { keep: 60_000 });
     return {
       connect: () => cohort,
       leftovers: async () => {

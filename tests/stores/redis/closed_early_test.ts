@@ -1,3 +1,4 @@
+// Deno only: it reads the warnings from the console; elsewhere the process emits them.
 import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { RedisServer } from "../../support/redis_server.ts";
