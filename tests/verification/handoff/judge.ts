@@ -307,8 +307,8 @@ export class Judge {
     const { scenario: { handoff, line, theme }, turns, handles, server, processes } = this.#court;
     const linger = typeof handoff === "string" ? 0 : handoff.linger;
     // An attempt that is executed late may make the lease longer of a lock that its handle does not want any more.
-    // Where renewals are answered late, so is the one that is sent for the next handle.
-    if (!line.ordered || theme === "slow") return;
+    // Where renewals are answered late or never, so is the one that is sent for the next handle.
+    if (!line.ordered || theme === "slow" || theme === "faults") return;
     for (const tenure of server.tenures(name)) {
       const { number, stalledUntil, closedAt } = processes[tenure.process]!;
       const here = handles.filter(({ process, phase, name }) =>
