@@ -281,13 +281,12 @@ export class NameHandoff {
   #try(claim: Claim, options: AttemptOptions, now: Instant): Promise<Attempt> {
     const grant = this.#grant;
     const handle = new Handle(claim, now);
-    if (!handle.plain || this.#isShort(handle)) {
-      this.#giveWay();
-      this.#tidy();
-    } else if (grant?.phase.kind === "lingering") {
+    if (!handle.plain || this.#isShort(handle)) this.#giveWay();
+    else if (grant?.phase.kind === "lingering") {
       grant.offer(handle, now);
       return this.#claim(grant, handle, options, now);
     } else if (grant === undefined && this.#queue.size > 0 && !this.#isQueued()) return Promise.resolve(ASLEEP);
+    this.#tidy();
     return this.#site.store.attempt(claim, options);
   }
 
