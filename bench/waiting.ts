@@ -14,6 +14,9 @@ const WAITERS = 100;
 /** How long it is counted. */
 const SECONDS = 20;
 
+/** So long after all are in the queue that starts, in milliseconds: each has attempted again under its channel. */
+const SETTLED_MS = 1_000;
+
 /** How the tasks wait. */
 interface Side {
   readonly name: string;
@@ -59,6 +62,7 @@ async function count(server: RedisServer, open: (store: Store) => Store, seconds
   const waits = Array.from({ length: WAITERS }, () => acquire(store, "waiting", { signal: over.signal }));
   await queued.promise;
   const counter = server.connect();
+  await pause(SETTLED_MS);
   await resetCommands(counter);
   await pause(seconds * 1_000);
   const { sent } = await countCommands(counter);
