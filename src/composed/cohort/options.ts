@@ -10,9 +10,8 @@ export interface CohortOptions {
    * release.) Only the reserved fences limit how many sections run in that time: 1,000 for each millisecond of `keep`,
    * 10,000 at most.
    *
-   * When a section has lasted `keep`, or no handle of the process has got the lock within 20 × `keep`, each handle has a
-   * place of its own in the queue of the store, first come, first served. This ends with a grant under which every section
-   * was shorter.
+   * When a section has lasted `keep`, each handle has a place of its own in the queue of the store, first come, first
+   * served. This ends with a grant under which every section was shorter.
    *
    * @default {10}
    */

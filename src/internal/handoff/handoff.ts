@@ -25,6 +25,9 @@ import type { HandoffSettings, HandoffTarget, Site } from "./site.ts";
 /** From so many names on, those that are no longer used are looked for. */
 const PRUNE_FROM = 1_000;
 
+/** For how many names the process remembers that sections are long. */
+const MAX_LONG = 1_000;
+
 /** Hands on what a store grants in runs, in the order of its queue. */
 const RUNS: HandoffSettings = { keep: 0, linger: 0 };
 
@@ -43,6 +46,8 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
   readonly query?: (options?: QueryOptions) => Promise<Snapshot>;
   /** By name: the id of the only handle, or what several share. */
   readonly #names = new ShortLivedMap<string, string | NameHandoff>();
+  /** The names whose sections lasted as long as `keep` when handles last shared the lock, the oldest first. */
+  readonly #long = new ShortLivedSet<string>();
   /** What goes on in the background, and no caller awaits. */
   readonly #requests = new ShortLivedSet<Promise<unknown>>();
   /** All that hand on the locks of the target, this one too: a revocation concerns them all. */
@@ -176,8 +181,9 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
 
   /** Returns what the handles of a name share from now on, behind the one that has been alone. */
   #share(name: string, direct?: string): NameHandoff {
-    const shared = new NameHandoff(this.#site, direct, (direct) => {
+    const shared = new NameHandoff(this.#site, direct, this.#long.delete(name), (direct, long) => {
       if (this.#names.get(name) !== shared) return;
+      if (long) this.#remember(name);
       if (direct === undefined) this.#names.delete(name);
       else this.#names.set(name, direct);
       if (--this.#shared > 0) return;
@@ -189,6 +195,11 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
     if (this.#names.size >= this.#pruneAt) this.#prune();
     this.#names.set(name, shared);
     return shared;
+  }
+
+  #remember(name: string): void {
+    this.#long.add(name);
+    if (this.#long.size > MAX_LONG) { for (const oldest of this.#long) return void this.#long.delete(oldest); }
   }
 
   #prune(): void {

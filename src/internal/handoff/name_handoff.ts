@@ -29,9 +29,6 @@ const MAX_PARKED = 1_000;
 /** After so many milliseconds without a request a handle whose caller is not heard of is removed. */
 const FORGOTTEN_MS = 60_000;
 
-/** After so many times `keep` without a grant the lock is in use for long elsewhere: all handles ask. */
-const LONG_WAIT = 20;
-
 /** How long a renewal for the next handle may take, in milliseconds; not longer than its lease. */
 const RENEWAL_LIMIT_MS = 5_000;
 
@@ -51,6 +48,9 @@ interface Request {
 
 /** An attempt that was not granted. */
 type Refusal = Exclude<Attempt, Granted>;
+
+/** What is left of a name: the id of its direct handle if that has not been heard of since, and whether sections are long. */
+type Unused = (direct: string | undefined, long: boolean) => void;
 
 /** The answer to a handle that waits without a request. */
 const ASLEEP: Refusal = { granted: false, retryAfter: RECHECK_MS };
@@ -80,7 +80,7 @@ export class NameHandoff {
   /** The grant that is handed on. */
   #grant: Grant | undefined;
   /** Whether sections last as long as `keep`, so that every handle asks for itself. */
-  #long = false;
+  #long: boolean;
   /** How many attempts were sent. */
   #sent = 0;
   /** How often this process has revoked the lock. */
@@ -93,18 +93,19 @@ export class NameHandoff {
   #closed = false;
   /** The id of the handle that was here before all others. It may hold the lock or wait for it. */
   #direct: string | undefined;
-  readonly #unused: (direct: string | undefined) => void;
+  readonly #unused: Unused;
 
   /**
    * Starts without handles, or behind one that was alone when it attempted: it went to the store without us.
    *
    * @param direct the id of that one
-   * @param unused is called when no handle waits here, and none holds the lock under a grant, with the id of the direct one
-   * if that has not been heard of since
+   * @param long whether sections lasted as long as `keep` when handles last shared the lock
+   * @param unused is called when no handle waits here, and none holds the lock under a grant
    */
-  constructor(site: Site, direct: string | undefined, unused: (direct: string | undefined) => void) {
+  constructor(site: Site, direct: string | undefined, long: boolean, unused: Unused) {
     this.#site = site;
     this.#direct = direct;
+    this.#long = long;
     this.#unused = unused;
   }
 
@@ -352,7 +353,7 @@ export class NameHandoff {
   #tidy(): void {
     if (this.#grant !== undefined || this.#held.size > 0 || this.#queue.size > 0) return;
     this.#clear();
-    this.#unused(this.#direct);
+    this.#unused(this.#direct, this.#long);
   }
 
   /** Wakes the handles that have become the first ones: they ask. */
@@ -768,11 +769,7 @@ export class NameHandoff {
     if (this.#queue.size === 0) return;
     const { clock, settings: { keep } } = this.#site;
     const grant = this.#grant;
-    if (grant === undefined) {
-      if (!this.#keeps || this.#long) return;
-      this.#timer = clock.timer(LONG_WAIT * keep, () => this.#check(), now);
-      return;
-    }
+    if (grant === undefined) return;
     const { phase } = grant;
     let ms = Infinity;
     if (phase.kind === "next" && phase.claiming === undefined) ms = CLAIM_MS - elapsed(phase.since, now);
@@ -789,10 +786,7 @@ export class NameHandoff {
     const { clock, settings: { keep } } = this.#site;
     const now = clock.now();
     const grant = this.#grant;
-    if (grant === undefined) {
-      this.#long = true;
-      return this.#advance();
-    }
+    if (grant === undefined) return;
     const { phase } = grant;
     if (this.#leftOf(grant, now) <= 0) this.#ended(grant);
     else if (phase.kind === "next" && phase.claiming === undefined && elapsed(phase.since, now) >= CLAIM_MS) {
