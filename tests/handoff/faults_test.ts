@@ -1,5 +1,5 @@
 // Deno only: it hears of unhandled rejections as Deno tells them.
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Attempt } from "../../src/store.ts";
 import { claimOf } from "../support/claims.ts";
 import { settled } from "../support/virtual_clock.ts";
@@ -156,6 +156,41 @@ for (const [when, options] of KINDS) {
     });
     ended.abort();
     assertEquals(unhandled, []);
+  });
+}
+
+for (const options of [{ keep: 10 }, { keep: 10, linger: 10 }]) {
+  Deno.test(`acquire() asks seldom while the store is down, ${JSON.stringify(options)}`, async () => {
+    const scene = new Scene();
+    const { clock, stranger } = scene;
+    const here = scene.process(options);
+    const before = await stranger.acquire({ lease: 60_000 });
+    const waits = [];
+    for (let i = 0; i < 32; i++) waits.push(await here.wait(`${i}`));
+    here.line.fate = lost;
+    here.line.calls.length = 0;
+    await clock.advance(12_000);
+    for (const { error } of waits) assertEquals((error as { code?: string })?.code, "store");
+    const attempts = here.line.calls.filter(({ operation }) => operation === "attempt").length;
+    assert(attempts < 60, `${attempts} attempts`);
+    await before.release();
+  });
+
+  Deno.test(`acquire() asks again soon after the store was down, ${JSON.stringify(options)}`, async () => {
+    const scene = new Scene();
+    const { clock, stranger, served } = scene;
+    const here = scene.process(options);
+    const before = await stranger.acquire({ lease: 60_000 });
+    const ends = [];
+    for (let i = 0; i < 32; i++) ends.push((await here.section(`${i}`, 0)).end);
+    here.line.fate = lost;
+    await clock.advance(5_000);
+    here.line.fate = (go) => go();
+    await before.release();
+    await clock.advance(1_500);
+    assertEquals(served.length, 32);
+    await Promise.all(ends);
+    await scene.assertEmpty();
   });
 }
 

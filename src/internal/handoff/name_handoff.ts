@@ -29,6 +29,9 @@ const MAX_PARKED = 1_000;
 /** After so many milliseconds without a request a handle whose caller is not heard of is removed. */
 const FORGOTTEN_MS = 60_000;
 
+/** When the attempts of two handles in a row have failed, the next one is sent after so many milliseconds. */
+const FAULT_PAUSE_MS = 250;
+
 /** How long a renewal for the next handle may take, in milliseconds; not longer than its lease. */
 const RENEWAL_LIMIT_MS = 5_000;
 
@@ -87,6 +90,8 @@ export class NameHandoff {
   #revocations = 0;
   /** How long the last answer of the store took, in milliseconds. */
   #tripMs = 0;
+  /** The fault of the last attempt, when it came, and whether the attempts of several handles in a row have failed. */
+  #fault: { readonly error: unknown; readonly at: Instant; readonly id: string; readonly several: boolean } | undefined;
   /** The timer of the next check. */
   #timer: Timer | undefined;
   /** Whether each handle is for itself from now on. */
@@ -312,7 +317,15 @@ export class NameHandoff {
       this.#tidy();
       return this.#site.store.attempt(handle.claim, options);
     }
-    if (this.#asks(handle, now, woken)) return this.#ask(handle, options, now, woken !== "store");
+    if (this.#asks(handle, now, woken)) {
+      const fault = this.#fault;
+      if (!this.#keeps || !fault?.several || elapsed(fault.at, now) >= FAULT_PAUSE_MS) {
+        return this.#ask(handle, options, now, woken !== "store");
+      }
+      // The store fails them all: they need not find out one by one.
+      handle.state = "idle";
+      return Promise.reject(fault.error);
+    }
     if (this.#timer === undefined) this.#watch(now);
     return Promise.resolve(ASLEEP);
   }
@@ -387,6 +400,7 @@ export class NameHandoff {
     return handle.sends(now, sent).then((attempt) => {
       handle.unanswered--;
       handle.answeredAt = this.#sent;
+      this.#fault = undefined;
       const answeredAt = this.#site.clock.now();
       this.#tripMs = elapsed(now, answeredAt);
       if (!attempt.granted) return this.#refused(handle, attempt, options, answeredAt);
@@ -396,6 +410,9 @@ export class NameHandoff {
     }, (error) => {
       handle.unanswered--;
       handle.answeredAt = this.#sent;
+      const before = this.#fault;
+      const several = before !== undefined && (before.several || before.id !== handle.id);
+      this.#fault = { error, at: this.#site.clock.now(), id: handle.id, several };
       this.#failed(handle, error);
       throw error;
     });
