@@ -13,7 +13,7 @@ import { checkCohortOptions, type CohortOptions } from "./options.ts";
 export interface Cohort extends Store, AsyncDisposable {
   /**
    * Gives back the locks that no handle holds. Locks that are held stay held, and waiters go on waiting in the store. Waits
-   * until the store has answered the requests in flight, for 5 s at most. Later calls go to the store as they are.
+   * until the store has answered the requests that no caller awaits, for 5 s at most. Later calls go to the store as they are.
    */
   [Symbol.asyncDispose](): Promise<void>;
 }
