@@ -1,4 +1,4 @@
-import type { Attempt, Claim, Kind, Store } from "../../../src/store.ts";
+import type { Attempt, AttemptOptions, Claim, Kind, Store } from "../../../src/store.ts";
 import { handleOf } from "../../../src/store.ts";
 import type { Process } from "./process.ts";
 import type { Tenure } from "./server.ts";
@@ -42,8 +42,9 @@ export class Handle implements Wish {
   readonly joint: boolean;
   readonly forgotten: boolean;
   readonly begunAt: number;
-  /** Those who came earlier have a smaller one. */
-  readonly number: number;
+  /** Which attempt of all was its first one, or its first one that was to wait: those who came earlier have a smaller one. */
+  place = Infinity;
+  #enqueues = false;
   phase: "waiting" | "held" | "over" = "waiting";
   /** How many of its attempts were not answered. */
   asking = 0;
@@ -59,7 +60,7 @@ export class Handle implements Wish {
   /** The ids under which it has asked, one after the other. */
   readonly ids: string[] = [];
 
-  constructor(wish: Wish, label: string, number: number, process: Process, store: Store) {
+  constructor(wish: Wish, label: string, process: Process, store: Store) {
     ({
       name: this.name,
       kind: this.kind,
@@ -71,7 +72,6 @@ export class Handle implements Wish {
       forgotten: this.forgotten,
     } = wish);
     this.label = label;
-    this.number = number;
     this.process = process;
     this.store = store;
     this.begunAt = process.clock.now().monotonic;
@@ -93,8 +93,10 @@ export class Handle implements Wish {
     return this.kind !== "exclusive" && this.kind === other.kind;
   }
 
-  /** Notes the attempts that it makes at its store. */
-  attempted(claim: Claim, answer: Promise<Attempt>): void {
+  /** Notes an attempt that it makes at its store. */
+  attempted(claim: Claim, { enqueue }: AttemptOptions, answer: Promise<Attempt>, place: number): void {
+    if (this.place === Infinity || enqueue && !this.#enqueues) this.place = place;
+    this.#enqueues ||= enqueue;
     const id = handleOf(claim);
     if (this.ids.at(-1) !== id) this.ids.push(id);
     this.asking++;

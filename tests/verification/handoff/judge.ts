@@ -241,8 +241,8 @@ export class Judge {
 
   /** Returns whether a handle that cannot share a grant came behind the waiter, and no later than the other one. */
   #isBarrierBetween(waiter: Handle, by: Handle): boolean {
-    for (const { process, name, number, kind, owner, lease } of this.#court.handles) {
-      if (process !== by.process || name !== by.name || number < waiter.number || number > by.number) continue;
+    for (const { process, name, place, kind, owner, lease } of this.#court.handles) {
+      if (process !== by.process || name !== by.name || place < waiter.place || place > by.place) continue;
       if (kind !== "exclusive" || owner !== undefined || !this.isSafe(lease)) return true;
     }
     return false;
@@ -254,7 +254,7 @@ export class Judge {
     if (waiter.store === by.store) {
       // With `keep` one that cannot be handed the lock asks at once, and so does the first one behind it.
       if (typeof scenario.handoff !== "string" && this.#isBarrierBetween(waiter, by)) return false;
-      return waiter.number < by.number && scenario.line.ordered && !this.#isFaulted(waiter) && !this.#isFaulted(by);
+      return waiter.place < by.place && scenario.line.ordered && !this.#isFaulted(waiter) && !this.#isFaulted(by);
     }
     if (typeof scenario.handoff !== "string" || waiter.process === by.process) return false;
     // Without a cohort the queue of the server decides, also between processes.

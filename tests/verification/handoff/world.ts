@@ -63,6 +63,8 @@ export class World implements Court {
   readonly #longest = new Map<string, number>();
   readonly #ids = new Map<string, string>();
   #left: number;
+  /** How many attempts there were. */
+  #attempts = 0;
   #granted = 0;
 
   constructor(seed: number, scenario: Scenario, { log, flaw }: WorldOptions = {}) {
@@ -91,7 +93,10 @@ export class World implements Court {
     this.#heal();
     this.turns.at(this.turns.now + HOPELESS_MS, () => this.#abortHopeless());
     const stalled = Math.max(this.turns.now, ...this.processes.map(({ stalledUntil }) => stalledUntil));
-    const until = stalled + SETTLED_MS + this.#calls.length * Math.max(...this.scenario.sections);
+    // One that is forgotten has the lock for its lease.
+    const forgotten = this.handles.filter((handle) => handle.forgotten).reduce((sum, { lease }) => sum + lease, 0);
+    const sections = this.#calls.length * Math.max(...this.scenario.sections);
+    const until = stalled + SETTLED_MS + sections + forgotten;
     await this.#goOn(
       () => this.handles.some(({ phase, forgotten }) => phase === "waiting" || phase === "held" && !forgotten),
       until,
@@ -237,7 +242,7 @@ export class World implements Court {
     const through = steals ? random.pick([store, target, decorator]) : random.chance(9 / 10) ? store : target;
     const wanted = deed !== "all" || random.chance(1 / 2) ? [random.pick(names)] : names;
     const label = `${process.number}.${this.#calls.length + 1}`;
-    const handles = wanted.map((name) => new Handle({ ...wish, name }, label, this.handles.length, process, through));
+    const handles = wanted.map((name) => new Handle({ ...wish, name }, label, process, through));
     this.handles.push(...handles);
     const call: Call = { handles, abort: new AbortController() };
     this.#calls.push(call);
@@ -445,7 +450,7 @@ export class World implements Court {
       const answer = attempt(claim, options);
       const task = taskOf(claim);
       this.handles.find((each) => doors.includes(each.store) && each.label === task && each.name === claim.name)
-        ?.attempted(claim, answer);
+        ?.attempted(claim, options, answer, ++this.#attempts);
       return answer;
     };
   }
