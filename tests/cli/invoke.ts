@@ -7,6 +7,8 @@ import { readCommandLine } from "../../src/cli/command_line.ts";
 export interface Invoking {
   readonly colours?: boolean;
   readonly size?: TerminalSize;
+  /** Whether somebody reads the standard error. */
+  readonly attended?: boolean;
   /** What is answered to a question; without it nobody can be asked. */
   readonly answer?: string;
   readonly signal?: AbortSignal;
@@ -41,7 +43,16 @@ export async function invoke(
   command: Command,
   store: Store,
   words: readonly string[],
-  { colours = false, size, answer, signal = new AbortController().signal, opened = {}, onLine, onError }: Invoking = {},
+  {
+    colours = false,
+    size,
+    answer,
+    attended = true,
+    signal = new AbortController().signal,
+    opened = {},
+    onLine,
+    onError,
+  }: Invoking = {},
 ): Promise<Invoked> {
   const { global, options, lists, args, rest } = readCommandLine(words, command.options);
   const out: string[] = [];
@@ -58,6 +69,7 @@ export async function invoke(
       onError?.(line);
     },
     size: () => size,
+    attended,
     ...answer === undefined ? {} : {
       ask: (question) => {
         err.push(question);

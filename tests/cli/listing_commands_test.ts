@@ -264,3 +264,8 @@ Deno.test("show tells what a store does not know", async () => {
     assert(out.includes(line), out.join("\n"));
   }
 });
+
+Deno.test("ls says nothing on a standard error that nobody reads, as that of cron", async () => {
+  const { out, err } = await invoke(ls, queues({ a: [1] }), [], { attended: false });
+  assertEquals([firstColumn(out), err], [["a"], []]);
+});

@@ -69,7 +69,7 @@ Deno.test("holdfast ls lists the locks in the order of their names", async () =>
   await site.hold("c", { permits: 3 });
   await site.wait("b");
   const { status, out, err } = await site.run("ls");
-  assertEquals([status, err], [0, "holdfast: 3 held, 1 waiting, 1 contended\n"]);
+  assertEquals([status, err], [0, ""]);
   const [head = "", ...rows] = out.trimEnd().split("\n");
   assertEquals(head.split(/ {2,}/), ["NAME", "HELD BY", "MODE", "SINCE", "EXPIRES", "WAITING", "LONGEST WAIT"]);
   const cells = rows.map((row) => row.split(/ {2,}/));

@@ -62,7 +62,8 @@ async function run(invocation: Invocation): Promise<number> {
       : ` whose name ${pattern.includes("*") ? "matches" : "is"} ${shown(pattern)}`;
     terminal.err(`holdfast: no lock${matching} is held or waited for${placeOf(opened)}`);
   } else {
-    terminal.err(`holdfast: ${showTotals(totalsOf(locks))}`);
+    // Not for cron, which mails what is written to the standard error.
+    if (terminal.attended) terminal.err(`holdfast: ${showTotals(totalsOf(locks))}`);
     const columns = terminal.size?.()?.columns ?? Infinity;
     const [head = "", ...lines] = table(lockRows(listed, new SystemClock().now().wall)).map((line) =>
       cut(line, columns)
