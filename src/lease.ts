@@ -10,7 +10,7 @@ import { type HeldLease, leasesOf } from "./internal/store_state.ts";
 import { unlessAborted, type WaitScope } from "./internal/wait_scope.ts";
 import { LockLostError } from "./errors.ts";
 import { isObserved, type LossReason, notify } from "./events.ts";
-import { checkLease } from "./options.ts";
+import { checkExtension } from "./options.ts";
 import type { Claim, Store } from "./store.ts";
 
 /**
@@ -165,7 +165,7 @@ export class Lease implements HeldLease {
 
   /** Renews now, for `length` milliseconds from now on. */
   async extend(length: number = this.#claim.lease): Promise<void> {
-    checkLease(length);
+    checkExtension(length, this.#claim.lease);
     this.#schedule.check(length);
     // One renewal at a time: if two crossed on the wire, the shorter lease could be the one that lasts.
     while (this.#renewing !== undefined && this.held) await this.#unlessEnded(this.#renewing);

@@ -133,8 +133,19 @@ export function checkTryAcquireOptions(options: TryAcquireOptions = {}): Setting
 }
 
 /** Throws unless `lease` can be the length of a lease. */
-export function checkLease(lease: number): void {
+function checkLease(lease: number): void {
   checkMilliseconds("lease", lease, MIN_LEASE_MS);
+}
+
+/** Checks the lease that a lock is to be extended by; `before` is the one that it has. */
+export function checkExtension(lease: number, before: number): void {
+  checkLease(lease);
+  if (lease < SHORT_LEASE_MS && before >= SHORT_LEASE_MS) warnOfUnit("The lease of extend()", lease, "");
+}
+
+function warnOfUnit(what: string, lease: number, otherwise: string): void {
+  const meant = `pass ${lease * 1_000} for ${lease} s${otherwise}`;
+  warnOnce("short lease", `${what} is in milliseconds, and ${lease} is too short for most uses: ${meant}`);
 }
 
 function checkText(option: string, text: string): void {
@@ -154,8 +165,7 @@ function complete(options: TryAcquireOptions, wait: number): Settings {
   const { permits, owner, steal = false } = options;
   checkLease(lease);
   if (lease < SHORT_LEASE_MS && options.renew === undefined) {
-    const meant = `pass ${lease * 1_000} for ${lease} s, or renew as well if you mean ${lease} ms`;
-    warnOnce("short lease", `The option lease is in milliseconds, and ${lease} is too short for most uses: ${meant}`);
+    warnOfUnit("The option lease", lease, `, or renew as well if you mean ${lease} ms`);
   }
   if (typeof renew === "number") {
     checkMilliseconds("renew", renew, MIN_LEASE_MS);
