@@ -339,7 +339,7 @@ export class NameHandoff {
       if (woken === "store" || handle.place === "own" || handle.sentFor(now) >= PARKED_MS) return true;
       return this.#polls(handle, now);
     }
-    return !handle.plain || !this.#keeps || this.#long || this.#isShort(handle) || this.#leads(handle, now);
+    return !handle.plain || !this.#keeps || this.#isShort(handle) || this.#leads(handle, now);
   }
 
   /** Returns whether a handle is the one that keeps the places of the others in the store's queue alive. */
@@ -351,15 +351,24 @@ export class NameHandoff {
     return true;
   }
 
-  /** Returns whether a handle is the first plain one, or the first one behind a barrier, which nothing is handed past. */
-  #leads(handle: Handle, now: Instant): boolean {
-    let led = this.#grant !== undefined;
-    for (const other of this.#queue.values()) {
-      if (other === handle) return !led;
-      if (!other.plain) led = false;
-      else if (this.#mayLead(other, now)) led = true;
+  /**
+   * Returns the plain handles that ask: the first one, if no handle holds the lock, and the first one behind each barrier.
+   * While sections are long all ask, one after the other: then it is the first that sleeps.
+   */
+  *#leaders(now: Instant): Iterable<Handle> {
+    let led = this.#grant !== undefined && !this.#long;
+    for (const handle of this.#queue.values()) {
+      if (!handle.plain) led = false;
+      else if (this.#mayLead(handle, now) && (!this.#long || handle.state === "sleeping")) {
+        if (!led) yield handle;
+        led = true;
+      }
     }
-    return !led;
+  }
+
+  #leads(handle: Handle, now: Instant): boolean {
+    for (const leader of this.#leaders(now)) if (leader === handle) return true;
+    return false;
   }
 
   /** Ends the use of this object if nobody needs it. Not for an attempt that goes on: its handle may be about to enter. */
@@ -372,15 +381,7 @@ export class NameHandoff {
   /** Wakes the handles that have become the first ones: they ask. */
   #advance(): void {
     if (!this.#keeps) return;
-    const now = this.#site.clock.now();
-    let led = this.#grant !== undefined;
-    for (const handle of this.#queue.values()) {
-      if (!handle.plain) led = false;
-      else if (this.#mayLead(handle, now)) {
-        if ((!led || this.#long) && handle.state === "sleeping") handle.wake();
-        led = true;
-      }
-    }
+    for (const handle of this.#leaders(this.#site.clock.now())) if (handle.state === "sleeping") handle.wake();
   }
 
   #mayLead(handle: Handle, now: Instant): boolean {
@@ -397,7 +398,9 @@ export class NameHandoff {
     const alive = polls && handle.place !== "none" && this.#polls(handle, now) ? this.#parked(handle) : [];
     const sent = this.#site.store.attempt(handle.claim, alive.length === 0 ? options : { ...options, alive });
     const request = { number: ++this.#sent, at: now, revocations: this.#revocations };
-    return handle.sends(now, sent).then((attempt) => {
+    const answer = handle.sends(now, sent);
+    if (this.#long) this.#advance();
+    return answer.then((attempt) => {
       handle.unanswered--;
       handle.answeredAt = this.#sent;
       this.#fault = undefined;
