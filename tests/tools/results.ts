@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from "node:util";
+
 /** A test, or a step of one, as a report in JUnit's format has it. */
 export interface Case {
   /** The file that defines it: of a test that a helper defines, the helper. */
@@ -60,8 +62,7 @@ export function resultsOf({ code, report, output }: Ended, files: readonly strin
   const cases = casesOf(report);
   const having = (outcome: Case["outcome"]) => cases.filter((each) => each.outcome === outcome);
   const [passed, failed, ignored] = [having("passed"), having("failed"), having("ignored")];
-  // deno-lint-ignore no-control-regex
-  const text = output.replaceAll(/\x1b\[[\d;]*m/g, "");
+  const text = stripVTControlCharacters(output);
   const ran = new Set(Array.from(text.matchAll(RAN), ([, file]) => file));
   const exited = Array.from(text.matchAll(EXITED), ([, file]) => file!);
   const silent = files.filter((file) => !ran.has(file) && !exited.includes(file));
