@@ -15,6 +15,7 @@ import {
 import { ageOf, Grant } from "./grant.ts";
 import { Handle } from "./handle.ts";
 import { linger } from "./linger.ts";
+import { LocalQueue } from "./local_queue.ts";
 import type { Site } from "./site.ts";
 
 /** The longest time between two attempts of a handle that waits without a request, in milliseconds. */
@@ -22,9 +23,6 @@ const RECHECK_MS = 1_000;
 
 /** After so many milliseconds without a request a handle attempts, although another one keeps its place alive. */
 const PARKED_MS = 600_000;
-
-/** How many places one handle keeps alive at most: what one command may name. */
-const MAX_PARKED = 1_000;
 
 /** After so many milliseconds without a request a handle whose caller is not heard of is removed. */
 const FORGOTTEN_MS = 60_000;
@@ -77,19 +75,15 @@ const ASLEEP: Refusal = { granted: false, retryAfter: RECHECK_MS };
 export class NameHandoff {
   readonly #site: Site;
   /** The handles that wait, by their ids, in the order of their first attempts. */
-  readonly #queue = new ShortLivedMap<string, Handle>();
+  readonly #queue: LocalQueue;
   /** By the ids of their handles: the grants under which handles hold the lock, or have released it without an answer. */
   readonly #held = new ShortLivedMap<string, Grant>();
   /** The grant that is handed on. */
   #grant: Grant | undefined;
-  /** Whether sections last as long as `keep`, so that every handle asks for itself. */
-  #long: boolean;
   /** How many attempts were sent. */
   #sent = 0;
   /** How often this process has revoked the lock. */
   #revocations = 0;
-  /** How long the last answer of the store took, in milliseconds. */
-  #tripMs = 0;
   /** The fault of the last attempt, when it came, and whether the attempts of several handles in a row have failed. */
   #fault: { readonly error: unknown; readonly at: Instant; readonly id: string; readonly several: boolean } | undefined;
   /** The timer of the next check. */
@@ -110,7 +104,7 @@ export class NameHandoff {
   constructor(site: Site, direct: string | undefined, long: boolean, unused: Unused) {
     this.#site = site;
     this.#direct = direct;
-    this.#long = long;
+    this.#queue = new LocalQueue(long);
     this.#unused = unused;
   }
 
@@ -287,19 +281,13 @@ export class NameHandoff {
   #try(claim: Claim, options: AttemptOptions, now: Instant): Promise<Attempt> {
     const grant = this.#grant;
     const handle = new Handle(claim, now);
-    if (!handle.plain || this.#isShort(handle)) this.#giveWay();
+    if (!this.#queue.canShare(handle)) this.#giveWay();
     else if (grant?.phase.kind === "lingering") {
       grant.offer(handle, now);
       return this.#claim(grant, handle, options, now);
-    } else if (grant === undefined && this.#queue.size > 0 && !this.#isQueued()) return Promise.resolve(ASLEEP);
+    } else if (grant === undefined && this.#queue.size > 0 && !this.#queue.isKnown) return Promise.resolve(ASLEEP);
     this.#tidy();
     return this.#site.store.attempt(claim, options);
-  }
-
-  /** Returns whether the store knows that a handle of this process waits: it grants the lock to no newcomer then. */
-  #isQueued(): boolean {
-    for (const { place, unanswered } of this.#queue.values()) if (place !== "none" || unanswered > 0) return true;
-    return false;
   }
 
   /** Returns the handle without a wait for which the lock is kept, if that has this id. */
@@ -311,7 +299,7 @@ export class NameHandoff {
   /** Grants a handle what is kept for it, asks the store for it, or leaves it asleep. */
   #proceed(handle: Handle, options: AttemptOptions, now: Instant, woken?: "here" | "store"): Promise<Attempt> {
     const grant = this.#grant;
-    if (grant?.phase.kind === "lingering" && handle.plain && !this.#isShort(handle)) grant.offer(handle, now);
+    if (grant?.phase.kind === "lingering" && this.#queue.canShare(handle)) grant.offer(handle, now);
     if (grant?.isFor(handle)) return this.#claim(grant, handle, options, now);
     if (!options.enqueue) {
       this.#tidy();
@@ -337,75 +325,38 @@ export class NameHandoff {
     if (handle.place !== "none") {
       // The store keeps its place: it asks when that wakes it, or the place would be lost.
       if (woken === "store" || handle.place === "own" || handle.sentFor(now) >= PARKED_MS) return true;
-      return this.#polls(handle, now);
+      return this.#queue.polls(handle, now);
     }
-    return !handle.plain || !this.#keeps || this.#isShort(handle) || this.#leads(handle, now);
-  }
-
-  /** Returns whether a handle is the one that keeps the places of the others in the store's queue alive. */
-  #polls(handle: Handle, now: Instant): boolean {
-    for (const other of this.#queue.values()) {
-      if (other === handle) return true;
-      if (other.place === "shared" && other.canLead(now)) return false;
-    }
-    return true;
-  }
-
-  /**
-   * Returns the plain handles that ask: the first one, if no handle holds the lock, and the first one behind each barrier.
-   * While sections are long all ask, one after the other: then it is the first that sleeps.
-   */
-  *#leaders(now: Instant): Iterable<Handle> {
-    let led = this.#grant !== undefined && !this.#long;
-    for (const handle of this.#queue.values()) {
-      if (!handle.plain) led = false;
-      else if (this.#mayLead(handle, now) && (!this.#long || handle.state === "sleeping")) {
-        if (!led) yield handle;
-        led = true;
-      }
-    }
-  }
-
-  #leads(handle: Handle, now: Instant): boolean {
-    for (const leader of this.#leaders(now)) if (leader === handle) return true;
-    return false;
+    return !this.#keeps || !this.#queue.canShare(handle) || this.#queue.leads(handle, now, this.#grant !== undefined);
   }
 
   /** Ends the use of this object if nobody needs it. Not for an attempt that goes on: its handle may be about to enter. */
   #tidy(): void {
     if (this.#grant !== undefined || this.#held.size > 0 || this.#queue.size > 0) return;
     this.#clear();
-    this.#unused(this.#direct, this.#long);
+    this.#unused(this.#direct, this.#queue.long);
   }
 
   /** Wakes the handles that have become the first ones: they ask. */
   #advance(): void {
     if (!this.#keeps) return;
-    for (const handle of this.#leaders(this.#site.clock.now())) if (handle.state === "sleeping") handle.wake();
-  }
-
-  #mayLead(handle: Handle, now: Instant): boolean {
-    return handle.plain && handle.canLead(now) && !this.#isShort(handle);
-  }
-
-  /** Returns whether a lease is over before the store's answer comes: its handle cannot be handed anything. */
-  #isShort({ claim: { lease } }: Handle): boolean {
-    return lease <= 2 * this.#tripMs;
+    const leaders = this.#queue.leaders(this.#site.clock.now(), this.#grant !== undefined);
+    for (const handle of leaders) if (handle.state === "sleeping") handle.wake();
   }
 
   /** Asks the store for a handle. One that polls, because nothing has woken it, names the others that are parked. */
   #ask(handle: Handle, options: AttemptOptions, now: Instant, polls: boolean): Promise<Attempt> {
-    const alive = polls && handle.place !== "none" && this.#polls(handle, now) ? this.#parked(handle) : [];
+    const alive = polls && handle.place !== "none" && this.#queue.polls(handle, now) ? this.#queue.parked(handle) : [];
     const sent = this.#site.store.attempt(handle.claim, alive.length === 0 ? options : { ...options, alive });
     const request = { number: ++this.#sent, at: now, revocations: this.#revocations };
     const answer = handle.sends(now, sent);
-    if (this.#long) this.#advance();
+    if (this.#queue.long) this.#advance();
     return answer.then((attempt) => {
       handle.unanswered--;
       handle.answeredAt = this.#sent;
       this.#fault = undefined;
       const answeredAt = this.#site.clock.now();
-      this.#tripMs = elapsed(now, answeredAt);
+      this.#queue.tripMs = elapsed(now, answeredAt);
       if (!attempt.granted) return this.#refused(handle, attempt, options, answeredAt);
       const granted = this.#granted(handle, attempt, request, answeredAt);
       this.#tidy();
@@ -419,16 +370,6 @@ export class NameHandoff {
       this.#failed(handle, error);
       throw error;
     });
-  }
-
-  /** Returns the ids of the handles whose places a handle keeps alive with its own. */
-  #parked(handle: Handle): string[] {
-    const ids: string[] = [];
-    for (const other of this.#queue.values()) {
-      if (other !== handle && other.place === "shared" && other.state === "queued") ids.push(other.id);
-      if (ids.length === MAX_PARKED) break;
-    }
-    return ids;
   }
 
   #refused(handle: Handle, refusal: Refusal, options: AttemptOptions, now: Instant): Refusal | Promise<Attempt> {
@@ -603,7 +544,7 @@ export class NameHandoff {
     const now = clock.now();
     if (holding?.handle.id === id) {
       holding.handle.state = "left";
-      if (this.#keeps && elapsed(holding.since, now) >= keep) grant.long = this.#long = true;
+      if (this.#keeps && elapsed(holding.since, now) >= keep) grant.long = this.#queue.long = true;
       if (grant === this.#grant && this.#leftOf(grant, now) > 0 && this.#pass(grant, now)) {
         this.#held.delete(id);
         return Promise.resolve(true);
@@ -640,7 +581,7 @@ export class NameHandoff {
       return true;
     }
     if (!this.#keeps || lingers === 0) return false;
-    for (const handle of this.#queue.values()) if (!handle.plain) return false;
+    if (this.#queue.hasBarrier) return false;
     const lingering = linger(this.#site, grant, now, (end) => {
       if (grant !== this.#grant) return;
       if (end === "lost") this.#lost(grant);
@@ -654,15 +595,11 @@ export class NameHandoff {
   /** Returns the handle that is handed the lock next, if there is one. */
   #successor(grant: Grant, now: Instant): Handle | undefined {
     if (!this.#keeps) {
-      const members = grant.members.filter((member) => this.#mayLead(member, now));
+      const members = grant.members.filter((member) => this.#queue.mayLead(member, now));
       grant.members = members.slice(1);
       return members[0];
     }
-    for (const handle of this.#queue.values()) {
-      if (!handle.plain) return undefined;
-      if (this.#mayLead(handle, now)) return handle;
-    }
-    return undefined;
+    return this.#queue.first(now);
   }
 
   /** Hands on a grant that no handle holds; if nobody wants it, it goes back in the background. */
@@ -696,25 +633,20 @@ export class NameHandoff {
   #succeed({ claim }: Handle): boolean {
     const { store } = this.#site;
     if (!this.#keeps || this.#grant !== undefined || store.succeed === undefined) return false;
-    const now = this.#site.clock.now();
-    for (const heir of this.#queue.values()) {
-      if (!heir.plain) return false;
-      if (!this.#mayLead(heir, now)) continue;
-      // One that has asked has a place of its own.
-      if (heir.state !== "sleeping" || heir.place !== "none") return false;
-      store.succeed(claim, heir.claim).catch(() => {});
-      heir.place = "own";
-      heir.wake("store");
-      return true;
-    }
-    return false;
+    const heir = this.#queue.first(this.#site.clock.now());
+    // One that has asked has a place of its own.
+    if (heir?.state !== "sleeping" || heir.place !== "none") return false;
+    store.succeed(claim, heir.claim).catch(() => {});
+    heir.place = "own";
+    heir.wake("store");
+    return true;
   }
 
   /** Ends a grant: whoever waits for it asks anew. */
   #end(grant: Grant): void {
     if (this.#grant === grant) {
       this.#clear();
-      if (!grant.long) this.#long = false;
+      if (!grant.long) this.#queue.long = false;
     }
     wake(grant.end());
     this.#advance();
@@ -795,7 +727,7 @@ export class NameHandoff {
     if (phase.kind === "next" && phase.claiming === undefined) ms = CLAIM_MS - elapsed(phase.since, now);
     else if (phase.kind === "held") {
       ms = this.#leftOf(grant, now);
-      if (this.#keeps && !this.#long) ms = Math.min(ms, keep - elapsed(phase.since, now));
+      if (this.#keeps && !this.#queue.long) ms = Math.min(ms, keep - elapsed(phase.since, now));
     }
     if (ms < Infinity) this.#timer = clock.timer(Math.max(1, ms), () => this.#check(), now);
   }
@@ -813,7 +745,7 @@ export class NameHandoff {
       phase.handle.state = "idle";
       void this.#passOn(grant);
     } else if (phase.kind === "held" && this.#keeps && elapsed(phase.since, now) >= keep) {
-      grant.long = this.#long = true;
+      grant.long = this.#queue.long = true;
       this.#advance();
     }
     this.#watch(now);
