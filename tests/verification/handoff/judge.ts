@@ -22,7 +22,7 @@ const SAFE_LEASE_TRIPS = 8;
 const IDLE_MS = { calm: 500, short: 1_500, rough: 12_000 } as const;
 
 /** For how long that may be while the process has the lock: so long, and so many trips more. */
-const UNUSED_MS = 200;
+const UNUSED_MS = 40;
 const UNUSED_TRIPS = 8;
 
 /** How long it may take to give back what nobody wants, in milliseconds. */
@@ -33,7 +33,7 @@ const NOTICE_MS = 10;
 const NOTICE_TRIPS = 4;
 
 /** How long after a close waiters may go on. */
-const CLOSED_MS = 1_500;
+const CLOSED_MS = 600;
 
 /** What was wrong. */
 export interface Violation {
@@ -241,8 +241,11 @@ export class Judge {
 
   /** Returns whether a handle that cannot share a grant came behind the waiter, and no later than the other one. */
   #isBarrierBetween(waiter: Handle, by: Handle): boolean {
-    for (const { process, name, place, kind, owner, lease } of this.#court.handles) {
-      if (process !== by.process || name !== by.name || place < waiter.place || place > by.place) continue;
+    for (const handle of this.#court.handles) {
+      const { process, name, place, kind, owner, lease } = handle;
+      if (handle === waiter || process !== by.process || name !== by.name || place < waiter.place || place > by.place) {
+        continue;
+      }
       if (kind !== "exclusive" || owner !== undefined || !this.isSafe(lease)) return true;
     }
     return false;
