@@ -19,10 +19,10 @@ const SAFE_LEASE_MS = 200;
 const SAFE_LEASE_TRIPS = 8;
 
 /** For how long nobody may have a lock that somebody waits for, in milliseconds. */
-const IDLE_MS = { calm: 500, short: 1_500, rough: 12_000 } as const;
+const IDLE_MS = { calm: 100, unordered: 500, short: 1_500, rough: 12_000 } as const;
 
 /** For how long that may be while the process has the lock: so long, and so many trips more. */
-const UNUSED_MS = 40;
+const UNUSED_MS = { usual: 10, ends: 40 } as const;
 const UNUSED_TRIPS = 8;
 
 /** How long it may take to give back what nobody wants, in milliseconds. */
@@ -291,10 +291,11 @@ export class Judge {
     }
     const since = this.#idleSince.get(name) ?? turns.now;
     this.#idleSince.set(name, since);
-    const { handoff, theme, leases, line: { trip } } = scenario;
+    const { handoff, theme, leases, line: { trip, ordered } } = scenario;
     const linger = typeof handoff === "string" ? 0 : handoff.linger;
     const isRough = theme !== "calm" || here.some((handle) => handle.joint || this.#isDisturbed(handle));
-    const limit = isRough ? IDLE_MS.rough : leases.some((lease) => !this.isSafe(lease)) ? IDLE_MS.short : IDLE_MS.calm;
+    const isShort = leases.some((lease) => !this.isSafe(lease));
+    const limit = IDLE_MS[isRough ? "rough" : isShort ? "short" : ordered ? "calm" : "unordered"];
     if (turns.now - since > limit + linger + 6 * trip[1]) {
       const whose = ready.map(({ label }) => label).join(", ");
       this.violated(
@@ -328,7 +329,9 @@ export class Judge {
       }
       const since = this.#unusedSince.get(tenure) ?? turns.now;
       this.#unusedSince.set(tenure, since);
-      if (turns.now - since <= UNUSED_MS + linger + UNUSED_TRIPS * line.trip[1]) continue;
+      if (turns.now - since <= UNUSED_MS[theme === "ends" ? theme : "usual"] + linger + UNUSED_TRIPS * line.trip[1]) {
+        continue;
+      }
       this.violated(
         "unused by its process",
         `process ${number} has had "${name}" for ${turns.now - since} ms, and nobody in it`,
