@@ -110,6 +110,12 @@ export class NodeVote {
     this.#state = { name: "kept", by: next };
   }
 
+  /** Gives the place in the node's queue to the vote of another handle. */
+  async giveTo(next: NodeVote, from: Claim, to: Claim): Promise<void> {
+    next.#state = { name: "asked", session: undefined };
+    await this.#node.succeed?.(this.claim(from), next.claim(to));
+  }
+
   /** Runs a restoration of the lock on the node, unless one is under way. Never rejects. */
   async restoreOnce(restore: () => Promise<void>): Promise<void> {
     if (this.#restoring) return;

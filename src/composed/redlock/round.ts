@@ -113,6 +113,14 @@ export class Round {
     return next;
   }
 
+  /** Gives its place in the queue of a node to the round of another handle, which has not asked. */
+  async giveTo(next: Round, from: Claim, to: Claim): Promise<void> {
+    const i = this.#queuedAt;
+    if (i === undefined) return;
+    next.#queuedAt = i;
+    await this.#votes[i]!.giveTo(next.#votes[i]!, from, to);
+  }
+
   /**
    * Restores the lock on a node that has lost it, if nobody can have won it since. Never rejects. The fence is the end of
    * the lock's block here: that is where the counters were left, and a node that lost its counter must not issue the rest

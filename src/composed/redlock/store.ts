@@ -264,11 +264,10 @@ export class RedlockStore implements Store {
 
   async succeed(from: Claim, to: Claim): Promise<void> {
     const before = this.#rounds.of(from);
-    const i = before?.queuedAt;
-    if (i === undefined || this.#rounds.of(to) !== undefined) return;
+    if (before === undefined || this.#rounds.of(to) !== undefined) return;
     const round = new Round(this.#nodes, to.owner);
     this.#rounds.keep(to, round);
-    await this.#nodes.list[i]!.succeed?.(before!.claim(from, i), round.claim(to, i));
+    await before.giveTo(round, from, to);
   }
 
   async wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
