@@ -163,6 +163,11 @@ export interface HolderEntry extends Entry {
 export interface WaiterEntry extends Entry {
   /** How many waiters of this lock are ahead of it. */
   readonly rank: number;
+  /**
+   * `true` for a member of the {@linkcode Granted.run} of the handle that is listed as the holder: their process hands the
+   * lock on to it, unless that has happened already; left out for a waiter in the queue.
+   */
+  readonly member?: boolean | undefined;
 }
 
 /**
@@ -227,7 +232,11 @@ export interface EvictOptions {
 export interface Snapshot {
   /** The holders. */
   readonly held: readonly HolderEntry[];
-  /** The waiters; for each name in the order in which they will be served. */
+  /**
+   * The waiters; for each name in the order in which they will be served: first the members of the holder's run, then the
+   * queue. A member is listed until its run is over or it is in the queue again, even if it was handed the lock or has given
+   * up meanwhile, unless the store knows that.
+   */
   readonly pending: readonly WaiterEntry[];
   /**
    * Where the next page begins; `undefined` on the last page, and when no `limit` was given. A lock that is there while

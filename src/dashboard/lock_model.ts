@@ -37,6 +37,8 @@ export interface HolderModel extends HandleModel {
 /** A waiter as the pages show it. */
 export interface WaiterModel extends HandleModel {
   readonly rank: number;
+  /** Whether it is a member of the holder's run. */
+  readonly member?: boolean | undefined;
 }
 
 /** A lock as the pages show it: plain data, equal as JSON as long as nothing changes that can be seen. */
@@ -118,7 +120,7 @@ function holderModel(entry: HolderEntry, ends: LeaseEnds): HolderModel {
 }
 
 function waiterModel(entry: WaiterEntry): WaiterModel {
-  return { ...handleModel(entry), rank: entry.rank };
+  return { ...handleModel(entry), rank: entry.rank, member: entry.member };
 }
 
 function handleModel({ owner, handle, mode, permits, meta, since }: Entry): HandleModel {

@@ -9,7 +9,7 @@ import { owners, permitOwners, sharedOwners } from "./behaviours/owners.ts";
 import { permits } from "./behaviours/permits.ts";
 import { query } from "./behaviours/query.ts";
 import { queues } from "./behaviours/queues.ts";
-import { runs } from "./behaviours/runs.ts";
+import { listedRuns, runs } from "./behaviours/runs.ts";
 import { shared } from "./behaviours/shared.ts";
 import { steal } from "./behaviours/steal.ts";
 import type { Behaviours } from "./fixture.ts";
@@ -31,6 +31,7 @@ const OPTIONAL: readonly Optional[] = [
   [["fences"], fences],
   [["fences", "steal"], stolenFences],
   [["runs"], runs],
+  [["query", "runs"], listedRuns],
 ];
 
 /** Returns what a store with these capabilities must show. */

@@ -1,11 +1,12 @@
 // Deno only: it runs the command line, which needs node:readline and node:util, which not every runtime has.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { acquire, type Lock, type Snapshot, type Store, tryAcquire } from "@holdfast/lock";
+import { acquire, type Entry, type Lock, type Snapshot, type Store, tryAcquire } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { UsageError } from "../../src/cli/command.ts";
 import { evict } from "../../src/cli/commands/evict.ts";
 import { ls } from "../../src/cli/commands/ls.ts";
 import { show } from "../../src/cli/commands/show.ts";
+import { watch } from "../../src/cli/commands/watch.ts";
 import { until } from "../support/until.ts";
 import { IDLE, invoke } from "./invoke.ts";
 
@@ -129,6 +130,37 @@ Deno.test("ls and show say that nobody holds a lock yet that others wait for", a
     "-",
   ]);
   assertEquals((await invoke(show, store, ["a"])).out[0], "a: nobody holds it yet; 1 waiting");
+});
+
+Deno.test("ls counts the members of a run as waiting, and show and watch say what they are", async () => {
+  const entry = { name: "a", owner: "o", handle: "h", mode: "exclusive" as const, meta: WEB };
+  const pending = [{ ...entry, handle: "m", member: true, rank: 0 }, { ...entry, handle: "w", rank: 1 }];
+  const store: Store = { ...IDLE, query: () => Promise.resolve({ held: [entry], pending }) };
+  assertEquals((await invoke(ls, store, [])).out[1]?.split(/ {2,}/)[5], "2");
+  const { out } = await invoke(show, store, ["a"]);
+  assertEquals(out[0], "a: held by web-1/4711; 2 waiting");
+  assertEquals(out.slice(-2).map((line) => line.split(/ {2,}/).slice(0, 3)), [
+    ["0", "web-1/4711", "exclusive, in the holder's run"],
+    ["1", "web-1/4711", "exclusive"],
+  ]);
+  const { pending: listed } = JSON.parse((await invoke(show, store, ["a", "--json"])).out[0]!);
+  assertEquals(listed.map(({ member }: Entry & { member?: boolean }) => member), [true, undefined]);
+  for (
+    const [words, line] of [[[], "a: web-1/4711 waits (exclusive, in the holder's run)"], [["--json"], '"member":true']]
+  ) {
+    const over = new AbortController();
+    const seen: string[] = [];
+    const onLine = (text: string) => {
+      seen.push(text);
+      if (seen.length === 3) over.abort(new Error("enough"));
+    };
+    await assertRejects(
+      () => invoke(watch, store, words as string[], { signal: over.signal, onLine }),
+      Error,
+      "enough",
+    );
+    assert(seen[1]!.includes(line as string), seen.join("\n"));
+  }
 });
 
 Deno.test("ls and the queue of show fit into a narrow terminal", async () => {

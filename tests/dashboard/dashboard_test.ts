@@ -59,6 +59,23 @@ Deno.test("dashboard() shows the queue of a lock with ranks and ages", async () 
   assertEquals(Array.from(text.matchAll(/data-label="Waiting for"><time data-since="(\d)"/g)).length, 2);
 });
 
+Deno.test("dashboard() shows the members of a run, who are not granted the lock next", async () => {
+  const entry = (handle: string) => ({ name: "a", owner: handle, handle, mode: "exclusive" as const });
+  const member: WaiterEntry = { ...entry("m"), rank: 0, member: true };
+  for (const [pending, next] of [[[member, { ...entry("w"), rank: 1 }], "w"], [[member], "m"]] as const) {
+    const store = storeWith({ query: () => Promise.resolve({ held: [entry("h")], pending }) });
+    using pages = dashboard(store, { evict: true });
+    const text = await textOf(pages, "/lock?name=a");
+    assert(text.includes(`>${pending.length} waiter`), text);
+    const cells = text.matchAll(/<td role="cell" data-label="Ahead of it">(.*?)<\/td>/gs);
+    const ahead = Array.from(cells, ([, cell]) => cell!.replace(/<[^>]*>/g, "").trim().replace(/\s+/g, " "));
+    assertEquals(ahead, ["0 in the holder's run", "1"].slice(0, pending.length));
+    assert(text.includes(`>${next}</bdi> is granted it next`), text);
+    const document = await (await pages(new Request("http://localhost/api/lock?name=a"))).json();
+    assertEquals(document.pending[0].member, true);
+  }
+});
+
 Deno.test("dashboard() shows the first 200 of many holders", async () => {
   const held: HolderEntry[] = Array.from({ length: 1_000 }, (_, i) => {
     return { name: "a", owner: `o${i}`, handle: `o${i}`, mode: "shared" };

@@ -3,7 +3,7 @@ import type { HolderEntry, Meta, WaiterEntry } from "../../store.ts";
 import type { Command, Invocation, Terminal } from "../command.ts";
 import { showDuration } from "../durations.ts";
 import { STATUS } from "../failure.ts";
-import { holderName, type ListedLock, lockOf, modeName, patternHint, placeOf } from "../listing.ts";
+import { holderName, type ListedLock, lockOf, modeName, patternHint, placeName, placeOf } from "../listing.ts";
 import { showAge } from "../lock_rows.ts";
 import { oneName } from "../one_name.ts";
 import { json, shown } from "../shown.ts";
@@ -69,7 +69,7 @@ function describeHolder(holder: HolderEntry, now: number): string[] {
 function queue(pending: readonly WaiterEntry[], now: number): string[] {
   const rows = pending.map((waiter) => {
     const { rank, since, handle, meta } = waiter;
-    return [`${rank}`, holderName(waiter), modeName(waiter), showAge(since, now), shown(handle), showMeta(meta)];
+    return [`${rank}`, holderName(waiter), placeName(waiter), showAge(since, now), shown(handle), showMeta(meta)];
   });
   return table([["RANK", "WAITER", "MODE", "WAITING", "HANDLE", "META"], ...rows]);
 }

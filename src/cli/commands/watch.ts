@@ -5,7 +5,7 @@ import { type Change, changesBetween } from "../changes.ts";
 import { type Command, type Invocation, type Terminal, type TerminalSize, UsageError } from "../command.ts";
 import { parseDuration } from "../durations.ts";
 import { messageOf, STATUS } from "../failure.ts";
-import { allLocks, holderName, type ListedLock, modeName, type Wanted, wanted, warnIfPartial } from "../listing.ts";
+import { allLocks, holderName, type ListedLock, placeName, type Wanted, wanted, warnIfPartial } from "../listing.ts";
 import { lockRows, showTotals } from "../lock_rows.ts";
 import type { OpenedStore } from "../scheme.ts";
 import { json, oneLine, shown } from "../shown.ts";
@@ -175,5 +175,5 @@ class Log {
 
 /** Says what became of a handle. */
 function changeLine({ change, entry }: Change): string {
-  return `${shown(entry.name)}: ${holderName(entry)} ${change} (${modeName(entry)})`;
+  return `${shown(entry.name)}: ${holderName(entry)} ${change} (${placeName(entry)})`;
 }

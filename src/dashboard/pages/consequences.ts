@@ -4,7 +4,9 @@ import { visible } from "../visible_text.ts";
 import { who, whoAll } from "./handle.ts";
 
 /** Returns what will happen when the holders of a lock are evicted. */
-export function consequences({ held, holders, pending: [next] }: LockModel): Html {
+export function consequences({ held, holders, pending }: LockModel): Html {
+  // The members of the run have to queue again.
+  const next = pending.find(({ member }) => !member) ?? pending[0];
   return html`
     <ul class="brief">
       <li>${whoAll(held.map(who), holders)} ${holders === 1 ? "loses" : "lose"} the lock at once.</li>

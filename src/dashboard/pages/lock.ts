@@ -71,7 +71,12 @@ export function holderTable(held: readonly HolderModel[], at: Surroundings): Htm
 
 function waiterTable(pending: readonly WaiterModel[], at: Surroundings): Html {
   return table("Queue", ["Waiter", "Kind", "Ahead of it", "Waiting for"], pending, (waiter) => [
-    waiter.rank,
+    [
+      waiter.rank,
+      waiter.member && html`
+        <span class="quiet">in the holder's run</span>
+      `,
+    ],
     age(waiter.since, at.now),
   ]);
 }

@@ -1,13 +1,17 @@
 import { nameFilter, withRanks } from "../listing.ts";
 import { onStoreClock } from "../store_time.ts";
-import { type Entry, entryOf, type HolderEntry, type QueryOptions, type Snapshot } from "../../store.ts";
+import { entryOf, type HolderEntry, type QueryOptions, type Snapshot, type WaiterEntry } from "../../store.ts";
 import type { Grant } from "./grant.ts";
 import type { Handle } from "./handle.ts";
 import { NameHandoff } from "./name_handoff.ts";
 
+/** A waiter whose rank is not known yet. */
+type Waiter = Omit<WaiterEntry, "rank">;
+
 /**
  * Returns what a store lists, with the handles of this process that hold its locks and wait for them. The store knows the
- * handle that it has granted a lock to; that one may have handed it on. Of those that wait here it may know none.
+ * handle that it has granted a lock to; that one may have handed it on. Of those that wait here it may know none, and of the
+ * members of a run it does not know which still wait.
  */
 export function withLocalHandles(
   { held, pending, ...page }: Snapshot,
@@ -15,7 +19,7 @@ export function withLocalHandles(
   names: Iterable<[string, unknown]>,
 ): Snapshot {
   const known = new Map([...names].flatMap(([name, state]) => state instanceof NameHandoff ? [[name, state]] : []));
-  const waiters = new Map<string, Entry[]>();
+  const waiters = new Map<string, Waiter[]>();
   for (const entry of pending) {
     const others = waiters.get(entry.name);
     if (others === undefined) waiters.set(entry.name, [entry]);
@@ -50,10 +54,14 @@ function holderOf({ holding, id, since }: Grant, entry: HolderEntry): HolderEntr
 }
 
 /** Returns the waiters of a name: those of the store, and behind each of this process those that it does not know. */
-function withWaiters(listed: readonly Entry[], { grants, waiting }: NameHandoff, first?: HolderEntry): Entry[] {
+function withWaiters(listed: readonly Waiter[], { grants, waiting }: NameHandoff, first?: HolderEntry): Waiter[] {
   const holding = new Set([...grants.values()].map(({ holding }) => holding?.handle.id));
+  const here = new Set(waiting.map(({ id }) => id));
+  const isOwn = first !== undefined && grants.has(first.handle);
   // The place in the queue of a handle that was handed the lock is being given back.
-  const waiters = listed.filter(({ handle }) => !holding.has(handle));
+  const waiters = listed.filter(({ handle, member }) =>
+    !holding.has(handle) && (!member || !isOwn || here.has(handle))
+  );
   const handles = new Set(waiters.map(({ handle }) => handle));
   const grant = first === undefined ? undefined : grants.get(first.handle);
   const since = ({ since }: Handle) =>

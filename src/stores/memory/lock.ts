@@ -23,6 +23,8 @@ export interface Holder {
   fence: bigint | undefined;
   /** The largest number of a renewal that was executed. */
   renewal: number;
+  /** The waiters that were taken out of the queue with it: the members of its run. */
+  run: readonly Waiter[];
   /** Is called when the lock is revoked, with what describes the one that revokes it. */
   revoked: ((by: Meta | undefined) => void) | undefined;
 }
@@ -72,7 +74,7 @@ export class Lock {
     const holder = this.holders.get(handleOf(claim));
     if (holder === undefined) {
       const start = { grantedAt: now.wall, since: now };
-      this.holders.set(handleOf(claim), { claim, ...start, lease, fence, renewal, revoked: undefined });
+      this.holders.set(handleOf(claim), { claim, ...start, lease, fence, renewal, run: [], revoked: undefined });
       return;
     }
     // An attempt may be executed twice, and late.
@@ -123,6 +125,11 @@ export class Lock {
       this.taken.set(handleOf(waiter.claim), waiter);
     }
     return run;
+  }
+
+  /** Returns the members of the run of a holder that have neither come back nor left for good. */
+  membersOf({ run }: Holder): Waiter[] {
+    return run.filter((waiter) => this.taken.get(handleOf(waiter.claim)) === waiter && !this.queue.includes(waiter));
   }
 
   /** Removes the claim's handle from the queue, and forgets its place. Returns whether it was there. */

@@ -106,6 +106,7 @@ export class MemoryStore implements QuorumNode {
     const fences = blockLength(fence, wish, now.wall);
     if (own === undefined) this.#fences.raise(claim.name, fence + BigInt(Math.max(fences - 1, run.length)));
     this.#grant(lock, claim, fence);
+    if (run.length > 0) lock.holders.get(handleOf(claim))!.run = run;
     const contended = lock.queue.some((waiter) => !isDead(waiter, now));
     return Promise.resolve({ granted: true, fence, fences, contended, run: run.map(({ claim }) => handleOf(claim)) });
   }
@@ -236,7 +237,10 @@ export class MemoryStore implements QuorumNode {
     const now = this.#clock.now();
     return {
       held: locks.flatMap(({ holders }) => Array.from(holders.values(), (holder) => holderEntry(holder, now))),
-      pending: withRanks(locks.flatMap(({ queue }) => queue.map(waiterEntry))),
+      pending: withRanks(locks.flatMap((lock) => {
+        const members = [...lock.holders.values()].flatMap((holder) => lock.membersOf(holder));
+        return [...members.map((waiter) => ({ ...waiterEntry(waiter), member: true })), ...lock.queue.map(waiterEntry)];
+      })),
       ...cursor === undefined ? {} : { cursor },
     };
   }

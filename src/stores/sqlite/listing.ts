@@ -1,7 +1,7 @@
 import { nameFilter, withRanks } from "../../internal/listing.ts";
 import { readMeta } from "../../internal/meta.ts";
 import { ownerOfKey } from "../../internal/owner_key.ts";
-import type { Entry, HolderEntry, QueryOptions, Snapshot } from "../../store.ts";
+import type { Entry, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../store.ts";
 import { eventLoopTurn } from "./event_loop_turn.ts";
 import type { LockFile } from "./file.ts";
 import type { View } from "./lock_state.ts";
@@ -38,7 +38,7 @@ export async function list(file: LockFile, view: (now: number) => View, options:
   const { limit = Infinity } = options;
   const wanted = nameFilter(options);
   const held: HolderEntry[] = [];
-  const waiting: Entry[] = [];
+  const waiting: Omit<WaiterEntry, "rank">[] = [];
   let listed = 0;
   let last: string | undefined;
   for await (const names of namesOf(source, options)) {
@@ -48,7 +48,7 @@ export async function list(file: LockFile, view: (now: number) => View, options:
       // Between the names of the page there are others.
       if (!wanted(entry.name)) continue;
       if (row["held"] === 1) held.push(holderOf(entry, row));
-      else waiting.push(entry);
+      else waiting.push(row["held"] === 2 ? { ...entry, member: true } : entry);
     }
     listed += page.length;
     last = page.at(-1)?.text ?? last;
@@ -107,7 +107,7 @@ async function rowsOf({ file, view }: Source, names: readonly Name[]): Promise<r
   if (from === undefined || to === undefined) return [];
   return await file.read((run, now) => {
     const { client, deadAfter } = view(now);
-    return run.list.all(now, now, from, to, from, to, client, now, deadAfter);
+    return run.list.all(now, now, from, to, now, from, to, from, to, client, now, deadAfter);
   });
 }
 

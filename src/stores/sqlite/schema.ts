@@ -24,7 +24,8 @@ const FIRST_DEAD_MS = 5_000;
  * | `owner_key`                   | the key of an owner; `party` in the layouts before                           |
  * | `kind`                        | `exclusive`, `shared` or a number of permits                                 |
  * | `since`                       | since when it holds the lock or waits for it; unknown of the layout before   |
- * | `meta`                        | what describes the handle; last, because it may be long and is rarely read   |
+ * | `meta`                        | what describes the handle; late, because it may be long and is rarely read   |
+ * | `members`                     | JSON, the run of a holder: of each member its handle, its `since`, its meta  |
  * | `holdfast_clients`            | the clients: store objects that have a waiter, or had one lately             |
  * | `seen`                        | when a client wrote its last heartbeat, which counts for all its waiters     |
  * | `holdfast_evictions`          | how often holders were deleted: revoked, or expired                          |
@@ -34,7 +35,7 @@ const HANDLES = `
   CREATE TABLE holdfast_holds (
     name TEXT NOT NULL, hold TEXT NOT NULL, owner_key TEXT NOT NULL, kind ANY NOT NULL,
     expires REAL NOT NULL, lease REAL NOT NULL, fence INTEGER NOT NULL, renewal INTEGER NOT NULL,
-    since REAL, meta TEXT, PRIMARY KEY (name, hold)
+    since REAL, meta TEXT, members TEXT, PRIMARY KEY (name, hold)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE holdfast_queue (
     ticket INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, hold TEXT NOT NULL, owner_key TEXT NOT NULL,
@@ -103,11 +104,11 @@ const CONVERSION = `
  */
 export function ensureTables(database: DatabaseSync, now: () => number): void {
   // This only reads: a process must be able to open the file while another one writes.
-  if (layoutOf(database) === LAYOUT) return;
+  if (layoutOf(database) === LAYOUT && hasMembers(database)) return;
   transact(database, () => {
     // Another process may have made them meanwhile.
     const layout = layoutOf(database);
-    if (layout === LAYOUT) return;
+    if (layout === LAYOUT) return addMembers(database);
     if (layout === FORMER_LAYOUT) return database.exec(CONVERSION);
     if (isFirst(database)) dropFirst(database, now());
     database.exec(COUNTERS);
@@ -126,6 +127,16 @@ function layoutOf(database: DatabaseSync): typeof LAYOUT | typeof FORMER_LAYOUT 
       `layout ${LAYOUT}: use the same version in all processes`,
     { permanent: true },
   );
+}
+
+/** Returns whether the holders have the column that the first versions of layout 3 had not; these ignore it. */
+function hasMembers(database: DatabaseSync): boolean {
+  const columns = database.prepare("SELECT name FROM pragma_table_info('holdfast_holds')").all();
+  return columns.some(({ name }) => name === "members");
+}
+
+function addMembers(database: DatabaseSync): void {
+  if (!hasMembers(database)) database.exec("ALTER TABLE holdfast_holds ADD COLUMN members TEXT");
 }
 
 /** Returns whether the file has the tables of version 0.1. */

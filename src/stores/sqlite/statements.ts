@@ -64,6 +64,8 @@ const STATEMENTS = {
     lease = iif(excluded.expires < expires, lease, excluded.lease), expires = max(expires, excluded.expires),
     kind = excluded.kind, owner_key = excluded.owner_key, fence = excluded.fence,
     renewal = max(renewal, excluded.renewal), meta = excluded.meta`,
+  // members, name, handle
+  noteRun: `UPDATE holdfast_holds SET members = ? WHERE name = ? AND hold = ?`,
   // name, now
   deleteExpired: `DELETE FROM holdfast_holds WHERE name = ? AND expires <= ?`,
   // now, name, now. A clock that was set back must not make a lease longer than it is.
@@ -126,12 +128,18 @@ const STATEMENTS = {
       WHERE name >= max(CAST(? AS TEXT), CAST(? AS TEXT)) AND name <> CAST(? AS TEXT)
       ORDER BY name LIMIT ?)
     ) ORDER BY 1 LIMIT ?`,
-  // now, now, from, to, from, to, client, now, deadAfter. The holders and the waiters of the names from one to another.
+  // now, now, from, to, now, from, to, from, to, client, now, deadAfter. The holders (1) and the waiters (0) of the names
+  // from one to another, and the members of the holders' runs (2) that are not in the queue again, ahead of the waiters.
   // One statement, so that it shows each name at one moment. No lease has more left than its length, not even after the
   // clock was set back.
   list: `SELECT 1 AS held, CAST(name AS BLOB) AS name, CAST(hold AS BLOB) AS handle,
       CAST(owner_key AS BLOB) AS ownerKey, kind, since, meta, fence AS place, min(expires - ?, lease) AS expiresIn
     FROM holdfast_holds WHERE expires > ? AND name >= CAST(? AS TEXT) AND name <= CAST(? AS TEXT)
+    UNION ALL SELECT 2, CAST(h.name AS BLOB), CAST(m.value ->> 0 AS BLOB), CAST(m.value ->> 0 AS BLOB),
+      'exclusive', m.value ->> 1, m.value ->> 2, m.key - ${Number.MAX_SAFE_INTEGER}, NULL
+    FROM holdfast_holds AS h, json_each(iif(json_valid(h.members), h.members, NULL)) AS m
+    WHERE h.expires > ? AND h.name >= CAST(? AS TEXT) AND h.name <= CAST(? AS TEXT)
+      AND NOT EXISTS (SELECT 1 FROM holdfast_queue AS q WHERE q.name = h.name AND q.hold = m.value ->> 0)
     UNION ALL SELECT 0, CAST(q.name AS BLOB), CAST(q.hold AS BLOB), CAST(q.owner_key AS BLOB),
       q.kind, q.since, q.meta, q.ticket, NULL
     FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.client

@@ -30,7 +30,7 @@ import { Revocations } from "./revocations.ts";
 import type { Statements } from "./statements.ts";
 import { type Grantee, succession } from "./succession.ts";
 import { Sweeper } from "./sweeper.ts";
-import { enqueue, grant, revoke } from "./transitions.ts";
+import { enqueue, grant, noteRun, revoke } from "./transitions.ts";
 import { type Waiter, Waiters } from "./waiters.ts";
 
 /** A store that has a file open. */
@@ -277,6 +277,7 @@ export class FileStore implements SqliteStore {
     // Those that there is a fence for.
     const members = followers.slice(0, block.fences - 1);
     for (const { ticket } of members) run.dequeue.run(ticket);
+    if (members.length > 0) noteRun(run, claim, members);
     const attempt: Granted = {
       granted: true,
       fence: BigInt(block.fence),

@@ -34,6 +34,12 @@ export function grant(run: Statements, claim: Claim, state: LockState, wish: num
   return block;
 }
 
+/** Notes for those who list the lock which waiters left the queue when the claim's handle was granted it. */
+export function noteRun(run: Statements, claim: Claim, members: readonly (Place & { readonly claim: Claim })[]): void {
+  const values = members.map(({ claim, since }) => [handleOf(claim), since, claim.meta ?? null]);
+  run.noteRun.run(JSON.stringify(values), claim.name, handleOf(claim));
+}
+
 /**
  * Takes the lock from all its holders, or from those that are meant: also from those whose leases have ended and who may
  * not know. Returns how many still held it.

@@ -1,5 +1,5 @@
 import type { Behaviours, StoreFixture } from "../fixture.ts";
-import { type Claim, type Granted, handleOf, type Store } from "../../store.ts";
+import { type Claim, type Granted, handleOf, type Store, type WaiterEntry } from "../../store.ts";
 import type { Instant } from "../../internal/clock.ts";
 import { owned, QUEUE, share, TRY } from "../claims.ts";
 import { busy, check, checkInTime, claimOf, clock, grantOf, judge } from "../expect.ts";
@@ -85,9 +85,8 @@ export const runs: Behaviours = {
       scene.checkRun(await scene.serve(mine, first), [second, third]);
       check(await mine.renew(second) === "lost", "a member has no lease");
       check(!await mine.release(second), "nor anything to release");
-      const { held, pending } = await mine.query?.() ?? { held: [], pending: [] };
+      const { held = [] } = await mine.query?.() ?? {};
       check(held.every(({ owner }) => owner === first.owner), "it is not listed as a holder");
-      check(pending.every((entry) => entry.name !== name), "nor as a waiter");
       check(await mine.renew(first) === "renewed", "the lock is that of the first handle");
       const newcomer = scene.add(claimOf(name, LONG_MS));
       busy(await others.attempt(newcomer, TRY));
@@ -127,6 +126,78 @@ export const runs: Behaviours = {
     });
   },
 };
+
+/** What a store must show besides if it lists its locks. */
+export const listedRuns: Behaviours = {
+  async "query() lists the members of a run in every client, ahead of the queue"(fixture) {
+    await play(fixture, async (scene) => {
+      const [first, ...members] = scene.members(4).map((claim, i) =>
+        scene.add({ ...claim, meta: `{"place":"${i}:"}` })
+      );
+      const stranger = scene.add(claimOf(scene.name, LONG_MS));
+      const { mine, others } = scene;
+      await scene.queue(mine, first!, ...members);
+      const queued = await scene.waiters();
+      scene.checkRun(await scene.serve(mine, first!), members);
+      await scene.checkWaiters(members, []);
+      await scene.queue(others, stranger);
+      await scene.checkWaiters(members, [stranger]);
+      for (const { handle, meta, since } of (await scene.waiters()).slice(0, members.length)) {
+        const before = queued.find((entry) => entry.handle === handle);
+        check(meta?.["place"] === before?.meta?.["place"] && meta !== undefined, `its meta: ${JSON.stringify(meta)}`);
+        check(since === before?.since, `it waits since ${before?.since}: ${since}`);
+      }
+      check(await mine.renew(first!) === "renewed", "renewed");
+      await mine.attempt(first!, QUEUE);
+      await scene.checkWaiters(members, [stranger]);
+    });
+  },
+
+  async "query() lists a member of a run once when it waits in the queue again"(fixture) {
+    await play(fixture, async (scene) => {
+      const [first, second, third] = scene.members(3) as [Claim, Claim, Claim];
+      const { mine } = scene;
+      await scene.queue(mine, first, second, third);
+      scene.checkRun(await scene.serve(mine, first), [second, third]);
+      await scene.queue(mine, third);
+      await scene.checkWaiters([second], [third]);
+      await scene.queue(mine, second);
+      await scene.checkWaiters([], [second, third]);
+      check(await mine.release(first), "released");
+      scene.checkRun(await scene.serve(mine, second), [third]);
+      await scene.checkWaiters([third], []);
+    });
+  },
+
+  async "query() lists no member of a run that is over"(fixture) {
+    const { capabilities = [] } = await fixture.connect();
+    for (const [end, capability] of ENDS) {
+      if (capability !== undefined && !capabilities.includes(capability)) continue;
+      for (const waits of [true, false]) {
+        await play(fixture, async (scene) => {
+          const [first, ...members] = scene.members(3, end === "expire" ? SHORT_MS : LONG_MS);
+          const next = scene.add(claimOf(scene.name, LONG_MS));
+          const { mine, others } = scene;
+          await scene.queue(mine, first!, ...members);
+          if (waits) await scene.queue(others, next);
+          scene.checkRun(await scene.serve(mine, first!), members);
+          if (end === "release") check(await mine.release(first!), "released");
+          else if (end === "evict") check(await others.evict!(scene.name) === 1, "evicted");
+          else if (end === "steal") grantOf(await others.attempt(next, { enqueue: false, steal: true }));
+          else await until("the lease ends", async () => (await others.query!({ name: scene.name })).held.length === 0);
+          check((await scene.waiters()).every(({ member }) => !member), `no member is left: ${end}`);
+          await scene.serve(others, next);
+          // One that comes late.
+          check(!await mine.release(first!), "nothing is left to release");
+          await scene.checkWaiters([], []);
+        });
+      }
+    }
+  },
+};
+
+/** How a run ends, and what a store must support for that. */
+const ENDS = [["release"], ["expire"], ["evict", "evict"], ["steal", "steal"]] as const;
 
 /** Returns who may stand between two members of a cohort. */
 function strangers(capabilities: readonly string[]): ((name: string) => Claim)[] {
@@ -208,6 +279,18 @@ class Scene {
   checkRun({ fence, run = [] }: Granted, members: readonly Claim[]): void {
     const expected = members.map(handleOf);
     this.checkInTime(run.join() === expected.join(), `the run after ${fence} is ${expected}: ${run}`);
+  }
+
+  /** Returns who waits, as another client lists them. */
+  async waiters(): Promise<readonly WaiterEntry[]> {
+    return (await this.others.query!({ name: this.name })).pending;
+  }
+
+  /** Checks who is listed as a member of the run of the holder, and who behind them in the queue. */
+  async checkWaiters(members: readonly Claim[], queue: readonly Claim[]): Promise<void> {
+    const listed = (await this.waiters()).map(({ rank, handle, member = false }) => `${rank} ${handle} ${member}`);
+    const expected = [...members, ...queue].map((claim, i) => `${i} ${handleOf(claim)} ${i < members.length}`);
+    this.checkInTime(listed.join() === expected.join(), `those that wait are ${expected}: ${listed}`);
   }
 
   /** Checks a condition that holds as long as all waiters are alive. */

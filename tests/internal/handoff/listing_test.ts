@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Lock } from "../../../src/lock.ts";
 import { onStoreClock } from "../../../src/internal/store_time.ts";
+import type { Snapshot } from "../../../src/store.ts";
 import { pair, scene } from "./scene.ts";
 
 /** Three handles of a process in a row, which began to wait at different moments, and a stranger behind them. */
@@ -50,6 +51,23 @@ Deno.test("Handoff.query() lists who was handed the lock, since when and with wh
   assertEquals(pending.map(({ meta, rank }) => [meta?.["job"], rank]), [["2", 0], ["s", 1]]);
   assertEquals(pending[0]?.since, since[2]);
   await end();
+});
+
+Deno.test("Handoff.query() lists in every process which waiters are members of a run", async () => {
+  const { others, waiters, since, head, list, store, end } = await described();
+  const entries = async (query: () => Promise<Snapshot>) =>
+    (await query()).pending.map(({ meta, since, member }) => [meta?.["job"], since, member]);
+  const stranger = ["s", since[2], undefined];
+  const members = [["1", since[1], true], ["2", since[2], true]];
+  for (const query of [list, () => others.query!()]) assertEquals(await entries(query), [...members, stranger]);
+  // Most stores do not learn that a member has been served.
+  store.forget = () => {};
+  await head.release();
+  await waiters[1];
+  assertEquals(await entries(list), [members[1], stranger]);
+  assertEquals(await entries(() => others.query!()), [...members, stranger]);
+  await end();
+  assertEquals((await list()).pending, []);
 });
 
 Deno.test("Handoff.query() lists nobody as the holder until the next one has taken the lock", async () => {

@@ -119,7 +119,10 @@ testOnSite("attempt() sweeps a hundred holders at a time, or every 17th write", 
   const dead = (n: number) => {
     // Their leases have ended in this very millisecond.
     const { wall } = site.clock.now();
-    const values = Array.from({ length: n }, (_, i) => `('n${1000 + i}', 'h', 'h', 'shared', ${wall}, 1, 1, 0, 0, '')`);
+    const values = Array.from(
+      { length: n },
+      (_, i) => `('n${1000 + i}', 'h', 'h', 'shared', ${wall}, 1, 1, 0, 0, '', NULL)`,
+    );
     site.sql(`INSERT INTO holdfast_holds VALUES ${values.join()}`);
   };
   dead(250);

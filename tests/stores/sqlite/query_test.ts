@@ -19,7 +19,7 @@ function grantMany(site: Site, count: number, prefix = "n"): string[] {
   const { wall } = site.clock.now();
   const names = Array.from({ length: count }, (_, i) => `${prefix}${1_000 + i}`);
   const values = names.map((name) =>
-    `('${name}', 'h', 'h', 'exclusive', ${wall + LEASE}, ${LEASE}, 1, 0, ${wall}, '{}')`
+    `('${name}', 'h', 'h', 'exclusive', ${wall + LEASE}, ${LEASE}, 1, 0, ${wall}, '{}', NULL)`
   );
   site.sql(`INSERT INTO holdfast_holds VALUES ${values.join()}`);
   return names;
@@ -139,19 +139,22 @@ testOnSite("query() lists a member of a run that comes back since its first atte
   await queueUp(site.b, ...members);
   await site.a.release(holder);
   assertEquals((await grantOf(site.b, members[0]!)).run, [members[1]!.owner]);
-  assertEquals((await site.a.query()).pending, []);
+  const entries = async () => (await site.a.query()).pending.map(({ since, member }) => [since, member]);
+  assertEquals(await entries(), [[since, true]]);
   await site.clock.advance(70);
   await queueUp(site.b, members[1]!);
-  assertEquals((await site.a.query()).pending.map((entry) => entry.since), [since]);
+  assertEquals(await entries(), [[since, undefined]]);
   for (const claim of members) assert(await site.b.release(claim));
 });
 
-testOnSite("query() leaves out meta that is not a record of strings", async (site) => {
+testOnSite("query() leaves out meta that is not a record of strings, and broken members", async (site) => {
   const holder = await holderOf(site.a, { meta: JSON.stringify(META) });
   for (const meta of ["'[\"a\"]'", "'{\"a\":1}'", "'{'", "''", "NULL"]) {
     site.sql(`UPDATE holdfast_holds SET meta = ${meta}`);
     assertEquals((await site.b.query()).held.map((entry) => entry.meta), [undefined], meta);
   }
+  site.sql("UPDATE holdfast_holds SET members = '['");
+  assertEquals((await site.b.query()).pending, []);
   assert(await site.a.release(holder));
 });
 

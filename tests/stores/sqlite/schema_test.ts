@@ -3,6 +3,7 @@ import { StoreError } from "@holdfast/lock";
 import { DatabaseSync } from "node:sqlite";
 import type { Claim } from "../../../src/store.ts";
 import { ensureTables } from "../../../src/stores/sqlite/schema.ts";
+import { cohortOf, grantOf, handlesOf, queueUp } from "../../support/run_claims.ts";
 import { ask, claimOf, fenceOf, LEASE, Site, testOnSite } from "./site.ts";
 
 /** The tables of version 0.1. */
@@ -194,6 +195,22 @@ testOnSite("sqlite() leaves a process of layout 2 its locks, and grants it no ot
   assertEquals(Number(release!.run("name", holder.owner).changes), 1);
   assertEquals(await ask(site.a, waiter), true);
   assert(await site.a.release(waiter));
+});
+
+testOnSite("sqlite() gives a file of layout 3 a column that it lacks, beside a broken view", async (site) => {
+  const holder = claimOf();
+  assertEquals(await ask(site.a, holder), true);
+  site.sql("ALTER TABLE holdfast_holds DROP COLUMN members; CREATE VIEW broken AS SELECT * FROM missing");
+  const members = cohortOf("name", 2);
+  await queueUp(site.b, ...members);
+  // A process that had the file open goes on.
+  assertEquals(await site.a.renew(holder), "renewed");
+  assert(await site.a.release(holder));
+  assertEquals((await grantOf(site.b, members[0]!)).run, handlesOf(members.slice(1)));
+  assertEquals((await site.a.query()).pending.map(({ handle, member }) => [handle, member]), [
+    [members[1]!.owner, true],
+  ]);
+  assert(await site.b.release(members[0]!));
 });
 
 testOnSite("sqlite() refuses a file of a later version", async (site) => {

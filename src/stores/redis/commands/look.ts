@@ -19,10 +19,13 @@ export const look: Command<LookInput, Snapshot> = {
   script,
   encode: (keys) => ({ keys: [...keys], args: [] }),
   decode(reply, { name }) {
-    const [holders = [], waiters = []] = reply as [unknown[]?, unknown[]?];
+    const [holders = [], waiters = [], members = []] = reply as [unknown[]?, unknown[]?, unknown[]?];
     return {
       held: handles(holders).map((values) => holderEntry(name, values)),
-      pending: withRanks(handles(waiters).map((values) => waiterEntry(name, values))),
+      pending: withRanks([
+        ...handles(members).map((values) => ({ ...waiterEntry(name, values), member: true })),
+        ...handles(waiters).map((values) => waiterEntry(name, values)),
+      ]),
     };
   },
 };

@@ -8,7 +8,8 @@
 -- 5. An exclusive lock of a fresh owner has a block of fences, when it asks for several. The counter is left at the end
 --    of the block, which is at most $BLOCK_LEAD_US µs ahead of the clock, unless the first fence is.
 -- 6. If it waits with a cohort instead: the waiters of its cohort that come next leave the queue, and have the fences
---    that follow, under the same rule. They leave it last of all, when nothing can fail any more.
+--    that follow, under the same rule. They leave it last of all, when nothing can fail any more, and are noted for those
+--    who list the lock: see lib/members.lua.
 -- 7. What a listing shows of the holder is noted: for a sole holder with the counter, in one write; see lib/records.lua.
 --
 -- Most owners are fresh and most locks are free. Steps 1 and 2 therefore come first, and without any function: in Lua a
@@ -99,7 +100,7 @@ if owner then
     return fence
   end
 end
-local wish, extra, contended, run = 0, 0, false, nil
+local wish, extra, contended, run, metas = 0, 0, false, nil, nil
 if kind == '' then
   local block = tonumber(ARGV.fences)
   if block then
@@ -113,7 +114,7 @@ if kind == '' then
     elseif cohort then
       -- include waiters
       -- include run
-      run, contended = next_of_cohort(cohort)
+      run, contended, metas = next_of_cohort(cohort)
       extra = #run
     end
   end
@@ -164,6 +165,9 @@ contended = contended or run and extra < #run
 if extra == wish and not contended then return fence end
 if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } end
 if extra > 0 then
+  -- include members
+  -- @place run-noted
+  write_members(handle, metas, extra)
   redis.call('HDEL', KEYS.waiters, unpack(run, 1, extra))
   -- @place run-leaves
   redis.call('ZREM', KEYS.queue, unpack(run, 1, extra))

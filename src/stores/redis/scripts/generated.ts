@@ -335,17 +335,18 @@ end
 `;
 
 const RUN = `local function next_of_cohort(cohort)
-local run, first = {}, 0
+local run, metas, first = {}, {}, 0
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 while true do
 local heads = redis.pcall('ZRANGE', KEYS[2], first, first + 8 - 1)
-if #heads == 0 then return run, false end
+if #heads == 0 then return run, false, metas end
 local entries = redis.pcall('HMGET', KEYS[3], unpack(heads))
 for place, head in ipairs(heads) do
-local seen, _, _, theirs, _, kind = parse_waiter(entries[place])
+local seen, _, _, theirs, meta, kind = parse_waiter(entries[place])
 local member = theirs == cohort and kind == '' and now - seen < 15000
-if not member or #run == 100 then return run, true end
+if not member or #run == 100 then return run, true, metas end
 table.insert(run, head)
+table.insert(metas, meta)
 end
 first = first + #heads
 end
@@ -356,6 +357,27 @@ const WRITE_FENCE = `local function write_fence(value)
 local counter = tonumber(string.match(value, '^[^%z]*'))
 local ahead = math.min(counter, 9007199254740991) - time[1] * 1000000 - time[2]
 redis.call('SET', KEYS[6], value, 'PX', 604800000 + math.max(0, math.ceil(ahead / 1000)))
+end
+`;
+
+const MEMBERS = `local function write_members(handle, metas, count)
+local record = { handle }
+local queue = redis.pcall('ZRANGE', KEYS[2], 0, count - 1, 'WITHSCORES')
+for i = 1, count do
+table.insert(record, queue[2 * i - 1])
+table.insert(record, queue[2 * i])
+table.insert(record, metas[i])
+end
+redis.pcall('SET', KEYS[5], table.concat(record, '\\0'), 'PX', '86400000')
+end
+local function read_members(value, handle)
+local members = {}
+local of, rest = string.match(type(value) == 'string' and value or '', '^([^%z]*)(.*)$')
+if of ~= handle then return members end
+for member, ticket, meta in string.gmatch(rest, '%z([^%z]*)%z([^%z]*)%z([^%z]*)') do
+table.insert(members, { member, ticket, meta })
+end
+return members
 end
 `;
 
@@ -436,7 +458,7 @@ write_record(handle, fence .. ':' .. since .. meta)
 return fence
 end
 end
-local wish, extra, contended, run = 0, 0, false, nil
+local wish, extra, contended, run, metas = 0, 0, false, nil, nil
 if kind == '' then
 local block = tonumber(ARGV[7])
 if block then
@@ -448,7 +470,7 @@ local cohort = string.match(ARGV[4] or '', '@(.+)$')
 if block then
 contended = #redis.pcall('ZRANGE', KEYS[2], 0, 0) > 0
 elseif cohort then
-${WAITERS}${RUN}run, contended = next_of_cohort(cohort)
+${WAITERS}${RUN}run, contended, metas = next_of_cohort(cohort)
 extra = #run
 end
 end
@@ -488,12 +510,13 @@ contended = contended or run and extra < #run
 if extra == wish and not contended then return fence end
 if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } end
 if extra > 0 then
+${MEMBERS}write_members(handle, metas, extra)
 redis.call('HDEL', KEYS[3], unpack(run, 1, extra))
 redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "c989dc7410ccc330c5b0a9e56d7a533f647640ed",
+  sha: "4b4606f2b88dbdeaca7e15b6976adb76c02a23d7",
 };
 
 export const confirm: Script = {
@@ -556,7 +579,7 @@ return { 0, counter }
 export const look: Script = {
   source: `if type(redis.pcall('GET', KEYS[1])) == 'table' then return {} end
 local time = redis.call('TIME')
-${HOLDERS}${WAITERS}${RECORDS}local in_list = list_counts()
+${HOLDERS}${WAITERS}${RECORDS}${MEMBERS}local in_list = list_counts()
 local last_granted, last_record = read_record(redis.pcall('GET', KEYS[6]))
 local function owner_name(handle)
 local owner = owner_of(handle)
@@ -570,30 +593,36 @@ local owner = in_list and owner_of(handle)
 local fence = owner and redis.call('ZSCORE', KEYS[4], owner) or ''
 return string.sub(fence, 2) .. ':'
 end
-local holders, waiters = {}, {}
+local function add(list, handle, kind, ticket, meta)
+meta = string.gsub(meta, '\\1', ':')
+for _, value in ipairs({ owner_name(handle), handle, kind, ticket, meta }) do table.insert(list, value) end
+end
+local holders, waiters, run, members = {}, {}, {}, {}
 for _, handle in ipairs(current_holders()) do
 table.insert(holders, in_list and owner_name(handle) or handle)
 table.insert(holders, handle)
 table.insert(holders, sole and marker or allows_several(holder) and holder or in_list and own_kind(handle) or '')
 table.insert(holders, in_list and redis.call('ZSCORE', KEYS[4], handle) - now or redis.call('PTTL', KEYS[1]))
 table.insert(holders, record_of(handle))
+if not in_list then run = read_members(redis.pcall('GET', KEYS[5]), handle) end
 end
+local in_queue = {}
 local queue = redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')
 for i = 1, #queue, 2 do
 local handle, ticket = queue[i], queue[i + 1]
+in_queue[handle] = true
 local seen, _, _, _, meta, kind = read_waiter(handle)
 if seen and now - seen < 15000 then
-meta = string.gsub(meta, '\\1', ':')
-table.insert(waiters, owner_name(handle))
-table.insert(waiters, handle)
-table.insert(waiters, kind)
-table.insert(waiters, ticket)
-table.insert(waiters, meta)
+add(waiters, handle, kind, ticket, meta)
 end
 end
-return { holders, waiters }
+for _, member in ipairs(run) do
+local handle, ticket, meta = unpack(member)
+if not in_queue[handle] then add(members, handle, '', ticket, meta) end
+end
+return { holders, waiters, members }
 `,
-  sha: "deb8f6f92097515ac7c1f850a19ba834d437fd5a",
+  sha: "efe057961a24c0b97104aa5c3d7f01301843065c",
 };
 
 export const recall: Script = {
@@ -606,7 +635,10 @@ export const release: Script = {
   source: `local handle = ARGV[1]
 local value = redis.call('GET', KEYS[1])
 if value == handle or value and string.match(value, '^:%S+ (.*)$') == handle then
-if redis.call('ZCARD', KEYS[2]) == 0 then return redis.call('DEL', KEYS[1]) end
+if redis.call('ZCARD', KEYS[2]) == 0 then
+redis.call('DEL', KEYS[1], KEYS[5])
+return 1
+end
 end
 local time = redis.call('TIME')
 ${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}local released, earlier = 1, false
@@ -624,13 +656,13 @@ if released == 1 then
 move_sole_holder_to_list()
 if not holder or allows_several(holder) then
 serve_queue(tonumber(ARGV[2]))
-if not holder then redis.call('DEL', KEYS[1]) end
+if not holder then redis.call('DEL', KEYS[1], KEYS[5]) end
 end
 if earlier then notify_head() end
 end
 return released
 `,
-  sha: "5c08fbab9d53f10f00fb44f144f8316d7508cfd4",
+  sha: "0b7543b3de18d0fc4f11384e7cae5a79a3aab6f1",
 };
 
 export const renew: Script = {

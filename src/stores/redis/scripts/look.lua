@@ -4,7 +4,8 @@
 -- args  none
 --
 -- reply  { { owner, handle, kind, ms to the end of its lease, record, ... of each holder },
---          { owner, handle, kind, ticket, meta, ... of each live waiter, in order } }
+--          { owner, handle, kind, ticket, meta, ... of each live waiter in the queue, in order },
+--          { the same of each member of the holder's run that is not in the queue, in order } }
 --        {}                 when the lock's key is of another type
 --
 -- A kind is ":shared" or ":permits=N"; anything else: exclusive. A lease without an end has negative ms. For the record see
@@ -14,6 +15,7 @@ local time = redis.call('TIME')
 -- include holders
 -- include waiters
 -- include records
+-- include members
 local in_list = list_counts()
 local last_granted, last_record = read_record(redis.pcall('GET', KEYS.fence))
 
@@ -33,25 +35,33 @@ local function record_of(handle)
   return string.sub(fence, 2) .. ':'
 end
 
-local holders, waiters = {}, {}
+local function add(list, handle, kind, ticket, meta)
+  meta = string.gsub(meta, '\1', ':')
+  for _, value in ipairs({ owner_name(handle), handle, kind, ticket, meta }) do table.insert(list, value) end
+end
+
+local holders, waiters, run, members = {}, {}, {}, {}
 for _, handle in ipairs(current_holders()) do
   table.insert(holders, in_list and owner_name(handle) or handle)
   table.insert(holders, handle)
   table.insert(holders, sole and marker or allows_several(holder) and holder or in_list and own_kind(handle) or '')
   table.insert(holders, in_list and redis.call('ZSCORE', KEYS.holders, handle) - now or redis.call('PTTL', KEYS.lock))
   table.insert(holders, record_of(handle))
+  if not in_list then run = read_members(redis.pcall('GET', KEYS.grants), handle) end
 end
+local in_queue = {}
 local queue = redis.call('ZRANGE', KEYS.queue, 0, -1, 'WITHSCORES')
 for i = 1, #queue, 2 do
   local handle, ticket = queue[i], queue[i + 1]
+  in_queue[handle] = true
   local seen, _, _, _, meta, kind = read_waiter(handle)
   if seen and now - seen < $WAITER_TIMEOUT_MS then
-    meta = string.gsub(meta, '\1', ':')
-    table.insert(waiters, owner_name(handle))
-    table.insert(waiters, handle)
-    table.insert(waiters, kind)
-    table.insert(waiters, ticket)
-    table.insert(waiters, meta)
+    add(waiters, handle, kind, ticket, meta)
   end
 end
-return { holders, waiters }
+for _, member in ipairs(run) do
+  local handle, ticket, meta = unpack(member)
+  -- @place member-once
+  if not in_queue[handle] then add(members, handle, '', ticket, meta) end
+end
+return { holders, waiters, members }

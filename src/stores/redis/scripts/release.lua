@@ -1,6 +1,6 @@
 -- release: ends what a handle has of a lock: the lock itself, its reservation, or its place in the queue.
 --
--- 1. The sole holder, and nobody waits: delete the lock. (no functions: see attempt.lua)
+-- 1. The sole holder, and nobody waits: delete the lock, and the members of its run. (no functions: see attempt.lua)
 -- 2. A holder: its lock ends, and the whole lock with the last holder.
 -- 3. Else: remove the waiter.
 -- 4. Serve the queue: those behind may not have to wait any more, or not for as long.
@@ -16,7 +16,11 @@
 local handle = ARGV.handle
 local value = redis.call('GET', KEYS.lock)
 if value == handle or value and string.match(value, '^:%S+ (.*)$') == handle then
-  if redis.call('ZCARD', KEYS.queue) == 0 then return redis.call('DEL', KEYS.lock) end
+  if redis.call('ZCARD', KEYS.queue) == 0 then
+    -- @place members-end
+    redis.call('DEL', KEYS.lock, KEYS.grants)
+    return 1
+  end
 end
 local time = redis.call('TIME')
 -- include holders
@@ -40,7 +44,7 @@ if released == 1 then
   move_sole_holder_to_list()
   if not holder or allows_several(holder) then
     serve_queue(tonumber(ARGV.lease_ms))
-    if not holder then redis.call('DEL', KEYS.lock) end
+    if not holder then redis.call('DEL', KEYS.lock, KEYS.grants) end
   end
   if earlier then notify_head() end
 end

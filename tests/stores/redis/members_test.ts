@@ -1,0 +1,108 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Claim } from "@holdfast/lock";
+import type { Redis } from "ioredis";
+import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
+import { look } from "../../../src/stores/redis/commands/look.ts";
+import { release } from "../../../src/stores/redis/commands/release.ts";
+import { BLOCK_LEAD_US, MEMBERS_TTL_MS } from "../../../src/stores/redis/constants.ts";
+import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { claimOf } from "../../support/claims.ts";
+import { RedisServer } from "../../support/redis_server.ts";
+import { after, START } from "./after.ts";
+
+const [LOCK, , , , GRANTS, FENCE] = lockKeys("lock:a");
+const COHORT = crypto.randomUUID();
+const waiter = { address: "?holdfast:x", ticket: "", cohort: COHORT };
+
+/** Makes claims of one cohort, with texts of meta that a record may spoil. */
+function cohort(): [head: Claim, ...members: Claim[]] {
+  const metas = [undefined, `{"a":"b:\\u0000\\u0001 %"}`, undefined, `{"text":"é \u{1f512} {}"}`];
+  return metas.map((meta) => ({ ...claimOf("a"), cohort: COHORT, meta })) as [Claim, ...Claim[]];
+}
+
+/** Has the lock granted to the first of some waiters, which came 1 ms after the other; resolves to its run. */
+async function grantRun(client: Redis, claims: readonly [Claim, ...Claim[]]): Promise<readonly string[]> {
+  const holder = claimOf("a");
+  await after(0, client, attempt, { claim: holder });
+  for (const [i, claim] of claims.entries()) await after(i, client, attempt, { claim, waiter });
+  await after(10, client, release, holder);
+  const reply = await after(10, client, attempt, { claim: claims[0], waiter: { ...waiter, ticket: "1" } });
+  return reply.granted ? reply.run ?? [] : [];
+}
+
+Deno.test("query() lists the members of a run with meta and since, and release() ends that", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const [head, ...members] = cohort();
+  assertEquals(await grantRun(client, [head, ...members]), members.map(({ owner }) => owner));
+  const { pending } = await after(20, client, look, { name: "a" });
+  assertEquals(
+    pending,
+    members.map(({ owner, meta }, i) => ({
+      name: "a",
+      owner,
+      handle: owner,
+      mode: "exclusive" as const,
+      ...meta === undefined ? {} : { meta: JSON.parse(meta) },
+      since: START + 1 + i,
+      member: true,
+      rank: i,
+    })),
+  );
+  const left = await client.pttl(GRANTS);
+  assert(left > MEMBERS_TTL_MS - 60_000 && left <= MEMBERS_TTL_MS, `nothing is left of it for ever: ${left} ms`);
+  await after(30, client, release, head);
+  assertEquals(await client.keys("*"), [FENCE]);
+});
+
+Deno.test("query() lists of a run only those that there was a fence for as its members", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const [head, second, ...others] = cohort();
+  const holder = claimOf("a");
+  await after(0, client, attempt, { claim: holder });
+  for (const [i, claim] of [head, second!, ...others].entries()) await after(i, client, attempt, { claim, waiter });
+  await after(10, client, release, holder);
+  // There is room for one more fence.
+  await client.set(FENCE, `${BigInt(START + 10) * 1_000n + BigInt(BLOCK_LEAD_US) - 2n}`);
+  await after(10, client, attempt, { claim: head, waiter: { ...waiter, ticket: "1" } });
+  const { pending } = await after(11, client, look, { name: "a" });
+  assertEquals(
+    pending.map(({ handle, member }) => [handle, member]),
+    [[second!.owner, true], ...others.map(({ owner }) => [owner, undefined])],
+  );
+});
+
+Deno.test("attempt() notes no members where there are none", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const [head] = cohort();
+  assertEquals(await grantRun(client, [head]), []);
+  assertEquals(await client.exists(GRANTS), 0);
+});
+
+Deno.test("query() lists members for no other holder, nor for several", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const claims = cohort();
+  await grantRun(client, claims);
+  // As if the lease had ended.
+  await client.del(LOCK);
+  const next = claimOf("a");
+  await after(20, client, attempt, { claim: next });
+  assertEquals((await after(20, client, look, { name: "a" })).pending, []);
+  await after(20, client, release, next);
+  assertEquals(await client.keys("*"), [FENCE]);
+  await client.flushall();
+  await grantRun(client, claims);
+  await client.del(LOCK);
+  const shared = [1, 2].map((i) => ({ ...claimOf("a", "shared"), meta: `{"place":"${i}"}` }));
+  for (const claim of shared) {
+    await after(30, client, attempt, { claim });
+    assertEquals((await after(30, client, look, { name: "a" })).pending, []);
+  }
+  const { held } = await after(30, client, look, { name: "a" });
+  assertEquals(held.map(({ meta }) => meta?.["place"]).sort(), ["1", "2"]);
+  for (const claim of shared) await after(30, client, release, claim);
+  assertEquals(await client.keys("*"), [FENCE]);
+});
