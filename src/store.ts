@@ -234,8 +234,8 @@ export interface Snapshot {
   readonly held: readonly HolderEntry[];
   /**
    * The waiters; for each name in the order in which they will be served: first the members of the holder's run, then the
-   * queue. A member is listed until its run is over or it is in the queue again, even if it was handed the lock or has given
-   * up meanwhile, unless the store knows that.
+   * queue. A member is listed until the holder's lock ends or it is in the queue again: it may have been handed the lock
+   * or have given up meanwhile, of which the store is not told.
    */
   readonly pending: readonly WaiterEntry[];
   /**

@@ -127,9 +127,9 @@ export class Lock {
     return run;
   }
 
-  /** Returns the members of the run of a holder that have neither come back nor left for good. */
+  /** Returns the members of the run of a holder that are not in the queue again. */
   membersOf({ run }: Holder): Waiter[] {
-    return run.filter((waiter) => this.taken.get(handleOf(waiter.claim)) === waiter && !this.queue.includes(waiter));
+    return run.filter(({ claim }) => this.waiter(claim) === undefined);
   }
 
   /** Removes the claim's handle from the queue, and forgets its place. Returns whether it was there. */

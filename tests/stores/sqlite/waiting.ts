@@ -34,7 +34,7 @@ export function sleepAll(store: FileStore, claims: readonly Claim[]): Claim[] {
   return woken;
 }
 
-/** The owners that wait, as another process sees them. */
+/** The owners in the queue, as another process sees them. */
 export async function pending(site: Site): Promise<string[]> {
-  return (await site.a.query()).pending.map(({ owner }) => owner);
+  return (await site.a.query()).pending.filter(({ member }) => !member).map(({ owner }) => owner);
 }
