@@ -20,6 +20,7 @@ export interface LuaFault {
 const SCRIPTS: Stage = { tests: /^tests\/stores\/redis\/scripts\w*_test\.ts$/ };
 const KINDS: Stage = { tests: /^tests\/stores\/redis\/kinds\w*_test\.ts$/ };
 const RUNS: Stage = { tests: /^tests\/stores\/redis\/(runs|fences)\w*_test\.ts$/ };
+const MEMBERS: Stage = { tests: /^tests\/stores\/redis\/members\w*_test\.ts$/ };
 const RECORDS: Stage = { tests: /^tests\/stores\/redis\/records\w*_test\.ts$/ };
 const VOTES: Stage = { tests: /^tests\/stores\/redis\/vote\w*_test\.ts$/ };
 /** Random sequences of calls, compared with those on a store in memory. */
@@ -155,6 +156,40 @@ export const LUA_FAULTS: readonly LuaFault[] = [
     name: "the members of a run stay in the queue",
     place: "run-leaves",
     stage: RUNS,
+  },
+  {
+    name: "no process but their own sees the members of a run",
+    place: "run-noted",
+    stage: MEMBERS,
+  },
+  {
+    name: "waiters that stay in the queue are noted as members of a run",
+    place: "run-noted",
+    edit: [/extra/, "#run"],
+    stage: MEMBERS,
+  },
+  {
+    name: "the members of a run are noted for ever",
+    place: "members-ttl",
+    edit: [/, 'PX', '\$MEMBERS_TTL_MS'/, ""],
+    stage: MEMBERS,
+  },
+  {
+    name: "the members of a run are listed under every later holder",
+    place: "members-holder",
+    stage: MEMBERS,
+  },
+  {
+    name: "a member that waits in the queue again is listed twice",
+    place: "member-once",
+    edit: [/not in_queue\[handle\]/, "true"],
+    stage: { tests: /^tests\/stores\/redis\/store_test\.ts$/ },
+  },
+  {
+    name: "the members of a run are left behind after its release",
+    place: "members-end",
+    edit: [/, KEYS\.grants/, ""],
+    stage: MEMBERS,
   },
   {
     name: "those that do not fit into a run leave the queue with it",

@@ -19,6 +19,7 @@ local function write_members(handle, metas, count)
     table.insert(record, queue[2 * i])
     table.insert(record, metas[i])
   end
+  -- @place members-ttl
   redis.pcall('SET', KEYS.grants, table.concat(record, '\0'), 'PX', '$MEMBERS_TTL_MS')
 end
 
@@ -26,6 +27,7 @@ end
 local function read_members(value, handle)
   local members = {}
   local of, rest = string.match(type(value) == 'string' and value or '', '^([^%z]*)(.*)$')
+  -- @place members-holder
   if of ~= handle then return members end
   for member, ticket, meta in string.gmatch(rest, '%z([^%z]*)%z([^%z]*)%z([^%z]*)') do
     table.insert(members, { member, ticket, meta })
