@@ -361,21 +361,17 @@ end
 `;
 
 const MEMBERS = `local function write_members(handle, metas, count)
-local record = { handle }
 local queue = redis.pcall('ZRANGE', KEYS[2], 0, count - 1, 'WITHSCORES')
-for i = 1, count do
-table.insert(record, queue[2 * i - 1])
-table.insert(record, queue[2 * i])
-table.insert(record, metas[i])
-end
-redis.pcall('SET', KEYS[5], table.concat(record, '\\0'), 'PX', '86400000')
+local record = handle .. '\\2' .. table.concat(queue, '\\0') .. '\\2' .. table.concat(metas, '\\0', 1, count)
+redis.pcall('SET', KEYS[5], record, 'PX', '86400000')
 end
 local function read_members(value, handle)
 local members = {}
-local of, rest = string.match(type(value) == 'string' and value or '', '^([^%z]*)(.*)$')
+local of, queue, metas = string.match(type(value) == 'string' and value or '', '^([^\\2]*)\\2([^\\2]*)\\2(.*)$')
 if of ~= handle then return members end
-for member, ticket, meta in string.gmatch(rest, '%z([^%z]*)%z([^%z]*)%z([^%z]*)') do
-table.insert(members, { member, ticket, meta })
+local next_meta = string.gmatch(metas .. '\\0', '([^%z]*)%z')
+for member, ticket in string.gmatch(queue .. '\\0', '([^%z]*)%z([^%z]*)%z') do
+table.insert(members, { member, ticket, next_meta() })
 end
 return members
 end
@@ -516,7 +512,7 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "4b4606f2b88dbdeaca7e15b6976adb76c02a23d7",
+  sha: "42d4298994a7cf191979d3eee844e039fdcf4a93",
 };
 
 export const confirm: Script = {
@@ -622,7 +618,7 @@ if not in_queue[handle] then add(members, handle, '', ticket, meta) end
 end
 return { holders, waiters, members }
 `,
-  sha: "efe057961a24c0b97104aa5c3d7f01301843065c",
+  sha: "548b647b8d4500dabb93e20e9507eb9915ca2f7e",
 };
 
 export const recall: Script = {

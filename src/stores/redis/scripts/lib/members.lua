@@ -1,8 +1,9 @@
 -- members: the run of the holder, that is the handles that left the queue when it was granted the lock. Only those who list
 -- locks need it.
 --
--- A run is that of a sole exclusive holder, for which KEYS.grants is not needed. There it is a string: the handle of the
--- holder; then of each member NUL, its handle, NUL, its ticket, NUL and its meta as in lib/waiters.lua.
+-- A run is that of a sole exclusive holder, for which KEYS.grants is not needed. There it is a string of three parts with
+-- the character 2 between them: the handle of the holder; handle, NUL and ticket of each member; the meta of each member
+-- as in lib/waiters.lua. NUL stands between the members. None of this has these characters.
 --
 -- 1. It counts only while that handle is the sole holder.
 -- 2. Nobody strikes a member that was served, has given up or waits in the queue again.
@@ -12,25 +13,21 @@
 -- Writes: notes the first `count` waiters of the queue as the members of the run of a handle, with the metas of the
 -- waiters. Raises no error: the lock is held by now.
 local function write_members(handle, metas, count)
-  local record = { handle }
   local queue = redis.pcall('ZRANGE', KEYS.queue, 0, count - 1, 'WITHSCORES')
-  for i = 1, count do
-    table.insert(record, queue[2 * i - 1])
-    table.insert(record, queue[2 * i])
-    table.insert(record, metas[i])
-  end
+  local record = handle .. '\2' .. table.concat(queue, '\0') .. '\2' .. table.concat(metas, '\0', 1, count)
   -- @place members-ttl
-  redis.pcall('SET', KEYS.grants, table.concat(record, '\0'), 'PX', '$MEMBERS_TTL_MS')
+  redis.pcall('SET', KEYS.grants, record, 'PX', '$MEMBERS_TTL_MS')
 end
 
 -- Reads the value of KEYS.grants. Returns handle, ticket and meta of each member of the run of a handle.
 local function read_members(value, handle)
   local members = {}
-  local of, rest = string.match(type(value) == 'string' and value or '', '^([^%z]*)(.*)$')
+  local of, queue, metas = string.match(type(value) == 'string' and value or '', '^([^\2]*)\2([^\2]*)\2(.*)$')
   -- @place members-holder
   if of ~= handle then return members end
-  for member, ticket, meta in string.gmatch(rest, '%z([^%z]*)%z([^%z]*)%z([^%z]*)') do
-    table.insert(members, { member, ticket, meta })
+  local next_meta = string.gmatch(metas .. '\0', '([^%z]*)%z')
+  for member, ticket in string.gmatch(queue .. '\0', '([^%z]*)%z([^%z]*)%z') do
+    table.insert(members, { member, ticket, next_meta() })
   end
   return members
 end
