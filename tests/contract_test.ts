@@ -68,6 +68,7 @@ const HOLDER_ENTRY: Contract = {
 const WAITER_ENTRY: Contract = {
   WaiterEntry: { "A handle that waits for a lock": ["query() lists holders and waiters, in order"] },
   rank: { "How many waiters of this lock are ahead of it.": ["lists the rank of each waiter"] },
+  member: { "`true` for a member of the {@linkcode Granted.run}": ["lists the members of a run in every client"] },
 };
 
 const QUERY_OPTIONS: Contract = {
@@ -88,7 +89,14 @@ const QUERY_OPTIONS: Contract = {
 const SNAPSHOT: Contract = {
   Snapshot: { "The holders and the waiters of the locks of a store": ["query() lists holders and waiters, in order"] },
   held: { "The holders.": ["query() lists names and kinds as they are"] },
-  pending: { "The waiters; for each name in the order": ["query() lists holders and waiters, in order"] },
+  pending: {
+    "The waiters; for each name in the order": [
+      ...["query() lists holders and waiters, in order", "lists the members of a run in every client"],
+    ],
+    "A member is listed until the holder's lock ends": [
+      ...["lists no member of a run that is over", "lists a member of a run once when it waits"],
+    ],
+  },
   cursor: {
     "Where the next page begins": ["lists every lock that stays, on pages that end"],
     "A lock that is there while all pages are read": ["lists every lock that stays, on pages that end"],

@@ -135,6 +135,33 @@ function counting(right: MemoryStore): ReturnType<Breakage> {
   };
 }
 
+/** Returns a breakage that changes the entries of the members of runs. */
+function members(change: (entry: WaiterEntry) => WaiterEntry): Breakage {
+  return waiters((entry) => entry.member ? change(entry) : entry);
+}
+
+/** Every handle that a run has taken along is listed as a member, while `isListed`, given whether anybody holds the lock. */
+function membersStay(isListed: (held: boolean) => boolean): Breakage {
+  return (right) => {
+    const taken = new Map<string, WaiterEntry>();
+    return {
+      attempt: async (claim, options) => {
+        const attempt = await right.attempt(claim, options);
+        if (attempt.granted && attempt.run?.length) {
+          for (const entry of (await right.query()).pending) if (entry.member) taken.set(entry.handle, entry);
+        }
+        return attempt;
+      },
+      query: async (options) => {
+        const { held, pending } = await right.query(options);
+        const stay = isListed(held.length > 0) ? [...taken.values()] : [];
+        const queue = pending.filter(({ member }) => !member);
+        return { held, pending: [...stay, ...queue].map((entry, rank) => ({ ...entry, rank })) };
+      },
+    };
+  };
+}
+
 const METAS = "the meta of each handle as it was given";
 const GROUPS = "the meta and the fence of each of several holders";
 const LEASES = "when each lease ends";
@@ -143,6 +170,9 @@ const RANKS = "the rank of each waiter";
 const OWNERS = "the owner and the id of each handle";
 const NAME = "query() with a name lists that lock alone";
 const MATCH = "lists the names that the pattern fits";
+const RUN = "lists the members of a run in every client";
+const AGAIN = "lists a member of a run once when it waits";
+const OVER = "lists no member of a run that is over";
 const PAGES = "lists every lock that stays, on pages that end";
 
 /** Stores with one fault each in what they list, by the behaviour that must find it. */
@@ -206,6 +236,29 @@ export const faultyListings: readonly (readonly [behaviour: string, fault: strin
     }),
   ],
   [MATCH, "a part of the name is enough", matching((match) => new RegExp(escaped(match).replaceAll("*", "[^]*")))],
+  [
+    RUN,
+    "no member is listed",
+    showing(({ pending, ...rest }) => {
+      return { ...rest, pending: pending.filter(({ member }) => !member) };
+    }),
+  ],
+  [RUN, "no entry says that it is a member", members(({ member: _, ...entry }) => entry)],
+  [RUN, "every waiter is a member", waiters((entry) => ({ ...entry, member: true }))],
+  [
+    RUN,
+    "members come last",
+    showing(({ pending, ...rest }) => {
+      const sorted = pending.toSorted((a, b) => Number(a.member ?? false) - Number(b.member ?? false));
+      return { ...rest, pending: sorted.map((entry, rank) => ({ ...entry, rank })) };
+    }),
+  ],
+  [RUN, "members have no meta", members((entry) => ({ ...entry, meta: undefined }))],
+  [RUN, "members have the meta of another one", members((entry) => ({ ...entry, meta: { place: "0:" } }))],
+  [RUN, "members wait since another moment", members((entry) => ({ ...entry, since: entry.since! + 1 }))],
+  [AGAIN, "it is listed as a member as well", membersStay((held) => held)],
+  [OVER, "members are listed under every later holder", membersStay((held) => held)],
+  [OVER, "members are listed although nobody holds the lock", membersStay((held) => !held)],
   [PAGES, "there is one page", asking(({ limit: _, ...options }) => options)],
   [PAGES, "the first page comes again and again", asking(({ cursor: _, ...options }) => options)],
   [PAGES, "there is only the first page", showing(({ cursor: _, ...page }) => page)],

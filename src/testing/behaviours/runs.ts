@@ -129,7 +129,7 @@ export const runs: Behaviours = {
 
 /** What a store must show besides if it lists its locks. */
 export const listedRuns: Behaviours = {
-  async "query() lists the members of a run in every client, ahead of the queue"(fixture) {
+  async "query() lists the members of a run in every client, before the queue"(fixture) {
     await play(fixture, async (scene) => {
       const [first, ...members] = scene.members(4).map((claim, i) =>
         scene.add({ ...claim, meta: `{"place":"${i}:"}` })
