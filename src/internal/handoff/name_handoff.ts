@@ -418,22 +418,19 @@ export class NameHandoff {
   #granted(handle: Handle, granted: Granted, sent: Request, now: Instant): Attempt {
     const grant = new Grant(this.#site, handle.claim, granted, sent.at, now);
     const run = this.#membersOf(granted, sent.number);
-    // The members, and the other fences of the block, are ours.
-    const { fence, age } = granted;
-    const own: Granted = { granted: true, fence, ...age !== undefined && { age } };
     const held = this.#held.get(handle.id);
     if (handle.state === "left") {
       // Another handle may have the lock under this id. Otherwise it was granted after the release.
       if (!this.#isHandedOn(handle.id)) this.#site.track(grant.lease.undo());
       wake(run);
-      return own;
+      return granted;
     }
     if (held?.holding !== undefined && held.id === handle.id) {
       // An attempt was granted before. Its members would have fences below the one that the caller gets now.
       wake(held.members);
       held.adopt(granted, held.holding);
       held.members = this.#grant === held ? run : [];
-      return own;
+      return granted;
     }
     const { claim: { lease } } = handle;
     if (grant.lease.age >= lease - this.#site.store.drift(lease)) {
@@ -443,7 +440,7 @@ export class NameHandoff {
       handle.place = "own";
       wake(run);
       this.#advance();
-      return own;
+      return granted;
     }
     // The store has granted the lock past the grant that is handed on: that is over there.
     if (held !== undefined) this.#lost(held);
@@ -454,7 +451,7 @@ export class NameHandoff {
       handle.state = "holder";
       wake(run);
       this.#advance();
-      return own;
+      return granted;
     }
     if (sent.revocations !== this.#revocations) {
       // It may be revoked by now. If so, the handle finds out like every other holder.
