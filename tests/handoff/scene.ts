@@ -109,11 +109,11 @@ export class Line implements Store {
   }
 
   succeed(from: Claim, to: Claim): Promise<void> {
-    return this.#store.succeed!(from, to);
+    return this.#store.succeed?.(from, to) ?? Promise.resolve();
   }
 
   forget(claim: Claim): void {
-    this.#store.forget!(claim);
+    this.#store.forget?.(claim);
   }
 
   query(options?: QueryOptions): Promise<Snapshot> {
