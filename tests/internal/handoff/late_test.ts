@@ -135,3 +135,23 @@ Deno.test("Handoff hands on nothing when the process sleeps for a minute before 
   await clock.advance(1);
   assertEquals(await leftovers(store), 0);
 });
+
+Deno.test("Handoff leaves the queue for a handle whose attempt was executed after its release", async () => {
+  const { clock, here, store } = scene();
+  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
+  const [other, first, second] = [claim(), claim(), claim()];
+  await store.attempt(other, { enqueue: true });
+  await here.attempt(first, { enqueue: true });
+  const sent = Promise.withResolvers<void>();
+  const attempt = store.attempt.bind(store);
+  store.attempt = (claim, options) => sent.promise.then(() => attempt(claim, options));
+  const asking = here.attempt(second, { enqueue: true });
+  await here.release(second);
+  sent.resolve();
+  await asking;
+  await clock.advance(1);
+  assertEquals((await store.query()).pending.map(({ owner }) => owner), [first.owner]);
+  await here.release(first);
+  await store.release(other);
+  assertEquals(await leftovers(store), 0);
+});
