@@ -144,3 +144,25 @@ for (const [when, options, most] of LONG_SECTIONS) {
     });
   }
 }
+
+Deno.test("acquire() asks for itself as soon as a section has lasted `keep`, not at its end", async () => {
+  const scene = new Scene();
+  const { clock, server, stranger } = scene;
+  const here = scene.process({ keep: 10 });
+  const before = await stranger.acquire();
+  const ends: Promise<void>[] = [];
+  for (const [label, ms] of [["long", 200], ["1", 0], ["2", 0], ["3", 0]] as const) {
+    ends.push((await here.section(label, ms)).end);
+  }
+  await before.release();
+  await clock.advance(5);
+  const waiting = async () => (await server.query()).pending.length;
+  const asked = await waiting();
+  await clock.advance(10);
+  assertEquals([asked, await waiting()], [0, 3]);
+  const newcomer = await stranger.section("stranger", 0);
+  await clock.advance(1_000);
+  await Promise.all([...ends, newcomer.end]);
+  assertEquals(scene.served, ["long", "1", "2", "3", "stranger"]);
+  await scene.assertEmpty();
+});

@@ -155,3 +155,22 @@ Deno.test("Handoff leaves the queue for a handle whose attempt was executed afte
   await store.release(other);
   assertEquals(await leftovers(store), 0);
 });
+
+Deno.test("Handoff gives back what a handle is granted after its release", async () => {
+  const { clock, here, store } = scene();
+  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
+  const [other, first, second] = [claim(), claim(), claim()];
+  await store.attempt(other, { enqueue: true });
+  await here.attempt(first, { enqueue: true });
+  const sent = Promise.withResolvers<void>();
+  const attempt = store.attempt.bind(store);
+  store.attempt = (claim, options) => sent.promise.then(() => attempt(claim, options));
+  const asking = here.attempt(second, { enqueue: true });
+  for (const each of [second, first]) await here.release(each);
+  await store.release(other);
+  sent.resolve();
+  assert((await asking).granted);
+  await clock.advance(1);
+  assertEquals((await store.query()).held, []);
+  assertEquals(await leftovers(store), 0);
+});
