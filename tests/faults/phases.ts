@@ -18,6 +18,7 @@ export interface Plan {
     readonly patient: boolean;
   }[];
   readonly lease: number;
+  readonly renew: number;
   /** How long to wait for a lock. */
   readonly wait: number;
   /** How long the process goes on at least, so that what it does in the background can fail. */
@@ -27,7 +28,7 @@ export interface Plan {
 /** How a lock ended: `"released"`, or the code of the error. */
 export type End = "released" | LockError["code"];
 
-const { sites, lease, wait, linger }: Plan = JSON.parse(Deno.args[0] ?? "");
+const { sites, lease, renew, wait, linger }: Plan = JSON.parse(Deno.args[0] ?? "");
 const lingering = new Promise((resolve) => setTimeout(resolve, linger));
 const clients = sites.map(({ port, patient }) => {
   return new Redis(port, "127.0.0.1", patient ? {} : { maxRetriesPerRequest: 2, retryStrategy: () => 50 });
@@ -38,7 +39,7 @@ for (const client of clients) client.disconnect();
 
 async function live(client: Redis, hold: number): Promise<End> {
   try {
-    const lock = await acquire(client, "a", { lease, renew: lease / 8, wait });
+    const lock = await acquire(client, "a", { lease, renew, wait });
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, hold);
       lock.signal.addEventListener("abort", () => {

@@ -16,8 +16,11 @@ const RUN_LIMIT = 30_000;
 /** How long a server that comes back stays away, in milliseconds: a few of the client's attempts to connect. */
 const DOWN = 300;
 
-/** How long the locks are leased, in milliseconds. */
-const LEASE = 1_600;
+/**
+ * How long the locks are leased, in milliseconds: a lease is over soon when its server stays down, and not before it is
+ * back, however long that takes on a loaded machine. And how often they are renewed.
+ */
+const [LEASE, LONG_LEASE, RENEW] = [1_600, 20_000, 200];
 
 /** How long they are held, in milliseconds: less than their leases, and much longer. */
 const [SHORT, LONG] = [100, 60_000];
@@ -132,7 +135,8 @@ for (const returns of [true, false]) {
 
     const plan: Plan = {
       sites: phases.map(({ hold, patient }, i) => ({ port: sites[i]!.proxy.port, hold, patient: returns || patient })),
-      lease: LEASE,
+      lease: returns ? LONG_LEASE : LEASE,
+      renew: RENEW,
       wait: returns ? 10_000 : LEASE,
       linger: returns ? 0 : LEASE + GIVING_BACK,
     };
