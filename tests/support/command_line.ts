@@ -39,3 +39,8 @@ export function chosen(what: string, wanted: readonly string[], all: readonly st
   }
   return all.filter((name) => wanted.includes(name));
 }
+
+/** Returns the name, one of those that there are; throws an `Error` when it is none of them. */
+export function oneOf<T extends string>(what: string, wanted: string, all: readonly T[]): T {
+  return chosen(what, [wanted], all)[0] as T;
+}

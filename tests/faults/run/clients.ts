@@ -4,8 +4,8 @@ import type { Target } from "./work.ts";
 /** A client of one server, or of a deployment of servers. */
 type Client = Redis | Cluster;
 
-/** How long an impatient client waits for a reply, in milliseconds. */
-export const REQUEST_LIMIT_MS = 1_000;
+/** How long the client of a Cluster waits for an answer to where the slots are, in milliseconds. */
+const SLOTS_LIMIT_MS = 1_000;
 
 /** The clients of a process. */
 export class Clients {
@@ -26,7 +26,7 @@ export class Clients {
       }
       case "cluster": {
         const { nodes, nat: natMap } = target;
-        const cluster = { natMap, clusterRetryStrategy: retryStrategy, slotsRefreshTimeout: REQUEST_LIMIT_MS };
+        const cluster = { natMap, clusterRetryStrategy: retryStrategy, slotsRefreshTimeout: SLOTS_LIMIT_MS };
         return [this.#adopt(new Cluster([...nodes], { ...cluster, redisOptions: options }))];
       }
     }

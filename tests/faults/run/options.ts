@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { wholeNumber } from "../../support/command_line.ts";
+import { oneOf, wholeNumber } from "../../support/command_line.ts";
+import { type HandoffName, HANDOFFS } from "../../verification/handoff/scenario.ts";
 
 /** The deployments that there are. */
 export const DEPLOYMENTS = ["single", "sentinel", "cluster", "redlock"] as const;
@@ -14,8 +15,8 @@ export interface Options {
   readonly seed: number;
   readonly deployment: DeploymentKind;
   readonly workers: number;
-  /** Whether each process has one place in the store for all its handles. */
-  readonly cohort: boolean;
+  /** How each process hands locks on from one of its handles to the next. */
+  readonly handoff: HandoffName;
   /** Whether what the locks protect checks fences. */
   readonly fences: boolean;
   /** The kinds of faults that may happen; all, when it is empty. */
@@ -35,16 +36,12 @@ export function parseOptions(args: string[]): Options {
       seed: { type: "string", default: `${Date.now() % 2 ** 32}` },
       deployment: { type: "string", default: "single" },
       workers: { type: "string", default: "4" },
-      cohort: { type: "boolean", default: false },
+      handoff: { type: "string", default: "default" },
       "no-fences": { type: "boolean", default: false },
       only: { type: "string", default: "" },
       "allow-skipped": { type: "boolean", default: false },
     },
   });
-  const deployment = DEPLOYMENTS.find((each) => each === values.deployment);
-  if (deployment === undefined) {
-    throw new Error(`--deployment must be one of ${DEPLOYMENTS.join(", ")}: got "${values.deployment}"`);
-  }
   const minutes = Number(values.minutes);
   if (values.minutes.trim() === "" || !(minutes > 0 && minutes <= 1_440)) {
     throw new Error(`--minutes must be a number above 0, up to 1440: got "${values.minutes}"`);
@@ -53,9 +50,9 @@ export function parseOptions(args: string[]): Options {
     help: values.help,
     minutes,
     seed: wholeNumber("--seed", values.seed, 0),
-    deployment,
+    deployment: oneOf("deployment", values.deployment, DEPLOYMENTS),
     workers: wholeNumber("--workers", values.workers, 1, 64),
-    cohort: values.cohort,
+    handoff: oneOf("handoff", values.handoff, HANDOFFS),
     fences: !values["no-fences"],
     allowSkipped: values["allow-skipped"],
     only: values.only.split(",").map((kind) => kind.trim()).filter((kind) => kind !== ""),
@@ -73,7 +70,8 @@ Usage: deno task faults [options]
   --seed S         what determines the faults and what the processes do; the times of both are real ones
                    (default: a new one, which is printed)
   --workers N      how many processes hold locks (default: 4)
-  --cohort         each process asks for its handles together, with cohort(), instead of each handle by itself
+  --handoff H      how each process hands locks on (default: default): none (every handle asks for itself), default
+                   (what the store does by itself), keep (cohort()), linger (cohort() with linger)
   --only A,B       these kinds of faults only, as the table names them; each of them must happen
   --allow-skipped  do not fail because of faults that this machine does not let happen (a full disk wants root)
   --no-fences      what the locks protect takes every write: counts the updates that fences save

@@ -3,27 +3,28 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parseOptions, usage } from "./options.ts";
 
 Deno.test("parseOptions() reads the command line, and has a default for everything", () => {
-  const { minutes, seed, deployment, workers, cohort, fences, only, allowSkipped, help } = parseOptions([]);
-  assertEquals([minutes, deployment, workers, cohort, fences, only, allowSkipped, help], [
+  const { minutes, seed, deployment, workers, handoff, fences, only, allowSkipped, help } = parseOptions([]);
+  assertEquals([minutes, deployment, workers, handoff, fences, only, allowSkipped, help], [
     1,
     "single",
     4,
-    false,
+    "default",
     true,
     [],
     false,
     false,
   ]);
   assert(Number.isInteger(seed));
-  const line = "--minutes 0.5 --seed 7 --deployment cluster --workers 2 --cohort --no-fences --allow-skipped --only"
-    .split(" ");
+  const line =
+    "--minutes 0.5 --seed 7 --deployment cluster --workers 2 --handoff linger --no-fences --allow-skipped --only"
+      .split(" ");
   assertEquals(parseOptions([...line, "workers paused, failover"]), {
     help: false,
     minutes: 0.5,
     seed: 7,
     deployment: "cluster",
     workers: 2,
-    cohort: true,
+    handoff: "linger",
     fences: false,
     only: ["workers paused", "failover"],
     allowSkipped: true,
@@ -32,7 +33,8 @@ Deno.test("parseOptions() reads the command line, and has a default for everythi
 
 Deno.test("parseOptions() says which option is wrong, and quotes it", () => {
   const wrong: [args: string[], says: string][] = [
-    [["--deployment", "quorum"], '--deployment must be one of single, sentinel, cluster, redlock: got "quorum"'],
+    [["--deployment", "quorum"], 'Unknown deployment "quorum": there are single, sentinel, cluster, redlock'],
+    [["--handoff", "often"], 'Unknown handoff "often": there are none, default, keep, linger'],
     [["--minutes", "0"], '--minutes must be a number above 0, up to 1440: got "0"'],
     [["--minutes", "soon"], 'got "soon"'],
     [["--minutes", ""], 'got ""'],
@@ -47,7 +49,17 @@ Deno.test("parseOptions() says which option is wrong, and quotes it", () => {
 
 Deno.test("usage() names every option", () => {
   for (
-    const option of ["deployment", "minutes", "seed", "workers", "cohort", "only", "no-fences", "allow-skipped", "help"]
+    const option of [
+      "deployment",
+      "minutes",
+      "seed",
+      "workers",
+      "handoff",
+      "only",
+      "no-fences",
+      "allow-skipped",
+      "help",
+    ]
   ) {
     assert(usage().includes(`--${option}`), option);
   }

@@ -25,7 +25,7 @@ function findings(history: Partial<History>, fences = true): Findings {
       minutes: 1,
       seed: 7,
       workers: 4,
-      cohort: false,
+      handoff: "default",
       fences,
       only: [],
       allowSkipped: true,

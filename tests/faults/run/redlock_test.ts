@@ -1,6 +1,8 @@
 // Deno only: it tests a tool for Deno.
 import { shortRun } from "./short_run.ts";
 
-Deno.test("Lock keeps its promises under random faults of independent servers (Redlock)", async () => {
-  await shortRun("redlock");
-});
+for (const handoff of ["default", "keep"] as const) {
+  Deno.test(`Lock keeps its promises under random faults of Redlock's servers (--handoff ${handoff})`, async () => {
+    await shortRun("redlock", handoff);
+  });
+}

@@ -6,10 +6,10 @@ const SHOWN = 20;
 
 /** Returns the report of a run: a table, and what was violated. */
 export function report({ options, counts, faults, longestWait, sound, quiet, violations, skipped }: Outcome): string {
-  const { deployment, minutes, seed, workers, cohort, fences } = options;
-  const flags = `${workers === 4 ? "" : ` --workers ${workers}`}${cohort ? " --cohort" : ""}${
-    fences ? "" : " --no-fences"
-  }${options.only.length === 0 ? "" : ` --only "${options.only.join(",")}"`}${
+  const { deployment, minutes, seed, workers, handoff, fences } = options;
+  const flags = `${workers === 4 ? "" : ` --workers ${workers}`}${
+    handoff === "default" ? "" : ` --handoff ${handoff}`
+  }${fences ? "" : " --no-fences"}${options.only.length === 0 ? "" : ` --only "${options.only.join(",")}"`}${
     options.allowSkipped ? " --allow-skipped" : ""
   }`;
   const command = `deno task faults --deployment ${deployment} --minutes ${minutes} --seed ${seed}${flags}`;

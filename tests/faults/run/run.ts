@@ -28,6 +28,9 @@ const LOCKS = ["a", "b", "c", "d", "e", "f"];
 /** The lease of each, in milliseconds: shorter than the longer faults last. */
 const LEASE = 1_500;
 
+/** The time-outs of the clients' commands, in milliseconds: without one they wait for as long as it takes. */
+const TIMEOUTS = [undefined, 300, undefined, 1_000];
+
 /**
  * How long all faults happen, then only those of single processes, then none, in milliseconds. One that hits everybody
  * hides what a single process does wrong; and what no fault may be the reason of is seen while there is none.
@@ -85,8 +88,8 @@ export async function run(
     locks: LOCKS,
     ...own(place),
     lease: LEASE,
-    patient: place % 2 === 0,
-    cohort: options.cohort,
+    commandTimeout: TIMEOUTS[place % TIMEOUTS.length] ?? null,
+    handoff: options.handoff,
   });
   const crew = stack.use(new Crew(work, random.fork()));
   const all = [
@@ -189,9 +192,9 @@ async function started<T extends AsyncDisposable>(start: () => Promise<T>, stack
   return await starting;
 }
 
-/** Returns the locks that a process shares with only one other: one is mostly free, and one is mostly held. */
-function own(place: number): Pick<Work, "own" | "kept"> {
-  return { own: `own ${place >> 1}`, kept: `kept ${place >> 1}` };
+/** Returns the locks that a process shares with only one other: one is mostly free, one is mostly held, one is crowded. */
+function own(place: number): Pick<Work, "own" | "kept" | "crowded"> {
+  return { own: `own ${place >> 1}`, kept: `kept ${place >> 1}`, crowded: `crowded ${place >> 1}` };
 }
 
 async function writes(server: RedisServer, locks: readonly string[]): Promise<Write[]> {

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import type { HandoffName } from "../../verification/handoff/scenario.ts";
 import type { DeploymentKind } from "./options.ts";
 import type { Outcome } from "./outcome.ts";
 import { report } from "./report.ts";
@@ -8,10 +9,10 @@ import { run } from "./run.ts";
 const MINUTES = 0.15;
 
 /** Makes a short run, which fails when anything was violated. */
-export async function shortRun(deployment: DeploymentKind, { cohort = false } = {}): Promise<Outcome> {
+export async function shortRun(deployment: DeploymentKind, handoff: HandoffName = "default"): Promise<Outcome> {
   const seed = Date.now() % 2 ** 32;
   await using stack = new AsyncDisposableStack();
-  const rest = { seed, workers: 3, cohort, fences: true, only: [], allowSkipped: true };
+  const rest = { seed, workers: 3, handoff, fences: true, only: [], allowSkipped: true };
   const options = { deployment, minutes: MINUTES, ...rest };
   const outcome = await run(options, stack, () => {});
   assertEquals(outcome.violations, [], report(outcome));

@@ -1,6 +1,8 @@
 // Deno only: it tests a tool for Deno.
 import { shortRun } from "./short_run.ts";
 
-Deno.test("Lock keeps its promises under random faults of a single server", async () => {
-  await shortRun("single");
-});
+for (const handoff of ["default", "linger"] as const) {
+  Deno.test(`Lock keeps its promises under random faults of a single server (--handoff ${handoff})`, async () => {
+    await shortRun("single", handoff);
+  });
+}

@@ -1,3 +1,4 @@
+import type { HandoffName } from "../../verification/handoff/scenario.ts";
 import type { Release } from "../../verification/history/history.ts";
 
 /** What the clients of a process connect to. */
@@ -31,11 +32,13 @@ export interface Work {
   /** A lock that hardly anybody else wants, and another one. */
   readonly own: string;
   readonly kept: string;
+  /** A lock that many parts of this process and of another one want at the same time. */
+  readonly crowded: string;
   readonly lease: number;
-  /** Whether its commands wait for their servers for as long as it takes. */
-  readonly patient: boolean;
-  /** Whether the process has one place in the store for all its handles. */
-  readonly cohort: boolean;
+  /** How long its commands wait for their servers; for as long as it takes, if `null`. */
+  readonly commandTimeout: number | null;
+  /** How the process hands locks on from one of its handles to the next. */
+  readonly handoff: HandoffName;
 }
 
 /** What servers still had of an acquire that was over. */

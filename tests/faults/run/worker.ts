@@ -8,13 +8,16 @@ import { Redis } from "npm:ioredis@^6";
 import { acquire, type Lock, LockError, tryAcquire } from "../../../mod.ts";
 import type { Observer } from "../../../src/events.ts";
 import { cohort } from "../../../src/composed/cohort/mod.ts";
+import { SystemClock } from "../../../src/internal/clock.ts";
+import { Handoff } from "../../../src/internal/handoff/handoff.ts";
 import { redlock } from "../../../src/composed/redlock/mod.ts";
 import type { Store } from "../../../src/store.ts";
+import type { ServerStore } from "../../../src/stores/redis/store.ts";
 import { now } from "../../verification/history/history.ts";
 import { Random } from "../../simulation/random.ts";
 import { Belief } from "./belief.ts";
 import { pause } from "./fault.ts";
-import { Clients, REQUEST_LIMIT_MS } from "./clients.ts";
+import { Clients } from "./clients.ts";
 import { Inspector } from "./inspector.ts";
 import type { Evaluator } from "./look.ts";
 import { Register } from "./register.ts";
@@ -36,8 +39,11 @@ const LOOK = 300;
 /** The pause of a holder that does nothing but ask whether it holds, in milliseconds. */
 const ASKED = 20;
 
-/** For how long a process hands a lock on, and keeps it for its next handle, in milliseconds. */
-const COHORT = { keep: 10, linger: 5 };
+/** The options of `cohort()`, in milliseconds. */
+const COHORTS = { keep: { keep: 10 }, linger: { keep: 10, linger: 5 } };
+
+/** How many want a lock at the same time, how often each, and when the next ones come, in milliseconds. */
+const [CROWD, TURNS, CALM] = [[2, 8], [1, 3], [10, 600]] as const;
 
 /** A call that asks for a lock, and when it began. */
 interface Call {
@@ -67,7 +73,7 @@ const witness = new Witness(now, work.target.kind === "redlock" ? work.target.po
 function open(): Store {
   const servers = clients.connect(
     work.target,
-    work.patient ? {} : { commandTimeout: REQUEST_LIMIT_MS, maxRetriesPerRequest: 2 },
+    work.commandTimeout === null ? {} : { commandTimeout: work.commandTimeout, maxRetriesPerRequest: 2 },
   );
   if (work.target.kind !== "redlock") return witness.watch(serverStore(servers[0]!, { observer }));
   const nodes = servers.map((client) => witness.watchNode(serverStore(client)));
@@ -80,9 +86,17 @@ globalThis.addEventListener("unhandledrejection", (event) => {
   write({ type: "unhandled", message: reason instanceof Error ? reason.stack ?? reason.message : String(reason) });
 });
 
-const kept = open();
-const shared = work.cohort ? cohort(kept, COHORT) : undefined;
-const store = witness.watchHandles(shared ?? kept);
+/** Returns what hands the locks of a store on, as `redis()` and `cohort()` do. */
+function handingOn(kept: Store): Store {
+  const { handoff } = work;
+  if (handoff === "keep" || handoff === "linger") return cohort(kept, COHORTS[handoff]);
+  if (!kept.capabilities?.includes("runs")) return kept;
+  if (handoff === "default") return new Handoff(kept as ServerStore, new SystemClock());
+  // `acquire()` hands on by itself what a store grants in runs.
+  return Object.assign(kept, { capabilities: kept.capabilities.filter((each) => each !== "runs") });
+}
+
+const store = witness.watchHandles(handingOn(open()));
 const direct = clients.connect(work.direct, { commandTimeout: LOOK, maxRetriesPerRequest: 0 });
 const inspector = new Inspector(
   direct as unknown as Evaluator[],
@@ -93,37 +107,55 @@ const registerClient = new Redis(work.register, "127.0.0.1");
 const register = new Register(registerClient, work.fences);
 
 /**
- * What a part of a process is after: busy locks; locks that it holds for long; the lock that is mostly free; or that
- * which it keeps for as long as it can.
+ * What a part of a process is after: busy locks; locks that it holds for long; the lock that is mostly free; that
+ * which it keeps for as long as it can; or the one that many want at the same time.
  */
-type Aim = "busy" | "long" | "own" | "kept";
+type Aim = "busy" | "long" | "own" | "kept" | "crowded";
 
-/** What the parts of a process are after: several want the same lock, so that it is handed on inside the process. */
+/** What the parts of a process are after, besides the crowds. */
 const AIMS: readonly Aim[] = ["long", "own", "kept", "busy", "busy", "busy", "busy"];
 
 /** Acquires one lock after another. */
 async function live(random: Random, aim: Aim): Promise<void> {
   while (!finishing) {
-    const long = aim === "kept" || random.chance(aim === "long" ? 0.6 : 0.01);
-    const call = { lock: aim === "own" ? work.own : aim === "kept" ? work.kept : wanted(long, random), start: now() };
-    pending.add(call);
-    const trace = new Trace();
-    const lock = await witness.run(trace, () => get(call.lock, random)).catch((error) => {
-      const outcome = error instanceof LockError ? error.code : error === "enough" ? "aborted" : undefined;
-      if (outcome === undefined) throw error;
-      return outcome;
-    }).finally(() => pending.delete(call));
-    const { start } = call;
-    if (lock === null || typeof lock === "string") {
-      const outcome = lock ?? "busy";
-      write({ type: "refused", outcome, start, end: now() });
-      await inspect(call, trace, outcome);
-      // Whoever is refused comes back later.
-      await sleep(random.between(5, 100));
-    } else await use({ lock, trace, start, long }, random);
-    witness.forget(trace);
+    await turn(random, aim);
     await sleep(aim === "own" ? random.between(5, 50) : random.chance(0.3) ? random.spread(1, 100) : 0);
   }
+}
+
+/** Has many parts of the process want one lock at the same time, again and again: it is handed on among them. */
+async function gather(random: Random): Promise<void> {
+  while (!finishing) {
+    await Promise.all(Array.from({ length: random.integer(...CROWD) }, async () => {
+      const own = random.fork();
+      // Right behind its release, as those do that want it all the time.
+      for (let turns = own.integer(...TURNS); turns > 0 && !finishing; turns--) await turn(own, "crowded");
+    }));
+    await sleep(random.spread(...CALM));
+  }
+}
+
+/** Acquires a lock and uses it. */
+async function turn(random: Random, aim: Aim): Promise<void> {
+  const long = aim === "kept" || random.chance(aim === "long" ? 0.6 : aim === "crowded" ? 0.002 : 0.01);
+  const lock = aim === "busy" || aim === "long" ? wanted(long, random) : work[aim];
+  const call = { lock, start: now() };
+  pending.add(call);
+  const trace = new Trace();
+  const got = await witness.run(trace, () => get(lock, random)).catch((error) => {
+    const outcome = error instanceof LockError ? error.code : error === "enough" ? "aborted" : undefined;
+    if (outcome === undefined) throw error;
+    return outcome;
+  }).finally(() => pending.delete(call));
+  const { start } = call;
+  if (got === null || typeof got === "string") {
+    const outcome = got ?? "busy";
+    write({ type: "refused", outcome, start, end: now() });
+    await inspect(call, trace, outcome);
+    // Whoever is refused comes back later.
+    await sleep(random.between(5, 100));
+  } else await use({ lock: got, trace, start, long, quick: aim === "crowded" }, random);
+  witness.forget(trace);
 }
 
 /** Picks the name of the next lock. The locks that are held for long are wanted less often. */
@@ -153,6 +185,8 @@ interface Use {
   /** When it was asked for. */
   readonly start: number;
   readonly long: boolean;
+  /** Whether it is used as briefly as a lock that is handed on inside a process. */
+  readonly quick: boolean;
 }
 
 /** Raises the number that the lock protects, as programs do that rely on the lock more than they should. */
@@ -174,12 +208,12 @@ async function use(use: Use, random: Random): Promise<void> {
     const number = await register.read(name, fence);
     trip = now() - acted;
     if (use.long || trace.lease?.late) await stay(use, belief, random);
-    else await sleep(random.spread(1, work.cohort ? 4 : 20));
+    else await sleep(use.quick ? random.integer(0, 2) : random.spread(1, 20));
     if (random.chance(0.05)) await lock.extend().catch(ignoreLockError);
     // Some programs do not look at all; others do, but between looking and acting there is time, and sometimes a lot.
     const careless = random.chance(0.4);
     if (number !== undefined && (careless || belief.held())) {
-      if (random.chance(0.4)) await sleep(random.spread(1, 200));
+      if (random.chance(use.quick ? 0.02 : 0.4)) await sleep(random.spread(1, 200));
       acted = now();
       written = await register.write(name, fence, number + 1);
     }
@@ -248,7 +282,7 @@ const stalls = new Stalls((stall) => write({ type: "stalled", ...stall }));
 await registerClient.ping();
 write({ type: "ready" });
 const random = new Random(work.seed);
-const lives = Promise.all(AIMS.map((aim) => live(random.fork(), aim)));
+const lives = Promise.all([gather(random.fork()), ...AIMS.map((aim) => live(random.fork(), aim))]);
 // What ends one of them ends the process, with an error.
 void lives;
 for await (const asked of Deno.stdin.readable) {
@@ -261,7 +295,7 @@ const settled = await Promise.race([all, pause(SETTLING, settling.signal).then((
 settling.abort();
 if (!settled && pending.size === 0) write({ type: "unhandled", message: "a section did not come to its end" });
 write({ type: "finished", pending: [...pending] });
-await shared?.[Symbol.asyncDispose]();
+if (store instanceof Handoff) await store.stop();
 clients.disconnect();
 registerClient.disconnect();
 stalls[Symbol.dispose]();

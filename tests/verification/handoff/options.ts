@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { chosen, wholeNumber } from "../../support/command_line.ts";
+import { oneOf, wholeNumber } from "../../support/command_line.ts";
 import { type HandoffName, HANDOFFS, type Theme, THEMES } from "./scenario.ts";
 
 /** What the command line asks for. */
@@ -34,13 +34,9 @@ export function parseOptions(args: string[]): Options {
     all: values.all,
     seeds: wholeNumber("--seeds", values.seeds, 1),
     from: wholeNumber("--from", values.from, 0),
-    handoff: oneOf("handoff", values.handoff, HANDOFFS),
-    theme: oneOf("theme", values.theme, THEMES),
+    handoff: values.handoff === undefined ? undefined : oneOf("handoff", values.handoff, HANDOFFS),
+    theme: values.theme === undefined ? undefined : oneOf("theme", values.theme, THEMES),
   };
-}
-
-function oneOf<T extends string>(what: string, wanted: string | undefined, all: readonly T[]): T | undefined {
-  return wanted === undefined ? undefined : chosen(what, [wanted], all)[0] as T;
 }
 
 /** Returns what `--help` prints. */
