@@ -7,15 +7,13 @@ export type Manner =
   | "hold"
   /** They are lost. */
   | "drop"
-  /** They arrive one by one, a millisecond apart. */
-  | "trickle"
   /** They arrive so many milliseconds later. */
   | number;
 
 /** One way through a connection. Bytes arrive in order, whatever the manner and its changes. */
 export class Flow {
   readonly #to: Socket;
-  readonly #queue: { bytes: Uint8Array; due: number }[] = [];
+  readonly #queue: { readonly bytes: Uint8Array; readonly due: number }[] = [];
   #manner: Manner = "pass";
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lossy = false;
@@ -62,14 +60,11 @@ export class Flow {
   #next(): void {
     const head = this.#queue[0];
     if (head === undefined || this.#manner === "hold" || this.#manner === "drop") return;
-    const ms = this.#manner === "trickle" ? 1 : Math.max(0, head.due - performance.now());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      const part = this.#manner === "trickle" ? 1 : head.bytes.length;
-      this.#to.write(head.bytes.slice(0, part));
-      head.bytes = head.bytes.slice(part);
-      if (head.bytes.length === 0) this.#queue.shift();
+      this.#to.write(head.bytes);
+      this.#queue.shift();
       this.#next();
-    }, ms);
+    }, Math.max(0, head.due - performance.now()));
   }
 }

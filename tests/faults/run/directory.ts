@@ -1,5 +1,3 @@
-import type { RedisServer } from "../../support/redis_server.ts";
-
 /** Returns the settings of a server that keeps on disk all that it has answered, unless the machine fails. */
 export function durable(directory: string): string[] {
   // Without fsync, since with "everysec" a slow one delays the writes that it is to follow beyond the answers.
@@ -19,9 +17,4 @@ export class DataDirectory implements AsyncDisposable {
 /** Deletes what is in a directory. */
 export async function empty(path: string): Promise<void> {
   for await (const { name } of Deno.readDir(path)) await Deno.remove(`${path}/${name}`, { recursive: true });
-}
-
-/** Waits until a server has written all that it has answered. */
-export async function hasWritten(server: RedisServer): Promise<boolean> {
-  return String(await server.command("INFO", "persistence")).includes("aof_last_write_status:ok");
 }

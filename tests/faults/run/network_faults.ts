@@ -31,7 +31,6 @@ export function networkFaults(proxies: readonly TcpProxy[]): Fault[] {
     disturbance("delay", (random) => ({ requests: random.spread(1, 300), replies: random.spread(1, 300) })),
     disturbance("requests dropped", () => ({ requests: "drop" })),
     disturbance("replies dropped", () => ({ replies: "drop" })),
-    disturbance("trickle", (random) => random.chance(0.5) ? { requests: "trickle" } : { replies: "trickle" }),
     fault("half-open", () => (proxy) => proxy.halfOpen()),
     fault("connections cut", () => (proxy) => proxy.cut()),
     replyLost(proxies),

@@ -73,7 +73,7 @@ Usage: deno task faults [options]
   --handoff H      how each process hands locks on (default: default): none (every handle asks for itself), default
                    (what the store does by itself), keep (cohort()), linger (cohort() with linger)
   --only A,B       these kinds of faults only, as the table names them; each of them must happen
-  --allow-skipped  do not fail because of faults that this machine does not let happen (a full disk wants root)
+  --allow-skipped  do not fail because of faults that this machine does not let happen (setting a clock wants Linux)
   --no-fences      what the locks protect takes every write: counts the updates that fences save
   --help           this text
 

@@ -20,7 +20,6 @@ const EFFECTS: Readonly<Record<string, (client: Redis, server: RedisServer) => P
   "server frozen": (client) => atOnce(client.ping()),
   "server killed": (client) => client.ping(),
   "server wiped": (client) => client.exists("kept").then(fails),
-  "disk full": (client) => client.set("a", 1, "PX", 1),
   "clock set": async (client) => {
     const [seconds, micros] = await client.time();
     fails(Math.abs(Number(seconds) * 1_000 + Number(micros) / 1_000 - Date.now()) < 50);

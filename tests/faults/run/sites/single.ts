@@ -1,15 +1,10 @@
 import { RedisServer } from "../../../support/redis_server.ts";
 import { ProcessClock } from "../../../support/process_clock.ts";
-import { SmallDisk } from "../../../support/small_disk.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
-import { until } from "../../../support/until.ts";
-import { DataDirectory, durable, empty, hasWritten } from "../directory.ts";
+import { DataDirectory, durable, empty } from "../directory.ts";
 import { type Fault, pause } from "../fault.ts";
 import { answers, commandFaults, freezing, killing } from "../server_faults.ts";
 import type { Site } from "../site.ts";
-
-/** The size of the disk that is filled, in MiB: many times what the server writes between two rewrites of its file. */
-const DISK = 64;
 
 /** How far the server's clock is set, in milliseconds: more than a lease, at the most. */
 const SHIFT = [100, 3_000] as const;
@@ -18,12 +13,9 @@ const SHIFT = [100, 3_000] as const;
 export async function single(): Promise<Site> {
   await using stack = new AsyncDisposableStack();
   const skipped: string[] = [];
-  const optional = async <T extends AsyncDisposable | Disposable>(what: string, make: Promise<T>) => {
-    return await make.then((made) => stack.use(made), (error) => void skipped.push(`${what}: ${error.message}`));
-  };
-  const clock = await optional("clock", ProcessClock.make());
-  const disk = await optional("full disk", SmallDisk.mount(DISK));
-  const { path } = disk ?? stack.use(new DataDirectory());
+  const clock = await ProcessClock.make()
+    .then((made) => stack.use(made), (error) => void skipped.push(`clock: ${error.message}`));
+  const { path } = stack.use(new DataDirectory());
   const server = stack.use(await RedisServer.start(durable(path), clock?.env));
   const proxy = stack.use(await TcpProxy.start(server.port));
   // A fence from a clock that is ahead is only known where it is kept: while it is ahead nothing may get lost.
@@ -37,7 +29,6 @@ export async function single(): Promise<Site> {
     killing(ward),
     killing(ward, () => empty(path)),
   ];
-  if (disk !== undefined) faults.push(fullDisk(server, disk));
   const noted = faults.map((fault) => fault.breach ? noting(fault, () => lostAt = performance.now()) : fault);
   if (clock !== undefined) {
     const mayBeBehind = () => performance.now() > lostAt + SHIFT[1];
@@ -52,21 +43,6 @@ export async function single(): Promise<Site> {
     skipped,
     masters: () => Promise.resolve([server]),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
-
-function fullDisk(server: RedisServer, disk: SmallDisk): Fault {
-  return {
-    kind: "disk full",
-    where: "servers",
-    breach: false,
-    async inject(random, over) {
-      disk.fill();
-      await pause(random.spread(10, 3_000), over);
-      disk.clear();
-      await until(() => hasWritten(server), "the server has written what it could not");
-      return true;
-    },
   };
 }
 
