@@ -14,3 +14,27 @@ export async function quickest(limit: number, run: (attempt: number) => Promise<
   }
   throw new Error(`took longer than ${limit} ms each time: ${times.map((ms) => ms.toFixed(0)).join(", ")} ms`);
 }
+
+/** How often a process looks whether it is late, and from how much on that counts, in milliseconds. */
+const [BEAT, LATE] = [10, 5];
+
+/** How long this process had something to do and did not run, because the machine is busy: no store counts that time. */
+export class Lateness implements Disposable {
+  /** So far, in milliseconds. */
+  ms = 0;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #last = performance.now();
+
+  /** Begins to measure. */
+  constructor() {
+    this.#timer = setInterval(() => {
+      const late = performance.now() - this.#last - BEAT;
+      if (late > LATE) this.ms += late;
+      this.#last += late + BEAT;
+    }, BEAT);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}
