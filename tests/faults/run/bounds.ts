@@ -7,7 +7,7 @@ import type { Remains } from "./work.ts";
 const GIVEN_BACK = 500;
 
 /**
- * How long a lock may be free while somebody waits and nothing is wrong, in milliseconds: a wake-up was lost when
+ * How long a lock may be free for a waiter, or held by those behind it, while nothing is wrong, in milliseconds: a wake-up was lost when
  * something was, so that it takes until the next poll, of 5 s; then it is reserved, for 1.5 s each, for two who are gone.
  */
 const IDLE = 8_000;
@@ -98,21 +98,29 @@ function losses({ grants, releases, faultTimes, lease }: Observed): Excess[] {
   });
 }
 
-/** Returns the waits of which too long a part cannot be explained by other holders and by what has been done. */
+/** Returns the waits of which too long a part cannot be explained by those ahead and by what has been done. */
 function waits({ grants, releases, kills, cluster, faultTimes }: Observed): Excess[] {
   const ends = new Map(releases.map((release) => [release.owner, release.end]));
   // The lock is reserved, in turn, for the waiters of a process that was killed, until they have not asked for so long.
   const reserved = cluster ? kills.map(({ start, end }) => ({ start, end: end + WAITER_TIMEOUT_MS })) : [];
   return [...Map.groupBy(grants, ({ lock }) => lock)].flatMap(([lock, all]) => {
-    const held = all.map(({ owner, end, believed }) => ({ start: end, end: ends.get(owner) ?? believed }));
-    const explained = joined([...held, ...reserved]);
+    const held = all.map(({ owner, start, end, believed }) => {
+      return { came: start, start: end, end: ends.get(owner) ?? believed };
+    });
     return all.flatMap(({ start, end }): Excess[] => {
+      if (faultTimes.quiet(start, end) <= IDLE) return [];
+      // Until then its request may have come behind those of others. From then on nobody overtakes it.
+      const queued = faultTimes.free({ start, end })[0]!.start;
+      const explained = joined([...held.filter(({ came }) => came <= queued), ...reserved]);
       const idle = minus({ start, end }, explained).reduce(
         (sum, span) => sum + faultTimes.quiet(span.start, span.end),
         0,
       );
       if (idle <= IDLE) return [];
-      return [{ at: end, what: `a waiter for lock ${lock} waited ${idle.toFixed(0)} ms while nobody had it` }];
+      return [{
+        at: end,
+        what: `a waiter for lock ${lock} waited ${idle.toFixed(0)} ms while nobody ahead of it had it`,
+      }];
     });
   });
 }

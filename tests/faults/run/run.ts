@@ -33,9 +33,10 @@ const TIMEOUTS = [undefined, 300, undefined, 1_000];
 
 /**
  * How long all faults happen, then only those of single processes, then none, in milliseconds. One that hits everybody
- * hides what a single process does wrong; and what no fault may be the reason of is seen while there is none.
+ * hides what a single process does wrong; and what no fault may be the reason of is seen while there is none: for so
+ * long that a waiter that was forgotten is noticed.
  */
-const [ALL_MS, SINGLE_MS, NONE_MS] = [8_000, 7_000, 4_500];
+const [ALL_MS, SINGLE_MS, NONE_MS] = [8_000, 7_000, 12_500];
 
 /** How long keys and connections may take to go, in milliseconds: queues with dead waiters only go by themselves. */
 const LEAKS_GONE = 20_000;

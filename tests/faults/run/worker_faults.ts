@@ -25,6 +25,11 @@ export function workerFaults(crew: Crew, lease: number): Fault[] {
       breach: false,
       async inject(random, over) {
         const place = random.integer(0, crew.size - 1);
+        // One that hangs before is still woken by the servers.
+        if (random.chance(0.5)) {
+          crew.signal(place, "SIGSTOP");
+          await pause(random.spread(10, lease), over);
+        }
         await crew.kill(place);
         await pause(random.spread(10, lease), over);
         await crew.start(place);
