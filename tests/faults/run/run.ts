@@ -1,6 +1,7 @@
 import { RedisServer } from "../../support/redis_server.ts";
 import { check } from "../../verification/history/check.ts";
 import { compare, type History, now, type Write } from "../../verification/history/history.ts";
+import type { HandoffName } from "../../verification/handoff/scenario.ts";
 import { Random } from "../../simulation/random.ts";
 import { clientFaults } from "./client_faults.ts";
 import { Crew } from "./crew.ts";
@@ -80,6 +81,11 @@ export async function run(
   const ways = await Promise.all(
     Array.from({ length: options.workers }, () => started(() => Ways.open(site), stack)),
   );
+  const handoff = (place: number): HandoffName => {
+    // The last process has no cohort: its single fences come between the blocks of the others.
+    const last = place > 0 && place === options.workers - 1;
+    return last && options.handoff !== "none" ? "default" : options.handoff;
+  };
   const work = (seed: number, place: number): Work => ({
     target: ways[place]!.target,
     direct: site.target(site.ports),
@@ -90,7 +96,7 @@ export async function run(
     ...own(place),
     lease: LEASE,
     commandTimeout: TIMEOUTS[place % TIMEOUTS.length] ?? null,
-    handoff: options.handoff,
+    handoff: handoff(place),
   });
   const crew = stack.use(new Crew(work, random.fork()));
   const all = [

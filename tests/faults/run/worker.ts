@@ -167,7 +167,8 @@ function wanted(long: boolean, random: Random): string {
 /** Asks for a lock in one of the ways that there are. */
 async function get(name: string, random: Random): Promise<Lock | null> {
   const lease = work.lease / (random.chance(0.25) ? 2 : 1);
-  const way = name === work.kept ? 1 : random.next();
+  // A wait without an end shows when a waiter is forgotten: most of a crowd.
+  const way = name === work.kept || name === work.crowded && random.chance(0.7) ? 1 : random.next();
   if (way < 0.1) return await tryAcquire(store, name, { lease });
   if (way < 0.4) return await acquire(store, name, { lease, wait: random.spread(10, 5_000) });
   if (way < 0.6) {
@@ -209,7 +210,7 @@ async function use(use: Use, random: Random): Promise<void> {
     trip = now() - acted;
     if (use.long || trace.lease?.late) await stay(use, belief, random);
     else await sleep(use.quick ? random.integer(0, 2) : random.spread(1, 20));
-    if (random.chance(0.05)) await extend(lock, random);
+    if (random.chance(0.05)) void extend(lock, random);
     // Some programs do not look at all; others do, but between looking and acting there is time, and sometimes a lot.
     const careless = random.chance(0.4);
     if (number !== undefined && (careless || belief.held())) {
@@ -246,7 +247,8 @@ async function stay({ lock, trace }: Use, belief: Belief, random: Random): Promi
     // What is believed for too long is seen by who stays.
     if (lease.late) end = now() + work.lease;
     lease.late = false;
-    if (random.chance(0.01)) await extend(lock, random);
+    // Not awaited: what is believed until the answer comes counts.
+    if (random.chance(0.01)) void extend(lock, random);
   }
 }
 

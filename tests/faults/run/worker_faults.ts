@@ -28,7 +28,7 @@ export function workerFaults(crew: Crew, lease: number): Fault[] {
         // One that hangs before is still woken by the servers.
         if (random.chance(0.5)) {
           crew.signal(place, "SIGSTOP");
-          await pause(random.spread(10, lease), over);
+          await pause(lease * random.between(0.2, 1), over);
         }
         await crew.kill(place);
         await pause(random.spread(10, lease), over);
