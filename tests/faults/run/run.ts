@@ -175,7 +175,7 @@ async function alternate(
   random: Random,
   over: AbortSignal,
 ): Promise<void> {
-  const single = faults.filter(({ where }) => where.startsWith("client "));
+  const single = faults.filter(({ where }) => where !== "servers" && where !== "network");
   const happen = async (faults: readonly Fault[], ms: number) => {
     const enough = new AbortController();
     const happening = schedule.run(faults, random.fork(), AbortSignal.any([over, enough.signal]));
