@@ -1,5 +1,6 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
+import { until } from "../support/until.ts";
 import { Site } from "./workers.ts";
 
 const PROCESSES = 4;
@@ -33,6 +34,9 @@ Deno.test("acquire() overtakes nobody while processes hand the lock on along run
     for (let worker = 0; worker < WORKERS; worker++) {
       await Promise.all(crowd.map((process) => process.next("sections")));
     }
+    // What the server has seen before may still be on its way here.
+    await server.command("ECHO", "all is seen");
+    await until(() => seen.has("all is seen"), "the monitor has reported all commands");
   } finally {
     monitor.disconnect();
   }

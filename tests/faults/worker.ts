@@ -46,8 +46,10 @@ export type Report =
   /** A command failed; the code is that of a `LockError`. */
   | { type: "failed"; command: Command["do"]; code?: string; message: string };
 
-/** After how many sections it reports its progress. */
+/** After how many sections of all its tasks it reports its progress. */
 const PROGRESS = 25;
+
+let sections = 0;
 
 const output = new TextEncoder();
 
@@ -85,7 +87,7 @@ async function obey(command: Command): Promise<void> {
     case "sections": {
       const started = performance.now();
       for (let done = 0; done < command.count; done++) {
-        if (done % PROGRESS === 0) report({ type: "progress" });
+        if (sections++ % PROGRESS === 0) report({ type: "progress" });
         await section(command.name, command.directory);
       }
       return report({ type: "sections", ms: performance.now() - started });
