@@ -109,13 +109,11 @@ function waits({ grants, releases, kills, cluster, faultTimes }: Observed): Exce
     });
     return all.flatMap(({ start, end }): Excess[] => {
       if (faultTimes.quiet(start, end) <= IDLE) return [];
-      // Until then its request may have come behind those of others. From then on nobody overtakes it.
-      const queued = faultTimes.free({ start, end })[0]!.start;
-      const explained = joined([...held.filter(({ came }) => came <= queued), ...reserved]);
-      const idle = minus({ start, end }, explained).reduce(
-        (sum, span) => sum + faultTimes.quiet(span.start, span.end),
-        0,
-      );
+      const idle = faultTimes.free({ start, end }).reduce((sum, span) => {
+        // Until then faults may have changed their order. From then on nobody overtakes it.
+        const ahead = joined([...held.filter(({ came }) => came <= span.start), ...reserved]);
+        return minus(span, ahead).reduce((sum, { start, end }) => sum + end - start, sum);
+      }, 0);
       if (idle <= IDLE) return [];
       return [{
         at: end,

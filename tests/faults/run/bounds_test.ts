@@ -112,6 +112,8 @@ Deno.test("excesses() finds a wait for a free lock, less what others and faults 
   assertEquals(found({ grants: [later, long] }), what, "it is overtaken");
   const late = new FaultTimes([{ start: 900, end: 1_001 }], 0);
   assertEquals(found({ grants: [later, long] }, late), [], "their requests may have overtaken each other");
+  const early = { ...long, start: 100 };
+  assertEquals(found({ grants: [later, early] }, late), [], "their order may have been lost");
   assertEquals(found({ grants: [holder, long], releases: [release("x", 15_000, 15_001)] }), []);
   assertEquals(found({ grants: [long] }, new FaultTimes([{ start: 900, end: 15_000 }], 1_000)), []);
 });

@@ -21,8 +21,6 @@ export interface Options {
   readonly fences: boolean;
   /** The kinds of faults that may happen; all, when it is empty. */
   readonly only: readonly string[];
-  /** Whether a run is well although this machine does not let some faults happen. */
-  readonly allowSkipped: boolean;
 }
 
 /** Reads the command line; throws an `Error` that says what is wrong with it. */
@@ -39,7 +37,6 @@ export function parseOptions(args: string[]): Options {
       handoff: { type: "string", default: "default" },
       "no-fences": { type: "boolean", default: false },
       only: { type: "string", default: "" },
-      "allow-skipped": { type: "boolean", default: false },
     },
   });
   const minutes = Number(values.minutes);
@@ -54,7 +51,6 @@ export function parseOptions(args: string[]): Options {
     workers: wholeNumber("--workers", values.workers, 1, 64),
     handoff: oneOf("handoff", values.handoff, HANDOFFS),
     fences: !values["no-fences"],
-    allowSkipped: values["allow-skipped"],
     only: values.only.split(",").map((kind) => kind.trim()).filter((kind) => kind !== ""),
   };
 }
@@ -73,7 +69,6 @@ Usage: deno task faults [options]
   --handoff H      how each process hands locks on (default: default): none (every handle asks for itself), default
                    (what the store does by itself), keep (cohort()), linger (cohort() with linger)
   --only A,B       these kinds of faults only, as the table names them; each of them must happen
-  --allow-skipped  do not fail because of faults that this machine does not let happen (setting a clock wants Linux)
   --no-fences      what the locks protect takes every write: counts the updates that fences save
   --help           this text
 

@@ -3,8 +3,8 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parseOptions, usage } from "./options.ts";
 
 Deno.test("parseOptions() reads the command line, and has a default for everything", () => {
-  const { minutes, seed, deployment, workers, handoff, fences, only, allowSkipped, help } = parseOptions([]);
-  assertEquals([minutes, deployment, workers, handoff, fences, only, allowSkipped, help], [
+  const { minutes, seed, deployment, workers, handoff, fences, only, help } = parseOptions([]);
+  assertEquals([minutes, deployment, workers, handoff, fences, only, help], [
     1,
     "single",
     4,
@@ -12,12 +12,10 @@ Deno.test("parseOptions() reads the command line, and has a default for everythi
     true,
     [],
     false,
-    false,
   ]);
   assert(Number.isInteger(seed));
-  const line =
-    "--minutes 0.5 --seed 7 --deployment cluster --workers 2 --handoff linger --no-fences --allow-skipped --only"
-      .split(" ");
+  const line = "--minutes 0.5 --seed 7 --deployment cluster --workers 2 --handoff linger --no-fences --only"
+    .split(" ");
   assertEquals(parseOptions([...line, "workers paused, failover"]), {
     help: false,
     minutes: 0.5,
@@ -27,7 +25,6 @@ Deno.test("parseOptions() reads the command line, and has a default for everythi
     handoff: "linger",
     fences: false,
     only: ["workers paused", "failover"],
-    allowSkipped: true,
   });
 });
 
@@ -57,7 +54,6 @@ Deno.test("usage() names every option", () => {
       "handoff",
       "only",
       "no-fences",
-      "allow-skipped",
       "help",
     ]
   ) {

@@ -21,7 +21,6 @@ export interface Findings {
   /** The lease of all locks, in milliseconds. */
   readonly lease: number;
   readonly left: { readonly keys: readonly string[]; readonly connections: readonly string[] };
-  readonly skipped: readonly string[];
 }
 
 /** What a run comes to. */
@@ -39,8 +38,6 @@ export interface Outcome {
   readonly quiet: number;
   /** What must not happen and has, in the order of time, each with the fault before it. */
   readonly violations: readonly string[];
-  /** Faults that could not happen, and why. */
-  readonly skipped: readonly string[];
 }
 
 /** What leaves no trace: any client gets over it. */
@@ -57,7 +54,7 @@ const FENCED: readonly Rule[] = ["stale writes are refused", "no update is lost"
 
 /** Sums up a run. */
 export function outcome(findings: Findings): Outcome {
-  const { options, ledger, schedule, history, skipped } = findings;
+  const { options, ledger, schedule, history } = findings;
   const faultTimes = faultTimesOf(findings);
   const violations = violationsOf(findings, faultTimes);
   const counts = countsOf(findings).set("violations", violations.length);
@@ -66,7 +63,7 @@ export function outcome(findings: Findings): Outcome {
   const { longestWait } = ledger;
   const [from, to] = extent(history);
   const quiet = to > from ? faultTimes.quiet(from, to) / (to - from) : 0;
-  return { options, counts, faults, longestWait, sound: sound(history), quiet, violations, skipped };
+  return { options, counts, faults, longestWait, sound: sound(history), quiet, violations };
 }
 
 function countsOf({ options, ledger, schedule, history, verdict, left }: Findings): Map<string, number> {
@@ -106,7 +103,7 @@ function countsOf({ options, ledger, schedule, history, verdict, left }: Finding
 
 /** Returns what must not happen and has happened: first what has a time, in order. */
 function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
-  const { options, ledger, schedule, history, verdict, left, skipped, lease, began } = findings;
+  const { options, ledger, schedule, history, verdict, left, lease, began } = findings;
   const broken = verdict.violations.filter(({ rule }) => options.fences || !FENCED.includes(rule));
   const evictions = schedule.happenings.filter(({ what }) => TEARING.includes(what));
   const kills = schedule.happenings.filter(({ what }) => what === "worker killed");
@@ -142,7 +139,6 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
       ? ["no fault has happened"]
       : unmade.map((kind) => `"${kind}" has not happened`)),
     ...(history.grants.length === 0 ? ["no lock was granted"] : []),
-    ...(options.allowSkipped ? [] : skipped.map((why) => `a fault cannot happen here: ${why}; see --allow-skipped`)),
   ];
 }
 

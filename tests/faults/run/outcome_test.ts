@@ -28,7 +28,6 @@ function findings(history: Partial<History>, fences = true): Findings {
       handoff: "default",
       fences,
       only: [],
-      allowSkipped: true,
     },
     ledger: ledger(),
     schedule,
@@ -38,7 +37,6 @@ function findings(history: Partial<History>, fences = true): Findings {
     began: 0,
     lease: 1_500,
     left: { keys: [], connections: [] },
-    skipped: ["clock set: no compiler"],
   };
 }
 
@@ -67,13 +65,12 @@ Deno.test("outcome() counts the time of breaches that overlap once", () => {
   assertEquals(outcome(found).sound, 0.5);
 });
 
-Deno.test("report() names the seed, the rule and the fault before, and what was skipped", () => {
+Deno.test("report() names the seed, the rule and the fault before", () => {
   const text = report(outcome(findings({ grants: [grant("x", 2n, 110), grant("y", 1n, 150)] })));
-  assert(text.includes("--deployment single --minutes 1 --seed 7 --allow-skipped\n"), text);
+  assert(text.includes("--deployment single --minutes 1 --seed 7\n"), text);
   assert(text.includes("Seed 7 fails:\n  0.2 s: fences rise: lock a"), text);
   assert(text.includes('60 ms after the beginning of "FLUSHALL"'), text);
   assert(/^violations +1$/m.test(text), text);
-  assert(text.includes("skipped: clock set: no compiler"), text);
 });
 
 Deno.test("outcome() counts lost waiters, rejections, deaths and leaks as violations", () => {
@@ -153,10 +150,6 @@ Deno.test("outcome() counts faults that could not be made to happen as violation
   assertEquals(violations, [
     "a fault could not be made to happen: rain: no clouds",
     '"rain" was due 6 times, and could never happen',
-  ]);
-  const strict = { ...findings({}).options, allowSkipped: false };
-  assertEquals(outcome({ ...findings({}), options: strict }).violations, [
-    "a fault cannot happen here: clock set: no compiler; see --allow-skipped",
   ]);
 });
 

@@ -5,13 +5,11 @@ import type { Progress } from "./run.ts";
 const SHOWN = 20;
 
 /** Returns the report of a run: a table, and what was violated. */
-export function report({ options, counts, faults, longestWait, sound, quiet, violations, skipped }: Outcome): string {
+export function report({ options, counts, faults, longestWait, sound, quiet, violations }: Outcome): string {
   const { deployment, minutes, seed, workers, handoff, fences } = options;
   const flags = `${workers === 4 ? "" : ` --workers ${workers}`}${
     handoff === "default" ? "" : ` --handoff ${handoff}`
-  }${fences ? "" : " --no-fences"}${options.only.length === 0 ? "" : ` --only "${options.only.join(",")}"`}${
-    options.allowSkipped ? " --allow-skipped" : ""
-  }`;
+  }${fences ? "" : " --no-fences"}${options.only.length === 0 ? "" : ` --only "${options.only.join(",")}"`}`;
   const command = `deno task faults --deployment ${deployment} --minutes ${minutes} --seed ${seed}${flags}`;
   const rows = [...counts].flatMap(([what, count]): [string, string][] => {
     const row: [string, string] = [what, count.toLocaleString("en")];
@@ -29,7 +27,7 @@ export function report({ options, counts, faults, longestWait, sound, quiet, vio
   });
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
   const table = rows.map(([what, count]) => `${what.padEnd(widths[0]!)}   ${count.padStart(widths[1]!)}`);
-  const lines = [command, "", ...table, ...skipped.map((why) => `skipped: ${why}`)];
+  const lines = [command, "", ...table];
   if (violations.length > 0) {
     lines.push("", `Seed ${seed} fails:`, ...violations.slice(0, SHOWN).map((violation) => `  ${violation}`));
     if (violations.length > SHOWN) lines.push(`  … and ${violations.length - SHOWN} more`);

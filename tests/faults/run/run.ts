@@ -140,7 +140,6 @@ export async function run(
     began,
     lease: LEASE,
     left: await remaining(site),
-    skipped: site.skipped,
   });
 }
 

@@ -47,7 +47,6 @@ async function atOnce(answer: Promise<unknown>): Promise<void> {
 
 Deno.test("single() can do to its server what it says, and takes it back", async (t) => {
   await using site = await single();
-  for (const why of site.skipped) console.log(`skipped: ${why}`);
   const [server] = await site.masters() as [RedisServer];
   for (const fault of site.faults) {
     await t.step(fault.kind, async () => {
@@ -68,7 +67,7 @@ Deno.test({
   fn: async () => {
     await using site = await single();
     const [loss, set] = ["FLUSHALL", "clock set"].map((kind) => site.faults.find((fault) => fault.kind === kind));
-    assert(set !== undefined, `there is no clock to set: ${site.skipped}`);
+    assert(set !== undefined);
     const [server] = await site.masters();
     for (let seed = 1; seed <= 8; seed++) {
       await loss!.inject(new Random(seed), new AbortController().signal, () => {});

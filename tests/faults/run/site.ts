@@ -13,8 +13,6 @@ export interface Site extends AsyncDisposable {
   readonly proxies: readonly TcpProxy[];
   /** What can happen to the servers. */
   readonly faults: readonly Fault[];
-  /** What cannot happen here, and why. */
-  readonly skipped: readonly string[];
   /** Returns where keys could be left. */
   masters(): Promise<readonly RedisServer[]>;
 }

@@ -67,7 +67,6 @@ export async function cluster(locks: readonly string[]): Promise<Site> {
         await migration.finish();
       }),
     ],
-    skipped: [],
     masters: async (): Promise<RedisServer[]> => (await deployment.masters()).map(({ server }) => server),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

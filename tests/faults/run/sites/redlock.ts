@@ -28,7 +28,6 @@ export async function redlock(): Promise<Site> {
     ports: servers.map(({ port }) => port),
     proxies,
     faults: [...commandFaults(ward), freezing(ward, false, well), killing(ward), killing(ward, wipe)],
-    skipped: [],
     masters: () => Promise.resolve(servers),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -65,7 +65,6 @@ export async function sentinel(): Promise<Site> {
       dying("writes lost", true),
       failover,
     ],
-    skipped: [],
     masters: async () => [await deployment.master()],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -12,11 +12,9 @@ const SHIFT = [100, 3_000] as const;
 /** Starts one server that keeps its data on disk. */
 export async function single(): Promise<Site> {
   await using stack = new AsyncDisposableStack();
-  const skipped: string[] = [];
-  const clock = await ProcessClock.make()
-    .then((made) => stack.use(made), (error) => void skipped.push(`clock: ${error.message}`));
+  const clock = stack.use(await ProcessClock.make());
   const { path } = stack.use(new DataDirectory());
-  const server = stack.use(await RedisServer.start(durable(path), clock?.env));
+  const server = stack.use(await RedisServer.start(durable(path), clock.env));
   const proxy = stack.use(await TcpProxy.start(server.port));
   // A fence from a clock that is ahead is only known where it is kept: while it is ahead nothing may get lost.
   let aheadUntil = 0;
@@ -30,17 +28,14 @@ export async function single(): Promise<Site> {
     killing(ward, () => empty(path)),
   ];
   const noted = faults.map((fault) => fault.breach ? noting(fault, () => lostAt = performance.now()) : fault);
-  if (clock !== undefined) {
-    const mayBeBehind = () => performance.now() > lostAt + SHIFT[1];
-    noted.push(clockSet(clock, mayBeBehind, (until) => aheadUntil = until));
-  }
+  const mayBeBehind = () => performance.now() > lostAt + SHIFT[1];
+  noted.push(clockSet(clock, mayBeBehind, (until) => aheadUntil = until));
   const owned = stack.move();
   return {
     target: ([port]) => ({ kind: "single", port: port! }),
     ports: [server.port],
     proxies: [proxy],
     faults: noted,
-    skipped,
     masters: () => Promise.resolve([server]),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
