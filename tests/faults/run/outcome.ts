@@ -49,6 +49,9 @@ const TEARING: readonly string[] = ["eviction"];
 /** How long a fault has effects, in milliseconds besides a lease: clients connect again, and try again. */
 const AFTERMATH = 1_000;
 
+/** How many locks must have been granted before it means anything that none was handed on. */
+const ENOUGH = 100;
+
 /** What a resource that does not check fences cannot promise. */
 const FENCED: readonly Rule[] = ["stale writes are refused", "no update is lost"];
 
@@ -139,7 +142,15 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
       ? ["no fault has happened"]
       : unmade.map((kind) => `"${kind}" has not happened`)),
     ...(history.grants.length === 0 ? ["no lock was granted"] : []),
+    ...(handsOn(options) && history.grants.length >= ENOUGH && ledger.handedOn === 0
+      ? ["no lock was handed on inside a process"]
+      : []),
   ];
+}
+
+/** Returns whether processes hand locks on; Redlock grants no runs. */
+function handsOn({ handoff, deployment }: Findings["options"]): boolean {
+  return handoff !== "none" && (handoff !== "default" || deployment !== "redlock");
 }
 
 /** Returns when something may go wrong: for as long as faults and stalls have effects. */

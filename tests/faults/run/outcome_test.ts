@@ -153,8 +153,15 @@ Deno.test("outcome() counts faults that could not be made to happen as violation
   ]);
 });
 
-Deno.test("outcome() of a run without a fault, or without a lock, is a violation", () => {
+Deno.test("outcome() of a run without a fault, a lock or a handoff is a violation", () => {
   assertEquals(outcome(findings({ grants: [] })).violations, ["no lock was granted"]);
+  const grants = Array.from({ length: 100 }, (_, i) => grant(`${i}`, BigInt(i), 100 * i));
+  const many = findings({ grants });
+  assertEquals(outcome(many).violations, ["no lock was handed on inside a process"]);
+  assertEquals(outcome({ ...many, ledger: { ...many.ledger, handedOn: 1 } }).violations, []);
+  for (const kind of [{ handoff: "none" }, { deployment: "redlock" }] as const) {
+    assertEquals(outcome({ ...many, options: { ...many.options, ...kind } }).violations, []);
+  }
   const found = findings({ breaches: [] });
   found.schedule.happenings.length = 0;
   assertEquals(outcome(found).violations, ["no fault has happened"]);

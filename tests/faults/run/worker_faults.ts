@@ -25,11 +25,9 @@ export function workerFaults(crew: Crew, lease: number): Fault[] {
       breach: false,
       async inject(random, over) {
         const place = random.integer(0, crew.size - 1);
-        // One that hangs before is still woken by the servers.
-        if (random.chance(0.5)) {
-          crew.signal(place, "SIGSTOP");
-          await pause(lease * random.between(0.2, 1), over);
-        }
+        // While it hangs, the servers still wake it, and keep locks for it.
+        crew.signal(place, "SIGSTOP");
+        await pause(lease * random.between(0, 1), over);
         await crew.kill(place);
         await pause(random.spread(10, lease), over);
         await crew.start(place);
