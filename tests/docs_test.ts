@@ -2,7 +2,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { until } from "./support/until.ts";
 import { RedisServer } from "./support/redis_server.ts";
-import { PINNED } from "./simulation/pinned.ts";
 import { RULE } from "./stores/redis/rights.ts";
 import { sourceFiles } from "./support/test_files.ts";
 import { withoutCoverage } from "./support/without_coverage.ts";
@@ -181,11 +180,6 @@ Deno.test("docs/examples.md names each program of examples/", () => {
   for (const { name } of Deno.readDirSync(`${root}examples`)) {
     if (name.endsWith(".ts") && name !== "demo.ts") assert(text.includes(`\`${name}\``), name);
   }
-});
-
-Deno.test("tests/simulation/README.md names each pinned seed", () => {
-  const text = Deno.readTextFileSync(`${root}tests/simulation/README.md`);
-  for (const { seed } of PINNED) assert(new RegExp(`\\| ${seed} +\\|`).test(text), `${seed}`);
 });
 
 Deno.test("docs/stores/redis.md gives the rights with which a user's locks are tested", () => {

@@ -6,7 +6,6 @@
  */
 import { INTERRUPTED, readOptions } from "../support/command_line.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
-import { PINNED } from "./pinned.ts";
 import { simulate } from "./simulate.ts";
 import { Transitions } from "./transitions.ts";
 
@@ -39,7 +38,7 @@ async function run({ seeds, from, verbose, coverage }: Options): Promise<number>
   let granted = 0;
   const transitions = new Transitions();
   const interval = Deno.stderr.isTerminal() ? PROGRESS.terminal : PROGRESS.log;
-  for (const seed of seedsOf(from, seeds)) {
+  for (let seed = from; seed < from + seeds; seed++) {
     const outcome = await simulate(seed, { log: verbose ? console.log : undefined });
     const violations = [
       ...outcome.violations,
@@ -75,12 +74,6 @@ async function run({ seeds, from, verbose, coverage }: Options): Promise<number>
 export function untested(seeds: number, granted: number, missing: readonly string[]): string[] {
   if (granted === 0) return ["No lock was granted: nothing was tested"];
   return seeds < ENOUGH || missing.length === 0 ? [] : [`Never taken, and so not tested: ${missing.join("; ")}`];
-}
-
-/** Returns the seeds of a run; with those that are enough to judge by also the pinned ones. */
-function* seedsOf(from: number, seeds: number): Generator<number> {
-  if (seeds >= ENOUGH) { for (const { seed } of PINNED) yield seed; }
-  for (let seed = from; seed < from + seeds; seed++) yield seed;
 }
 
 /** Shows what led to the violations. */

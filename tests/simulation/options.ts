@@ -35,8 +35,8 @@ export function parseOptions(args: string[]): Options {
 /** Returns what `--help` prints. */
 export function usage(): string {
   return `Runs the lock on simulated nodes, over a simulated network, with clocks that drift, until something is wrong: on a quorum
-of stores in memory, on a quorum of servers that run the scripts for Redis, and on one such server, whose locks each
-process hands on inside.
+of stores in memory, on a quorum of servers that run the scripts for Redis, and on one such server. Processes hand locks on
+inside, as acquire() does, and as cohorts.
 
 Usage: deno task sim [options]
 
@@ -46,7 +46,7 @@ Usage: deno task sim [options]
   --coverage  show how often each transition of the protocol was taken
   --help      this text
 
-With 2,000 seeds or more the pinned seeds are run as well, and every transition must be taken.
+With 2,000 seeds or more every transition must be taken.
 Ctrl-C ends it after the present seed.
 
 Exit status: 0 when nothing was wrong, 1 when an invariant was violated, no lock was granted or a transition was never
