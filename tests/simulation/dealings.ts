@@ -97,6 +97,11 @@ export class Dealings {
     if (handle !== undefined && !handle.queued.has(node)) handle.queued.set(node, this.#world.now);
   }
 
+  /** Notes a request that its client has rejected: a release may not be repeated, and others may come after it. */
+  overdue(node: Node, kind: Kind, id: string): void {
+    if (kind === "release" || this.of(node, id).executed) this.#handles.repeat(id, node);
+  }
+
   /** Notes that a node executes a request a second time. */
   repeated(node: Node, kind: Kind, id: string): void {
     this.#handles.repeat(id, node);

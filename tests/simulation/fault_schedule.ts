@@ -101,7 +101,6 @@ export class FaultSchedule {
     if (holder === undefined || dealings.length < 3 || dealings.some((hold) => hold?.handle !== holder)) return;
     const place = dealings.reduce((first, hold, i) => hold!.until < dealings[first]!.until ? i : first, 0);
     const node = this.#nodes[place]!;
-    this.#disturbances.note(this.#world.now);
     node.lose(name);
     dealings[place]!.until = -Infinity;
     // The holder may release the lock while it is being restored.
@@ -169,8 +168,13 @@ export class FaultSchedule {
     const cut = () => this.#cut(client);
     const kind = this.#random.pick(this.#scenario.theme === "runs" ? OF_RUNS : KINDS);
     const run = this.#random.pick([pause, pause, cut, () => this.#restart()]);
-    this.#network.ambush(client, kind, () => {
-      if (this.#world.now < this.#scenario.length) run();
+    this.#network.ambush({
+      client,
+      kind,
+      done: this.#random.chance(0.5),
+      run: () => {
+        if (this.#world.now < this.#scenario.length) run();
+      },
     });
   }
 

@@ -41,7 +41,7 @@ export interface Handle {
   readonly votes: Map<Node, string>;
   /** The vote of the last node in whose queue it asked to wait. */
   coordinator: CoordinatorVote | undefined;
-  /** The handle under whose id the store has the lock that this one waits for, or has: it is a member of that run. */
+  /** The handle under whose id the store has the lock that this one has, or waits for as a member of a run. */
   head: Handle | undefined;
   /** What was granted to it, and to others after it. */
   run: KnownRun | undefined;
@@ -53,6 +53,13 @@ export interface Handle {
   confirming: bigint;
   /** In which event it did so last. */
   confirmingSince: number | undefined;
+}
+
+/** What the store has granted to a handle. */
+interface Grant {
+  readonly handle: Handle;
+  readonly fence: bigint;
+  readonly last: bigint;
 }
 
 /** The handle on whose behalf the present code runs: nodes know handles by other ids. */
@@ -73,6 +80,7 @@ export class Handles {
   readonly all: Handle[] = [];
   readonly #byId = new Map<string, Handle>();
   readonly #repeated = new Set<string>();
+  readonly #grants: Grant[] = [];
 
   /** Makes the handle of an acquire that is called now. */
   make(asked: Pick<Handle, "name" | "mode" | "client" | "lease" | "calledAt" | "wish">): Handle {
@@ -110,6 +118,17 @@ export class Handles {
   /** Returns the handle that a node knows by an id. */
   of(id: string): Handle | undefined {
     return this.#byId.get(id);
+  }
+
+  /** Notes that the store has granted a handle so many fences, from one on. */
+  grant(handle: Handle, fence: bigint, fences: number): void {
+    this.#grants.push({ handle, fence, last: fence + BigInt(fences) - 1n });
+  }
+
+  /** Returns the handle to which the store has granted a fence of a name. */
+  granted(name: string, fence: bigint): Handle | undefined {
+    return this.#grants.findLast((grant) => grant.handle.name === name && grant.fence <= fence && fence <= grant.last)
+      ?.handle;
   }
 
   /** Notes that a node received a request twice, or after its call had ended: nobody knows how that ended. */

@@ -12,10 +12,10 @@ export interface Assumptions {
    * after that as far apart as the clocks are, and the ends of blocks ahead of them.
    */
   readonly fenceSlack: number;
-  /** From when on nothing is in the way of the waiters any more. */
-  readonly undisturbedFrom: number;
-  /** For how long a lock that is waited for may then be nobody's, in milliseconds. */
-  readonly longestGap: number;
+  /** Until when something was in the way of the waiters. */
+  readonly disturbedUntil: () => number;
+  /** For how long a lock that is waited for on a machine may then be nobody's, in milliseconds. */
+  readonly longestGap: (machine: Machine, last: Ended | undefined) => number;
 }
 
 /** An acquire that was called. */
@@ -25,6 +25,13 @@ export interface Call {
   readonly calledAt: number;
   /** How many acquires had returned by then. */
   readonly after: number;
+}
+
+/** How a lock came to be nobody's: where, when, and whether its lease has ended. */
+export interface Ended {
+  readonly machine: Machine;
+  readonly at: number;
+  readonly lapsed: boolean;
 }
 
 /** A lock that was granted and has not been released. */
@@ -52,8 +59,8 @@ export class Invariants {
   /** In the order in which they returned. */
   readonly #grants = new Map<string, Grant[]>();
   readonly #violations: string[] = [];
-  /** When each name was released for the last time. */
-  readonly #givenUp = new Map<string, number>();
+  /** When a lock of each name was released, or lost, for the last time. */
+  readonly #givenUp = new Map<string, Ended>();
   #longestGap = 0;
   #setBack = 0;
 
@@ -102,10 +109,14 @@ export class Invariants {
     grants.push(grant);
     const hold: HeldLock = { lock, signal: lock.signal, machine, left: undefined };
     this.#checkAlone(hold);
+    if (!lock.held) this.violate(`${machine.name} gets ${name}, which is not held`);
     this.#held.add(hold);
+    const ended = (lapsed: boolean) => void this.#givenUp.set(name, { machine, at: this.#world.now, lapsed });
+    hold.signal.addEventListener("abort", () => this.#held.has(hold) && ended(true));
     return () => {
       this.#held.delete(hold);
-      this.#givenUp.set(name, this.#world.now);
+      if (!hold.signal.aborted) ended(false);
+      if (lock.held) this.violate(`${machine.name} holds ${name}, which it has released`);
     };
   }
 
@@ -161,13 +172,16 @@ export class Invariants {
     this.#setBack += ms;
   }
 
-  #checkGap({ name, calledAt }: Call): void {
+  #checkGap({ name, calledAt, machine }: Call): void {
     // Somebody shares it, perhaps for long.
     for (const { lock } of this.#held) if (lock.name === name && lock.held) return;
-    const { undisturbedFrom, longestGap } = this.#assumptions;
-    const gap = this.#world.now - Math.max(undisturbedFrom, calledAt, this.#givenUp.get(name) ?? 0);
+    const { disturbedUntil, longestGap } = this.#assumptions;
+    const last = this.#givenUp.get(name);
+    const gap = this.#world.now - Math.max(disturbedUntil(), calledAt, last?.at ?? 0);
     this.#longestGap = Math.max(this.#longestGap, gap);
-    if (gap > longestGap + this.#setBack) this.violate(`${name} was waited for and nobody's for ${gap.toFixed(0)} ms`);
+    if (gap > longestGap(machine, last) + this.#setBack) {
+      this.violate(`${name} was waited for and nobody's for ${gap.toFixed(0)} ms`);
+    }
   }
 
   /**

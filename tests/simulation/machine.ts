@@ -9,6 +9,8 @@ export interface Drift {
   readonly rate: number;
   /** How far the wall clock is ahead, in milliseconds. */
   readonly skew: number;
+  /** How far apart the readings of the wall clock are, in milliseconds. */
+  readonly step: number;
 }
 
 /** How a process is stopped. */
@@ -42,6 +44,7 @@ export class Machine implements Clock {
   /** How many milliseconds its clocks count in a true one. */
   readonly rate: number;
   #skew: number;
+  readonly #step: number;
   #slept = 0;
   #pausedUntil = -Infinity;
   #dead = false;
@@ -57,11 +60,12 @@ export class Machine implements Clock {
   /** Called when it has done what was due meanwhile. */
   caughtUp: (() => void) | undefined;
 
-  constructor(world: World, name: string, { rate, skew }: Drift) {
+  constructor(world: World, name: string, { rate, skew, step }: Drift) {
     this.#world = world;
     this.name = name;
     this.rate = rate;
     this.#skew = skew;
+    this.#step = step;
   }
 
   /** Whether its process can run at this moment. */
@@ -90,7 +94,8 @@ export class Machine implements Clock {
 
   now(): Instant {
     const progress = this.#world.now * this.rate;
-    return { monotonic: progress - this.#slept, wall: EPOCH + progress + this.#skew };
+    const wall = EPOCH + progress + this.#skew;
+    return { monotonic: progress - this.#slept, wall: Math.floor(wall / this.#step) * this.#step };
   }
 
   timer(ms: number, run: () => void): Timer {

@@ -1,3 +1,4 @@
+import { LATE, within } from "../../src/internal/release.ts";
 import { Connection, NOTICED } from "./connection.ts";
 import type { Disturbances } from "./disturbances.ts";
 import type { Machine } from "./machine.ts";
@@ -18,6 +19,8 @@ export interface Quality {
   readonly hangs: boolean;
   /** Whether there are connections, which keep messages in order, and each of which once, until they break. */
   readonly connected: boolean;
+  /** After how many milliseconds a client rejects a call that may still be executed; `undefined`: never. */
+  readonly commandTimeout: number | undefined;
 }
 
 /** What a client asks a server for. */
@@ -28,6 +31,8 @@ export interface Request<T, K extends Kept> {
   readonly work: Work<T, K>;
   /** Called when the server does it for the second time, or a later one. */
   readonly repeated?: () => void;
+  /** Called when the client rejects it in time, and when the server does it after that. */
+  readonly overdue?: () => void;
 }
 
 /** The kinds of requests. */
@@ -68,6 +73,8 @@ interface Lag extends Ways {
 interface Ambush {
   readonly client: Machine;
   readonly kind: Kind;
+  /** Whether it waits for what a server has done: of attempts and votes for a grant, whose answer is then on its way. */
+  readonly done: boolean;
   readonly run: () => void;
 }
 
@@ -124,15 +131,15 @@ export class Network {
     const what = kinds === undefined ? "messages" : kinds.join(", ");
     const text = `${what} ${direction} take ${ms.toFixed(0)} ms longer for ${forMs.toFixed(0)} ms`;
     this.#world.trace(client.name, `${text}, to ${names(nodes)}`);
-    this.#disturb(client, ms + forMs);
+    if (!this.#isMinor(kinds)) this.#disturb(client, ms + forMs);
     const now = this.#world.now;
     this.#lags = this.#lags.filter(({ until }) => until > now);
     this.#lags.push({ ...ways, kinds, ms, until: now + forMs });
   }
 
-  /** Has something run as soon as a client has sent its next request of a kind. */
-  ambush(client: Machine, kind: Kind, run: () => void): void {
-    this.#ambushes.push({ client, kind, run });
+  /** Has something run as soon as a client has sent its next request of a kind, or when a server has done one. */
+  ambush(ambush: Ambush): void {
+    this.#ambushes.push(ambush);
   }
 
   /** Returns how often the client has noticed that its connection was cut; `undefined` without connections. */
@@ -171,14 +178,35 @@ export class Network {
   call<T, K extends Kept>(
     client: Machine,
     node: Node<K>,
+    request: Request<T, K>,
+  ): Promise<T> {
+    const { commandTimeout } = this.#quality;
+    if (commandTimeout === undefined || request.kind === "wakeup") return this.#call(client, node, request);
+    let late = false;
+    const work: Work<T, K> = (kept, down) => {
+      if (late) request.overdue?.();
+      return request.work(kept, down);
+    };
+    return within(commandTimeout, this.#call(client, node, { ...request, work }), client).catch((error) => {
+      late = error === LATE;
+      if (late) request.overdue?.();
+      throw late ? new Error("Command timed out") : error;
+    });
+  }
+
+  #call<T, K extends Kept>(
+    client: Machine,
+    node: Node<K>,
     { kind, what, work, repeated }: Request<T, K>,
   ): Promise<T> {
     this.#world.trace(client.name, `→ ${node.machine.name} ${what}`);
-    this.#spring(client, kind);
+    this.#spring(client, kind, false);
     let times = 0;
-    const done: Work<T, K> = (kept, down) => {
+    const done: Work<T, K> = async (kept, down) => {
       if (++times > 1) repeated?.();
-      return this.#world.logs ? this.#logged(client, node, what, work(kept, down)) : work(kept, down);
+      const value = await (this.#world.logs ? this.#logged(client, node, what, work(kept, down)) : work(kept, down));
+      if (isGrant(kind, value)) this.#spring(client, kind, true);
+      return value;
     };
     if (this.#quality.connected) return this.#connection(client, node).call(done, kind);
     return new Promise((resolve, reject) => {
@@ -190,8 +218,10 @@ export class Network {
     });
   }
 
-  #spring(client: Machine, kind: Kind): void {
-    const sprung = this.#ambushes.filter((ambush) => ambush.client === client && ambush.kind === kind);
+  #spring(client: Machine, kind: Kind, done: boolean): void {
+    const sprung = this.#ambushes.filter((ambush) => {
+      return ambush.client === client && ambush.kind === kind && ambush.done === done;
+    });
     if (sprung.length === 0) return;
     this.#ambushes = this.#ambushes.filter((ambush) => !sprung.includes(ambush));
     for (const { run } of sprung) this.#world.after(0, run);
@@ -237,9 +267,14 @@ export class Network {
       if (lag.until <= this.#world.now || !concerns(lag, client, node, direction)) continue;
       if (lag.kinds !== undefined && !lag.kinds.includes(kind)) continue;
       delay += lag.ms;
-      this.#disturb(client, delay);
+      if (!this.#isMinor(lag.kinds)) this.#disturb(client, delay);
     }
     return delay;
+  }
+
+  /** Returns whether only locks are restored later, which no promise depends on; on a connection all else waits for that. */
+  #isMinor(kinds: readonly Kind[] | undefined): boolean {
+    return !this.#quality.connected && kinds?.every((kind) => kind === "retake") === true;
   }
 
   /** Sends one message, perhaps twice, between a client and a node. */
@@ -277,6 +312,13 @@ interface Message {
 
 function concerns(ways: Ways, client: Machine, node: Machine, direction: Direction): boolean {
   return ways.client === client && ways.nodes.includes(node) && (ways.direction ?? direction) === direction;
+}
+
+/** Returns whether a server has granted what an attempt or a vote has asked for; other requests grant nothing. */
+function isGrant(kind: Kind, value: unknown): boolean {
+  if (kind !== "attempt" && kind !== "vote") return true;
+  const { granted, reply } = value as { granted?: boolean; reply?: unknown };
+  return granted === true || typeof reply === "string" || Array.isArray(reply) && reply[0] === ":granted";
 }
 
 function link(client: Machine, node: Machine): string {

@@ -5,6 +5,7 @@ import type { CoordinatorVote } from "./handles.ts";
 import type { Machine } from "./machine.ts";
 import type { Node } from "./node.ts";
 import type { Run } from "./run.ts";
+import { MAX_CLOCK_SKEW } from "./scenario.ts";
 import type { Transition } from "./transitions.ts";
 
 /** From when on a lock that a majority lacks may be granted without its holder's node, in milliseconds. */
@@ -77,6 +78,7 @@ export class ObservedNode implements QuorumNode {
         word.receivedIn = this.#run.world.events;
       }
     }
+    if (vote.granted) this.#checkAhead(claim, vote);
     if (dealing.released) this.#take("vote answered after its round");
     if (vote.granted) this.#take(vote.raised ? "vote granted, counter raised" : "vote granted, counter not raised");
     else this.#take(options.enqueue ? "vote refused, queued" : "vote refused");
@@ -85,6 +87,14 @@ export class ObservedNode implements QuorumNode {
     else if (handle?.votes.get(this.#node) === owner) handle.votes.delete(this.#node);
     dealing.queued ||= !vote.granted && options.enqueue;
     return vote;
+  }
+
+  /** Checks that a counter was not set further ahead of the clock of its node than that allows. */
+  #checkAhead({ name }: Claim, { counter, raised }: Vote & { granted: true }): void {
+    const { machine } = this.#node;
+    if (!raised || this.#run.scenario.clockSet !== "none") return;
+    const ahead = Number(counter) / 1_000 - machine.now().wall - MAX_CLOCK_SKEW;
+    if (ahead > 1) this.#run.invariants.violate(`${machine.name} sets ${name} ${ahead.toFixed(0)} ms too far ahead`);
   }
 
   #coordinate(handle: NonNullable<Dealing["handle"]>): CoordinatorVote {

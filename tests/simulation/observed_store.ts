@@ -70,8 +70,8 @@ export class ObservedStore implements Store {
       if (attempt.granted) {
         this.#noteRun(attempt, events === this.#run.world.events);
         handle.fences.set(attempt.fence, attempt.fences ?? 1);
-        // A process has the block for all its handles.
-        if (this.#run.scenario.cohort === undefined) checkFences(this.#run, handle, attempt, handle.wish);
+        if (this.#run.scenario.handsOn) this.#checkGrant(attempt.fence);
+        else checkFences(this.#run, handle, attempt, handle.wish);
       }
       this.#run.watch.know(handle, attempt.granted || options.enqueue);
       if (!attempt.granted) this.#run.watch.busy(handle);
@@ -80,6 +80,17 @@ export class ObservedStore implements Store {
       this.#run.watch.know(handle, false);
       throw error;
     }
+  }
+
+  /** Checks that the store has granted the fence to this process, and notes to which handle. */
+  #checkGrant(fence: bigint): void {
+    const handle = this.#handle;
+    const granted = this.#run.handles.granted(handle.name, fence);
+    handle.head = granted === handle ? undefined : granted;
+    if (granted?.client === handle.client) return;
+    this.#run.invariants.violate(
+      `${handle.client.name} gets fence ${fence} of ${handle.name}, which it was not granted`,
+    );
   }
 
   /** Counts a grant to a member of a run, which is made at once or after a renewal. */
@@ -98,8 +109,8 @@ export class ObservedStore implements Store {
     const stray = this.#random.chance(STRAY) ? this.#random.pick(["before", "after"] as const) : undefined;
     if (stray === "before") this.#renewMeanwhile(claim, false);
     const releasing = runFor(this.#handle, () => this.#store.release(claim));
-    // A process hands the lock on, and gives it back later.
-    if (this.#run.scenario.cohort === undefined) checkReleased(this.#run, this.#handle);
+    // Otherwise the lock may be handed on, and given back later.
+    if (!this.#run.scenario.handsOn) checkReleased(this.#run, this.#handle);
     // Of a single server nobody knows which of the two it does first.
     if (stray === "after") this.#renewMeanwhile(claim, !this.#run.scenario.single);
     const released = await releasing;

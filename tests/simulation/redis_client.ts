@@ -97,7 +97,8 @@ export class SimulatedRedis implements RedisClient {
     if (concerns) dealings.of(node, id);
     const what = world.logs ? `${kind} ${rest[0]} ${world.label(id)}` : kind;
     const repeated = () => concerns && dealings.repeated(node, kind, id);
-    const answer = await network.call(this.#machine, node, { kind, what, work, repeated });
+    const overdue = () => concerns && dealings.overdue(node, kind, id);
+    const answer = await network.call(this.#machine, node, { kind, what, work, repeated, overdue });
     if ("error" in answer) throw new ReplyError(answer.error);
     return answer.reply;
   }

@@ -135,7 +135,8 @@ export class RemoteNode implements QuorumNode {
       return work(store, down);
     };
     const repeated = () => dealings.repeated(this.#node, kind, owner);
-    return network.call(this.#client, this.#node, { kind, what, work: done, repeated });
+    const overdue = () => dealings.overdue(this.#node, kind, owner);
+    return network.call(this.#client, this.#node, { kind, what, work: done, repeated, overdue });
   }
 }
 

@@ -18,9 +18,9 @@ export type Faults = "none" | "allowed" | "any";
  */
 export type Theme = "anything" | "restored locks" | "late answers" | "runs" | "cohorts";
 
-/** Returns what is to happen often in the run of a seed: four of ten have a theme. */
+/** Returns what is to happen often in the run of a seed: six of ten have a theme. */
 export function themeOf(seed: number): Theme {
-  if (seed % 10 === 0) return "cohorts";
+  if (seed % 10 === 0 || seed % 10 === 2) return "cohorts";
   if (seed % 10 === 4) return "restored locks";
   if (seed % 10 === 6) return "runs";
   return seed % 10 === 8 ? "late answers" : "anything";
@@ -60,10 +60,12 @@ export interface Scenario {
   readonly nodeKind: "memory" | "scripts";
   /** Whether there is one server with its own queue and fences, instead of a quorum. */
   readonly single: boolean;
-  /** Whether its clients hand on what it grants them together, as `acquire` does. */
+  /** Whether its clients hand locks on inside: what a server grants them together, as `acquire` does, or as cohorts. */
   readonly handsOn: boolean;
   /** The options of the cohort that each client is, if it is one. */
   readonly cohort: CohortSettings | undefined;
+  /** Whether some handles of each client use the cohort, and others what it was made of. */
+  readonly besides: boolean;
   readonly faults: Faults;
   readonly nodes: readonly Drift[];
   readonly clients: readonly Drift[];
@@ -113,11 +115,11 @@ export const DRIFT_FACTOR = 0.01;
 /** How much faster or slower clocks run than true time: two of them within the allowance, or far outside it. */
 const RATES = { within: 0.0045, beyond: 0.1 } as const;
 
-/** No message is older than this, in milliseconds. */
-export const OLDEST = 9_000;
-
 /** By how much the messages of a client are held back at the most, in milliseconds. */
 export const LONGEST_LAG = 3_000;
+
+/** How far ahead of its own clock a node lets its counter be set, in milliseconds. */
+export const MAX_CLOCK_SKEW = 10_000;
 
 /** The bounds of long leases, in milliseconds. */
 const LONG = [10_000, 20_000] as const;
@@ -137,11 +139,11 @@ const COHORTS: readonly CohortSettings[] = [
 export function draw(random: Random, seed: number): Scenario {
   const theme = themeOf(seed);
   const drawn = drawThemed(random, theme);
-  const handsOn = drawn.single && theme !== "cohorts" && seed % 4 !== 1;
+  const handsOn = theme === "cohorts" || drawn.single && seed % 4 !== 1;
   const scenario = { ...drawn, handsOn, taken: takenOf(seed, drawn) };
   const fences = fencesOf(seed);
   if (fences === 1) return scenario;
-  const close = ({ rate, skew }: Drift) => ({ rate, skew: Math.max(-CLOSE, Math.min(skew, CLOSE)) });
+  const close = (drift: Drift) => ({ ...drift, skew: Math.max(-CLOSE, Math.min(drift.skew, CLOSE)) });
   const clients = scenario.clients.map(close);
   // In one half of these runs a lock changes hands before the time of its block is over.
   if (seed % 2 === 0 || theme !== "anything") return { ...scenario, fences, clients };
@@ -163,13 +165,15 @@ export function draw(random: Random, seed: number): Scenario {
 function drawThemed(random: Random, theme: Theme): Scenario {
   if (theme === "anything") return drawAny(random);
   let scenario: Scenario;
-  do scenario = drawAny(random); while (!suits(scenario, theme));
+  const single = theme === "runs" || theme === "cohorts" && random.chance(0.7);
+  do scenario = drawAny(random, single); while (!suits(scenario, theme));
   const { clients, quality, length } = scenario;
   if (theme === "runs" || theme === "cohorts") {
     return {
       ...scenario,
       theme,
       cohort: theme === "runs" ? undefined : random.pick(COHORTS),
+      besides: theme === "cohorts" && random.chance(0.3),
       clients: [...clients, ...clients].slice(0, 3),
       workers: random.integer(3, 6),
       names: ["a"],
@@ -212,18 +216,20 @@ function drawThemed(random: Random, theme: Theme): Scenario {
 function suits({ faults, nodeKind, single, nodes, leases, quality, exclusion }: Scenario, theme: Theme): boolean {
   if (theme === "runs") return single && exclusion && leases[1] < LONG[1];
   if (theme === "cohorts") return exclusion && leases[1] < LONG[1] && (single || nodeKind === "memory");
-  if (faults === "none" || nodeKind !== "memory" || nodes.length < 3) return false;
+  if (faults === "none" || nodes.length < 3) return false;
   return theme === "late answers" ? !quality.connected && leases[1] < LONG[1] : exclusion;
 }
 
-function drawAny(random: Random): Scenario {
-  const faults = random.pick(["none", "allowed", "allowed", "allowed", "allowed", "any", "any", "any"] as const);
+function drawAny(random: Random, single = false): Scenario {
+  const faults = random.pick(
+    ["none", "none", "allowed", "allowed", "allowed", "allowed", "any", "any", "any"] as const,
+  );
   // With long leases nobody may have to wait for the end of one: nobody dies, or takes one to be over that is not.
   const long = random.chance(0.2);
   const unrestricted = faults === "any";
   const wiped = !long && faults !== "none" && random.chance(0.4);
   const wipes = !wiped ? "none" : unrestricted && random.chance(0.6) ? "at once" : "late";
-  const kind = random.pick(["memory", "memory", "memory", "memory", "scripts", "single"] as const);
+  const kind = single ? "single" : random.pick(["memory", "memory", "memory", "memory", "scripts", "single"] as const);
   const nodeKind = kind === "memory" ? "memory" : "scripts";
   // A client of Redis has a connection.
   const connected = nodeKind === "scripts" || random.chance(0.5);
@@ -232,9 +238,13 @@ function drawAny(random: Random): Scenario {
   const drifts = unrestricted && wipes === "none" && random.chance(0.5);
   const skew = wiped ? random.pick([0, 50]) : random.pick([0, 100, 5_000, 20_000]);
   const rate = drifts ? RATES.beyond : RATES.within;
-  const clock = () => ({
-    rate: 1 + random.pick([-rate, rate, 0, random.between(-rate, rate)]),
+  // All nodes may be as fast as allowed, and all clients as slow.
+  const opposed = random.chance(0.3);
+  const step = random.pick([0.001, 0.001, 1]);
+  const clock = (opposite: number) => ({
+    rate: 1 + (opposed ? opposite : random.pick([-rate, rate, 0, random.between(-rate, rate)])),
     skew: random.between(-skew, skew),
+    step,
   });
   const set = faults !== "none" && !wiped && !long && random.chance(0.5);
   const clockSet = !set ? "none" : unrestricted && random.chance(0.6) ? "any" : "usual";
@@ -252,9 +262,13 @@ function drawAny(random: Random): Scenario {
     single: kind === "single",
     handsOn: false,
     cohort: undefined,
+    besides: false,
     faults,
-    nodes: Array.from({ length: kind === "single" ? 1 : random.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 7]) }, clock),
-    clients: Array.from({ length: contended ? 4 : random.integer(1, 4) }, clock),
+    nodes: Array.from(
+      { length: kind === "single" ? 1 : random.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 7]) },
+      () => clock(rate),
+    ),
+    clients: Array.from({ length: contended ? 4 : random.integer(1, 4) }, () => clock(-rate)),
     workers: contended ? 3 : random.integer(1, 2),
     names: contended || random.chance(0.8) ? ["a"] : ["a", "b"],
     shared: contended ? 0.9 : random.pick([0, 0, 0.3, 0.8]),
@@ -266,7 +280,7 @@ function drawAny(random: Random): Scenario {
     // Where nothing fails nothing may time out: the first wait of a client takes three round trips, or more.
     nodeTimeout: random.pick([undefined, faults === "none" ? 50 : 10, 50, 1_000]),
     length: contended ? length / 3 : length,
-    quality: faults === "none" ? { ...FAULTLESS, connected } : {
+    quality: faults === "none" ? { ...FAULTLESS, connected, commandTimeout: undefined } : {
       lost: random.pick([0, 0.01, 0.1]),
       // The second copy of a vote may come after everything else, and holds for its whole lease.
       doubled: long ? 0 : random.pick([0, 0.02, 0.2]),
@@ -275,6 +289,7 @@ function drawAny(random: Random): Scenario {
       longest: long ? 4_000 : Math.max(4_000, 2 * leases[1]),
       hangs: !long && random.chance(0.7),
       connected,
+      commandTimeout: kind === "single" && !long ? random.pick([undefined, undefined, 50, 500]) : undefined,
     },
     faultGap: random.spread(100, 3_000),
     wipes,

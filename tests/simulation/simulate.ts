@@ -1,5 +1,4 @@
 import type { CohortSettings } from "../../src/composed/cohort/options.ts";
-import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
 import { Handoff } from "../../src/internal/handoff/handoff.ts";
 import type { Clock } from "../../src/internal/clock.ts";
 import type { Store } from "../../src/store.ts";
@@ -16,13 +15,12 @@ import { Machine } from "./machine.ts";
 import { Network } from "./network.ts";
 import { type Kept, type MakeStore, Node, soundStore } from "./node.ts";
 import { ObservedNode } from "./observed_node.ts";
-import { ObservedProcess } from "./observed_process.ts";
-import { ObservedRuns } from "./observed_runs.ts";
+import { ObservedTarget } from "./observed_target.ts";
 import { Random } from "./random.ts";
 import { SimulatedRedis } from "./redis_client.ts";
 import { RemoteNode } from "./remote_node.ts";
 import type { Run } from "./run.ts";
-import { draw, DRIFT_FACTOR, FENCES_AHEAD, OLDEST, type Scenario } from "./scenario.ts";
+import { draw, DRIFT_FACTOR, FENCES_AHEAD, MAX_CLOCK_SKEW, type Scenario } from "./scenario.ts";
 import { KeptScripts } from "./script_node.ts";
 import { FaultSchedule } from "./fault_schedule.ts";
 import { Transitions } from "./transitions.ts";
@@ -37,21 +35,14 @@ export interface SimulationOptions {
   readonly log?: ((line: string) => void) | undefined;
   /** Makes the stores of the nodes; others than sound ones show what the simulator notices. */
   readonly makeStore?: MakeStore | undefined;
-  /** Makes what hands a run on inside a client; another one than `Handoff` shows what the simulator notices. */
-  readonly makeRuns?: MakeRuns | undefined;
-  /** Makes the cohort of a client; another one than `HandoffCohort` shows what the simulator notices. */
-  readonly makeCohort?: MakeCohort | undefined;
+  /** Makes what hands locks on inside a client; another one than `Handoff` shows what the simulator notices. */
+  readonly makeHandoff?: MakeHandoff | undefined;
 }
 
-/** Makes the store that hands on what another one grants. */
-export type MakeRuns = (store: Store, clock: Clock) => Store;
+/** Makes the store that hands on what another one grants; a cohort, if there are settings. */
+export type MakeHandoff = (store: Store, clock: Clock, settings?: CohortSettings, peer?: Handoff) => Handoff;
 
-/** Makes the store whose handles share one place in another one. */
-export type MakeCohort = (store: Store, settings: CohortSettings, clock: Clock) => Store;
-
-const soundCohort: MakeCohort = (store, settings, clock) => new HandoffCohort(store, clock, settings);
-
-const soundRuns: MakeRuns = (store, clock) => new Handoff(store, clock);
+const soundHandoff: MakeHandoff = (...made) => new Handoff(...made);
 
 /** How a run ended. */
 export interface Outcome {
@@ -82,11 +73,17 @@ const FAULTLESS_AFTERMATH = 2_000;
 /** The same when leases are longer than that and nobody has died: what was left behind is still there then. */
 const LONG_AFTERMATH = 9_000;
 
-/** How long a handoff may take at the worst: a few attempts that come to nothing, in milliseconds. */
-const HANDOFF = 5_000;
+/** How long a handoff may take at the most where nothing fails, in milliseconds. */
+const HANDOFF = 60;
 
-/** How far ahead of its own clock a node lets its counter be set, in milliseconds. */
-const MAX_CLOCK_SKEW = 10_000;
+/** The same where only the next poll finds the lock free. */
+const POLLED = 1_500;
+
+/** The same after faults, when the lock may be kept for a few waiters that are gone. */
+const RECOVERED = 5_000;
+
+/** For how long a lock is kept for a waiter that has died, in milliseconds. */
+const RESERVED = 1_500;
 
 /** The owner of locks that nobody who is simulated holds. */
 const STRANGER = "other";
@@ -110,15 +107,15 @@ async function live(
   world: World,
   scenario: Scenario,
   random: Random,
-  { makeStore = soundStore, ...processes }: SimulationOptions,
+  { makeStore = soundStore, makeHandoff = soundHandoff }: SimulationOptions,
 ): Promise<Outcome> {
-  const run = prepare(world, scenario, random);
+  const clients = scenario.clients.map((drift, i) => new Machine(world, `c${i}`, drift));
+  const run = prepare(world, scenario, random, clients);
   const { invariants, transitions } = run;
   const machines = scenario.nodes.map((drift, i) => new Machine(world, `n${i}`, drift));
   const { nodes, connect } = scenario.nodeKind === "memory"
     ? memoryNodes(run, machines, makeStore)
     : scriptNodes(run, random.fork(), machines);
-  const clients = scenario.clients.map((drift, i) => new Machine(world, `c${i}`, drift));
   const inspection = new Inspection(run, random.fork(), nodes);
   const working = new Map<Worker, Machine>();
   for (const client of clients) {
@@ -126,9 +123,9 @@ async function live(
     const luck = random.fork();
     world.on(client, () => {
       const shared = storeOf(scenario, connect(client), client, () => luck.next());
-      const store = storeOfProcess(run, shared, client, processes);
+      const stores = storesOfProcess(run, shared, client, makeHandoff);
       for (let i = 0; i < scenario.workers; i++) {
-        const worker = new Worker(run, inspection, client, store, random.fork());
+        const worker = new Worker(run, inspection, client, stores[i % stores.length]!, random.fork());
         working.set(worker, client);
         worker.run().catch((error) => invariants.violate(`a worker failed: ${error.stack}`)).finally(() => {
           working.delete(worker);
@@ -155,9 +152,9 @@ async function live(
   return { seed, violations, granted, events: world.events, settledAfter, longestGap, transitions };
 }
 
-function prepare(world: World, scenario: Scenario, random: Random): Run {
-  const invariants = new Invariants(world, assumptions(scenario));
+function prepare(world: World, scenario: Scenario, random: Random, clients: readonly Machine[]): Run {
   const disturbances = new Disturbances();
+  const invariants = new Invariants(world, assumptions(scenario, disturbances, clients));
   const handles = new Handles();
   const transitions = new Transitions();
   return {
@@ -230,27 +227,35 @@ function storeOf(
   return new RedlockStore(nodes, settings, clock, luck);
 }
 
-/** Returns the store as the handles of a process use it. */
-function storeOfProcess(
-  run: Run,
-  store: Store,
-  client: Machine,
-  { makeRuns = soundRuns, makeCohort = soundCohort }: Pick<SimulationOptions, "makeRuns" | "makeCohort">,
-): Store {
-  const { handsOn, cohort } = run.scenario;
-  if (handsOn) return makeRuns(new ObservedRuns(store, run), client);
-  if (cohort === undefined) return store;
-  return makeCohort(new ObservedProcess(store, run), cohort, client);
+/** Returns the stores that the handles of a process use: one, or a cohort and what that was made of. */
+function storesOfProcess(run: Run, store: Store, client: Machine, makeHandoff: MakeHandoff): readonly Store[] {
+  const { single, handsOn, cohort, besides } = run.scenario;
+  if (!handsOn) return [store];
+  const target = new ObservedTarget(store, run);
+  const plain = single ? makeHandoff(target, client) : undefined;
+  if (cohort === undefined) return [plain!];
+  const kept = makeHandoff(target, client, cohort, besides ? plain : undefined);
+  return besides ? [kept, plain ?? target] : [kept];
 }
 
 function assumptions(
-  { faults, exclusion, wipes, apart, fences, handsOn, cohort, length, leases, deaths }: Scenario,
+  { faults, exclusion, wipes, apart, fences, handsOn, cohort, leases, taken, workers }: Scenario,
+  disturbances: Disturbances,
+  clients: readonly Machine[],
 ): Assumptions {
   return {
     exclusion,
-    fenceSlack: wipes === "none" ? 0 : apart + (fences > 1 || handsOn || cohort !== undefined ? FENCES_AHEAD : 0),
-    undisturbedFrom: faults === "none" ? 0 : length + OLDEST,
-    longestGap: (deaths && faults !== "none" ? leases[1] : 0) + HANDOFF,
+    fenceSlack: wipes === "none" ? 0 : apart + (fences > 1 || handsOn ? FENCES_AHEAD : 0),
+    disturbedUntil: () => disturbances.last,
+    longestGap: (machine, last) => {
+      // Nobody is told of the end of a lease.
+      const polled = taken !== undefined || last?.lapsed;
+      const handoff = faults !== "none" ? RECOVERED : polled ? POLLED : HANDOFF;
+      const dead = clients.filter((client) => client.dead).length;
+      const left = dead === 0 ? 0 : leases[1] + dead * workers * RESERVED;
+      const linger = last?.machine === machine ? 0 : cohort?.linger ?? 0;
+      return handoff + linger + left;
+    },
   };
 }
 

@@ -1,8 +1,7 @@
 // Deno only: it runs in a simulated world, of which the runtime is no part.
 import { assert, assertEquals } from "@std/assert";
 import { DenoProcess } from "../support/deno_process.ts";
-import { cohortFlaws } from "./flawed_cohorts.ts";
-import { runFlaws } from "./flawed_runs.ts";
+import { handoffFlaws } from "./flawed_handoffs.ts";
 import { flaws } from "./flaws.ts";
 import { untested } from "./main.ts";
 import { parseOptions } from "./options.ts";
@@ -28,12 +27,10 @@ for (const [flaw, makeStore] of Object.entries(flaws)) {
   Deno.test(`simulate() notices ${flaw}`, () => assertNoticed({ makeStore }, () => true));
 }
 
-for (const [flaw, makeRuns] of Object.entries(runFlaws)) {
-  Deno.test(`simulate() notices ${flaw}`, () => assertNoticed({ makeRuns }, (seed) => themeOf(seed) === "runs"));
-}
-
-for (const [flaw, makeCohort] of Object.entries(cohortFlaws)) {
-  Deno.test(`simulate() notices ${flaw}`, () => assertNoticed({ makeCohort }, (seed) => themeOf(seed) === "cohorts"));
+for (const [flaw, makeHandoff] of Object.entries(handoffFlaws)) {
+  Deno.test(`simulate() notices ${flaw}`, () => {
+    return assertNoticed({ makeHandoff }, (seed) => ["runs", "cohorts"].includes(themeOf(seed)));
+  });
 }
 
 Deno.test("simulate() does the same again for the same seed", async () => {

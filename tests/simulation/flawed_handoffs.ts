@@ -1,26 +1,19 @@
-import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
+import { Handoff } from "../../src/internal/handoff/handoff.ts";
 import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../src/store.ts";
 import { Beneath } from "./beneath.ts";
 import { ScaledClock } from "./flaws.ts";
 import { currentHandle, type Handle } from "./handles.ts";
-import type { MakeCohort } from "./simulate.ts";
+import type { MakeHandoff } from "./simulate.ts";
 
-/** Cohorts with a flaw, each of which breaks a promise: the simulator must notice every one. */
-export const cohortFlaws: Readonly<Record<string, MakeCohort>> = {
-  "a cohort whose clock stands still": (store, settings, clock) => {
-    return new HandoffCohort(store, new ScaledClock(clock, 0), settings);
-  },
-  "a cohort that hands on a lock that it has lost": (store, settings, clock) => {
-    return new HandoffCohort(new ObstinateStore(store), clock, settings);
-  },
-  "a cohort that gives nothing back": (store, settings, clock) => {
-    return new HandoffCohort(new KeepingStore(store), clock, settings);
-  },
-  "a cohort that takes more fences than it has": (store, settings, clock) => {
-    return new HandoffCohort(new LavishStore(store), clock, settings);
-  },
-  "a cohort whose handles have one fence": (store, settings, clock) => new CohortWithOneFence(store, clock, settings),
-  "a cohort that hands on before the release": (store, settings, clock) => new HastyCohort(store, clock, settings),
+/** What hands locks on with a flaw, each of which breaks a promise: the simulator must notice every one. */
+export const handoffFlaws: Readonly<Record<string, MakeHandoff>> = {
+  "locks handed on whatever their age": (store, clock, ...rest) =>
+    new Handoff(store, new ScaledClock(clock, 0), ...rest),
+  "locks handed on that were lost": (store, ...rest) => new Handoff(new ObstinateStore(store), ...rest),
+  "handed-on locks that are not given back": (store, ...rest) => new Handoff(new KeepingStore(store), ...rest),
+  "handles that have the fences of others": (store, ...rest) => new Handoff(new LavishStore(store), ...rest),
+  "a lock that is handed on before its release": (...made) => new HastyHandoff(...made),
+  "members that are forgotten": (store, ...rest) => new Handoff(new ForgetfulStore(store), ...rest),
 };
 
 class ObstinateStore extends Beneath {
@@ -48,22 +41,22 @@ class KeepingStore extends Beneath {
 class LavishStore extends Beneath {
   override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const attempt = await super.attempt(claim, options);
-    return attempt.granted && claim.fences !== undefined ? { ...attempt, fences: 1_000_000 } : attempt;
+    return attempt.granted ? { ...attempt, fences: 1_000_000 } : attempt;
   }
 }
 
-class CohortWithOneFence extends HandoffCohort {
-  #fence: bigint | undefined;
+class ForgetfulStore extends Beneath {
+  readonly #members = new Set<string>();
 
   override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    if (this.#members.has(handleOf(claim))) return { granted: false, retryAfter: 60_000 };
     const attempt = await super.attempt(claim, options);
-    if (!attempt.granted) return attempt;
-    this.#fence ??= attempt.fence;
-    return { ...attempt, fence: this.#fence };
+    if (attempt.granted) { for (const member of attempt.run ?? []) this.#members.add(member); }
+    return attempt;
   }
 }
 
-class HastyCohort extends HandoffCohort {
+class HastyHandoff extends Handoff {
   override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const attempt = await super.attempt(claim, options);
     if (attempt.granted) void super.release(claim).catch(() => {});
