@@ -112,6 +112,8 @@ export class RemoteNode implements QuorumNode {
     if (signal.aborted) return;
     signal.addEventListener("abort", leave);
     const woken = this.#call(claim, "wakeup", async (store, down) => {
+      // One that comes late must not take the place of a later one.
+      if (gone.signal.aborted) return;
       const forget = () => gone.abort("over");
       down.addEventListener("abort", forget);
       const timer = this.#node.machine.timer(LISTENS, forget);

@@ -177,7 +177,7 @@ function drawThemed(random: Random, theme: Theme): Scenario {
       clients: [...clients, ...clients].slice(0, 3),
       workers: random.integer(3, 6),
       names: ["a"],
-      shared: random.pick([0, 0, 0.1]),
+      shared: random.pick([0, 0, 0.3]),
       extended: random.pick([0, 0, 0.2]),
       thinking: random.pick([5, 50]),
       holding: random.pick(theme === "runs" ? [0.03, 0.3, 2] : [0.003, 0.003, 0.03, 2]),
@@ -216,7 +216,7 @@ function drawThemed(random: Random, theme: Theme): Scenario {
 function suits({ faults, nodeKind, single, nodes, leases, quality, exclusion }: Scenario, theme: Theme): boolean {
   if (theme === "runs") return single && exclusion && leases[1] < LONG[1];
   if (theme === "cohorts") return exclusion && leases[1] < LONG[1] && (single || nodeKind === "memory");
-  if (faults === "none" || nodes.length < 3) return false;
+  if (faults === "none" || nodeKind !== "memory" || nodes.length < 3) return false;
   return theme === "late answers" ? !quality.connected && leases[1] < LONG[1] : exclusion;
 }
 

@@ -80,7 +80,7 @@ const HANDOFF = 60;
 const POLLED = 1_500;
 
 /** The same after faults, when the lock may be kept for a few waiters that are gone. */
-const RECOVERED = 5_000;
+const RECOVERED = 10_000;
 
 /** For how long a lock is kept for a waiter that has died, in milliseconds. */
 const RESERVED = 1_500;
@@ -239,7 +239,7 @@ function storesOfProcess(run: Run, store: Store, client: Machine, makeHandoff: M
 }
 
 function assumptions(
-  { faults, exclusion, wipes, apart, fences, handsOn, cohort, leases, taken, workers }: Scenario,
+  { faults, exclusion, wipes, apart, fences, handsOn, cohort, besides, leases, taken, workers }: Scenario,
   disturbances: Disturbances,
   clients: readonly Machine[],
 ): Assumptions {
@@ -253,7 +253,8 @@ function assumptions(
       const handoff = faults !== "none" ? RECOVERED : polled ? POLLED : HANDOFF;
       const dead = clients.filter((client) => client.dead).length;
       const left = dead === 0 ? 0 : leases[1] + dead * workers * RESERVED;
-      const linger = last?.machine === machine ? 0 : cohort?.linger ?? 0;
+      // A cohort lingers for its own handles alone.
+      const linger = last?.machine === machine && !besides ? 0 : cohort?.linger ?? 0;
       return handoff + linger + left;
     },
   };
