@@ -97,11 +97,11 @@ export class ObservedStore implements Store {
   #noteRun({ fence }: Granted, atOnce: boolean): void {
     const { head, run, fences, mode, firstAskedAt } = this.#handle;
     const { transitions, scenario } = this.#run;
+    if (fences.has(fence) && (head ?? run) !== undefined) return transitions.take("lock handed on granted again");
     if (scenario.cohort !== undefined) {
       if (atOnce && mode === "exclusive" && firstAskedAt.size === 0) transitions.take("lock of a process handed on");
       return;
     }
-    if (fences.has(fence) && (head ?? run) !== undefined) return transitions.take("lock of a run granted again");
     if (head !== undefined) transitions.take(atOnce ? "run handed on at once" : "run handed on after a renewal");
   }
 
