@@ -18,7 +18,8 @@ export interface Look {
 /**
  * KEYS: all keys of a lock, that of the fence last. ARGV: ids. Looks through all that is kept, in whatever way, so that
  * no change of that can hide anything. Replies: 1 if any of the ids is anywhere; 1 if any is elsewhere than in the
- * second and the third key, those of the waiters; and 1 if any is in the second one, the queue, behind others.
+ * second and the third key, those of the waiters; and 1 if any is in the second one, the queue, behind others. The
+ * fifth key is passed over if it is a string: that names the members of a run also when they were served.
  */
 const LOOK = `
 local function texts(key)
@@ -32,7 +33,8 @@ local function texts(key)
 end
 local present, held, behind = 0, 0, 0
 for i = 1, #KEYS - 1 do
-  for rank, text in ipairs(texts(KEYS[i])) do
+  local members = i == 5 and redis.call('TYPE', KEYS[i]).ok == 'string'
+  for rank, text in ipairs(members and {} or texts(KEYS[i])) do
     for _, id in ipairs(ARGV) do
       if string.find(text, id, 1, true) then
         present = 1
