@@ -159,6 +159,36 @@ for (const [when, options] of KINDS) {
   });
 }
 
+Deno.test("release() of a place waits for all attempts, in whatever order they are answered", async () => {
+  const scene = new Scene();
+  const here = scene.process();
+  const [before, first, second] = [claimOf("a"), claimOf("a"), claimOf("a")];
+  await scene.server.attempt(before, { enqueue: false });
+  for (const claim of [first, second]) await here.store.attempt(claim, { enqueue: true });
+  const answered = Promise.withResolvers<void>();
+  here.line.fate = async (go) => {
+    const reply = await go();
+    await answered.promise;
+    return reply;
+  };
+  const late = here.store.attempt(second, { enqueue: true });
+  here.line.fate = (go) => go();
+  await here.store.attempt(second, { enqueue: true });
+  await scene.server.release(before);
+  for (const claim of [first, second]) {
+    assert((await here.store.attempt(claim, { enqueue: true })).granted);
+    if (claim === first) await here.store.release(first);
+  }
+  // A loop that waits for what was answered long ago would go on here for ever.
+  await settled();
+  assert(!here.line.calls.some(({ operation }) => operation === "release"));
+  answered.resolve();
+  await late;
+  await here.store.release(second);
+  await scene.clock.advance(1_000);
+  await scene.assertEmpty();
+});
+
 for (const options of [{ keep: 10 }, { keep: 10, linger: 10 }]) {
   Deno.test(`acquire() asks seldom while the store is down, ${JSON.stringify(options)}`, async () => {
     const scene = new Scene();

@@ -39,7 +39,7 @@ export class Handle {
   unanswered = 0;
   /** How many attempts all handles had sent when its last one was answered. */
   answeredAt = 0;
-  /** The last attempt that was sent, and when. */
+  /** When its last attempt was sent, and what settles with all that are not answered. */
   #sent: { readonly at: Instant; readonly answer: Promise<unknown> };
   /** When it last attempted or began to listen. */
   #heardAt: Instant;
@@ -86,7 +86,7 @@ export class Handle {
 
   /** Notes that an attempt was sent, and returns it. */
   sends<T>(now: Instant, answer: Promise<T>): Promise<T> {
-    this.#sent = { at: now, answer };
+    this.#sent = { at: now, answer: this.unanswered === 0 ? answer : Promise.allSettled([this.#sent.answer, answer]) };
     this.unanswered++;
     if (this.waits && this.state !== "next") this.state = "asking";
     return answer;
