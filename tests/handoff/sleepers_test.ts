@@ -1,9 +1,11 @@
 // Deno only: it makes a temporary file for SQLite.
 import { assert, assertEquals } from "@std/assert";
+import { StoreError } from "../../src/errors.ts";
+import type { Attempt } from "../../src/store.ts";
 import { FileStore } from "../../src/stores/sqlite/store.ts";
 import { claimOf } from "../support/claims.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
-import { handoffOf, KINDS, Scene } from "./scene.ts";
+import { type Fate, handoffOf, KINDS, lost, Scene } from "./scene.ts";
 
 for (const [when, options] of KINDS) {
   for (const pause of [0, 300, 2_500]) {
@@ -94,5 +96,33 @@ for (const [when, options] of KINDS) {
       ended.abort();
     }
     Deno.removeSync(path);
+  });
+
+  Deno.test(`acquire() asks again when its attempt fails after a wake-up, ${when}`, async () => {
+    const scene = new Scene();
+    const { clock, stranger, served } = scene;
+    const here = scene.process(options);
+    const park: Fate = async (go, { operation }) => {
+      const reply = await go() as Attempt;
+      return operation === "attempt" && "retryAfter" in reply ? { ...reply, retryAfter: 25_000, mayPark: true } : reply;
+    };
+    const before = await stranger.acquire();
+    // The first one pauses after a fault, so that the second one is ahead of it in the queue of the store.
+    here.line.fate = lost;
+    const ends = [(await here.section("first", 1)).end];
+    here.line.fate = park;
+    ends.push((await here.section("second", 1)).end);
+    await clock.advance(2_000);
+    // The store does not tell again that it is the turn of a waiter.
+    here.line.notice = () => new Promise(() => {});
+    here.line.fate = () => {
+      here.line.fate = park;
+      return Promise.reject(new StoreError("loading"));
+    };
+    await before.release();
+    await clock.advance(1_000);
+    assertEquals(served[0], "second");
+    await Promise.all([...ends, clock.advance(30_000)]);
+    await scene.assertEmpty();
   });
 }

@@ -84,6 +84,12 @@ export class Handle {
     return woken;
   }
 
+  /** Notes that its caller pauses after a fault. A wake-up of the store is used up with that: then it asks by itself. */
+  pauses(): void {
+    this.state = "idle";
+    if (this.place !== "none") this.place = "own";
+  }
+
   /** Notes that an attempt was sent, and returns it. */
   sends<T>(now: Instant, answer: Promise<T>): Promise<T> {
     this.#sent = { at: now, answer: this.unanswered === 0 ? answer : Promise.allSettled([this.#sent.answer, answer]) };

@@ -311,7 +311,7 @@ export class NameHandoff {
         return this.#ask(handle, options, now, woken !== "store");
       }
       // The store fails them all: they need not find out one by one.
-      handle.state = "idle";
+      handle.pauses();
       return Promise.reject(fault.error);
     }
     if (this.#timer === undefined) this.#watch(now);
@@ -405,7 +405,7 @@ export class NameHandoff {
     const before = handle.state;
     const mayBeQueued = !(error instanceof StoreError);
     if (mayBeQueued) handle.place = "own";
-    if (handle.waits && handle.unanswered === 0) handle.state = "idle";
+    if (handle.waits && handle.unanswered === 0) handle.pauses();
     if (before === "next") this.#passOn(this.#grant!);
     // A reply may be lost, and with it a run: its members are no longer in the store's queue.
     if (!this.#keeps && mayBeQueued) {
