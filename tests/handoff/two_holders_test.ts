@@ -6,7 +6,7 @@ import type { Attempt, Claim } from "../../src/store.ts";
 import { claimOf } from "../support/claims.ts";
 import { until } from "../support/until.ts";
 import { settled } from "../support/virtual_clock.ts";
-import { KINDS, microtasks, type Process, Scene, Waiting } from "./scene.ts";
+import { KINDS, lost, microtasks, type Process, Scene, unheard, Waiting } from "./scene.ts";
 
 /** After so many microtasks the answer to a request that takes no time has come. */
 const ANSWERED = 40;
@@ -143,5 +143,44 @@ for (const [when, options] of KINDS) {
       await (await waiting).release();
       await made?.[Symbol.asyncDispose]();
     }
+  });
+}
+
+for (const [when, options] of KINDS.slice(1)) {
+  Deno.test(`acquire() keeps what it gets while its former place is given back, ${when}`, async () => {
+    const scene = new Scene();
+    const { clock, stranger } = scene;
+    const here = scene.process({ ...options, keep: 60_000 });
+    const before = await stranger.acquire();
+    // While the first one pauses after a fault the second one asks: both have a place in the queue of the store.
+    here.line.fate = unheard;
+    const first = await here.wait("first", { lease: 5_000 });
+    here.line.fate = (go) => go();
+    const second = await here.wait("second", { lease: 5_000, meta: { label: "second" } });
+    await clock.advance(100);
+    await before.release();
+    await settled();
+    assert(first.lock !== undefined);
+    // The process sleeps when the second one has just been granted the lock, for longer than the lease.
+    let slept = false;
+    here.line.fate = (go, call) => {
+      if (call.operation !== "release" || !call.claim?.meta?.includes("second")) return go();
+      if (!slept) clock.stall(6_000);
+      slept = true;
+      return lost(go, call);
+    };
+    await first.lock.release();
+    await settled();
+    await clock.advance(100);
+    const other = await stranger.wait("stranger");
+    here.line.fate = (go) => go();
+    await clock.advance(500);
+    const holders = [second, other].filter(({ lock }) => lock?.held);
+    assertEquals(holders.length, 1);
+    await other.lock?.release();
+    await clock.advance(500);
+    await (await second.promise).release();
+    await clock.advance(1_000);
+    await scene.assertEmpty();
   });
 }

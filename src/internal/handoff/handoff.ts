@@ -70,6 +70,7 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
       settings: settings ?? RUNS,
       group: crypto.randomUUID(),
       watches: peer === undefined,
+      leaving: new ShortLivedMap(),
       track,
     };
     this.#peers = peer === undefined ? new Set() : peer.#peers;
@@ -113,6 +114,9 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
   readonly drift = (lease: number): number => this.target.drift(lease);
 
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    const leaving = this.#site.leaving.get(handleOf(claim));
+    // The release, which may be retried, must not find what this attempt is granted.
+    if (leaving !== undefined) return leaving.then(() => this.attempt(claim, options));
     if (options.steal) return this.#steal(claim, options);
     const state = this.#names.get(claim.name);
     if (state === undefined) {

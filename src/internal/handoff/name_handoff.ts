@@ -517,8 +517,11 @@ export class NameHandoff {
 
   /** Gives the place of a handle in the store's queue back, in the background. */
   #leaveStore(handle: Handle): void {
-    const { store, clock, track } = this.#site;
-    track(handle.answered().then(() => releaseWithRetry(store, handle.claim, clock)).catch(() => {}));
+    const { store, clock, track, leaving } = this.#site;
+    const release = () => releaseWithRetry(store, handle.claim, clock);
+    const left = handle.answered().then(release).catch(() => {}).then(() => void leaving.delete(handle.id));
+    leaving.set(handle.id, left);
+    track(left);
   }
 
   /** Grants the lock again to a handle that holds it: a reply was lost on its way to the caller. */

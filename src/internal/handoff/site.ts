@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import type { ShortLivedMap } from "../short_lived.ts";
 import type { Store } from "../../store.ts";
 
 /** How long a process hands a lock on, and keeps it, in milliseconds. */
@@ -24,6 +25,8 @@ export interface Site {
   readonly group: string;
   /** Whether other objects in this process may revoke the lock without its knowledge: then the store is asked. */
   readonly watches: boolean;
+  /** By their ids: the handles whose places in the store's queue are given back. Until then they must not attempt again. */
+  readonly leaving: ShortLivedMap<string, Promise<void>>;
   /** Takes note of something that goes on in the background, and does not reject. */
   track(request: Promise<unknown>): void;
 }
