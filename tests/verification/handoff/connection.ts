@@ -33,7 +33,7 @@ export interface Line {
 }
 
 /** What a server is asked for. */
-export type Operation = "attempt" | "renew" | "release" | "evict" | "query";
+export type Operation = "attempt" | "renew" | "release" | "succeed" | "evict" | "query";
 
 /** How long what is late takes, in milliseconds. */
 const LATE: readonly [number, number] = [100, 5_000];
@@ -167,6 +167,11 @@ export class Connection implements Store {
 
   query(options?: QueryOptions): Promise<Snapshot> {
     return this.#request("query", undefined, "", () => this.#site.server.store.query(options));
+  }
+
+  succeed(from: Claim, to: Claim): Promise<void> {
+    const { server } = this.#site;
+    return this.#request("succeed", from, ` by ${this.#site.label(to)}`, () => server.succeed(from, to));
   }
 
   forget(claim: Claim): void {

@@ -86,7 +86,7 @@ export function drawScenario(
       ? ["attempt"]
       : theme === "slow"
       ? [random.pick(["attempt", "renew", "release"] as const)]
-      : ["attempt", "renew", "release", "evict"],
+      : ["attempt", "renew", "release", "succeed", "evict"],
   };
   const mixed = random.chance(1 / 2);
   const rough = theme === "faults" || theme === "ends";

@@ -138,6 +138,17 @@ export class Server {
     return released;
   }
 
+  /** Gives the place of a handle in the queue to another one. */
+  async succeed(from: Claim, to: Claim): Promise<void> {
+    await this.store.succeed(from, to);
+    const queue = this.#queue(from.name);
+    const process = queue.get(handleOf(from));
+    if (process === undefined || queue.has(handleOf(to))) return;
+    const places = [...queue].map(([id, process]) => [id === handleOf(from) ? handleOf(to) : id, process] as const);
+    this.#queues.set(from.name, new Map(places));
+    this.#arrivals.set(handleOf(to), this.#arrivals.get(handleOf(from))!);
+  }
+
   /** Evicts. What that revokes is passed to `revoked`. */
   async evict(name: string, revoked: (tenures: readonly Tenure[]) => void): Promise<number> {
     const evicted = await this.store.evict(name);
