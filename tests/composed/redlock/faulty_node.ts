@@ -94,6 +94,10 @@ export class FaultyNode implements QuorumNode {
     return this.#call("release", async (store) => await store.release(claim) || session !== this.session);
   }
 
+  succeed(from: Claim, to: Claim): Promise<void> {
+    return this.#call("succeed", (store) => store.succeed(from, to));
+  }
+
   async #call<T>(method: string, run: (store: MemoryStore) => Promise<T>): Promise<T> {
     this.calls.push(method);
     if (this.#condition === "failing") throw this.failure;
