@@ -1,7 +1,7 @@
 import { backoffMs } from "../backoff.ts";
 import { before, type Clock, elapsed, type Instant } from "../clock.ts";
 import { isPermanent } from "../failure.ts";
-import { RELEASE_LIMIT_MS, releaseWithRetry } from "../release.ts";
+import { RELEASE_LIMIT_MS } from "../release.ts";
 import { numbered, resized } from "../renewal.ts";
 import type { Claim, Renewal, Store } from "../../store.ts";
 
@@ -55,7 +55,7 @@ export class ProcessLease {
     return this.#claim;
   }
 
-  /** Whether the lease is lost, was released or was abandoned. */
+  /** Whether the lease is lost or was released. */
   get over(): boolean {
     return this.#over;
   }
@@ -114,27 +114,12 @@ export class ProcessLease {
     return renewal;
   }
 
-  /** Notes that the lease is lost: the store does not have the lock any more. */
-  lose(): void {
-    this.#over = true;
-  }
-
   /** Releases the lock. Resolves to whether the store still had it. */
   release(): Promise<boolean> {
     this.#over = true;
     // On a store that has lost the lock, a renewal that is executed after the release could restore it.
     if (this.#renewing !== undefined) return this.#renewing.then(() => this.#store.release(this.#claim));
     return this.#store.release(this.#claim);
-  }
-
-  /**
-   * Releases the lock when no handle does, with retries while the store fails. Never rejects: if all retries fail, the
-   * lock ends with its lease. Resolves to whether the store still had it.
-   */
-  async abandon(): Promise<boolean> {
-    this.#over = true;
-    await this.#renewing;
-    return await releaseWithRetry(this.#store, this.#claim, this.#clock).catch(() => false);
   }
 
   /**
