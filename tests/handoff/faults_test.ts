@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Attempt } from "../../src/store.ts";
 import { claimOf } from "../support/claims.ts";
 import { settled } from "../support/virtual_clock.ts";
-import { type Fate, KINDS, lost, Scene, slow } from "./scene.ts";
+import { type Fate, KINDS, lost, Scene, slow, unheard } from "./scene.ts";
 
 /** A connection of 1 ms each way, whose requests wait in their order while it is stopped. A caller waits for 100 ms. */
 class Pipe {
@@ -158,6 +158,36 @@ for (const [when, options] of KINDS) {
     assertEquals(unhandled, []);
   });
 }
+
+Deno.test("release() that fails of a place whose lock goes back is always handled", async () => {
+  const scene = new Scene();
+  const { clock, stranger } = scene;
+  const here = scene.process({ keep: 1_000 });
+  const before = await stranger.acquire();
+  // While the first one pauses after a fault the second one asks: both have a place in the queue of the store.
+  here.line.fate = unheard;
+  const first = await here.wait("first");
+  here.line.fate = (go) => go();
+  const enough = new AbortController();
+  const second = await here.wait("second", { signal: enough.signal, meta: { label: "second" } });
+  await clock.advance(100);
+  await before.release();
+  await settled();
+  assert(first.lock !== undefined);
+  const unhandled = await rejections(async () => {
+    here.line.fate = (go, call) => (call.claim?.meta?.includes("second") ? lost : slow(clock, 50))(go, call);
+    // The second one gives up when it was handed the lock, before it attempts.
+    const released = first.lock!.release();
+    enough.abort(new Error("enough"));
+    await settled();
+    assert(second.error !== undefined);
+    await released;
+    here.line.fate = (go) => go();
+    await clock.advance(1_000);
+  });
+  assertEquals(unhandled, []);
+  await scene.assertEmpty();
+});
 
 Deno.test("release() of a place waits for all attempts, in whatever order they are answered", async () => {
   const scene = new Scene();

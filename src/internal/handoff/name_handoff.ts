@@ -619,17 +619,15 @@ export class NameHandoff {
     const grant = this.#grant;
     if (grant !== undefined) grant.members = grant.members.filter((member) => member !== handle);
     const passed = state === "next" ? this.#passOn(grant!) : undefined;
-    if (place === "none" && unanswered === 0) {
-      store.forget?.(claim);
-      this.#advance();
-      this.#tidy();
-      return passed?.then(() => true) ?? Promise.resolve(true);
+    let released = Promise.resolve(true);
+    if (place === "none" && unanswered === 0) store.forget?.(claim);
+    else {
+      const succeeded = unanswered === 0 && this.#succeed(handle);
+      released = store.release(claim).then((released) => released || succeeded);
     }
-    const succeeded = place !== "none" && unanswered === 0 && this.#succeed(handle);
-    const released = store.release(claim).then((released) => released || succeeded);
     this.#advance();
     this.#tidy();
-    return passed?.then(() => released) ?? released;
+    return Promise.all([released, passed]).then(([released]) => released);
   }
 
   /** Gives the place of a handle in the store's queue to the next one here, if that has none. Returns whether it did. */
