@@ -453,13 +453,10 @@ export class NameHandoff {
       this.#advance();
       return granted;
     }
-    if (sent.revocations !== this.#revocations) {
-      // It may be revoked by now. If so, the handle finds out like every other holder.
-      wake(run);
-      return this.#hold(grant, handle, sent.at, now);
-    }
-    grant.members = run;
-    this.#grant = grant;
+    if (sent.revocations === this.#revocations) {
+      grant.members = run;
+      this.#grant = grant;
+    } else wake(run); // It may be revoked by now. If so, the handle finds out like every other holder.
     return this.#hold(grant, handle, sent.at, now);
   }
 
