@@ -103,8 +103,8 @@ export class Inspection {
   #checkLeft(snapshots: readonly Snapshot[]): void {
     for (const [i, { held, pending }] of snapshots.entries()) {
       const node = this.#nodes[i]!;
-      for (const entry of [...held, ...pending]) {
-        const { name, owner } = entry;
+      // The members of a run are listed until its lock ends, also those that do not wait any more.
+      for (const { name, owner } of [...held, ...pending.filter(({ member }) => !member)]) {
         const handle = this.#run.handles.of(owner);
         if (handle === undefined || handle.client.dead || handle.forgiven) continue;
         // A place in a queue may be left beside a lock, and goes with it.

@@ -1,4 +1,4 @@
-import type { CohortSettings } from "../../src/composed/cohort/options.ts";
+import type { HandoffSettings } from "../../src/internal/handoff/site.ts";
 import type { Drift } from "./machine.ts";
 import type { Quality } from "./network.ts";
 import type { Random } from "./random.ts";
@@ -63,7 +63,7 @@ export interface Scenario {
   /** Whether its clients hand locks on inside: what a server grants them together, as `acquire` does, or as cohorts. */
   readonly handsOn: boolean;
   /** The options of the cohort that each client is, if it is one. */
-  readonly cohort: CohortSettings | undefined;
+  readonly cohort: HandoffSettings | undefined;
   /** Whether some handles of each client use the cohort, and others what it was made of. */
   readonly besides: boolean;
   readonly faults: Faults;
@@ -128,7 +128,7 @@ const LONG = [10_000, 20_000] as const;
 const SHORT = 1_000;
 
 /** How long a process may hand a lock on, and keep it without a holder, in milliseconds. */
-const COHORTS: readonly CohortSettings[] = [
+const COHORTS: readonly HandoffSettings[] = [
   { keep: 10, linger: 0 },
   { keep: 100, linger: 0 },
   { keep: 100, linger: 20 },

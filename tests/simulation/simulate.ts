@@ -1,4 +1,4 @@
-import type { CohortSettings } from "../../src/composed/cohort/options.ts";
+import type { HandoffSettings } from "../../src/internal/handoff/site.ts";
 import { Handoff } from "../../src/internal/handoff/handoff.ts";
 import type { Clock } from "../../src/internal/clock.ts";
 import type { Store } from "../../src/store.ts";
@@ -40,7 +40,7 @@ export interface SimulationOptions {
 }
 
 /** Makes the store that hands on what another one grants; a cohort, if there are settings. */
-export type MakeHandoff = (store: Store, clock: Clock, settings?: CohortSettings, peer?: Handoff) => Handoff;
+export type MakeHandoff = (store: Store, clock: Clock, settings?: HandoffSettings, peer?: Handoff) => Handoff;
 
 const soundHandoff: MakeHandoff = (...made) => new Handoff(...made);
 

@@ -1,11 +1,11 @@
+import type { HandoffSettings } from "../../internal/handoff/site.ts";
 import type { LockTarget } from "../../target.ts";
-import type { CohortSettings } from "./options.ts";
 import type { HandoffCohort } from "./cohort.ts";
 
 /** A cohort, and what it was made of. */
 interface Made {
   readonly parts: readonly object[];
-  readonly settings: CohortSettings;
+  readonly settings: HandoffSettings;
   readonly cohort: HandoffCohort;
 }
 
@@ -16,7 +16,7 @@ interface Made {
 const made = new WeakMap<object, Made[]>();
 
 /** Returns the cohort of a target; makes it if there is none. */
-export function cohortOf(target: LockTarget, settings: CohortSettings, make: () => HandoffCohort): HandoffCohort {
+export function cohortOf(target: LockTarget, settings: HandoffSettings, make: () => HandoffCohort): HandoffCohort {
   const parts = partsOf(target);
   const known = (made.get(parts[0]!) ?? []).filter(({ cohort }) => !cohort.stopped);
   const same = known.find((each) =>

@@ -1,3 +1,4 @@
+import type { HandoffSettings } from "../../internal/handoff/site.ts";
 import { checkKeys, checkMilliseconds } from "../../internal/validation.ts";
 
 /** The options of `cohort()`. */
@@ -35,14 +36,8 @@ export interface CohortOptions {
   linger?: number | undefined;
 }
 
-/** The options of `cohort()`, checked and with their defaults. */
-export interface CohortSettings {
-  readonly keep: number;
-  readonly linger: number;
-}
-
 /** Checks the options of `cohort()` and fills in the defaults. */
-export function checkCohortOptions(options: CohortOptions): CohortSettings {
+export function checkCohortOptions(options: CohortOptions): HandoffSettings {
   const { keep = 10, linger = 0 } = checkKeys(options, ["keep", "linger"]);
   checkMilliseconds("keep", keep, 1);
   checkMilliseconds("linger", linger, 0);
