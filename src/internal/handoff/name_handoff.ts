@@ -321,10 +321,11 @@ export class NameHandoff {
   /** Returns whether a handle is to ask the store now. */
   #asks(handle: Handle, now: Instant, woken?: "here" | "store"): boolean {
     if (this.#site.store.closed) return true;
+    // The store keeps its place: it asks when that wakes it, or the place would be lost.
+    if (handle.place !== "none" && woken === "store") return true;
     if (this.#grant?.members.includes(handle)) return false;
     if (handle.place !== "none") {
-      // The store keeps its place: it asks when that wakes it, or the place would be lost.
-      if (woken === "store" || handle.place === "own" || handle.sentFor(now) >= PARKED_MS) return true;
+      if (handle.place === "own" || handle.sentFor(now) >= PARKED_MS) return true;
       return this.#queue.polls(handle, now);
     }
     return !this.#keeps || !this.#queue.canShare(handle) || this.#queue.leads(handle, now, this.#grant !== undefined);

@@ -174,3 +174,22 @@ Deno.test("Handoff gives back what a handle is granted after its release", async
   assertEquals((await store.query()).held, []);
   assertEquals(await leftovers(store), 0);
 });
+
+Deno.test("Handoff asks for a member with a place of its own when the store wakes it", async () => {
+  const { here, store, first, second } = await pair();
+  const taken = Promise.withResolvers<void>();
+  store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? taken.promise : undefined;
+  const granting = here.attempt(first, { enqueue: true });
+  const asking = here.attempt(second, { enqueue: true });
+  assert(!(await asking).granted);
+  taken.resolve();
+  assert((await granting).granted);
+  // Elsewhere: this process is not notified.
+  assertEquals(await store.evict("a"), 1);
+  // Without a request it would be woken again at once, for ever.
+  await here.wakeup(second, new AbortController().signal);
+  assert((await here.attempt(second, { enqueue: true })).granted);
+  assert(await here.release(second));
+  await here.release(first);
+  assertEquals(await leftovers(store), 0);
+});
