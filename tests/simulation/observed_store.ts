@@ -97,7 +97,7 @@ export class ObservedStore implements Store {
   #noteRun({ fence }: Granted, atOnce: boolean): void {
     const { head, run, fences, mode, firstAskedAt } = this.#handle;
     const { transitions, scenario } = this.#run;
-    if (fences.has(fence) && (head ?? run) !== undefined) return transitions.take("lock handed on granted again");
+    if (fences.has(fence) && (head ?? run) !== undefined) return;
     if (scenario.cohort !== undefined) {
       if (atOnce && mode === "exclusive" && firstAskedAt.size === 0) transitions.take("lock of a process handed on");
       return;

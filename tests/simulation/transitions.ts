@@ -46,7 +46,6 @@ export const TRANSITIONS = [
   "run granted",
   "run handed on at once",
   "run handed on after a renewal",
-  "lock handed on granted again",
   "run found lost as it was to be handed on",
   "renewal failed as a run was to be handed on",
   "member of a run attempted again",
