@@ -136,18 +136,23 @@ Deno.test("Handoff hands on nothing when the process sleeps for a minute before 
   assertEquals(await leftovers(store), 0);
 });
 
-Deno.test("Handoff leaves the queue for a handle whose attempt was executed after its release", async () => {
+/** A store whose lock is held, with a waiter, and a handle behind it whose attempt is not executed before `execute()`. */
+async function lateAttempt() {
   const { clock, here, store } = scene();
   const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
   const [other, first, second] = [claim(), claim(), claim()];
   await store.attempt(other, { enqueue: true });
   await here.attempt(first, { enqueue: true });
-  const sent = Promise.withResolvers<void>();
+  const { promise, resolve: execute } = Promise.withResolvers<void>();
   const attempt = store.attempt.bind(store);
-  store.attempt = (claim, options) => sent.promise.then(() => attempt(claim, options));
-  const asking = here.attempt(second, { enqueue: true });
+  store.attempt = (claim, options) => promise.then(() => attempt(claim, options));
+  return { clock, here, store, other, first, second, asking: here.attempt(second, { enqueue: true }), execute };
+}
+
+Deno.test("Handoff leaves the queue for a handle whose attempt was executed after its release", async () => {
+  const { clock, here, store, other, first, second, asking, execute } = await lateAttempt();
   await here.release(second);
-  sent.resolve();
+  execute();
   await asking;
   await clock.advance(1);
   assertEquals((await store.query()).pending.map(({ owner }) => owner), [first.owner]);
@@ -157,18 +162,10 @@ Deno.test("Handoff leaves the queue for a handle whose attempt was executed afte
 });
 
 Deno.test("Handoff gives back what a handle is granted after its release", async () => {
-  const { clock, here, store } = scene();
-  const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
-  const [other, first, second] = [claim(), claim(), claim()];
-  await store.attempt(other, { enqueue: true });
-  await here.attempt(first, { enqueue: true });
-  const sent = Promise.withResolvers<void>();
-  const attempt = store.attempt.bind(store);
-  store.attempt = (claim, options) => sent.promise.then(() => attempt(claim, options));
-  const asking = here.attempt(second, { enqueue: true });
+  const { clock, here, store, other, first, second, asking, execute } = await lateAttempt();
   for (const each of [second, first]) await here.release(each);
   await store.release(other);
-  sent.resolve();
+  execute();
   assert((await asking).granted);
   await clock.advance(1);
   assertEquals((await store.query()).held, []);
