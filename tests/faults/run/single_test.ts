@@ -2,7 +2,7 @@
 import { shortRun } from "./short_run.ts";
 
 for (const handoff of ["default", "linger"] as const) {
-  Deno.test(`Lock keeps its promises under random faults of a single server (--handoff ${handoff})`, async () => {
+  Deno.test(`Lock keeps its promises under faults of one server, handoff: ${handoff}`, async () => {
     await shortRun("single", handoff);
   });
 }

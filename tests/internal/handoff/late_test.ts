@@ -149,7 +149,7 @@ async function lateAttempt() {
   return { clock, here, store, other, first, second, asking: here.attempt(second, { enqueue: true }), execute };
 }
 
-Deno.test("Handoff leaves the queue for a handle whose attempt was executed after its release", async () => {
+Deno.test("Handoff leaves the queue for an attempt that is executed after the release", async () => {
   const { clock, here, store, other, first, second, asking, execute } = await lateAttempt();
   await here.release(second);
   execute();
