@@ -5,7 +5,7 @@ export interface SectionsOptions {
   readonly workers: number;
   readonly name: string;
   readonly ms: number;
-  /** The leases of the tasks in turn, in milliseconds. */
+  /** The leases that are drawn from, in milliseconds; the default when left out. */
   readonly leases?: readonly number[];
 }
 
@@ -19,10 +19,10 @@ export interface Sections {
 export async function sections(store: Store, { workers, name, ms, leases = [] }: SectionsOptions): Promise<Sections> {
   const started = performance.now();
   let done = 0;
-  await Promise.all(Array.from({ length: workers }, async (_, task) => {
-    const options = leases.length === 0 ? {} : { lease: leases[task % leases.length]! };
+  const draw = () => leases.length === 0 ? {} : { lease: leases[Math.floor(Math.random() * leases.length)]! };
+  await Promise.all(Array.from({ length: workers }, async () => {
     while (performance.now() - started < ms) {
-      await using _lock = await acquire(store, name, options);
+      await using _lock = await acquire(store, name, draw());
       done++;
     }
   }));

@@ -18,7 +18,7 @@ const WORKERS = 32;
 const KEEP = 10;
 const MASTERS = 3;
 
-/** Leases that follow each other, so that the process renews before each handoff. */
+/** Leases of which each section has one: if it is not that of the section before, the process renews before it hands on. */
 const MIXED_LEASES = [10_000, 20_000, 30_000];
 
 /** How long a round lasts, in milliseconds, and how many of each side count. */
@@ -36,7 +36,7 @@ interface Side {
   readonly target?: Target;
   /** How many scripts a section may take. */
   readonly scripts?: Target;
-  /** The leases of the tasks in turn, in milliseconds, if they differ. */
+  /** The leases that are drawn from, in milliseconds, if they differ. */
   readonly leases?: readonly number[];
 }
 
