@@ -1,13 +1,17 @@
 import { assertEquals } from "@std/assert";
-import { acquire, type Store } from "@holdfast/lock";
+import { acquire, type Observer, type Store } from "@holdfast/lock";
 import { cohort } from "@holdfast/lock/cohort";
 import { until } from "../../support/until.ts";
 
-/** Checks that the waiter which gives up in a process is succeeded by the next one there, before another process. */
-export async function checkSuccession(mine: Store, other: Store): Promise<void> {
-  await using store = cohort(mine, { keep: 10 });
-  const waiting = (count: number) =>
-    until(async () => (await other.query!()).pending.length === count, `${count} are in the queue of the store`);
+/**
+ * Checks that the waiter which gives up in a process is succeeded by the next one there, before another process.
+ *
+ * @param open makes the store of this process, with an observer, and that of the other one, without
+ */
+export async function checkSuccession(open: (observer?: Observer) => Store): Promise<void> {
+  let waiting = 0;
+  await using store = cohort(open(({ type }) => void (waiting += Number(type === "waiting"))), { keep: 10 });
+  const other = open();
   const holder = await acquire(other, "a");
   const enough = new AbortController();
   const order: string[] = [];
@@ -17,12 +21,15 @@ export async function checkSuccession(mine: Store, other: Store): Promise<void> 
     await lock.release();
   };
   const first = acquire(store, "a", { signal: enough.signal }).catch(() => {});
-  await waiting(1);
-  const all = [section("second", store), section("third", store), section("stranger", other)];
-  await waiting(2);
+  await until(() => waiting === 1, "the first one waits");
+  const all = [section("second", store), section("third", store)];
+  await until(() => waiting === 3, "all of the process wait");
+  const queued = async () => (await other.query!()).pending.length;
+  const before = await queued();
+  all.push(section("stranger", other));
+  await until(async () => await queued() === before + 1, "the stranger waits");
   enough.abort(new Error("enough"));
   await first;
-  await waiting(2);
   await holder.release();
   await Promise.all(all);
   assertEquals(order, ["second", "third", "stranger"]);

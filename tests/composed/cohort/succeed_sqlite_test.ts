@@ -1,14 +1,17 @@
-import { sqlite } from "@holdfast/lock/sqlite";
+import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
 import { checkSuccession } from "./succeed.ts";
 
 Deno.test("cohort(sqlite) hands the place of a waiter that gives up to the next one", async () => {
   const directory = Deno.makeTempDirSync({ prefix: "holdfast_" });
-  const [mine, other] = [sqlite(`${directory}/locks.db`), sqlite(`${directory}/locks.db`)];
+  const stores: SqliteStore[] = [];
   try {
-    await checkSuccession(mine, other);
+    await checkSuccession((observer) => {
+      const store = sqlite(`${directory}/locks.db`, { observer });
+      stores.push(store);
+      return store;
+    });
   } finally {
-    mine.close();
-    other.close();
+    for (const store of stores) store.close();
     Deno.removeSync(directory, { recursive: true });
   }
 });

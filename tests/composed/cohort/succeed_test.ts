@@ -6,10 +6,11 @@ import { checkSuccession } from "./succeed.ts";
 
 Deno.test("cohort(redis) hands the place of a waiter that gives up to the next one", async () => {
   await using server = await RedisServer.start();
-  await checkSuccession(redis(server.connect()), redis(server.connect()));
+  await checkSuccession((observer) => redis(server.connect(), { observer }));
 });
 
 Deno.test("cohort(redlock) hands the place of a waiter that gives up to the next one", async () => {
   await using masters = await Masters.start(3);
-  await checkSuccession(redlock(await masters.connect()), redlock(await masters.connect()));
+  const clients = [await masters.connect(), await masters.connect()];
+  await checkSuccession((observer) => redlock(clients.pop()!, { observer }));
 });
