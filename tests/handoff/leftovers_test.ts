@@ -133,3 +133,26 @@ Deno.test("attempt() that a grant overtakes leaves no place behind its handoff",
   await scene.clock.advance(1_000);
   await scene.assertEmpty();
 });
+
+Deno.test("acquire() leaves a place that it is handed after it gave up", async () => {
+  const scene = new Scene();
+  const { clock, server, stranger } = scene;
+  const here = scene.process({ keep: 10 });
+  const before = await stranger.acquire();
+  const enough = new AbortController();
+  // Two ask, and the third one sleeps.
+  for (let i = 0; i < 3; i++) (await here.wait("gives up", { signal: enough.signal })).promise.catch(() => {});
+  // Requests of this store are executed in any order: the release of the last one first, then the succession.
+  const succeed = here.line.succeed.bind(here.line);
+  here.line.succeed = (from, to) => clock.sleep(10).then(() => succeed(from, to));
+  let releases = 0;
+  here.line.fate = async (go, { operation }) => {
+    if (operation === "release" && ++releases < 3) await clock.sleep(20);
+    return await go();
+  };
+  enough.abort(new Error("enough"));
+  await clock.advance(1_000);
+  assertEquals((await server.query()).pending, []);
+  await before.release();
+  await scene.assertEmpty();
+});

@@ -630,12 +630,16 @@ export class NameHandoff {
 
   /** Gives the place of a handle in the store's queue to the next one here, if that has none. Returns whether it did. */
   #succeed({ claim }: Handle): boolean {
-    const { store } = this.#site;
+    const { store, track } = this.#site;
     if (!this.#keeps || this.#grant !== undefined || store.succeed === undefined) return false;
     const heir = this.#queue.first(this.#site.clock.now());
     // One that has asked has a place of its own.
     if (heir?.state !== "sleeping" || heir.place !== "none") return false;
-    store.succeed(claim, heir.claim).catch(() => {});
+    const given = () => {
+      // Its release may have been executed before. If it was granted the lock, others may have that under its id.
+      if (heir.state === "left" && !this.#isHandedOn(heir.id)) this.#leaveStore(heir);
+    };
+    track(store.succeed(claim, heir.claim).then(given, given));
     heir.place = "own";
     heir.wake("store");
     return true;
