@@ -30,7 +30,7 @@ async function run(tasks: Partial<Tasks>): Promise<readonly [code: number, ...la
   }).output();
   await Deno.remove(folder, { recursive: true });
   const lines = new TextDecoder().decode(stdout).trimEnd().split("\n");
-  return [code, ...lines.slice(-2).filter((line) => /flaky|passed/.test(line))];
+  return [code, ...lines.slice(-2).filter((line) => /flaky|Failed|passed/.test(line))];
 }
 
 Deno.test(".ci/run adds the counts of its parts up", async () => {
@@ -45,6 +45,15 @@ Deno.test(".ci/run names flaky tests, of which more than two are failures", asyn
     1,
     "3 flaky: b (tests/b_test.ts); c (tests/c_test.ts); a (bun)",
     "9 passed, 3 failed",
+  ]);
+});
+
+Deno.test(".ci/run names at the end what failed", async () => {
+  const prints = "Failed: a (tests/a_test.ts)\nsome\n4 passed, 1 failed";
+  assertEquals(await run({ test: { prints, code: 1 } }), [
+    1,
+    "Failed: a (tests/a_test.ts)",
+    "11 passed, 1 failed, 2 skipped",
   ]);
 });
 

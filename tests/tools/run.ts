@@ -89,6 +89,8 @@ async function main(args: string[]): Promise<number> {
       return 0;
     }
   }
+  // Once more at the end, where the last lines of a long log have it.
+  for (const { name, files, error } of tests) console.log(`\n${error}\nFailed: ${name} (${files})`);
   console.log(count(results));
   return 1;
 }
