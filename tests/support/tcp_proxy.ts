@@ -28,7 +28,7 @@ export class TcpProxy implements AsyncDisposable {
   readonly #clients: Redis[] = [];
   /** How new connections are. */
   #manners: Manners = {};
-  #expected: Expected | undefined;
+  readonly #expected = new Set<Expected>();
 
   private constructor(target: number) {
     this.#target = target;
@@ -117,10 +117,10 @@ export class TcpProxy implements AsyncDisposable {
     }
   }
 
-  /** Stops waiting for a request, if one is waited for: that wait rejects. */
+  /** Stops waiting for requests: what waits for one rejects. */
   forget(): void {
-    this.#expected?.given(new Error(`no request with "${this.#expected.request}" came`));
-    this.#expected = undefined;
+    for (const { request, given } of this.#expected) given(new Error(`no request with "${request}" came`));
+    this.#expected.clear();
   }
 
   /** Refuses new connections; those that there are stay. */
@@ -137,7 +137,7 @@ export class TcpProxy implements AsyncDisposable {
 
   #expect(request: string, fault: Fault): Promise<void> {
     const { promise, resolve: struck, reject: given } = Promise.withResolvers<void>();
-    this.#expected = { request, fault, struck, given };
+    this.#expected.add({ request, fault, struck, given });
     return inTime(promise, EXPECTED, `a request with "${request}"`);
   }
 
@@ -167,9 +167,11 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   #watch(link: Link, request: Uint8Array): void {
-    const expected = this.#expected;
-    if (expected === undefined || !new TextDecoder().decode(request).includes(expected.request)) return;
-    this.#expected = undefined;
+    if (this.#expected.size === 0) return;
+    const text = new TextDecoder().decode(request);
+    const expected = [...this.#expected].find((each) => text.includes(each.request));
+    if (expected === undefined) return;
+    this.#expected.delete(expected);
     if (expected.fault === "lose") {
       link.lost = expected.struck;
     } else {

@@ -1,8 +1,9 @@
 // Deno only: it starts processes of Deno, and servers.
 import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
 import type { Finding } from "../../../src/cli/scheme.ts";
-import { renew } from "../../../src/stores/redis/scripts/generated.ts";
+import { look } from "../../../src/stores/redis/scripts/generated.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
@@ -63,16 +64,20 @@ Deno.test("holdfast doctor ends with 1 within seconds when the server is away", 
 Deno.test("holdfast doctor leaves nothing on the server when Ctrl-C ends it", async () => {
   await using server = await RedisServer.start();
   // It knows the scripts from now on.
-  const lock = await acquire(server.connect(), "a");
+  const store = redis(server.connect());
+  const lock = await acquire(store, "a");
   await lock.extend();
+  await store.query({ name: "a" });
   await lock.release();
   await server.command("FLUSHALL");
   await using proxy = await TcpProxy.start(server.port);
-  const renewed = proxy.stallReply(renew.sha);
+  // The attempt of the waiter is answered by then, and as its subscription is not, it does not attempt again.
+  const subscribed = proxy.holdRequest("holdfast:evicted");
+  const listed = proxy.stallReply(look.sha);
   await using doctor = new CliProcess(["doctor"], { store: `redis://127.0.0.1:${proxy.port}` });
-  await renewed;
+  await Promise.all([subscribed, listed]);
   const keys = async (pattern: string) => await server.command("KEYS", pattern) as string[];
-  await until(async () => (await keys("*:queue")).length > 0, "another handle waits");
+  assertEquals((await keys("*:queue")).length, 1, "another handle waits");
   doctor.signal("SIGINT");
   await until(async () => (await keys("*:queue")).length === 0, "it waits no more");
   assertEquals((await keys("lock:holdfast:doctor:*")).length, 1, "the lock is held");
