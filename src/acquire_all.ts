@@ -1,9 +1,9 @@
 import { AttemptHistory } from "./internal/attempt_history.ts";
-import type { Clock } from "./internal/clock.ts";
+import type { Clock } from "./internal/time/clock.ts";
 import { makeInspectable } from "./internal/inspectable.ts";
 import { clockOf } from "./internal/store_state.ts";
 import { show } from "./internal/validation.ts";
-import { WaitScope } from "./internal/wait_scope.ts";
+import { WaitScope } from "./internal/time/wait_scope.ts";
 import { acquireFrom } from "./acquisition.ts";
 import { LockLostError, StoreError } from "./errors.ts";
 import type { Lock } from "./lock.ts";

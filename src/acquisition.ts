@@ -1,8 +1,8 @@
 import { AttemptHistory } from "./internal/attempt_history.ts";
-import { type Clock, elapsed, type Instant } from "./internal/clock.ts";
+import { type Clock, elapsed, type Instant } from "./internal/time/clock.ts";
 import { releaseWithRetry, within } from "./internal/release.ts";
 import { show } from "./internal/validation.ts";
-import { UNANSWERED, WaitScope } from "./internal/wait_scope.ts";
+import { UNANSWERED, WaitScope } from "./internal/time/wait_scope.ts";
 import { LockConflictError, LockTimeoutError, StoreError } from "./errors.ts";
 import { type GaveUpReason, isObserved, notify } from "./events.ts";
 import { ANSWER_LIMIT_MS, Lease } from "./lease.ts";

@@ -1,13 +1,13 @@
-import { type Clock, elapsed, type Instant, type Timer } from "./internal/clock.ts";
+import { type Clock, elapsed, type Instant, type Timer } from "./internal/time/clock.ts";
 import { Deadline } from "./internal/deadline.ts";
 import { connectionWords, storeError } from "./internal/failure.ts";
 import { checkHandle } from "./internal/forgotten_handle.ts";
-import { overdue } from "./internal/overdue.ts";
+import { overdue } from "./internal/time/overdue.ts";
 import { numbered, type RenewalOutcome, resized, sendRenewal } from "./internal/renewal.ts";
 import { type RenewalInterval, RenewalSchedule } from "./internal/renewal_schedule.ts";
 import type { ShortLivedSet } from "./internal/short_lived.ts";
 import { type HeldLease, leasesOf } from "./internal/store_state.ts";
-import { unlessAborted, type WaitScope } from "./internal/wait_scope.ts";
+import { unlessAborted, type WaitScope } from "./internal/time/wait_scope.ts";
 import { LockLostError } from "./errors.ts";
 import { isObserved, type LossReason, notify } from "./events.ts";
 import { checkExtension } from "./options.ts";

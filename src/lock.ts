@@ -1,4 +1,4 @@
-import type { Clock, Instant } from "./internal/clock.ts";
+import type { Clock, Instant } from "./internal/time/clock.ts";
 import { storeError } from "./internal/failure.ts";
 import { LATE, RELEASE_LIMIT_MS, releaseWithRetry, within } from "./internal/release.ts";
 import { makeInspectable } from "./internal/inspectable.ts";

@@ -8,7 +8,7 @@ import {
   StoreError,
   tryAcquire,
 } from "@holdfast/lock";
-import { SystemClock } from "../src/internal/clock.ts";
+import { SystemClock } from "../src/internal/time/clock.ts";
 import { MemoryStore } from "../src/stores/memory/store.ts";
 import { memory } from "@holdfast/lock/memory";
 import { getEventListeners } from "node:events";

@@ -11,7 +11,7 @@ import {
   StoreError,
 } from "@holdfast/lock";
 import { acquireFrom } from "../src/acquisition.ts";
-import { SystemClock } from "../src/internal/clock.ts";
+import { SystemClock } from "../src/internal/time/clock.ts";
 import { checkAcquireOptions } from "../src/options.ts";
 import { busy, granted, hanging, inTurn, refused, ScriptedStore, unreachable } from "./support/scripted_store.ts";
 import { settled, VirtualClock } from "./support/virtual_clock.ts";

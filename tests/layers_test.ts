@@ -167,11 +167,11 @@ Deno.test("src/stores/ and src/composed/ have the same base files in every folde
 });
 
 Deno.test("internal/clock.ts is the only reader of time", () => {
-  assertOnly("src/internal/clock.ts", /\b(Date\.now|performance\.now|new Date)\b/);
+  assertOnly("src/internal/time/clock.ts", /\b(Date\.now|performance\.now|new Date)\b/);
 });
 
 Deno.test("internal/timers.ts is the only maker of timers", () => {
-  assertOnly("src/internal/timers.ts", /\b(setTimeout|setInterval|AbortSignal\.timeout)\b/);
+  assertOnly("src/internal/time/timers.ts", /\b(setTimeout|setInterval|AbortSignal\.timeout)\b/);
 });
 
 Deno.test("src/ has no syntax that Node 20 cannot parse once its types are stripped", () => {

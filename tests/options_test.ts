@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { acquire, type AcquireOptions, type LockTarget, tryAcquire } from "@holdfast/lock";
-import { SystemClock } from "../src/internal/clock.ts";
+import { SystemClock } from "../src/internal/time/clock.ts";
 import { describeProcess } from "../src/internal/process_meta.ts";
 import { checkAcquireOptions, checkName, checkTryAcquireOptions, type Settings } from "../src/options.ts";
 import { ScriptedStore } from "./support/scripted_store.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { acquire, type LockTarget, type Store } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { SystemClock } from "../src/internal/clock.ts";
+import { SystemClock } from "../src/internal/time/clock.ts";
 import { MemoryStore } from "../src/stores/memory/store.ts";
 import { redis } from "@holdfast/lock/redis";
 import { Redis } from "ioredis";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { acquire, isLockLost, type Lock, LockLostError, LockTimeoutError, StoreError, withLock } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { SystemClock } from "../src/internal/clock.ts";
+import { SystemClock } from "../src/internal/time/clock.ts";
 import { MemoryStore } from "../src/stores/memory/store.ts";
 import { refused, ScriptedStore } from "./support/scripted_store.ts";
 import { settled, VirtualClock } from "./support/virtual_clock.ts";

@@ -1,5 +1,5 @@
 import { StoreError } from "../errors.ts";
-import { SystemClock } from "../internal/clock.ts";
+import { SystemClock } from "../internal/time/clock.ts";
 import { messageOf } from "./failure.ts";
 import type { OpenedStore } from "./scheme.ts";
 

@@ -1,4 +1,4 @@
-import { MAX_DELAY_MS } from "../internal/clock.ts";
+import { MAX_DELAY_MS } from "../internal/time/clock.ts";
 import { UsageError } from "./command.ts";
 import { shown } from "./shown.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../internal/clock.ts";
+import type { Clock } from "../internal/time/clock.ts";
 import { showDuration } from "./durations.ts";
 import { holderName, lockOf, oldestOf } from "./listing.ts";
 import type { OpenedStore } from "./scheme.ts";

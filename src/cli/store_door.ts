@@ -1,4 +1,4 @@
-import { SystemClock } from "../internal/clock.ts";
+import { SystemClock } from "../internal/time/clock.ts";
 import { within } from "../internal/release.ts";
 import { diagnosed } from "./answer.ts";
 import type { Finding, OpenedStore, OpenOptions } from "./scheme.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../internal/clock.ts";
+import type { Clock } from "../internal/time/clock.ts";
 import type { ListedLock } from "../internal/listing/locks.ts";
 import type { Store } from "../store.ts";
 import { type PageQuery, readLock, readPage } from "./reading.ts";

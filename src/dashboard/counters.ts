@@ -1,4 +1,4 @@
-import type { Clock } from "../internal/clock.ts";
+import type { Clock } from "../internal/time/clock.ts";
 import type { LockEvent } from "../events.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,4 +1,4 @@
-import { SystemClock } from "../internal/clock.ts";
+import { SystemClock } from "../internal/time/clock.ts";
 import { type LockTarget, storeOf } from "../target.ts";
 import { checkDashboardOptions, type DashboardOptions } from "./options.ts";
 import { Site } from "./site.ts";

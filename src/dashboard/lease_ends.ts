@@ -1,4 +1,4 @@
-import type { Instant } from "../internal/clock.ts";
+import type { Instant } from "../internal/time/clock.ts";
 import type { ListedLock } from "../internal/listing/locks.ts";
 import type { HolderEntry } from "../store.ts";
 

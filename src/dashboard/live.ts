@@ -1,4 +1,4 @@
-import type { Clock } from "../internal/clock.ts";
+import type { Clock } from "../internal/time/clock.ts";
 import type { Store } from "../store.ts";
 import { EventStream } from "./event_stream.ts";
 import type { Html } from "./html.ts";

@@ -1,4 +1,4 @@
-import type { Instant } from "../internal/clock.ts";
+import type { Instant } from "../internal/time/clock.ts";
 import {
   isContended,
   type ListedLock,

@@ -1,4 +1,4 @@
-import { type Clock, elapsed } from "../internal/clock.ts";
+import { type Clock, elapsed } from "../internal/time/clock.ts";
 import { nameFilter } from "../internal/listing.ts";
 import { groupByLock, type ListedLock, sortLocks } from "../internal/listing/locks.ts";
 import { type LockPage, lockPages, readPages } from "../internal/listing/pages.ts";

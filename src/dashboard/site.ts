@@ -1,4 +1,4 @@
-import type { Clock } from "../internal/clock.ts";
+import type { Clock } from "../internal/time/clock.ts";
 import type { Store } from "../store.ts";
 import { apiList, apiLock } from "./api.ts";
 import { ICON } from "./assets/icon.ts";

@@ -1,5 +1,5 @@
-import { backoffMs } from "./backoff.ts";
-import { type Clock, elapsed, type Instant } from "./clock.ts";
+import { backoffMs } from "./time/backoff.ts";
+import { type Clock, elapsed, type Instant } from "./time/clock.ts";
 import { isPermanent, reason, storeError } from "./failure.ts";
 import { isHeldHere } from "./store_state.ts";
 import { LockTimeoutError } from "../errors.ts";

@@ -1,5 +1,5 @@
-import { backoffMs } from "./backoff.ts";
-import { type Clock, elapsed, type Instant } from "./clock.ts";
+import { backoffMs } from "./time/backoff.ts";
+import { type Clock, elapsed, type Instant } from "./time/clock.ts";
 import { isPermanent } from "./failure.ts";
 import { notify } from "../events.ts";
 import type { Claim, Store } from "../store.ts";

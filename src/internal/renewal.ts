@@ -1,5 +1,5 @@
-import { type Clock, elapsed, type Instant } from "./clock.ts";
-import { overdue } from "./overdue.ts";
+import { type Clock, elapsed, type Instant } from "./time/clock.ts";
+import { overdue } from "./time/overdue.ts";
 import type { Claim, Renewal, Store } from "../store.ts";
 
 /** How a renewal ended, as the holder sees it: `unknown` after an error or a time-out. */

@@ -1,4 +1,4 @@
-import { type Clock, SystemClock } from "./clock.ts";
+import { type Clock, SystemClock } from "./time/clock.ts";
 import { ShortLivedSet } from "./short_lived.ts";
 import type { Claim, Store } from "../store.ts";
 

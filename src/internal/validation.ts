@@ -1,4 +1,4 @@
-import { MAX_DELAY_MS } from "./clock.ts";
+import { MAX_DELAY_MS } from "./time/clock.ts";
 
 /** Throws a `TypeError` if an option is unknown. Returns the options. */
 export function checkKeys<T extends object>(options: T, known: string[]): T {

@@ -1,4 +1,4 @@
-import { type Clock, elapsed, type Instant } from "../internal/clock.ts";
+import { type Clock, elapsed, type Instant } from "../internal/time/clock.ts";
 import type { GaveUpReason, LockEvent } from "../events.ts";
 import type { OtelAttributes, OtelCounter, OtelHistogram, OtelMeter, OtelObservableResult } from "./api.ts";
 

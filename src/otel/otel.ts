@@ -1,4 +1,4 @@
-import { type Clock, SystemClock } from "../internal/clock.ts";
+import { type Clock, SystemClock } from "../internal/time/clock.ts";
 import type { LockEvent, Observer } from "../events.ts";
 import { LockMetrics } from "./metrics.ts";
 import { checkOtelOptions, type OtelOptions, type OtelSettings } from "./options.ts";

@@ -1,4 +1,4 @@
-import { before, type Clock, elapsed, type Instant } from "../internal/clock.ts";
+import { before, type Clock, elapsed, type Instant } from "../internal/time/clock.ts";
 import { LockError } from "../errors.ts";
 import type { EventSubject, GaveUpReason, LockEvent } from "../events.ts";
 import type { OtelAttributes, OtelLink, OtelSpan, OtelTracer } from "./api.ts";

@@ -1,4 +1,4 @@
-import { elapsed, type Instant, SystemClock } from "../internal/clock.ts";
+import { elapsed, type Instant, SystemClock } from "../internal/time/clock.ts";
 import { acquire } from "../acquire.ts";
 import type { Lock } from "../lock.ts";
 import type { AcquireOptions } from "../options.ts";

@@ -1,4 +1,4 @@
-import { unlessAborted } from "../internal/wait_scope.ts";
+import { unlessAborted } from "../internal/time/wait_scope.ts";
 import { isLockLost, type LockLostError } from "../errors.ts";
 import type { Lock } from "../lock.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Clock } from "../../src/internal/clock.ts";
+import type { Clock } from "../../src/internal/time/clock.ts";
 import { type StopTimes, Supervision, type Watched } from "../../src/cli/supervise/supervision.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { QueryOptions, Snapshot } from "@holdfast/lock";
 import { canEvict, canList, readList, readLock, readPage } from "../../src/dashboard/reading.ts";
-import { SystemClock } from "../../src/internal/clock.ts";
+import { SystemClock } from "../../src/internal/time/clock.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 import { hold, stillStore, storeWith } from "./visit.ts";
 

@@ -4,7 +4,7 @@ import { acquire, type Lock, tryAcquire } from "@holdfast/lock";
 import { cohort } from "@holdfast/lock/cohort";
 import { redis } from "@holdfast/lock/redis";
 import type { Claim } from "../../src/store.ts";
-import { SystemClock } from "../../src/internal/clock.ts";
+import { SystemClock } from "../../src/internal/time/clock.ts";
 import { attempt } from "../../src/stores/redis/scripts/generated.ts";
 import { claimOf } from "../support/claims.ts";
 import { inTime } from "../support/in_time.ts";

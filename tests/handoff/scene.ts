@@ -5,7 +5,7 @@ import { acquireFrom } from "../../src/acquisition.ts";
 import { checkCohortOptions } from "../../src/composed/cohort/options.ts";
 import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
 import { StoreError } from "../../src/errors.ts";
-import type { Clock } from "../../src/internal/clock.ts";
+import type { Clock } from "../../src/internal/time/clock.ts";
 import { Handoff } from "../../src/internal/handoff/handoff.ts";
 import { checkAcquireOptions } from "../../src/options.ts";
 import type { Attempt, AttemptOptions, Claim, Meta, QueryOptions, Renewal, Snapshot } from "../../src/store.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Instant, Timer } from "../../src/internal/clock.ts";
+import type { Clock, Instant, Timer } from "../../src/internal/time/clock.ts";
 import type { Claim, Renewal } from "../../src/store.ts";
 import type { Vote, VoteOptions } from "../../src/composed/redlock/quorum_node.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";

@@ -1,4 +1,4 @@
-import { elapsed, type Instant } from "../../src/internal/clock.ts";
+import { elapsed, type Instant } from "../../src/internal/time/clock.ts";
 import type { Lock } from "../../src/lock.ts";
 import type { Machine } from "./machine.ts";
 import type { World } from "./world.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/internal/clock.ts";
+import type { Clock } from "../../src/internal/time/clock.ts";
 import type { Snapshot } from "../../src/store.ts";
 import type { QuorumNode } from "../../src/composed/redlock/quorum_node.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";

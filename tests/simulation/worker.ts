@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/internal/clock.ts";
+import type { Clock } from "../../src/internal/time/clock.ts";
 import { acquireFrom } from "../../src/acquisition.ts";
 import { LockLostError, LockTimeoutError, QuorumError, StoreError } from "../../src/errors.ts";
 import type { Lock } from "../../src/lock.ts";

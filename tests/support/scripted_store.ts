@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/internal/clock.ts";
+import type { Clock } from "../../src/internal/time/clock.ts";
 import { StoreError } from "../../src/errors.ts";
 import type { LockEvent, Observer } from "../../src/events.ts";
 import { type Attempt, type AttemptOptions, type Claim, drift, type Renewal, type Store } from "../../src/store.ts";

@@ -1,6 +1,6 @@
 // Deno only: it takes long, and explores a model.
 import { assert, assertEquals } from "@std/assert";
-import { SystemClock } from "../../src/internal/clock.ts";
+import { SystemClock } from "../../src/internal/time/clock.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import type { Claim } from "../../src/store.ts";
 import type { QuorumNode, Vote } from "../../src/composed/redlock/quorum_node.ts";

@@ -1,7 +1,7 @@
 import { assert } from "@std/assert";
 import { LockLostError, type Store } from "@holdfast/lock";
 import { acquireFrom } from "../../src/acquisition.ts";
-import type { Clock } from "../../src/internal/clock.ts";
+import type { Clock } from "../../src/internal/time/clock.ts";
 import { checkAcquireOptions } from "../../src/options.ts";
 import { Random } from "../simulation/random.ts";
 import { MortalProcess, type Phase, type Sharing } from "./mortal_process.ts";

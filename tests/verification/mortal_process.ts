@@ -1,7 +1,7 @@
 import type { Store } from "@holdfast/lock";
 import { checkCohortOptions, type CohortOptions } from "../../src/composed/cohort/options.ts";
 import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
-import type { Clock, Instant, Timer } from "../../src/internal/clock.ts";
+import type { Clock, Instant, Timer } from "../../src/internal/time/clock.ts";
 import { Handoff } from "../../src/internal/handoff/handoff.ts";
 import type { Attempt, AttemptOptions, Capability, Claim, Renewal } from "../../src/store.ts";
 import { sleep } from "../support/sleep.ts";

@@ -4,7 +4,7 @@ import { memory } from "@holdfast/lock/memory";
 import { LockManager } from "@holdfast/lock/web-locks";
 import { deadline } from "@std/async";
 import { validate } from "@std/uuid";
-import { SystemClock } from "../../src/internal/clock.ts";
+import { SystemClock } from "../../src/internal/time/clock.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import { granted, inTurn, refused, ScriptedStore, unreachable } from "../support/scripted_store.ts";
 import { assertDomError, failure, hold, holders, pending, wait } from "./place.ts";

@@ -1,4 +1,4 @@
-import { elapsed, SystemClock } from "../../internal/clock.ts";
+import { elapsed, SystemClock } from "../../internal/time/clock.ts";
 import { isMeant } from "../../internal/eviction.ts";
 import type { EvictOptions, HolderEntry } from "../../store.ts";
 import { answerOf } from "../answer.ts";

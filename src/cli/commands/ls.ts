@@ -1,4 +1,4 @@
-import { SystemClock } from "../../internal/clock.ts";
+import { SystemClock } from "../../internal/time/clock.ts";
 import { isContended, LOCK_ORDERS, type LockOrder, sortLocks, totalsOf } from "../../internal/listing/locks.ts";
 import { readPages } from "../../internal/listing/pages.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { acquire } from "../../acquire.ts";
 import { LockConflictError, LockLostError, LockTimeoutError, StoreError } from "../../errors.ts";
-import type { Clock } from "../../internal/clock.ts";
+import type { Clock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/release.ts";
 import { clockOf } from "../../internal/store_state.ts";
 import type { Lock } from "../../lock.ts";

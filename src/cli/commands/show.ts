@@ -1,4 +1,4 @@
-import { isoTime, SystemClock } from "../../internal/clock.ts";
+import { isoTime, SystemClock } from "../../internal/time/clock.ts";
 import type { HolderEntry, Meta, WaiterEntry } from "../../store.ts";
 import type { Command, Invocation, Terminal } from "../command.ts";
 import { showDuration } from "../durations.ts";

@@ -1,5 +1,5 @@
 import { StoreError } from "../../errors.ts";
-import { elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
+import { elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import type { Command, Invocation } from "../command.ts";
 import { parseDuration, showDuration } from "../durations.ts";
 import { STATUS } from "../failure.ts";

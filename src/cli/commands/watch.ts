@@ -1,5 +1,5 @@
 import { StoreError } from "../../errors.ts";
-import { isoTime, SystemClock } from "../../internal/clock.ts";
+import { isoTime, SystemClock } from "../../internal/time/clock.ts";
 import { totalsOf } from "../../internal/listing/locks.ts";
 import { type Change, changesBetween } from "../changes.ts";
 import { type Command, type Invocation, type Terminal, type TerminalSize, UsageError } from "../command.ts";

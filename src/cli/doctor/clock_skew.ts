@@ -1,4 +1,4 @@
-import { elapsed, SystemClock } from "../../internal/clock.ts";
+import { elapsed, SystemClock } from "../../internal/time/clock.ts";
 import type { Finding } from "../scheme.ts";
 import type { RedisProbe } from "./redis_info.ts";
 

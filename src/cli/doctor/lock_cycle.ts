@@ -1,6 +1,6 @@
 import { acquire } from "../../acquire.ts";
 import { LockError } from "../../errors.ts";
-import { SystemClock } from "../../internal/clock.ts";
+import { SystemClock } from "../../internal/time/clock.ts";
 import { within } from "../../internal/release.ts";
 import type { Store } from "../../store.ts";
 import type { Finding } from "../scheme.ts";

@@ -1,4 +1,4 @@
-import { SystemClock } from "../../internal/clock.ts";
+import { SystemClock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/release.ts";
 import type { Store } from "../../store.ts";
 import { clientWarning } from "../../stores/redis/client_warning.ts";

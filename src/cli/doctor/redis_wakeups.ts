@@ -1,4 +1,4 @@
-import { SystemClock } from "../../internal/clock.ts";
+import { SystemClock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/release.ts";
 import { type ExaminedClient, refusal, sendMessage } from "../../stores/redis/examination.ts";
 import type { Finding } from "../scheme.ts";

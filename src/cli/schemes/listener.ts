@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { SystemClock } from "../../internal/clock.ts";
+import { SystemClock } from "../../internal/time/clock.ts";
 import { type Address, hostAndPort, type RedisPlace } from "./redis_url.ts";
 
 /** How long an address may take to answer, in milliseconds. */

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { SystemClock } from "../../internal/clock.ts";
+import { SystemClock } from "../../internal/time/clock.ts";
 import { UsageError } from "../command.ts";
 import type { RedisPatient } from "../doctor/redis.ts";
 import { messageOf } from "../failure.ts";

@@ -1,4 +1,4 @@
-import { type Clock, elapsed, type Instant, type Timer } from "../../internal/clock.ts";
+import { type Clock, elapsed, type Instant, type Timer } from "../../internal/time/clock.ts";
 import type { Signal } from "./processes.ts";
 
 /** A lock, as far as it says how long its command may run. */

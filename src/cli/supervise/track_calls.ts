@@ -1,5 +1,5 @@
 import { within } from "../../internal/release.ts";
-import type { Clock } from "../../internal/clock.ts";
+import type { Clock } from "../../internal/time/clock.ts";
 import type { Store } from "../../store.ts";
 
 /** A store whose calls can be waited for. */

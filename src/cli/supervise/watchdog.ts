@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import type { Clock, Timer } from "../../internal/clock.ts";
+import type { Clock, Timer } from "../../internal/time/clock.ts";
 import { Processes } from "./processes.ts";
 import type { StopTimes, Watched } from "./supervision.ts";
 import { WATCHDOG_URL, WATCHDOG_WORD } from "./watchdog_main.ts";

@@ -9,7 +9,7 @@
  * @module
  */
 import process from "node:process";
-import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
+import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import { Processes, type Signal } from "./processes.ts";
 import { Supervision, type Watched } from "./supervision.ts";
 

@@ -1,4 +1,4 @@
-import { SystemClock } from "../../internal/clock.ts";
+import { SystemClock } from "../../internal/time/clock.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
 import { describeMistake, looksLikeClient, looksLikeStore } from "../../internal/mistaken_target.ts";
 import type { Store } from "../../store.ts";

@@ -1,4 +1,4 @@
-import { type Clock, elapsed, type Instant } from "../../internal/clock.ts";
+import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
 import { StoreError } from "../../errors.ts";
 import type { Claim } from "../../store.ts";
 import type { QuorumNode } from "./quorum_node.ts";

@@ -1,4 +1,4 @@
-import type { Instant } from "../../internal/clock.ts";
+import type { Instant } from "../../internal/time/clock.ts";
 import type { Claim } from "../../store.ts";
 import { nothingToRelease, type ReleaseProgress } from "./node_release.ts";
 import type { Nodes } from "./nodes.ts";

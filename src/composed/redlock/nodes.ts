@@ -1,4 +1,4 @@
-import type { Clock, Instant } from "../../internal/clock.ts";
+import type { Clock, Instant } from "../../internal/time/clock.ts";
 import { type NodeFailure, QuorumError, StoreError } from "../../errors.ts";
 import type { Claim } from "../../store.ts";
 import { AnswerTime } from "./answer_time.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../internal/clock.ts";
+import type { Clock } from "../../internal/time/clock.ts";
 import type { Claim } from "../../store.ts";
 import { type Block, blockFrom, candidate, type HighestFence } from "./fences.ts";
 import type { Nodes } from "./nodes.ts";

@@ -1,4 +1,4 @@
-import { type Clock, elapsed, type Instant } from "../../internal/clock.ts";
+import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
 import type { Claim } from "../../store.ts";
 import type { Contention } from "./contention.ts";
 import type { Round } from "./round.ts";

@@ -1,4 +1,4 @@
-import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
+import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
 import { show } from "../../internal/validation.ts";
 import type { Observer } from "../../events.ts";

@@ -1,4 +1,4 @@
-import { elapsed, type Instant } from "../clock.ts";
+import { elapsed, type Instant } from "../time/clock.ts";
 import { type Attempt, type Claim, type Granted, handleOf, type Meta, type Store } from "../../store.ts";
 import type { Handle } from "./handle.ts";
 import { ProcessLease } from "./process_lease.ts";

@@ -1,4 +1,4 @@
-import { type Clock, elapsed, type Instant } from "../clock.ts";
+import { type Clock, elapsed, type Instant } from "../time/clock.ts";
 import { isPlain } from "../cohort.ts";
 import { type Claim, handleOf } from "../../store.ts";
 

@@ -1,5 +1,5 @@
-import { aborted } from "../aborted.ts";
-import type { Clock } from "../clock.ts";
+import { aborted } from "../time/aborted.ts";
+import type { Clock } from "../time/clock.ts";
 import { isPlain } from "../cohort.ts";
 import { checkEvict, isMeant } from "../eviction.ts";
 import { RELEASE_LIMIT_MS, within } from "../release.ts";

@@ -1,4 +1,4 @@
-import { elapsed, type Instant } from "../clock.ts";
+import { elapsed, type Instant } from "../time/clock.ts";
 import type { Grant } from "./grant.ts";
 import type { Site } from "./site.ts";
 

@@ -1,5 +1,5 @@
 import { nameFilter, withRanks } from "../listing.ts";
-import { onStoreClock } from "../store_time.ts";
+import { onStoreClock } from "../time/store_time.ts";
 import { entryOf, type HolderEntry, type QueryOptions, type Snapshot, type WaiterEntry } from "../../store.ts";
 import type { Grant } from "./grant.ts";
 import type { Handle } from "./handle.ts";

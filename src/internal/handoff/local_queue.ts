@@ -1,4 +1,4 @@
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../time/clock.ts";
 import { ShortLivedMap } from "../short_lived.ts";
 import type { Handle } from "./handle.ts";
 

@@ -1,4 +1,4 @@
-import { elapsed, type Instant, type Timer } from "../clock.ts";
+import { elapsed, type Instant, type Timer } from "../time/clock.ts";
 import { isPlain } from "../cohort.ts";
 import { releaseWithRetry, within } from "../release.ts";
 import { ShortLivedMap } from "../short_lived.ts";

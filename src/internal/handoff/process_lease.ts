@@ -1,5 +1,5 @@
-import { backoffMs } from "../backoff.ts";
-import { before, type Clock, elapsed, type Instant } from "../clock.ts";
+import { backoffMs } from "../time/backoff.ts";
+import { before, type Clock, elapsed, type Instant } from "../time/clock.ts";
 import { isPermanent } from "../failure.ts";
 import { RELEASE_LIMIT_MS } from "../release.ts";
 import { numbered, resized } from "../renewal.ts";

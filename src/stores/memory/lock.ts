@@ -1,4 +1,4 @@
-import { elapsed, type Instant } from "../../internal/clock.ts";
+import { elapsed, type Instant } from "../../internal/time/clock.ts";
 import { joinsRun, takesRun } from "../../internal/cohort.ts";
 import { isMeant, type Meant } from "../../internal/eviction.ts";
 import { readMeta } from "../../internal/meta.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../internal/clock.ts";
+import type { Clock } from "../../internal/time/clock.ts";
 import { Lock } from "./lock.ts";
 
 /** From so many names on, the names whose leases have ended are looked for. */

@@ -1,6 +1,6 @@
 import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../composed/redlock/quorum_node.ts";
 import type { Observer } from "../../events.ts";
-import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/clock.ts";
+import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
 import { blockLength } from "../../internal/fence_block.ts";
 import { checkEvict, type EvictTarget } from "../../internal/eviction.ts";

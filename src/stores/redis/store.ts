@@ -1,6 +1,6 @@
 import { StoreError } from "../../errors.ts";
 import type { Observer } from "../../events.ts";
-import { SystemClock } from "../../internal/clock.ts";
+import { SystemClock } from "../../internal/time/clock.ts";
 import { checkEvict, isMeant } from "../../internal/eviction.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
 import {

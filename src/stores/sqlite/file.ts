@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../errors.ts";
-import { type Clock, elapsed, type Instant } from "../../internal/clock.ts";
+import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
 import { show } from "../../internal/validation.ts";
 import { BusyTime } from "./busy_time.ts";
 import { isBusy, storeError } from "./errors.ts";

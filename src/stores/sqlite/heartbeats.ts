@@ -1,4 +1,4 @@
-import type { Clock } from "../../internal/clock.ts";
+import type { Clock } from "../../internal/time/clock.ts";
 import { handleOf } from "../../store.ts";
 import type { LockFile } from "./file.ts";
 import { HEARTBEAT_MS, Liveness } from "./liveness.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../internal/clock.ts";
+import type { Clock, Timer } from "../../internal/time/clock.ts";
 import { ownerKey } from "../../internal/owner_key.ts";
 import type { Claim } from "../../store.ts";
 import type { LockFile } from "./file.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../internal/clock.ts";
+import type { Clock, Timer } from "../../internal/time/clock.ts";
 import { type Claim, handleOf } from "../../store.ts";
 import type { LockFile } from "./file.ts";
 

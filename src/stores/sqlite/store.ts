@@ -1,5 +1,5 @@
 import type { Observer } from "../../events.ts";
-import { type Clock, SystemClock } from "../../internal/clock.ts";
+import { type Clock, SystemClock } from "../../internal/time/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
 import { checkEvict } from "../../internal/eviction.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";

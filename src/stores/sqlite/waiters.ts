@@ -1,4 +1,4 @@
-import type { Clock } from "../../internal/clock.ts";
+import type { Clock } from "../../internal/time/clock.ts";
 import { type Claim, handleOf } from "../../store.ts";
 import { FORGET_MS } from "./statements.ts";
 import type { Place } from "./transitions.ts";

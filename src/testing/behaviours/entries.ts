@@ -1,4 +1,4 @@
-import { elapsed, type Instant } from "../../internal/clock.ts";
+import { elapsed, type Instant } from "../../internal/time/clock.ts";
 import { type Capability, type Claim, type Entry, handleOf, type HolderEntry, type Store } from "../../store.ts";
 import { owned, permit, QUEUE, share, TRY } from "../claims.ts";
 import { busy, check, checkInTime, claimOf, clock, granted, judge, LONG_MS, tooSlow, until } from "../expect.ts";

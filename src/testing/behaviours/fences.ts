@@ -1,6 +1,6 @@
 import type { Behaviours } from "../fixture.ts";
 import type { Granted } from "../../store.ts";
-import { elapsed } from "../../internal/clock.ts";
+import { elapsed } from "../../internal/time/clock.ts";
 import { QUEUE, TRY } from "../claims.ts";
 import { busy, check, claimOf, clock, grantOf, LONG_MS, SHORT_MS, until } from "../expect.ts";
 

@@ -1,5 +1,5 @@
 import { TRY } from "../claims.ts";
-import { elapsed, type Instant } from "../../internal/clock.ts";
+import { elapsed, type Instant } from "../../internal/time/clock.ts";
 import type { Claim, Store } from "../../store.ts";
 import type { Behaviours, StoreFixture } from "../fixture.ts";
 import { ALIVE_MS, check, claimOf, clock, granted, judge, LONG_MS, tooSlow } from "../expect.ts";

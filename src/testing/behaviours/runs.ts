@@ -1,6 +1,6 @@
 import type { Behaviours, StoreFixture } from "../fixture.ts";
 import { type Claim, type Granted, handleOf, type Store, type WaiterEntry } from "../../store.ts";
-import type { Instant } from "../../internal/clock.ts";
+import type { Instant } from "../../internal/time/clock.ts";
 import { owned, QUEUE, share, TRY } from "../claims.ts";
 import { busy, check, checkInTime, claimOf, clock, grantOf, judge } from "../expect.ts";
 import { LONG_MS, SHORT_MS, until } from "../expect.ts";

@@ -3,7 +3,7 @@ import { redlock } from "@holdfast/lock/redlock";
 import { storeSuite } from "@holdfast/lock/testing";
 import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
 import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { SystemClock } from "../../../src/internal/clock.ts";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { Masters, settling } from "../../support/masters.ts";
 import { ofSeveral } from "./suites.ts";
 

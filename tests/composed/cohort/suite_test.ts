@@ -3,7 +3,7 @@ import { redlock } from "@holdfast/lock/redlock";
 import { storeSuite } from "@holdfast/lock/testing";
 import type { CohortOptions } from "@holdfast/lock/cohort";
 import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { SystemClock } from "../../../src/internal/clock.ts";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { dispose, FULL, made, ofSeveral } from "./suites.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../src/internal/clock.ts";
+import type { Clock } from "../../../src/internal/time/clock.ts";
 import type { Attempt, AttemptOptions, Claim, Renewal, Snapshot } from "../../../src/store.ts";
 import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../../src/composed/redlock/quorum_node.ts";
 import { drift } from "../../../src/store.ts";

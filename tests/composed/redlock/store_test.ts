@@ -1,6 +1,6 @@
 import { redlock } from "@holdfast/lock/redlock";
 import { storeSuite } from "@holdfast/lock/testing";
-import { SystemClock } from "../../../src/internal/clock.ts";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { settling } from "../../support/masters.ts";
 import { RedisServer } from "../../support/redis_server.ts";

@@ -8,7 +8,7 @@ import { Redis } from "npm:ioredis@^6";
 import { acquire, type Lock, LockError, tryAcquire } from "../../../mod.ts";
 import type { Observer } from "../../../src/events.ts";
 import { cohort } from "../../../src/composed/cohort/mod.ts";
-import { SystemClock } from "../../../src/internal/clock.ts";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { Handoff } from "../../../src/internal/handoff/handoff.ts";
 import { redlock } from "../../../src/composed/redlock/mod.ts";
 import type { Store } from "../../../src/store.ts";

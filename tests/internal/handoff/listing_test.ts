@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Lock } from "../../../src/lock.ts";
-import { onStoreClock } from "../../../src/internal/store_time.ts";
+import { onStoreClock } from "../../../src/internal/time/store_time.ts";
 import type { Snapshot } from "../../../src/store.ts";
 import { pair, scene } from "./scene.ts";
 

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { Claim } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { storeSuite } from "@holdfast/lock/testing";
-import { SystemClock } from "../../../src/internal/clock.ts";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { entryOf } from "../../../src/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Claim, type RedisClient, type Store, StoreError } from "@holdfast/lock";
 import { EventEmitter } from "node:events";
 import type { Redis } from "ioredis";
-import { SystemClock } from "../../../src/internal/clock.ts";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { Handoff } from "../../../src/internal/handoff/handoff.ts";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { MAX_RUN } from "../../../src/stores/redis/constants.ts";

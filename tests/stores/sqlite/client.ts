@@ -1,4 +1,4 @@
-import type { Clock } from "../../../src/internal/clock.ts";
+import type { Clock } from "../../../src/internal/time/clock.ts";
 import type { Claim } from "../../../src/store.ts";
 import { LockFile } from "../../../src/stores/sqlite/file.ts";
 import { Heartbeats } from "../../../src/stores/sqlite/heartbeats.ts";

@@ -5,7 +5,7 @@ import { sqlite } from "@holdfast/lock/sqlite";
 import { storeSuite } from "@holdfast/lock/testing";
 import { writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { SystemClock } from "../../../src/internal/clock.ts";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { FileStore } from "../../../src/stores/sqlite/store.ts";
 import { claimOf, rows, testOnSite } from "./site.ts";
 

@@ -58,7 +58,7 @@ Deno.test("deno task mutants --target names mutants of this target alone", async
 });
 
 Deno.test("Campaign kills a mutant that a test notices, and restores the copy", async () => {
-  const path = "src/internal/wait_scope.ts";
+  const path = "src/internal/time/wait_scope.ts";
   const target: Target = {
     name: "wait_scope",
     source: /./,
@@ -94,7 +94,7 @@ Deno.test("Campaign refuses tests that are not there, and tests that fail withou
   const tests = /^tests\/internal\/wait_scope_test\.ts$/;
   await assertRejects(() => prepare({ tests: /^no such file$/ }), Error, "there is no test in /^no such file$/");
   await assertRejects(() => prepare({ tests, filter: /^no such test$/ }), Error, "there is no test in");
-  const path = "src/internal/wait_scope.ts";
+  const path = "src/internal/time/wait_scope.ts";
   const broken = { operator: "planted", start: 0, end: 1, replacement: "throw 1;" };
   await workshop.changed(path, broken, async () => {
     await assertRejects(() => prepare({ tests }), Error, "no tests of planted pass without a mutant");

@@ -1,5 +1,5 @@
-import { aborted } from "../../../src/internal/aborted.ts";
-import type { Clock } from "../../../src/internal/clock.ts";
+import { aborted } from "../../../src/internal/time/aborted.ts";
+import type { Clock } from "../../../src/internal/time/clock.ts";
 import { StoreError } from "../../../src/errors.ts";
 import type { Observer } from "../../../src/events.ts";
 import {

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { AcquireOptions, Lock, Store } from "@holdfast/lock";
 import { acquireFrom } from "../../../src/acquisition.ts";
-import type { Clock } from "../../../src/internal/clock.ts";
+import type { Clock } from "../../../src/internal/time/clock.ts";
 import { checkAcquireOptions } from "../../../src/options.ts";
 import type { Observer } from "../../../src/events.ts";
 import { Caller, type Fate } from "./connection.ts";

@@ -1,4 +1,4 @@
-import { SystemClock } from "../../../src/internal/clock.ts";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
 import type { Store } from "../../../src/store.ts";
 import type { Site, Times } from "./ends.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock, Instant, Timer } from "../../../src/internal/clock.ts";
+import type { Clock, Instant, Timer } from "../../../src/internal/time/clock.ts";
 import type { AttemptOptions, Capability, Claim, QueryOptions, Store } from "../../../src/store.ts";
 import { sleep } from "../../support/sleep.ts";
 import type { Connection } from "./connection.ts";

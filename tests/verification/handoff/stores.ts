@@ -1,6 +1,6 @@
 import { clockOf } from "../../../src/internal/store_state.ts";
 import { Handoff } from "../../../src/internal/handoff/handoff.ts";
-import type { Clock } from "../../../src/internal/clock.ts";
+import type { Clock } from "../../../src/internal/time/clock.ts";
 import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import type { Store } from "../../../src/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../../internal/clock.ts";
+import type { Clock, Timer } from "../../../internal/time/clock.ts";
 import { POLL_MS } from "../constants.ts";
 
 /** The pause after the first failure; each further failure in a row makes it so much longer. In milliseconds. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../internal/clock.ts";
+import type { Clock } from "../../../internal/time/clock.ts";
 import type { RedisClient, RedisSubscriber } from "../client.ts";
 import { Reconnects } from "./reconnects.ts";
 import { rightsOf, userOf } from "../rights.ts";

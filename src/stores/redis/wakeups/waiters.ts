@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../../internal/clock.ts";
+import type { Clock, Timer } from "../../../internal/time/clock.ts";
 import { ShortLivedMap } from "../../../internal/short_lived.ts";
 import { NEXT, RESERVATION_MS, TURN } from "../constants.ts";
 

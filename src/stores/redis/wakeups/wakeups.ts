@@ -1,4 +1,4 @@
-import { SystemClock } from "../../../internal/clock.ts";
+import { SystemClock } from "../../../internal/time/clock.ts";
 import type { Meta } from "../../../store.ts";
 import type { RedisClient } from "../client.ts";
 import { Connection } from "../connection.ts";

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { getEventListeners } from "node:events";
-import { elapsed, type Instant, MAX_DELAY_MS, SystemClock, type Timer } from "../../src/internal/clock.ts";
-import { inTime } from "../support/in_time.ts";
-import { settled } from "../support/virtual_clock.ts";
+import { elapsed, type Instant, MAX_DELAY_MS, SystemClock, type Timer } from "../../../src/internal/time/clock.ts";
+import { inTime } from "../../support/in_time.ts";
+import { settled } from "../../support/virtual_clock.ts";
 
 const HOUR = 3_600_000;
 
@@ -257,7 +257,7 @@ function occupy(ms: number): void {
 
 /** Runs code with a `clock` in a process of its own, to its end, and gives what it printed. */
 async function run(code: string): Promise<string> {
-  const clock = new URL("../../src/internal/clock.ts", import.meta.url).href;
+  const clock = new URL("../../../src/internal/time/clock.ts", import.meta.url).href;
   const source = `import { SystemClock } from ${JSON.stringify(clock)}; const clock = new SystemClock(); ${code}`;
   const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", "--no-config", "--no-lock", source],

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { getEventListeners } from "node:events";
-import { UNANSWERED, unlessAborted, WaitScope } from "../../src/internal/wait_scope.ts";
-import { settled, VirtualClock } from "../support/virtual_clock.ts";
+import { UNANSWERED, unlessAborted, WaitScope } from "../../../src/internal/time/wait_scope.ts";
+import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 
 const late = () => new Error("late");
 
