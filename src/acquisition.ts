@@ -1,6 +1,6 @@
-import { AttemptHistory } from "./internal/attempt_history.ts";
+import { AttemptHistory } from "./internal/lease/attempt_history.ts";
 import { type Clock, elapsed, type Instant } from "./internal/time/clock.ts";
-import { releaseWithRetry, within } from "./internal/release.ts";
+import { releaseWithRetry, within } from "./internal/lease/release.ts";
 import { show } from "./internal/validation.ts";
 import { UNANSWERED, WaitScope } from "./internal/time/wait_scope.ts";
 import { LockConflictError, LockTimeoutError, StoreError } from "./errors.ts";

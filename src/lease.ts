@@ -1,12 +1,12 @@
 import { type Clock, elapsed, type Instant, type Timer } from "./internal/time/clock.ts";
-import { Deadline } from "./internal/deadline.ts";
+import { Deadline } from "./internal/lease/deadline.ts";
 import { connectionWords, storeError } from "./internal/failure.ts";
-import { checkHandle } from "./internal/forgotten_handle.ts";
+import { checkHandle } from "./internal/lease/forgotten_handle.ts";
 import { overdue } from "./internal/time/overdue.ts";
-import { numbered, type RenewalOutcome, resized, sendRenewal } from "./internal/renewal.ts";
-import { type RenewalInterval, RenewalSchedule } from "./internal/renewal_schedule.ts";
+import { numbered, type RenewalOutcome, resized, sendRenewal } from "./internal/lease/renewal.ts";
+import { type RenewalInterval, RenewalSchedule } from "./internal/lease/renewal_schedule.ts";
 import type { ShortLivedSet } from "./internal/short_lived.ts";
-import { type HeldLease, leasesOf } from "./internal/store_state.ts";
+import { type HeldLease, leasesOf } from "./internal/lease/store_state.ts";
 import { unlessAborted, type WaitScope } from "./internal/time/wait_scope.ts";
 import { LockLostError } from "./errors.ts";
 import { isObserved, type LossReason, notify } from "./events.ts";

@@ -1,4 +1,4 @@
-import { checkInterval, defaultInterval, type RenewalInterval } from "./internal/renewal_schedule.ts";
+import { checkInterval, defaultInterval, type RenewalInterval } from "./internal/lease/renewal_schedule.ts";
 import { checkMeta } from "./internal/meta.ts";
 import { checkKeys, checkMilliseconds, show } from "./internal/validation.ts";
 import { warnOnce } from "./internal/warning.ts";

@@ -1,5 +1,5 @@
 import { describeMistake, looksLikeClient, looksLikeStore } from "./internal/mistaken_target.ts";
-import { clockOf } from "./internal/store_state.ts";
+import { clockOf } from "./internal/lease/store_state.ts";
 import type { Store } from "./store.ts";
 import type { RedisClient } from "./stores/redis/client.ts";
 

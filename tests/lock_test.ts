@@ -2,7 +2,7 @@ import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/asse
 import { acquireAll, type AcquireOptions, isLockLost, type Lock, LockLostError, StoreError } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { inspect } from "node:util";
-import { RELEASE_LIMIT_MS } from "../src/internal/release.ts";
+import { RELEASE_LIMIT_MS } from "../src/internal/lease/release.ts";
 import { acquireFrom } from "../src/acquisition.ts";
 import { checkAcquireOptions } from "../src/options.ts";
 import type { Renewal } from "../src/store.ts";

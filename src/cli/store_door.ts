@@ -1,5 +1,5 @@
 import { SystemClock } from "../internal/time/clock.ts";
-import { within } from "../internal/release.ts";
+import { within } from "../internal/lease/release.ts";
 import { diagnosed } from "./answer.ts";
 import type { Finding, OpenedStore, OpenOptions } from "./scheme.ts";
 import { schemeOf } from "./schemes/registry.ts";

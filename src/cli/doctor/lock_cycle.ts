@@ -1,7 +1,7 @@
 import { acquire } from "../../acquire.ts";
 import { LockError } from "../../errors.ts";
 import { SystemClock } from "../../internal/time/clock.ts";
-import { within } from "../../internal/release.ts";
+import { within } from "../../internal/lease/release.ts";
 import type { Store } from "../../store.ts";
 import type { Finding } from "../scheme.ts";
 

@@ -1,5 +1,5 @@
 import { SystemClock } from "../../internal/time/clock.ts";
-import { LATE, within } from "../../internal/release.ts";
+import { LATE, within } from "../../internal/lease/release.ts";
 import type { Store } from "../../store.ts";
 import { clientWarning } from "../../stores/redis/client_warning.ts";
 import type { RedisNode } from "../../stores/redis/client.ts";

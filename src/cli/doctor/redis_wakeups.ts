@@ -1,5 +1,5 @@
 import { SystemClock } from "../../internal/time/clock.ts";
-import { LATE, within } from "../../internal/release.ts";
+import { LATE, within } from "../../internal/lease/release.ts";
 import { type ExaminedClient, refusal, sendMessage } from "../../stores/redis/examination.ts";
 import type { Finding } from "../scheme.ts";
 

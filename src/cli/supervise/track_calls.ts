@@ -1,4 +1,4 @@
-import { within } from "../../internal/release.ts";
+import { within } from "../../internal/lease/release.ts";
 import type { Clock } from "../../internal/time/clock.ts";
 import type { Store } from "../../store.ts";
 

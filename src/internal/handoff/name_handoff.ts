@@ -1,6 +1,6 @@
 import { elapsed, type Instant, type Timer } from "../time/clock.ts";
 import { isPlain } from "../cohort.ts";
-import { releaseWithRetry, within } from "../release.ts";
+import { releaseWithRetry, within } from "../lease/release.ts";
 import { ShortLivedMap } from "../short_lived.ts";
 import { StoreError } from "../../errors.ts";
 import {

@@ -1,8 +1,8 @@
 import { backoffMs } from "../time/backoff.ts";
 import { before, type Clock, elapsed, type Instant } from "../time/clock.ts";
 import { isPermanent } from "../failure.ts";
-import { RELEASE_LIMIT_MS } from "../release.ts";
-import { numbered, resized } from "../renewal.ts";
+import { RELEASE_LIMIT_MS } from "../lease/release.ts";
+import { numbered, resized } from "../lease/renewal.ts";
 import type { Claim, Renewal, Store } from "../../store.ts";
 
 /** The part of a lease that may have passed when it is handed on without a renewal. */

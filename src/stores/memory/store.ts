@@ -2,7 +2,7 @@ import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../composed/r
 import type { Observer } from "../../events.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
-import { blockLength } from "../../internal/fence_block.ts";
+import { blockLength } from "../../internal/lease/fence_block.ts";
 import { checkEvict, type EvictTarget } from "../../internal/eviction.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
 import { checkQuery, pageOf, withRanks } from "../../internal/listing.ts";

@@ -1,6 +1,6 @@
 import { StoreError } from "../../errors.ts";
 import type { Meant } from "../../internal/eviction.ts";
-import { blockLength } from "../../internal/fence_block.ts";
+import { blockLength } from "../../internal/lease/fence_block.ts";
 import { ownerKey } from "../../internal/owner_key.ts";
 import { type Claim, handleOf, kindOf } from "../../store.ts";
 import type { LockState, View } from "./lock_state.ts";

@@ -1,4 +1,4 @@
-import { clockOf } from "../../../src/internal/store_state.ts";
+import { clockOf } from "../../../src/internal/lease/store_state.ts";
 import { Handoff } from "../../../src/internal/handoff/handoff.ts";
 import type { Clock } from "../../../src/internal/time/clock.ts";
 import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";

@@ -1,4 +1,4 @@
-import { before, elapsed, type Instant } from "./time/clock.ts";
+import { before, elapsed, type Instant } from "../time/clock.ts";
 
 /**
  * The moment from which a holder no longer trusts its lease. It counts from *before* the request that the store granted

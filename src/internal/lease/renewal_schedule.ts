@@ -1,5 +1,5 @@
-import { backoffMs } from "./time/backoff.ts";
-import { before, elapsed, type Instant } from "./time/clock.ts";
+import { backoffMs } from "../time/backoff.ts";
+import { before, elapsed, type Instant } from "../time/clock.ts";
 
 /** The least time that a renewal is given to be answered, in milliseconds, if the lease lasts that long. */
 const LEAST_ANSWER_LIMIT_MS = 1_000;

@@ -1,6 +1,6 @@
-import { type Clock, SystemClock } from "./time/clock.ts";
-import { ShortLivedSet } from "./short_lived.ts";
-import type { Claim, Store } from "../store.ts";
+import { type Clock, SystemClock } from "../time/clock.ts";
+import { ShortLivedSet } from "../short_lived.ts";
+import type { Claim, Store } from "../../store.ts";
 
 /** A lease that this process holds. */
 export interface HeldLease {

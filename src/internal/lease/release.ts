@@ -1,8 +1,8 @@
-import { backoffMs } from "./time/backoff.ts";
-import { type Clock, elapsed, type Instant } from "./time/clock.ts";
-import { isPermanent } from "./failure.ts";
-import { notify } from "../events.ts";
-import type { Claim, Store } from "../store.ts";
+import { backoffMs } from "../time/backoff.ts";
+import { type Clock, elapsed, type Instant } from "../time/clock.ts";
+import { isPermanent } from "../failure.ts";
+import { notify } from "../../events.ts";
+import type { Claim, Store } from "../../store.ts";
 
 /**
  * How long a release is tried, in milliseconds. Longer than a Sentinel failover (2 s with the usual settings), so that

@@ -1,6 +1,6 @@
-import { type Clock, elapsed, type Instant } from "./time/clock.ts";
-import { overdue } from "./time/overdue.ts";
-import type { Claim, Renewal, Store } from "../store.ts";
+import { type Clock, elapsed, type Instant } from "../time/clock.ts";
+import { overdue } from "../time/overdue.ts";
+import type { Claim, Renewal, Store } from "../../store.ts";
 
 /** How a renewal ended, as the holder sees it: `unknown` after an error or a time-out. */
 export type RenewalOutcome = Renewal | "unknown";

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { LockTimeoutError, StoreError } from "@holdfast/lock";
-import { AttemptHistory, timeoutError } from "../../src/internal/attempt_history.ts";
-import { acquireFrom } from "../../src/acquisition.ts";
-import { checkAcquireOptions } from "../../src/options.ts";
-import { ScriptedStore } from "../support/scripted_store.ts";
-import { VirtualClock } from "../support/virtual_clock.ts";
+import { AttemptHistory, timeoutError } from "../../../src/internal/lease/attempt_history.ts";
+import { acquireFrom } from "../../../src/acquisition.ts";
+import { checkAcquireOptions } from "../../../src/options.ts";
+import { ScriptedStore } from "../../support/scripted_store.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 
 interface Scene {
   readonly clock: VirtualClock;

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { Deadline } from "../../src/internal/deadline.ts";
-import { VirtualClock } from "../support/virtual_clock.ts";
+import { Deadline } from "../../../src/internal/lease/deadline.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 
 Deno.test("Deadline.left() counts from the moment that the request was sent", () => {
   const clock = new VirtualClock();

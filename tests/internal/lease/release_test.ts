@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
-import { LATE, releaseWithRetry, within } from "../../src/internal/release.ts";
-import type { Claim } from "../../src/store.ts";
-import { hanging, inTurn, refused, ScriptedStore, unreachable } from "../support/scripted_store.ts";
-import { settled, VirtualClock } from "../support/virtual_clock.ts";
+import { LATE, releaseWithRetry, within } from "../../../src/internal/lease/release.ts";
+import type { Claim } from "../../../src/store.ts";
+import { hanging, inTurn, refused, ScriptedStore, unreachable } from "../../support/scripted_store.ts";
+import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 
 const CLAIM: Claim = { name: "a", owner: "o", handle: undefined, mode: "exclusive", permits: undefined, lease: 900 };
 

@@ -1,9 +1,9 @@
-import { backoffMs } from "./time/backoff.ts";
-import { type Clock, elapsed, type Instant } from "./time/clock.ts";
-import { isPermanent, reason, storeError } from "./failure.ts";
+import { backoffMs } from "../time/backoff.ts";
+import { type Clock, elapsed, type Instant } from "../time/clock.ts";
+import { isPermanent, reason, storeError } from "../failure.ts";
 import { isHeldHere } from "./store_state.ts";
-import { LockTimeoutError } from "../errors.ts";
-import type { Store } from "../store.ts";
+import { LockTimeoutError } from "../../errors.ts";
+import type { Store } from "../../store.ts";
 
 /** How long a waiter retries while the store does nothing but fail, in milliseconds: a failover, with reserve. */
 const FAULT_TOLERANCE_MS = 10_000;
