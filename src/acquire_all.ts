@@ -1,6 +1,6 @@
 import { AttemptHistory } from "./internal/lease/attempt_history.ts";
 import type { Clock } from "./internal/time/clock.ts";
-import { makeInspectable } from "./internal/inspectable.ts";
+import { makeInspectable } from "./internal/listing/inspectable.ts";
 import { clockOf } from "./internal/lease/store_state.ts";
 import { show } from "./internal/validation.ts";
 import { WaitScope } from "./internal/time/wait_scope.ts";

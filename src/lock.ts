@@ -1,7 +1,7 @@
 import type { Clock, Instant } from "./internal/time/clock.ts";
 import { storeError } from "./internal/failure.ts";
 import { LATE, RELEASE_LIMIT_MS, releaseWithRetry, within } from "./internal/lease/release.ts";
-import { makeInspectable } from "./internal/inspectable.ts";
+import { makeInspectable } from "./internal/listing/inspectable.ts";
 import { warnOnce } from "./internal/warning.ts";
 import { LockLostError } from "./errors.ts";
 import type { Lease } from "./lease.ts";

@@ -1,5 +1,5 @@
 import { type Clock, elapsed } from "../internal/time/clock.ts";
-import { nameFilter } from "../internal/listing.ts";
+import { nameFilter } from "../internal/listing/query_options.ts";
 import { groupByLock, type ListedLock, sortLocks } from "../internal/listing/locks.ts";
 import { type LockPage, lockPages, readPages } from "../internal/listing/pages.ts";
 import type { QueryOptions, Store } from "../store.ts";

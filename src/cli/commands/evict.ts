@@ -1,5 +1,5 @@
 import { elapsed, SystemClock } from "../../internal/time/clock.ts";
-import { isMeant } from "../../internal/eviction.ts";
+import { isMeant } from "../../internal/listing/eviction.ts";
 import type { EvictOptions, HolderEntry } from "../../store.ts";
 import { answerOf } from "../answer.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";

@@ -1,4 +1,4 @@
-import { withRanks } from "../../internal/listing.ts";
+import { withRanks } from "../../internal/listing/query_options.ts";
 import type { Entry, HolderEntry, Snapshot } from "../../store.ts";
 import { coordinators } from "./coordinators.ts";
 import { ownerOf } from "./round_id.ts";

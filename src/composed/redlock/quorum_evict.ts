@@ -1,4 +1,4 @@
-import { checkEvict, isMeant, type Meant } from "../../internal/eviction.ts";
+import { checkEvict, isMeant, type Meant } from "../../internal/listing/eviction.ts";
 import type { EvictOptions } from "../../store.ts";
 import { gather } from "./gather.ts";
 import type { Nodes } from "./nodes.ts";

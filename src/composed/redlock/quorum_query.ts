@@ -1,4 +1,4 @@
-import { checkQuery } from "../../internal/listing.ts";
+import { checkQuery } from "../../internal/listing/query_options.ts";
 import { show } from "../../internal/validation.ts";
 import type { QueryOptions, Snapshot } from "../../store.ts";
 import { gather, gatherOne } from "./gather.ts";

@@ -1,7 +1,7 @@
 import { aborted } from "../time/aborted.ts";
 import type { Clock } from "../time/clock.ts";
 import { isPlain } from "../cohort.ts";
-import { checkEvict, isMeant } from "../eviction.ts";
+import { checkEvict, isMeant } from "../listing/eviction.ts";
 import { RELEASE_LIMIT_MS, within } from "../lease/release.ts";
 import { ShortLivedMap, ShortLivedSet } from "../short_lived.ts";
 import type { Observer } from "../../events.ts";

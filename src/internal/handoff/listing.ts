@@ -1,4 +1,4 @@
-import { nameFilter, withRanks } from "../listing.ts";
+import { nameFilter, withRanks } from "../listing/query_options.ts";
 import { onStoreClock } from "../time/store_time.ts";
 import { entryOf, type HolderEntry, type QueryOptions, type Snapshot, type WaiterEntry } from "../../store.ts";
 import type { Grant } from "./grant.ts";

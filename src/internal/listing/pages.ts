@@ -1,5 +1,5 @@
 import type { QueryOptions, Snapshot } from "../../store.ts";
-import { nameFilter } from "../listing.ts";
+import { nameFilter } from "./query_options.ts";
 import { groupByLock, type ListedLock } from "./locks.ts";
 
 /** How many names a store is asked for at once: it answers in a few milliseconds, and others are served in between. */

@@ -1,6 +1,6 @@
 import { elapsed, type Instant } from "../../internal/time/clock.ts";
 import { joinsRun, takesRun } from "../../internal/cohort.ts";
-import { isMeant, type Meant } from "../../internal/eviction.ts";
+import { isMeant, type Meant } from "../../internal/listing/eviction.ts";
 import { readMeta } from "../../internal/meta.ts";
 import { ownerKey } from "../../internal/owner_key.ts";
 import { type Claim, handleOf, kindOf, type Meta } from "../../store.ts";

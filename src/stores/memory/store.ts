@@ -3,9 +3,9 @@ import type { Observer } from "../../events.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
 import { blockLength } from "../../internal/lease/fence_block.ts";
-import { checkEvict, type EvictTarget } from "../../internal/eviction.ts";
+import { checkEvict, type EvictTarget } from "../../internal/listing/eviction.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
-import { checkQuery, pageOf, withRanks } from "../../internal/listing.ts";
+import { checkQuery, pageOf, withRanks } from "../../internal/listing/query_options.ts";
 import {
   type Attempt,
   type AttemptOptions,

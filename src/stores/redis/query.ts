@@ -1,4 +1,4 @@
-import { checkQuery } from "../../internal/listing.ts";
+import { checkQuery } from "../../internal/listing/query_options.ts";
 import type { QueryOptions, Snapshot } from "../../store.ts";
 import type { RedisClient } from "./client.ts";
 import type { Database } from "./database.ts";

@@ -1,5 +1,5 @@
 import { StoreError } from "../../errors.ts";
-import { nameFilter } from "../../internal/listing.ts";
+import { nameFilter } from "../../internal/listing/query_options.ts";
 import type { QueryOptions } from "../../store.ts";
 import type { RedisClient } from "./client.ts";
 import type { Database } from "./database.ts";

@@ -1,7 +1,7 @@
 import { StoreError } from "../../errors.ts";
 import type { Observer } from "../../events.ts";
 import { SystemClock } from "../../internal/time/clock.ts";
-import { checkEvict, isMeant } from "../../internal/eviction.ts";
+import { checkEvict, isMeant } from "../../internal/listing/eviction.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
 import {
   type Attempt,

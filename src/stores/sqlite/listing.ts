@@ -1,4 +1,4 @@
-import { nameFilter, withRanks } from "../../internal/listing.ts";
+import { nameFilter, withRanks } from "../../internal/listing/query_options.ts";
 import { readMeta } from "../../internal/meta.ts";
 import { ownerOfKey } from "../../internal/owner_key.ts";
 import type { Entry, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../store.ts";

@@ -1,9 +1,9 @@
 import type { Observer } from "../../events.ts";
 import { type Clock, SystemClock } from "../../internal/time/clock.ts";
 import { wishedFences } from "../../internal/cohort.ts";
-import { checkEvict } from "../../internal/eviction.ts";
+import { checkEvict } from "../../internal/listing/eviction.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
-import { checkQuery } from "../../internal/listing.ts";
+import { checkQuery } from "../../internal/listing/query_options.ts";
 import { ownerKey } from "../../internal/owner_key.ts";
 import {
   type Attempt,

@@ -1,5 +1,5 @@
 import { StoreError } from "../../errors.ts";
-import type { Meant } from "../../internal/eviction.ts";
+import type { Meant } from "../../internal/listing/eviction.ts";
 import { blockLength } from "../../internal/lease/fence_block.ts";
 import { ownerKey } from "../../internal/owner_key.ts";
 import { type Claim, handleOf, kindOf } from "../../store.ts";

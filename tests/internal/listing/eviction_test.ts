@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Lock, LockLostError, type Store } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { sqlite } from "@holdfast/lock/sqlite";
-import { until } from "../support/until.ts";
+import { until } from "../../support/until.ts";
 
 const STORES: Record<string, () => Store & Partial<Disposable>> = { memory, sqlite: () => sqlite(":memory:") };
 

@@ -1,5 +1,5 @@
-import { checkKeys, show } from "./validation.ts";
-import type { Entry, QueryOptions, WaiterEntry } from "../store.ts";
+import { checkKeys, show } from "../validation.ts";
+import type { Entry, QueryOptions, WaiterEntry } from "../../store.ts";
 
 /** Checks what `query()` is asked for, and returns it. */
 export function checkQuery(options: QueryOptions = {}): QueryOptions {

@@ -1,6 +1,6 @@
-import { checkMeta } from "./meta.ts";
-import { checkKeys, show } from "./validation.ts";
-import type { EvictOptions, HolderEntry } from "../store.ts";
+import { checkMeta } from "../meta.ts";
+import { checkKeys, show } from "../validation.ts";
+import type { EvictOptions, HolderEntry } from "../../store.ts";
 
 /** Which holders are to lose a lock. */
 export type Meant = Pick<EvictOptions, "handle" | "fence">;
