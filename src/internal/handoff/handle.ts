@@ -1,5 +1,5 @@
 import { type Clock, elapsed, type Instant } from "../time/clock.ts";
-import { isPlain } from "../cohort.ts";
+import { isPlain } from "./group.ts";
 import { type Claim, handleOf } from "../../store.ts";
 
 /** After so many milliseconds without an answer another handle attempts in the place of this one. */

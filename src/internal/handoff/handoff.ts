@@ -1,6 +1,6 @@
 import { aborted } from "../time/aborted.ts";
 import type { Clock } from "../time/clock.ts";
-import { isPlain } from "../cohort.ts";
+import { isPlain } from "./group.ts";
 import { checkEvict, isMeant } from "../listing/eviction.ts";
 import { RELEASE_LIMIT_MS, within } from "../lease/release.ts";
 import { ShortLivedMap, ShortLivedSet } from "../short_lived.ts";

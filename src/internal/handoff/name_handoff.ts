@@ -1,5 +1,5 @@
 import { elapsed, type Instant, type Timer } from "../time/clock.ts";
-import { isPlain } from "../cohort.ts";
+import { isPlain } from "./group.ts";
 import { releaseWithRetry, within } from "../lease/release.ts";
 import { ShortLivedMap } from "../short_lived.ts";
 import { StoreError } from "../../errors.ts";

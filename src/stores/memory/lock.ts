@@ -1,5 +1,5 @@
 import { elapsed, type Instant } from "../../internal/time/clock.ts";
-import { joinsRun, takesRun } from "../../internal/cohort.ts";
+import { joinsRun, takesRun } from "../../internal/handoff/group.ts";
 import { isMeant, type Meant } from "../../internal/listing/eviction.ts";
 import { readMeta } from "../../internal/meta.ts";
 import { ownerKey } from "../../internal/owner_key.ts";

@@ -1,7 +1,7 @@
 import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../composed/redlock/quorum_node.ts";
 import type { Observer } from "../../events.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
-import { wishedFences } from "../../internal/cohort.ts";
+import { wishedFences } from "../../internal/handoff/group.ts";
 import { blockLength } from "../../internal/lease/fence_block.ts";
 import { checkEvict, type EvictTarget } from "../../internal/listing/eviction.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";

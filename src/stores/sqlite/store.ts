@@ -1,6 +1,6 @@
 import type { Observer } from "../../events.ts";
 import { type Clock, SystemClock } from "../../internal/time/clock.ts";
-import { wishedFences } from "../../internal/cohort.ts";
+import { wishedFences } from "../../internal/handoff/group.ts";
 import { checkEvict } from "../../internal/listing/eviction.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
 import { checkQuery } from "../../internal/listing/query_options.ts";

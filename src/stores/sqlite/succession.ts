@@ -1,4 +1,4 @@
-import { joinsRun, takesRun } from "../../internal/cohort.ts";
+import { joinsRun, takesRun } from "../../internal/handoff/group.ts";
 import { type Claim, kindOf } from "../../store.ts";
 import type { LockState, View } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";

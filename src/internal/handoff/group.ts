@@ -1,4 +1,4 @@
-import { type Claim, kindOf } from "../store.ts";
+import { type Claim, kindOf } from "../../store.ts";
 
 /** Returns whether a claim is exclusive and its owner fresh: only such a claim gets several fences, or is part of a run. */
 export function isPlain(claim: Claim): boolean {
