@@ -1,4 +1,4 @@
-import { diagnostics } from "./internal/diagnostics.ts";
+import { diagnostics } from "./internal/process/diagnostics.ts";
 import { type Claim, handleOf, type Mode, type Store } from "./store.ts";
 
 /** The handle that an event is about. */

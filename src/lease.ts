@@ -5,7 +5,7 @@ import { checkHandle } from "./internal/lease/forgotten_handle.ts";
 import { overdue } from "./internal/time/overdue.ts";
 import { numbered, type RenewalOutcome, resized, sendRenewal } from "./internal/lease/renewal.ts";
 import { type RenewalInterval, RenewalSchedule } from "./internal/lease/renewal_schedule.ts";
-import type { ShortLivedSet } from "./internal/short_lived.ts";
+import type { ShortLivedSet } from "./internal/process/short_lived.ts";
 import { type HeldLease, leasesOf } from "./internal/lease/store_state.ts";
 import { unlessAborted, type WaitScope } from "./internal/time/wait_scope.ts";
 import { LockLostError } from "./errors.ts";

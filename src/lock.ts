@@ -2,7 +2,7 @@ import type { Clock, Instant } from "./internal/time/clock.ts";
 import { storeError } from "./internal/failure.ts";
 import { LATE, RELEASE_LIMIT_MS, releaseWithRetry, within } from "./internal/lease/release.ts";
 import { makeInspectable } from "./internal/listing/inspectable.ts";
-import { warnOnce } from "./internal/warning.ts";
+import { warnOnce } from "./internal/process/warning.ts";
 import { LockLostError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
 import { isObserved, notify } from "./events.ts";

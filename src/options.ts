@@ -1,7 +1,7 @@
 import { checkInterval, defaultInterval, type RenewalInterval } from "./internal/lease/renewal_schedule.ts";
-import { checkMeta } from "./internal/meta.ts";
+import { checkMeta } from "./internal/process/meta.ts";
 import { checkKeys, checkMilliseconds, show } from "./internal/validation.ts";
-import { warnOnce } from "./internal/warning.ts";
+import { warnOnce } from "./internal/process/warning.ts";
 import type { Capability, Meta, Mode } from "./store.ts";
 
 /** The options of `tryAcquire`. */

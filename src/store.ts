@@ -1,5 +1,5 @@
 import type { Observer } from "./events.ts";
-import { readMeta } from "./internal/meta.ts";
+import { readMeta } from "./internal/process/meta.ts";
 
 /** How a lock is held: by one owner, or shared by any number. The words are those of the Web Locks API. */
 export type Mode = "exclusive" | "shared";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { acquire, type AcquireOptions, type LockTarget, tryAcquire } from "@holdfast/lock";
 import { SystemClock } from "../src/internal/time/clock.ts";
-import { describeProcess } from "../src/internal/process_meta.ts";
+import { describeProcess } from "../src/internal/process/process_meta.ts";
 import { checkAcquireOptions, checkName, checkTryAcquireOptions, type Settings } from "../src/options.ts";
 import { ScriptedStore } from "./support/scripted_store.ts";
 import { settled } from "./support/virtual_clock.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../time/clock.ts";
 import { isPlain } from "./group.ts";
 import { checkEvict, isMeant } from "../listing/eviction.ts";
 import { RELEASE_LIMIT_MS, within } from "../lease/release.ts";
-import { ShortLivedMap, ShortLivedSet } from "../short_lived.ts";
+import { ShortLivedMap, ShortLivedSet } from "../process/short_lived.ts";
 import type { Observer } from "../../events.ts";
 import {
   type Attempt,

@@ -1,5 +1,5 @@
 import type { Instant } from "../time/clock.ts";
-import { ShortLivedMap } from "../short_lived.ts";
+import { ShortLivedMap } from "../process/short_lived.ts";
 import type { Handle } from "./handle.ts";
 
 /** How many places one handle keeps alive at most: what one command may name. */

@@ -1,7 +1,7 @@
 import { elapsed, type Instant, type Timer } from "../time/clock.ts";
 import { isPlain } from "./group.ts";
 import { releaseWithRetry, within } from "../lease/release.ts";
-import { ShortLivedMap } from "../short_lived.ts";
+import { ShortLivedMap } from "../process/short_lived.ts";
 import { StoreError } from "../../errors.ts";
 import {
   type Attempt,

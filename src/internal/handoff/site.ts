@@ -1,5 +1,5 @@
 import type { Clock } from "../time/clock.ts";
-import type { ShortLivedMap } from "../short_lived.ts";
+import type { ShortLivedMap } from "../process/short_lived.ts";
 import type { Store } from "../../store.ts";
 
 /** How long a process hands a lock on, and keeps it, in milliseconds. */

@@ -1,4 +1,4 @@
-import { warnOnce } from "../warning.ts";
+import { warnOnce } from "../process/warning.ts";
 
 /**
  * Checks whether the handle of a lock is garbage, so that nobody can release the lock any more, and warns of that once.

@@ -1,5 +1,5 @@
 import { type Clock, SystemClock } from "../time/clock.ts";
-import { ShortLivedSet } from "../short_lived.ts";
+import { ShortLivedSet } from "../process/short_lived.ts";
 import type { Claim, Store } from "../../store.ts";
 
 /** A lease that this process holds. */

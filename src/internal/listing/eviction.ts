@@ -1,4 +1,4 @@
-import { checkMeta } from "../meta.ts";
+import { checkMeta } from "../process/meta.ts";
 import { checkKeys, show } from "../validation.ts";
 import type { EvictOptions, HolderEntry } from "../../store.ts";
 

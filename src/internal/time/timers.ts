@@ -1,5 +1,5 @@
 import type { Instant, Timer } from "./clock.ts";
-import { ShortLivedSet } from "../short_lived.ts";
+import { ShortLivedSet } from "../process/short_lived.ts";
 
 /**
  * The longest delay of the real timer, in milliseconds. Most timers are cancelled long before they are due. As the real

@@ -1,7 +1,7 @@
 import { elapsed, type Instant } from "../../internal/time/clock.ts";
 import { joinsRun, takesRun } from "../../internal/handoff/group.ts";
 import { isMeant, type Meant } from "../../internal/listing/eviction.ts";
-import { readMeta } from "../../internal/meta.ts";
+import { readMeta } from "../../internal/process/meta.ts";
 import { ownerKey } from "../../internal/owner_key.ts";
 import { type Claim, handleOf, kindOf, type Meta } from "../../store.ts";
 import { fits, type Occupancy, occupancyOf } from "./occupancy.ts";

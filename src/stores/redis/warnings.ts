@@ -1,5 +1,5 @@
 import { notify, type Observer } from "../../events.ts";
-import { warnOnce } from "../../internal/warning.ts";
+import { warnOnce } from "../../internal/process/warning.ts";
 import type { Claim } from "../../store.ts";
 import type { RedisClient } from "./client.ts";
 import { clientWarning } from "./client_warning.ts";

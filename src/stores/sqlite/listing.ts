@@ -1,5 +1,5 @@
 import { nameFilter, withRanks } from "../../internal/listing/query_options.ts";
-import { readMeta } from "../../internal/meta.ts";
+import { readMeta } from "../../internal/process/meta.ts";
 import { ownerOfKey } from "../../internal/owner_key.ts";
 import type { Entry, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../store.ts";
 import { eventLoopTurn } from "./event_loop_turn.ts";

@@ -62,7 +62,7 @@ Deno.test("Campaign kills a mutant that a test notices, and restores the copy", 
   const target: Target = {
     name: "wait_scope",
     source: /./,
-    stages: [{ tests: /^tests\/internal\/wait_scope_test\.ts$/ }],
+    stages: [{ tests: /^tests\/internal\/time\/wait_scope_test\.ts$/ }],
   };
   const text = await source(path);
   const outcomes: string[] = [];
@@ -91,7 +91,7 @@ Deno.test("Campaign refuses tests that are not there, and tests that fail withou
   const all = await files("tests/");
   const prepare = (...stages: Stage[]) =>
     new Campaign([workshop], all, () => {}).prepare([{ name: "planted", source: /./, stages }]);
-  const tests = /^tests\/internal\/wait_scope_test\.ts$/;
+  const tests = /^tests\/internal\/time\/wait_scope_test\.ts$/;
   await assertRejects(() => prepare({ tests: /^no such file$/ }), Error, "there is no test in /^no such file$/");
   await assertRejects(() => prepare({ tests, filter: /^no such test$/ }), Error, "there is no test in");
   const path = "src/internal/time/wait_scope.ts";

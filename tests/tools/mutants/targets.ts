@@ -44,9 +44,9 @@ const REDIS_STORE: Stage = {
 export const TARGETS: readonly Target[] = [
   {
     name: "lease",
-    source: /^src\/(lease|internal\/(deadline|forgotten_handle|renewal|renewal_schedule))\.ts$/,
+    source: /^src\/(lease|internal\/lease\/(deadline|forgotten_handle|renewal|renewal_schedule))\.ts$/,
     stages: [
-      { tests: /^tests\/(lease\w*|internal\/(deadline|renewal_schedule))_test\.ts$/ },
+      { tests: /^tests\/(lease\w*|internal\/lease\/(deadline|renewal_schedule))_test\.ts$/ },
       { tests: /^tests\/(lock|events|acquire|forgotten)\w*_test\.ts$/ },
       { seeds: 300 },
     ],
@@ -54,11 +54,11 @@ export const TARGETS: readonly Target[] = [
   {
     name: "acquire",
     source:
-      /^src\/(acquire|acquire_all|acquisition|lock|with_lock|internal\/(attempt_history|backoff|clock|failure|overdue|owner_key|release|store_state|timers|wait_scope))\.ts$/,
+      /^src\/(acquire|acquire_all|acquisition|lock|with_lock|internal\/((lease\/)?(attempt_history|failure|owner_key|release|store_state)|time\/(backoff|clock|overdue|timers|wait_scope)))\.ts$/,
     stages: [
       {
         tests:
-          /^tests\/(acquire|lock|with_lock|internal\/(attempt_history|backoff|clock|failure|overdue|release|wait_scope))\w*_test\.ts$/,
+          /^tests\/(acquire|lock|with_lock|internal\/((lease\/)?(attempt_history|failure|release)|time\/(backoff|clock|overdue|wait_scope)))\w*_test\.ts$/,
       },
       { tests: /^tests\/(kinds|events|options|target|errors|lease)\w*_test\.ts$/ },
       { seeds: 300 },

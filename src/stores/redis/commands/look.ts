@@ -1,6 +1,6 @@
 import type { Entry, HolderEntry, Snapshot } from "../../../store.ts";
 import { withRanks } from "../../../internal/listing/query_options.ts";
-import { readMeta } from "../../../internal/meta.ts";
+import { readMeta } from "../../../internal/process/meta.ts";
 import { look as script } from "../scripts/generated.ts";
 import type { Command } from "./command.ts";
 import { decodeKind } from "./kind.ts";

@@ -1,4 +1,4 @@
-import { readMeta } from "../../../internal/meta.ts";
+import { readMeta } from "../../../internal/process/meta.ts";
 import type { Meta } from "../../../store.ts";
 
 /** A handle that watches whether its lock is taken away. */

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../../internal/time/clock.ts";
-import { ShortLivedMap } from "../../../internal/short_lived.ts";
+import { ShortLivedMap } from "../../../internal/process/short_lived.ts";
 import { NEXT, RESERVATION_MS, TURN } from "../constants.ts";
 
 /** Why a waiter is woken: it is its turn, or it is the next one. */

@@ -1,6 +1,6 @@
 import { describeProcess } from "./process_meta.ts";
-import { show } from "./validation.ts";
-import type { Meta } from "../store.ts";
+import { show } from "../validation.ts";
+import type { Meta } from "../../store.ts";
 
 /** How long the text of a record may be, in bytes of UTF-8. */
 const MAX_BYTES = 1_024;

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { checkMeta, readMeta } from "../../src/internal/meta.ts";
-import { describeProcess } from "../../src/internal/process_meta.ts";
+import { checkMeta, readMeta } from "../../../src/internal/process/meta.ts";
+import { describeProcess } from "../../../src/internal/process/process_meta.ts";
 
 const OWN = describeProcess();
 
