@@ -21,17 +21,17 @@ const SLOW = /(model|older_node|types|platform|redis)_test\.ts$/;
 /** The store on Redis without a server. */
 const REDIS_UNITS: Stage = {
   tests:
-    /^tests\/stores\/redis\/(commands|connection_events|options|replicated_renewal|replies|runner|search|server_error|store_calls|warnings|writes|wakeups\/(channels|reconnects|revocations|signs_of_life|subscriber|subscription_states|waiters))_test\.ts$/,
+    /^tests\/stores\/redis\/(?:(?:\w+\/)?(?:commands|connection_events|options|replicated_renewal|replies|runner|search|server_error|store_calls|warnings|writes)|wakeups\/(?:channels|reconnects|revocations|signs_of_life|subscriber|subscription_states|waiters))_test\.ts$/,
 };
 
 /** The scripts alone, on a server. */
 const REDIS_SCRIPTS: Stage = {
-  tests: /^tests\/stores\/redis\/(exact_times|quorum_scripts|records|reservations|vote)_test\.ts$/,
+  tests: /^tests\/stores\/redis\/(?:\w+\/)*(exact_times|quorum_scripts|records|reservations|vote)_test\.ts$/,
 };
 
 /** What the store on Redis does with the kinds of locks, on a server. */
 const REDIS_KINDS: Stage = {
-  tests: /^tests\/stores\/redis\/(kinds|owners|revocations|scripts)_test\.ts$/,
+  tests: /^tests\/stores\/redis\/(?:\w+\/)*(kinds|owners|revocations|scripts)_test\.ts$/,
 };
 
 /** The store suite on one server, over one client. */
@@ -76,18 +76,18 @@ export const TARGETS: readonly Target[] = [
   },
   {
     name: "redlock",
-    source: /^src\/composed\/redlock\/\w+\.ts$/,
+    source: /^src\/composed\/redlock\/[\w/]+\.ts$/,
     stages: [
-      { tests: /^tests\/composed\/redlock\/\w+_test\.ts$/, except: /\/(model|restore_model|store)_test\.ts$/ },
+      { tests: /^tests\/composed\/redlock\/[\w/]+_test\.ts$/, except: /\/(model|restore_model|store)_test\.ts$/ },
       { seeds: 300 },
       { tests: /^tests\/composed\/redlock\/store_test\.ts$/, filter: /^redlock of (3|5) stores in memory/ },
     ],
   },
   {
     name: "sqlite",
-    source: /^src\/stores\/sqlite\/\w+\.ts$/,
+    source: /^src\/stores\/sqlite\/[\w/]+\.ts$/,
     stages: [
-      { tests: /^tests\/stores\/sqlite\/\w+_test\.ts$/, except: /(model|older_node|store|process\w*)_test\.ts$/ },
+      { tests: /^tests\/stores\/sqlite\/[\w/]+_test\.ts$/, except: /(model|older_node|store|process\w*)_test\.ts$/ },
       { tests: /^tests\/stores\/sqlite\/store_test\.ts$/ },
     ],
   },
@@ -114,14 +114,14 @@ export const TARGETS: readonly Target[] = [
     source: /^src\/stores\/redis\/(?!scripts\/)[\w/]+\.ts$/,
     stages: [
       REDIS_UNITS,
-      { tests: /^tests\/stores\/redis\/(client_warning|clones|connection|keys)_test\.ts$/ },
+      { tests: /^tests\/stores\/redis\/(?:\w+\/)?(client_warning|clones|connection|keys)_test\.ts$/ },
       REDIS_SCRIPTS,
       REDIS_KINDS,
       {
-        tests: /^tests\/stores\/redis\/((channels|paging|query|servers)|wakeups\/(subscription|wakeups))_test\.ts$/,
+        tests: /^tests\/stores\/redis\/((?:\w+\/)?(channels|paging|query|servers)|wakeups\/(subscription|wakeups))_test\.ts$/,
       },
       REDIS_STORE,
-      { tests: /^tests\/stores\/redis\/(cluster|interoperability|refusals|replicas)_test\.ts$/ },
+      { tests: /^tests\/stores\/redis\/(?:\w+\/)?(cluster|interoperability|refusals|replicas)_test\.ts$/ },
     ],
   },
   {
