@@ -83,11 +83,11 @@ Deno.test("src/cli/ is imported by nothing, and imports no private code of other
   const isPublic = ({ to }: Import) => /\/mod\.ts$/.test(to) || /^(core|internal)$/.test(room(to));
   assertEquals(strangers((room) => room === "cli", (arrow) => isPublic(arrow) || isProgram(arrow)), [
     // What the store says of a client that is configured badly is what doctor says.
-    "src/cli/doctor/redis.ts -> src/stores/redis/client_warning.ts",
-    "src/cli/doctor/redis.ts -> type src/stores/redis/client.ts",
+    "src/cli/doctor/redis.ts -> src/stores/redis/client/client_warning.ts",
+    "src/cli/doctor/redis.ts -> type src/stores/redis/client/client.ts",
     // And what it needs of the store's own code.
-    "src/cli/doctor/redis.ts -> src/stores/redis/examination.ts",
-    "src/cli/doctor/redis_wakeups.ts -> src/stores/redis/examination.ts",
+    "src/cli/doctor/redis.ts -> src/stores/redis/client/examination.ts",
+    "src/cli/doctor/redis_wakeups.ts -> src/stores/redis/client/examination.ts",
   ]);
 });
 
@@ -105,7 +105,7 @@ Deno.test("src/ has no circular import of code", () => {
 
 Deno.test("src/*.ts imports no store, but for the ones that target.ts loads for a client", () => {
   assertEquals(strangers((room) => room === "core", ({ to }) => room(to) === "internal"), [
-    "src/target.ts -> type src/stores/redis/client.ts",
+    "src/target.ts -> type src/stores/redis/client/client.ts",
     "src/target.ts -> src/stores/redis/mod.ts",
     "src/target.ts -> src/composed/redlock/mod.ts",
   ]);
@@ -125,12 +125,12 @@ Deno.test("src/stores/ imports the contract, errors, events and internal/ only",
 
 Deno.test("src/composed/ imports what stores do, and the stores that it makes of clients", () => {
   assertEquals(strangers((room) => room.startsWith("composed/"), shared), [
-    "src/composed/cohort/cohort.ts -> type src/stores/redis/client.ts",
+    "src/composed/cohort/cohort.ts -> type src/stores/redis/client/client.ts",
     "src/composed/cohort/cohort.ts -> src/stores/redis/mod.ts",
     "src/composed/cohort/cohort.ts -> type src/target.ts",
     "src/composed/cohort/cohort.ts -> src/composed/redlock/mod.ts",
     "src/composed/cohort/cohorts.ts -> type src/target.ts",
-    "src/composed/redlock/store.ts -> type src/stores/redis/client.ts",
+    "src/composed/redlock/store.ts -> type src/stores/redis/client/client.ts",
     "src/composed/redlock/store.ts -> src/stores/redis/mod.ts",
   ]);
 });

@@ -1,9 +1,9 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
 import type { Store } from "../../store.ts";
-import { clientWarning } from "../../stores/redis/client_warning.ts";
-import type { RedisNode } from "../../stores/redis/client.ts";
-import { deleteLock, type ExaminedClient, refusal } from "../../stores/redis/examination.ts";
+import { clientWarning } from "../../stores/redis/client/client_warning.ts";
+import type { RedisNode } from "../../stores/redis/client/client.ts";
+import { deleteLock, type ExaminedClient, refusal } from "../../stores/redis/client/examination.ts";
 import type { Finding } from "../scheme.ts";
 import { judgeQuorumSkew, judgeSkew, readSkew, type Skew } from "./clock_skew.ts";
 import { tryLock } from "./lock_cycle.ts";

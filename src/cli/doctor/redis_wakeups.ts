@@ -1,6 +1,6 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
-import { type ExaminedClient, refusal, sendMessage } from "../../stores/redis/examination.ts";
+import { type ExaminedClient, refusal, sendMessage } from "../../stores/redis/client/examination.ts";
 import type { Finding } from "../scheme.ts";
 
 /** How long a message may take, in milliseconds. */

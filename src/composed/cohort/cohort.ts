@@ -2,7 +2,7 @@ import { SystemClock } from "../../internal/time/clock.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
 import { describeMistake, looksLikeClient, looksLikeStore } from "../../internal/mistaken_target.ts";
 import type { Store } from "../../store.ts";
-import type { RedisClient } from "../../stores/redis/client.ts";
+import type { RedisClient } from "../../stores/redis/client/client.ts";
 import { redis } from "../../stores/redis/mod.ts";
 import type { LockTarget } from "../../target.ts";
 import { redlock } from "../redlock/mod.ts";

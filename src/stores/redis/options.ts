@@ -1,6 +1,6 @@
 import type { Observer } from "../../events.ts";
 import { checkKeys, checkMilliseconds, checkObserver, show } from "../../internal/validation.ts";
-import type { RedisClient } from "./client.ts";
+import type { RedisClient } from "./client/client.ts";
 
 /** What stands before the name in the key of a lock, unless the option says otherwise. */
 export const DEFAULT_PREFIX = "lock:";

@@ -19,7 +19,7 @@ import {
   type Store,
 } from "../../store.ts";
 import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../composed/redlock/quorum_node.ts";
-import type { RedisClient } from "./client.ts";
+import type { RedisClient } from "./client/client.ts";
 import type { NotGranted, WaiterInput } from "./commands/acquisition.ts";
 import { attempt } from "./commands/attempt.ts";
 import type { Command } from "./commands/command.ts";
@@ -37,11 +37,11 @@ import { POLL_MS } from "./constants.ts";
 import { KeySpace } from "./key_space.ts";
 import { checkRedisOptions, type RedisOptions, type RedisSettings } from "./options.ts";
 import { query } from "./query.ts";
-import { Replicas } from "./replicas.ts";
+import { Replicas } from "./client/replicas.ts";
 import { evictWith, stealWith } from "./revoke.ts";
 import { Runner } from "./runner.ts";
 import { reservationMs, Wakeups } from "./wakeups/wakeups.ts";
-import { Warnings } from "./warnings.ts";
+import { Warnings } from "./client/warnings.ts";
 
 /** A store on a Redis or Valkey server. */
 export interface RedisStore extends Store {

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type QueryOptions, type Snapshot, StoreError } from "@holdfast/lock";
-import { Database } from "../../../src/stores/redis/database.ts";
+import { Database } from "../../../src/stores/redis/client/database.ts";
 import { KeySpace } from "../../../src/stores/redis/key_space.ts";
 import { SlotTags } from "../../../src/stores/redis/keys.ts";
 import { query } from "../../../src/stores/redis/query.ts";
-import { userOf } from "../../../src/stores/redis/rights.ts";
+import { userOf } from "../../../src/stores/redis/client/rights.ts";
 import { settled } from "../../support/virtual_clock.ts";
 import { FakeClient, replyError } from "./fake_client.ts";
 

@@ -118,7 +118,8 @@ export const TARGETS: readonly Target[] = [
       REDIS_SCRIPTS,
       REDIS_KINDS,
       {
-        tests: /^tests\/stores\/redis\/((?:\w+\/)?(channels|paging|query|servers)|wakeups\/(subscription|wakeups))_test\.ts$/,
+        tests:
+          /^tests\/stores\/redis\/((?:\w+\/)?(channels|paging|query|servers)|wakeups\/(subscription|wakeups))_test\.ts$/,
       },
       REDIS_STORE,
       { tests: /^tests\/stores\/redis\/(?:\w+\/)?(cluster|interoperability|refusals|replicas)_test\.ts$/ },

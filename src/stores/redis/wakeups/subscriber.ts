@@ -1,4 +1,4 @@
-import type { RedisClient, RedisNode, RedisSubscriber } from "../client.ts";
+import type { RedisClient, RedisNode, RedisSubscriber } from "../client/client.ts";
 import { POLL_MS } from "../constants.ts";
 
 /** How long a server may take to answer on the second connection, in milliseconds; then another one is made. */

@@ -1,8 +1,8 @@
 import type { Clock } from "../../../internal/time/clock.ts";
-import type { RedisClient, RedisSubscriber } from "../client.ts";
+import type { RedisClient, RedisSubscriber } from "../client/client.ts";
 import { Reconnects } from "./reconnects.ts";
-import { rightsOf, userOf } from "../rights.ts";
-import { explain, isReply } from "../server_error.ts";
+import { rightsOf, userOf } from "../client/rights.ts";
+import { explain, isReply } from "../client/server_error.ts";
 import { subscribers } from "./subscriber.ts";
 
 /** What a subscription calls. */

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { RedisClient, RedisNode, RedisSubscriber } from "../../../../src/stores/redis/client.ts";
+import type { RedisClient, RedisNode, RedisSubscriber } from "../../../../src/stores/redis/client/client.ts";
 import { POLL_MS } from "../../../../src/stores/redis/constants.ts";
 import { subscribers } from "../../../../src/stores/redis/wakeups/subscriber.ts";
 

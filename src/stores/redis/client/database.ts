@@ -1,4 +1,4 @@
-import { StoreError } from "../../errors.ts";
+import { StoreError } from "../../../errors.ts";
 import type { RedisClient } from "./client.ts";
 import { rightsOf, userOf } from "./rights.ts";
 import { explain, isReply } from "./server_error.ts";

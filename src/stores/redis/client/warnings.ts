@@ -1,9 +1,9 @@
-import { notify, type Observer } from "../../events.ts";
-import { warnOnce } from "../../internal/process/warning.ts";
-import type { Claim } from "../../store.ts";
+import { notify, type Observer } from "../../../events.ts";
+import { warnOnce } from "../../../internal/process/warning.ts";
+import type { Claim } from "../../../store.ts";
 import type { RedisClient } from "./client.ts";
 import { clientWarning } from "./client_warning.ts";
-import type { Wakeups } from "./wakeups/wakeups.ts";
+import type { Wakeups } from "../wakeups/wakeups.ts";
 
 /** The warnings of one store: about what ends no call, but costs time. Each is given once. */
 export class Warnings {

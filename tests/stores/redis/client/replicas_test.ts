@@ -3,10 +3,10 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { acquire, isLockLost, LockLostError, StoreError, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
-import { ClusterDeployment } from "../../deployments/cluster.ts";
-import { cutReplication, FOLLOWING, inStep, mendReplication } from "../../deployments/replicated.ts";
-import { until } from "../../support/until.ts";
-import { RedisServer } from "../../support/redis_server.ts";
+import { ClusterDeployment } from "../../../deployments/cluster.ts";
+import { cutReplication, FOLLOWING, inStep, mendReplication } from "../../../deployments/replicated.ts";
+import { until } from "../../../support/until.ts";
+import { RedisServer } from "../../../support/redis_server.ts";
 
 /** What the stores of these tests want. */
 const REPLICAS = { min: 1, timeout: 500 };

@@ -1,9 +1,9 @@
 import type { RedisClient } from "./client.ts";
-import { KeySpace } from "./key_space.ts";
-import { DEFAULT_PREFIX } from "./options.ts";
+import { KeySpace } from "../key_space.ts";
+import { DEFAULT_PREFIX } from "../options.ts";
 import { rightsOf, userOf } from "./rights.ts";
 import { explain, isReply } from "./server_error.ts";
-import { subscribers } from "./wakeups/subscriber.ts";
+import { subscribers } from "../wakeups/subscriber.ts";
 
 /** A client to examine, which sends every command by its words. */
 export interface ExaminedClient extends RedisClient {

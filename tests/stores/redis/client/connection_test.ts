@@ -4,12 +4,12 @@ import { type RedisClient, StoreError, tryAcquire } from "@holdfast/lock";
 import { redis, type RedisStore } from "@holdfast/lock/redis";
 import { Cluster, Redis } from "ioredis";
 import { EventEmitter } from "node:events";
-import { Connection } from "../../../src/stores/redis/connection.ts";
-import { Runner } from "../../../src/stores/redis/runner.ts";
-import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
-import { until } from "../../support/until.ts";
-import { closed, freePort, RedisServer } from "../../support/redis_server.ts";
-import { serverStore } from "../../support/server_store.ts";
+import { Connection } from "../../../../src/stores/redis/client/connection.ts";
+import { Runner } from "../../../../src/stores/redis/runner.ts";
+import * as scripts from "../../../../src/stores/redis/scripts/generated.ts";
+import { until } from "../../../support/until.ts";
+import { closed, freePort, RedisServer } from "../../../support/redis_server.ts";
+import { serverStore } from "../../../support/server_store.ts";
 
 // ioredis has timers for a while when such clients are closed between two connections.
 const LEAKY = { sanitizeOps: false, sanitizeResources: false };
