@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { lockKeys } from "../src/stores/redis/keys.ts";
+import { lockKeys } from "../src/stores/redis/keys/keys.ts";
 import { attempt, release } from "../src/stores/redis/scripts/generated.ts";
 import { IDLE } from "./relay.ts";
 import { pause } from "./pause.ts";

@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { lockKeys } from "../src/stores/redis/keys.ts";
+import { lockKeys } from "../src/stores/redis/keys/keys.ts";
 import { attempt, release } from "../src/stores/redis/scripts/generated.ts";
 
 /** The lease of Holdfast by default, so that both set the same expiry. */

@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from "ioredis";
 import { until } from "../support/until.ts";
 import { closed, RedisServer } from "../support/redis_server.ts";
-import { slot } from "../../src/stores/redis/keys.ts";
+import { slot } from "../../src/stores/redis/keys/keys.ts";
 import { cutReplication, FOLLOWING, inStep, mendReplication, startAll } from "./replicated.ts";
 import { SLOTS, slots } from "./slots.ts";
 

@@ -4,7 +4,7 @@ import { acquire, StoreError } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { Cluster as Cluster6 } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis5";
-import { lockKeys } from "../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../src/stores/redis/keys/keys.ts";
 import { until } from "../support/until.ts";
 import { ClusterDeployment } from "./cluster.ts";
 import { code, waiters } from "./load.ts";

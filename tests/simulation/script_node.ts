@@ -1,5 +1,5 @@
 import type { Snapshot } from "../../src/store.ts";
-import { lockKeys, lockOf } from "../../src/stores/redis/keys.ts";
+import { lockKeys, lockOf } from "../../src/stores/redis/keys/keys.ts";
 import { look } from "../../src/stores/redis/commands/look.ts";
 import { ScriptServer } from "./lua/server.ts";
 import type { Machine } from "./machine.ts";

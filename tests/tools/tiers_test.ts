@@ -8,7 +8,7 @@ Deno.test("unitTests() gives the tests that neither start a process nor import w
     assert(files.includes(path), `${path} is a unit test`);
   }
   const others = [
-    "tests/stores/redis/keys_test.ts", // It imports what starts Redis,
+    "tests/stores/redis/keys/keys_test.ts", // It imports what starts Redis,
     "tests/deployments/cluster_test.ts", // and this one imports what imports that.
     "tests/publishing_test.ts", // It runs Deno.
     "tests/cli/http_server_test.ts", // It uses the network.

@@ -1,4 +1,4 @@
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { retake } from "../../../src/stores/redis/scripts/generated.ts";
 import type { RedisServer } from "../../support/redis_server.ts";
 import type { TcpProxy } from "../../support/tcp_proxy.ts";

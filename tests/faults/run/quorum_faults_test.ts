@@ -1,6 +1,6 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { retake } from "../../../src/stores/redis/scripts/generated.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { Random } from "../../simulation/random.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { QuorumNode } from "../../../src/composed/redlock/quorum_node.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { RESERVATION_MS, TURN } from "../../../src/stores/redis/constants.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { type Attempt, type Claim, type Entry, handleOf, type Kind, kindOf } from "../../../src/store.ts";
 import { claimOf } from "../../support/claims.ts";

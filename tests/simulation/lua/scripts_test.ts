@@ -7,7 +7,7 @@ import { recall } from "../../../src/stores/redis/commands/recall.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { vote as voteCommand } from "../../../src/stores/redis/commands/vote.ts";
 import { NEXT, POLL_MS, TURN, WAITER_TIMEOUT_MS } from "../../../src/stores/redis/constants.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
 import { ScriptSite, START } from "./script_site.ts";
 

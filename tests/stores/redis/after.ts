@@ -1,7 +1,7 @@
 import type { Claim } from "@holdfast/lock";
 import type { Redis } from "ioredis";
 import type { Command } from "../../../src/stores/redis/commands/command.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf } from "../../support/claims.ts";
 import { atTime } from "./at_time.ts";
 

@@ -3,7 +3,7 @@ import { acquire, type AcquireOptions } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import type { Redis } from "ioredis";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import type { Cluster } from "ioredis";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { release } from "../../../src/stores/redis/scripts/generated.ts";
 import { ClusterDeployment, type ClusterNode } from "../../deployments/cluster.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";

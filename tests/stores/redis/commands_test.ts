@@ -14,7 +14,7 @@ import { renew } from "../../../src/stores/redis/commands/renew.ts";
 import { retake } from "../../../src/stores/redis/commands/retake.ts";
 import { vote } from "../../../src/stores/redis/commands/vote.ts";
 import { RESERVATION_MS } from "../../../src/stores/redis/constants.ts";
-import type { LockKeys } from "../../../src/stores/redis/keys.ts";
+import type { LockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import type * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { FOLDER } from "../../tools/scripts/build.ts";
 import { headerOf, type Parameter } from "../../tools/scripts/header.ts";

@@ -8,7 +8,7 @@ import { renew } from "../../../src/stores/redis/commands/renew.ts";
 import { retake } from "../../../src/stores/redis/commands/retake.ts";
 import { vote } from "../../../src/stores/redis/commands/vote.ts";
 import { POLL_MS, RANK_STEP_MS } from "../../../src/stores/redis/constants.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { after, holder, START } from "./after.ts";

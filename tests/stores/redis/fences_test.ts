@@ -4,7 +4,7 @@ import { type Claim, StoreError } from "@holdfast/lock";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { FENCE_TTL_MS } from "../../../src/stores/redis/constants.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
 import { ProcessClock } from "../../support/process_clock.ts";
 import { RedisServer } from "../../support/redis_server.ts";

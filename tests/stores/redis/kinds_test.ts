@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Claim, Store } from "@holdfast/lock";
 import type { Redis } from "ioredis";
 import { Buffer } from "node:buffer";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { POLL_MS, RESERVATION_MS } from "../../../src/stores/redis/constants.ts";
 import { until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";

@@ -5,7 +5,7 @@ import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { look } from "../../../src/stores/redis/commands/look.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { BLOCK_LEAD_US, MEMBERS_TTL_MS } from "../../../src/stores/redis/constants.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf } from "../../support/claims.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { after, START } from "./after.ts";

@@ -6,7 +6,7 @@ import { inspect } from "../../../src/stores/redis/commands/inspect.ts";
 import { retake } from "../../../src/stores/redis/commands/retake.ts";
 import { vote } from "../../../src/stores/redis/commands/vote.ts";
 import { FENCE_TTL_MS, MAX_FENCE } from "../../../src/stores/redis/constants.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { after, holder, START } from "./after.ts";

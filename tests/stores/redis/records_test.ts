@@ -7,7 +7,7 @@ import { look } from "../../../src/stores/redis/commands/look.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { retake } from "../../../src/stores/redis/commands/retake.ts";
 import { vote } from "../../../src/stores/redis/commands/vote.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { until } from "../../support/until.ts";

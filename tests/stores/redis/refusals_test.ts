@@ -2,7 +2,7 @@ import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/asse
 import { acquire, type Claim, LockLostError, LockTimeoutError, StoreError, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { Connection } from "../../../src/stores/redis/client/connection.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { Replicas } from "../../../src/stores/redis/client/replicas.ts";
 import { Runner } from "../../../src/stores/redis/runner.ts";
 import { renew } from "../../../src/stores/redis/scripts/generated.ts";

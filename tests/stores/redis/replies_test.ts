@@ -10,7 +10,7 @@ import { release } from "../../../src/stores/redis/commands/release.ts";
 import { renew } from "../../../src/stores/redis/commands/renew.ts";
 import { retake } from "../../../src/stores/redis/commands/retake.ts";
 import { vote } from "../../../src/stores/redis/commands/vote.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
 
 const claim = claimOf("a");

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { release } from "../../../src/stores/redis/commands/release.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { serverStore } from "../../support/server_store.ts";

@@ -3,7 +3,7 @@ import { acquire, type Claim, LockLostError } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
 import { getEventListeners } from "node:events";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { inTime } from "../../support/in_time.ts";
 import { until } from "../../support/until.ts";

@@ -7,7 +7,7 @@ import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { Handoff } from "../../../src/internal/handoff/handoff.ts";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { MAX_RUN } from "../../../src/stores/redis/constants.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
 import type { Granted } from "../../../src/store.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";

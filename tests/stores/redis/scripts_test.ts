@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Claim, StoreError } from "@holdfast/lock";
 import type { Redis } from "ioredis";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { decodeFlag } from "../../../src/stores/redis/commands/command.ts";
 import { MIN_RESERVATION_MS, POLL_MS, RESERVATION_MS } from "../../../src/stores/redis/constants.ts";

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { Claim } from "@holdfast/lock";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { vote } from "../../../src/stores/redis/commands/vote.ts";
-import { lockKeys } from "../../../src/stores/redis/keys.ts";
+import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
 import { after, START } from "./after.ts";

@@ -54,7 +54,7 @@ Deno.test("parseOptions() takes several targets, and none that it does not know"
 Deno.test("deno task mutants --target names mutants of this target alone", async () => {
   const { text } = await run("--list", "--target", "redis", "--files", "key_space,evict");
   const paths = new Set(text.trim().split("\n").map((line) => line.split(": ")[1]!.split(" ")[0]));
-  assertEquals([...paths], ["src/stores/redis/commands/evict.ts", "src/stores/redis/key_space.ts"]);
+  assertEquals([...paths], ["src/stores/redis/commands/evict.ts", "src/stores/redis/keys/key_space.ts"]);
 });
 
 Deno.test("Campaign kills a mutant that a test notices, and restores the copy", async () => {

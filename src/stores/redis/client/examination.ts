@@ -1,5 +1,5 @@
 import type { RedisClient } from "./client.ts";
-import { KeySpace } from "../key_space.ts";
+import { KeySpace } from "../keys/key_space.ts";
 import { DEFAULT_PREFIX } from "../options.ts";
 import { rightsOf, userOf } from "./rights.ts";
 import { explain, isReply } from "./server_error.ts";

@@ -2,7 +2,7 @@ import type { Claim } from "../../../store.ts";
 import type { RedisClient } from "./client.ts";
 import { renew, type RenewReply } from "../commands/renew.ts";
 import type { Connection } from "./connection.ts";
-import type { LockKeys } from "../keys.ts";
+import type { LockKeys } from "../keys/keys.ts";
 import type { ReplicasSettings } from "../options.ts";
 import type { Runner } from "../runner.ts";
 import type { Script } from "../script.ts";

@@ -1,4 +1,4 @@
-import type { LockKeys } from "../keys.ts";
+import type { LockKeys } from "../keys/keys.ts";
 import type { Script } from "../script.ts";
 
 /** What is sent to run a script: the header of its .lua file names the keys and arguments, in this order. */

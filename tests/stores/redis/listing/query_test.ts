@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Claim, Entry, Store } from "@holdfast/lock";
 import { Cluster, Redis } from "ioredis";
-import { lockKeys, lockOf, SlotTags } from "../../../src/stores/redis/keys.ts";
-import { slots } from "../../deployments/slots.ts";
-import { until } from "../../support/until.ts";
-import { RedisServer } from "../../support/redis_server.ts";
-import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
-import { type Identity, identityOf } from "./identity.ts";
-import { serverStore } from "../../support/server_store.ts";
+import { lockKeys, lockOf, SlotTags } from "../../../../src/stores/redis/keys/keys.ts";
+import { slots } from "../../../deployments/slots.ts";
+import { until } from "../../../support/until.ts";
+import { RedisServer } from "../../../support/redis_server.ts";
+import { ask, claimOf, grant, LONG } from "../../../support/claims.ts";
+import { type Identity, identityOf } from "../identity.ts";
+import { serverStore } from "../../../support/server_store.ts";
 
 /** Names that are hard on patterns and hash tags. */
 const NAMES = [

@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type QueryOptions, type Snapshot, StoreError } from "@holdfast/lock";
-import { Database } from "../../../src/stores/redis/client/database.ts";
-import { KeySpace } from "../../../src/stores/redis/key_space.ts";
-import { SlotTags } from "../../../src/stores/redis/keys.ts";
-import { query } from "../../../src/stores/redis/query.ts";
-import { userOf } from "../../../src/stores/redis/client/rights.ts";
-import { settled } from "../../support/virtual_clock.ts";
-import { FakeClient, replyError } from "./fake_client.ts";
+import { Database } from "../../../../src/stores/redis/client/database.ts";
+import { KeySpace } from "../../../../src/stores/redis/keys/key_space.ts";
+import { SlotTags } from "../../../../src/stores/redis/keys/keys.ts";
+import { query } from "../../../../src/stores/redis/listing/query.ts";
+import { userOf } from "../../../../src/stores/redis/client/rights.ts";
+import { settled } from "../../../support/virtual_clock.ts";
+import { FakeClient, replyError } from "../fake_client.ts";
 
 /** A server, or node, that has these keys, in so many pages; `log` notes what it is asked. */
 function node(keys: readonly string[], pages = 1, log: string[] = []) {

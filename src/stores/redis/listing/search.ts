@@ -1,12 +1,12 @@
-import { StoreError } from "../../errors.ts";
-import { nameFilter } from "../../internal/listing/query_options.ts";
-import type { QueryOptions } from "../../store.ts";
-import type { RedisClient } from "./client/client.ts";
-import type { Database } from "./client/database.ts";
-import type { KeySpace } from "./key_space.ts";
-import { rightsOf, userOf } from "./client/rights.ts";
+import { StoreError } from "../../../errors.ts";
+import { nameFilter } from "../../../internal/listing/query_options.ts";
+import type { QueryOptions } from "../../../store.ts";
+import type { RedisClient } from "../client/client.ts";
+import type { Database } from "../client/database.ts";
+import type { KeySpace } from "../keys/key_space.ts";
+import { rightsOf, userOf } from "../client/rights.ts";
 import type { SearchPosition } from "./search_position.ts";
-import { explain, isReply } from "./client/server_error.ts";
+import { explain, isReply } from "../client/server_error.ts";
 
 /** How many keys the server looks at in one go: a small part of a millisecond. */
 const COUNT = 1_000;

@@ -1,5 +1,5 @@
-import { StoreError } from "../../errors.ts";
-import type { RedisClient } from "./client/client.ts";
+import { StoreError } from "../../../errors.ts";
+import type { RedisClient } from "../client/client.ts";
 import { type LockKeys, lockKeys, lockOf, SlotTags } from "./keys.ts";
 
 /** The keys of the locks of one store. */

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { lockKeys, slot, SlotTags } from "../../../src/stores/redis/keys.ts";
-import { RedisServer } from "../../support/redis_server.ts";
+import { lockKeys, slot, SlotTags } from "../../../../src/stores/redis/keys/keys.ts";
+import { RedisServer } from "../../../support/redis_server.ts";
 
 const PREFIX = "lock:";
 

@@ -1,4 +1,4 @@
-import { show } from "../../internal/validation.ts";
+import { show } from "../../../internal/validation.ts";
 
 /** Where a search goes on. */
 export interface SearchPosition {
