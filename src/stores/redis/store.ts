@@ -39,7 +39,7 @@ import { checkRedisOptions, type RedisOptions, type RedisSettings } from "./opti
 import { query } from "./listing/query.ts";
 import { Replicas } from "./client/replicas.ts";
 import { evictWith, stealWith } from "./revoke.ts";
-import { Runner } from "./runner.ts";
+import { Runner } from "./commands/runner.ts";
 import { reservationMs, Wakeups } from "./wakeups/wakeups.ts";
 import { Warnings } from "./client/warnings.ts";
 

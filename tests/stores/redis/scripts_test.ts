@@ -5,7 +5,7 @@ import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { decodeFlag } from "../../../src/stores/redis/commands/command.ts";
 import { MIN_RESERVATION_MS, POLL_MS, RESERVATION_MS } from "../../../src/stores/redis/constants.ts";
-import type { Script } from "../../../src/stores/redis/script.ts";
+import type { Script } from "../../../src/stores/redis/commands/script.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { slots } from "../../deployments/slots.ts";
 import { until } from "../../support/until.ts";

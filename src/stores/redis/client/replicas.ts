@@ -4,8 +4,8 @@ import { renew, type RenewReply } from "../commands/renew.ts";
 import type { Connection } from "./connection.ts";
 import type { LockKeys } from "../keys/keys.ts";
 import type { ReplicasSettings } from "../options.ts";
-import type { Runner } from "../runner.ts";
-import type { Script } from "../script.ts";
+import type { Runner } from "../commands/runner.ts";
+import type { Script } from "../commands/script.ts";
 
 /** The answer to a renewal, and whether enough replicas have it. */
 export interface ReplicatedRenewal extends RenewReply {

@@ -1,5 +1,5 @@
 import type { LockKeys } from "../keys/keys.ts";
-import type { Script } from "../script.ts";
+import type { Script } from "./script.ts";
 
 /** What is sent to run a script: the header of its .lua file names the keys and arguments, in this order. */
 export interface Call {

@@ -5,7 +5,7 @@ import { redis, type RedisStore } from "@holdfast/lock/redis";
 import { Cluster, Redis } from "ioredis";
 import { EventEmitter } from "node:events";
 import { Connection } from "../../../../src/stores/redis/client/connection.ts";
-import { Runner } from "../../../../src/stores/redis/runner.ts";
+import { Runner } from "../../../../src/stores/redis/commands/runner.ts";
 import * as scripts from "../../../../src/stores/redis/scripts/generated.ts";
 import { until } from "../../../support/until.ts";
 import { closed, freePort, RedisServer } from "../../../support/redis_server.ts";

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
-import { Connection } from "../../../src/stores/redis/client/connection.ts";
-import { Runner } from "../../../src/stores/redis/runner.ts";
-import { held, release } from "../../../src/stores/redis/scripts/generated.ts";
-import { settled } from "../../support/virtual_clock.ts";
-import { FakeClient, replyError, type ScriptCall } from "./fake_client.ts";
+import { Connection } from "../../../../src/stores/redis/client/connection.ts";
+import { Runner } from "../../../../src/stores/redis/commands/runner.ts";
+import { held, release } from "../../../../src/stores/redis/scripts/generated.ts";
+import { settled } from "../../../support/virtual_clock.ts";
+import { FakeClient, replyError, type ScriptCall } from "../fake_client.ts";
 
 /** A runner over a fake client, which answers like this. */
 function site(answer: (call: ScriptCall, index: number) => unknown) {
