@@ -1,6 +1,6 @@
 import type { Clock } from "../../internal/time/clock.ts";
 import { handleOf } from "../../store.ts";
-import type { LockFile } from "./file.ts";
+import type { LockFile } from "./file/file.ts";
 import { HEARTBEAT_MS, Liveness } from "./liveness.ts";
 import type { View } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";

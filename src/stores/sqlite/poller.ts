@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../internal/time/clock.ts";
 import { ownerKey } from "../../internal/owner_key.ts";
 import type { Claim } from "../../store.ts";
-import type { LockFile } from "./file.ts";
+import type { LockFile } from "./file/file.ts";
 import type { Heartbeats } from "./heartbeats.ts";
 import { type LockState, readLockState } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";

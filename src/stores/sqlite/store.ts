@@ -20,7 +20,7 @@ import {
   type Snapshot,
   type Store,
 } from "../../store.ts";
-import { LockFile } from "./file.ts";
+import { LockFile } from "./file/file.ts";
 import { Heartbeats } from "./heartbeats.ts";
 import { list } from "./listing.ts";
 import { type LockState, readLockState } from "./lock_state.ts";

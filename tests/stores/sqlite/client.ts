@@ -1,6 +1,6 @@
 import type { Clock } from "../../../src/internal/time/clock.ts";
 import type { Claim } from "../../../src/store.ts";
-import { LockFile } from "../../../src/stores/sqlite/file.ts";
+import { LockFile } from "../../../src/stores/sqlite/file/file.ts";
 import { Heartbeats } from "../../../src/stores/sqlite/heartbeats.ts";
 import { enqueue } from "../../../src/stores/sqlite/transitions.ts";
 import { Poller } from "../../../src/stores/sqlite/poller.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { Revocations } from "../../../src/stores/sqlite/revocations.ts";
-import { LockFile } from "../../../src/stores/sqlite/file.ts";
+import { LockFile } from "../../../src/stores/sqlite/file/file.ts";
 import { ask, claimOf, countRuns, fenceOf, testOnSite } from "./site.ts";
 
 testOnSite("revocation() reads a lock again only after a counted revocation", async (site) => {

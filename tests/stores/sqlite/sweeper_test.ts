@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { LockFile } from "../../../src/stores/sqlite/file.ts";
+import { LockFile } from "../../../src/stores/sqlite/file/file.ts";
 import { Sweeper } from "../../../src/stores/sqlite/sweeper.ts";
 import { ask, claimOf, rows, testOnSite } from "./site.ts";
 

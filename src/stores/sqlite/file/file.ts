@@ -1,12 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
-import { StoreError } from "../../errors.ts";
-import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
-import { show } from "../../internal/validation.ts";
+import { StoreError } from "../../../errors.ts";
+import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
+import { show } from "../../../internal/validation.ts";
 import { BusyTime } from "./busy_time.ts";
 import { isBusy, storeError } from "./errors.ts";
 import { eventLoopTurn } from "./event_loop_turn.ts";
-import { ensureTables } from "./schema.ts";
-import { prepare, type Statements } from "./statements.ts";
+import { ensureTables } from "../schema.ts";
+import { prepare, type Statements } from "../statements.ts";
 import { transact } from "./transact.ts";
 import { WriteLoad } from "./write_load.ts";
 

@@ -2,9 +2,9 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { LockFile } from "../../../src/stores/sqlite/file.ts";
-import { settled } from "../../support/virtual_clock.ts";
-import { type Site, testOnSite } from "./site.ts";
+import { LockFile } from "../../../../src/stores/sqlite/file/file.ts";
+import { settled } from "../../../support/virtual_clock.ts";
+import { type Site, testOnSite } from "../site.ts";
 
 /** A connection of its own, closed at the end. */
 class Writer implements Disposable {

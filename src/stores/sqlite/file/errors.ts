@@ -1,4 +1,4 @@
-import { StoreError } from "../../errors.ts";
+import { StoreError } from "../../../errors.ts";
 
 /** SQLite's result codes for a file that another connection keeps busy. */
 const BUSY: readonly number[] = [5, /* SQLITE_BUSY */ 15 /* SQLITE_PROTOCOL */];

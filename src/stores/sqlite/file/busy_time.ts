@@ -1,4 +1,4 @@
-import { elapsed, type Instant } from "../../internal/time/clock.ts";
+import { elapsed, type Instant } from "../../../internal/time/clock.ts";
 
 /** After a longer time between two tries the process was stopped meanwhile, in milliseconds. */
 const STOPPED_MS = 50;

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
-import { isBusy, storeError } from "../../../src/stores/sqlite/errors.ts";
+import { isBusy, storeError } from "../../../../src/stores/sqlite/file/errors.ts";
 
 /** An error of SQLite, with its result code as Node gives it. */
 function sqliteError(message: string, errcode?: number): Error {
