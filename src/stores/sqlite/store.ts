@@ -22,16 +22,16 @@ import {
 } from "../../store.ts";
 import { LockFile } from "./file/file.ts";
 import { Heartbeats } from "./heartbeats.ts";
-import { list } from "./listing.ts";
-import { type LockState, readLockState } from "./lock_state.ts";
+import { list } from "./tables/listing.ts";
+import { type LockState, readLockState } from "./tables/lock_state.ts";
 import { checkSqliteOptions, type SqliteOptions } from "./options.ts";
 import { Poller } from "./poller.ts";
 import { Revocations } from "./revocations.ts";
-import type { Statements } from "./statements.ts";
-import { type Grantee, succession } from "./succession.ts";
-import { Sweeper } from "./sweeper.ts";
-import { enqueue, grant, noteRun, revoke } from "./transitions.ts";
-import { type Waiter, Waiters } from "./waiters.ts";
+import type { Statements } from "./tables/statements.ts";
+import { type Grantee, succession } from "./tables/succession.ts";
+import { Sweeper } from "./tables/sweeper.ts";
+import { enqueue, grant, noteRun, revoke } from "./tables/transitions.ts";
+import { type Waiter, Waiters } from "./tables/waiters.ts";
 
 /** A store that has a file open. */
 export interface SqliteStore extends Store, Disposable {

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import type { Attempt, Claim, Conflict } from "../../../src/store.ts";
 import type { LockFile } from "../../../src/stores/sqlite/file/file.ts";
-import type { Statements } from "../../../src/stores/sqlite/statements.ts";
+import type { Statements } from "../../../src/stores/sqlite/tables/statements.ts";
 import { FileStore } from "../../../src/stores/sqlite/store.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 

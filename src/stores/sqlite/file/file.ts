@@ -5,8 +5,8 @@ import { show } from "../../../internal/validation.ts";
 import { BusyTime } from "./busy_time.ts";
 import { isBusy, storeError } from "./errors.ts";
 import { eventLoopTurn } from "./event_loop_turn.ts";
-import { ensureTables } from "../schema.ts";
-import { prepare, type Statements } from "../statements.ts";
+import { ensureTables } from "../tables/schema.ts";
+import { prepare, type Statements } from "../tables/statements.ts";
 import { transact } from "./transact.ts";
 import { WriteLoad } from "./write_load.ts";
 

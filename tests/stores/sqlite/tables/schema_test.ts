@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { DatabaseSync } from "node:sqlite";
-import type { Claim } from "../../../src/store.ts";
-import { ensureTables } from "../../../src/stores/sqlite/schema.ts";
-import { cohortOf, grantOf, handlesOf, queueUp } from "../../support/run_claims.ts";
-import { ask, claimOf, fenceOf, LEASE, Site, testOnSite } from "./site.ts";
+import type { Claim } from "../../../../src/store.ts";
+import { ensureTables } from "../../../../src/stores/sqlite/tables/schema.ts";
+import { cohortOf, grantOf, handlesOf, queueUp } from "../../../support/run_claims.ts";
+import { ask, claimOf, fenceOf, LEASE, Site, testOnSite } from "../site.ts";
 
 /** The tables of version 0.1. */
 const FORMER = `

@@ -1,8 +1,8 @@
-import { StoreError } from "../../errors.ts";
-import type { Meant } from "../../internal/listing/eviction.ts";
-import { blockLength } from "../../internal/lease/fence_block.ts";
-import { ownerKey } from "../../internal/owner_key.ts";
-import { type Claim, handleOf, kindOf } from "../../store.ts";
+import { StoreError } from "../../../errors.ts";
+import type { Meant } from "../../../internal/listing/eviction.ts";
+import { blockLength } from "../../../internal/lease/fence_block.ts";
+import { ownerKey } from "../../../internal/owner_key.ts";
+import { type Claim, handleOf, kindOf } from "../../../store.ts";
 import type { LockState, View } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";
 

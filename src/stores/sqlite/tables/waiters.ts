@@ -1,5 +1,5 @@
-import type { Clock } from "../../internal/time/clock.ts";
-import { type Claim, handleOf } from "../../store.ts";
+import type { Clock } from "../../../internal/time/clock.ts";
+import { type Claim, handleOf } from "../../../store.ts";
 import { FORGET_MS } from "./statements.ts";
 import type { Place } from "./transitions.ts";
 

@@ -1,5 +1,5 @@
-import { ownerKey } from "../../internal/owner_key.ts";
-import { type Claim, type Conflict, handleOf, type Kind, kindOf } from "../../store.ts";
+import { ownerKey } from "../../../internal/owner_key.ts";
+import { type Claim, type Conflict, handleOf, type Kind, kindOf } from "../../../store.ts";
 import type { Statements } from "./statements.ts";
 
 /** Larger than every ticket. */

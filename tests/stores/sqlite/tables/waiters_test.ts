@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { Waiters } from "../../../src/stores/sqlite/waiters.ts";
-import { settled, VirtualClock } from "../../support/virtual_clock.ts";
-import { claimOf } from "./site.ts";
+import { Waiters } from "../../../../src/stores/sqlite/tables/waiters.ts";
+import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
+import { claimOf } from "../site.ts";
 
 Deno.test("Waiters.idle() returns idle waiters, and forgets them after ten minutes", async () => {
   const clock = new VirtualClock();

@@ -1,5 +1,5 @@
-import { joinsRun, takesRun } from "../../internal/handoff/group.ts";
-import { type Claim, kindOf } from "../../store.ts";
+import { joinsRun, takesRun } from "../../../internal/handoff/group.ts";
+import { type Claim, kindOf } from "../../../store.ts";
 import type { LockState, View } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";
 import type { Waiter, Waiters } from "./waiters.ts";

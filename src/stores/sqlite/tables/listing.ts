@@ -1,9 +1,9 @@
-import { nameFilter, withRanks } from "../../internal/listing/query_options.ts";
-import { readMeta } from "../../internal/process/meta.ts";
-import { ownerOfKey } from "../../internal/owner_key.ts";
-import type { Entry, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../store.ts";
-import { eventLoopTurn } from "./file/event_loop_turn.ts";
-import type { LockFile } from "./file/file.ts";
+import { nameFilter, withRanks } from "../../../internal/listing/query_options.ts";
+import { readMeta } from "../../../internal/process/meta.ts";
+import { ownerOfKey } from "../../../internal/owner_key.ts";
+import type { Entry, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../../store.ts";
+import { eventLoopTurn } from "../file/event_loop_turn.ts";
+import type { LockFile } from "../file/file.ts";
 import type { View } from "./lock_state.ts";
 
 /** How many names are read before the event loop turns. */

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { LockFile } from "../../../src/stores/sqlite/file/file.ts";
-import { Sweeper } from "../../../src/stores/sqlite/sweeper.ts";
-import { ask, claimOf, rows, testOnSite } from "./site.ts";
+import { LockFile } from "../../../../src/stores/sqlite/file/file.ts";
+import { Sweeper } from "../../../../src/stores/sqlite/tables/sweeper.ts";
+import { ask, claimOf, rows, testOnSite } from "../site.ts";
 
 testOnSite(
   "Sweeper.sweep() counts one revocation if it deletes holders, else none",

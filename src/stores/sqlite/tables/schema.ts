@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { StoreError } from "../../errors.ts";
-import { transact } from "./file/transact.ts";
+import { StoreError } from "../../../errors.ts";
+import { transact } from "../file/transact.ts";
 
 /** The layout of the tables that this code reads and writes. */
 const LAYOUT = 3;
