@@ -21,12 +21,12 @@ import {
   type Store,
 } from "../../store.ts";
 import { LockFile } from "./file/file.ts";
-import { Heartbeats } from "./heartbeats.ts";
+import { Heartbeats } from "./watch/heartbeats.ts";
 import { list } from "./tables/listing.ts";
 import { type LockState, readLockState } from "./tables/lock_state.ts";
 import { checkSqliteOptions, type SqliteOptions } from "./options.ts";
-import { Poller } from "./poller.ts";
-import { Revocations } from "./revocations.ts";
+import { Poller } from "./watch/poller.ts";
+import { Revocations } from "./watch/revocations.ts";
 import type { Statements } from "./tables/statements.ts";
 import { type Grantee, succession } from "./tables/succession.ts";
 import { Sweeper } from "./tables/sweeper.ts";

@@ -1,9 +1,9 @@
 import type { Clock } from "../../../src/internal/time/clock.ts";
 import type { Claim } from "../../../src/store.ts";
 import { LockFile } from "../../../src/stores/sqlite/file/file.ts";
-import { Heartbeats } from "../../../src/stores/sqlite/heartbeats.ts";
+import { Heartbeats } from "../../../src/stores/sqlite/watch/heartbeats.ts";
 import { enqueue } from "../../../src/stores/sqlite/tables/transitions.ts";
-import { Poller } from "../../../src/stores/sqlite/poller.ts";
+import { Poller } from "../../../src/stores/sqlite/watch/poller.ts";
 import { Waiters } from "../../../src/stores/sqlite/tables/waiters.ts";
 import type { Site } from "./site.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { Revocations } from "../../../src/stores/sqlite/revocations.ts";
+import { Revocations } from "../../../src/stores/sqlite/watch/revocations.ts";
 import { LockFile } from "../../../src/stores/sqlite/file/file.ts";
 import { ask, claimOf, countRuns, fenceOf, testOnSite } from "./site.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { HEARTBEAT_MS, Liveness } from "../../../src/stores/sqlite/liveness.ts";
+import { HEARTBEAT_MS, Liveness } from "../../../../src/stores/sqlite/watch/liveness.ts";
 
 /** A client that writes its signs of life on time, until a moment in milliseconds. */
 function signed(liveness: Liveness, from: number, to: number, wallOffset = 0): void {

@@ -1,6 +1,6 @@
-import type { Clock, Timer } from "../../internal/time/clock.ts";
-import { type Claim, handleOf } from "../../store.ts";
-import type { LockFile } from "./file/file.ts";
+import type { Clock, Timer } from "../../../internal/time/clock.ts";
+import { type Claim, handleOf } from "../../../store.ts";
+import type { LockFile } from "../file/file.ts";
 
 /** How often the file is asked whether a lock was revoked, in milliseconds. */
 const POLL_MS = 50;

@@ -1,12 +1,12 @@
-import type { Clock, Timer } from "../../internal/time/clock.ts";
-import { ownerKey } from "../../internal/owner_key.ts";
-import type { Claim } from "../../store.ts";
-import type { LockFile } from "./file/file.ts";
+import type { Clock, Timer } from "../../../internal/time/clock.ts";
+import { ownerKey } from "../../../internal/owner_key.ts";
+import type { Claim } from "../../../store.ts";
+import type { LockFile } from "../file/file.ts";
 import type { Heartbeats } from "./heartbeats.ts";
-import { type LockState, readLockState } from "./tables/lock_state.ts";
-import type { Statements } from "./tables/statements.ts";
-import type { Place } from "./tables/transitions.ts";
-import type { Queue, Waiter, Waiters } from "./tables/waiters.ts";
+import { type LockState, readLockState } from "../tables/lock_state.ts";
+import type { Statements } from "../tables/statements.ts";
+import type { Place } from "../tables/transitions.ts";
+import type { Queue, Waiter, Waiters } from "../tables/waiters.ts";
 
 /** The shortest and the longest time between two polls, in milliseconds. */
 const POLL_MS = { min: 1, max: 20 } as const;

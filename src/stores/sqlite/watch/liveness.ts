@@ -1,4 +1,4 @@
-import type { Instant } from "../../internal/time/clock.ts";
+import type { Instant } from "../../../internal/time/clock.ts";
 
 /** How often a client with waiters writes a heartbeat, in milliseconds. */
 export const HEARTBEAT_MS = 250;

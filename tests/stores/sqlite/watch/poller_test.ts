@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { settled } from "../../support/virtual_clock.ts";
-import { Client } from "./client.ts";
-import { ABANDONED, ask, claimOf, countRuns, handles, testOnSite } from "./site.ts";
+import { settled } from "../../../support/virtual_clock.ts";
+import { Client } from "../client.ts";
+import { ABANDONED, ask, claimOf, countRuns, handles, testOnSite } from "../site.ts";
 
 testOnSite("Poller.check() does not read the file when nobody waits for the name", async (site) => {
   using client = new Client(site);

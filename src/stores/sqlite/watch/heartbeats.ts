@@ -1,11 +1,11 @@
-import type { Clock } from "../../internal/time/clock.ts";
-import { handleOf } from "../../store.ts";
-import type { LockFile } from "./file/file.ts";
+import type { Clock } from "../../../internal/time/clock.ts";
+import { handleOf } from "../../../store.ts";
+import type { LockFile } from "../file/file.ts";
 import { HEARTBEAT_MS, Liveness } from "./liveness.ts";
-import type { View } from "./tables/lock_state.ts";
-import type { Statements } from "./tables/statements.ts";
-import { enqueue } from "./tables/transitions.ts";
-import type { Waiter, Waiters } from "./tables/waiters.ts";
+import type { View } from "../tables/lock_state.ts";
+import type { Statements } from "../tables/statements.ts";
+import { enqueue } from "../tables/transitions.ts";
+import type { Waiter, Waiters } from "../tables/waiters.ts";
 
 /** A waiter that has neither slept nor asked for so many heartbeats, which is 2 s, leaves the queue. */
 const IDLE_LIMIT = 8;

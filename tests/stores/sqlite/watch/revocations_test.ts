@@ -3,9 +3,9 @@ import { deadline } from "@std/async";
 import { acquire, LockLostError } from "@holdfast/lock";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { DatabaseSync } from "node:sqlite";
-import type { Claim } from "../../../src/store.ts";
-import { settled } from "../../support/virtual_clock.ts";
-import { ask, claimOf, LEASE, testOnSite } from "./site.ts";
+import type { Claim } from "../../../../src/store.ts";
+import { settled } from "../../../support/virtual_clock.ts";
+import { ask, claimOf, LEASE, testOnSite } from "../site.ts";
 
 testOnSite("revocation() resolves for handles whose lock was revoked, and no others", async (site) => {
   const [taken, kept] = [claimOf(), claimOf({ name: "kept" })];
