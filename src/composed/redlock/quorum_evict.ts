@@ -1,8 +1,8 @@
 import { checkEvict, isMeant, type Meant } from "../../internal/listing/eviction.ts";
 import type { EvictOptions } from "../../store.ts";
-import { gather } from "./gather.ts";
-import type { Nodes } from "./nodes.ts";
-import { valueOf } from "./poll.ts";
+import { gather } from "./nodes/gather.ts";
+import type { Nodes } from "./nodes/nodes.ts";
+import { valueOf } from "./nodes/poll.ts";
 import type { QuorumNode } from "./quorum_node.ts";
 import { query } from "./quorum_query.ts";
 import { ownerOf } from "./round_id.ts";

@@ -1,8 +1,8 @@
 import type { Claim } from "../../store.ts";
-import type { ReleaseProgress } from "./node_release.ts";
-import { NodeVote } from "./node_vote.ts";
-import type { Nodes } from "./nodes.ts";
-import { approval } from "./poll.ts";
+import type { ReleaseProgress } from "./nodes/node_release.ts";
+import { NodeVote } from "./nodes/node_vote.ts";
+import type { Nodes } from "./nodes/nodes.ts";
+import { approval } from "./nodes/poll.ts";
 import type { Vote, VoteOptions } from "./quorum_node.ts";
 import { freshId } from "./round_id.ts";
 

@@ -21,7 +21,7 @@ import { checkOptions, type RedlockOptions, type RedlockSettings } from "./optio
 import { Contention } from "./contention.ts";
 import { evict } from "./quorum_evict.ts";
 import { type Block, HighestFence } from "./fences.ts";
-import { Nodes } from "./nodes.ts";
+import { Nodes } from "./nodes/nodes.ts";
 import { type Outcome, QuorumAttempt } from "./quorum_attempt.ts";
 import { query } from "./quorum_query.ts";
 import { Round } from "./round.ts";

@@ -1,4 +1,4 @@
-import { type Answer, valueOf } from "./poll.ts";
+import { type Answer, valueOf } from "./nodes/poll.ts";
 import type { Vote } from "./quorum_node.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { QuorumError, StoreError } from "@holdfast/lock";
-import { NodeHealth } from "../../../src/composed/redlock/node_health.ts";
+import { NodeHealth } from "../../../src/composed/redlock/nodes/node_health.ts";
 import { RedlockStore } from "../../../src/composed/redlock/store.ts";
 import { settled } from "../../support/virtual_clock.ts";
 import { after, claimOf, LEASE, NODE_TIMEOUT, quorum } from "./quorum.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Answer } from "../../../src/composed/redlock/poll.ts";
+import type { Answer } from "../../../src/composed/redlock/nodes/poll.ts";
 import type { Vote } from "../../../src/composed/redlock/quorum_node.ts";
 import { quorum, type Tally, type Verdict, verdict, verdictOf } from "../../../src/composed/redlock/verdict.ts";
 

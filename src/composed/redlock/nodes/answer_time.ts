@@ -1,4 +1,4 @@
-import { type Clock, elapsed, type Instant, type Timer } from "../../internal/time/clock.ts";
+import { type Clock, elapsed, type Instant, type Timer } from "../../../internal/time/clock.ts";
 
 /** How often the time is counted, in milliseconds. */
 const SLICE_MS = 5;

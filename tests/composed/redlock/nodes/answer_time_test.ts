@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { AnswerTime } from "../../../src/composed/redlock/answer_time.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
+import { AnswerTime } from "../../../../src/composed/redlock/nodes/answer_time.ts";
+import { VirtualClock } from "../../../support/virtual_clock.ts";
 
 /** A clock, time on it, and how many limits were reached. */
 function setup() {

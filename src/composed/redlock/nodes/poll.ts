@@ -1,4 +1,4 @@
-import type { Timer } from "../../internal/time/clock.ts";
+import type { Timer } from "../../../internal/time/clock.ts";
 
 /** What one node has answered so far. */
 export type Answer<T> =
