@@ -3,7 +3,7 @@ import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/asse
 import { deadline, delay } from "@std/async";
 import { acquire, LockLostError, QuorumError, type Store, tryAcquire } from "@holdfast/lock";
 import { redlock } from "@holdfast/lock/redlock";
-import { coordinators } from "../../src/composed/redlock/coordinators.ts";
+import { coordinators } from "../../src/composed/redlock/attempt/coordinators.ts";
 import { countCommands, resetCommands } from "../../bench/commands.ts";
 import { median } from "../../bench/statistics.ts";
 import { RedisServer } from "../support/redis_server.ts";

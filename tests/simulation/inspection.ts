@@ -1,6 +1,6 @@
 import type { Lock } from "../../src/lock.ts";
 import type { Snapshot } from "../../src/store.ts";
-import { quorum } from "../../src/composed/redlock/verdict.ts";
+import { quorum } from "../../src/composed/redlock/attempt/verdict.ts";
 import { nodeTimeoutOf } from "../../src/composed/redlock/options.ts";
 import type { Handle } from "./handles.ts";
 import type { Node } from "./node.ts";

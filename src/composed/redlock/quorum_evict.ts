@@ -5,7 +5,7 @@ import type { Nodes } from "./nodes/nodes.ts";
 import { valueOf } from "./nodes/poll.ts";
 import type { QuorumNode } from "./quorum_node.ts";
 import { query } from "./quorum_query.ts";
-import { ownerOf } from "./round_id.ts";
+import { ownerOf } from "./attempt/round_id.ts";
 
 /**
  * Revokes a lock on all nodes, from all its holders or from the one that is named. Resolves to how many handles held it:

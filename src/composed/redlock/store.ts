@@ -18,14 +18,14 @@ import type { RedisClient } from "../../stores/redis/client/client.ts";
 import { redis } from "../../stores/redis/mod.ts";
 import type { QuorumNode } from "./quorum_node.ts";
 import { checkOptions, type RedlockOptions, type RedlockSettings } from "./options.ts";
-import { Contention } from "./contention.ts";
+import { Contention } from "./attempt/contention.ts";
 import { evict } from "./quorum_evict.ts";
-import { type Block, HighestFence } from "./fences.ts";
+import { type Block, HighestFence } from "./attempt/fences.ts";
 import { Nodes } from "./nodes/nodes.ts";
-import { type Outcome, QuorumAttempt } from "./quorum_attempt.ts";
+import { type Outcome, QuorumAttempt } from "./attempt/quorum_attempt.ts";
 import { query } from "./quorum_query.ts";
-import { Round } from "./round.ts";
-import { Rounds } from "./rounds.ts";
+import { Round } from "./attempt/round.ts";
+import { Rounds } from "./attempt/rounds.ts";
 
 /** The largest number of nodes: more would only make it slower. */
 const MAX_NODES = 9;

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { QuorumError } from "@holdfast/lock";
-import { coordinators } from "../../../src/composed/redlock/coordinators.ts";
+import { coordinators } from "../../../src/composed/redlock/attempt/coordinators.ts";
 import { Nodes } from "../../../src/composed/redlock/nodes/nodes.ts";
-import { Round } from "../../../src/composed/redlock/round.ts";
+import { Round } from "../../../src/composed/redlock/attempt/round.ts";
 import { settled } from "../../support/virtual_clock.ts";
 import type { FaultyNode } from "./faulty_node.ts";
 import { after, claimOf, LEASE, NODE_TIMEOUT, quorum } from "./quorum.ts";

@@ -1,4 +1,4 @@
-import { coordinators } from "../../../src/composed/redlock/coordinators.ts";
+import { coordinators } from "../../../src/composed/redlock/attempt/coordinators.ts";
 import { RedlockStore } from "../../../src/composed/redlock/store.ts";
 import type { Claim, EvictOptions, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../../src/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";

@@ -1,6 +1,6 @@
 import { assert } from "@std/assert";
 import type { Claim } from "../../../src/store.ts";
-import { coordinators } from "../../../src/composed/redlock/coordinators.ts";
+import { coordinators } from "../../../src/composed/redlock/attempt/coordinators.ts";
 import { RedlockStore } from "../../../src/composed/redlock/store.ts";
 import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 import { FaultyNode } from "./faulty_node.ts";

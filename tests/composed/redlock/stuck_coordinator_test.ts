@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { acquire, tryAcquire } from "@holdfast/lock";
 import { redlock } from "@holdfast/lock/redlock";
 import type { Claim } from "../../../src/store.ts";
-import { coordinators } from "../../../src/composed/redlock/coordinators.ts";
+import { coordinators } from "../../../src/composed/redlock/attempt/coordinators.ts";
 import { Masters } from "../../support/masters.ts";
 import { settled } from "../../support/virtual_clock.ts";
 import type { FaultyNode } from "./faulty_node.ts";

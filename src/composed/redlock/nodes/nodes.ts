@@ -2,13 +2,13 @@ import type { Clock, Instant } from "../../../internal/time/clock.ts";
 import { type NodeFailure, QuorumError, StoreError } from "../../../errors.ts";
 import type { Claim } from "../../../store.ts";
 import { AnswerTime } from "./answer_time.ts";
-import { coordinators, firstCoordinator } from "../coordinators.ts";
+import { coordinators, firstCoordinator } from "../attempt/coordinators.ts";
 import { NodeHealth } from "./node_health.ts";
 import { NodeRelease, type ReleaseProgress } from "./node_release.ts";
 import { nodeTimeoutOf } from "../options.ts";
 import { type Answer, isComplete, majority, poll } from "./poll.ts";
 import type { QuorumNode } from "../quorum_node.ts";
-import { quorum } from "../verdict.ts";
+import { quorum } from "../attempt/verdict.ts";
 
 /** How long a release that has taken effect waits for the coordinator besides, in milliseconds. */
 const COORDINATOR_GRACE_MS = 16;

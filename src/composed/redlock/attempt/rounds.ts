@@ -1,5 +1,5 @@
-import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
-import type { Claim } from "../../store.ts";
+import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
+import type { Claim } from "../../../store.ts";
 import type { Contention } from "./contention.ts";
 import type { Round } from "./round.ts";
 

@@ -1,7 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Answer } from "../../../src/composed/redlock/nodes/poll.ts";
-import type { Vote } from "../../../src/composed/redlock/quorum_node.ts";
-import { quorum, type Tally, type Verdict, verdict, verdictOf } from "../../../src/composed/redlock/verdict.ts";
+import type { Answer } from "../../../../src/composed/redlock/nodes/poll.ts";
+import type { Vote } from "../../../../src/composed/redlock/quorum_node.ts";
+import {
+  quorum,
+  type Tally,
+  type Verdict,
+  verdict,
+  verdictOf,
+} from "../../../../src/composed/redlock/attempt/verdict.ts";
 
 const pending: Answer<Vote> = { state: "pending" };
 const yes: Answer<Vote> = { state: "answered", value: { granted: true, counter: 7n, raised: true } };

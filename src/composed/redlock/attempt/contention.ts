@@ -1,4 +1,4 @@
-import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
+import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
 
 /** For how long a name counts as contended after it was busy, in milliseconds. */
 const RECENT_MS = 1_000;
