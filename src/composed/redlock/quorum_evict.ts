@@ -4,7 +4,7 @@ import { gather } from "./nodes/gather.ts";
 import type { Nodes } from "./nodes/nodes.ts";
 import { valueOf } from "./nodes/poll.ts";
 import type { QuorumNode } from "./quorum_node.ts";
-import { query } from "./quorum_query.ts";
+import { query } from "./listing/quorum_query.ts";
 import { ownerOf } from "./attempt/round_id.ts";
 
 /**

@@ -23,7 +23,7 @@ import { evict } from "./quorum_evict.ts";
 import { type Block, HighestFence } from "./attempt/fences.ts";
 import { Nodes } from "./nodes/nodes.ts";
 import { type Outcome, QuorumAttempt } from "./attempt/quorum_attempt.ts";
-import { query } from "./quorum_query.ts";
+import { query } from "./listing/quorum_query.ts";
 import { Round } from "./attempt/round.ts";
 import { Rounds } from "./attempt/rounds.ts";
 

@@ -1,7 +1,7 @@
-import { withRanks } from "../../internal/listing/query_options.ts";
-import type { Entry, HolderEntry, Snapshot } from "../../store.ts";
-import { coordinators } from "./attempt/coordinators.ts";
-import { ownerOf } from "./attempt/round_id.ts";
+import { withRanks } from "../../../internal/listing/query_options.ts";
+import type { Entry, HolderEntry, Snapshot } from "../../../store.ts";
+import { coordinators } from "../attempt/coordinators.ts";
+import { ownerOf } from "../attempt/round_id.ts";
 
 /**
  * Returns what several nodes list together.
