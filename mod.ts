@@ -68,6 +68,6 @@ export type {
   Store,
   WaiterEntry,
 } from "./src/store.ts";
-export type { Inspection, QuorumNode, Vote, VoteOptions } from "./src/composed/redlock/quorum_node.ts";
+export type { Inspection, QuorumNode, Vote, VoteOptions } from "./src/quorum_node.ts";
 export { withLock } from "./src/with_lock.ts";
 export type { RedisClient, RedisNode, RedisPipeline, RedisSubscriber } from "./src/stores/redis/client/client.ts";

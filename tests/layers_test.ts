@@ -63,7 +63,7 @@ function strangers(rooms: (room: string) => boolean, allowed: (arrow: Import) =>
 const shared = ({ to, types }: Import) =>
   room(to) === "internal" || ["src/store.ts", "src/errors.ts", "src/events.ts"].includes(to) ||
   // What a store must do to be a node of a quorum is a type.
-  types && to === "src/composed/redlock/quorum_node.ts";
+  types && to === "src/quorum_node.ts";
 
 const isSqlite = ({ from, to, types }: Import) => room(from) === "stores/sqlite" && types && to === "node:sqlite";
 

@@ -2,7 +2,7 @@ import type { HandoffSettings } from "../../src/internal/handoff/site.ts";
 import { Handoff } from "../../src/internal/handoff/handoff.ts";
 import type { Clock } from "../../src/internal/time/clock.ts";
 import type { Store } from "../../src/store.ts";
-import type { QuorumNode } from "../../src/composed/redlock/quorum_node.ts";
+import type { QuorumNode } from "../../src/quorum_node.ts";
 import { RedlockStore } from "../../src/composed/redlock/store.ts";
 import { Dealings } from "./dealings.ts";
 import { describe } from "./describe.ts";

@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import type { QuorumNode } from "../../src/composed/redlock/quorum_node.ts";
+import type { QuorumNode } from "../../src/quorum_node.ts";
 import type { Store } from "../../src/store.ts";
 import { RedisServer } from "./redis_server.ts";
 import { serverStore } from "./server_store.ts";

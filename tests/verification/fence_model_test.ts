@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { SystemClock } from "../../src/internal/time/clock.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import type { Claim } from "../../src/store.ts";
-import type { QuorumNode, Vote } from "../../src/composed/redlock/quorum_node.ts";
+import type { QuorumNode, Vote } from "../../src/quorum_node.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { type Exploration, explore, type Model } from "../simulation/explore.ts";
 import { type Bounds, exploreFence, FenceModel, type Invariant, type State } from "./fence_model.ts";

@@ -3,7 +3,7 @@ import type { EvictOptions } from "../../store.ts";
 import { gather } from "./nodes/gather.ts";
 import type { Nodes } from "./nodes/nodes.ts";
 import { valueOf } from "./nodes/poll.ts";
-import type { QuorumNode } from "./quorum_node.ts";
+import type { QuorumNode } from "../../quorum_node.ts";
 import { query } from "./listing/quorum_query.ts";
 import { ownerOf } from "./attempt/round_id.ts";
 

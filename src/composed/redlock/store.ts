@@ -16,7 +16,7 @@ import type {
 } from "../../store.ts";
 import type { RedisClient } from "../../stores/redis/client/client.ts";
 import { redis } from "../../stores/redis/mod.ts";
-import type { QuorumNode } from "./quorum_node.ts";
+import type { QuorumNode } from "../../quorum_node.ts";
 import { checkOptions, type RedlockOptions, type RedlockSettings } from "./options.ts";
 import { Contention } from "./attempt/contention.ts";
 import { evict } from "./quorum_evict.ts";

@@ -1,4 +1,4 @@
-import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../composed/redlock/quorum_node.ts";
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../quorum_node.ts";
 import type { Observer } from "../../events.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import { wishedFences } from "../../internal/handoff/group.ts";

@@ -18,7 +18,7 @@ import {
   type Snapshot,
   type Store,
 } from "../../store.ts";
-import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../composed/redlock/quorum_node.ts";
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../quorum_node.ts";
 import type { RedisClient } from "./client/client.ts";
 import type { NotGranted, WaiterInput } from "./commands/acquisition.ts";
 import { attempt } from "./commands/attempt.ts";

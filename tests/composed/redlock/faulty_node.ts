@@ -1,6 +1,6 @@
 import type { Clock } from "../../../src/internal/time/clock.ts";
 import type { Attempt, AttemptOptions, Claim, Renewal, Snapshot } from "../../../src/store.ts";
-import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../../src/composed/redlock/quorum_node.ts";
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../../src/quorum_node.ts";
 import { drift } from "../../../src/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { QuorumNode } from "../../../src/composed/redlock/quorum_node.ts";
+import type { QuorumNode } from "../../../src/quorum_node.ts";
 import { checkOptions } from "../../../src/composed/redlock/options.ts";
 import { RedlockStore } from "../../../src/composed/redlock/store.ts";
 import { claimOf } from "../../support/claims.ts";

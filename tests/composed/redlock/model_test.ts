@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import type { QuorumNode } from "../../../src/composed/redlock/quorum_node.ts";
+import type { QuorumNode } from "../../../src/quorum_node.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { serverStore } from "../../support/server_store.ts";

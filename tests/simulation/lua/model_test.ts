@@ -1,6 +1,6 @@
 // Deno only: it runs in a simulated world, of which the runtime is no part.
 import { assert, assertEquals } from "@std/assert";
-import type { QuorumNode } from "../../../src/composed/redlock/quorum_node.ts";
+import type { QuorumNode } from "../../../src/quorum_node.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { RESERVATION_MS, TURN } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";

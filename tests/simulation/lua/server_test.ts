@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Redis } from "ioredis";
 import type { Claim } from "../../../src/store.ts";
-import type { QuorumNode } from "../../../src/composed/redlock/quorum_node.ts";
+import type { QuorumNode } from "../../../src/quorum_node.ts";
 import { ProcessClock } from "../../support/process_clock.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { Random } from "../random.ts";

@@ -3,7 +3,7 @@ import type { Claim } from "../../../store.ts";
 import { type Block, blockFrom, candidate, type HighestFence } from "./fences.ts";
 import type { Nodes } from "../nodes/nodes.ts";
 import { type Answer, approval, valueOf } from "../nodes/poll.ts";
-import type { Vote, VoteOptions } from "../quorum_node.ts";
+import type { Vote, VoteOptions } from "../../../quorum_node.ts";
 import type { Round } from "./round.ts";
 import { endsAttempt, type Verdict, verdictOf } from "./verdict.ts";
 

@@ -3,7 +3,7 @@ import type { ReleaseProgress } from "../nodes/node_release.ts";
 import { NodeVote } from "../nodes/node_vote.ts";
 import type { Nodes } from "../nodes/nodes.ts";
 import { approval } from "../nodes/poll.ts";
-import type { Vote, VoteOptions } from "../quorum_node.ts";
+import type { Vote, VoteOptions } from "../../../quorum_node.ts";
 import { freshId } from "./round_id.ts";
 
 /** How a round stands; *expired*: released because its lease had ended long ago. */

@@ -1,5 +1,5 @@
 import { type Answer, valueOf } from "../nodes/poll.ts";
-import type { Vote } from "../quorum_node.ts";
+import type { Vote } from "../../../quorum_node.ts";
 
 /**
  * How long a handle that the coordinator has granted the lock may take to get the votes of the other nodes, in

@@ -1,5 +1,5 @@
 import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
-import type { QuorumNode } from "../quorum_node.ts";
+import type { QuorumNode } from "../../../quorum_node.ts";
 
 /** For how long a node that failed coordinates only if no other one can, in milliseconds: the first time. */
 const DOWN_MS = 1_000;

@@ -1,7 +1,7 @@
 import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
 import { StoreError } from "../../../errors.ts";
 import type { Claim } from "../../../store.ts";
-import type { QuorumNode } from "../quorum_node.ts";
+import type { QuorumNode } from "../../../quorum_node.ts";
 
 /** The first pause between two tries on a node that fails, in milliseconds; it doubles each time. */
 const FIRST_PAUSE_MS = 50;

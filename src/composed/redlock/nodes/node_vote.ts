@@ -2,7 +2,7 @@ import type { Instant } from "../../../internal/time/clock.ts";
 import type { Claim } from "../../../store.ts";
 import { nothingToRelease, type ReleaseProgress } from "./node_release.ts";
 import type { Nodes } from "./nodes.ts";
-import type { QuorumNode, Vote, VoteOptions } from "../quorum_node.ts";
+import type { QuorumNode, Vote, VoteOptions } from "../../../quorum_node.ts";
 
 /** What a node may know of a round. */
 type State =

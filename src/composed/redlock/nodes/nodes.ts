@@ -7,7 +7,7 @@ import { NodeHealth } from "./node_health.ts";
 import { NodeRelease, type ReleaseProgress } from "./node_release.ts";
 import { nodeTimeoutOf } from "../options.ts";
 import { type Answer, isComplete, majority, poll } from "./poll.ts";
-import type { QuorumNode } from "../quorum_node.ts";
+import type { QuorumNode } from "../../../quorum_node.ts";
 import { quorum } from "../attempt/verdict.ts";
 
 /** How long a release that has taken effect waits for the coordinator besides, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { Inspection } from "../../../composed/redlock/quorum_node.ts";
+import type { Inspection } from "../../../quorum_node.ts";
 import { type Claim, handleOf } from "../../../store.ts";
 import { inspect as script } from "../scripts/generated.ts";
 import type { Command } from "./command.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { QuorumError } from "@holdfast/lock";
 import type { Claim } from "../../../../src/store.ts";
-import type { Vote } from "../../../../src/composed/redlock/quorum_node.ts";
+import type { Vote } from "../../../../src/quorum_node.ts";
 import { Nodes } from "../../../../src/composed/redlock/nodes/nodes.ts";
 import { Round } from "../../../../src/composed/redlock/attempt/round.ts";
 import { settled } from "../../../support/virtual_clock.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Answer } from "../../../../src/composed/redlock/nodes/poll.ts";
-import type { Vote } from "../../../../src/composed/redlock/quorum_node.ts";
+import type { Vote } from "../../../../src/quorum_node.ts";
 import {
   quorum,
   type Tally,

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { NodeRelease } from "../../../../src/composed/redlock/nodes/node_release.ts";
-import type { QuorumNode } from "../../../../src/composed/redlock/quorum_node.ts";
+import type { QuorumNode } from "../../../../src/quorum_node.ts";
 import { claimOf } from "../../../support/claims.ts";
 import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
 

@@ -3,7 +3,7 @@ import type { Claim } from "@holdfast/lock";
 import { NodeVote } from "../../../../src/composed/redlock/nodes/node_vote.ts";
 import { Nodes } from "../../../../src/composed/redlock/nodes/nodes.ts";
 import { checkOptions } from "../../../../src/composed/redlock/options.ts";
-import type { QuorumNode, Vote } from "../../../../src/composed/redlock/quorum_node.ts";
+import type { QuorumNode, Vote } from "../../../../src/quorum_node.ts";
 import { RedlockStore } from "../../../../src/composed/redlock/store.ts";
 import { claimOf } from "../../../support/claims.ts";
 import { settled, VirtualClock } from "../../../support/virtual_clock.ts";

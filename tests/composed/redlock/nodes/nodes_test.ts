@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { ReleaseProgress } from "../../../../src/composed/redlock/nodes/node_release.ts";
 import { Nodes } from "../../../../src/composed/redlock/nodes/nodes.ts";
-import type { QuorumNode } from "../../../../src/composed/redlock/quorum_node.ts";
+import type { QuorumNode } from "../../../../src/quorum_node.ts";
 import { claimOf } from "../../../support/claims.ts";
 import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
 

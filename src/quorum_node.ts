@@ -1,4 +1,4 @@
-import type { AttemptOptions, Claim, Store } from "../../store.ts";
+import type { AttemptOptions, Claim, Store } from "./store.ts";
 
 /** The options of {@linkcode QuorumNode.vote}. */
 export interface VoteOptions extends AttemptOptions {
