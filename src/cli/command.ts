@@ -1,4 +1,4 @@
-import type { Finding, OpenedStore, OpenOptions } from "./scheme.ts";
+import type { Finding, OpenedStore, OpenOptions } from "./schemes/scheme.ts";
 
 /** An option of the command line: `--name VALUE`, or `--name` alone for a switch. */
 export interface OptionSpec {

@@ -1,7 +1,7 @@
 import type { Clock } from "../internal/time/clock.ts";
 import { showDuration } from "./durations.ts";
 import { holderName, lockOf, oldestOf } from "./listing.ts";
-import type { OpenedStore } from "./scheme.ts";
+import type { OpenedStore } from "./schemes/scheme.ts";
 import { shown } from "./shown.ts";
 
 /** How long a store may take to say who holds a lock for which somebody waits, in milliseconds. */

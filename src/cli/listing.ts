@@ -3,7 +3,7 @@ import { type LockPage, lockPages, readPages } from "../internal/listing/pages.t
 import type { Entry, HolderEntry, QueryOptions, WaiterEntry } from "../store.ts";
 import { answerOf } from "./answer.ts";
 import { type Invocation, UsageError } from "./command.ts";
-import type { OpenedStore } from "./scheme.ts";
+import type { OpenedStore } from "./schemes/scheme.ts";
 import { shown } from "./shown.ts";
 
 export type { ListedLock };

@@ -6,7 +6,7 @@ import type { Environment } from "./environment.ts";
 import { errorText, failureOf, STATUS } from "./failure.ts";
 import { commandHelp, programHelp } from "./help.ts";
 import { type Interruption, Interruptions } from "./interruptions.ts";
-import { StoreDoor } from "./store_door.ts";
+import { StoreDoor } from "./schemes/store_door.ts";
 import { flushed, processTerminal } from "./terminal.ts";
 import { VERSION } from "./version.ts";
 

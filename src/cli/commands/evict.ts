@@ -7,7 +7,7 @@ import { STATUS } from "../failure.ts";
 import { holderName, lockOf, patternHint, placeOf } from "../listing.ts";
 import { showAge } from "../lock_rows.ts";
 import { oneName } from "../one_name.ts";
-import type { OpenedStore } from "../scheme.ts";
+import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, shown } from "../shown.ts";
 import { wrap } from "../table.ts";
 

@@ -9,7 +9,7 @@ import { diagnosed } from "../answer.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
 import { messageOf } from "../failure.ts";
 import { heldBy } from "../held_by.ts";
-import type { OpenedStore } from "../scheme.ts";
+import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, oneLine, shown } from "../shown.ts";
 import { Child } from "../supervise/child.ts";
 import { Signals } from "../supervise/signals.ts";

@@ -5,7 +5,7 @@ import { parseDuration, showDuration } from "../durations.ts";
 import { STATUS } from "../failure.ts";
 import { holderName, type ListedLock, lockOf } from "../listing.ts";
 import { oneName } from "../one_name.ts";
-import type { OpenedStore } from "../scheme.ts";
+import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, shown } from "../shown.ts";
 
 /** How often the store is asked, in milliseconds: at first, and at most. */

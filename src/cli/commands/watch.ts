@@ -7,7 +7,7 @@ import { parseDuration } from "../durations.ts";
 import { messageOf, STATUS } from "../failure.ts";
 import { allLocks, holderName, type ListedLock, placeName, type Wanted, wanted, warnIfPartial } from "../listing.ts";
 import { lockRows, showTotals } from "../lock_rows.ts";
-import type { OpenedStore } from "../scheme.ts";
+import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, oneLine, shown } from "../shown.ts";
 import { cut, table } from "../table.ts";
 import { paint } from "../terminal.ts";

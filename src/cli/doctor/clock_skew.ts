@@ -1,5 +1,5 @@
 import { elapsed, SystemClock } from "../../internal/time/clock.ts";
-import type { Finding } from "../scheme.ts";
+import type { Finding } from "../schemes/scheme.ts";
 import type { RedisProbe } from "./redis_info.ts";
 
 const CLOCK = new SystemClock();

@@ -1,4 +1,4 @@
-import type { Finding } from "../scheme.ts";
+import type { Finding } from "../schemes/scheme.ts";
 
 /** A permission, in the words of `Deno.permissions`, and the flag that grants it. */
 export interface NeededPermission {

@@ -3,7 +3,7 @@ import { LockError } from "../../errors.ts";
 import { SystemClock } from "../../internal/time/clock.ts";
 import { within } from "../../internal/lease/release.ts";
 import type { Store } from "../../store.ts";
-import type { Finding } from "../scheme.ts";
+import type { Finding } from "../schemes/scheme.ts";
 
 const CLOCK = new SystemClock();
 

@@ -4,7 +4,7 @@ import type { Store } from "../../store.ts";
 import { clientWarning } from "../../stores/redis/client/client_warning.ts";
 import type { RedisNode } from "../../stores/redis/client/client.ts";
 import { deleteLock, type ExaminedClient, refusal } from "../../stores/redis/client/examination.ts";
-import type { Finding } from "../scheme.ts";
+import type { Finding } from "../schemes/scheme.ts";
 import { judgeQuorumSkew, judgeSkew, readSkew, type Skew } from "./clock_skew.ts";
 import { tryLock } from "./lock_cycle.ts";
 import { readInfo, type RedisInfo, type RedisProbe } from "./redis_info.ts";

@@ -1,4 +1,4 @@
-import type { Finding } from "../scheme.ts";
+import type { Finding } from "../schemes/scheme.ts";
 import { numberOf, type RedisInfo, type RedisProbe, replicasOf, setting } from "./redis_info.ts";
 
 /** The oldest version of Redis that runs the scripts. */

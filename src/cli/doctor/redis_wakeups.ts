@@ -1,7 +1,7 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
 import { type ExaminedClient, refusal, sendMessage } from "../../stores/redis/client/examination.ts";
-import type { Finding } from "../scheme.ts";
+import type { Finding } from "../schemes/scheme.ts";
 
 /** How long a message may take, in milliseconds. */
 const MESSAGE_MS = 3_000;

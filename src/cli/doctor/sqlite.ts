@@ -1,7 +1,7 @@
 import { access, constants, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Store } from "../../store.ts";
-import type { Finding } from "../scheme.ts";
+import type { Finding } from "../schemes/scheme.ts";
 import { tryLock } from "./lock_cycle.ts";
 
 /** File systems by the numbers that Linux has for them (statfs(2)), on which locks of files cannot be relied upon. */

@@ -3,7 +3,7 @@ import { UsageError } from "../command.ts";
 import { deniedPermissions } from "../permissions.ts";
 import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";
 import { examineRedis } from "../doctor/redis.ts";
-import type { Finding, OpenedStore, Scheme } from "../scheme.ts";
+import type { Finding, OpenedStore, Scheme } from "./scheme.ts";
 import { loadRedisModule, type OpenClient, openClient } from "./redis_client.ts";
 import { wrongServer } from "./listener.ts";
 import { hostAndPort, PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_url.ts";

@@ -1,6 +1,6 @@
 import { UsageError } from "../command.ts";
 import { shown } from "../shown.ts";
-import { hostsOf, labelOf } from "../store_urls.ts";
+import { hostsOf, labelOf } from "./store_urls.ts";
 
 /** What listens on a port. */
 export interface Address {

@@ -1,5 +1,5 @@
 import { UsageError } from "../command.ts";
-import type { Scheme } from "../scheme.ts";
+import type { Scheme } from "./scheme.ts";
 import { shown } from "../shown.ts";
 import { redis } from "./redis.ts";
 import { sqlite } from "./sqlite.ts";

@@ -5,7 +5,7 @@ import { messageOf } from "../failure.ts";
 import { deniedPermissions } from "../permissions.ts";
 import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";
 import { examineSqlite } from "../doctor/sqlite.ts";
-import type { Finding, OpenedStore, OpenOptions, Scheme } from "../scheme.ts";
+import type { Finding, OpenedStore, OpenOptions, Scheme } from "./scheme.ts";
 import { shown } from "../shown.ts";
 
 const EXAMPLE = "sqlite:path/to/locks.db";

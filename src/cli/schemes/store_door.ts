@@ -1,8 +1,8 @@
-import { SystemClock } from "../internal/time/clock.ts";
-import { within } from "../internal/lease/release.ts";
-import { diagnosed } from "./answer.ts";
+import { SystemClock } from "../../internal/time/clock.ts";
+import { within } from "../../internal/lease/release.ts";
+import { diagnosed } from "../answer.ts";
 import type { Finding, OpenedStore, OpenOptions } from "./scheme.ts";
-import { schemeOf } from "./schemes/registry.ts";
+import { schemeOf } from "./registry.ts";
 import { findStoreUrls, type StoreSources } from "./store_urls.ts";
 
 /** How long an examination that was aborted may take to end, in milliseconds. */

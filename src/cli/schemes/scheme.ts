@@ -1,4 +1,4 @@
-import type { Store } from "../store.ts";
+import type { Store } from "../../store.ts";
 
 /** A store that was opened for a command. */
 export interface OpenedStore extends AsyncDisposable {
