@@ -1,5 +1,5 @@
 import { type Command, UsageError } from "./command.ts";
-import { shown } from "./shown.ts";
+import { shown } from "./terminal/shown.ts";
 
 /** The verbs in the order of the help. A verb is loaded when it is used. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {

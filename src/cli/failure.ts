@@ -1,6 +1,6 @@
 import { LockTimeoutError, StoreError } from "../errors.ts";
 import { UsageError } from "./command.ts";
-import { oneLine } from "./shown.ts";
+import { oneLine } from "./terminal/shown.ts";
 
 /** The exit statuses of every verb; where there is one, as `sysexits.h` has it. */
 export const STATUS = { ok: 0, failed: 1, usage: 2, unavailable: 69, busy: 75 } as const;

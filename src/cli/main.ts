@@ -5,9 +5,9 @@ import { loadCommand, loadCommands } from "./commands.ts";
 import type { Environment } from "./environment.ts";
 import { errorText, failureOf, STATUS } from "./failure.ts";
 import { commandHelp, programHelp } from "./help.ts";
-import { type Interruption, Interruptions } from "./interruptions.ts";
+import { type Interruption, Interruptions } from "./terminal/interruptions.ts";
 import { StoreDoor } from "./schemes/store_door.ts";
-import { flushed, processTerminal } from "./terminal.ts";
+import { flushed, processTerminal } from "./terminal/terminal.ts";
 import { VERSION } from "./version.ts";
 
 /**

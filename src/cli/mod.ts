@@ -20,7 +20,7 @@ import { realpathSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { main } from "./main.ts";
-import { takeWarnings } from "./warnings.ts";
+import { takeWarnings } from "./terminal/warnings.ts";
 
 export { main } from "./main.ts";
 export type { Environment } from "./environment.ts";

@@ -5,7 +5,7 @@ import { type Command, type Invocation, UsageError } from "../command.ts";
 import { GLOBAL_OPTIONS } from "../command_line.ts";
 import type { Grammar } from "../completion/grammar.ts";
 import { STATUS } from "../failure.ts";
-import { shown } from "../shown.ts";
+import { shown } from "../terminal/shown.ts";
 
 const SHELLS: Readonly<Record<string, (grammar: Grammar) => string>> = { bash, zsh, fish };
 

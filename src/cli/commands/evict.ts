@@ -1,15 +1,15 @@
 import { elapsed, SystemClock } from "../../internal/time/clock.ts";
 import { isMeant } from "../../internal/listing/eviction.ts";
 import type { EvictOptions, HolderEntry } from "../../store.ts";
-import { answerOf } from "../answer.ts";
+import { answerOf } from "../terminal/answer.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
 import { STATUS } from "../failure.ts";
 import { holderName, lockOf, patternHint, placeOf } from "../listing.ts";
 import { showAge } from "../lock_rows.ts";
 import { oneName } from "../one_name.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
-import { json, shown } from "../shown.ts";
-import { wrap } from "../table.ts";
+import { json, shown } from "../terminal/shown.ts";
+import { wrap } from "../terminal/table.ts";
 
 /** What an eviction does not do. */
 const MEANING =

@@ -5,9 +5,9 @@ import { type Command, type Invocation, UsageError } from "../command.ts";
 import { STATUS } from "../failure.ts";
 import { listLocks, placeOf, wanted, warnIfPartial } from "../listing.ts";
 import { lockRows, showTotals } from "../lock_rows.ts";
-import { json, shown } from "../shown.ts";
-import { cut, table } from "../table.ts";
-import { paint } from "../terminal.ts";
+import { json, shown } from "../terminal/shown.ts";
+import { cut, table } from "../terminal/table.ts";
+import { paint } from "../terminal/terminal.ts";
 
 /** How many locks are read where all have to be known before the first is written. */
 const MOST_LOCKS = 100_000;

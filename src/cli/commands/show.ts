@@ -6,9 +6,9 @@ import { STATUS } from "../failure.ts";
 import { holderName, type ListedLock, lockOf, modeName, patternHint, placeName, placeOf } from "../listing.ts";
 import { showAge } from "../lock_rows.ts";
 import { oneName } from "../one_name.ts";
-import { json, shown } from "../shown.ts";
-import { cut, table } from "../table.ts";
-import { paint } from "../terminal.ts";
+import { json, shown } from "../terminal/shown.ts";
+import { cut, table } from "../terminal/table.ts";
+import { paint } from "../terminal/terminal.ts";
 
 /** Shows one lock with its holders and waiters. */
 export const show: Command = {

@@ -6,7 +6,7 @@ import { STATUS } from "../failure.ts";
 import { holderName, type ListedLock, lockOf } from "../listing.ts";
 import { oneName } from "../one_name.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
-import { json, shown } from "../shown.ts";
+import { json, shown } from "../terminal/shown.ts";
 
 /** How often the store is asked, in milliseconds: at first, and at most. */
 const FIRST_PAUSE_MS = 50;

@@ -8,9 +8,9 @@ import { messageOf, STATUS } from "../failure.ts";
 import { allLocks, holderName, type ListedLock, placeName, type Wanted, wanted, warnIfPartial } from "../listing.ts";
 import { lockRows, showTotals } from "../lock_rows.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
-import { json, oneLine, shown } from "../shown.ts";
-import { cut, table } from "../table.ts";
-import { paint } from "../terminal.ts";
+import { json, oneLine, shown } from "../terminal/shown.ts";
+import { cut, table } from "../terminal/table.ts";
+import { paint } from "../terminal/terminal.ts";
 
 const DEFAULT_INTERVAL_MS = 1_000;
 const MIN_INTERVAL_MS = 50;

@@ -1,4 +1,4 @@
-import { answerOf, diagnosed } from "../answer.ts";
+import { answerOf, diagnosed } from "../terminal/answer.ts";
 import { UsageError } from "../command.ts";
 import { deniedPermissions } from "../permissions.ts";
 import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";

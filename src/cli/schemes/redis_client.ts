@@ -3,7 +3,7 @@ import { SystemClock } from "../../internal/time/clock.ts";
 import { UsageError } from "../command.ts";
 import type { RedisPatient } from "../doctor/redis.ts";
 import { messageOf } from "../failure.ts";
-import { oneLine } from "../shown.ts";
+import { oneLine } from "../terminal/shown.ts";
 import type { RedisPlace } from "./redis_url.ts";
 
 /** A client of the command line, which closes it itself. */

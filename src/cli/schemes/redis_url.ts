@@ -1,5 +1,5 @@
 import { UsageError } from "../command.ts";
-import { shown } from "../shown.ts";
+import { shown } from "../terminal/shown.ts";
 import { hostsOf, labelOf } from "./store_urls.ts";
 
 /** What listens on a port. */

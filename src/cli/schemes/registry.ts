@@ -1,6 +1,6 @@
 import { UsageError } from "../command.ts";
 import type { Scheme } from "./scheme.ts";
-import { shown } from "../shown.ts";
+import { shown } from "../terminal/shown.ts";
 import { redis } from "./redis.ts";
 import { sqlite } from "./sqlite.ts";
 

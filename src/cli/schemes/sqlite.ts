@@ -6,7 +6,7 @@ import { deniedPermissions } from "../permissions.ts";
 import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";
 import { examineSqlite } from "../doctor/sqlite.ts";
 import type { Finding, OpenedStore, OpenOptions, Scheme } from "./scheme.ts";
-import { shown } from "../shown.ts";
+import { shown } from "../terminal/shown.ts";
 
 const EXAMPLE = "sqlite:path/to/locks.db";
 

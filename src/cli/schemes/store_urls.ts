@@ -1,7 +1,7 @@
 import { UsageError } from "../command.ts";
 import { DEFAULT_CONFIG, readConfig } from "../config_file.ts";
 import type { Environment } from "../environment.ts";
-import { shown } from "../shown.ts";
+import { shown } from "../terminal/shown.ts";
 
 /** The environment variable that names the store, or several. */
 const VARIABLE = "HOLDFAST_STORE";

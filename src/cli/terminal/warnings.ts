@@ -1,5 +1,5 @@
 import process from "node:process";
-import { errorText } from "./failure.ts";
+import { errorText } from "../failure.ts";
 import { oneLine } from "./shown.ts";
 
 /**

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { messageOf, STATUS } from "./failure.ts";
+import { messageOf, STATUS } from "../failure.ts";
 
 /** The signals that end a command, with the exit status that a shell expects after each. */
 const SIGNALS = [["SIGINT", 130], ["SIGTERM", 143]] as const;

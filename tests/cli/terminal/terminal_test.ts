@@ -2,11 +2,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, type Lock } from "@holdfast/lock";
 import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
-import { inTime } from "../support/in_time.ts";
-import { until } from "../support/until.ts";
-import { withoutCoverage } from "../support/without_coverage.ts";
+import { inTime } from "../../support/in_time.ts";
+import { until } from "../../support/until.ts";
+import { withoutCoverage } from "../../support/without_coverage.ts";
 
-const PROGRAM = new URL("../../src/cli/mod.ts", import.meta.url).pathname;
+const PROGRAM = new URL("../../../src/cli/mod.ts", import.meta.url).pathname;
 
 /** Codes that move the cursor, clear, or change the style. */
 const CODES = new RegExp(String.fromCharCode(0x1b) + "\\[[\\d;]*[A-Za-z]", "g");

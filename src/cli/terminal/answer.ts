@@ -1,7 +1,7 @@
-import { StoreError } from "../errors.ts";
-import { SystemClock } from "../internal/time/clock.ts";
-import { messageOf } from "./failure.ts";
-import type { OpenedStore } from "./schemes/scheme.ts";
+import { StoreError } from "../../errors.ts";
+import { SystemClock } from "../../internal/time/clock.ts";
+import { messageOf } from "../failure.ts";
+import type { OpenedStore } from "../schemes/scheme.ts";
 
 /** How long a store may take to answer a question, in milliseconds. */
 const ANSWER_MS = 5_000;
