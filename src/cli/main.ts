@@ -1,10 +1,10 @@
 import process from "node:process";
 import { type Command, UsageError } from "./command.ts";
-import { type CommandLine, readCommandLine, splitVerb } from "./command_line.ts";
+import { type CommandLine, readCommandLine, splitVerb } from "./arguments/command_line.ts";
 import { loadCommand, loadCommands } from "./commands.ts";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "./arguments/environment.ts";
 import { errorText, failureOf, STATUS } from "./failure.ts";
-import { commandHelp, programHelp } from "./help.ts";
+import { commandHelp, programHelp } from "./arguments/help.ts";
 import { type Interruption, Interruptions } from "./terminal/interruptions.ts";
 import { StoreDoor } from "./schemes/store_door.ts";
 import { flushed, processTerminal } from "./terminal/terminal.ts";

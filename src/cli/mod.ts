@@ -23,7 +23,7 @@ import { main } from "./main.ts";
 import { takeWarnings } from "./terminal/warnings.ts";
 
 export { main } from "./main.ts";
-export type { Environment } from "./environment.ts";
+export type { Environment } from "./arguments/environment.ts";
 
 /** Whether this file is the program. Node 20 and 22 do not tell. */
 function isProgram(): boolean {

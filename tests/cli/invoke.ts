@@ -1,7 +1,7 @@
 import type { Store } from "@holdfast/lock";
 import type { Command, Terminal, TerminalSize } from "../../src/cli/command.ts";
 import type { OpenedStore } from "../../src/cli/schemes/scheme.ts";
-import { readCommandLine } from "../../src/cli/command_line.ts";
+import { readCommandLine } from "../../src/cli/arguments/command_line.ts";
 
 /** How a command is invoked in the process of the test. */
 export interface Invoking {

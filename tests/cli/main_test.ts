@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { freePort } from "../support/redis_server.ts";
 import { loadCommand } from "../../src/cli/commands.ts";
-import { commandHelp } from "../../src/cli/help.ts";
+import { commandHelp } from "../../src/cli/arguments/help.ts";
 import { CliProcess, holdfast } from "./cli_process.ts";
 import { VERSION } from "../../src/cli/version.ts";
 import { textOf } from "../support/test_files.ts";

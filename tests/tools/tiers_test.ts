@@ -13,7 +13,7 @@ Deno.test("unitTests() gives the tests that neither start a process nor import w
     "tests/stores/redis/keys/keys_test.ts", // It imports what starts Redis,
     "tests/deployments/cluster_test.ts", // and this one imports what imports that.
     "tests/publishing_test.ts", // It runs Deno.
-    "tests/cli/http_server_test.ts", // It uses the network.
+    "tests/cli/server/http_server_test.ts", // It uses the network.
     "tests/simulation/simulation_test.ts",
   ];
   assertEquals(others.filter((path) => files.includes(path)), []);

@@ -2,7 +2,7 @@ import { bash } from "../completion/bash.ts";
 import { fish } from "../completion/fish.ts";
 import { zsh } from "../completion/zsh.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
-import { GLOBAL_OPTIONS } from "../command_line.ts";
+import { GLOBAL_OPTIONS } from "../arguments/command_line.ts";
 import type { Grammar } from "../completion/grammar.ts";
 import { STATUS } from "../failure.ts";
 import { shown } from "../terminal/shown.ts";

@@ -1,8 +1,8 @@
 import { dashboard as makeDashboard } from "../../dashboard/mod.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
 import { STATUS } from "../failure.ts";
-import { HttpServer } from "../http_server.ts";
-import { isLoopback, namesLoopback } from "../loopback.ts";
+import { HttpServer } from "../server/http_server.ts";
+import { isLoopback, namesLoopback } from "../server/loopback.ts";
 
 const DEFAULT_PORT = "8080";
 const DEFAULT_HOST = "127.0.0.1";

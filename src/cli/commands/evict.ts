@@ -6,7 +6,7 @@ import { type Command, type Invocation, UsageError } from "../command.ts";
 import { STATUS } from "../failure.ts";
 import { holderName, lockOf, patternHint, placeOf } from "../listing.ts";
 import { showAge } from "../lock_rows.ts";
-import { oneName } from "../one_name.ts";
+import { oneName } from "../arguments/one_name.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, shown } from "../terminal/shown.ts";
 import { wrap } from "../terminal/table.ts";

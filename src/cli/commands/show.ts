@@ -5,7 +5,7 @@ import { showDuration } from "../durations.ts";
 import { STATUS } from "../failure.ts";
 import { holderName, type ListedLock, lockOf, modeName, patternHint, placeName, placeOf } from "../listing.ts";
 import { showAge } from "../lock_rows.ts";
-import { oneName } from "../one_name.ts";
+import { oneName } from "../arguments/one_name.ts";
 import { json, shown } from "../terminal/shown.ts";
 import { cut, table } from "../terminal/table.ts";
 import { paint } from "../terminal/terminal.ts";

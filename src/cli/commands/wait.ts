@@ -4,7 +4,7 @@ import type { Command, Invocation } from "../command.ts";
 import { parseDuration, showDuration } from "../durations.ts";
 import { STATUS } from "../failure.ts";
 import { holderName, type ListedLock, lockOf } from "../listing.ts";
-import { oneName } from "../one_name.ts";
+import { oneName } from "../arguments/one_name.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, shown } from "../terminal/shown.ts";
 

@@ -1,6 +1,6 @@
 import { UsageError } from "../command.ts";
-import { DEFAULT_CONFIG, readConfig } from "../config_file.ts";
-import type { Environment } from "../environment.ts";
+import { DEFAULT_CONFIG, readConfig } from "../arguments/config_file.ts";
+import type { Environment } from "../arguments/environment.ts";
 import { shown } from "../terminal/shown.ts";
 
 /** The environment variable that names the store, or several. */

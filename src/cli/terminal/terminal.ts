@@ -2,7 +2,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { isatty } from "node:tty";
 import type { Terminal, TerminalSize } from "../command.ts";
-import { type Environment, styleVariable } from "../environment.ts";
+import { type Environment, styleVariable } from "../arguments/environment.ts";
 
 /** How the output is wanted. */
 export interface TerminalOptions {

@@ -1,7 +1,7 @@
-import type { Command, OptionSpec } from "./command.ts";
+import type { Command, OptionSpec } from "../command.ts";
 import { GLOBAL_OPTIONS } from "./command_line.ts";
-import { STATUS } from "./failure.ts";
-import { SCHEMES } from "./schemes/registry.ts";
+import { STATUS } from "../failure.ts";
+import { SCHEMES } from "../schemes/registry.ts";
 
 /** What the exit statuses mean, of most verbs. */
 const STATUSES: Readonly<Record<number, string>> = {

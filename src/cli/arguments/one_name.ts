@@ -1,5 +1,5 @@
-import { checkName } from "../options.ts";
-import { type Invocation, UsageError } from "./command.ts";
+import { checkName } from "../../options.ts";
+import { type Invocation, UsageError } from "../command.ts";
 
 /**
  * Returns the name of the lock that a verb is about: its only word. One that begins with a dash stands behind `--`.

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { type OptionSpec, UsageError } from "./command.ts";
-import { shown } from "./terminal/shown.ts";
+import { type OptionSpec, UsageError } from "../command.ts";
+import { shown } from "../terminal/shown.ts";
 
 /** The options of every verb. */
 export const GLOBAL_OPTIONS = {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { UsageError } from "./command.ts";
-import { oneLine, shown } from "./terminal/shown.ts";
+import { UsageError } from "../command.ts";
+import { oneLine, shown } from "../terminal/shown.ts";
 
 /** The config file of the working directory. */
 export const DEFAULT_CONFIG = "holdfast.json";
