@@ -3,8 +3,8 @@ import { isContended, LOCK_ORDERS, type LockOrder, sortLocks, totalsOf } from ".
 import { readPages } from "../../internal/listing/pages.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
 import { STATUS } from "../failure.ts";
-import { listLocks, placeOf, wanted, warnIfPartial } from "../listing.ts";
-import { lockRows, showTotals } from "../lock_rows.ts";
+import { listLocks, placeOf, wanted, warnIfPartial } from "../locks/listing.ts";
+import { lockRows, showTotals } from "../locks/lock_rows.ts";
 import { json, shown } from "../terminal/shown.ts";
 import { cut, table } from "../terminal/table.ts";
 import { paint } from "../terminal/terminal.ts";

@@ -8,7 +8,7 @@ import type { Lock } from "../../lock.ts";
 import { diagnosed } from "../terminal/answer.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
 import { messageOf } from "../failure.ts";
-import { heldBy } from "../held_by.ts";
+import { heldBy } from "../locks/held_by.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, oneLine, shown } from "../terminal/shown.ts";
 import { Child } from "../supervise/child.ts";

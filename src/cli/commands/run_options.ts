@@ -1,6 +1,6 @@
 import { type AcquireOptions, checkAcquireOptions, checkName } from "../../options.ts";
 import { type Invocation, type OptionSpec, UsageError } from "../command.ts";
-import { parseDuration } from "../durations.ts";
+import { parseDuration } from "../locks/durations.ts";
 import type { StopTimes } from "../supervise/supervision.ts";
 
 /** The shortest lease under which a command can be stopped in time, in milliseconds. */

@@ -1,9 +1,9 @@
 import { StoreError } from "../../errors.ts";
 import { elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import type { Command, Invocation } from "../command.ts";
-import { parseDuration, showDuration } from "../durations.ts";
+import { parseDuration, showDuration } from "../locks/durations.ts";
 import { STATUS } from "../failure.ts";
-import { holderName, type ListedLock, lockOf } from "../listing.ts";
+import { holderName, type ListedLock, lockOf } from "../locks/listing.ts";
 import { oneName } from "../arguments/one_name.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, shown } from "../terminal/shown.ts";

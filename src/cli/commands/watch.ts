@@ -1,12 +1,20 @@
 import { StoreError } from "../../errors.ts";
 import { isoTime, SystemClock } from "../../internal/time/clock.ts";
 import { totalsOf } from "../../internal/listing/locks.ts";
-import { type Change, changesBetween } from "../changes.ts";
+import { type Change, changesBetween } from "../locks/changes.ts";
 import { type Command, type Invocation, type Terminal, type TerminalSize, UsageError } from "../command.ts";
-import { parseDuration } from "../durations.ts";
+import { parseDuration } from "../locks/durations.ts";
 import { messageOf, STATUS } from "../failure.ts";
-import { allLocks, holderName, type ListedLock, placeName, type Wanted, wanted, warnIfPartial } from "../listing.ts";
-import { lockRows, showTotals } from "../lock_rows.ts";
+import {
+  allLocks,
+  holderName,
+  type ListedLock,
+  placeName,
+  type Wanted,
+  wanted,
+  warnIfPartial,
+} from "../locks/listing.ts";
+import { lockRows, showTotals } from "../locks/lock_rows.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, oneLine, shown } from "../terminal/shown.ts";
 import { cut, table } from "../terminal/table.ts";

@@ -1,8 +1,8 @@
-import type { Clock } from "../internal/time/clock.ts";
+import type { Clock } from "../../internal/time/clock.ts";
 import { showDuration } from "./durations.ts";
 import { holderName, lockOf, oldestOf } from "./listing.ts";
-import type { OpenedStore } from "./schemes/scheme.ts";
-import { shown } from "./terminal/shown.ts";
+import type { OpenedStore } from "../schemes/scheme.ts";
+import { shown } from "../terminal/shown.ts";
 
 /** How long a store may take to say who holds a lock for which somebody waits, in milliseconds. */
 const ANSWER_MS = 1_000;

@@ -1,10 +1,10 @@
-import { type ListedLock, sortLocks } from "../internal/listing/locks.ts";
-import { type LockPage, lockPages, readPages } from "../internal/listing/pages.ts";
-import type { Entry, HolderEntry, QueryOptions, WaiterEntry } from "../store.ts";
-import { answerOf } from "./terminal/answer.ts";
-import { type Invocation, UsageError } from "./command.ts";
-import type { OpenedStore } from "./schemes/scheme.ts";
-import { shown } from "./terminal/shown.ts";
+import { type ListedLock, sortLocks } from "../../internal/listing/locks.ts";
+import { type LockPage, lockPages, readPages } from "../../internal/listing/pages.ts";
+import type { Entry, HolderEntry, QueryOptions, WaiterEntry } from "../../store.ts";
+import { answerOf } from "../terminal/answer.ts";
+import { type Invocation, UsageError } from "../command.ts";
+import type { OpenedStore } from "../schemes/scheme.ts";
+import { shown } from "../terminal/shown.ts";
 
 export type { ListedLock };
 

@@ -1,6 +1,6 @@
-import { MAX_DELAY_MS } from "../internal/time/clock.ts";
-import { UsageError } from "./command.ts";
-import { shown } from "./terminal/shown.ts";
+import { MAX_DELAY_MS } from "../../internal/time/clock.ts";
+import { UsageError } from "../command.ts";
+import { shown } from "../terminal/shown.ts";
 
 /** The units of a duration, in milliseconds. */
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -1,4 +1,4 @@
-import type { HolderEntry, WaiterEntry } from "../store.ts";
+import type { HolderEntry, WaiterEntry } from "../../store.ts";
 import type { ListedLock } from "./listing.ts";
 
 /** What became of a handle between two looks. */

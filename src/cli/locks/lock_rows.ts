@@ -1,7 +1,7 @@
-import { type Totals, waitingSince } from "../internal/listing/locks.ts";
+import { type Totals, waitingSince } from "../../internal/listing/locks.ts";
 import { showDuration } from "./durations.ts";
 import { holderName, type ListedLock, modeName, oldestOf } from "./listing.ts";
-import { shown } from "./terminal/shown.ts";
+import { shown } from "../terminal/shown.ts";
 
 /** What stands in a cell when nothing is known. */
 const UNKNOWN = "-";
