@@ -1,17 +1,17 @@
 import type { Clock } from "../internal/time/clock.ts";
 import type { ListedLock } from "../internal/listing/locks.ts";
 import type { Store } from "../store.ts";
-import { address } from "./address.ts";
-import { answerOf } from "./answer_of.ts";
-import { evictedHeader } from "./evicted_cookie.ts";
-import { foreignForm, giveToken, TOKEN_FIELD } from "./form_token.ts";
+import { address } from "./requests/address.ts";
+import { answerOf } from "./requests/answer_of.ts";
+import { evictedHeader } from "./requests/evicted_cookie.ts";
+import { foreignForm, giveToken, TOKEN_FIELD } from "./requests/form_token.ts";
 import { LeaseEnds } from "./lease_ends.ts";
 import { lockModel } from "./lock_model.ts";
 import { evictPage, HOLDERS_FIELD } from "./pages/evict.ts";
 import { layout, type Surroundings } from "./pages/layout.ts";
 import { readLock } from "./reading.ts";
-import { RequestError } from "./request_error.ts";
-import { HEADERS, htmlResponse } from "./responses.ts";
+import { RequestError } from "./requests/request_error.ts";
+import { HEADERS, htmlResponse } from "./requests/responses.ts";
 
 /** The longest form that is read, in bytes. */
 const MAX_FORM = 4_096;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { address } from "../../src/dashboard/address.ts";
+import { address } from "../../src/dashboard/requests/address.ts";
 import { formatDuration } from "../../src/dashboard/format_duration.ts";
 import { html } from "../../src/dashboard/html.ts";
 import { plain, visible } from "../../src/dashboard/visible_text.ts";

@@ -1,5 +1,5 @@
-import { address } from "../address.ts";
-import { TOKEN_FIELD } from "../form_token.ts";
+import { address } from "../requests/address.ts";
+import { TOKEN_FIELD } from "../requests/form_token.ts";
 import { html } from "../html.ts";
 import type { LockModel } from "../lock_model.ts";
 import { visible } from "../visible_text.ts";

@@ -1,4 +1,4 @@
-import { address } from "../address.ts";
+import { address } from "../requests/address.ts";
 import { formatDuration } from "../format_duration.ts";
 import { type Content, type Html, html } from "../html.ts";
 import type { Counts } from "../counters.ts";

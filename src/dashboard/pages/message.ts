@@ -1,4 +1,4 @@
-import { address } from "../address.ts";
+import { address } from "../requests/address.ts";
 import { html } from "../html.ts";
 import { visible } from "../visible_text.ts";
 import type { Page, Surroundings } from "./layout.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../internal/time/clock.ts";
+import type { Clock, Timer } from "../../internal/time/clock.ts";
 import { HEADERS } from "./responses.ts";
 
 /** How often something is sent, in milliseconds, so that a broken connection is noticed and a proxy keeps a silent one. */

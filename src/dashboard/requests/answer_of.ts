@@ -1,4 +1,4 @@
-import type { Clock } from "../internal/time/clock.ts";
+import type { Clock } from "../../internal/time/clock.ts";
 
 /** How long the store may take for one answer, in milliseconds. */
 const ANSWER_MS = 10_000;

@@ -1,6 +1,6 @@
-import type { ListedLock } from "../internal/listing/locks.ts";
+import type { ListedLock } from "../../internal/listing/locks.ts";
 import { cookieIn, cookieOf } from "./cookies.ts";
-import { who } from "./pages/handle.ts";
+import { who } from "../pages/handle.ts";
 
 /** The cookie that tells the page after an eviction who lost the lock. In the address anybody could say anything. */
 const COOKIE = "holdfast_dashboard_evicted";
