@@ -5,11 +5,11 @@ import { address } from "./requests/address.ts";
 import { answerOf } from "./requests/answer_of.ts";
 import { evictedHeader } from "./requests/evicted_cookie.ts";
 import { foreignForm, giveToken, TOKEN_FIELD } from "./requests/form_token.ts";
-import { LeaseEnds } from "./lease_ends.ts";
-import { lockModel } from "./lock_model.ts";
+import { LeaseEnds } from "./state/lease_ends.ts";
+import { lockModel } from "./state/lock_model.ts";
 import { evictPage, HOLDERS_FIELD } from "./pages/evict.ts";
 import { layout, type Surroundings } from "./pages/layout.ts";
-import { readLock } from "./reading.ts";
+import { readLock } from "./state/reading.ts";
 import { RequestError } from "./requests/request_error.ts";
 import { HEADERS, htmlResponse } from "./requests/responses.ts";
 

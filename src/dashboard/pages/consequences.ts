@@ -1,5 +1,5 @@
 import { type Html, html } from "../html.ts";
-import type { LockModel } from "../lock_model.ts";
+import type { LockModel } from "../state/lock_model.ts";
 import { visible } from "../visible_text.ts";
 import { who, whoAll } from "./handle.ts";
 

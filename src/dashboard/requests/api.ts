@@ -1,7 +1,7 @@
 import type { Clock } from "../../internal/time/clock.ts";
 import type { ListedLock } from "../../internal/listing/locks.ts";
 import type { Store } from "../../store.ts";
-import { type PageQuery, readLock, readPage } from "../reading.ts";
+import { type PageQuery, readLock, readPage } from "../state/reading.ts";
 import { jsonResponse } from "./responses.ts";
 
 /** Answers with a page of the locks, as JSON. */

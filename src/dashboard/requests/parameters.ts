@@ -1,8 +1,8 @@
 import { checkName } from "../../options.ts";
 import { LOCK_ORDERS, type LockOrder } from "../../internal/listing/locks.ts";
-import type { ListPart } from "../lock_model.ts";
+import type { ListPart } from "../state/lock_model.ts";
 import type { ListRequest } from "../pages/list.ts";
-import type { ListQuery, PageQuery } from "../reading.ts";
+import type { ListQuery, PageQuery } from "../state/reading.ts";
 import { RequestError } from "./request_error.ts";
 
 /** How many locks a page of a list has unless more are asked for, and how many it may have. */

@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { QueryOptions, Snapshot } from "@holdfast/lock";
-import { canEvict, canList, readList, readLock, readPage } from "../../src/dashboard/reading.ts";
-import { SystemClock } from "../../src/internal/time/clock.ts";
-import { VirtualClock } from "../support/virtual_clock.ts";
-import { hold, stillStore, storeWith } from "./visit.ts";
+import { canEvict, canList, readList, readLock, readPage } from "../../../src/dashboard/state/reading.ts";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
+import { hold, stillStore, storeWith } from "../visit.ts";
 
 const clock = new SystemClock();
 

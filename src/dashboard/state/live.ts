@@ -1,14 +1,14 @@
-import type { Clock } from "../internal/time/clock.ts";
-import type { Store } from "../store.ts";
-import { EventStream } from "./requests/event_stream.ts";
-import type { Html } from "./html.ts";
+import type { Clock } from "../../internal/time/clock.ts";
+import type { Store } from "../../store.ts";
+import { EventStream } from "../requests/event_stream.ts";
+import type { Html } from "../html.ts";
 import { LeaseEnds } from "./lease_ends.ts";
 import { type ListModel, listModel, type LockModel, lockModel } from "./lock_model.ts";
-import type { LockPage } from "../internal/listing/pages.ts";
-import type { Surroundings } from "./pages/layout.ts";
-import { listFragment, type ListRequest, listSummary } from "./pages/list.ts";
-import { lockFragment, lockSummary } from "./pages/lock.ts";
-import { listPart, listQuery } from "./requests/parameters.ts";
+import type { LockPage } from "../../internal/listing/pages.ts";
+import type { Surroundings } from "../pages/layout.ts";
+import { listFragment, type ListRequest, listSummary } from "../pages/list.ts";
+import { lockFragment, lockSummary } from "../pages/lock.ts";
+import { listPart, listQuery } from "../requests/parameters.ts";
 import { readList, readLock } from "./reading.ts";
 import { ifChanged, View, type Viewer, Views } from "./view.ts";
 

@@ -1,4 +1,4 @@
-import type { Instant } from "../internal/time/clock.ts";
+import type { Instant } from "../../internal/time/clock.ts";
 import {
   isContended,
   type ListedLock,
@@ -7,9 +7,9 @@ import {
   type Totals,
   totalsOf,
   waitingSince,
-} from "../internal/listing/locks.ts";
-import type { LockPage } from "../internal/listing/pages.ts";
-import type { Entry, HolderEntry, Kind, Meta, WaiterEntry } from "../store.ts";
+} from "../../internal/listing/locks.ts";
+import type { LockPage } from "../../internal/listing/pages.ts";
+import type { Entry, HolderEntry, Kind, Meta, WaiterEntry } from "../../store.ts";
 import type { LeaseEnds } from "./lease_ends.ts";
 
 /** How many holders and waiters of a lock its page shows. */

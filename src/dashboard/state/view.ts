@@ -1,4 +1,4 @@
-import { type Clock, elapsed } from "../internal/time/clock.ts";
+import { type Clock, elapsed } from "../../internal/time/clock.ts";
 
 /** What a view has: what was read last, or why that was not possible. */
 export type Update<Model> = { readonly model: Model } | { readonly fault: string };

@@ -1,6 +1,6 @@
-import type { Instant } from "../internal/time/clock.ts";
-import type { ListedLock } from "../internal/listing/locks.ts";
-import type { HolderEntry } from "../store.ts";
+import type { Instant } from "../../internal/time/clock.ts";
+import type { ListedLock } from "../../internal/listing/locks.ts";
+import type { HolderEntry } from "../../store.ts";
 
 /** By how much the end of a lease may seem to move although it was not renewed, in milliseconds: answers take time. */
 const JITTER_MS = 250;

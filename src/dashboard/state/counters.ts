@@ -1,5 +1,5 @@
-import type { Clock } from "../internal/time/clock.ts";
-import type { LockEvent } from "../events.ts";
+import type { Clock } from "../../internal/time/clock.ts";
+import type { LockEvent } from "../../events.ts";
 
 const MINUTE_MS = 60_000;
 

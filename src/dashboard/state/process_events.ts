@@ -1,4 +1,4 @@
-import type { LockEvent } from "../events.ts";
+import type { LockEvent } from "../../events.ts";
 
 /** The part of `node:diagnostics_channel` that is used. */
 interface Channels {

@@ -1,9 +1,9 @@
-import { type Clock, elapsed } from "../internal/time/clock.ts";
-import { nameFilter } from "../internal/listing/query_options.ts";
-import { groupByLock, type ListedLock, sortLocks } from "../internal/listing/locks.ts";
-import { type LockPage, lockPages, readPages } from "../internal/listing/pages.ts";
-import type { QueryOptions, Store } from "../store.ts";
-import { answerOf } from "./requests/answer_of.ts";
+import { type Clock, elapsed } from "../../internal/time/clock.ts";
+import { nameFilter } from "../../internal/listing/query_options.ts";
+import { groupByLock, type ListedLock, sortLocks } from "../../internal/listing/locks.ts";
+import { type LockPage, lockPages, readPages } from "../../internal/listing/pages.ts";
+import type { QueryOptions, Store } from "../../store.ts";
+import { answerOf } from "../requests/answer_of.ts";
 
 /** How long a page may look through a store for names that match before it shows what it has found, in milliseconds. */
 const SEARCH_MS = 1_000;

@@ -4,7 +4,7 @@ import { acquire, tryAcquire } from "@holdfast/lock";
 import { dashboard } from "@holdfast/lock/dashboard";
 import { memory } from "@holdfast/lock/memory";
 import { channel } from "node:diagnostics_channel";
-import { eventsOf, textOf, visit } from "./visit.ts";
+import { eventsOf, textOf, visit } from "../visit.ts";
 
 Deno.test("dashboard() counts what the locks of its process do, in any store", async () => {
   using pages = dashboard(memory());
