@@ -4,7 +4,7 @@ import type { HolderEntry, Store, WaiterEntry } from "@holdfast/lock";
 import { type Dashboard, dashboard, type DashboardOptions } from "@holdfast/lock/dashboard";
 import { memory } from "@holdfast/lock/memory";
 import { redis } from "@holdfast/lock/redis";
-import { plain } from "../../src/dashboard/visible_text.ts";
+import { plain } from "../../src/dashboard/pages/visible_text.ts";
 import { Chromium, findChromium, type Tab } from "../support/chromium.ts";
 import { quickest } from "../faults/quickest.ts";
 import { RedisServer } from "../support/redis_server.ts";

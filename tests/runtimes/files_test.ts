@@ -18,7 +18,7 @@ Deno.test("a marker that is not in the first line of a test file is no marker", 
 
 Deno.test("sharedTests() has tests of the core, of every store and of the LockManager", () => {
   const files = sharedTests();
-  for (const path of ["lease_test.ts", "stores/redis/keys_test.ts", "stores/memory/store_test.ts"]) {
+  for (const path of ["lease_test.ts", "stores/redis/keys/keys_test.ts", "stores/memory/store_test.ts"]) {
     assert(files.includes(path), path);
   }
   assert(files.some(isSqlite) && files.some(isPlatform) && files.some(isServer), "these are recognised");

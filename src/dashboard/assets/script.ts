@@ -1,4 +1,4 @@
-import { formatDuration } from "../format_duration.ts";
+import { formatDuration } from "../pages/format_duration.ts";
 
 /**
  * The script of the pages. They work without it: it keeps them up to date.

@@ -1,6 +1,6 @@
-import { type Html, html } from "../html.ts";
+import { type Html, html } from "./html.ts";
 import type { LockModel } from "../state/lock_model.ts";
-import { visible } from "../visible_text.ts";
+import { visible } from "./visible_text.ts";
 import { who, whoAll } from "./handle.ts";
 
 /** Returns what will happen when the holders of a lock are evicted. */

@@ -1,7 +1,7 @@
-import { formatDuration } from "../format_duration.ts";
-import { type Content, type Html, html } from "../html.ts";
+import { formatDuration } from "./format_duration.ts";
+import { type Content, type Html, html } from "./html.ts";
 import type { HandleModel, HolderModel } from "../state/lock_model.ts";
-import { plain, visible } from "../visible_text.ts";
+import { plain, visible } from "./visible_text.ts";
 
 /** Returns who a handle is, in a few words: its machine and process if it says so, else its owner. */
 export function who({ meta, owner }: Pick<HandleModel, "meta" | "owner">): string {

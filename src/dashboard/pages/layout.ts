@@ -1,6 +1,6 @@
 import { address } from "../requests/address.ts";
-import { type Content, type Html, html } from "../html.ts";
-import { plain } from "../visible_text.ts";
+import { type Content, type Html, html } from "./html.ts";
+import { plain } from "./visible_text.ts";
 
 /** What a page needs to know beside what it shows. */
 export interface Surroundings {

@@ -1,10 +1,10 @@
 import { address } from "../requests/address.ts";
-import { formatDuration } from "../format_duration.ts";
-import { type Content, type Html, html } from "../html.ts";
+import { formatDuration } from "./format_duration.ts";
+import { type Content, type Html, html } from "./html.ts";
 import type { Counts } from "../state/counters.ts";
 import type { LockOrder } from "../../internal/listing/locks.ts";
 import type { ListModel, LockModel } from "../state/lock_model.ts";
-import { visible } from "../visible_text.ts";
+import { visible } from "./visible_text.ts";
 import { age, counted, grouped, kind, lease, who } from "./handle.ts";
 import type { Page, Surroundings } from "./layout.ts";
 

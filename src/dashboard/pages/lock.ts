@@ -1,7 +1,7 @@
 import { address } from "../requests/address.ts";
-import { type Content, type Html, html } from "../html.ts";
+import { type Content, type Html, html } from "./html.ts";
 import type { HolderModel, LockModel, WaiterModel } from "../state/lock_model.ts";
-import { plain, visible } from "../visible_text.ts";
+import { plain, visible } from "./visible_text.ts";
 import type { FormerHolder } from "../requests/evicted_cookie.ts";
 import { consequences } from "./consequences.ts";
 import { age, counted, description, kind, lease, leaseEnd, plainWho, whoAll } from "./handle.ts";

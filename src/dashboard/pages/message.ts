@@ -1,6 +1,6 @@
 import { address } from "../requests/address.ts";
-import { html } from "../html.ts";
-import { visible } from "../visible_text.ts";
+import { html } from "./html.ts";
+import { visible } from "./visible_text.ts";
 import type { Page, Surroundings } from "./layout.ts";
 
 /** Returns a page that says why there is no other. */

@@ -1,4 +1,4 @@
-import type { Html } from "../html.ts";
+import type { Html } from "../pages/html.ts";
 
 /** What every response says: whom it is for, and what a browser must not do with it. */
 export const HEADERS: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../internal/time/clock.ts";
 import type { Store } from "../../store.ts";
 import { EventStream } from "../requests/event_stream.ts";
-import type { Html } from "../html.ts";
+import type { Html } from "../pages/html.ts";
 import { LeaseEnds } from "./lease_ends.ts";
 import { type ListModel, listModel, type LockModel, lockModel } from "./lock_model.ts";
 import type { LockPage } from "../../internal/listing/pages.ts";

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { address } from "../../src/dashboard/requests/address.ts";
-import { formatDuration } from "../../src/dashboard/format_duration.ts";
-import { html } from "../../src/dashboard/html.ts";
-import { plain, visible } from "../../src/dashboard/visible_text.ts";
+import { address } from "../../../src/dashboard/requests/address.ts";
+import { formatDuration } from "../../../src/dashboard/pages/format_duration.ts";
+import { html } from "../../../src/dashboard/pages/html.ts";
+import { plain, visible } from "../../../src/dashboard/pages/visible_text.ts";
 
 Deno.test("html() escapes what is put into it, in text and in attributes", () => {
   assertEquals(
