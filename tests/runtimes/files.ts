@@ -16,7 +16,7 @@ export function isSqlite(path: string): boolean {
 
 /** Returns whether these are the tests of the HTTP server of the command line: not every runtime can listen. */
 export function isServer(path: string): boolean {
-  return path === "cli/http_server_test.ts";
+  return path === "cli/server/http_server_test.ts";
 }
 
 /** Returns whether these are the tests of the LockManager that a runtime has itself: not every runtime has one. */

@@ -66,6 +66,10 @@ export class ShortLivedSet<T> {
     return this;
   }
 
+  has(member: T): boolean {
+    return this.#map.has(member);
+  }
+
   delete(member: T): boolean {
     return this.#map.delete(member);
   }

@@ -38,9 +38,6 @@ export const FENCE_TTL_MS = 604_800_000;
 /** How long the last fence of a block is kept: until seven days after the clock has reached it. */
 export const BLOCK_TTL_MS = FENCE_TTL_MS + BLOCK_LEAD_US / 1_000;
 
-/** How long the members of a run are listed at most: a day. Mostly they are deleted when the lock ends. */
-export const MEMBERS_TTL_MS = 86_400_000;
-
 /** The lease that a sole holder gets beside others when somebody has made its key persistent: seven days. */
 export const PERSISTED_LEASE_MS = 604_800_000;
 

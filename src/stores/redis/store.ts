@@ -3,6 +3,7 @@ import type { Observer } from "../../events.ts";
 import { SystemClock } from "../../internal/time/clock.ts";
 import { checkEvict, isMeant } from "../../internal/listing/eviction.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
+import { ShortLivedSet } from "../../internal/process/short_lived.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -28,6 +29,7 @@ import { evict } from "./commands/evict.ts";
 import { held } from "./commands/held.ts";
 import { inspect } from "./commands/inspect.ts";
 import { look } from "./commands/look.ts";
+import { prolong } from "./commands/prolong.ts";
 import { recall } from "./commands/recall.ts";
 import { release } from "./commands/release.ts";
 import { renew, type RenewReply } from "./commands/renew.ts";
@@ -115,6 +117,8 @@ export class ServerStore implements RedisStore, QuorumNode {
   readonly #runner: Runner;
   readonly #replicas: Replicas | undefined;
   readonly #warnings: Warnings;
+  /** The handles that were granted the lock with a run whose members are listed. */
+  readonly #runs = new ShortLivedSet<string>();
 
   constructor(client: RedisClient, { prefix, replicas, observer }: RedisSettings) {
     this.#client = client;
@@ -193,6 +197,7 @@ export class ServerStore implements RedisStore, QuorumNode {
   }
 
   release(claim: Claim): Promise<boolean> {
+    this.#runs.delete(handleOf(claim));
     this.#wakeups.leave(handleOf(claim));
     return this.#release(claim);
   }
@@ -277,8 +282,9 @@ export class ServerStore implements RedisStore, QuorumNode {
   }
 
   /** Notes what an answer means for the wake-ups of the handle. */
-  #noteAnswer<T extends { granted: true }>(claim: Claim, answer: T | NotGranted): T | Refused {
+  #noteAnswer<T extends Grant>(claim: Claim, answer: T | NotGranted): T | Refused {
     if (answer.granted || "conflict" in answer) {
+      if (answer.granted && (answer.run ?? []).length > 0) this.#runs.add(handleOf(claim));
       this.#wakeups.leave(handleOf(claim));
       return answer;
     }
@@ -308,10 +314,14 @@ export class ServerStore implements RedisStore, QuorumNode {
     return renewal === "renewed" && !reply.replicated ? "short" : renewal;
   }
 
-  /** Has the next waiter look again if the lease has become shorter. */
+  /** Notifies the next waiter if the lease has become shorter, and keeps the members of the run listed. */
   #renewed(claim: Claim, { renewed, earlier }: RenewReply): Renewal {
-    // Only an optimisation, for which no holder waits.
+    // No holder waits for either.
     if (earlier) this.#run(recall, claim, undefined).catch(() => {});
+    if (this.#runs.has(handleOf(claim))) {
+      if (renewed) this.#run(prolong, claim, claim).catch(() => {});
+      else this.#runs.delete(handleOf(claim));
+    }
     return renewed ? "renewed" : "lost";
   }
 

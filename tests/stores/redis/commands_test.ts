@@ -8,6 +8,7 @@ import { evict } from "../../../src/stores/redis/commands/evict.ts";
 import { held } from "../../../src/stores/redis/commands/held.ts";
 import { inspect } from "../../../src/stores/redis/commands/inspect.ts";
 import { look } from "../../../src/stores/redis/commands/look.ts";
+import { prolong } from "../../../src/stores/redis/commands/prolong.ts";
 import { recall } from "../../../src/stores/redis/commands/recall.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { renew } from "../../../src/stores/redis/commands/renew.ts";
@@ -67,6 +68,7 @@ const CALLS: Readonly<Record<keyof typeof scripts, Call[]>> = {
   renew: calls(renew, shared, { ...shared, mode: "exclusive" }, exclusive),
   release: calls(release, shared),
   recall: calls(recall, undefined),
+  prolong: calls(prolong, exclusive),
   held: calls(held, shared),
   evict: calls(evict, { digests, meta: "meta" }, { digests: [], meta: undefined }),
   look: calls(look, { name: "a" }),

@@ -171,7 +171,7 @@ export const LUA_FAULTS: readonly LuaFault[] = [
   {
     name: "the members of a run are noted for ever",
     place: "members-ttl",
-    edit: [/, 'PX', '\$MEMBERS_TTL_MS'/, ""],
+    edit: [/, 'PX', ms/, ""],
     stage: MEMBERS,
   },
   {

@@ -167,7 +167,7 @@ if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } en
 if extra > 0 then
   -- include members
   -- @place run-noted
-  write_members(handle, metas, extra)
+  write_members(handle, metas, extra, ARGV.lease_ms)
   redis.call('HDEL', KEYS.waiters, unpack(run, 1, extra))
   -- @place run-leaves
   redis.call('ZREM', KEYS.queue, unpack(run, 1, extra))

@@ -360,10 +360,10 @@ redis.call('SET', KEYS[6], value, 'PX', 604800000 + math.max(0, math.ceil(ahead 
 end
 `;
 
-const MEMBERS = `local function write_members(handle, metas, count)
+const MEMBERS = `local function write_members(handle, metas, count, ms)
 local queue = redis.pcall('ZRANGE', KEYS[2], 0, count - 1, 'WITHSCORES')
 local record = handle .. '\\2' .. table.concat(queue, '\\0') .. '\\2' .. table.concat(metas, '\\0', 1, count)
-redis.pcall('SET', KEYS[5], record, 'PX', '86400000')
+redis.pcall('SET', KEYS[5], record, 'PX', ms)
 end
 local function read_members(value, handle)
 local members = {}
@@ -506,13 +506,13 @@ contended = contended or run and extra < #run
 if extra == wish and not contended then return fence end
 if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } end
 if extra > 0 then
-${MEMBERS}write_members(handle, metas, extra)
+${MEMBERS}write_members(handle, metas, extra, ARGV[2])
 redis.call('HDEL', KEYS[3], unpack(run, 1, extra))
 redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "42d4298994a7cf191979d3eee844e039fdcf4a93",
+  sha: "3663b19f55e84b7d8d7f578383aacd949acb27dd",
 };
 
 export const confirm: Script = {
@@ -618,7 +618,13 @@ if not in_queue[handle] then add(members, handle, '', ticket, meta) end
 end
 return { holders, waiters, members }
 `,
-  sha: "548b647b8d4500dabb93e20e9507eb9915ca2f7e",
+  sha: "4fc96a38df59abfd0e8fb57a3f6d6169bbe6586b",
+};
+
+export const prolong: Script = {
+  source: `if type(redis.pcall('GET', KEYS[5])) == 'string' then redis.call('PEXPIRE', KEYS[5], ARGV[1]) end
+`,
+  sha: "fcfc457d64df59d10da29d4c26f4e6556e8f0073",
 };
 
 export const recall: Script = {

@@ -8,15 +8,15 @@
 -- 1. It counts only while that handle is the sole holder.
 -- 2. Nobody strikes a member that was served, has given up or waits in the queue again.
 -- 3. It is deleted when the lock is revoked, and when a sole holder releases it and nobody waits. It is replaced by what
---    KEYS.grants has next. $MEMBERS_TTL_MS is for those that died: the holder does not need this key to renew.
+--    KEYS.grants has next. Else it expires with the lease of the holder: prolong.lua follows each renewal.
 
 -- Writes: notes the first `count` waiters of the queue as the members of the run of a handle, with the metas of the
--- waiters. Raises no error: the lock is held by now.
-local function write_members(handle, metas, count)
+-- waiters, for so many ms. Raises no error: the lock is held by now.
+local function write_members(handle, metas, count, ms)
   local queue = redis.pcall('ZRANGE', KEYS.queue, 0, count - 1, 'WITHSCORES')
   local record = handle .. '\2' .. table.concat(queue, '\0') .. '\2' .. table.concat(metas, '\0', 1, count)
   -- @place members-ttl
-  redis.pcall('SET', KEYS.grants, record, 'PX', '$MEMBERS_TTL_MS')
+  redis.pcall('SET', KEYS.grants, record, 'PX', ms)
 end
 
 -- Reads the value of KEYS.grants. Returns handle, ticket and meta of each member of the run of a handle.
