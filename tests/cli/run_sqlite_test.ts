@@ -64,7 +64,7 @@ Deno.test("holdfast run ends with 76 when the lock was gone before its command e
     await run.commandId();
     // Nobody is told of it.
     using database = new DatabaseSync(`${place.directory}/locks.db`);
-    database.exec("DELETE FROM holdfast_holds");
+    database.exec("DELETE FROM holdfast_holders");
     run.signal("SIGUSR1");
     const { status, errors } = await run.result();
     assertEquals(status, 76);
@@ -83,7 +83,7 @@ Deno.test("holdfast run stops its command in time when nobody can write to the S
   const group = await run.commandId();
   using database = new DatabaseSync(`${place.directory}/locks.db`);
   database.exec("BEGIN IMMEDIATE");
-  const expires = Number(database.prepare("SELECT expires FROM holdfast_holds").get()?.["expires"]);
+  const expires = Number(database.prepare("SELECT expires FROM holdfast_holders").get()?.["expires"]);
   await until(() => living(group).length === 0, "the command is dead", 12_000);
   assert(Date.now() < expires, "before the lease ends");
   database.exec("ROLLBACK");

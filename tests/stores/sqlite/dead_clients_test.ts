@@ -123,7 +123,7 @@ testOnSite("attempt() sweeps a hundred holders at a time, or every 17th write", 
       { length: n },
       (_, i) => `('n${1000 + i}', 'h', 'h', 'shared', ${wall}, 1, 1, 0, 0, '', NULL)`,
     );
-    site.sql(`INSERT INTO holdfast_holds VALUES ${values.join()}`);
+    site.sql(`INSERT INTO holdfast_holders VALUES ${values.join()}`);
   };
   dead(250);
   const seen: number[] = [];

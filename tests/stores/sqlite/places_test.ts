@@ -14,7 +14,7 @@ testOnSite("attempt() keeps waiters in order when others kept the file busy", as
   await site.clock.advance(4_500);
   writer[Symbol.dispose]();
   // Before the first one could write that it is alive.
-  site.sql("DELETE FROM holdfast_holds");
+  site.sql("DELETE FROM holdfast_holders");
   assertEquals(await ask(site.b, second), false);
   await site.clock.advance(1_000);
   assertEquals(await pending(site), ["first", "second"]);
@@ -76,7 +76,7 @@ testOnSite(
     const waiter = claimOf();
     assertEquals(await ask(site.b, waiter), false);
     const asleep = sleeper(site.b, waiter);
-    site.sql("DELETE FROM holdfast_holds; DELETE FROM holdfast_queue; DELETE FROM holdfast_clients");
+    site.sql("DELETE FROM holdfast_holders; DELETE FROM holdfast_queue; DELETE FROM holdfast_clients");
     const writer = site.lock();
     // The sign of life waits for the file, and the attempt behind it: they share a transaction.
     await site.clock.advance(300);

@@ -21,7 +21,7 @@ function grantMany(site: Site, count: number, prefix = "n"): string[] {
   const values = names.map((name) =>
     `('${name}', 'h', 'h', 'exclusive', ${wall + LEASE}, ${LEASE}, 1, 0, ${wall}, '{}', NULL)`
   );
-  site.sql(`INSERT INTO holdfast_holds VALUES ${values.join()}`);
+  site.sql(`INSERT INTO holdfast_holders VALUES ${values.join()}`);
   return names;
 }
 
@@ -150,10 +150,10 @@ testOnSite("query() lists a member of a run that comes back since its first atte
 testOnSite("query() leaves out meta that is not a record of strings, and broken members", async (site) => {
   const holder = await holderOf(site.a, { meta: JSON.stringify(META) });
   for (const meta of ["'[\"a\"]'", "'{\"a\":1}'", "'{'", "''", "NULL"]) {
-    site.sql(`UPDATE holdfast_holds SET meta = ${meta}`);
+    site.sql(`UPDATE holdfast_holders SET meta = ${meta}`);
     assertEquals((await site.b.query()).held.map((entry) => entry.meta), [undefined], meta);
   }
-  site.sql("UPDATE holdfast_holds SET members = '['");
+  site.sql("UPDATE holdfast_holders SET members = '['");
   assertEquals((await site.b.query()).pending, []);
   assert(await site.a.release(holder));
 });
@@ -236,7 +236,7 @@ testOnSite("query() reads many names in parts, and lists each once", async (site
   grantMany(site, 300, "\u{10000}");
   const keys = grantMany(site, 1, "\u{1f512}");
   assertEquals(await pagesOf(site, { match: "\ud83d*" }), [keys]);
-  site.sql("DELETE FROM holdfast_holds");
+  site.sql("DELETE FROM holdfast_holders");
 });
 
 testOnSite("query() of many names lets the event loop turn", async (site) => {
@@ -247,7 +247,7 @@ testOnSite("query() of many names lets the event loop turn", async (site) => {
   await setImmediate();
   assert(!done, "other work has its turn before all have been read");
   assertEquals((await listing).held.length, 1_000);
-  site.sql("DELETE FROM holdfast_holds");
+  site.sql("DELETE FROM holdfast_holders");
 });
 
 testOnSite("query() goes on past names that have dead waiters only", async (site) => {

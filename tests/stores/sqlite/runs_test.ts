@@ -170,9 +170,9 @@ testOnSite("attempt() ends a run at a member that was woken and has not asked", 
   const { holder, members: [first, second, third] } = await waitingMembers(site);
   const asleep = sleeper(site.b, second);
   // A poll that fails wakes everybody.
-  site.sql("ALTER TABLE holdfast_holds RENAME TO away");
+  site.sql("ALTER TABLE holdfast_holders RENAME TO away");
   await site.clock.advance(10);
-  site.sql("ALTER TABLE away RENAME TO holdfast_holds");
+  site.sql("ALTER TABLE away RENAME TO holdfast_holders");
   assert(asleep.woken);
   await site.a.release(holder);
   assertEquals((await grantOf(site.b, first)).run, []);
@@ -244,7 +244,7 @@ testOnSite("attempt() that fails leaves all members in the queue, and polled for
   const { holder, members: [first, second, third] } = await waitingMembers(site);
   const asleep = sleeper(site.b, second);
   await site.a.release(holder);
-  site.sql(`CREATE TRIGGER broken BEFORE DELETE ON holdfast_queue WHEN old.hold = '${third.owner}'
+  site.sql(`CREATE TRIGGER broken BEFORE DELETE ON holdfast_queue WHEN old.handle = '${third.owner}'
     BEGIN SELECT RAISE(ABORT, 'broken'); END`);
   await assertRejects(() => site.b.attempt(first, { enqueue: true }), Error, "broken");
   site.sql("DROP TRIGGER broken");

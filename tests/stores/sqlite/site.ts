@@ -75,8 +75,8 @@ export function testOnSite(name: string, run: (site: Site) => Promise<void>): vo
 export function rows(path: string): string[] {
   using database = new DatabaseSync(path);
   if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'holdfast_queue'").get() === undefined) return [];
-  return database.prepare("SELECT hold FROM holdfast_holds UNION ALL SELECT hold FROM holdfast_queue").all()
-    .map((row) => String(row["hold"]));
+  return database.prepare("SELECT handle FROM holdfast_holders UNION ALL SELECT handle FROM holdfast_queue").all()
+    .map((row) => String(row["handle"]));
 }
 
 /** A claim for the lock `name`; exclusive, by an owner of its own, unless it says otherwise. */

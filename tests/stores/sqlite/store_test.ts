@@ -128,10 +128,10 @@ testOnSite(
     const attempt = store.attempt(waiter, { enqueue: true });
     await delay(20);
     const expires = Date.now() + holder.lease;
-    database.prepare("UPDATE holdfast_holds SET expires = ?").run(expires);
+    database.prepare("UPDATE holdfast_holders SET expires = ?").run(expires);
     database.exec("COMMIT");
     assertEquals((await attempt).granted, false);
-    assertEquals(database.prepare("SELECT expires FROM holdfast_holds").get()?.["expires"], expires);
+    assertEquals(database.prepare("SELECT expires FROM holdfast_holders").get()?.["expires"], expires);
     await store.release(holder);
     await store.release(waiter);
   },

@@ -196,7 +196,7 @@ export class LockFile {
     const database = this.#database;
     // NORMAL: a commit outlives the process. It may not outlive a power cut, but no holder does either.
     database.exec("PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL");
-    ensureTables(database, () => this.#clock.now().wall);
+    ensureTables(database);
     const statements = prepare(database);
     // WAL: readers and the writer do not wait for each other. Last, as it changes a file for good, and in no transaction.
     database.exec("PRAGMA journal_mode = WAL");

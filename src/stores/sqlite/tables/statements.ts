@@ -20,7 +20,7 @@ const AHEAD = `FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.c
   WHERE q.name = ? AND q.ticket < ? AND ${ALIVE}`;
 
 /** The holders that are to lose a lock. Takes name, handle or null, fence or null. */
-const MEANT = "name = ? AND hold = ifnull(?, hold) AND fence = ifnull(?, fence)";
+const MEANT = "name = ? AND handle = ifnull(?, handle) AND fence = ifnull(?, fence)";
 
 /**
  * The statements. Above each one are the values that it takes, in their order: to bind them by names would take longer
@@ -36,22 +36,22 @@ const STATEMENTS = {
     min(kind) FILTER (WHERE remaining > 0) AS kind, max(kind) FILTER (WHERE remaining > 0) AS otherKind,
     min(remaining) FILTER (WHERE remaining > 0) AS endsIn, max(fence) FILTER (WHERE remaining > 0) AS newestFence,
     max(fence) FILTER (WHERE remaining > 0 AND owner_key = ?) AS ownFence, sum(overlong) AS overlong
-    FROM (SELECT *, expires - ? AS remaining, expires > ? + lease AS overlong FROM holdfast_holds WHERE name = ?)`,
+    FROM (SELECT *, expires - ? AS remaining, expires > ? + lease AS overlong FROM holdfast_holders WHERE name = ?)`,
   // name, now
-  ownerKeys: `SELECT DISTINCT owner_key AS ownerKey FROM holdfast_holds WHERE name = ? AND expires > ?`,
+  ownerKeys: `SELECT DISTINCT owner_key AS ownerKey FROM holdfast_holders WHERE name = ? AND expires > ?`,
   // name, handle
-  ticket: `SELECT ticket FROM holdfast_queue WHERE name = ? AND hold = ?`,
+  ticket: `SELECT ticket FROM holdfast_queue WHERE name = ? AND handle = ?`,
   // name, ticket, client, now, deadAfter, kind. A row if a waiter ahead cannot hold the lock beside one of this kind.
   blocked: `SELECT 1 ${AHEAD} AND (q.kind <> ? OR q.kind = 'exclusive') LIMIT 1`,
   // name, now, name, ticket, client, now, deadAfter, permits. How many owners have a permit or get one before the
   // ticket's turn, counted up to the number of permits.
-  permitsTaken: `SELECT count(*) AS taken FROM (SELECT owner_key FROM holdfast_holds WHERE name = ? AND expires > ?
+  permitsTaken: `SELECT count(*) AS taken FROM (SELECT owner_key FROM holdfast_holders WHERE name = ? AND expires > ?
     UNION SELECT owner_key ${AHEAD} LIMIT ?)`,
   // name, ticket. How many waiters are ahead, dead or alive, counted up to a limit.
   rank: `SELECT count(*) AS rank FROM
     (SELECT 1 FROM holdfast_queue WHERE name = ? AND ticket < ? LIMIT ${RANK_LIMIT})`,
   // name, client, now, deadAfter, limit. The first live waiters.
-  first: `SELECT q.ticket, q.hold AS handle FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.client
+  first: `SELECT q.ticket, q.handle FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.client
     WHERE q.name = ? AND ${ALIVE} ORDER BY q.ticket LIMIT ?`,
   // Cut to the largest number that is exact in JavaScript.
   lastFence: `SELECT min(last, ${Number.MAX_SAFE_INTEGER}) AS last FROM holdfast_fences`,
@@ -59,38 +59,38 @@ const STATEMENTS = {
   raiseFence: `UPDATE holdfast_fences SET last = ?`,
   // name, handle, ownerKey, kind, expires, lease, fence, renewal, since, meta. A handle that is a holder already keeps a
   // lease that ends later, and is a holder since then.
-  grant: `INSERT INTO holdfast_holds (name, hold, owner_key, kind, expires, lease, fence, renewal, since, meta)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name, hold) DO UPDATE SET
+  grant: `INSERT INTO holdfast_holders (name, handle, owner_key, kind, expires, lease, fence, renewal, since, meta)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name, handle) DO UPDATE SET
     lease = iif(excluded.expires < expires, lease, excluded.lease), expires = max(expires, excluded.expires),
     kind = excluded.kind, owner_key = excluded.owner_key, fence = excluded.fence,
     renewal = max(renewal, excluded.renewal), meta = excluded.meta`,
   // members, name, handle
-  noteRun: `UPDATE holdfast_holds SET members = ? WHERE name = ? AND hold = ?`,
+  noteRun: `UPDATE holdfast_holders SET members = ? WHERE name = ? AND handle = ?`,
   // name, now
-  deleteExpired: `DELETE FROM holdfast_holds WHERE name = ? AND expires <= ?`,
+  deleteExpired: `DELETE FROM holdfast_holders WHERE name = ? AND expires <= ?`,
   // now, name, now. A clock that was set back must not make a lease longer than it is.
-  capLeases: `UPDATE holdfast_holds SET expires = ? + lease WHERE name = ? AND expires > ? + lease`,
+  capLeases: `UPDATE holdfast_holders SET expires = ? + lease WHERE name = ? AND expires > ? + lease`,
   // renewal, expires, renewal, lease, renewal, name, handle, now. A renewal with a smaller number than the last one
   // changes nothing.
-  renew: `UPDATE holdfast_holds SET expires = iif(? < renewal, expires, ?), lease = iif(? < renewal, lease, ?),
-    renewal = max(renewal, ?) WHERE name = ? AND hold = ? AND expires > ?`,
+  renew: `UPDATE holdfast_holders SET expires = iif(? < renewal, expires, ?), lease = iif(? < renewal, lease, ?),
+    renewal = max(renewal, ?) WHERE name = ? AND handle = ? AND expires > ?`,
   // name, handle
-  expiry: `SELECT expires FROM holdfast_holds WHERE name = ? AND hold = ?`,
+  expiry: `SELECT expires FROM holdfast_holders WHERE name = ? AND handle = ?`,
   // name, handle
-  release: `DELETE FROM holdfast_holds WHERE name = ? AND hold = ?`,
+  release: `DELETE FROM holdfast_holders WHERE name = ? AND handle = ?`,
   // name, handle or null, fence or null, now
-  countHolders: `SELECT count(*) AS holders FROM holdfast_holds WHERE ${MEANT} AND expires > ?`,
+  countHolders: `SELECT count(*) AS holders FROM holdfast_holders WHERE ${MEANT} AND expires > ?`,
   // name, handle or null, fence or null
-  releaseHolders: `DELETE FROM holdfast_holds WHERE ${MEANT}`,
+  releaseHolders: `DELETE FROM holdfast_holders WHERE ${MEANT}`,
   countRevocation: `UPDATE holdfast_evictions SET count = count + 1`,
   revocations: `SELECT count FROM holdfast_evictions`,
   // ticket or null, name, handle, ownerKey, kind, client, since, meta. A ticket restores the place of a waiter that was
   // deleted.
-  enqueue: `INSERT INTO holdfast_queue (ticket, name, hold, owner_key, kind, client, since, meta)
+  enqueue: `INSERT INTO holdfast_queue (ticket, name, handle, owner_key, kind, client, since, meta)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (name, hold) DO UPDATE SET client = excluded.client RETURNING ticket, since`,
+    ON CONFLICT (name, handle) DO UPDATE SET client = excluded.client RETURNING ticket, since`,
   // handle, ownerKey, meta, name, handle. Gives the place of a waiter to another handle, unless that has one.
-  succeed: `UPDATE OR IGNORE holdfast_queue SET hold = ?, owner_key = ?, meta = ? WHERE name = ? AND hold = ?`,
+  succeed: `UPDATE OR IGNORE holdfast_queue SET handle = ?, owner_key = ?, meta = ? WHERE name = ? AND handle = ?`,
   // ticket
   dequeue: `DELETE FROM holdfast_queue WHERE ticket = ?`,
   // client
@@ -102,14 +102,14 @@ const STATEMENTS = {
   // client
   deleteClient: `DELETE FROM holdfast_clients WHERE id = ?`,
   // Moves on to the next holders in the order of their key. After the last ones come the first ones again.
-  advanceSweep: `UPDATE holdfast_sweep SET from_name = to_name, from_hold = to_hold, (to_name, to_hold) = (
-    SELECT name, hold FROM (SELECT * FROM (
-      SELECT name, hold FROM holdfast_holds WHERE (name, hold) > (to_name, to_hold) ORDER BY name, hold LIMIT ${SWEEP_LIMIT})
-    UNION ALL SELECT '', '') ORDER BY name DESC, hold DESC LIMIT 1)`,
+  advanceSweep: `UPDATE holdfast_sweep SET from_name = to_name, from_handle = to_handle, (to_name, to_handle) = (
+    SELECT name, handle FROM (SELECT * FROM (
+      SELECT name, handle FROM holdfast_holders WHERE (name, handle) > (to_name, to_handle) ORDER BY name, handle LIMIT ${SWEEP_LIMIT})
+    UNION ALL SELECT '', '') ORDER BY name DESC, handle DESC LIMIT 1)`,
   // now
-  deleteSwept: `DELETE FROM holdfast_holds WHERE expires <= ?
-    AND (name, hold) > (SELECT from_name, from_hold FROM holdfast_sweep)
-    AND (name, hold) <= (SELECT to_name, to_hold FROM holdfast_sweep)`,
+  deleteSwept: `DELETE FROM holdfast_holders WHERE expires <= ?
+    AND (name, handle) > (SELECT from_name, from_handle FROM holdfast_sweep)
+    AND (name, handle) <= (SELECT to_name, to_handle FROM holdfast_sweep)`,
   // now
   findForgotten: `SELECT id FROM holdfast_clients WHERE abs(? - seen) > ${FORGET_MS} LIMIT 1`,
   // client
@@ -121,7 +121,7 @@ const STATEMENTS = {
   // `from`, that have a holder or a waiter, in their order; some have a waiter that is dead. Names are read, and given,
   // as bytes: Deno reads text up to the first NUL only.
   names: `SELECT CAST(name AS BLOB) AS name FROM (
-    SELECT * FROM (SELECT DISTINCT name FROM holdfast_holds
+    SELECT * FROM (SELECT DISTINCT name FROM holdfast_holders
       WHERE name >= max(CAST(? AS TEXT), CAST(? AS TEXT)) AND name <> CAST(? AS TEXT) AND expires > ?
       ORDER BY name LIMIT ?)
     UNION SELECT * FROM (SELECT DISTINCT name FROM holdfast_queue
@@ -132,15 +132,15 @@ const STATEMENTS = {
   // from one to another, and the members of the holders' runs (2) that are not in the queue again, ahead of the waiters.
   // One statement, so that it shows each name at one moment. No lease has more left than its length, not even after the
   // clock was set back.
-  list: `SELECT 1 AS held, CAST(name AS BLOB) AS name, CAST(hold AS BLOB) AS handle,
+  list: `SELECT 1 AS held, CAST(name AS BLOB) AS name, CAST(handle AS BLOB) AS handle,
       CAST(owner_key AS BLOB) AS ownerKey, kind, since, meta, fence AS place, min(expires - ?, lease) AS expiresIn
-    FROM holdfast_holds WHERE expires > ? AND name >= CAST(? AS TEXT) AND name <= CAST(? AS TEXT)
+    FROM holdfast_holders WHERE expires > ? AND name >= CAST(? AS TEXT) AND name <= CAST(? AS TEXT)
     UNION ALL SELECT 2, CAST(h.name AS BLOB), CAST(m.value ->> 0 AS BLOB), CAST(m.value ->> 0 AS BLOB),
       'exclusive', m.value ->> 1, m.value ->> 2, m.key - ${Number.MAX_SAFE_INTEGER}, NULL
-    FROM holdfast_holds AS h, json_each(iif(json_valid(h.members), h.members, NULL)) AS m
+    FROM holdfast_holders AS h, json_each(iif(json_valid(h.members), h.members, NULL)) AS m
     WHERE h.expires > ? AND h.name >= CAST(? AS TEXT) AND h.name <= CAST(? AS TEXT)
-      AND NOT EXISTS (SELECT 1 FROM holdfast_queue AS q WHERE q.name = h.name AND q.hold = m.value ->> 0)
-    UNION ALL SELECT 0, CAST(q.name AS BLOB), CAST(q.hold AS BLOB), CAST(q.owner_key AS BLOB),
+      AND NOT EXISTS (SELECT 1 FROM holdfast_queue AS q WHERE q.name = h.name AND q.handle = m.value ->> 0)
+    UNION ALL SELECT 0, CAST(q.name AS BLOB), CAST(q.handle AS BLOB), CAST(q.owner_key AS BLOB),
       q.kind, q.since, q.meta, q.ticket, NULL
     FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.client
     WHERE q.name >= CAST(? AS TEXT) AND q.name <= CAST(? AS TEXT) AND ${ALIVE}

@@ -99,13 +99,13 @@ testOnSite("LockFile.write() that fails is undone alone; later ones share transa
 testOnSite("LockFile.write() rejects for all tasks when no transaction can begin", async (site) => {
   using writer = new Writer(site);
   using database = new DatabaseSync(site.path);
-  database.exec("BEGIN IMMEDIATE; CREATE TABLE holdfast_holds (id INTEGER PRIMARY KEY)");
+  database.exec("BEGIN IMMEDIATE; CREATE TABLE holdfast_holders (id INTEGER PRIMARY KEY)");
   const writes = [writer.write("a"), writer.write("b"), writer.write("c")];
   database.exec("COMMIT");
   await site.clock.advance(100);
   await Promise.all(writes);
   assertEquals(writer.events, ["failed a", "failed b", "failed c"]);
-  database.exec("DROP TABLE holdfast_holds");
+  database.exec("DROP TABLE holdfast_holders");
   await writer.write("d");
   assertEquals(writer.events.at(-1), "done d");
 });

@@ -30,7 +30,7 @@ testOnSite("Sweeper.sweep() goes on with the next write after it deleted a holde
   const { wall } = site.clock.now();
   for (const name of ["a", "b"]) {
     // Its lease has ended in this very millisecond.
-    site.sql(`INSERT INTO holdfast_holds VALUES ('${name}', 'h', 'h', 'shared', ${wall}, 1, 1, 0, 0, '{}', NULL)`);
+    site.sql(`INSERT INTO holdfast_holders VALUES ('${name}', 'h', 'h', 'shared', ${wall}, 1, 1, 0, 0, '{}', NULL)`);
     await sweep();
     assertEquals(rows(site.path), [], name);
   }
