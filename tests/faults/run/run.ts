@@ -98,6 +98,8 @@ export async function run(
     commandTimeout: TIMEOUTS[place % TIMEOUTS.length] ?? null,
     handoff: handoff(place),
   });
+  // From before the first process on: the ways lie in this one.
+  const stalls = stack.use(new Stalls());
   const crew = stack.use(new Crew(work, random.fork()));
   const all = [
     ...networkFaults(site.proxies),
@@ -115,7 +117,6 @@ export async function run(
   const began = now();
   const ticking = setInterval(() => report({ crew, schedule, elapsed: now() - began }), 200);
   stack.defer(() => clearInterval(ticking));
-  const stalls = stack.use(new Stalls());
   const breaching = () => schedule.happenings.some(({ fault, over }) => fault.breach && !over);
   const switches = stack.use(new Switches(() => site.masters(), breaching));
   const happening = alternate(schedule, faults, random.fork(), over.signal);

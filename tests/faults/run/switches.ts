@@ -10,7 +10,7 @@ const BELATED = 3_000;
  * Notices when a deployment has other masters although nobody has made it: on a loaded machine servers take each other
  * for dead. What the new ones have not received is lost.
  */
-export class Switches implements Disposable {
+export class Switches implements AsyncDisposable {
   readonly seen: Breach[] = [];
   readonly #masters: () => Promise<readonly { readonly port: number }[]>;
   readonly #explained: () => boolean;
@@ -18,12 +18,13 @@ export class Switches implements Disposable {
   #since = now();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #over = false;
+  #asking: Promise<void>;
 
   /** Begins to ask; `explained` says whether a fault is happening that may change them. */
   constructor(masters: () => Promise<readonly { readonly port: number }[]>, explained: () => boolean) {
     this.#masters = masters;
     this.#explained = explained;
-    void this.#ask();
+    this.#asking = this.#ask();
   }
 
   async #ask(): Promise<void> {
@@ -42,11 +43,12 @@ export class Switches implements Disposable {
       if (promoted || found.length >= this.#known.length) this.#known = found;
       this.#since = asked;
     }
-    this.#timer = setTimeout(() => this.#ask(), PERIOD);
+    this.#timer = setTimeout(() => this.#asking = this.#ask(), PERIOD);
   }
 
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#over = true;
     clearTimeout(this.#timer);
+    await this.#asking;
   }
 }

@@ -8,7 +8,7 @@ for (const explained of [false, true]) {
     const [a, b, c] = [{ port: 1 }, { port: 2 }, { port: 3 }];
     const answers = [[a, b], [b, a], [a], [a, b], undefined, [c, b], [b, c]];
     let asked = 0;
-    using switches = new Switches(() => {
+    await using switches = new Switches(() => {
       const answer = answers[Math.min(asked++, answers.length - 1)];
       return answer === undefined ? Promise.reject(new Error("in between")) : Promise.resolve(answer);
     }, () => explained);
