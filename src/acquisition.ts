@@ -1,14 +1,18 @@
 import { AttemptHistory } from "./internal/lease/attempt_history.ts";
-import { type Clock, elapsed, type Instant } from "./internal/time/clock.ts";
+import { type Clock, elapsed, type Instant, type Timer } from "./internal/time/clock.ts";
+import { overdue } from "./internal/time/overdue.ts";
 import { releaseWithRetry, within } from "./internal/lease/release.ts";
 import { show } from "./internal/validation.ts";
 import { UNANSWERED, WaitScope } from "./internal/time/wait_scope.ts";
 import { LockConflictError, LockTimeoutError, StoreError } from "./errors.ts";
 import { type GaveUpReason, isObserved, notify } from "./events.ts";
-import { ANSWER_LIMIT_MS, Lease } from "./lease.ts";
+import { Lease } from "./lease.ts";
 import { LeasedLock, type Lock } from "./lock.ts";
 import type { Settings } from "./options.ts";
 import type { Attempt, Claim, Conflict, Store } from "./store.ts";
+
+/** How long a store may take to answer an attempt, in milliseconds, before that counts as failed. */
+const ANSWER_LIMIT_MS = 10_000;
 
 /** How long a call that failed may take to release what its attempts may have taken, in milliseconds. */
 const UNDO_LIMIT_MS = 1_000;
@@ -110,16 +114,14 @@ class Acquisition {
     const sentAt = this.#waiting ? this.#clock.now() : this.#startedAt;
     const mightHold = this.#mayHold;
     this.#mayHold = true;
-    let lease: Lease | undefined;
     let attempt: Attempt;
+    let limit: Timer | undefined;
     try {
       this.#unanswered = this.#store.attempt(this.claim, { enqueue: wait > 0, steal });
-      // Made while the attempt is on its way, so that nothing is left to do when the answer comes.
-      lease = new Lease(this.#store, this.claim, this.#settings, sentAt, this.#clock, this.scope);
+      limit = overdue(ANSWER_LIMIT_MS, () => this.scope.abandon(), this.#clock, sentAt);
       this.scope.tidy();
       attempt = await this.scope.race(this.#unanswered);
     } catch (error) {
-      lease?.end();
       if (this.scope.reached) return { kind: "over" };
       if (error === UNANSWERED) {
         return { kind: "fault", fault: new Error(`the store did not answer within ${ANSWER_LIMIT_MS} ms`), sentAt };
@@ -128,14 +130,16 @@ class Acquisition {
       // A StoreError says that the attempt did nothing.
       if (error instanceof StoreError) this.#mayHold = mightHold;
       return { kind: "fault", fault: error, sentAt };
+    } finally {
+      limit?.cancel();
     }
     this.#unanswered = undefined;
     if (!attempt.granted) {
-      lease.end();
       return "conflict" in attempt
         ? { kind: "conflict", conflict: attempt.conflict }
         : { kind: "busy", retryAfter: attempt.retryAfter };
     }
+    const lease = new Lease(this.#store, this.claim, this.#settings, sentAt, this.#clock);
     if (lease.begin(attempt.fence, attempt.age)) return { kind: "granted", lease };
     // Too late is as good as never: the store may have given the lock to somebody else.
     return {

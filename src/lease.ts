@@ -1,13 +1,12 @@
 import { type Clock, elapsed, type Instant, type Timer } from "./internal/time/clock.ts";
+import { unlessAborted } from "./internal/time/wait_scope.ts";
 import { Deadline } from "./internal/lease/deadline.ts";
 import { connectionWords, storeError } from "./internal/failure.ts";
 import { checkHandle } from "./internal/lease/forgotten_handle.ts";
-import { overdue } from "./internal/time/overdue.ts";
-import { numbered, type RenewalOutcome, resized, sendRenewal } from "./internal/lease/renewal.ts";
+import type { RenewalOutcome } from "./internal/lease/renewal.ts";
 import { type RenewalInterval, RenewalSchedule } from "./internal/lease/renewal_schedule.ts";
-import type { ShortLivedSet } from "./internal/process/short_lived.ts";
+import { Renewals, trustedMs } from "./internal/lease/renewals.ts";
 import { type HeldLease, leasesOf } from "./internal/lease/store_state.ts";
-import { unlessAborted, type WaitScope } from "./internal/time/wait_scope.ts";
 import { LockLostError } from "./errors.ts";
 import { isObserved, type LossReason, notify } from "./events.ts";
 import { checkExtension } from "./options.ts";
@@ -21,43 +20,44 @@ import type { Claim, Store } from "./store.ts";
  * - `released`: its holder gave it back, or the attempt was not granted. It may still turn out to be lost.
  * - `lost`: it ended before its holder gave it back, or may have.
  */
-type Phase = "requested" | "held" | "released" | "lost";
+type State =
+  | { readonly phase: "requested" | "held" | "released" }
+  | { readonly phase: "lost"; readonly error: LockLostError };
 
-/** How long a store may take to answer an attempt, in milliseconds, before that counts as failed. */
-export const ANSWER_LIMIT_MS = 10_000;
+const [REQUESTED, HELD, RELEASED] = (["requested", "held", "released"] as const).map((phase) => ({ phase })) as [
+  State,
+  State,
+  State,
+];
+
+/** What the store granted. */
+interface Grant {
+  readonly fence: bigint;
+  /** When it was answered. */
+  readonly at: Instant;
+}
 
 /**
  * A lease: until when its holder may trust the lock, and what prolongs that.
  *
  * From `begin()` on it is renewed at an interval, until `end()` or its loss. The {@linkcode Deadline} counts from before
- * the request was sent; a renewal moves it. A renewal whose outcome is unknown neither moves it nor ends the lease, and
- * is retried. The {@linkcode RenewalSchedule} says when the next renewal is due.
+ * the request was sent; {@linkcode Renewals} move it. The {@linkcode RenewalSchedule} says when the next one is due.
  *
- * One timer serves the next renewal and the deadline, and before `begin()` limits how long an attempt may take. Signals
- * are made when they are first needed: in Node, one takes longer than the rest of an uncontended acquire.
+ * Until the first renewal one timer serves that and the deadline, and signals are made when they are first needed: in
+ * Node, one takes longer than the rest of an uncontended acquire.
  */
 export class Lease implements HeldLease {
   readonly #store: Store;
   readonly #clock: Clock;
-  #claim: Claim;
-  #phase: Phase = "requested";
-  #fence = 0n;
-  /** When its grant was answered; before that, when the attempt was sent. */
-  #begunAt: Instant;
+  readonly #claim: Claim;
   readonly #deadline: Deadline;
   readonly #schedule: RenewalSchedule;
-  /** Fires when the next renewal is due or, if that comes first, at the deadline. */
+  #state = REQUESTED;
+  #grant: Grant | undefined;
+  /** Fires when the first renewal is due or, if that comes first or a renewal is in flight, at the deadline. */
   #timer: Timer | undefined;
-  /** Fires when the answer to the attempt is late. */
-  #answerTimer: Timer | undefined;
-  /** The wait whose attempt this is, until that is answered. */
-  #scope: WaitScope | undefined;
-  #renewing: Promise<RenewalOutcome> | undefined;
-  /** How renewals have failed since the last one that was answered. */
-  #fault: unknown;
-  #loss: LockLostError | undefined;
-  /** The leases that this process holds from the store, with this one. */
-  #leases: ShortLivedSet<HeldLease> | undefined;
+  /** The renewals, once there is one. */
+  #renewals: Renewals | undefined;
   /** The object that its user has, or a weak reference to it. */
   #handle: object | undefined;
   /** Aborts when the lease is lost. */
@@ -65,17 +65,14 @@ export class Lease implements HeldLease {
   /** Aborts when the lease ends, however that is: whatever goes on for the sake of the lease goes on until then. */
   #ended: AbortController | undefined;
 
-  /** Prepares the lease for an attempt that is sent at that moment. If it is not answered in time, `scope` abandons it. */
-  constructor(store: Store, claim: Claim, interval: RenewalInterval, sentAt: Instant, clock: Clock, scope?: WaitScope) {
+  /** Prepares the lease for an attempt that is sent at that moment. */
+  constructor(store: Store, claim: Claim, interval: RenewalInterval, sentAt: Instant, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
     this.#claim = claim;
-    this.#begunAt = sentAt;
-    this.#scope = scope;
-    const trusted = this.#trustedMs();
+    const trusted = trustedMs(store, claim);
     this.#deadline = new Deadline(sentAt, trusted);
     this.#schedule = new RenewalSchedule(interval, sentAt, trusted);
-    this.#setTimer(sentAt);
   }
 
   /**
@@ -84,24 +81,19 @@ export class Lease implements HeldLease {
    * @param age how much of the lease had passed when the attempt was sent, in milliseconds
    */
   begin(fence: bigint, age = 0): boolean {
-    this.#scope = undefined;
-    this.#answerTimer?.cancel();
     if (age > 0) {
       this.#deadline.age(age);
       this.#schedule.age(age);
-      this.#timer?.cancel();
-      this.#timer = undefined;
     }
     const now = this.#clock.now();
     if (this.#deadline.left(now) <= 0) {
-      this.#end("released");
+      this.#end(RELEASED);
       return false;
     }
-    this.#phase = "held";
-    this.#fence = fence;
-    this.#begunAt = now;
-    if (this.#timer === undefined) this.#setTimer(now);
-    this.#leases = leasesOf(this.#store).add(this);
+    this.#state = HELD;
+    this.#grant = { fence, at: now };
+    this.#setTimer(now);
+    leasesOf(this.#store).add(this);
     return true;
   }
 
@@ -112,23 +104,23 @@ export class Lease implements HeldLease {
 
   /** The claim, with the lease as it is now. */
   get claim(): Claim {
-    return this.#claim;
+    return this.#renewals?.claim ?? this.#claim;
   }
 
   /** The fence of the grant; 0 before. */
   get fence(): bigint {
-    return this.#fence;
+    return this.#grant?.fence ?? 0n;
   }
 
   /** Returns for how many milliseconds the lock had been held at that moment. */
   heldFor(now: Instant): number {
-    return elapsed(this.#begunAt, now);
+    return this.#grant === undefined ? 0 : elapsed(this.#grant.at, now);
   }
 
   /** Whether the lease is neither lost nor released. */
   get held(): boolean {
     this.#loseIfOver();
-    return this.#phase === "held";
+    return this.#state === HELD;
   }
 
   /** Why the lease was lost, if it was. */
@@ -139,7 +131,7 @@ export class Lease implements HeldLease {
   /** Returns why the lease was lost, if it was, for a caller that has just read the clock. */
   lostAt(now: Instant): LockLostError | undefined {
     this.#loseIfOver(now);
-    return this.#loss;
+    return this.#state.phase === "lost" ? this.#state.error : undefined;
   }
 
   /** Milliseconds until the deadline; 0 when the lease is lost or released. */
@@ -152,30 +144,32 @@ export class Lease implements HeldLease {
     this.#loseIfOver();
     if (this.#lost === undefined) {
       this.#lost = new AbortController();
-      if (this.#loss !== undefined) this.#lost.abort(this.#loss);
-      else if (this.#phase === "held") this.#watchRevocation();
+      if (this.#state.phase === "lost") this.#lost.abort(this.#state.error);
+      else if (this.#state === HELD) this.#watchRevocation();
     }
     return this.#lost.signal;
   }
 
   /** The renewal that is in flight, if one is. */
   get renewing(): Promise<unknown> | undefined {
-    return this.#renewing;
+    return this.#renewals?.inFlight;
   }
 
   /** Renews now, for `length` milliseconds from now on. */
-  async extend(length: number = this.#claim.lease): Promise<void> {
-    checkExtension(length, this.#claim.lease);
+  async extend(length: number = this.claim.lease): Promise<void> {
+    checkExtension(length, this.claim.lease);
     this.#schedule.check(length);
+    const renewals = this.#renewalsOf();
     // One renewal at a time: if two crossed on the wire, the shorter lease could be the one that lasts.
-    while (this.#renewing !== undefined && this.held) await this.#unlessEnded(this.#renewing);
+    while (renewals.inFlight !== undefined && this.held) await this.#unlessEnded(renewals.inFlight);
     if (this.held) {
-      this.#claim = resized(this.#claim, length);
-      this.#schedule.follow(length);
+      // The interval may be another one from now on.
+      renewals.stop();
+      renewals.resize(length);
       // A store may hang for longer than the lease lasts.
       const outcome = await this.#unlessEnded(this.#renew());
       if (outcome === "unknown" && this.held) {
-        throw storeError(this.#store, `Cannot extend lock "${this.#claim.name}" by ${length} ms`, this.#fault);
+        throw storeError(this.#store, `Cannot extend lock "${this.#claim.name}" by ${length} ms`, renewals.fault);
       }
     }
     if (this.lost !== undefined) throw this.lost;
@@ -184,7 +178,7 @@ export class Lease implements HeldLease {
 
   /** Ends the lease because its holder releases the lock, or because the attempt was not granted. */
   end(): void {
-    if (this.#phase !== "lost") this.#end("released");
+    if (this.#state.phase !== "lost") this.#end(RELEASED);
   }
 
   /**
@@ -195,113 +189,85 @@ export class Lease implements HeldLease {
     if (this.#deadline.left(this.#clock.now()) > 0) {
       this.#lose("missing", "the store did not know it any more when it was released");
     }
-    return this.#loss;
+    return this.#state.phase === "lost" ? this.#state.error : undefined;
   }
 
-  /** Returns how long a lease is trusted from the sending of its request: clocks drift apart. */
-  #trustedMs(): number {
-    return this.#claim.lease - this.#store.drift(this.#claim.lease);
-  }
-
-  /** Sets the one timer: to the next renewal or, if that comes first or is already under way, to the deadline. */
+  /** Sets the timer, but for a loop, which has its own while no renewal is in flight. */
   #setTimer(now = this.#clock.now()): void {
     this.#timer?.cancel();
-    const renewal = this.#renewing === undefined ? this.#schedule.dueIn(now) : Infinity;
+    this.#timer = undefined;
+    const { inFlight, looping = false } = this.#renewals ?? {};
+    if (looping && inFlight === undefined) return;
+    const renewal = inFlight === undefined ? this.#schedule.dueIn(now) : Infinity;
     const left = this.#deadline.left(now);
-    const soonest = this.#phase === "requested" ? Math.min(renewal, ANSWER_LIMIT_MS) : renewal;
     // Of many leases some may be renewed a bit late; none may be trusted too long.
-    this.#timer = this.#clock.timer(Math.min(soonest, left), () => this.#onTimer(), now, left);
+    this.#timer = this.#clock.timer(Math.min(renewal, left), () => this.#onTimer(), now, left);
   }
 
   #onTimer(): void {
     this.#timer = undefined;
     this.#loseIfOver();
-    switch (this.#phase) {
-      case "requested":
-        this.#answerTimer = overdue(
-          ANSWER_LIMIT_MS,
-          () => this.#scope?.abandon(),
-          this.#clock,
-          this.#schedule.sentAt,
-        );
-        break;
-      case "held":
-        if (this.#renewing !== undefined || this.#schedule.dueIn(this.#clock.now()) > 0) return this.#setTimer();
-        // A reader of the signal is notified of a loss, and may rely on the lock without its handle.
-        if (this.#lost === undefined) this.#handle = checkHandle(this.#handle, this.#claim.name);
-        void this.#renew();
-    }
+    if (this.#state !== HELD) return;
+    const renewals = this.#renewalsOf();
+    if (renewals.inFlight === undefined && !renewals.looping && this.#schedule.dueIn(this.#clock.now()) <= 0) {
+      renewals.start(() => this.#renewInLoop());
+    } else this.#setTimer();
+  }
+
+  async #renewInLoop(): Promise<void> {
+    if (!this.held) return;
+    // A reader of the signal is notified of a loss, and may rely on the lock without its handle.
+    if (this.#lost === undefined) this.#handle = checkHandle(this.#handle, this.#claim.name);
+    await this.#renew();
+  }
+
+  #renewalsOf(): Renewals {
+    return this.#renewals ??= new Renewals({
+      store: this.#store,
+      clock: this.#clock,
+      deadline: this.#deadline,
+      schedule: this.#schedule,
+      faulted: (error) => notify(this.#store, this.claim, { type: "fault", operation: "renew", error }),
+    }, this.#claim);
   }
 
   /** Sends one renewal; never rejects. */
-  #renew(): Promise<RenewalOutcome> {
-    const sentAt = this.#clock.now();
-    this.#claim = numbered(this.#claim);
-    // A shorter lease counts from now, whatever the answer: the store may have taken it and the reply got lost.
-    this.#deadline.shorten(sentAt, this.#trustedMs());
-    this.#schedule.sent(sentAt);
-    const limitMs = this.#schedule.answerLimitMs(this.#deadline.left(sentAt));
-    const limit = { clock: this.#clock, sentAt, limitMs, signal: this.#untilEnd() };
-    const sent = sendRenewal(this.#store, this.#claim, limit, (error) => {
-      this.#fault = error;
-      notify(this.#store, this.#claim, { type: "fault", operation: "renew", error });
-    });
-    this.#renewing = sent.then((outcome) => {
-      this.#renewing = undefined;
-      this.#renewed(outcome, sentAt);
-      return outcome;
-    });
+  async #renew(): Promise<RenewalOutcome> {
+    const sent = this.#renewalsOf().send(this.#untilEnd());
     this.#setTimer();
-    return this.#renewing;
-  }
-
-  /** Goes on after a renewal, sent at that moment. */
-  #renewed(outcome: RenewalOutcome, sentAt: Instant): void {
-    // The answer may have come after the deadline: then it is too late, whatever it says.
-    if (!this.held) return;
-    const now = this.#clock.now();
-    switch (outcome) {
-      case "lost":
-        return this.#lose("missing", "the store does not know it any more");
-      case "unknown":
-        this.#schedule.failed(now, this.#deadline.left(now));
-        break;
-      case "renewed": {
-        this.#fault = undefined;
-        this.#deadline.move(sentAt, this.#trustedMs());
-        this.#schedule.renewed(this.#trustedMs());
-        if (isObserved(this.#store)) {
-          notify(this.#store, this.#claim, { type: "renewed", remaining: this.#deadline.left(now) });
-        }
-      }
+    const outcome = await sent;
+    if (!this.held) return outcome;
+    if (outcome === "lost") this.#lose("missing", "the store does not know it any more");
+    else this.#setTimer();
+    if (outcome === "renewed" && isObserved(this.#store)) {
+      notify(this.#store, this.claim, { type: "renewed", remaining: this.#deadline.left(this.#clock.now()) });
     }
-    if (this.#phase === "held") this.#setTimer();
+    return outcome;
   }
 
   /** Ends the lease if its deadline has passed: after a pause of the process this is known before any timer has run. */
   #loseIfOver(now?: Instant): void {
-    if (this.#phase !== "held" || this.#deadline.left(now ?? this.#clock.now()) > 0) return;
-    const why = `its lease of ${this.#claim.lease} ms ended before it was renewed${connectionWords(this.#store)}`;
-    this.#lose("expired", why, this.#store.connectionError ?? this.#fault);
+    if (this.#state !== HELD || this.#deadline.left(now ?? this.#clock.now()) > 0) return;
+    const why = `its lease of ${this.claim.lease} ms ended before it was renewed${connectionWords(this.#store)}`;
+    this.#lose("expired", why, this.#store.connectionError ?? this.#renewals?.fault);
   }
 
   #lose(reason: LossReason, why: string, cause?: unknown): void {
     const error = new LockLostError(`Lost lock "${this.#claim.name}": ${why}`, cause === undefined ? {} : { cause });
-    this.#loss = error;
-    this.#end("lost");
+    this.#end({ phase: "lost", error });
     this.#lost?.abort(error);
     const held = this.heldFor(this.#clock.now());
-    notify(this.#store, this.#claim, { type: "lost", reason, fence: this.#fence, held, error });
+    notify(this.#store, this.claim, { type: "lost", reason, fence: this.fence, held, error });
   }
 
   /** Ends the lease: nothing goes on for its sake any more. */
-  #end(phase: "released" | "lost"): void {
-    this.#leases?.delete(this);
-    this.#phase = phase;
+  #end(state: State): void {
+    if (this.#state === HELD) leasesOf(this.#store).delete(this);
+    this.#state = state;
     this.#handle = undefined;
-    this.#answerTimer?.cancel();
     this.#timer?.cancel();
     this.#timer = undefined;
+    this.#renewals?.stop();
     // A reason of our own: the default is an error with a stack.
     this.#ended?.abort("ended");
   }

@@ -316,7 +316,7 @@ Deno.test("Lease that is renewed reports no fault, and forgets an older one", as
 Deno.test("Lease reports no fault of a renewal whose answer its process could not read", async () => {
   const all = scene({ lease: HOUR });
   const { promise, resolve } = Promise.withResolvers<Renewal>();
-  all.store.onRenew = () => promise;
+  all.store.onRenew = inTurn(() => promise, hanging);
   await all.clock.advance(HOUR / 3);
   all.clock.stall(HOUR / 3 + 5_000);
   await all.clock.advance(0);
@@ -688,22 +688,6 @@ Deno.test("Lease.disown() gives an error before the deadline only", async () => 
   slow.lease.end();
   await slow.clock.advance(900);
   assertEquals([slow.lease.disown(), slow.store.eventTypes], [undefined, []]);
-});
-
-Deno.test("Lease has no timer for the answer once that has come", async () => {
-  for (const begins of [true, false]) {
-    const clock = new VirtualClock();
-    const claim: Claim = { name: "a", owner: "me", mode: "exclusive", lease: 3_000 };
-    const settings = checkAcquireOptions({ lease: 3_000 });
-    const lease = new Lease(new ScriptedStore(clock), claim, settings, clock.now(), clock);
-    // From the first interval on a timer of its own waits for the answer.
-    await clock.advance(1_500);
-    if (begins) assert(lease.begin(1n));
-    else lease.end();
-    assertEquals(clock.pending, begins ? 1 : 0);
-    lease.end();
-    assertEquals(clock.pending, 0);
-  }
 });
 
 Deno.test("Lease is not held any more when its signal aborts", async () => {

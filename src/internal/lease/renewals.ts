@@ -1,0 +1,110 @@
+import type { Claim, Store } from "../../store.ts";
+import type { Clock } from "../time/clock.ts";
+import type { Deadline } from "./deadline.ts";
+import { numbered, type RenewalOutcome, resized, sendRenewal } from "./renewal.ts";
+import { renewAtInterval } from "./renewal_loop.ts";
+import type { RenewalSchedule } from "./renewal_schedule.ts";
+
+/** What renews, and what is told of it. */
+export interface RenewalSite {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly deadline: Deadline;
+  readonly schedule: RenewalSchedule;
+  /** Called with an error of the store, also when its answer is late. */
+  faulted(error: unknown): void;
+}
+
+/**
+ * The renewals of one lease. A renewal that was granted moves the deadline, counted from before it was sent. One whose
+ * outcome is unknown neither moves it nor ends the lease, and is retried.
+ */
+export class Renewals {
+  readonly #site: RenewalSite;
+  #claim: Claim;
+  #inFlight: Promise<RenewalOutcome> | undefined;
+  #fault: unknown;
+  /** Ends the loop that renews at the interval. */
+  #loop: AbortController | undefined;
+
+  /** Prepares renewals of what was granted for a claim. */
+  constructor(site: RenewalSite, claim: Claim) {
+    this.#site = site;
+    this.#claim = claim;
+  }
+
+  /** The claim, with the length that the lease has now. */
+  get claim(): Claim {
+    return this.#claim;
+  }
+
+  /** The renewal that is in flight, if one is. */
+  get inFlight(): Promise<RenewalOutcome> | undefined {
+    return this.#inFlight;
+  }
+
+  /** How renewals have failed since the last one that was answered. */
+  get fault(): unknown {
+    return this.#fault;
+  }
+
+  /** Whether the lease is renewed at its interval. */
+  get looping(): boolean {
+    return this.#loop !== undefined;
+  }
+
+  /** Calls `renew` at the interval, from now on. */
+  start(renew: () => Promise<unknown>): void {
+    this.#loop = new AbortController();
+    void renewAtInterval(renew, this.#site, this.#loop.signal);
+  }
+
+  /** Ends that. */
+  stop(): void {
+    // A reason of our own: the default is an error with a stack.
+    this.#loop?.abort("stopped");
+    this.#loop = undefined;
+  }
+
+  /** Changes the length of the lease with the next renewal. */
+  resize(lease: number): void {
+    this.#claim = resized(this.#claim, lease);
+    this.#site.schedule.follow(lease);
+  }
+
+  /** Sends one renewal. Never rejects. The signal ends the watch for a late answer. */
+  send(signal: AbortSignal): Promise<RenewalOutcome> {
+    const { store, clock, deadline, schedule } = this.#site;
+    const sentAt = clock.now();
+    this.#claim = numbered(this.#claim);
+    const trusted = trustedMs(store, this.#claim);
+    // A shorter lease counts from now, whatever the answer: the store may have taken it and the reply got lost.
+    deadline.shorten(sentAt, trusted);
+    schedule.sent(sentAt);
+    const limitMs = schedule.answerLimitMs(deadline.left(sentAt));
+    const sent = sendRenewal(store, this.#claim, { clock, sentAt, limitMs, signal }, (error) => {
+      this.#fault = error;
+      this.#site.faulted(error);
+    });
+    this.#inFlight = sent.then((outcome) => {
+      this.#inFlight = undefined;
+      const now = clock.now();
+      // The answer may have come after the deadline: then it is too late, whatever it says.
+      if (deadline.left(now) > 0) {
+        if (outcome === "unknown") schedule.failed(now, deadline.left(now));
+        if (outcome === "renewed") {
+          this.#fault = undefined;
+          deadline.move(sentAt, trusted);
+          schedule.renewed(trusted);
+        }
+      }
+      return outcome;
+    });
+    return this.#inFlight;
+  }
+}
+
+/** Returns how long a lease is trusted from the sending of its request, in milliseconds: clocks drift apart. */
+export function trustedMs(store: Store, { lease }: Claim): number {
+  return lease - store.drift(lease);
+}
