@@ -17,27 +17,27 @@ const ANSWER_LIMIT_MS = 10_000;
 /** How long a call that failed may take to release what its attempts may have taken, in milliseconds. */
 const UNDO_LIMIT_MS = 1_000;
 
-interface Granted {
+interface GrantedOutcome {
   readonly kind: "granted";
   readonly lease: Lease;
 }
 
-interface Busy {
+interface BusyOutcome {
   readonly kind: "busy";
   readonly retryAfter: number;
 }
 
-interface Fault {
+interface FaultOutcome {
   readonly kind: "fault";
   readonly fault: unknown;
   readonly sentAt: Instant;
 }
 
 /** How an attempt ended, as its caller sees it; `over` when the wait ended before the attempt was answered. */
-type Outcome =
-  | Granted
-  | Busy
-  | Fault
+type AttemptOutcome =
+  | GrantedOutcome
+  | BusyOutcome
+  | FaultOutcome
   | { readonly kind: "conflict"; readonly conflict: Conflict }
   | { readonly kind: "over" };
 
@@ -109,7 +109,7 @@ class Acquisition {
   }
 
   /** Makes one attempt. Never rejects. */
-  async attempt(): Promise<Outcome> {
+  async attempt(): Promise<AttemptOutcome> {
     const { wait, steal } = this.#settings;
     const sentAt = this.#waiting ? this.#clock.now() : this.#startedAt;
     const mightHold = this.#mayHold;
@@ -150,7 +150,7 @@ class Acquisition {
   }
 
   /** Makes the lock of a lease that was granted. */
-  hold({ lease }: Granted): Lock {
+  hold({ lease }: GrantedOutcome): Lock {
     if (isObserved(this.#store)) {
       notify(this.#store, this.claim, { type: "acquired", fence: lease.fence, waited: this.#waited });
     }
@@ -158,7 +158,7 @@ class Acquisition {
   }
 
   /** Notifies the observer that an attempt failed. */
-  notifyFault({ fault: error }: Fault): void {
+  notifyFault({ fault: error }: FaultOutcome): void {
     notify(this.#store, this.claim, { type: "fault", operation: "attempt", error });
   }
 
@@ -174,7 +174,7 @@ class Acquisition {
   }
 
   /** Waits until another attempt makes sense, or the wait is over. */
-  async pause(outcome: Busy | Fault): Promise<void> {
+  async pause(outcome: BusyOutcome | FaultOutcome): Promise<void> {
     if (!this.#waiting && isObserved(this.#store)) notify(this.#store, this.claim, { type: "waiting" });
     this.#waiting = true;
     await this.scope.step((signal) => {

@@ -20,18 +20,18 @@ import type { Claim, Store } from "./store.ts";
  * - `released`: its holder gave it back, or the attempt was not granted. It may still turn out to be lost.
  * - `lost`: it ended before its holder gave it back, or may have.
  */
-type State =
+type LeaseState =
   | { readonly phase: "requested" | "held" | "released" }
   | { readonly phase: "lost"; readonly error: LockLostError };
 
 const [REQUESTED, HELD, RELEASED] = (["requested", "held", "released"] as const).map((phase) => ({ phase })) as [
-  State,
-  State,
-  State,
+  LeaseState,
+  LeaseState,
+  LeaseState,
 ];
 
 /** What the store granted. */
-interface Grant {
+interface LeaseGrant {
   readonly fence: bigint;
   /** When it was answered. */
   readonly at: Instant;
@@ -53,7 +53,7 @@ export class Lease implements HeldLease {
   readonly #deadline: Deadline;
   readonly #schedule: RenewalSchedule;
   #state = REQUESTED;
-  #grant: Grant | undefined;
+  #grant: LeaseGrant | undefined;
   /** Fires when the first renewal is due or, if that comes first or a renewal is in flight, at the deadline. */
   #timer: Timer | undefined;
   /** The renewals, once there is one. */
@@ -261,7 +261,7 @@ export class Lease implements HeldLease {
   }
 
   /** Ends the lease: nothing goes on for its sake any more. */
-  #end(state: State): void {
+  #end(state: LeaseState): void {
     if (this.#state === HELD) leasesOf(this.#store).delete(this);
     this.#state = state;
     this.#handle = undefined;

@@ -6,7 +6,7 @@ import type { OtelAttributes, OtelCounter, OtelHistogram, OtelMeter, OtelObserva
 const BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600];
 
 /** A handle that waits for a lock, or holds it. */
-interface Entry {
+interface GaugeEntry {
   readonly group: string | undefined;
   readonly since: Instant;
 }
@@ -23,9 +23,9 @@ export class LockMetrics {
   readonly #renewals: OtelCounter;
   readonly #faults: OtelCounter;
   /** The handles that wait, the longest wait first. Each leaves it when its call ends. */
-  readonly #waiting = new Map<string, Entry>();
+  readonly #waiting = new Map<string, GaugeEntry>();
   /** The handles that hold a lock, the oldest first. Each leaves it with its lease, or when its release fails. */
-  readonly #held = new Map<string, Entry>();
+  readonly #held = new Map<string, GaugeEntry>();
   /** The handles whose attempts have failed. Each leaves it when it begins to wait or its call ends. */
   readonly #failed = new Set<string>();
 
@@ -136,7 +136,7 @@ export class LockMetrics {
     this.#active.add(-1, attributesOf(entry.group));
   }
 
-  #entry({ name }: LockEvent): Entry {
+  #entry({ name }: LockEvent): GaugeEntry {
     return { group: this.#groupOf(name), since: this.#clock.now() };
   }
 
@@ -166,7 +166,7 @@ export class LockMetrics {
   }
 
   /** Reports the age of the oldest entry of each group. Without groups there is always one value, 0 for none. */
-  #reportOldest(result: OtelObservableResult, entries: ReadonlyMap<string, Entry>): void {
+  #reportOldest(result: OtelObservableResult, entries: ReadonlyMap<string, GaugeEntry>): void {
     const now = this.#clock.now();
     const seen = new Set<string | undefined>();
     for (const { group, since } of entries.values()) {

@@ -21,11 +21,11 @@ const MOST_UNCONFIRMED = 1_000;
 /** The ends of a call that are no error: the caller asked for them, or is told by `null`. */
 const EXPECTED: readonly GaveUpReason[] = ["busy", "aborted"];
 
-type Fault = LockEvent & { readonly type: "fault" };
+type SpanFault = LockEvent & { readonly type: "fault" };
 
 /** A call that waits, or has seen a fault. Its span is made when it ends: only then is it known what it links to. */
-interface Request {
-  readonly faults: { readonly event: Fault; readonly at: Instant }[];
+interface SpanRequest {
+  readonly faults: { readonly event: SpanFault; readonly at: Instant }[];
   links: OtelLink[];
 }
 
@@ -50,7 +50,7 @@ export class LockSpans {
   readonly #links: (() => QueryableStore) | undefined;
   readonly #clock: Clock;
   /** By handle. Each leaves it when its call ends. */
-  readonly #requests = new Map<string, Request>();
+  readonly #requests = new Map<string, SpanRequest>();
   /** By handle. Each leaves it with its lease, which the process keeps as long, or when its release fails. */
   readonly #holds = new Map<string, Hold>();
   /** By handle, the first to fail first. */
@@ -85,16 +85,16 @@ export class LockSpans {
     }
   }
 
-  #request(handle: string): Request {
+  #request(handle: string): SpanRequest {
     const known = this.#requests.get(handle);
     if (known !== undefined) return known;
-    const request: Request = { faults: [], links: [] };
+    const request: SpanRequest = { faults: [], links: [] };
     this.#requests.set(handle, request);
     return request;
   }
 
   /** Asks for the holders that a call waits for. If the answer comes after the grant, the span has no link. */
-  #ask(name: string, store: () => QueryableStore, request: Request): void {
+  #ask(name: string, store: () => QueryableStore, request: SpanRequest): void {
     const asked = Promise.resolve().then(() => store().query?.({ name }));
     asked.then((snapshot) => {
       const contexts = (snapshot?.held ?? []).flatMap(({ meta }) =>
@@ -151,7 +151,7 @@ export class LockSpans {
     return this.#holds.get(handle) ?? this.#unconfirmed.get(handle);
   }
 
-  #fault(event: Fault, now: Instant): void {
+  #fault(event: SpanFault, now: Instant): void {
     const { handle, operation } = event;
     if (operation === "attempt") {
       const { faults } = this.#request(handle);
@@ -186,7 +186,7 @@ function attributesOf({ name, handle, mode, permits }: EventSubject): OtelAttrib
   };
 }
 
-function addFault(span: OtelSpan, { operation, error }: Fault, at: Instant): void {
+function addFault(span: OtelSpan, { operation, error }: SpanFault, at: Instant): void {
   span.addEvent("holdfast.lock.fault", { "holdfast.lock.operation": operation, ...describe(error) }, at.wall);
 }
 

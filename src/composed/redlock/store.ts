@@ -20,9 +20,9 @@ import type { QuorumNode } from "../../quorum_node.ts";
 import { checkOptions, type RedlockOptions, type RedlockSettings } from "./options.ts";
 import { Contention } from "./attempt/contention.ts";
 import { evict } from "./quorum_evict.ts";
-import { type Block, HighestFence } from "./attempt/fences.ts";
+import { type FenceBlock, HighestFence } from "./attempt/fences.ts";
 import { Nodes } from "./nodes/nodes.ts";
-import { type Outcome, QuorumAttempt } from "./attempt/quorum_attempt.ts";
+import { QuorumAttempt, type QuorumOutcome } from "./attempt/quorum_attempt.ts";
 import { query } from "./listing/quorum_query.ts";
 import { Round } from "./attempt/round.ts";
 import { Rounds } from "./attempt/rounds.ts";
@@ -103,7 +103,7 @@ export function redlock(nodes: readonly (Store | RedisClient)[], options: Redloc
 }
 
 /** Returns the grant of a block. */
-function grantOf({ start, end }: Block): Granted {
+function grantOf({ start, end }: FenceBlock): Granted {
   if (end === start) return { granted: true, fence: start };
   return { granted: true, fence: start, fences: Number(end - start) + 1 };
 }
@@ -195,7 +195,7 @@ export class RedlockStore implements Store {
     const options = { enqueue, maxClockSkew: this.#settings.maxClockSkew };
     const attempt = new QuorumAttempt(this.#nodes, round, claim, options, this.#highest, this.#clock, this.#random);
     round.beginAttempt();
-    let outcome: Outcome;
+    let outcome: QuorumOutcome;
     try {
       outcome = await attempt.run(contended);
     } finally {
@@ -205,7 +205,7 @@ export class RedlockStore implements Store {
   }
 
   /** Keeps what an attempt has won, and releases what it has left on the nodes otherwise. */
-  #conclude(claim: Claim, round: Round, coordinator: number, enqueue: boolean, result: Outcome): Attempt {
+  #conclude(claim: Claim, round: Round, coordinator: number, enqueue: boolean, result: QuorumOutcome): Attempt {
     switch (result.outcome) {
       case "won":
         round.win(result.block.end);

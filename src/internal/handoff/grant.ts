@@ -2,7 +2,7 @@ import { elapsed, type Instant } from "../time/clock.ts";
 import { type Attempt, type Claim, type Granted, handleOf, type Meta, type Store } from "../../store.ts";
 import type { Handle } from "./handle.ts";
 import { ProcessLease } from "./process_lease.ts";
-import type { Site } from "./site.ts";
+import type { HandoffSite } from "./site.ts";
 
 /** A handle that holds the lock under a grant. */
 export interface Holding {
@@ -19,7 +19,7 @@ export interface Holding {
 /**
  * Who has the lock that was granted: a handle holds it; it is kept for the next one until that attempts; no handle has it, and it lingers; it went back, or is lost.
  */
-export type Phase =
+export type GrantPhase =
   | Holding
   | {
     readonly kind: "next";
@@ -44,7 +44,7 @@ export class Grant {
   readonly since: Instant;
   /** Whether other handles were left waiting in the store's queue, as far as is known. */
   readonly contended: boolean;
-  phase: Phase = { kind: "over" };
+  phase: GrantPhase = { kind: "over" };
   /** The handles that were taken out of the store's queue with it, and have not had the lock, in their order. */
   members: readonly Handle[] = [];
   /** Whether a section under it has lasted as long as `keep`. */
@@ -59,7 +59,7 @@ export class Grant {
   #over: AbortController | undefined;
 
   /** Makes the grant of an attempt that was sent at a moment, and answered at another one. */
-  constructor({ store, clock }: Site, claim: Claim, granted: Granted, sentAt: Instant, now: Instant) {
+  constructor({ store, clock }: HandoffSite, claim: Claim, granted: Granted, sentAt: Instant, now: Instant) {
     this.lease = new ProcessLease(store, claim, sentAt, clock, granted.age);
     this.id = handleOf(claim);
     this.since = now;

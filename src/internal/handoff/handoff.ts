@@ -20,7 +20,7 @@ import {
 } from "../../store.ts";
 import { withLocalHandles } from "./listing.ts";
 import { NameHandoff } from "./name_handoff.ts";
-import type { HandoffSettings, HandoffTarget, Site } from "./site.ts";
+import type { HandoffSettings, HandoffSite, HandoffTarget } from "./site.ts";
 
 /** From so many names on, those that are no longer used are looked for. */
 const PRUNE_FROM = 1_000;
@@ -52,7 +52,7 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
   readonly #requests = new ShortLivedSet<Promise<unknown>>();
   /** All that hand on the locks of the target, this one too: a revocation concerns them all. */
   readonly #peers: Set<Handoff>;
-  readonly #site: Site;
+  readonly #site: HandoffSite;
   #pruneAt = 2 * PRUNE_FROM;
   /** Whether it hands nothing on any more. */
   #stopped = false;

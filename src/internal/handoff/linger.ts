@@ -1,6 +1,6 @@
 import { elapsed, type Instant } from "../time/clock.ts";
 import type { Grant } from "./grant.ts";
-import type { Site } from "./site.ts";
+import type { HandoffSite } from "./site.ts";
 
 /** After so many milliseconds without a handle the lease in the store is shortened. */
 const SHORTEN_AFTER_MS = 1;
@@ -23,7 +23,7 @@ const AT_ONCE = 100;
  * @returns what goes on meanwhile; `undefined` if it goes on already
  */
 export function linger(
-  site: Site,
+  site: HandoffSite,
   grant: Grant,
   now: Instant,
   end: (how: "over" | "lost") => void,
@@ -40,7 +40,11 @@ async function lingerAtOnce(grant: Grant, end: (how: "over") => void): Promise<v
   if (isLingering(grant)) end("over");
 }
 
-async function lingerOn({ clock, settings }: Site, grant: Grant, end: (how: "over" | "lost") => void): Promise<void> {
+async function lingerOn(
+  { clock, settings }: HandoffSite,
+  grant: Grant,
+  end: (how: "over" | "lost") => void,
+): Promise<void> {
   const shortened = settings.linger + RESERVE_MS;
   for (let { phase } = grant; phase.kind === "lingering"; { phase } = grant) {
     const now = clock.now();

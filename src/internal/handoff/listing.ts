@@ -6,7 +6,7 @@ import type { Handle } from "./handle.ts";
 import { NameHandoff } from "./name_handoff.ts";
 
 /** A waiter whose rank is not known yet. */
-type Waiter = Omit<WaiterEntry, "rank">;
+type LocalWaiter = Omit<WaiterEntry, "rank">;
 
 /**
  * Returns what a store lists, with the handles of this process that hold its locks and wait for them. The store knows the
@@ -19,7 +19,7 @@ export function withLocalHandles(
   names: Iterable<[string, unknown]>,
 ): Snapshot {
   const known = new Map([...names].flatMap(([name, state]) => state instanceof NameHandoff ? [[name, state]] : []));
-  const waiters = new Map<string, Waiter[]>();
+  const waiters = new Map<string, LocalWaiter[]>();
   for (const entry of pending) {
     const others = waiters.get(entry.name);
     if (others === undefined) waiters.set(entry.name, [entry]);
@@ -54,7 +54,11 @@ function holderOf({ holding, id, since }: Grant, entry: HolderEntry): HolderEntr
 }
 
 /** Returns the waiters of a name: those of the store, and behind each of this process those that it does not know. */
-function withWaiters(listed: readonly Waiter[], { grants, waiting }: NameHandoff, first?: HolderEntry): Waiter[] {
+function withWaiters(
+  listed: readonly LocalWaiter[],
+  { grants, waiting }: NameHandoff,
+  first?: HolderEntry,
+): LocalWaiter[] {
   const holding = new Set([...grants.values()].map(({ holding }) => holding?.handle.id));
   const here = new Set(waiting.map(({ id }) => id));
   const isOwn = first !== undefined && grants.has(first.handle);

@@ -16,7 +16,7 @@ import { ageOf, Grant } from "./grant.ts";
 import { Handle } from "./handle.ts";
 import { linger } from "./linger.ts";
 import { LocalQueue } from "./local_queue.ts";
-import type { Site } from "./site.ts";
+import type { HandoffSite } from "./site.ts";
 
 /** The longest time between two attempts of a handle that waits without a request, in milliseconds. */
 const RECHECK_MS = 1_000;
@@ -41,20 +41,20 @@ const FENCES_PER_MS = 1_000;
 const MAX_FENCES = 10_000;
 
 /** An attempt that was sent: its number, when, and how often this process had revoked the lock by then. */
-interface Request {
+interface HandoffRequest {
   readonly number: number;
   readonly at: Instant;
   readonly revocations: number;
 }
 
 /** An attempt that was not granted. */
-type Refusal = Exclude<Attempt, Granted>;
+type HandoffRefusal = Exclude<Attempt, Granted>;
 
 /** What is left of a name: the id of its direct handle if that has not been heard of since, and whether sections are long. */
 type Unused = (direct: string | undefined, long: boolean) => void;
 
 /** The answer to a handle that waits without a request. */
-const ASLEEP: Refusal = { granted: false, retryAfter: RECHECK_MS };
+const ASLEEP: HandoffRefusal = { granted: false, retryAfter: RECHECK_MS };
 
 /**
  * The handles of this process that want one lock, in one queue, and the grant under which they have it in turn.
@@ -73,7 +73,7 @@ const ASLEEP: Refusal = { granted: false, retryAfter: RECHECK_MS };
  * 5. Of those in the store's queue only the first attempts from time to time, in the name of the others.
  */
 export class NameHandoff {
-  readonly #site: Site;
+  readonly #site: HandoffSite;
   /** The handles that wait, by their ids, in the order of their first attempts. */
   readonly #queue: LocalQueue;
   /** By the ids of their handles: the grants under which handles hold the lock, or have released it without an answer. */
@@ -101,7 +101,7 @@ export class NameHandoff {
    * @param long whether sections lasted as long as `keep` when handles last shared the lock
    * @param unused is called when no handle waits here, and none holds the lock under a grant
    */
-  constructor(site: Site, direct: string | undefined, long: boolean, unused: Unused) {
+  constructor(site: HandoffSite, direct: string | undefined, long: boolean, unused: Unused) {
     this.#site = site;
     this.#direct = direct;
     this.#queue = new LocalQueue(long);
@@ -373,7 +373,12 @@ export class NameHandoff {
     });
   }
 
-  #refused(handle: Handle, refusal: Refusal, options: AttemptOptions, now: Instant): Refusal | Promise<Attempt> {
+  #refused(
+    handle: Handle,
+    refusal: HandoffRefusal,
+    options: AttemptOptions,
+    now: Instant,
+  ): HandoffRefusal | Promise<Attempt> {
     if ("conflict" in refusal) {
       this.#queue.delete(handle.id);
       this.#advance();
@@ -416,7 +421,7 @@ export class NameHandoff {
   }
 
   /** Notes a grant of the store, whatever the handle has done meanwhile. */
-  #granted(handle: Handle, granted: Granted, sent: Request, now: Instant): Attempt {
+  #granted(handle: Handle, granted: Granted, sent: HandoffRequest, now: Instant): Attempt {
     const grant = new Grant(this.#site, handle.claim, granted, sent.at, now);
     const run = this.#membersOf(granted, sent.number);
     const held = this.#held.get(handle.id);

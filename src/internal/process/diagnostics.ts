@@ -6,13 +6,13 @@ interface Channel {
   publish(message: unknown): void;
 }
 
-interface Process {
+interface ProcessModule {
   getBuiltinModule?(id: string): { channel(name: string): Channel } | undefined;
 }
 
 /** Opens the channel with the events of all stores of the process, where the runtime has such channels. */
 function openChannel(): Channel | undefined {
-  const { process } = globalThis as { process?: Process };
+  const { process } = globalThis as { process?: ProcessModule };
   try {
     return process?.getBuiltinModule?.("node:diagnostics_channel")?.channel("holdfast:lock");
   } catch {

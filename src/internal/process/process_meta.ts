@@ -1,5 +1,5 @@
 /** What the runtimes tell of their process. */
-interface Runtime {
+interface HostRuntime {
   readonly Deno?: undefined | {
     readonly pid: number;
     hostname(): string;
@@ -12,13 +12,13 @@ interface Runtime {
 }
 
 /** Returns the machine and the process, as far as the runtime tells them without asking the user for a permission. */
-export function describeProcess({ Deno, process }: Runtime = globalThis as Runtime): Record<string, string> {
+export function describeProcess({ Deno, process }: HostRuntime = globalThis as HostRuntime): Record<string, string> {
   const host = hostname({ Deno, process });
   const pid = Deno?.pid ?? process?.pid;
   return { ...host === undefined ? {} : { host }, ...pid === undefined ? {} : { pid: String(pid) } };
 }
 
-function hostname({ Deno, process }: Runtime): string | undefined {
+function hostname({ Deno, process }: HostRuntime): string | undefined {
   try {
     // What else has the name of Deno is a stand-in on another runtime.
     if (Deno?.permissions === undefined) return process?.getBuiltinModule?.("node:os")?.hostname();

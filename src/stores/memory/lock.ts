@@ -24,13 +24,13 @@ export interface Holder {
   /** The largest number of a renewal that was executed. */
   renewal: number;
   /** The waiters that were taken out of the queue with it: the members of its run. */
-  run: readonly Waiter[];
+  run: readonly MemoryWaiter[];
   /** Is called when the lock is revoked, with what describes the one that revokes it. */
   revoked: ((by: Meta | undefined) => void) | undefined;
 }
 
 /** A handle that is in the queue of a lock. */
-export interface Waiter {
+export interface MemoryWaiter {
   readonly claim: Claim;
   /** Its place: smaller than that of everybody who came later. It keeps that if a run takes it out of the queue. */
   readonly ticket: number;
@@ -43,13 +43,13 @@ export interface Waiter {
 }
 
 /** The holders of one lock and its queue. */
-export class Lock {
+export class MemoryLock {
   /** By the ids of their handles. */
   readonly holders: Map<string, Holder> = new Map();
   /** First come, first served. */
-  readonly queue: Waiter[] = [];
+  readonly queue: MemoryWaiter[] = [];
   /** Those that runs have taken out of the queue, by the ids of their handles: they may come back, or have done so. */
-  readonly taken: Map<string, Waiter> = new Map();
+  readonly taken: Map<string, MemoryWaiter> = new Map();
 
   /** Whether nobody holds the lock or waits for it. */
   get unused(): boolean {
@@ -101,19 +101,19 @@ export class Lock {
   }
 
   /** Returns the claim's handle in the queue, if it is there. */
-  waiter(claim: Claim): Waiter | undefined {
+  waiter(claim: Claim): MemoryWaiter | undefined {
     return this.queue.find((waiter) => handleOf(waiter.claim) === handleOf(claim));
   }
 
   /** Puts a waiter into the queue, at its place. */
-  enqueue(waiter: Waiter): void {
+  enqueue(waiter: MemoryWaiter): void {
     this.queue.push(waiter);
     this.queue.sort(byTicket);
   }
 
   /** Takes the waiters out of the queue that directly follow a claim which is granted now, and are of its cohort. */
-  takeRun(claim: Claim, now: Instant, limit: number): Waiter[] {
-    const run: Waiter[] = [];
+  takeRun(claim: Claim, now: Instant, limit: number): MemoryWaiter[] {
+    const run: MemoryWaiter[] = [];
     if (!takesRun(claim)) return run;
     for (const waiter of this.queue) {
       if (isDead(waiter, now)) continue;
@@ -128,7 +128,7 @@ export class Lock {
   }
 
   /** Returns the members of the run of a holder that are not in the queue again. */
-  membersOf({ run }: Holder): Waiter[] {
+  membersOf({ run }: Holder): MemoryWaiter[] {
     return run.filter(({ claim }) => this.waiter(claim) === undefined);
   }
 
@@ -144,9 +144,9 @@ export class Lock {
    * Returns the waiters at the head of the queue that can hold the lock together, beside its holders. Dead waiters are
    * left out. One that is not in the queue counts as if it were, at its place.
    */
-  admissible(now: Instant, asking?: Waiter): Waiter[] {
+  admissible(now: Instant, asking?: MemoryWaiter): MemoryWaiter[] {
     const together = this.occupancy;
-    const admissible: Waiter[] = [];
+    const admissible: MemoryWaiter[] = [];
     const absent = asking === undefined || this.queue.includes(asking) ? [] : [asking];
     for (const waiter of [...this.queue, ...absent].sort(byTicket)) {
       if (isDead(waiter, now)) continue;
@@ -179,10 +179,10 @@ export class Lock {
 }
 
 /** Returns whether a waiter was silent for so long that it is dead. */
-export function isDead({ wake, asked }: Waiter, now: Instant): boolean {
+export function isDead({ wake, asked }: MemoryWaiter, now: Instant): boolean {
   return wake === undefined && elapsed(asked, now) >= DEAD_MS;
 }
 
-function byTicket(a: Waiter, b: Waiter): number {
+function byTicket(a: MemoryWaiter, b: MemoryWaiter): number {
   return a.ticket - b.ticket;
 }

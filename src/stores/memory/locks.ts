@@ -1,5 +1,5 @@
 import type { Clock } from "../../internal/time/clock.ts";
-import { Lock } from "./lock.ts";
+import { MemoryLock } from "./lock.ts";
 
 /** From so many names on, the names whose leases have ended are looked for. */
 const PRUNE_FROM = 1_000;
@@ -7,7 +7,7 @@ const PRUNE_FROM = 1_000;
 /** The locks of a store that are held or waited for, by name. */
 export class Locks {
   readonly #clock: Clock;
-  readonly #locks = new Map<string, Lock>();
+  readonly #locks = new Map<string, MemoryLock>();
   /** At how many names they are looked through next. */
   #pruneAt = PRUNE_FROM;
 
@@ -22,7 +22,7 @@ export class Locks {
   }
 
   /** Returns a lock, without the holders whose leases have ended; `undefined` if nobody holds it or waits for it. */
-  get(name: string): Lock | undefined {
+  get(name: string): MemoryLock | undefined {
     const lock = this.#locks.get(name);
     lock?.deleteExpired(this.#clock.now());
     if (lock?.unused) this.#locks.delete(name);
@@ -30,23 +30,23 @@ export class Locks {
   }
 
   /** Returns a lock; a new one, which is not kept yet, if nobody holds it or waits for it. */
-  getOrCreate(name: string): Lock {
-    return this.get(name) ?? new Lock();
+  getOrCreate(name: string): MemoryLock {
+    return this.get(name) ?? new MemoryLock();
   }
 
   /** Keeps a lock that somebody waits for now. */
-  keep(name: string, lock: Lock): void {
+  keep(name: string, lock: MemoryLock): void {
     this.#locks.set(name, lock);
   }
 
   /** Keeps a lock that somebody holds now. Sometimes deletes the locks whose holders never came back. */
-  keepHeld(name: string, lock: Lock): void {
+  keepHeld(name: string, lock: MemoryLock): void {
     if (this.#locks.size >= this.#pruneAt) this.#prune();
     this.keep(name, lock);
   }
 
   /** Wakes the waiters of a lock that can hold it now. Forgets the lock if nobody holds it or waits for it. */
-  serve(name: string, lock: Lock): void {
+  serve(name: string, lock: MemoryLock): void {
     if (lock.unused) this.#locks.delete(name);
     lock.wakeNext(this.#clock.now());
   }

@@ -26,7 +26,7 @@ import {
   type Store,
 } from "../../store.ts";
 import { Fences } from "./fences.ts";
-import { DEAD_MS, type Holder, isDead, type Lock, RETRY_MS, type Waiter } from "./lock.ts";
+import { DEAD_MS, type Holder, isDead, type MemoryLock, type MemoryWaiter, RETRY_MS } from "./lock.ts";
 import { Locks } from "./locks.ts";
 import { fits, permitsOf } from "./occupancy.ts";
 import { checkMemoryOptions, type MemoryOptions } from "./options.ts";
@@ -58,11 +58,11 @@ const CAPABILITIES: readonly Capability[] = [
 const RUN_LIMIT = 100;
 
 /** An attempt that was not granted. */
-type Refusal = Exclude<Attempt, { granted: true }>;
+type RefusedAttempt = Exclude<Attempt, { granted: true }>;
 
 /** A lock that can be granted. */
 interface Admission {
-  readonly lock: Lock;
+  readonly lock: MemoryLock;
   /** The fence of the claim's owner, if that holds the lock already. */
   readonly fence: bigint | undefined;
   /** Whether it is the claim's turn, so that those in the queue directly follow it. */
@@ -246,7 +246,7 @@ export class MemoryStore implements QuorumNode {
   }
 
   /** Finds out whether the claim can be granted. If it cannot, and is to wait, puts it into the queue. */
-  #admit(claim: Claim, options: AttemptOptions): Refusal | Admission {
+  #admit(claim: Claim, options: AttemptOptions): RefusedAttempt | Admission {
     const lock = this.#locks.getOrCreate(claim.name);
     const present = lock.occupancy.kind;
     const own = lock.holderOfOwner(claim);
@@ -279,12 +279,12 @@ export class MemoryStore implements QuorumNode {
     return microseconds > last ? microseconds : last + 1n;
   }
 
-  #enqueue(lock: Lock, waiter: Waiter): void {
+  #enqueue(lock: MemoryLock, waiter: MemoryWaiter): void {
     lock.enqueue(waiter);
     this.#locks.keep(waiter.claim.name, lock);
   }
 
-  #grant(lock: Lock, claim: Claim, fence: bigint | undefined): void {
+  #grant(lock: MemoryLock, claim: Claim, fence: bigint | undefined): void {
     lock.dequeue(claim);
     lock.grant(claim, fence, this.#clock.now());
     this.#locks.keepHeld(claim.name, lock);
@@ -296,12 +296,12 @@ function holderEntry({ claim, grantedAt, since, lease, fence }: Holder, now: Ins
   return { ...entryOf(claim), since: grantedAt, expiresIn: lease - elapsed(since, now), fence };
 }
 
-function waiterEntry({ claim, queuedAt }: Waiter): Entry {
+function waiterEntry({ claim, queuedAt }: MemoryWaiter): Entry {
   return { ...entryOf(claim), since: queuedAt };
 }
 
 /** Returns when to ask again: a permit may be free with the first lease that ends, any other lock with the last one. */
-function retryAfter({ holders }: Lock, present: Kind, now: Instant): number {
+function retryAfter({ holders }: MemoryLock, present: Kind, now: Instant): number {
   const leases = [...holders.values()].map(({ since, lease }) => lease - elapsed(since, now));
   const left = typeof present === "number" ? Math.min(...leases) : Math.max(0, ...leases);
   return Math.max(1, Math.min(left, RETRY_MS));

@@ -26,12 +26,12 @@ import { list } from "./tables/listing.ts";
 import { type LockState, readLockState } from "./tables/lock_state.ts";
 import { checkSqliteOptions, type SqliteOptions } from "./options.ts";
 import { Poller } from "./watch/poller.ts";
-import { Revocations } from "./watch/revocations.ts";
+import { RevocationPoll } from "./watch/revocations.ts";
 import type { Statements } from "./tables/statements.ts";
 import { type Grantee, succession } from "./tables/succession.ts";
 import { Sweeper } from "./tables/sweeper.ts";
 import { enqueue, grant, noteRun, revoke } from "./tables/transitions.ts";
-import { type Waiter, Waiters } from "./tables/waiters.ts";
+import { type QueuedWaiter, WaiterTable } from "./tables/waiters.ts";
 
 /** A store that has a file open. */
 export interface SqliteStore extends Store, Disposable {
@@ -115,10 +115,10 @@ export class FileStore implements SqliteStore {
   readonly observer: Observer | undefined;
   readonly #clock: Clock;
   readonly #file: LockFile;
-  readonly #waiters: Waiters;
+  readonly #waiters: WaiterTable;
   readonly #heartbeats: Heartbeats;
   readonly #poller: Poller;
-  readonly #revocations: Revocations;
+  readonly #revocations: RevocationPoll;
   readonly #sweeper = new Sweeper();
   /** What is to be called when the file is closed. */
   readonly #closed = new Set<() => void>();
@@ -128,10 +128,10 @@ export class FileStore implements SqliteStore {
     this.observer = observer;
     this.#clock = clock;
     this.#file = new LockFile(path, clock);
-    this.#waiters = new Waiters(clock);
+    this.#waiters = new WaiterTable(clock);
     this.#heartbeats = new Heartbeats(this.#file, this.#waiters, clock);
     this.#poller = new Poller(this.#file, this.#waiters, this.#heartbeats, clock);
-    this.#revocations = new Revocations(this.#file, clock);
+    this.#revocations = new RevocationPoll(this.#file, clock);
   }
 
   get closed(): boolean {
@@ -232,7 +232,7 @@ export class FileStore implements SqliteStore {
    * Attempts without a write, for a waiter that is in the queue: most of its attempts find nothing to write. Resolves to
    * `undefined` when there is something to write, or may be.
    */
-  async #readAttempt(claim: Claim, waiter: Waiter, { steal }: AttemptOptions): Promise<Attempt | undefined> {
+  async #readAttempt(claim: Claim, waiter: QueuedWaiter, { steal }: AttemptOptions): Promise<Attempt | undefined> {
     const { woken } = waiter;
     waiter.woken = false;
     if (woken || steal || !waiter.queued) return undefined;
@@ -243,7 +243,7 @@ export class FileStore implements SqliteStore {
   }
 
   /** Attempts in a transaction: grants the lock, or puts the claim's handle into the queue. */
-  async #writeAttempt(claim: Claim, waiter: Waiter | undefined, options: AttemptOptions): Promise<Attempt> {
+  async #writeAttempt(claim: Claim, waiter: QueuedWaiter | undefined, options: AttemptOptions): Promise<Attempt> {
     const { state, granted, place } = await this.#file.write((run, now) => {
       const view = this.#heartbeats.view(now);
       const state = readLockState(run, claim, waiter?.ticket, view);
@@ -270,7 +270,7 @@ export class FileStore implements SqliteStore {
   }
 
   /** Grants the lock, and takes those out of the queue that are granted it together with the claim. */
-  #grant(run: Statements, grantee: Grantee): { readonly attempt: Granted; readonly members: readonly Waiter[] } {
+  #grant(run: Statements, grantee: Grantee): { readonly attempt: Granted; readonly members: readonly QueuedWaiter[] } {
     const { claim, state, view } = grantee;
     const { followers, othersWait } = succession(run, this.#waiters, grantee);
     const block = grant(run, claim, state, Math.max(wishedFences(claim), 1 + followers.length), view.now);
@@ -290,7 +290,7 @@ export class FileStore implements SqliteStore {
 }
 
 /** Returns the answer to a claim that cannot be granted. */
-function refusal({ outcome }: LockState, waiter: Waiter | undefined): Attempt {
+function refusal({ outcome }: LockState, waiter: QueuedWaiter | undefined): Attempt {
   if (typeof outcome === "object") return { granted: false, conflict: outcome };
   const ms = waiter?.usesWakeups ? RETRY_ASLEEP_MS : RETRY_MS;
   // Waiters that came together would block the event loop together.

@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { Revocations } from "../../../src/stores/sqlite/watch/revocations.ts";
+import { RevocationPoll } from "../../../src/stores/sqlite/watch/revocations.ts";
 import { LockFile } from "../../../src/stores/sqlite/file/file.ts";
 import { ask, claimOf, countRuns, fenceOf, testOnSite } from "./site.ts";
 
 testOnSite("revocation() reads a lock again only after a counted revocation", async (site) => {
   const file = new LockFile(site.path, site.clock);
-  const revocations = new Revocations(file, site.clock);
+  const revocations = new RevocationPoll(file, site.clock);
   const [holder, other] = [claimOf(), claimOf({ name: "other" })];
   for (const claim of [holder, other]) assertEquals(await ask(site.a, claim), true);
   const reads = await countRuns(file, "expiry", "get");

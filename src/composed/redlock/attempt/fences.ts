@@ -2,7 +2,7 @@
 const MAX_AHEAD_US = 10_000n;
 
 /** Consecutive fences, both ends included. */
-export interface Block {
+export interface FenceBlock {
   readonly start: bigint;
   readonly end: bigint;
 }
@@ -25,7 +25,7 @@ export function guess(highest: bigint, wall: number): bigint {
  * Returns the block that begins with a fence. It is so short that it ends no further ahead of the clock (in milliseconds)
  * than 10 ms, and than nodes with the same clock allow; but it has one fence at least.
  */
-export function blockFrom(start: bigint, wall: number, { fences = 1, maxClockSkew }: BlockOptions): Block {
+export function blockFrom(start: bigint, wall: number, { fences = 1, maxClockSkew }: BlockOptions): FenceBlock {
   if (fences === 1) return { start, end: start };
   const allowed = microseconds(maxClockSkew);
   const latest = microseconds(wall) + (allowed < MAX_AHEAD_US ? allowed : MAX_AHEAD_US);

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../internal/time/clock.ts";
 import type { Claim } from "../../../store.ts";
-import { type Block, blockFrom, candidate, type HighestFence } from "./fences.ts";
+import { blockFrom, candidate, type FenceBlock, type HighestFence } from "./fences.ts";
 import type { Nodes } from "../nodes/nodes.ts";
 import { type Answer, approval, valueOf } from "../nodes/poll.ts";
 import type { Vote, VoteOptions } from "../../../quorum_node.ts";
@@ -14,8 +14,8 @@ const MAX_HANDOFF_PAUSE_MS = 16;
 const MAX_FENCE_TRIES = 6;
 
 /** How an attempt ended. */
-export type Outcome =
-  | { readonly outcome: "won"; readonly block: Block }
+export type QuorumOutcome =
+  | { readonly outcome: "won"; readonly block: FenceBlock }
   /** With the refusal of the coordinator; without one, the votes were split. */
   | { readonly outcome: "lost"; readonly refusal: { readonly retryAfter: number } | undefined }
   | { readonly outcome: "failed"; readonly answers: readonly Answer<Vote>[] };
@@ -60,7 +60,7 @@ export class QuorumAttempt {
   readonly #highest: HighestFence;
   readonly #clock: Clock;
   readonly #random: () => number;
-  #block: Block;
+  #block: FenceBlock;
   #coordinator: number;
   /** The present vote of each node; none where the node is to be asked again. */
   readonly #votes = new Map<number, Promise<Vote>>();
@@ -95,7 +95,7 @@ export class QuorumAttempt {
    * Runs the attempt. If the name is `contended` the coordinator is asked first: rivals that ask all nodes at once would
    * split the votes.
    */
-  async run(contended: boolean): Promise<Outcome> {
+  async run(contended: boolean): Promise<QuorumOutcome> {
     if (contended) {
       const refusal = await this.#askCoordinator();
       if (endsAttempt(refusal) || refusal !== undefined && !await this.#isFreeElsewhere()) {
@@ -125,20 +125,20 @@ export class QuorumAttempt {
   }
 
   /** Returns the block to ask for from a fence on; of that fence alone when the claim is shared. */
-  #blockFrom(fence: bigint): Block {
+  #blockFrom(fence: bigint): FenceBlock {
     const { mode, fences } = this.#claim;
     const options = { fences: mode === "exclusive" ? fences : 1, maxClockSkew: this.#options.maxClockSkew };
     return blockFrom(fence, this.#clock.now().wall, options);
   }
 
-  #won(block: Block, answers: readonly Answer<Vote>[]): Outcome {
+  #won(block: FenceBlock, answers: readonly Answer<Vote>[]): QuorumOutcome {
     this.#highest.note(block.end);
     // Those who share the lock must not wait behind it.
     if (valueOf(answers[this.#coordinator]!)?.granted === false) this.#round.leave(this.#claim, this.#coordinator);
     return { outcome: "won", block };
   }
 
-  #lost(answers: readonly Answer<Vote>[]): Outcome {
+  #lost(answers: readonly Answer<Vote>[]): QuorumOutcome {
     const vote = valueOf(answers[this.#coordinator]!);
     return { outcome: "lost", refusal: vote?.granted === false ? vote : undefined };
   }
@@ -220,7 +220,7 @@ export class QuorumAttempt {
   }
 
   /** Makes the second round trip. Returns a block above every counter, if a majority confirms it. */
-  async #confirm(answers: readonly Answer<Vote>[]): Promise<Block | undefined> {
+  async #confirm(answers: readonly Answer<Vote>[]): Promise<FenceBlock | undefined> {
     const counters = answers.map(valueOf).map((vote) => vote?.granted ? vote.counter : undefined);
     const start = candidate(counters.filter((counter) => counter !== undefined));
     // Where no counter was in the way, this clock is too far ahead of those of the nodes: it must not move the counters on.

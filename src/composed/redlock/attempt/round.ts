@@ -7,7 +7,7 @@ import type { Vote, VoteOptions } from "../../../quorum_node.ts";
 import { freshId } from "./round_id.ts";
 
 /** How a round stands; *expired*: released because its lease had ended long ago. */
-type Phase = "open" | "released" | "expired";
+type RoundPhase = "open" | "released" | "expired";
 
 /**
  * One round of votes of one handle, and the lock that it has won. Its id is fresh, so that no late command of another
@@ -19,7 +19,7 @@ export class Round {
   readonly splits: number;
   readonly #nodes: Nodes;
   readonly #votes: readonly NodeVote[];
-  #phase: Phase = "open";
+  #phase: RoundPhase = "open";
   #queuedAt: number | undefined;
   #fence: bigint | undefined;
   /** How many attempts are under way with it. */

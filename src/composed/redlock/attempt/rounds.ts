@@ -4,7 +4,7 @@ import type { Contention } from "./contention.ts";
 import type { Round } from "./round.ts";
 
 /** A round, and the claim that it is for. */
-export interface Entry {
+export interface RoundEntry {
   /** As it was last asked for or renewed. */
   readonly claim: Claim;
   readonly round: Round;
@@ -16,7 +16,7 @@ export interface Entry {
 export class Rounds {
   readonly #clock: Clock;
   readonly #contention: Contention;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, RoundEntry>();
 
   /** Makes an empty list. `contention` is notified which names are asked for and held. */
   constructor(clock: Clock, contention: Contention) {
@@ -45,8 +45,8 @@ export class Rounds {
    * Forgets the rounds whose leases ended long ago. Returns them: a slow node may have granted or queued them since, or
    * may do so yet.
    */
-  sweep(): readonly Entry[] {
-    const forgotten: Entry[] = [];
+  sweep(): readonly RoundEntry[] {
+    const forgotten: RoundEntry[] = [];
     if (this.#entries.size === 0) return forgotten;
     const now = this.#clock.now();
     for (const entry of this.#entries.values()) {

@@ -24,7 +24,7 @@ export type Verdict =
   | "failed";
 
 /** The votes of a round, as numbers of nodes; the missing ones are pending. */
-export interface Tally {
+export interface VoteTally {
   readonly nodes: number;
   readonly granted: number;
   /** How many of those raised their counters from below the guess. */
@@ -37,7 +37,7 @@ export interface Tally {
 type VoteState = "pending" | "raised" | "granted" | "busy" | "failed";
 
 /** Returns what a round comes to as soon as that is certain: nobody waits for a node that hangs. */
-export function verdict({ nodes, granted, raised, busy, failed }: Tally): Verdict | undefined {
+export function verdict({ nodes, granted, raised, busy, failed }: VoteTally): Verdict | undefined {
   const majority = quorum(nodes);
   if (raised >= majority) return "granted";
   if (granted >= majority) return "confirm";

@@ -6,7 +6,7 @@ const SLICE_MS = 5;
 /** A timer that is later than this, in milliseconds, proves nothing: answers may lie unread behind it. */
 const LATE_MS = 5;
 
-interface Deadline {
+interface SharedDeadline {
   /** When it is reached, in counted milliseconds. */
   readonly due: number;
   readonly run: () => void;
@@ -20,7 +20,7 @@ interface Deadline {
  */
 export class AnswerTime {
   readonly #clock: Clock;
-  readonly #deadlines = new Set<Deadline>();
+  readonly #deadlines = new Set<SharedDeadline>();
   #timer: Timer | undefined;
   /** The time that was counted up to `#since`, in milliseconds. */
   #counted = 0;

@@ -13,7 +13,7 @@ const MAX_DOWN_MS = 30_000;
  */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-type State =
+type HealthState =
   | { readonly name: "healthy" }
   /** It has failed, and is down for `ms` milliseconds from then on. */
   | { readonly name: "failed"; readonly since: Instant; readonly ms: number };
@@ -24,7 +24,7 @@ const HEALTHY = { name: "healthy" } as const;
 export class NodeHealth {
   readonly #node: QuorumNode;
   readonly #clock: Clock;
-  #state: State = HEALTHY;
+  #state: HealthState = HEALTHY;
   /** Since when its client was seen connecting. */
   #connectingSince: Instant | undefined;
 

@@ -4,7 +4,7 @@ import { ownerOfKey } from "../../../internal/owner_key.ts";
 import type { Entry, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../../store.ts";
 import { eventLoopTurn } from "../file/event_loop_turn.ts";
 import type { LockFile } from "../file/file.ts";
-import type { View } from "./lock_state.ts";
+import type { LockView } from "./lock_state.ts";
 
 /** How many names are read before the event loop turns. */
 const CHUNK = 250;
@@ -13,7 +13,7 @@ const CHUNK = 250;
 interface Source {
   readonly file: LockFile;
   /** Returns how the client sees the others at a moment of the wall clock. */
-  readonly view: (now: number) => View;
+  readonly view: (now: number) => LockView;
   /** Decodes text as the file has it. A name may begin with a byte order mark. */
   readonly decoder: TextDecoder;
 }
@@ -31,7 +31,11 @@ type Row = Readonly<Record<string, unknown>>;
  * Lists the holders and the waiters of the names that are asked for, in the order of the names in the file; what this
  * connection was called to do before is done by then.
  */
-export async function list(file: LockFile, view: (now: number) => View, options: QueryOptions): Promise<Snapshot> {
+export async function list(
+  file: LockFile,
+  view: (now: number) => LockView,
+  options: QueryOptions,
+): Promise<Snapshot> {
   await file.written();
   const encoding = await file.read((run) => String(run.encoding.get()?.["encoding"]));
   const source: Source = { file, view, decoder: new TextDecoder(encoding, { ignoreBOM: true }) };

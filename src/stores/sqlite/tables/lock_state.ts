@@ -6,7 +6,7 @@ import type { Statements } from "./statements.ts";
 const END = Number.MAX_SAFE_INTEGER;
 
 /** How one client sees the other clients at one moment. */
-export interface View {
+export interface LockView {
   /** The id of the client. */
   readonly client: number;
   /** The moment, in milliseconds of the wall clock. */
@@ -41,7 +41,7 @@ export interface LockState {
  * @param known the claim's ticket, if its process knows that
  * @param view how the claim's client sees the others
  */
-export function readLockState(run: Statements, claim: Claim, known: number | undefined, view: View): LockState {
+export function readLockState(run: Statements, claim: Claim, known: number | undefined, view: LockView): LockState {
   const { name } = claim;
   const row = run.holders.get(ownerKey(claim), view.now, view.now, name)!;
   const ticket = known ?? run.ticket.get(name, handleOf(claim))?.["ticket"] as number | undefined;
@@ -72,7 +72,7 @@ interface Circumstances {
   /** The kind of the holders; without any, the kind of the claim. */
   readonly kind: Kind;
   readonly ticket: number | undefined;
-  readonly view: View;
+  readonly view: LockView;
 }
 
 function outcomeOf(run: Statements, claim: Claim, circumstances: Circumstances): LockState["outcome"] {
@@ -85,7 +85,7 @@ function outcomeOf(run: Statements, claim: Claim, circumstances: Circumstances):
 }
 
 /** Returns whether every waiter ahead of the claim can hold the lock beside it. */
-function isNext(run: Statements, claim: Claim, known: number | undefined, view: View): boolean {
+function isNext(run: Statements, claim: Claim, known: number | undefined, view: LockView): boolean {
   const { name } = claim;
   const { client, now, deadAfter } = view;
   const ticket = known ?? END;

@@ -1,8 +1,8 @@
 import { joinsRun, takesRun } from "../../../internal/handoff/group.ts";
 import { type Claim, kindOf } from "../../../store.ts";
-import type { LockState, View } from "./lock_state.ts";
+import type { LockState, LockView } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";
-import type { Waiter, Waiters } from "./waiters.ts";
+import type { QueuedWaiter, WaiterTable } from "./waiters.ts";
 
 /** The longest run that one grant takes out of the queue, so that no transaction takes long. */
 export const RUN_LIMIT = 100;
@@ -10,7 +10,7 @@ export const RUN_LIMIT = 100;
 /** Who comes after a claim that can be granted. */
 export interface Succession {
   /** The waiters of this process that directly follow it and are of its cohort; none if it takes nobody along. */
-  readonly followers: readonly Waiter[];
+  readonly followers: readonly QueuedWaiter[];
   /** Whether anybody else is in the queue; `undefined` if nobody needs to know. */
   readonly othersWait: boolean | undefined;
 }
@@ -20,13 +20,13 @@ export interface Grantee {
   readonly claim: Claim;
   /** The lock as the claim finds it. */
   readonly state: LockState;
-  readonly view: View;
+  readonly view: LockView;
   /** Whether it is granted ahead of the queue, so that nobody follows it. */
   readonly stolen: boolean;
 }
 
 /** Finds out who comes after a claim. */
-export function succession(run: Statements, waiters: Waiters, grantee: Grantee): Succession {
+export function succession(run: Statements, waiters: WaiterTable, grantee: Grantee): Succession {
   const { claim, state: { ticket, ownFence }, view, stolen } = grantee;
   const next = !stolen && ownFence === undefined;
   // An exclusive claim that is not in the queue is not granted past anybody.
@@ -39,7 +39,7 @@ export function succession(run: Statements, waiters: Waiters, grantee: Grantee):
   const limit = (takes ? RUN_LIMIT : 0) + 2;
   const others = run.first.all(claim.name, view.client, view.now, view.deadAfter, limit)
     .filter((row) => row["ticket"] !== ticket);
-  const followers: Waiter[] = [];
+  const followers: QueuedWaiter[] = [];
   for (const row of takes ? others.slice(0, RUN_LIMIT) : []) {
     const waiter = waiters.queue(claim.name)?.waiters.get(String(row["handle"]));
     if (waiter === undefined || waiter.ticket !== row["ticket"] || !isFree(waiter) || !joinsRun(waiter.claim, claim)) {
@@ -51,6 +51,6 @@ export function succession(run: Statements, waiters: Waiters, grantee: Grantee):
 }
 
 /** Returns whether a waiter does nothing but wait: an attempt on its way would put it back into the queue. */
-function isFree({ attempts, woken, releasing }: Waiter): boolean {
+function isFree({ attempts, woken, releasing }: QueuedWaiter): boolean {
   return attempts === 0 && !woken && !releasing;
 }

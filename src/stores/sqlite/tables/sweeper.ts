@@ -1,4 +1,4 @@
-import type { View } from "./lock_state.ts";
+import type { LockView } from "./lock_state.ts";
 import { type Statements, SWEEP_LIMIT } from "./statements.ts";
 
 /** How many writes there are between two sweeps, unless there is much to delete. */
@@ -10,7 +10,7 @@ export class Sweeper {
   #pause = 0;
 
   /** Sweeps a bounded number of rows if that is due. To be called in the transaction of another write. */
-  sweep(run: Statements, { now, deadAfter }: View): void {
+  sweep(run: Statements, { now, deadAfter }: LockView): void {
     if (this.#pause-- > 0) return;
     run.advanceSweep.run();
     const holders = Number(run.deleteSwept.run(now).changes);

@@ -3,17 +3,17 @@ import type { Meant } from "../../../internal/listing/eviction.ts";
 import { blockLength } from "../../../internal/lease/fence_block.ts";
 import { ownerKey } from "../../../internal/owner_key.ts";
 import { type Claim, handleOf, kindOf } from "../../../store.ts";
-import type { LockState, View } from "./lock_state.ts";
+import type { LockState, LockView } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";
 
 /** Fences that were reserved: the first one, and how many. */
-export interface Block {
+export interface GrantedBlock {
   readonly fence: number;
   readonly fences: number;
 }
 
 /** A place in the queue. */
-export interface Place {
+export interface QueuePlace {
   /** Smaller than that of everybody who came later. */
   readonly ticket: number;
   /** When the handle entered the queue, in milliseconds of the wall clock. */
@@ -21,7 +21,7 @@ export interface Place {
 }
 
 /** Makes the claim's handle a holder. Returns its fences: as many as wished if that is possible, at least one. */
-export function grant(run: Statements, claim: Claim, state: LockState, wish: number, now: number): Block {
+export function grant(run: Statements, claim: Claim, state: LockState, wish: number, now: number): GrantedBlock {
   const { expired, ticket, ownFence } = state;
   const { name, lease, renewal = 0, meta = null } = claim;
   if (expired) deleteExpired(run, name, now);
@@ -35,7 +35,11 @@ export function grant(run: Statements, claim: Claim, state: LockState, wish: num
 }
 
 /** Notes for those who list the lock which waiters left the queue when the claim's handle was granted it. */
-export function noteRun(run: Statements, claim: Claim, members: readonly (Place & { readonly claim: Claim })[]): void {
+export function noteRun(
+  run: Statements,
+  claim: Claim,
+  members: readonly (QueuePlace & { readonly claim: Claim })[],
+): void {
   const values = members.map(({ claim, since }) => [handleOf(claim), since, claim.meta ?? null]);
   run.noteRun.run(JSON.stringify(values), claim.name, handleOf(claim));
 }
@@ -55,7 +59,12 @@ export function revoke(run: Statements, name: string, now: number, { handle, fen
  * Puts the claim's handle into the queue. Returns its place: the one that it has already, or had before it was deleted,
  * if there is one.
  */
-export function enqueue(run: Statements, claim: Claim, former: Place | undefined, { client, now }: View): Place {
+export function enqueue(
+  run: Statements,
+  claim: Claim,
+  former: QueuePlace | undefined,
+  { client, now }: LockView,
+): QueuePlace {
   const { ticket = null, since = now } = former ?? {};
   const { name, meta = null } = claim;
   run.addClient.run(client, now);
@@ -64,7 +73,7 @@ export function enqueue(run: Statements, claim: Claim, former: Place | undefined
 }
 
 /** Reserves fences above all former ones: microseconds of the clock, so that they rise even if the file is lost. */
-function nextBlock(run: Statements, name: string, wish: number, now: number): Block {
+function nextBlock(run: Statements, name: string, wish: number, now: number): GrantedBlock {
   const fence = Math.max(Number(run.lastFence.get()?.["last"]) + 1, Math.floor(now * 1000));
   if (fence > Number.MAX_SAFE_INTEGER) {
     throw new StoreError(

@@ -1,10 +1,10 @@
 import type { Clock } from "../../../internal/time/clock.ts";
 import { type Claim, handleOf } from "../../../store.ts";
 import { FORGET_MS } from "./statements.ts";
-import type { Place } from "./transitions.ts";
+import type { QueuePlace } from "./transitions.ts";
 
 /** What this process knows of a handle that waits. It keeps its place even if the file has lost that. */
-export interface Waiter extends Place {
+export interface QueuedWaiter extends QueuePlace {
   readonly claim: Claim;
   /** Whether it is in the queue in the file; not after nobody has asked for the handle for some time. */
   queued: boolean;
@@ -30,9 +30,9 @@ export interface Waiter extends Place {
 export interface Queue {
   readonly name: string;
   /** By the ids of their handles, in the order of their tickets. */
-  readonly waiters: Map<string, Waiter>;
+  readonly waiters: Map<string, QueuedWaiter>;
   /** The waiters whose owners may hold the lock by another handle. */
-  readonly owned: Set<Waiter>;
+  readonly owned: Set<QueuedWaiter>;
   /** The version of the file's data at the last check; `undefined`: a check is due. */
   dataVersion: number | undefined;
   /** When the next check is due even if the data does not change, in milliseconds of the monotonic clock. */
@@ -46,7 +46,7 @@ export interface Queue {
 }
 
 /** The handles of this process that wait, by name. */
-export class Waiters {
+export class WaiterTable {
   readonly #clock: Clock;
   readonly #queues = new Map<string, Queue>();
 
@@ -61,7 +61,7 @@ export class Waiters {
   }
 
   /** All waiters. */
-  get all(): Waiter[] {
+  get all(): QueuedWaiter[] {
     return [...this.#queues.values()].flatMap(({ waiters }) => [...waiters.values()]);
   }
 
@@ -85,12 +85,12 @@ export class Waiters {
   }
 
   /** Returns what is known of a handle, if it waits. */
-  get(claim: Claim): Waiter | undefined {
+  get(claim: Claim): QueuedWaiter | undefined {
     return this.#queues.get(claim.name)?.waiters.get(handleOf(claim));
   }
 
   /** Notes that a handle is in the queue in the file. */
-  add(claim: Claim, { ticket, since }: Place): void {
+  add(claim: Claim, { ticket, since }: QueuePlace): void {
     const now = this.#clock.now().monotonic;
     const known = this.get(claim);
     if (known !== undefined) {
@@ -98,7 +98,7 @@ export class Waiters {
       known.taken = false;
       return;
     }
-    const waiter: Waiter = {
+    const waiter: QueuedWaiter = {
       claim,
       ticket,
       since,
@@ -118,7 +118,7 @@ export class Waiters {
   }
 
   /** Notes that a run has taken a waiter out of the queue. */
-  take(waiter: Waiter): void {
+  take(waiter: QueuedWaiter): void {
     waiter.queued = false;
     waiter.taken = true;
   }
@@ -137,9 +137,9 @@ export class Waiters {
    * Counts a heartbeat of the waiters that neither sleep nor ask. Returns the queued ones that have reached the limit.
    * Counts heartbeats and not time, because nobody can ask while the event loop stands still.
    */
-  idle(limit: number): Waiter[] {
+  idle(limit: number): QueuedWaiter[] {
     const now = this.#clock.now().monotonic;
-    const idle: Waiter[] = [];
+    const idle: QueuedWaiter[] = [];
     for (const waiter of this.all) {
       waiter.idleHeartbeats = waiter.wake !== undefined || waiter.attempts > 0 ? 0 : waiter.idleHeartbeats + 1;
       if (waiter.idleHeartbeats >= limit && waiter.queued) idle.push(waiter);

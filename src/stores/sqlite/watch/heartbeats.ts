@@ -2,10 +2,10 @@ import type { Clock } from "../../../internal/time/clock.ts";
 import { handleOf } from "../../../store.ts";
 import type { LockFile } from "../file/file.ts";
 import { HEARTBEAT_MS, Liveness } from "./liveness.ts";
-import type { View } from "../tables/lock_state.ts";
+import type { LockView } from "../tables/lock_state.ts";
 import type { Statements } from "../tables/statements.ts";
 import { enqueue } from "../tables/transitions.ts";
-import type { Waiter, Waiters } from "../tables/waiters.ts";
+import type { QueuedWaiter, WaiterTable } from "../tables/waiters.ts";
 
 /** A waiter that has neither slept nor asked for so many heartbeats, which is 2 s, leaves the queue. */
 const IDLE_LIMIT = 8;
@@ -16,7 +16,7 @@ const IDLE_LIMIT = 8;
  */
 export class Heartbeats {
   readonly #file: LockFile;
-  readonly #waiters: Waiters;
+  readonly #waiters: WaiterTable;
   readonly #clock: Clock;
   readonly #liveness = new Liveness();
   /** The id of the client in the file. */
@@ -24,14 +24,14 @@ export class Heartbeats {
   #writing = false;
 
   /** Begins with none. */
-  constructor(file: LockFile, waiters: Waiters, clock: Clock) {
+  constructor(file: LockFile, waiters: WaiterTable, clock: Clock) {
     this.#file = file;
     this.#waiters = waiters;
     this.#clock = clock;
   }
 
   /** Returns how this client sees the others at a moment of the wall clock. */
-  view(now: number): View {
+  view(now: number): LockView {
     return { client: this.#client, now, deadAfter: this.#liveness.deadAfter(this.#clock.now()) };
   }
 
@@ -81,7 +81,7 @@ export class Heartbeats {
     for (const waiter of this.#waiters.all) this.#restore(waiter).catch(() => {});
   }
 
-  #restore(waiter: Waiter): Promise<void> {
+  #restore(waiter: QueuedWaiter): Promise<void> {
     const { claim } = waiter;
     return this.#file.write((run, now) => {
       const waits = waiter.queued && !waiter.releasing && this.#waiters.get(claim) === waiter;

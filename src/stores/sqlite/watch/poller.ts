@@ -5,8 +5,8 @@ import type { LockFile } from "../file/file.ts";
 import type { Heartbeats } from "./heartbeats.ts";
 import { type LockState, readLockState } from "../tables/lock_state.ts";
 import type { Statements } from "../tables/statements.ts";
-import type { Place } from "../tables/transitions.ts";
-import type { Queue, Waiter, Waiters } from "../tables/waiters.ts";
+import type { QueuePlace } from "../tables/transitions.ts";
+import type { Queue, QueuedWaiter, WaiterTable } from "../tables/waiters.ts";
 
 /** The shortest and the longest time between two polls, in milliseconds. */
 const POLL_MS = { min: 1, max: 20 } as const;
@@ -29,7 +29,7 @@ const TURN_MS = 4;
  */
 export class Poller {
   readonly #file: LockFile;
-  readonly #waiters: Waiters;
+  readonly #waiters: WaiterTable;
   readonly #heartbeats: Heartbeats;
   readonly #clock: Clock;
   #dataVersion: number | undefined;
@@ -38,7 +38,7 @@ export class Poller {
   #behind = false;
 
   /** Does not poll until there is a waiter. */
-  constructor(file: LockFile, waiters: Waiters, heartbeats: Heartbeats, clock: Clock) {
+  constructor(file: LockFile, waiters: WaiterTable, heartbeats: Heartbeats, clock: Clock) {
     this.#file = file;
     this.#waiters = waiters;
     this.#heartbeats = heartbeats;
@@ -46,7 +46,7 @@ export class Poller {
   }
 
   /** Notes that a handle is in the queue. */
-  add(claim: Claim, place: Place): void {
+  add(claim: Claim, place: QueuePlace): void {
     this.#waiters.add(claim, place);
     this.#heartbeats.start();
     if (this.#timer === undefined) this.#schedule(POLL_MS.min);
@@ -161,7 +161,7 @@ export class Poller {
   }
 
   /** Notes what the first waiter sees of the lock: the time of the next check depends on it. */
-  #summarize(queue: Queue, { ticket }: Waiter, { newestFence, endsIn }: LockState, run: Statements): void {
+  #summarize(queue: Queue, { ticket }: QueuedWaiter, { newestFence, endsIn }: LockState, run: Statements): void {
     const { monotonic } = this.#clock.now();
     const rank = Number(run.rank.get(queue.name, ticket)?.["rank"]);
     const summary = `${rank} ${newestFence}`;

@@ -6,7 +6,7 @@ import type { LockFile } from "../file/file.ts";
 const POLL_MS = 50;
 
 /** A handle that watches whether its lock is revoked. */
-interface Watch {
+interface RevocationWatch {
   readonly name: string;
   readonly handle: string;
   /** Is called when it was. */
@@ -19,10 +19,10 @@ interface Watch {
  * The handles of this process that watch whether their locks are revoked by steal or evict. The file counts all
  * revocations, so that a poll reads one row, however many handles watch.
  */
-export class Revocations {
+export class RevocationPoll {
   readonly #file: LockFile;
   readonly #clock: Clock;
-  readonly #watches = new Set<Watch>();
+  readonly #watches = new Set<RevocationWatch>();
   #count: unknown;
   #timer: Timer | undefined;
 
@@ -41,7 +41,7 @@ export class Revocations {
         if (this.#watches.size === 0) this.stop();
         resolve();
       };
-      const watch: Watch = { name: claim.name, handle: handleOf(claim), revoked, found: false };
+      const watch: RevocationWatch = { name: claim.name, handle: handleOf(claim), revoked, found: false };
       if (signal.aborted) return resolve();
       signal.addEventListener("abort", revoked);
       this.#watches.add(watch);

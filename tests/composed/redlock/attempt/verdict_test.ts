@@ -3,10 +3,10 @@ import type { Answer } from "../../../../src/composed/redlock/nodes/poll.ts";
 import type { Vote } from "../../../../src/quorum_node.ts";
 import {
   quorum,
-  type Tally,
   type Verdict,
   verdict,
   verdictOf,
+  type VoteTally,
 } from "../../../../src/composed/redlock/attempt/verdict.ts";
 
 const pending: Answer<Vote> = { state: "pending" };
@@ -133,7 +133,7 @@ Deno.test("verdictOf() is certain as soon as a majority is", () => {
 });
 
 /** The tally of votes that are written as one letter each, as above. */
-function tally(votes: string): Tally {
+function tally(votes: string): VoteTally {
   const number = (letters: string) => [...votes].filter((vote) => letters.includes(vote)).length;
   return { nodes: votes.length, granted: number("RG"), raised: number("R"), busy: number("B"), failed: number("F") };
 }

@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import { Waiters } from "../../../../src/stores/sqlite/tables/waiters.ts";
+import { WaiterTable } from "../../../../src/stores/sqlite/tables/waiters.ts";
 import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
 import { claimOf } from "../site.ts";
 
-Deno.test("Waiters.idle() returns idle waiters, and forgets them after ten minutes", async () => {
+Deno.test("WaiterTable.idle() returns idle waiters, and forgets them after ten minutes", async () => {
   const clock = new VirtualClock();
-  const waiters = new Waiters(clock);
+  const waiters = new WaiterTable(clock);
   const [gone, sleeps, asks] = [claimOf(), claimOf(), claimOf()];
   for (const [ticket, claim] of [gone, sleeps, asks].entries()) waiters.add(claim, { ticket, since: 0 });
   waiters.get(sleeps)!.wake = () => {};
@@ -30,8 +30,8 @@ Deno.test("Waiters.idle() returns idle waiters, and forgets them after ten minut
   await settled();
 });
 
-Deno.test("Waiters.delete() keeps nothing of an owner's handle while others wait", () => {
-  const waiters = new Waiters(new VirtualClock());
+Deno.test("WaiterTable.delete() keeps nothing of an owner's handle while others wait", () => {
+  const waiters = new WaiterTable(new VirtualClock());
   const [handle, other] = [claimOf({ handle: "me/1" }), claimOf()];
   for (const [ticket, claim] of [handle, other].entries()) waiters.add(claim, { ticket, since: 0 });
   assertEquals([...waiters.queue("name")!.owned], [waiters.get(handle)!]);
