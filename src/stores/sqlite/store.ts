@@ -26,12 +26,12 @@ import { list } from "./tables/listing.ts";
 import { type LockState, readLockState } from "./tables/lock_state.ts";
 import { checkSqliteOptions, type SqliteOptions } from "./options.ts";
 import { Poller } from "./watch/poller.ts";
-import { RevocationPoll } from "./watch/revocations.ts";
+import { RevocationPoll } from "./watch/revocation_poll.ts";
 import type { Statements } from "./tables/statements.ts";
 import { type Grantee, succession } from "./tables/succession.ts";
 import { Sweeper } from "./tables/sweeper.ts";
 import { enqueue, grant, noteRun, revoke } from "./tables/transitions.ts";
-import { type QueuedWaiter, WaiterTable } from "./tables/waiters.ts";
+import { type QueuedWaiter, WaiterTable } from "./tables/waiter_table.ts";
 
 /** A store that has a file open. */
 export interface SqliteStore extends Store, Disposable {

@@ -4,7 +4,7 @@ import { LockFile } from "../../../src/stores/sqlite/file/file.ts";
 import { Heartbeats } from "../../../src/stores/sqlite/watch/heartbeats.ts";
 import { enqueue } from "../../../src/stores/sqlite/tables/transitions.ts";
 import { Poller } from "../../../src/stores/sqlite/watch/poller.ts";
-import { WaiterTable } from "../../../src/stores/sqlite/tables/waiters.ts";
+import { WaiterTable } from "../../../src/stores/sqlite/tables/waiter_table.ts";
 import type { Site } from "./site.ts";
 
 /** A poller with a file of its own, of which the pauses are noted. */

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { RevocationPoll } from "../../../src/stores/sqlite/watch/revocations.ts";
+import { RevocationPoll } from "../../../src/stores/sqlite/watch/revocation_poll.ts";
 import { LockFile } from "../../../src/stores/sqlite/file/file.ts";
 import { ask, claimOf, countRuns, fenceOf, testOnSite } from "./site.ts";
 

@@ -2,7 +2,7 @@ import { joinsRun, takesRun } from "../../../internal/handoff/group.ts";
 import { type Claim, kindOf } from "../../../store.ts";
 import type { LockState, LockView } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";
-import type { QueuedWaiter, WaiterTable } from "./waiters.ts";
+import type { QueuedWaiter, WaiterTable } from "./waiter_table.ts";
 
 /** The longest run that one grant takes out of the queue, so that no transaction takes long. */
 export const RUN_LIMIT = 100;

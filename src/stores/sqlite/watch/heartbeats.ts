@@ -5,7 +5,7 @@ import { HEARTBEAT_MS, Liveness } from "./liveness.ts";
 import type { LockView } from "../tables/lock_state.ts";
 import type { Statements } from "../tables/statements.ts";
 import { enqueue } from "../tables/transitions.ts";
-import type { QueuedWaiter, WaiterTable } from "../tables/waiters.ts";
+import type { QueuedWaiter, WaiterTable } from "../tables/waiter_table.ts";
 
 /** A waiter that has neither slept nor asked for so many heartbeats, which is 2 s, leaves the queue. */
 const IDLE_LIMIT = 8;

@@ -6,7 +6,7 @@ import type { Heartbeats } from "./heartbeats.ts";
 import { type LockState, readLockState } from "../tables/lock_state.ts";
 import type { Statements } from "../tables/statements.ts";
 import type { QueuePlace } from "../tables/transitions.ts";
-import type { Queue, QueuedWaiter, WaiterTable } from "../tables/waiters.ts";
+import type { Queue, QueuedWaiter, WaiterTable } from "../tables/waiter_table.ts";
 
 /** The shortest and the longest time between two polls, in milliseconds. */
 const POLL_MS = { min: 1, max: 20 } as const;

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { WaiterTable } from "../../../../src/stores/sqlite/tables/waiters.ts";
+import { WaiterTable } from "../../../../src/stores/sqlite/tables/waiter_table.ts";
 import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
 import { claimOf } from "../site.ts";
 
