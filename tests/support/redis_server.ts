@@ -203,10 +203,14 @@ async function redisClosed(client: Redis): Promise<void> {
   if (client.status === "end" || client.status === "wait") return;
   client.options.retryStrategy = client.options.sentinelRetryStrategy = () => null;
   const end = new Promise<void>((resolve) => client.on("end", () => resolve()));
-  // Between two connections disconnect() emits no end and leaves a timer: let the next connection come or fail.
-  if (client.status === "reconnecting") {
+  // Between two connections disconnect() emits no end and leaves a timer, and while a server loads its data it leaves that
+  // of the next question whether it is ready: let the connection get ready or fail. One to a frozen server does neither.
+  if (client.status === "reconnecting" || client.status === "connect") {
+    let id: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<boolean>((resolve) => id = setTimeout(() => resolve(false), 3_000));
     const ready = new Promise<void>((resolve) => client.on("ready", () => resolve()));
-    const ended = await Promise.race([end.then(() => true), ready.then(() => false)]);
+    const ended = await Promise.race([end.then(() => true), ready.then(() => false), late]);
+    clearTimeout(id);
     if (ended) return;
   }
   client.disconnect();

@@ -24,6 +24,7 @@ const [TYPICAL, AVERAGE] = [50, 250];
 /** When a lock was lost, as far as its holder knows. */
 interface Loss extends Span {
   readonly lock: string;
+  readonly why: string;
 }
 
 /** What the bounds are checked on. */
@@ -92,9 +93,10 @@ function losses({ grants, releases, faultTimes, lease }: Observed): Excess[] {
     const release = ends.get(grant.owner);
     if (release?.outcome !== "lost") return [];
     // What made it lose the lock happened after its last renewal that worked.
-    return [{ lock: grant.lock, start: Math.max(grant.start, grant.believed - lease), end: release.start }];
-  }).filter(({ start, end }) => faultTimes.quiet(start, end) >= end - start).map(({ lock, end }) => {
-    return { at: end, what: `lock ${lock} was lost, and nothing had happened` };
+    const { start: end, why = "" } = release;
+    return [{ lock: grant.lock, why, start: Math.max(grant.start, grant.believed - lease), end }];
+  }).filter(({ start, end }) => faultTimes.quiet(start, end) >= end - start).map(({ lock, why, end }) => {
+    return { at: end, what: `lock ${lock} was lost, and nothing had happened (${why})` };
   });
 }
 

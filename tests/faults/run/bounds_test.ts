@@ -97,7 +97,7 @@ Deno.test("excesses() finds that nothing could be looked at", () => {
 Deno.test("excesses() finds a lock that was lost although nothing had happened", () => {
   const grants = [grant("x", 1n, 5_000, 5_010, 12_000)];
   const releases = [release("x", 12_050, 12_060, "lost")];
-  assertEquals(found({ grants, releases }), ["lock a was lost, and nothing had happened"]);
+  assertEquals(found({ grants, releases }), ["lock a was lost, and nothing had happened ()"]);
   assertEquals(found({ grants, releases }, FAULT), []);
   // Long ago: it has been renewed since.
   assertEquals(found({ grants, releases }, new FaultTimes([{ start: 9_000, end: 10_000 }], 0)).length, 1);

@@ -16,7 +16,7 @@ import { cluster } from "./sites/cluster.ts";
 import { redlock } from "./sites/redlock.ts";
 import { sentinel } from "./sites/sentinel.ts";
 import { single } from "./sites/single.ts";
-import { Stalls } from "./stalls.ts";
+import { SlowServer, Stalls } from "./stalls.ts";
 import { FaultSchedule } from "./fault_schedule.ts";
 import { Switches } from "./switches.ts";
 import { Ways } from "./ways.ts";
@@ -100,6 +100,8 @@ export async function run(
   });
   // From before the first process on: the ways lie in this one.
   const stalls = stack.use(new Stalls());
+  const pinged = server.connect();
+  const slow = stack.use(new SlowServer(() => pinged.ping()));
   const crew = stack.use(new Crew(work, random.fork()));
   const all = [
     ...networkFaults(site.proxies),
@@ -137,7 +139,7 @@ export async function run(
     schedule,
     history,
     verdict: check(history),
-    stalls: stalls.seen,
+    stalls: [...stalls.seen, ...slow.seen],
     began,
     lease: LEASE,
     left: await remaining(site),

@@ -25,3 +25,30 @@ export class Stalls implements Disposable {
     clearInterval(this.#timer);
   }
 }
+
+/** Notes when a server to which nothing happens is slow to answer: the machine has more to do than it can. */
+export class SlowServer implements AsyncDisposable {
+  readonly seen: Span[] = [];
+  readonly #ended: Promise<void>;
+  #over = false;
+
+  /** Begins to ask; `ask` resolves when the server has answered. */
+  constructor(ask: () => Promise<unknown>) {
+    this.#ended = this.#watch(ask);
+  }
+
+  async #watch(ask: () => Promise<unknown>): Promise<void> {
+    while (!this.#over) {
+      const start = now();
+      await ask();
+      const end = now();
+      if (end - start > STILL) this.seen.push({ start, end });
+      await new Promise((resolve) => setTimeout(resolve, BEAT));
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#over = true;
+    await this.#ended;
+  }
+}

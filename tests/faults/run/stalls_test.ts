@@ -1,6 +1,6 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { Stalls } from "./stalls.ts";
+import { SlowServer, Stalls } from "./stalls.ts";
 import { until } from "../../support/until.ts";
 
 Deno.test("Stalls notes when the process stood still", async () => {
@@ -11,4 +11,11 @@ Deno.test("Stalls notes when the process stood still", async () => {
   const [{ start, end }] = stalls.seen as [{ start: number; end: number }];
   assert(end - start >= 249, `${end - start}`);
   assertEquals(reported.slice(0, 1), stalls.seen.slice(0, 1));
+});
+
+Deno.test("SlowServer notes only answers that take too long", async () => {
+  let asked = 0;
+  await using slow = new SlowServer(() => new Promise((resolve) => setTimeout(resolve, asked++ === 1 ? 250 : 0)));
+  await until(() => asked > 3, "it is asked again and again");
+  assertEquals(slow.seen.map(({ start, end }) => end - start >= 249), [true]);
 });

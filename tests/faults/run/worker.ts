@@ -221,11 +221,12 @@ async function use(use: Use, random: Random): Promise<void> {
   }
   write({ type: "section", owner, believed: belief.at, acted: Math.max(belief.at, acted), written, trip });
   const releasing = now();
-  const outcome = await lock.release().then(() => "released" as const, (error) => {
+  const ended = await lock.release().then(() => ({ outcome: "released" as const }), (error: LockError) => {
     ignoreLockError(error);
-    return (error as LockError).code === "lost" ? "lost" as const : "unknown" as const;
+    return error.code === "lost" ? { outcome: "lost" as const, why: error.message } : { outcome: "unknown" as const };
   });
-  write({ type: "release", lock: name, owner, start: releasing, end: now(), outcome });
+  const { outcome } = ended;
+  write({ type: "release", lock: name, owner, start: releasing, end: now(), ...ended });
   // One that nobody has answered ends with the lease.
   if (outcome !== "unknown") await inspect({ lock: name, start }, trace, outcome);
 }

@@ -35,6 +35,8 @@ export interface Release {
   readonly end: number;
   /** Whether it succeeded, or the lock was lost before, or nobody knows. */
   readonly outcome: "released" | "lost" | "unknown";
+  /** Of a lock that was lost, why. */
+  readonly why?: string;
 }
 
 /** An attempt to raise the number that a resource keeps, by one. */
