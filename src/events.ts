@@ -1,6 +1,3 @@
-import { diagnostics } from "./internal/process/diagnostics.ts";
-import { type Claim, handleOf, type Mode, type Store } from "./store.ts";
-
 /** The handle that an event is about. */
 export interface EventSubject {
   /** The name of the lock. */
@@ -10,7 +7,7 @@ export interface EventSubject {
   /** The id of the handle: one `acquire` call. */
   readonly handle: string;
   /** How it holds the lock, or wants to. */
-  readonly mode: Mode;
+  readonly mode: "exclusive" | "shared";
   /** Of a semaphore: how many owners may hold it at once. */
   readonly permits?: number | undefined;
 }
@@ -110,9 +107,6 @@ export type LockEvent =
     }
   );
 
-/** What an event says besides whom it is about. */
-type Occurrence<E = LockEvent> = E extends LockEvent ? Omit<E, keyof EventSubject> : never;
-
 /**
  * A function that is called with each event of the locks of one store, synchronously. What it throws is ignored.
  *
@@ -131,31 +125,3 @@ type Occurrence<E = LockEvent> = E extends LockEvent ? Omit<E, keyof EventSubjec
  * ```
  */
 export type Observer = (event: LockEvent) => void;
-
-/**
- * Returns whether anybody is notified of the events of a store. Asked first where events are frequent, so that without
- * an observer none is made.
- */
-export function isObserved({ observer }: Pick<Store, "observer">): boolean {
-  return observer !== undefined || diagnostics()?.hasSubscribers === true;
-}
-
-/**
- * Notifies the observer of a store, and those who subscribe to the diagnostics channel, of what happened to the handle
- * of a claim. What the observer throws or rejects with is ignored. The channel reports what a subscriber throws as an
- * uncaught exception, as every channel does.
- */
-export function notify({ observer }: Pick<Store, "observer">, claim: Claim, occurrence: Occurrence): void {
-  const channel = diagnostics();
-  const listening = channel?.hasSubscribers === true;
-  if (observer === undefined && !listening) return;
-  const { name, owner, mode, permits } = claim;
-  const event = { name, owner, handle: handleOf(claim), mode, permits, ...occurrence } as LockEvent;
-  try {
-    const result: unknown = observer?.(event);
-    if (result instanceof Promise) result.catch(() => {});
-  } catch {
-    // A broken observer must not cost anybody a lock.
-  }
-  if (listening) channel.publish(event);
-}

@@ -8,7 +8,8 @@ import { type RenewalInterval, RenewalSchedule } from "./internal/lease/renewal_
 import { Renewals, trustedMs } from "./internal/lease/renewals.ts";
 import { type HeldLease, leasesOf } from "./internal/lease/store_state.ts";
 import { LockLostError } from "./errors.ts";
-import { isObserved, type LossReason, notify } from "./events.ts";
+import type { LossReason } from "./events.ts";
+import { isObserved, notify } from "./internal/process/notify.ts";
 import { checkExtension } from "./options.ts";
 import type { Claim, Store } from "./store.ts";
 

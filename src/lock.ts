@@ -5,7 +5,7 @@ import { makeInspectable } from "./internal/listing/inspectable.ts";
 import { warnOnce } from "./internal/process/warning.ts";
 import { LockLostError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
-import { isObserved, notify } from "./events.ts";
+import { isObserved, notify } from "./internal/process/notify.ts";
 import type { Mode, Store } from "./store.ts";
 
 /**

@@ -1,5 +1,4 @@
 import type { Observer } from "./events.ts";
-import { readMeta } from "./internal/process/meta.ts";
 
 /** How a lock is held: by one owner, or shared by any number. The words are those of the Web Locks API. */
 export type Mode = "exclusive" | "shared";
@@ -57,12 +56,6 @@ export function handleOf({ owner, handle }: Claim): string {
 /** Returns the kind of lock that a claim is for. */
 export function kindOf({ mode, permits }: Claim): Kind {
   return permits ?? mode;
-}
-
-/** Returns the entry under which {@linkcode Store.query} lists the handle of a claim. */
-export function entryOf(claim: Claim): Entry {
-  const { name, owner, mode, permits } = claim;
-  return { name, owner, handle: handleOf(claim), mode, permits, meta: readMeta(claim.meta) };
 }
 
 /** Why waiting cannot succeed: how the lock is held at present, and whether the same owner holds it. */

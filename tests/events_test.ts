@@ -2,7 +2,7 @@ import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/asse
 import { acquire, type Claim, type Lock, type LockEvent, LockLostError, type LossReason } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { acquireFrom } from "../src/acquisition.ts";
-import { notify } from "../src/events.ts";
+import { notify } from "../src/internal/process/notify.ts";
 import { checkAcquireOptions } from "../src/options.ts";
 import { busy, granted, hanging, inTurn, ScriptedStore, unreachable } from "./support/scripted_store.ts";
 import { VirtualClock } from "./support/virtual_clock.ts";

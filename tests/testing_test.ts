@@ -3,7 +3,7 @@ import { delay } from "@std/async";
 import type { Attempt, Capability, Claim, Entry, HolderEntry, Snapshot, Store } from "@holdfast/lock";
 import { storeSuite } from "@holdfast/lock/testing";
 import { SystemClock } from "../src/internal/time/clock.ts";
-import { entryOf } from "../src/store.ts";
+import { entryOf } from "../src/internal/listing/entry.ts";
 import { MemoryStore } from "../src/stores/memory/store.ts";
 import { type Breakage, type Changes, faultyGrants } from "./support/faulty_grants.ts";
 import { faultyListings } from "./support/faulty_listings.ts";

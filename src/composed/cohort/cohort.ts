@@ -1,12 +1,12 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
+import type { HandoffSettings } from "../../internal/handoff/site.ts";
 import { describeMistake, looksLikeClient, looksLikeStore } from "../../internal/mistaken_target.ts";
 import type { Store } from "../../store.ts";
 import type { RedisClient } from "../../stores/redis/client/client.ts";
 import { redis } from "../../stores/redis/mod.ts";
 import type { LockTarget } from "../../target.ts";
 import { redlock } from "../redlock/mod.ts";
-import { cohortOf } from "./cohorts.ts";
 import { checkCohortOptions, type CohortOptions } from "./options.ts";
 
 /** A store made of another one, see {@linkcode cohort}. Disposing of the cohort does not close the other store. */
@@ -85,4 +85,36 @@ export class HandoffCohort extends Handoff implements Cohort {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#disposing ??= this.stop();
   }
+}
+
+/** A cohort, and what it was made of. */
+interface Made {
+  readonly parts: readonly object[];
+  readonly settings: HandoffSettings;
+  readonly cohort: HandoffCohort;
+}
+
+/**
+ * The cohorts of each target, by the store, the client or the first client: who asks for the same target with the same
+ * options gets the same cohort, since handles of two cohorts are strangers to each other.
+ */
+const made = new WeakMap<object, Made[]>();
+
+/** Returns the cohort of a target; makes it if there is none. */
+function cohortOf(target: LockTarget, settings: HandoffSettings, make: () => HandoffCohort): HandoffCohort {
+  const parts = partsOf(target);
+  const known = (made.get(parts[0]!) ?? []).filter(({ cohort }) => !cohort.stopped);
+  const same = known.find((each) =>
+    each.settings.keep === settings.keep && each.settings.linger === settings.linger &&
+    each.parts.length === parts.length && each.parts.every((part, i) => part === parts[i])
+  );
+  if (same !== undefined) return same.cohort;
+  const cohort = make();
+  made.set(parts[0]!, [...known, { parts, settings, cohort }]);
+  return cohort;
+}
+
+function partsOf(target: LockTarget): readonly object[] {
+  // An empty array is no target: whoever makes the store of it refuses it.
+  return Array.isArray(target) && target.length > 0 ? target : [target];
 }

@@ -1,6 +1,7 @@
 import { nameFilter, withRanks } from "../listing/query_options.ts";
 import { onStoreClock } from "../time/store_time.ts";
-import { entryOf, type HolderEntry, type QueryOptions, type Snapshot, type WaiterEntry } from "../../store.ts";
+import type { HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../store.ts";
+import { entryOf } from "../listing/entry.ts";
 import type { Grant } from "./grant.ts";
 import type { Handle } from "./handle.ts";
 import { NameHandoff } from "./name_handoff.ts";

@@ -1,7 +1,7 @@
 import { backoffMs } from "../time/backoff.ts";
 import { type Clock, elapsed, type Instant } from "../time/clock.ts";
 import { isPermanent } from "../failure.ts";
-import { notify } from "../../events.ts";
+import { notify } from "../process/notify.ts";
 import type { Claim, Store } from "../../store.ts";
 
 /**

@@ -13,13 +13,13 @@ export interface LockPage {
 }
 
 /** Which locks to list: the one of a name, those that match a pattern, or all; perhaps from a place on. */
-export type Wanted = Readonly<Pick<QueryOptions, "name" | "match" | "cursor">>;
+export type WantedPage = Readonly<Pick<QueryOptions, "name" | "match" | "cursor">>;
 
 /** Asks a store for a page. */
 export type Ask = (options: QueryOptions) => Promise<Snapshot>;
 
 /** Yields the locks of a store page by page, each lock once. */
-export async function* lockPages(ask: Ask, { cursor, ...which }: Wanted): AsyncGenerator<LockPage> {
+export async function* lockPages(ask: Ask, { cursor, ...which }: WantedPage): AsyncGenerator<LockPage> {
   const seen = new Set<string>();
   const matches = nameFilter(which);
   // A single name has no pages.

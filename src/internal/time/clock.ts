@@ -1,18 +1,6 @@
-import { sleep, TimerPool } from "./timers.ts";
+import { type Instant, sleep, type Timer, TimerPool } from "./timers.ts";
 
-/** A moment on both of the machine's clocks, in milliseconds. Only differences mean anything. */
-export interface Instant {
-  /** Never set, but it may stand still while the machine is suspended. */
-  readonly monotonic: number;
-  /** Goes on while the machine is suspended, but it may be set, also backwards. */
-  readonly wall: number;
-}
-
-/** A timer that was made by {@linkcode Clock.timer}. */
-export interface Timer {
-  /** Keeps the timer from running. */
-  cancel(): void;
-}
+export type { Instant, Timer };
 
 /** The package's only access to time. Simulations pass their own. */
 export interface Clock {

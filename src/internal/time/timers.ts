@@ -1,5 +1,18 @@
-import type { Instant, Timer } from "./clock.ts";
 import { ShortLivedSet } from "../process/short_lived.ts";
+
+/** A moment on both of the machine's clocks, in milliseconds. Only differences mean anything. */
+export interface Instant {
+  /** Never set, but it may stand still while the machine is suspended. */
+  readonly monotonic: number;
+  /** Goes on while the machine is suspended, but it may be set, also backwards. */
+  readonly wall: number;
+}
+
+/** A timer that was made by `Clock.timer()`. */
+export interface Timer {
+  /** Keeps the timer from running. */
+  cancel(): void;
+}
 
 /**
  * The longest delay of the real timer, in milliseconds. Most timers are cancelled long before they are due. As the real

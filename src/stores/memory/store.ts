@@ -13,7 +13,6 @@ import {
   type Claim,
   drift,
   type Entry,
-  entryOf,
   type EvictOptions,
   handleOf,
   type HolderEntry,
@@ -25,6 +24,7 @@ import {
   type Snapshot,
   type Store,
 } from "../../store.ts";
+import { entryOf } from "../../internal/listing/entry.ts";
 import { Fences } from "./fences.ts";
 import { DEAD_MS, type Holder, isDead, type MemoryLock, type MemoryWaiter, RETRY_MS } from "./lock.ts";
 import { Locks } from "./locks.ts";

@@ -101,7 +101,7 @@ const CAPABILITIES: readonly Capability[] = [
 const CONNECTING: readonly string[] = ["wait", "connecting", "connect"];
 
 /** What the scripts that grant the lock reply when they do. */
-type Grant = Pick<Granted, "granted" | "run">;
+type ServerGrant = Pick<Granted, "granted" | "run">;
 
 /** How an attempt ends without a grant. */
 type Refused = Exclude<Attempt, { granted: true }> & Pick<NotGranted, "heldFor">;
@@ -259,7 +259,7 @@ export class ServerStore implements RedisStore, QuorumNode {
   }
 
   /** Runs a script that grants the lock. */
-  #grant<Input, Reply extends Grant>(
+  #grant<Input, Reply extends ServerGrant>(
     command: Command<Input, Reply | NotGranted>,
     claim: Claim,
     input: Input,
@@ -282,7 +282,7 @@ export class ServerStore implements RedisStore, QuorumNode {
   }
 
   /** Notes what an answer means for the wake-ups of the handle. */
-  #noteAnswer<T extends Grant>(claim: Claim, answer: T | NotGranted): T | Refused {
+  #noteAnswer<T extends ServerGrant>(claim: Claim, answer: T | NotGranted): T | Refused {
     if (answer.granted || "conflict" in answer) {
       if (answer.granted && (answer.run ?? []).length > 0) this.#runs.add(handleOf(claim));
       this.#wakeups.leave(handleOf(claim));

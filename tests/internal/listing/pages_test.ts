@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { QueryOptions, Snapshot } from "@holdfast/lock";
-import { lockPages, readPages, type Wanted } from "../../../src/internal/listing/pages.ts";
+import { lockPages, readPages, type WantedPage } from "../../../src/internal/listing/pages.ts";
 
 function heldBy(...names: string[]): Snapshot {
   return { held: names.map((name) => ({ name, owner: name, handle: name, mode: "exclusive" })), pending: [] };
@@ -14,7 +14,7 @@ const PAGES: Record<string, Snapshot> = {
 };
 
 /** Reads the locks of that store; returns their names, where the listing was cut, and what the store was asked for. */
-async function read(which: Wanted, isEnough?: (locks: number) => boolean) {
+async function read(which: WantedPage, isEnough?: (locks: number) => boolean) {
   const asked: QueryOptions[] = [];
   const ask = (options: QueryOptions) => {
     asked.push(options);

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { acquire, type Claim, type LockEvent } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { isObserved, notify } from "../../../src/events.ts";
+import { isObserved, notify } from "../../../src/internal/process/notify.ts";
 
 const CHANNEL = "holdfast:lock";
 

@@ -3,7 +3,7 @@ import type { Claim } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { storeSuite } from "@holdfast/lock/testing";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { entryOf } from "../../../src/store.ts";
+import { entryOf } from "../../../src/internal/listing/entry.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { settled, VirtualClock } from "../../support/virtual_clock.ts";

@@ -5,7 +5,7 @@ import type { Nodes } from "./nodes.ts";
 import type { QuorumNode, Vote, VoteOptions } from "../../../quorum_node.ts";
 
 /** What a node may know of a round. */
-type VoteState =
+type NodeVoteState =
   /** Nothing: it was not asked under the present id. */
   | { readonly name: "unasked" }
   /**
@@ -27,7 +27,7 @@ export class NodeVote {
   readonly #node: QuorumNode;
   /** The id under which the node knows the round. */
   #id: string;
-  #state: VoteState = UNASKED;
+  #state: NodeVoteState = UNASKED;
   #counter: bigint | undefined;
   #restoring = false;
   /** Whether the lock was renewed: a vote that comes later does not change the counter. */

@@ -1,4 +1,5 @@
-import { notify, type Observer } from "../../../events.ts";
+import type { Observer } from "../../../events.ts";
+import { notify } from "../../../internal/process/notify.ts";
 import { warnOnce } from "../../../internal/process/warning.ts";
 import type { Claim } from "../../../store.ts";
 import type { RedisClient } from "./client.ts";
