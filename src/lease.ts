@@ -31,7 +31,7 @@ const [REQUESTED, HELD, RELEASED] = (["requested", "held", "released"] as const)
   LeaseState,
 ];
 
-/** What the store granted. */
+/** A grant of the store. */
 interface LeaseGrant {
   readonly fence: bigint;
   /** When it was answered. */
@@ -261,7 +261,7 @@ export class Lease implements HeldLease {
     notify(this.#store, this.claim, { type: "lost", reason, fence: this.fence, held, error });
   }
 
-  /** Ends the lease: nothing goes on for its sake any more. */
+  /** Ends the lease, and everything that goes on for its sake. */
   #end(state: LeaseState): void {
     if (this.#state === HELD) leasesOf(this.#store).delete(this);
     this.#state = state;

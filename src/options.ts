@@ -57,7 +57,7 @@ export interface TryAcquireOptions {
    */
   strict?: boolean | undefined;
   /**
-   * What describes this handle to those who list the store's locks: a flat record of strings, added to `host` and `pid`
+   * The description of this handle in listings of the store's locks: a flat record of strings, added to `host` and `pid`
    * where the runtime tells them (Deno: with `--allow-sys=hostname`). As JSON it has at most 1,024 bytes. Everybody with
    * access to the store can read it. `false` stores nothing.
    *

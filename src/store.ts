@@ -39,13 +39,13 @@ export interface Claim {
    */
   readonly cohort?: string | undefined;
   /**
-   * What describes the handle to those who list it: the JSON text of a {@linkcode Meta}, at most 1,024 bytes of UTF-8. A
+   * The description of the handle in listings: the JSON text of a {@linkcode Meta}, at most 1,024 bytes of UTF-8. A
    * store that lists its locks keeps it for as long as the handle holds the lock or waits for it; others ignore it.
    */
   readonly meta?: string | undefined;
 }
 
-/** What describes a handle: a flat record of strings, such as `{ host: "web-1", pid: "4711", job: "import" }`. */
+/** The description of a handle: a flat record of strings, such as `{ host: "web-1", pid: "4711", job: "import" }`. */
 export type Meta = Readonly<Record<string, string>>;
 
 /** Returns the id of the handle that a claim is for. */
@@ -109,7 +109,7 @@ export type Attempt =
   }
   | {
     readonly granted: false;
-    /** What the claim conflicts with. */
+    /** The conflict of the claim. */
     readonly conflict: Conflict;
   };
 
@@ -117,7 +117,7 @@ export type Attempt =
 export type Renewal = "renewed" | "lost";
 
 /**
- * What not every store supports: an option of `acquire` (`mode: "shared"`, `permits`, `owner`, `steal`), a method
+ * A feature that not every store supports: an option of `acquire` (`mode: "shared"`, `permits`, `owner`, `steal`), a method
  * ({@linkcode Store.evict}, {@linkcode Store.query}), or a part of a grant ({@linkcode Claim.fences}, `"runs"` for
  * {@linkcode Claim.cohort}). Each stands for itself: `"owner"` does not imply `"shared"`.
  */
@@ -135,7 +135,7 @@ export interface Entry {
   readonly mode: Mode;
   /** Of a semaphore: how many owners may hold it at once. */
   readonly permits?: number | undefined;
-  /** What describes the handle; `undefined` if its claim has no {@linkcode Claim.meta}. */
+  /** The description of the handle; `undefined` if its claim has no {@linkcode Claim.meta}. */
   readonly meta?: Meta | undefined;
   /**
    * Since when it holds the lock or waits for it: milliseconds since the Unix epoch, by the clock of the store, to within
@@ -215,7 +215,7 @@ export interface EvictOptions {
   /** The fence of the holders that are to lose the lock, as {@linkcode Store.query} lists it. */
   readonly fence?: bigint | undefined;
   /**
-   * What describes the caller: the error of a former holder names it, where the store can tell. Added to the host and the
+   * The description of the caller: the error of a former holder names it, where the store can tell. Added to the host and the
    * process id; `false` tells nothing.
    */
   readonly meta?: Meta | false | undefined;
@@ -281,8 +281,7 @@ export interface Store {
    */
   forget?(claim: Claim): void;
   /**
-   * Gives the place of one handle in the queue to another one of the same process, which attempts next. The first one
-   * does not wait any more, and is released next. Without it the other handle queues at the end.
+   * Gives the place of one handle in the queue to another one of the same process, which attempts next. The first one stops waiting, and is released next. Without it the other handle queues at the end.
    */
   succeed?(from: Claim, to: Claim): Promise<void>;
   /** The optional features that it supports; none when left out. It lists `"evict"` and `"query"` if it has the method. */

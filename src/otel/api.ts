@@ -1,16 +1,16 @@
 // What is used of OpenTelemetry, as structural types: `@opentelemetry/api` 1.x and `Deno.telemetry` have these shapes, and
 // nothing has to be imported.
 
-/** What describes a measurement, a span or an event. */
+/** The attributes of a measurement, a span or an event. */
 export type OtelAttributes = Record<string, string | number | boolean>;
 
 /** How an instrument is described. */
 export interface OtelMetricOptions {
-  /** What it measures. */
+  /** The quantity that it measures. */
   description?: string;
   /** The unit, in the notation of UCUM. */
   unit?: string;
-  /** What the SDK may do with the values. */
+  /** Hints to the SDK about the values. */
   advice?: {
     /** Where the buckets of a histogram end, in its unit. */
     explicitBucketBoundaries?: number[];
@@ -29,7 +29,7 @@ export interface OtelHistogram {
   record(value: number, attributes?: OtelAttributes): void;
 }
 
-/** What the callback of an {@linkcode OtelObservable} reports to. */
+/** The recipient of the values that the callback of an {@linkcode OtelObservable} reports. */
 export interface OtelObservableResult {
   /** Reports the present value. */
   observe(value: number, attributes?: OtelAttributes): void;
@@ -37,7 +37,7 @@ export interface OtelObservableResult {
 
 /** An instrument whose value is asked for when it is exported, such as an `ObservableGauge`. */
 export interface OtelObservable {
-  /** Has a function called at each export. */
+  /** Registers a function that is called at each export. */
   addCallback(callback: (result: OtelObservableResult) => void): void;
 }
 
@@ -73,7 +73,7 @@ export interface OtelLink {
 
 /** How a span begins. */
 export interface OtelSpanOptions {
-  /** What describes it. */
+  /** Its attributes. */
   attributes?: OtelAttributes;
   /** The spans that it refers to. */
   links?: OtelLink[];
@@ -99,7 +99,7 @@ export interface OtelTracer {
   startSpan(name: string, options?: OtelSpanOptions): OtelSpan;
 }
 
-/** What knows the active span: the `trace` of `@opentelemetry/api`. */
+/** The source of the active span: the `trace` of `@opentelemetry/api`. */
 export interface OtelTrace {
   /** Returns the active span, if there is one. */
   getActiveSpan(): OtelSpan | undefined;

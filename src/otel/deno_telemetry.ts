@@ -1,6 +1,6 @@
 import type { OtelMeter, OtelSpan, OtelTracer } from "./api.ts";
 
-/** What makes metrics and spans. */
+/** The makers of metrics and spans. */
 interface Instrumentation {
   readonly meter: OtelMeter | undefined;
   readonly tracer: OtelTracer | undefined;

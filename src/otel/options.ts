@@ -6,7 +6,7 @@ import { denoTelemetry, instrumentation } from "./deno_telemetry.ts";
 /** A store that lists its locks. */
 export type QueryableStore = Pick<Store, "query">;
 
-/** What `otel()` takes. */
+/** Options of `otel()`. */
 export interface OtelOptions {
   /**
    * Makes the metrics: `metrics.getMeter("@holdfast/lock")` of `@opentelemetry/api`. With neither `meter` nor `tracer`,

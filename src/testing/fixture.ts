@@ -12,5 +12,5 @@ export interface StoreFixture {
   close(): void | Promise<void>;
 }
 
-/** What a store must show, by name. */
+/** The behaviours of a store, by name. */
 export type Behaviours = Record<string, (fixture: StoreFixture) => Promise<void>>;

@@ -3,7 +3,7 @@ import { behavioursOf } from "./behaviours.ts";
 import { check, until } from "./expect.ts";
 import type { StoreFixture } from "./fixture.ts";
 
-/** What {@linkcode storeSuite} takes. */
+/** Options of {@linkcode storeSuite}. */
 export interface StoreSuiteOptions {
   /** Defines a test: `Deno.test`, `node:test`'s `test`, and so on. */
   test: (name: string, run: () => Promise<void>) => void;

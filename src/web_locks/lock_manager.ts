@@ -26,9 +26,9 @@ export interface LockInfo {
 
 /** The locks of a store. */
 export interface LockManagerSnapshot {
-  /** Those that are held. */
+  /** The locks that are held. */
   held: LockInfo[];
-  /** Those that are requested, for each name in the order in which they will be granted. */
+  /** The requests that wait, for each name in the order in which they will be granted. */
   pending: LockInfo[];
 }
 

@@ -1,7 +1,7 @@
 import { checkKeys } from "../internal/validation.ts";
 import { checkAcquireOptions } from "../options.ts";
 
-/** What a {@linkcode LockManager} takes. */
+/** Options of a {@linkcode LockManager}. */
 export interface LockManagerOptions {
   /**
    * How long a lock outlives a holder that has died, in milliseconds, 10 to 2³¹ − 1.

@@ -3,7 +3,7 @@ import { RESERVED } from "./names.ts";
 import { isSignal } from "../options.ts";
 import type { Mode } from "../store.ts";
 
-/** What `LockManager.request()` takes. */
+/** Options of `LockManager.request()`. */
 export interface LockOptions {
   /**
    * How the lock is held: by one holder at a time, or `"shared"`, by any number of shared holders.

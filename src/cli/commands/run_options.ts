@@ -87,7 +87,7 @@ export function readRunRequest({ args, rest, options, lists }: Invocation): RunR
   };
 }
 
-/** Has what is wrong with the lock reported before a store is opened. */
+/** Reports errors in the options of the lock before a store is opened. */
 function check(name: string, lock: AcquireOptions): void {
   try {
     checkName(name);

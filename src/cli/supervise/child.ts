@@ -9,7 +9,7 @@ export interface ChildOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether it stays in the process group and the session of this process, and so has its terminal. */
   readonly foreground: boolean;
-  /** Is called in the moment in which it was started, before this process can stall or do something else. */
+  /** Called at the moment of its start, before this process can stall or do something else. */
   readonly onStart: (child: Child) => void;
 }
 

@@ -30,7 +30,7 @@ export interface StopTimes {
 /** How a command is supervised. */
 export interface SupervisionOptions extends StopTimes {
   readonly clock: Clock;
-  /** Is called when the command begins to be stopped. */
+  /** Called when the command begins to be stopped. */
   readonly onStop?: (() => void) | undefined;
 }
 

@@ -61,7 +61,7 @@ export class Watchdog {
     return new Watchdog(child, clock, warn);
   }
 
-  /** Has it watch what signals with this id reach, which may run as long as a lock with that lease is held. */
+  /** Makes it watch the processes that signals with this id reach; they may run while a lock with that lease is held. */
   watch(id: number, lock: Watched, lease: number): void {
     this.#process.stdin?.write(`${id}\n`);
     const tell = () => {

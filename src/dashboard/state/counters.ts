@@ -59,7 +59,7 @@ export class Counters {
   readonly #prefixes = new Map<string, Minutes>();
   readonly #others: Minutes = new Map();
 
-  /** Begins with nothing. */
+  /** Creates empty counters. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }

@@ -3,7 +3,7 @@ import { type Clock, elapsed } from "../../internal/time/clock.ts";
 /** What a view has: what was read last, or why that was not possible. */
 export type Update<Model> = { readonly model: Model } | { readonly fault: string };
 
-/** Is called with what was read, each time. */
+/** Called with each result of a read. */
 export type Viewer<Model> = (update: Update<Model>) => void;
 
 /** The pause after a poll is at least so many times as long as the poll: it takes a fifth of the time at most. */

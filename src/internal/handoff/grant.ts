@@ -12,7 +12,7 @@ export interface Holding {
   readonly since: Instant;
   /** The largest number of a renewal of the handle. */
   renewal: number;
-  /** Is called when the grant is lost, with what describes the one that has revoked it, if that is known. */
+  /** Called when the grant is lost, with the `meta` of the revoker, if that is known. */
   revoked: ((by?: Meta) => void) | undefined;
 }
 
@@ -33,7 +33,7 @@ export type GrantPhase =
   | { readonly kind: "lingering"; readonly since: Instant }
   | { readonly kind: "over" };
 
-/** What the store has granted to a handle of this process: one lease, and a block of fences for those who follow. */
+/** A grant of the store to a handle of this process: one lease, and a block of fences for the handles that follow. */
 export class Grant {
   readonly lease: ProcessLease;
   /** The id of the handle that the store knows as the holder. */

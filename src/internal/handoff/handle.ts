@@ -44,7 +44,7 @@ export class Handle {
   /** When it last attempted or began to listen. */
   #heardAt: Instant;
   #wake: (() => void) | undefined;
-  /** Who has woken it while it did not listen, or since it last attempted. */
+  /** The origin of a wake-up that came while it did not listen, or since it last attempted. */
   #woken: "here" | "store" | undefined;
 
   /** Makes a handle that attempts at that moment, with the claim that it asks the store for. */

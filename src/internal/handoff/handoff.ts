@@ -48,13 +48,13 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
   readonly #names = new ShortLivedMap<string, string | NameHandoff>();
   /** The names whose sections lasted as long as `keep` when handles last shared the lock, the oldest first. */
   readonly #long = new ShortLivedSet<string>();
-  /** What goes on in the background, and no caller awaits. */
+  /** The work in the background, for which no caller waits. */
   readonly #requests = new ShortLivedSet<Promise<unknown>>();
   /** All that hand on the locks of the target, this one too: a revocation concerns them all. */
   readonly #peers: Set<Handoff>;
   readonly #site: HandoffSite;
   #pruneAt = 2 * PRUNE_FROM;
-  /** Whether it hands nothing on any more. */
+  /** Whether it has stopped handing on. */
   #stopped = false;
   /** How many names several handles want, and what ends the wait for the end of the store meanwhile. */
   #shared = 0;
@@ -84,7 +84,7 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
     this.#stopped = this.keeps && !target.capabilities?.includes("fences");
   }
 
-  /** Whether it hands nothing on any more. */
+  /** Whether it has stopped handing on. */
   get stopped(): boolean {
     return this.#stopped;
   }
@@ -161,7 +161,7 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
   }
 
   /**
-   * Hands nothing on any more, and gives back what no handle holds. Resolves once the store has answered the requests in
+   * Stops handing on, and gives back what no handle holds. Resolves once the store has answered the requests in
    * the background, or in 5 s. Later calls go to the store as they are.
    */
   async stop(): Promise<void> {

@@ -50,7 +50,7 @@ interface HandoffRequest {
 /** An attempt that was not granted. */
 type HandoffRefusal = Exclude<Attempt, Granted>;
 
-/** What is left of a name: the id of its direct handle if that has not been heard of since, and whether sections are long. */
+/** The memory of a name that nobody uses: the id of its direct handle if that has not been heard of since, and whether sections are long. */
 type Unused = (direct: string | undefined, long: boolean) => void;
 
 /** The answer to a handle that waits without a request. */
@@ -696,7 +696,7 @@ export class NameHandoff {
     this.#end(grant);
   }
 
-  /** Has nothing to hand on any more. */
+  /** Forgets what could be handed on. */
   #clear(): void {
     this.#grant = undefined;
     this.#timer?.cancel();

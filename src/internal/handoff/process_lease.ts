@@ -35,7 +35,7 @@ export class ProcessLease {
   #over = false;
 
   /**
-   * Begins with a grant.
+   * Creates the lease of a grant.
    *
    * @param store where the lock is held
    * @param claim what was granted

@@ -21,7 +21,7 @@ export interface HandoffSite {
   readonly store: Store;
   readonly clock: Clock;
   readonly settings: HandoffSettings;
-  /** What handles of one process have in common, so that a store may grant them the lock together. */
+  /** The group of the handles of one process: a store may grant them the lock together. */
   readonly group: string;
   /** Whether other objects in this process may revoke the lock without its knowledge: then the store is asked. */
   readonly watches: boolean;

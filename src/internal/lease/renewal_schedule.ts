@@ -28,7 +28,7 @@ export class RenewalSchedule {
   #pauseMs: number;
   #failures = 0;
 
-  /** Begins with the attempt, which was sent at that moment for a lease that is trusted for so long. */
+  /** Creates the schedule after an attempt that was sent at `sentAt`, for a lease that is trusted for `trustedMs`. */
   constructor({ interval, autoInterval }: RenewalInterval, sentAt: Instant, trustedMs: number) {
     this.#interval = interval;
     this.#autoInterval = autoInterval;
@@ -61,7 +61,7 @@ export class RenewalSchedule {
     if (this.#autoInterval) this.#interval = defaultInterval(lease);
   }
 
-  /** Has the next renewal come earlier: the lease had begun `ms` milliseconds before the request was sent. */
+  /** Moves the next renewal forward: the lease had begun `ms` milliseconds before the request was sent. */
   age(ms: number): void {
     this.#sentAt = before(this.#sentAt, ms);
   }
@@ -77,7 +77,7 @@ export class RenewalSchedule {
     this.#pauseMs = this.#intervalWithin(trustedMs);
   }
 
-  /** Notes that nobody knows how the renewal ended: it is retried, soon but not too often, while the lease lasts. */
+  /** Notes that the outcome of the renewal is unknown: it is retried, soon but not too often, while the lease lasts. */
   failed(now: Instant, left: number): void {
     this.#failures++;
     if (this.#interval === Infinity) return;

@@ -5,7 +5,7 @@ import { numbered, type RenewalOutcome, resized, sendRenewal } from "./renewal.t
 import { renewAtInterval } from "./renewal_loop.ts";
 import type { RenewalSchedule } from "./renewal_schedule.ts";
 
-/** What renews, and what is told of it. */
+/** The parts of a lease that its renewals use. */
 export interface RenewalSite {
   readonly store: Store;
   readonly clock: Clock;

@@ -4,13 +4,13 @@ import type { Claim, Store } from "../../store.ts";
 
 /** A lease that this process holds. */
 export interface HeldLease {
-  /** What was granted. */
+  /** The claim that was granted. */
   readonly claim: Claim;
   /** Whether it is held at this moment. */
   readonly held: boolean;
 }
 
-/** What this process keeps beside a store. */
+/** The state that this process keeps for a store. */
 interface StoreState {
   readonly clock: Clock;
   readonly leases: ShortLivedSet<HeldLease>;

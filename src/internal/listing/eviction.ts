@@ -5,7 +5,7 @@ import type { EvictOptions, HolderEntry } from "../../store.ts";
 /** Which holders are to lose a lock. */
 export type Meant = Pick<EvictOptions, "handle" | "fence">;
 
-/** What `evict()` is asked, checked. */
+/** The checked arguments of `evict()`. */
 export interface EvictTarget extends Meant {
   /** The JSON text of what describes the caller, as in a claim. */
   readonly meta: string | undefined;

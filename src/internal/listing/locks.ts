@@ -14,7 +14,7 @@ export type LockOrder = "wait" | "name";
 /** The orders that can be asked for. */
 export const LOCK_ORDERS: readonly LockOrder[] = ["wait", "name"];
 
-/** What many locks come to. */
+/** Totals of many locks. */
 export interface Totals {
   /** How many locks are held. */
   readonly held: number;

@@ -5,7 +5,7 @@ import type { Meta } from "../../store.ts";
 /** How long the text of a record may be, in bytes of UTF-8. */
 const MAX_BYTES = 1_024;
 
-/** What describes a handle unless its caller says more. */
+/** The default description of a handle. */
 const PROCESS: Meta = describeProcess();
 const DEFAULT = encode(PROCESS);
 

@@ -2,7 +2,7 @@ import type { EventSubject, LockEvent } from "../../events.ts";
 import { type Claim, handleOf, type Store } from "../../store.ts";
 import { diagnostics } from "./diagnostics.ts";
 
-/** What an event says besides whom it is about. */
+/** An event without its subject. */
 type Occurrence<E = LockEvent> = E extends LockEvent ? Omit<E, keyof EventSubject> : never;
 
 /**

@@ -1,4 +1,4 @@
-/** What the runtimes tell of their process. */
+/** The parts of the runtimes' globals that describe the process. */
 interface HostRuntime {
   readonly Deno?: undefined | {
     readonly pid: number;

@@ -70,7 +70,7 @@ export class TimerPool {
     return Math.min(Math.max(timer.dueAt, now + this.#timers.size * LATENESS_PER_TIMER_MS), timer.latestAt);
   }
 
-  /** Has the real timer fire at that moment or before it. */
+  /** Sets the real timer to that moment, unless it fires before. */
   #setRealTimer(at: number): void {
     if (at >= this.#firesAt) return;
     clearTimeout(this.#realTimer);

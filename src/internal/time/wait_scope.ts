@@ -49,7 +49,7 @@ export class WaitScope {
     return this.#reached !== undefined;
   }
 
-  /** What has ended the wait: its signal, or its time or that of the wait around it. `undefined` while it goes on. */
+  /** The reason why the wait ended: its signal, or its time or that of the wait around it. `undefined` while it goes on. */
   get endedBy(): "signal" | "time" | undefined {
     return this.#reached;
   }

@@ -25,7 +25,7 @@ export interface Holder {
   renewal: number;
   /** The waiters that were taken out of the queue with it: the members of its run. */
   run: readonly MemoryWaiter[];
-  /** Is called when the lock is revoked, with what describes the one that revokes it. */
+  /** Called when the lock is revoked, with the `meta` of the revoker. */
   revoked: ((by: Meta | undefined) => void) | undefined;
 }
 
@@ -48,7 +48,7 @@ export class MemoryLock {
   readonly holders: Map<string, Holder> = new Map();
   /** First come, first served. */
   readonly queue: MemoryWaiter[] = [];
-  /** Those that runs have taken out of the queue, by the ids of their handles: they may come back, or have done so. */
+  /** The waiters that runs have taken out of the queue, by the ids of their handles: they may come back, or have done so. */
   readonly taken: Map<string, MemoryWaiter> = new Map();
 
   /** Whether nobody holds the lock or waits for it. */

@@ -11,7 +11,7 @@ export class Locks {
   /** At how many names they are looked through next. */
   #pruneAt = PRUNE_FROM;
 
-  /** Begins with none. */
+  /** Creates an empty list. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }

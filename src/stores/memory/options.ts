@@ -1,9 +1,9 @@
 import type { Observer } from "../../events.ts";
 import { checkKeys, checkObserver } from "../../internal/validation.ts";
 
-/** What `memory()` takes. */
+/** Options of `memory()`. */
 export interface MemoryOptions {
-  /** Is called with the events of the locks of this store. */
+  /** Called with the events of the locks of this store. */
   observer?: Observer | undefined;
 }
 

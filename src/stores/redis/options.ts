@@ -2,13 +2,13 @@ import type { Observer } from "../../events.ts";
 import { checkKeys, checkMilliseconds, checkObserver, show } from "../../internal/validation.ts";
 import type { RedisClient } from "./client/client.ts";
 
-/** What stands before the name in the key of a lock, unless the option says otherwise. */
+/** The default prefix of the name in the key of a lock. */
 export const DEFAULT_PREFIX = "lock:";
 
-/** What `redis()` takes. */
+/** Options of `redis()`. */
 export interface RedisOptions {
   /**
-   * What stands before the name in the lock's key.
+   * The prefix of the name in the lock's key.
    *
    * @default {"lock:"}
    */
@@ -27,7 +27,7 @@ export interface RedisOptions {
    * granted any more, so run at least one more than `min`.
    */
   replicas?: ReplicasOptions | undefined;
-  /** Is called with the events of the locks of this store. */
+  /** Called with the events of the locks of this store. */
   observer?: Observer | undefined;
 }
 

@@ -100,7 +100,7 @@ const CAPABILITIES: readonly Capability[] = [
 /** The states of a client that is making a connection; between two tries it is in another. */
 const CONNECTING: readonly string[] = ["wait", "connecting", "connect"];
 
-/** What the scripts that grant the lock reply when they do. */
+/** The reply of the scripts that grant the lock. */
 type ServerGrant = Pick<Granted, "granted" | "run">;
 
 /** How an attempt ends without a grant. */
@@ -337,7 +337,7 @@ export class ServerStore implements RedisStore, QuorumNode {
     return this.#runAndRead(command, lock, input, (reply) => reply);
   }
 
-  /** Runs a script, and has its reply read as soon as it arrives. */
+  /** Runs a script, and reads its reply as soon as it arrives. */
   #runAndRead<Input, Reply, Result>(
     command: Command<Input, Reply>,
     { name }: Pick<Claim, "name">,

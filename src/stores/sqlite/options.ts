@@ -1,9 +1,9 @@
 import type { Observer } from "../../events.ts";
 import { checkKeys, checkObserver, show } from "../../internal/validation.ts";
 
-/** What `sqlite()` takes besides the path. */
+/** Options of `sqlite()`. */
 export interface SqliteOptions {
-  /** Is called with the events of the locks of this store. */
+  /** Called with the events of the locks of this store. */
   observer?: Observer | undefined;
 }
 

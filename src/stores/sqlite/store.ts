@@ -120,7 +120,7 @@ export class FileStore implements SqliteStore {
   readonly #poller: Poller;
   readonly #revocations: RevocationPoll;
   readonly #sweeper = new Sweeper();
-  /** What is to be called when the file is closed. */
+  /** The functions that are called when the file is closed. */
   readonly #closed = new Set<() => void>();
 
   /** Opens a file, with a clock. */

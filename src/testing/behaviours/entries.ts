@@ -31,7 +31,7 @@ const METAS: readonly (string | undefined)[] = [
   JSON.stringify({ longest: "x".repeat(1_024 - `{"longest":""}`.length) }),
 ];
 
-/** What each entry of a listing must show. */
+/** The behaviours of each entry of a listing. */
 export const entries: Behaviours = {
   async "query() lists the meta of each handle as it was given, and none where none was"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];
@@ -142,7 +142,7 @@ export const entries: Behaviours = {
   },
 };
 
-/** What the entries of a store's owners must show besides. */
+/** More behaviours of the entries of a store that supports owners. */
 export const ownerEntries: Behaviours = {
   async "query() lists the owner and the id of each handle"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];

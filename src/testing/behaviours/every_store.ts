@@ -17,7 +17,7 @@ import {
 } from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
 
-/** What every store must show. */
+/** The behaviours of every store. */
 export const everyStore: Behaviours = {
   async "attempt() grants a free lock and refuses a held one to other clients"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];

@@ -3,7 +3,7 @@ import { check, claimOf, granted, LONG_MS } from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
 import { type Claim, handleOf } from "../../store.ts";
 
-/** What a store must show if it has `evict()`. */
+/** The behaviours of a store that has `evict()`. */
 export const evict: Behaviours = {
   async "evict() frees a lock for the next waiter"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];

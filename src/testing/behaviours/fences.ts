@@ -7,7 +7,7 @@ import { busy, check, claimOf, clock, grantOf, LONG_MS, SHORT_MS, until } from "
 /** How far the end of a block may be ahead of the store's clock, in microseconds. */
 const AHEAD_US = 10_000;
 
-/** What a store must show if it grants several fences at once. */
+/** The behaviours of a store that grants several fences at once. */
 export const fences: Behaviours = {
   async "attempt() reserves several fences, and no other grant gets one of them"(fixture) {
     let stores = [await fixture.connect(), await fixture.connect()];
@@ -73,7 +73,7 @@ export const fences: Behaviours = {
   },
 };
 
-/** What a store must show if it grants several fences at once, and supports steal. */
+/** The behaviours of a store that grants several fences at once, and supports steal. */
 export const stolenFences: Behaviours = {
   async "attempt() with steal is granted fences above those of the holder"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];

@@ -22,7 +22,7 @@ const PAUSE_MS = 20;
 /** Begins a lease. Resolves to a moment before the request for it was sent. */
 type Begin = (store: Store, claim: Claim) => Promise<Instant>;
 
-/** What every store must show about the lengths of its leases. */
+/** The behaviours of every store about the lengths of its leases. */
 export const leases: Behaviours = {
   async "attempt() and renew() keep the lock for all of the lease: no lease ends early"(fixture) {
     const { capabilities = [] } = await fixture.connect();

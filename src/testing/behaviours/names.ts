@@ -32,7 +32,7 @@ export const NAMES: readonly string[] = [
   ...["\u00e9".repeat(LONGEST / 2), "\u00e9".repeat(LONGEST / 2 - 1), "\u{1f512}".repeat(LONGEST / 4)],
 ];
 
-/** What every store must show about names. */
+/** The behaviours of every store about names. */
 export const names: Behaviours = {
   async "attempt() keeps names apart: each name is a lock of its own"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];

@@ -3,7 +3,7 @@ import { busy, check, claimOf, clock, freed, granted, LONG_MS, SHORT_MS } from "
 import type { Behaviours } from "../fixture.ts";
 import type { Claim } from "../../store.ts";
 
-/** What a store must show if it supports owners. */
+/** The behaviours of a store that supports owners. */
 export const owners: Behaviours = {
   async "attempt() of an owner that holds the lock is granted with the same fence"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];
@@ -72,7 +72,7 @@ export const owners: Behaviours = {
   },
 };
 
-/** What a store must show if it supports owners and shared locks. */
+/** The behaviours of a store that supports owners and shared locks. */
 export const sharedOwners: Behaviours = {
   async "attempt() of an owner that shares the lock never waits for itself"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];
@@ -131,7 +131,7 @@ export const sharedOwners: Behaviours = {
   },
 };
 
-/** What a store must show if it supports owners, shared locks and permits. */
+/** The behaviours of a store that supports owners, shared locks and permits. */
 export const permitOwners: Behaviours = {
   async "release() leaves a lock that goes with all handles of its owner"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];

@@ -2,7 +2,7 @@ import { conflict, enqueueInOrder, permit, QUEUE, TRY } from "../claims.ts";
 import { busy, check, claimOf, granted, LONG_MS, SHORT_MS } from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
 
-/** What a store must show if it supports permits. */
+/** The behaviours of a store that supports permits. */
 export const permits: Behaviours = {
   async "attempt() grants as many as there are permits, and no more"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];

@@ -19,7 +19,7 @@ const PASSING = 20;
 const PAGE = 5;
 const SPARE = 25;
 
-/** What a store must show if it has `query()`. */
+/** The behaviours of a store that has `query()`. */
 export const query: Behaviours = {
   async "query() lists names and kinds as they are, and nobody whose lease has ended"(fixture) {
     const store = await fixture.connect();

@@ -18,7 +18,7 @@ import {
 /** The number of waiters: so many that no store serves them in order by chance. */
 const WAITERS = 8;
 
-/** What every store must show about its queues. */
+/** The behaviours of every store about its queues. */
 export const queues: Behaviours = {
   async "attempt() grants the lock only to the first of the queue, whoever asks first"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];

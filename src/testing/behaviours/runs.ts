@@ -5,7 +5,7 @@ import { owned, QUEUE, share, TRY } from "../claims.ts";
 import { busy, check, checkInTime, claimOf, clock, grantOf, judge } from "../expect.ts";
 import { LONG_MS, SHORT_MS, until } from "../expect.ts";
 
-/** What a store must show if it grants a lock to several waiters of one cohort together. */
+/** The behaviours of a store that grants a lock to several waiters of one group together. */
 export const runs: Behaviours = {
   async "attempt() takes the waiters of its cohort that come next along: a run"(fixture) {
     await play(fixture, async (scene) => {
@@ -127,7 +127,7 @@ export const runs: Behaviours = {
   },
 };
 
-/** What a store must show besides if it lists its locks. */
+/** More behaviours of such a store that lists its locks. */
 export const listedRuns: Behaviours = {
   async "query() lists the members of a run in every client, before the queue"(fixture) {
     await play(fixture, async (scene) => {
@@ -231,7 +231,7 @@ class Scene {
   readonly others: Store;
   readonly #cohort = crypto.randomUUID();
   readonly #claims: Claim[] = [];
-  /** Who keeps the lock busy while the queue grows. */
+  /** The holder while the queue grows. */
   #holder: Claim | undefined;
   /** When the first one of the queue asked. */
   #since: Instant = clock.now();
@@ -263,7 +263,7 @@ class Scene {
     for (const claim of claims) busy(await store.attempt(claim, QUEUE));
   }
 
-  /** Has the lock granted to a claim. */
+  /** Attempts until the lock is granted to a claim. */
   async serve(store: Store, claim: Claim): Promise<Granted> {
     if (this.#holder !== undefined) await this.others.release(this.#holder);
     let grant: Granted | undefined;

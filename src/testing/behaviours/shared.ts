@@ -2,7 +2,7 @@ import { enqueueInOrder, QUEUE, share, TRY } from "../claims.ts";
 import { busy, check, claimOf, clock, freed, granted, LONG_MS, SHORT_MS } from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
 
-/** What a store must show if it supports shared locks. */
+/** The behaviours of a store that supports shared locks. */
 export const shared: Behaviours = {
   async "attempt() grants shared claims together, and no other until the last release"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];

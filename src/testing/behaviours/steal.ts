@@ -2,7 +2,7 @@ import { enqueueInOrder, TRY } from "../claims.ts";
 import { check, claimOf, granted, inTime, LONG_MS, until } from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
 
-/** What a store must show if it supports steal. */
+/** The behaviours of a store that supports steal. */
 export const steal: Behaviours = {
   async "attempt() with steal takes the lock from its holder, ahead of the queue"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];

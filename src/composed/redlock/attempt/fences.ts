@@ -7,7 +7,7 @@ export interface FenceBlock {
   readonly end: bigint;
 }
 
-/** What a block is asked for with. */
+/** The terms of a block. */
 export interface BlockOptions {
   /** How many fences are wanted. */
   readonly fences?: number | undefined;

@@ -20,7 +20,7 @@ export type QuorumOutcome =
   | { readonly outcome: "lost"; readonly refusal: { readonly retryAfter: number } | undefined }
   | { readonly outcome: "failed"; readonly answers: readonly Answer<Vote>[] };
 
-/** What an attempt is made with, whatever it guesses. */
+/** The terms of an attempt, whatever fence it guesses. */
 export type AttemptTerms = Omit<VoteOptions, "guess" | "end">;
 
 interface Decision {

@@ -1,4 +1,4 @@
-/** What follows the owner in the id of a round: a colon and a UUID. */
+/** The end of the id of a round, behind the owner: a colon and a UUID. */
 const ROUND = /:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Returns the id of a new round of an owner. It begins with the owner, so that people who look at a node see whose it is. */

@@ -12,7 +12,7 @@ export function quorum(n: number): number {
   return Math.floor(n / 2) + 1;
 }
 
-/** What the votes of a round come to. */
+/** The outcome of the votes of a round. */
 export type Verdict =
   /** A majority has granted and raised its counters from below the guess: that is the fence. */
   | "granted"

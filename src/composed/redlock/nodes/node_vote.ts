@@ -4,7 +4,7 @@ import { nothingToRelease, type ReleaseProgress } from "./node_release.ts";
 import type { Nodes } from "./nodes.ts";
 import type { QuorumNode, Vote, VoteOptions } from "../../../quorum_node.ts";
 
-/** What a node may know of a round. */
+/** The state of a round on one node. */
 type NodeVoteState =
   /** Nothing: it was not asked under the present id. */
   | { readonly name: "unasked" }
@@ -146,7 +146,7 @@ export class NodeVote {
     return vote;
   }
 
-  /** Notes the answer to a vote, or releases what the node has if nobody needs it any more. */
+  /** Notes the answer to a vote, or releases what the node has if nobody needs it. */
   #settled(asked: Claim, vote: Vote | undefined, enqueued: boolean): void {
     const needed = this.#id === asked.owner && this.#state.name !== "released";
     if (needed) {

@@ -1,6 +1,6 @@
 import type { Timer } from "../../../internal/time/clock.ts";
 
-/** What one node has answered so far. */
+/** The answer of one node so far. */
 export type Answer<T> =
   | { readonly state: "pending" }
   | { readonly state: "answered"; readonly value: T }
@@ -10,12 +10,12 @@ export type Answer<T> =
 export interface PollOptions<T, R> {
   /** Returns the outcome as soon as it is certain. It is called after each answer; what it throws rejects the poll. */
   readonly decide: (answers: readonly Answer<T>[]) => R | undefined;
-  /** Is called when a node has answered or failed, also after the decision. */
+  /** Called when a node has answered or failed, also after the decision. */
   readonly onSettled: (node: number, answered: boolean) => void;
   /** How long each node may take to answer, in milliseconds. */
   readonly timeout: number;
   /**
-   * Is called with the nodes that have not answered in time. Returns for each of them the error with which it counts as
+   * Called with the nodes that have not answered in time. Returns for each of them the error with which it counts as
    * failed, or `undefined` if it is given the same time again. Without a pending node `decide` must decide.
    */
   readonly onTimeout: (nodes: readonly number[]) => readonly (Error | undefined)[];

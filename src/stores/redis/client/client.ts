@@ -1,5 +1,5 @@
 /**
- * What the Redis store needs of a client: the shape of ioredis 5 and 6 (one server, Sentinel or Cluster) and of
+ * The part of a client that the Redis store uses: the shape of ioredis 5 and 6 (one server, Sentinel or Cluster) and of
  * iovalkey. It is a structural type, so that no client library is a dependency, and clients of any copy of one work.
  */
 export interface RedisClient {
@@ -53,7 +53,7 @@ export interface RedisClient {
   };
 }
 
-/** What the Redis store needs of a pipeline. */
+/** The part of a pipeline that the Redis store uses. */
 export interface RedisPipeline {
   /** Adds a script by its SHA-1. */
   evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: string[]): unknown;
@@ -65,7 +65,7 @@ export interface RedisPipeline {
   exec(): Promise<unknown>;
 }
 
-/** What the Redis store needs of each node of a Cluster client. */
+/** The part of each node of a Cluster client that the Redis store uses. */
 export interface RedisNode {
   /** Makes a second client for this node. */
   duplicate(...overrides: never[]): RedisSubscriber;
@@ -79,7 +79,7 @@ export interface RedisNode {
   scan?(cursor: string, match: "MATCH", pattern: string, count: "COUNT", keys: number): Promise<[string, string[]]>;
 }
 
-/** What the Redis store needs of the second client. */
+/** The part of the second client that the Redis store uses. */
 export interface RedisSubscriber {
   /** Subscribes to channels. */
   subscribe(...channels: string[]): Promise<unknown>;

@@ -14,7 +14,7 @@ export interface ReplicatedRenewal extends RenewReply {
 
 /** Renews locks on a server and its replicas. */
 export class Replicas {
-  /** What is wrong when too few replicas have a renewal. */
+  /** The message of the error when too few replicas have a renewal. */
   readonly shortage: string;
   readonly #client: RedisClient;
   readonly #connection: Connection;

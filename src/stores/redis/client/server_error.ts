@@ -1,6 +1,6 @@
 import { missingRight, type Rights } from "./rights.ts";
 
-/** What an error of the server means, what to do about it, and whether asking again is of no use. */
+/** The meaning of an error of the server, the advice, and whether a retry is useless. */
 export interface ServerError {
   readonly message: string;
   readonly permanent: boolean;
@@ -12,7 +12,7 @@ const PLACE = /^ERR Error running script \(.*?\): (?:@user_script: ?\d+: )*-?/;
 /** How a server says that a right is missing: the latter two within a script, Valkey and Redis 7.0. */
 const DENIED = /^(?:NOPERM|ERR ACL failure in script|(?:ERR )?The user executing the script can't)/;
 
-/** What a server needs. */
+/** The requirements of a server. */
 const NEEDED = "Redis 6.2 or later, or Valkey, is needed";
 
 /** The other errors that do not pass by themselves, by the words of the server, and what they mean. */

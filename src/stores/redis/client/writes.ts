@@ -20,7 +20,7 @@ export class Writes {
     this.#corked = undefined;
   };
 
-  /** Is called before each command. */
+  /** Called before each command. */
   next(socket: RedisClient["stream"]): void {
     this.#commands++;
     if (this.#commands === 1) queueMicrotask(this.#flush);

@@ -4,7 +4,7 @@ import { type LockKeys, lockKeys, lockOf, SlotTags } from "./keys.ts";
 
 /** The keys of the locks of one store. */
 export class KeySpace {
-  /** What stands before the name in the lock's own key. */
+  /** The prefix of the name in the lock's own key. */
   readonly prefix: string;
   readonly #client: RedisClient;
   #tags: SlotTags | undefined;
@@ -17,7 +17,7 @@ export class KeySpace {
     this.prefix = prefix;
   }
 
-  /** What the client puts before every key. */
+  /** The prefix that the client puts before every key. */
   get keyPrefix(): string {
     const keyPrefix = this.#client.options?.keyPrefix;
     return keyPrefix === undefined ? "" : String(keyPrefix);

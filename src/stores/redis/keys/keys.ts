@@ -60,7 +60,7 @@ export class SlotTags {
   /** The number at which the search goes on. */
   #next = 0;
 
-  /** Begins with no numbers; searches when one is needed. */
+  /** Creates an empty table; numbers are searched when they are needed. */
   constructor(keyPrefix: string) {
     this.#keyPrefix = keyPrefix;
   }

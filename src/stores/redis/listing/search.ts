@@ -34,7 +34,7 @@ export interface Found {
 export class Search {
   readonly #keys: KeySpace;
   readonly #isWanted: (name: string) => boolean;
-  /** What the keys look like: first those of the queues, since a lock may have waiters only. */
+  /** The patterns of the keys: first those of the queues, since a lock may have waiters only. */
   readonly #patterns: readonly string[];
   readonly #masters: readonly Master[];
   readonly #database: Database;
@@ -94,7 +94,7 @@ export class Search {
     return first && { address: first.address, pattern: 0, scan: "0" };
   }
 
-  /** Has a server look at so many keys, and adds the names that it finds. Returns where the search goes on. */
+  /** Scans so many keys of a server, and adds the names that it finds. Returns where the search goes on. */
   async #step(place: SearchPosition, count: number, names: Set<string>): Promise<SearchPosition | undefined> {
     const at = this.#masters.findIndex(({ address }) => address === place.address);
     if (at < 0) {

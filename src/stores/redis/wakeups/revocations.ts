@@ -3,9 +3,9 @@ import type { Meta } from "../../../store.ts";
 
 /** A handle that watches whether its lock is taken away. */
 interface Watch {
-  /** What describes the one that takes it away, as the last message about it says. */
+  /** The `meta` of the revoker, as the last message about it says. */
   by: Meta | undefined;
-  /** Is called when it was. */
+  /** Called when the lock was revoked. */
   readonly revoked: () => void;
   /** Asks the server whether the handle holds the lock. */
   readonly held: () => Promise<boolean>;

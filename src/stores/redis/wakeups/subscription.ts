@@ -5,15 +5,15 @@ import { rightsOf, userOf } from "../client/rights.ts";
 import { explain, isReply } from "../client/server_error.ts";
 import { subscribers } from "./subscriber.ts";
 
-/** What a subscription calls. */
+/** The callbacks of a subscription. */
 export interface SubscriptionListener {
   /** Returns whether anybody needs messages; if nobody does, no further try is made to connect. */
   wanted(): boolean;
-  /** Is called when messages begin to arrive. */
+  /** Called when messages begin to arrive. */
   opened(): void;
-  /** Is called when messages do not arrive any more. */
+  /** Called when messages stop arriving. */
   closed(): void;
-  /** Is called with each message. */
+  /** Called with each message. */
   message(channel: string, message: string): void;
 }
 

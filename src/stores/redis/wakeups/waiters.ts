@@ -13,7 +13,7 @@ interface Waiter {
   askedAt: number;
   /** Whether a wake-up came while it was not waiting for one. */
   woken: boolean;
-  /** Is called with the next wake-up, while it waits for one. */
+  /** Called with the next wake-up, while it waits for one. */
   wake: ((reason: Reason) => void) | undefined;
 }
 
@@ -22,7 +22,7 @@ export class Waiters {
   readonly #clock: Clock;
   readonly #waiters = new ShortLivedMap<string, Waiter>();
 
-  /** Begins with none. */
+  /** Creates an empty set of waiters. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
@@ -91,7 +91,7 @@ export class Waiters {
     this.#wake(message.slice(1), message[0] === NEXT ? NEXT : TURN);
   }
 
-  /** Has a handle ask again. */
+  /** Wakes a handle, so that it attempts again. */
   wake(handle: string): void {
     this.#wake(handle, TURN);
   }

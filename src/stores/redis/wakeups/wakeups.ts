@@ -30,7 +30,7 @@ export class Wakeups {
   readonly #waiters: Waiters;
   readonly #revocations = new Revocations();
   readonly #subscription: Subscription;
-  /** What is to be called when the client is closed. */
+  /** The functions that are called when the client is closed. */
   readonly #closed = new Set<() => void>();
   /** How often the client was cut off when its waiters were last woken for that. */
   #cutsSeen = 0;
@@ -112,7 +112,7 @@ export class Wakeups {
     return () => this.#closed.delete(run);
   }
 
-  /** Forgets a handle, which does not wait any more. */
+  /** Forgets a handle that has stopped waiting. */
   leave(handle: string): void {
     this.#waiters.remove(handle);
   }

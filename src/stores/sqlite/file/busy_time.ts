@@ -8,7 +8,7 @@ export class BusyTime {
   #busyMs = 0;
   #tried: Instant;
 
-  /** Begins with no time. */
+  /** Creates a count of zero. */
   constructor(now: Instant) {
     this.#tried = now;
   }

@@ -9,7 +9,7 @@ import type { LockView } from "./lock_state.ts";
 /** How many names are read before the event loop turns. */
 const CHUNK = 250;
 
-/** What `list()` reads. */
+/** The rows that `list()` reads. */
 interface Source {
   readonly file: LockFile;
   /** Returns how the client sees the others at a moment of the wall clock. */

@@ -66,7 +66,7 @@ function outcomeOfOwner(claim: Claim, kind: Kind): LockState["outcome"] {
   return kind === "exclusive" || kind === kindOf(claim) ? "free" : { present: kind, own: true };
 }
 
-/** What the outcome depends on for a claim whose owner does not hold the lock. */
+/** The state that decides on a claim whose owner does not hold the lock. */
 interface Circumstances {
   readonly holders: number;
   /** The kind of the holders; without any, the kind of the claim. */

@@ -7,7 +7,7 @@ import type { QueuedWaiter, WaiterTable } from "./waiter_table.ts";
 /** The longest run that one grant takes out of the queue, so that no transaction takes long. */
 export const RUN_LIMIT = 100;
 
-/** Who comes after a claim that can be granted. */
+/** The waiters that come after a claim that can be granted. */
 export interface Succession {
   /** The waiters of this process that directly follow it and are of its cohort; none if it takes nobody along. */
   readonly followers: readonly QueuedWaiter[];

@@ -4,7 +4,7 @@ import { type Statements, SWEEP_LIMIT } from "./statements.ts";
 /** How many writes there are between two sweeps, unless there is much to delete. */
 const WRITES = 16;
 
-/** Deletes expired holders and dead clients a few at a time, also under names that nobody asks for any more. */
+/** Deletes expired holders and dead clients a few at a time, also under names that are no longer used. */
 export class Sweeper {
   /** How many writes there are until the next sweep. */
   #pause = 0;

@@ -3,7 +3,7 @@ import { type Claim, handleOf } from "../../../store.ts";
 import { FORGET_MS } from "./statements.ts";
 import type { QueuePlace } from "./transitions.ts";
 
-/** What this process knows of a handle that waits. It keeps its place even if the file has lost that. */
+/** A waiting handle of this process. It keeps its place even if the file has lost that. */
 export interface QueuedWaiter extends QueuePlace {
   readonly claim: Claim;
   /** Whether it is in the queue in the file; not after nobody has asked for the handle for some time. */
@@ -37,7 +37,7 @@ export interface Queue {
   dataVersion: number | undefined;
   /** When the next check is due even if the data does not change, in milliseconds of the monotonic clock. */
   checkAt: number;
-  /** What the last check found: it differs when the holders or the waiters ahead have changed. */
+  /** The result of the last check: it differs when the holders or the waiters ahead have changed. */
   summary: string;
   /** When that last changed, in milliseconds of the monotonic clock. */
   changedAt: number;
@@ -50,7 +50,7 @@ export class WaiterTable {
   readonly #clock: Clock;
   readonly #queues = new Map<string, Queue>();
 
-  /** Begins with none. */
+  /** Creates an empty table. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
@@ -123,7 +123,7 @@ export class WaiterTable {
     waiter.taken = true;
   }
 
-  /** Forgets a handle that does not wait any more. */
+  /** Forgets a handle that has stopped waiting. */
   delete(claim: Claim): void {
     const queue = this.#queues.get(claim.name);
     const waiter = queue?.waiters.get(handleOf(claim));

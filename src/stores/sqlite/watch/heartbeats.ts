@@ -11,8 +11,7 @@ import type { QueuedWaiter, WaiterTable } from "../tables/waiter_table.ts";
 const IDLE_LIMIT = 8;
 
 /**
- * Writes the heartbeats of a client, which is a store object with its waiters. With each heartbeat the waiters that
- * nobody asks for any more leave the queue. If the file has lost the client, all its waiters get their places back.
+ * Writes the heartbeats of a client, which is a store object with its waiters. With each heartbeat waiters that have stopped attempting leave the queue. If the file has lost the client, all its waiters get their places back.
  */
 export class Heartbeats {
   readonly #file: LockFile;
@@ -23,7 +22,7 @@ export class Heartbeats {
   readonly #client = Number(crypto.getRandomValues(new BigUint64Array(1))[0]! >> 11n);
   #writing = false;
 
-  /** Begins with none. */
+  /** Creates a client without a waiter. */
   constructor(file: LockFile, waiters: WaiterTable, clock: Clock) {
     this.#file = file;
     this.#waiters = waiters;
@@ -35,12 +34,12 @@ export class Heartbeats {
     return { client: this.#client, now, deadAfter: this.#liveness.deadAfter(this.#clock.now()) };
   }
 
-  /** Begins with the first waiter. The write that put it into the queue was the first heartbeat. */
+  /** Starts the heartbeats for the first waiter. The write that put it into the queue was the first heartbeat. */
   start(): void {
     if (this.#liveness.lastHeartbeat === undefined) this.#liveness.heartbeat(this.#clock.now());
   }
 
-  /** Ends with the last waiter. */
+  /** Stops the heartbeats after the last waiter. */
   stop(): void {
     this.#liveness.end();
   }

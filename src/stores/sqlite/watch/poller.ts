@@ -52,7 +52,7 @@ export class Poller {
     if (this.#timer === undefined) this.#schedule(POLL_MS.min);
   }
 
-  /** Forgets a handle that does not wait any more. */
+  /** Forgets a handle that has stopped waiting. */
   delete(claim: Claim): void {
     this.#waiters.delete(claim);
     if (this.#timer !== undefined && !this.#waiters.anyQueued) this.#stop();

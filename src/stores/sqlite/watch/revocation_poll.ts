@@ -9,7 +9,7 @@ const POLL_MS = 50;
 interface RevocationWatch {
   readonly name: string;
   readonly handle: string;
-  /** Is called when it was. */
+  /** Called when the lock was revoked. */
   readonly revoked: () => void;
   /** Whether a poll has found the handle among the holders. */
   found: boolean;
@@ -32,7 +32,7 @@ export class RevocationPoll {
     this.#clock = clock;
   }
 
-  /** Resolves soon after the claim's handle is no holder any more, and when the signal aborts. */
+  /** Resolves soon after the claim's handle has ceased to be a holder, and when the signal aborts. */
   wait(claim: Claim, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const revoked = () => {
