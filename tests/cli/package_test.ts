@@ -3,10 +3,15 @@ import { assert, assertEquals } from "@std/assert";
 import { textOf } from "../support/test_files.ts";
 import { pack } from "../tools/pack.ts";
 
+/** How large the package may be. */
+const MOST_BYTES = 350_000;
+
 Deno.test("the npm package has the program holdfast, which Node starts as the docs say", async () => {
   assert(textOf(".github/workflows/release.yml").includes("deno task pack "), "the release packs it in this way");
   const directory = await Deno.makeTempDir({ prefix: "holdfast_cli_" });
   await pack(`${directory}/package.tgz`);
+  const { size } = await Deno.stat(`${directory}/package.tgz`);
+  assert(size <= MOST_BYTES, `${size} bytes`);
   await new Deno.Command("tar", { args: ["xzf", `${directory}/package.tgz`, "-C", directory] }).output();
   const { bin, dependencies } = JSON.parse(await Deno.readTextFile(`${directory}/package/package.json`));
   assertEquals([Object.keys(bin), dependencies], [["holdfast"], undefined]);

@@ -15,7 +15,7 @@ export async function pack(file: string): Promise<void> {
   try {
     const tarball = `${folder}/package.tgz`;
     const root = new URL("../../", import.meta.url).pathname;
-    await run(Deno.execPath(), ["pack", "--quiet", "--allow-dirty", `--output=${tarball}`], root);
+    await run(Deno.execPath(), ["pack", "--quiet", "--allow-dirty", "--no-source-maps", `--output=${tarball}`], root);
     await run("tar", ["xzf", tarball, "-C", folder]);
     const path = `${folder}/package/package.json`;
     const manifest = { ...JSON.parse(await Deno.readTextFile(path)), bin: BIN };
