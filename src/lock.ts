@@ -132,6 +132,10 @@ export class LeasedLock implements Lock {
     return this.#releasing ??= this.#release(lost, now);
   }
 
+  /**
+   * Releases the lock. On Redis that runs the script release.lua, by way of `release()`, `#release()`,
+   * `releaseWithRetry()`, `Handoff.release()`, `ServerStore.release()` and `Runner.run()`.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     // The caller of release() knows how it ended.
     if (this.#releasing !== undefined) return await this.#releasing.catch(() => {});
@@ -155,9 +159,18 @@ export class LeasedLock implements Lock {
   }
 
   async #release(lost: LockLostError | undefined, now: Instant): Promise<void> {
+    const { claim, renewing } = this.#lease;
     let fault: unknown;
-    // Sent first: the rest is done while it is on its way.
-    const released = this.#send(lost, now, (error) => fault = error);
+    const send = () => releaseWithRetry(this.#store, claim, this.#clock, (error) => fault = error);
+    if (lost !== undefined) {
+      // Whatever is left of the lock in the store is released as well, but there is nothing to wait for.
+      send().catch(() => {});
+      throw lost;
+    }
+    // Sent first: the rest is done while it is on its way. But a renewal that overtook the release could acquire the lock
+    // again on a store that had forgotten it.
+    const sent = renewing === undefined ? send() : renewing.then(send);
+    const released = sent.then((known) => this.#released(known, now));
     const settled = within(RELEASE_LIMIT_MS, released, this.#clock, now);
     this.#lease.end();
     try {
@@ -168,19 +181,6 @@ export class LeasedLock implements Lock {
       const late = error === LATE ? ` within ${RELEASE_LIMIT_MS} ms` : "";
       throw storeError(this.#store, `Cannot release lock "${this.name}"${late}`, fault);
     }
-  }
-
-  #send(lost: LockLostError | undefined, now: Instant, note: (fault: unknown) => void): Promise<void> {
-    const { claim, renewing } = this.#lease;
-    const send = () => releaseWithRetry(this.#store, claim, this.#clock, note);
-    if (lost !== undefined) {
-      // Whatever is left of the lock in the store is released as well, but there is nothing to wait for.
-      send().catch(() => {});
-      return Promise.reject(lost);
-    }
-    // A renewal that overtook the release could acquire the lock again on a store that had forgotten it.
-    const sent = renewing === undefined ? send() : renewing.then(send);
-    return sent.then((known) => this.#released(known, now));
   }
 
   /** Goes on once the store has answered whether it knew the lock, which was released at that moment. */
