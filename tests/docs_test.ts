@@ -97,6 +97,14 @@ function pages(folder = "docs"): string[] {
   });
 }
 
+function exists(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
 const PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...pages()].sort();
 
 Deno.test("the README and the pages of docs/ have examples that run and end by themselves", async () => {
@@ -134,6 +142,18 @@ Deno.test("the README and the pages of docs/ have links that lead somewhere", ()
       assert(anchor === undefined || headings.includes(anchor), `${page} links to ${target}`);
     }
   }
+});
+
+Deno.test("the pages name files of src/ and tests/ that exist", () => {
+  const named = [...PAGES, "tests/README.md"].flatMap((page) => {
+    const text = Deno.readTextFileSync(root + page);
+    return Array.from(
+      text.matchAll(/`((?:src|tests)\/[\w/.]+\.(?:ts|lua|json))`/g),
+      ([, file]) => ({ page, file: file! }),
+    );
+  });
+  assert(named.length >= 20, "the files were found");
+  assertEquals(named.filter(({ file }) => !exists(root + file)), []);
 });
 
 Deno.test("no page runs a program whose package it does not name", () => {
