@@ -1,3 +1,4 @@
+import { aborted } from "../../internal/time/aborted.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
 import { show } from "../../internal/validation.ts";
@@ -275,6 +276,6 @@ export class RedlockStore implements Store {
     const i = round?.queuedAt;
     const woken = i === undefined ? undefined : this.#nodes.list[i]!.wakeup?.(round!.claim(claim, i), signal);
     if (woken !== undefined) return await woken;
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    await aborted(signal);
   }
 }

@@ -1,3 +1,4 @@
+import { calledOrAborted } from "../time/aborted.ts";
 import { type Clock, elapsed, type Instant } from "../time/clock.ts";
 import { isPlain } from "./group.ts";
 import { type Claim, handleOf } from "../../store.ts";
@@ -118,16 +119,13 @@ export class Handle {
   listen(clock: Clock, signal: AbortSignal, wakeup?: () => Promise<void>): Promise<void> {
     if (this.#woken !== undefined || signal.aborted) return Promise.resolve();
     this.#heardAt = clock.now();
-    return new Promise((resolve) => {
-      const done = () => {
-        if (this.#wake === done) this.#wake = undefined;
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      signal.addEventListener("abort", done);
-      this.#wake = done;
+    return calledOrAborted(signal, (woken) => {
+      this.#wake = woken;
       // A store that cannot wake it is polled.
       wakeup?.().then(() => signal.aborted || this.wake("store"), () => {});
+      return () => {
+        if (this.#wake === woken) this.#wake = undefined;
+      };
     });
   }
 }

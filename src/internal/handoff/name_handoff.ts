@@ -1,3 +1,4 @@
+import { calledOrAborted } from "../time/aborted.ts";
 import { elapsed, type Instant, type Timer } from "../time/clock.ts";
 import { isPlain } from "./group.ts";
 import { releaseWithRetry, within } from "../lease/release.ts";
@@ -193,11 +194,7 @@ export class NameHandoff {
     const holding = grant?.holding;
     if (grant === undefined || holding === undefined) return this.#site.store.revocation?.(claim, signal);
     this.#watchRevocation(grant);
-    return new Promise<Meta | void>((resolve) => {
-      holding.revoked = resolve;
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    return calledOrAborted<Meta | undefined>(signal, (revoked) => void (holding.revoked = revoked));
   }
 
   /** Stops handing on because this process revokes the lock. Returns the grants under which handles hold it. */

@@ -1,3 +1,4 @@
+import { calledOrAborted } from "../time/aborted.ts";
 import type { Clock } from "../time/clock.ts";
 import { unlessAborted } from "../time/wait_scope.ts";
 import type { Deadline } from "./deadline.ts";
@@ -32,16 +33,10 @@ async function* interval({ schedule, deadline, clock }: Times, signal: AbortSign
       yield;
       continue;
     }
-    let done = () => {};
-    const due = new Promise<void>((resolve) => done = resolve);
-    // Of many leases some may be renewed a bit late; none may be trusted too long.
-    const timer = clock.timer(ms, done, now, left);
-    const stop = () => {
-      timer.cancel();
-      done();
-    };
-    signal.addEventListener("abort", stop);
-    await due;
-    signal.removeEventListener("abort", stop);
+    await calledOrAborted(signal, (due) => {
+      // Of many leases some may be renewed a bit late; none may be trusted too long.
+      const timer = clock.timer(ms, due, now, left);
+      return () => timer.cancel();
+    });
   }
 }

@@ -1,5 +1,6 @@
 import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../quorum_node.ts";
 import type { Observer } from "../../events.ts";
+import { aborted, calledOrAborted } from "../../internal/time/aborted.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import { wishedFences } from "../../internal/handoff/group.ts";
 import { blockLength } from "../../internal/lease/fence_block.ts";
@@ -199,15 +200,20 @@ export class MemoryStore implements QuorumNode {
     const waiter = lock?.waiter(claim);
     // It may have become its turn between the attempt and this call.
     const due = lock !== undefined && waiter !== undefined && lock.admissible(this.#clock.now()).includes(waiter);
-    return notified(signal, due, (wake) => {
-      if (waiter !== undefined) waiter.wake = wake;
+    if (due) return Promise.resolve();
+    if (waiter === undefined) return aborted(signal);
+    return calledOrAborted(signal, (wake) => {
+      waiter.wake = wake;
+      return () => void (waiter.wake = undefined);
     });
   }
 
   revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     const holder = this.#locks.get(claim.name)?.holders.get(handleOf(claim));
-    return notified<Meta | undefined>(signal, holder === undefined, (revoked) => {
-      if (holder !== undefined) holder.revoked = revoked;
+    if (holder === undefined) return Promise.resolve();
+    return calledOrAborted<Meta | undefined>(signal, (revoked) => {
+      holder.revoked = revoked;
+      return () => void (holder.revoked = undefined);
     });
   }
 
@@ -305,26 +311,4 @@ function retryAfter({ holders }: MemoryLock, present: Kind, now: Instant): numbe
   const leases = [...holders.values()].map(({ since, lease }) => lease - elapsed(since, now));
   const left = typeof present === "number" ? Math.min(...leases) : Math.max(0, ...leases);
   return Math.max(1, Math.min(left, RETRY_MS));
-}
-
-/**
- * Resolves to what the callback is called with that `set` gets, or when the signal aborts; at once if `already` is true. Calls
- * `set` with `undefined` in the end.
- */
-function notified<T = void>(
-  signal: AbortSignal,
-  already: boolean,
-  set: (callback: ((value: T) => void) | undefined) => void,
-): Promise<T | void> {
-  return new Promise((resolve) => {
-    const done = (value: T | void) => {
-      signal.removeEventListener("abort", abort);
-      set(undefined);
-      resolve(value);
-    };
-    const abort = () => done();
-    if (signal.aborted || already) return done();
-    signal.addEventListener("abort", abort);
-    set(done);
-  });
 }

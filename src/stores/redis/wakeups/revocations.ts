@@ -1,3 +1,4 @@
+import { calledOrAborted } from "../../../internal/time/aborted.ts";
 import { readMeta } from "../../../internal/process/meta.ts";
 import type { Meta } from "../../../store.ts";
 
@@ -29,16 +30,10 @@ export class Revocations {
    * @param signal ends the wait
    */
   wait(handle: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<Meta | void> {
-    return new Promise((resolve) => {
-      const revoked = () => {
-        signal.removeEventListener("abort", revoked);
-        this.#watches.delete(handle);
-        resolve(watch.by);
-      };
-      const watch: Watch = { by: undefined, revoked, held };
-      if (signal.aborted) return resolve();
-      signal.addEventListener("abort", revoked);
+    return calledOrAborted<Meta | undefined>(signal, (call) => {
+      const watch: Watch = { by: undefined, revoked: () => call(watch.by), held };
       this.#watches.set(handle, watch);
+      return () => void this.#watches.delete(handle);
     });
   }
 

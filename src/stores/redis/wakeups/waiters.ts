@@ -1,3 +1,4 @@
+import { aborted, calledOrAborted } from "../../../internal/time/aborted.ts";
 import type { Clock, Timer } from "../../../internal/time/clock.ts";
 import { ShortLivedMap } from "../../../internal/process/short_lived.ts";
 import { NEXT, RESERVATION_MS, TURN } from "../constants.ts";
@@ -64,24 +65,21 @@ export class Waiters {
   /** Resolves when it is the handle's turn or, `standby` milliseconds after it became the next one, may be. */
   wait(handle: string, standby: number, signal: AbortSignal): Promise<void> {
     const waiter = this.#waiters.get(handle);
-    return new Promise((resolve) => {
+    if (waiter === undefined) return aborted(signal);
+    if (signal.aborted || waiter.woken) {
+      waiter.woken = false;
+      return Promise.resolve();
+    }
+    return calledOrAborted(signal, (done) => {
       let timer: Timer | undefined;
-      const done = () => {
-        timer?.cancel();
-        signal.removeEventListener("abort", done);
-        if (waiter !== undefined) waiter.wake = undefined;
-        resolve();
-      };
-      if (signal.aborted || waiter?.woken) {
-        if (waiter !== undefined) waiter.woken = false;
-        return done();
-      }
-      signal.addEventListener("abort", done);
-      if (waiter === undefined) return;
       waiter.wake = (reason) => {
         if (reason === TURN) return done();
         timer?.cancel();
         timer = this.#clock.timer(standby, done);
+      };
+      return () => {
+        timer?.cancel();
+        waiter.wake = undefined;
       };
     });
   }

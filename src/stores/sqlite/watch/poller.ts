@@ -1,3 +1,4 @@
+import { aborted, calledOrAborted } from "../../../internal/time/aborted.ts";
 import type { Clock, Timer } from "../../../internal/time/clock.ts";
 import { ownerKey } from "../../../internal/owner_key.ts";
 import type { Claim } from "../../../store.ts";
@@ -60,24 +61,21 @@ export class Poller {
 
   /** Resolves when another attempt of a waiter is worthwhile, and when the signal aborts. */
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted || this.#file.closed) return resolve();
-      const waiter = this.#waiters.get(claim);
-      const end = () => {
-        signal.removeEventListener("abort", end);
-        if (waiter?.wake === wake) waiter.wake = undefined;
-        resolve();
-      };
+    if (this.#file.closed) return Promise.resolve();
+    const waiter = this.#waiters.get(claim);
+    if (waiter === undefined) return aborted(signal);
+    return calledOrAborted(signal, (call) => {
       const wake = () => {
-        if (waiter !== undefined) waiter.woken = true;
-        end();
+        waiter.woken = true;
+        call();
       };
-      signal.addEventListener("abort", end);
-      if (waiter === undefined) return;
       waiter.usesWakeups = true;
       waiter.wake = wake;
       // It may have become its turn between the attempt and this call.
       this.#invalidate(claim.name);
+      return () => {
+        if (waiter.wake === wake) waiter.wake = undefined;
+      };
     });
   }
 

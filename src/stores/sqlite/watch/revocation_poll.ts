@@ -1,3 +1,4 @@
+import { calledOrAborted } from "../../../internal/time/aborted.ts";
 import type { Clock, Timer } from "../../../internal/time/clock.ts";
 import { type Claim, handleOf } from "../../../store.ts";
 import type { LockFile } from "../file/file.ts";
@@ -34,18 +35,14 @@ export class RevocationPoll {
 
   /** Resolves soon after the claim's handle has ceased to be a holder, and when the signal aborts. */
   wait(claim: Claim, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const revoked = () => {
-        signal.removeEventListener("abort", revoked);
-        this.#watches.delete(watch);
-        if (this.#watches.size === 0) this.stop();
-        resolve();
-      };
+    return calledOrAborted(signal, (revoked) => {
       const watch: RevocationWatch = { name: claim.name, handle: handleOf(claim), revoked, found: false };
-      if (signal.aborted) return resolve();
-      signal.addEventListener("abort", revoked);
       this.#watches.add(watch);
       if (this.#watches.size === 1) this.#schedule();
+      return () => {
+        this.#watches.delete(watch);
+        if (this.#watches.size === 0) this.stop();
+      };
     });
   }
 
