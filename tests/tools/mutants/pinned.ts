@@ -47,19 +47,22 @@ export const FAULTS: readonly Fault[] = [
     name: "the deadline counts from the reply to the attempt",
     target: "lease",
     place: "Lease.begin",
-    edit: { replace: /^this\.#timer === undefined$/, by: "(this.#deadline.move(now, this.#trustedMs()), true)" },
+    edit: {
+      replace: /^this\.#setTimer\(now\)$/,
+      by: "(this.#deadline.move(now, this.claim.lease), this.#setTimer(now))",
+    },
   },
   {
     name: "the deadline counts from the reply to the renewal",
     target: "lease",
-    place: "Lease.#renewed",
-    edit: { replace: /^sentAt$/, by: "this.#clock.now()", within: /^this\.#deadline\.move/ },
+    place: "Renewals.send",
+    edit: { replace: /^sentAt$/, by: "clock.now()", within: /^deadline\.move/ },
   },
   {
     name: "a renewal that came after the deadline is accepted",
     target: "lease",
-    place: "Lease.#renewed",
-    edit: { remove: /^if \(!this\.held\)/ },
+    place: "Renewals.send",
+    edit: { replace: /^deadline\.left\(now\) > 0$/, by: "true" },
   },
   {
     name: "a minority renews",

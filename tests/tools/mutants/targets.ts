@@ -44,7 +44,8 @@ const REDIS_STORE: Stage = {
 export const TARGETS: readonly Target[] = [
   {
     name: "lease",
-    source: /^src\/(lease|internal\/lease\/(deadline|forgotten_handle|renewal|renewal_schedule))\.ts$/,
+    source:
+      /^src\/(lease|internal\/lease\/(deadline|forgotten_handle|renewal|renewal_loop|renewal_schedule|renewals))\.ts$/,
     stages: [
       { tests: /^tests\/(lease\w*|internal\/lease\/(deadline|renewal_schedule))_test\.ts$/ },
       { tests: /^tests\/(lock|events|acquire|forgotten)\w*_test\.ts$/ },
