@@ -51,7 +51,7 @@ const ENTRY: Contract = {
   mode: { "How the lock is held.": ["query() lists names and kinds as they are"] },
   permits: { "Of a semaphore: how many owners": ["query() lists names and kinds as they are"] },
   meta: {
-    "What describes the handle": ["lists the meta of each handle as it was given", "of each of several holders"],
+    "The description of the handle": ["lists the meta of each handle as it was given", "of each of several holders"],
   },
   since: {
     "Since when it holds the lock or waits for it": ["lists since when each handle holds the lock or waits"],
@@ -185,7 +185,7 @@ const CONTRACT: Contract = {
   },
   succeed: {
     "Gives the place of one handle in the queue": { not: "tests/handoff: a cohort calls it, which hides it" },
-    "The first one does not wait any more": { not: "tests/handoff: a cohort calls it, which hides it" },
+    "The first one stops waiting": { not: "tests/handoff: a cohort calls it, which hides it" },
     "Without it the other handle queues at the end": { not: "it says what a cohort does" },
   },
   drift: { "Returns how much earlier than the lease": ["drift() leaves time", "no lease ends early"] },

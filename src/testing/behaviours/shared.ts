@@ -1,5 +1,5 @@
 import { enqueueInOrder, QUEUE, share, TRY } from "../claims.ts";
-import { busy, check, claimOf, clock, freed, granted, LONG_MS, SHORT_MS } from "../expect.ts";
+import { busy, check, checkInTime, claimOf, clock, freed, granted, judge, LONG_MS, SHORT_MS } from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
 
 /** The behaviours of a store that supports shared locks. */
@@ -52,14 +52,20 @@ export const shared: Behaviours = {
 
   async "attempt() gives each shared handle its own lease, and the last frees the lock"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];
-    const [short, long] = [share("ends", SHORT_MS), share("ends", 4 * SHORT_MS)];
-    granted(await a.attempt(long, TRY));
-    granted(await a.attempt(short, TRY));
-    await clock.sleep(SHORT_MS + 50);
-    check(await a.renew(short) === "lost", "the short one is over");
-    check(!await a.release(short), "and there is nothing to release");
-    busy(await b.attempt(claimOf("ends", LONG_MS), TRY));
-    await freed(b, "ends");
-    check(await a.renew(long) === "lost", "the long one is over as well");
+    await judge(async (name) => {
+      const [short, long, other] = [share(name, SHORT_MS), share(name, 4 * SHORT_MS), claimOf(name, LONG_MS)];
+      const began = clock.now();
+      granted(await a.attempt(long, TRY));
+      granted(await a.attempt(short, TRY));
+      await clock.sleep(SHORT_MS + 50);
+      check(await a.renew(short) === "lost", "the short one is over");
+      check(!await a.release(short), "and there is nothing to release");
+      const attempt = await b.attempt(other, TRY);
+      if (attempt.granted) await b.release(other);
+      checkInTime(!attempt.granted, "the long one still holds the lock", began, long.lease);
+      busy(attempt);
+      await freed(b, name);
+      check(await a.renew(long) === "lost", "the long one is over as well");
+    });
   },
 };
