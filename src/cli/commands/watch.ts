@@ -1,3 +1,4 @@
+import { placeName } from "../../internal/display/entries.ts";
 import { StoreError } from "../../errors.ts";
 import { isoTime, SystemClock } from "../../internal/time/clock.ts";
 import { totalsOf } from "../../internal/listing/locks.ts";
@@ -5,15 +6,7 @@ import { type Change, changesBetween } from "../locks/changes.ts";
 import { type Command, type Invocation, type Terminal, type TerminalSize, UsageError } from "../command.ts";
 import { parseDuration } from "../locks/durations.ts";
 import { messageOf, STATUS } from "../failure.ts";
-import {
-  allLocks,
-  holderName,
-  type ListedLock,
-  placeName,
-  type Wanted,
-  wanted,
-  warnIfPartial,
-} from "../locks/listing.ts";
+import { allLocks, holderName, type ListedLock, type Wanted, wanted, warnIfPartial } from "../locks/listing.ts";
 import { lockRows, showTotals } from "../locks/lock_rows.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, oneLine, shown } from "../terminal/shown.ts";

@@ -1,6 +1,7 @@
+import { showDuration } from "../../internal/display/duration.ts";
+import { oldestOf } from "../../internal/display/entries.ts";
 import type { Clock } from "../../internal/time/clock.ts";
-import { showDuration } from "./durations.ts";
-import { holderName, lockOf, oldestOf } from "./listing.ts";
+import { holderName, lockOf } from "./listing.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 import { shown } from "../terminal/shown.ts";
 

@@ -1,6 +1,6 @@
 import { type ListedLock, sortLocks } from "../../internal/listing/locks.ts";
 import { type LockPage, lockPages, readPages } from "../../internal/listing/pages.ts";
-import type { Entry, HolderEntry, QueryOptions, WaiterEntry } from "../../store.ts";
+import type { Entry, QueryOptions } from "../../store.ts";
 import { answerOf } from "../terminal/answer.ts";
 import { type Invocation, UsageError } from "../command.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
@@ -58,19 +58,4 @@ export function holderName({ owner, meta }: Pick<Entry, "owner" | "meta">): stri
   const { host, pid } = meta ?? {};
   const words = [host, pid].filter((word) => word !== undefined);
   return shown(words.length > 0 ? words.join("/") : owner);
-}
-
-/** Returns the holder that has had a lock for the longest time. */
-export function oldestOf(held: readonly HolderEntry[]): HolderEntry | undefined {
-  return [...held].sort((a, b) => (a.since ?? Infinity) - (b.since ?? Infinity) || 0)[0];
-}
-
-/** Returns how a lock is held or wanted: `exclusive`, `shared`, or how many may hold it. */
-export function modeName({ mode, permits }: Pick<Entry, "mode" | "permits">): string {
-  return permits === undefined ? mode : `${permits} permit${permits === 1 ? "" : "s"}`;
-}
-
-/** Returns how a handle holds a lock or waits for it: what `modeName` says, and whether the holder's process hands it on. */
-export function placeName(entry: Entry & Partial<Pick<WaiterEntry, "member">>): string {
-  return modeName(entry) + (entry.member ? ", in the holder's run" : "");
 }

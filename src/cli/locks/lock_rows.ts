@@ -1,6 +1,7 @@
+import { showDuration } from "../../internal/display/duration.ts";
+import { modeName, oldestOf } from "../../internal/display/entries.ts";
 import { type Totals, waitingSince } from "../../internal/listing/locks.ts";
-import { showDuration } from "./durations.ts";
-import { holderName, type ListedLock, modeName, oldestOf } from "./listing.ts";
+import { holderName, type ListedLock } from "./listing.ts";
 import { shown } from "../terminal/shown.ts";
 
 /** What stands in a cell when nothing is known. */

@@ -1,5 +1,4 @@
-/** Control and format characters, separators of lines, and all white space but the space itself. */
-const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Zs}]/gu;
+import { INVISIBLE } from "../../internal/display/invisible.ts";
 
 /**
  * Returns a text for the terminal: as it is, or as a JSON string in quotes if it has characters that would not be seen,
