@@ -32,7 +32,7 @@ Deno.test("dashboard() shows the locks, who holds them and how many wait", async
   assert(text.includes('<td role="cell" data-label="Waiting"><strong>1</strong></td>'), text);
   const [longest, ...counts] = totalsIn(text).reverse();
   assertEquals(counts, ["Locks contended 1", "Handles waiting 1", "Locks held 1"]);
-  assert(/^Longest wait \d+ d/.test(longest!), longest);
+  assert(/^Longest wait \d+d /.test(longest!), longest);
 });
 
 Deno.test("dashboard() shows the holders of a lock with meta, fence, age and lease", async () => {

@@ -1,4 +1,4 @@
-import { formatDuration } from "../pages/format_duration.ts";
+import { showDuration } from "../../internal/display/duration.ts";
 
 /**
  * The script of the pages. They work without it: it keeps them up to date.
@@ -11,7 +11,7 @@ import { formatDuration } from "../pages/format_duration.ts";
  */
 export const SCRIPT = `"use strict";
 (() => {
-  const formatDuration = ${formatDuration};
+  const showDuration = ${showDuration};
 
   const { events } = document.body.dataset;
   const live = document.getElementById("live");
@@ -156,12 +156,12 @@ export const SCRIPT = `"use strict";
   function tick() {
     const present = now + performance.now() - at;
     for (const element of live.querySelectorAll("[data-since]")) {
-      write(element, formatDuration(present - Number(element.dataset.since)));
+      write(element, showDuration(present - Number(element.dataset.since)));
     }
     for (const element of live.querySelectorAll("[data-ends]")) {
       const left = Math.max(0, Number(element.dataset.ends) - present);
       if (element.localName === "meter") element.value = left;
-      else write(element, formatDuration(left));
+      else write(element, showDuration(left));
     }
   }
 

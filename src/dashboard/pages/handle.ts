@@ -1,4 +1,4 @@
-import { formatDuration } from "./format_duration.ts";
+import { showDuration } from "../../internal/display/duration.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { HandleModel, HolderModel } from "../state/lock_model.ts";
 import { plain, visible } from "./visible_text.ts";
@@ -51,7 +51,7 @@ export function age(since: number | undefined, now: number): Html {
   if (since === undefined) return html`<span class="quiet">unknown</span>`;
   const moment = utc(since);
   return html`<time data-since="${since}" datetime="${moment.replace(" ", "T")}Z" title="since ${moment} UTC">${
-    formatDuration(now - since)
+    showDuration(now - since)
   }</time> ${instant(since, now)}`;
 }
 
@@ -72,7 +72,7 @@ export function lease({ ends, longest }: HolderModel, now: number): Html {
   const left = Math.max(0, ends - now);
   const most = scaleOf(longest);
   return html`<span class="lease"><meter min="0" max="${most}" value="${Math.min(left, most)}" data-ends="${ends}"
- aria-label="Left of the lease"></meter> <span class="left" data-ends="${ends}">${formatDuration(left)}</span></span>`;
+ aria-label="Left of the lease"></meter> <span class="left" data-ends="${ends}">${showDuration(left)}</span></span>`;
 }
 
 /** Lengths that leases often have, in milliseconds. */

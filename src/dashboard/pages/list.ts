@@ -1,5 +1,5 @@
 import { address } from "../requests/address.ts";
-import { formatDuration } from "./format_duration.ts";
+import { showDuration } from "../../internal/display/duration.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { Counts } from "../state/counters.ts";
 import type { LockOrder } from "../../internal/listing/locks.ts";
@@ -219,8 +219,8 @@ export function countersFragment(counts: readonly Counts[]): Html {
 function countersRow({ prefix, acquired, meanWait, maxWait, gaveUp, lost }: Counts): Html {
   const cells = {
     "Acquired": acquired,
-    "Mean wait": wait(meanWait),
-    "Longest wait": wait(maxWait),
+    "Mean wait": showDuration(meanWait),
+    "Longest wait": showDuration(maxWait),
     "Given up": reasons(gaveUp),
     "Lost": reasons(lost),
   };
@@ -235,11 +235,6 @@ function countersRow({ prefix, acquired, meanWait, maxWait, gaveUp, lost }: Coun
 function prefixLabel(prefix: string | undefined): Content {
   if (prefix === undefined) return "other prefixes";
   return prefix === "" ? "without a colon" : [visible(prefix), "*"];
-}
-
-/** Most waits are shorter than a second. */
-function wait(ms: number): string {
-  return ms < 1_000 ? `${Math.round(ms)} ms` : formatDuration(ms);
 }
 
 function reasons(counts: Readonly<Record<string, number>>): string {

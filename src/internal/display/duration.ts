@@ -1,14 +1,17 @@
-/** The units of a duration, in milliseconds. */
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Returns a duration as people read it, in the one or two largest units, such as `850ms`, `12s`, `3m 20s`, `2h 5m`. */
+/**
+ * Returns a duration as people read it, in the one or two largest units: `850ms`, `12s`, `3m 20s`, `2h 5m`, `4d 3h`.
+ *
+ * The script of the dashboard contains the text of this function, so that the server and the browser say the same: it
+ * uses nothing from outside.
+ *
+ * @param ms the duration in milliseconds; below 0 counts as 0, because the clocks of several machines differ
+ */
 export function showDuration(ms: number): string {
-  // Clocks of several machines differ: what is a little in the future happens now.
   const rest = Math.max(0, Math.round(ms));
   if (rest < 1_000) return `${rest}ms`;
-  if (rest < 60_000) return `${Math.floor(rest / 1_000)}s`;
-  const [large, small] = rest < UNITS["h"]! ? ["m", "s"] : rest < UNITS["d"]! ? ["h", "m"] : ["d", "h"];
-  const larger = Math.floor(rest / UNITS[large!]!);
-  const smaller = Math.floor(rest % UNITS[large!]! / UNITS[small!]!);
-  return smaller === 0 ? `${larger}${large}` : `${larger}${large} ${smaller}${small}`;
+  const [s, m, h] = [1_000, 60_000, 3_600_000].map((unit) => Math.floor(rest / unit)) as [number, number, number];
+  const counts = { d: Math.floor(h / 24), h: h % 24, m: m % 60, s: s % 60 };
+  const parts = Object.entries(counts).map(([unit, count]) => count === 0 ? "" : `${count}${unit}`);
+  const first = parts.findIndex((part) => part !== "");
+  return parts.slice(first, first + 2).join(" ").trim();
 }
