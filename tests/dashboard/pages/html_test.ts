@@ -28,7 +28,7 @@ Deno.test("html() takes no object that looks like HTML for it", () => {
 Deno.test("visible() shows each character that a reader could not see", () => {
   const shown = (text: string) => visible(text).text.replace(/<[^>]*>/g, "");
   assertEquals(shown("a\u0000b\u202ec\nd\u00a0e\u{e0001}"), "a\\u0000b\\u202ec\\u000ad\\u00a0e\\u{e0001}");
-  assertEquals(shown("\ud800"), "\\ud800");
+  assertEquals(shown("\ud800\u0378\u3164"), "\\ud800\\u0378\\u3164");
   assertEquals(shown("an invoice: é 🔒 日本"), "an invoice: é 🔒 日本");
 });
 
