@@ -1,3 +1,4 @@
+import { handleName } from "../../internal/display/entries.ts";
 import { type ListedLock, sortLocks } from "../../internal/listing/locks.ts";
 import { type LockPage, lockPages, readPages } from "../../internal/listing/pages.ts";
 import type { Entry, QueryOptions } from "../../store.ts";
@@ -53,9 +54,7 @@ export async function lockOf(opened: OpenedStore, name: string, signal: AbortSig
   return lock ?? { name, held: [], pending: [] };
 }
 
-/** Returns who a handle belongs to, in a few words: host and process, or the owner. */
-export function holderName({ owner, meta }: Pick<Entry, "owner" | "meta">): string {
-  const { host, pid } = meta ?? {};
-  const words = [host, pid].filter((word) => word !== undefined);
-  return shown(words.length > 0 ? words.join("/") : owner);
+/** Returns who a handle belongs to, as text for the terminal. */
+export function holderName(entry: Pick<Entry, "owner" | "meta">): string {
+  return shown(handleName(entry));
 }
