@@ -76,6 +76,16 @@ Deno.test("dashboard() shows the members of a run, who are not granted the lock 
   }
 });
 
+Deno.test("dashboard() lists the holder that has had the lock for the longest time", async () => {
+  const holder = (handle: string, since: number): HolderEntry => {
+    return { name: "a", owner: handle, handle, mode: "shared", since };
+  };
+  const held = [holder("young", 2), holder("old", 1)];
+  using pages = dashboard(storeWith({ query: () => Promise.resolve({ held, pending: [] }) }));
+  const text = await textOf(pages, "/");
+  assert(text.includes(">old</bdi>") && !text.includes(">young</bdi>") && text.includes("and 1 other"), text);
+});
+
 Deno.test("dashboard() shows the first 200 of many holders", async () => {
   const held: HolderEntry[] = Array.from({ length: 1_000 }, (_, i) => {
     return { name: "a", owner: `o${i}`, handle: `o${i}`, mode: "shared" };

@@ -1,3 +1,4 @@
+import { oldestFirst } from "../../internal/display/entries.ts";
 import type { Instant } from "../../internal/time/clock.ts";
 import {
   isContended,
@@ -96,7 +97,7 @@ function modelOf(lock: ListedLock, ends: LeaseEnds, holders: number, waiters: nu
   const { name, held, pending } = lock;
   return {
     name,
-    held: held.slice(0, holders).map((entry) => holderModel(entry, ends)),
+    held: oldestFirst(held).slice(0, holders).map((entry) => holderModel(entry, ends)),
     holders: held.length,
     pending: pending.slice(0, waiters).map(waiterModel),
     waiters: pending.length,
