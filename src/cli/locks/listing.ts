@@ -1,6 +1,6 @@
 import { handleName } from "../../internal/display/entries.ts";
 import { type ListedLock, sortLocks } from "../../internal/listing/locks.ts";
-import { type LockPage, lockPages, readPages } from "../../internal/listing/pages.ts";
+import { type LockPage, lockPages, onlyLock, readPages } from "../../internal/listing/pages.ts";
 import type { Entry, QueryOptions } from "../../store.ts";
 import { answerOf } from "../terminal/answer.ts";
 import { type Invocation, UsageError } from "../command.ts";
@@ -49,9 +49,8 @@ export function patternHint(name: string): string[] {
 }
 
 /** Resolves to what is known of one lock, also if it has neither holder nor waiter. */
-export async function lockOf(opened: OpenedStore, name: string, signal: AbortSignal): Promise<ListedLock> {
-  const [lock] = await allLocks(opened, { name }, signal);
-  return lock ?? { name, held: [], pending: [] };
+export function lockOf(opened: OpenedStore, name: string, signal: AbortSignal): Promise<ListedLock> {
+  return onlyLock(listLocks(opened, { name }, signal), name);
 }
 
 /** Returns who a handle belongs to, as text for the terminal. */
