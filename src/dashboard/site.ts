@@ -1,9 +1,8 @@
+import { showDuration } from "../internal/display/duration.ts";
 import type { Clock } from "../internal/time/clock.ts";
 import type { Store } from "../store.ts";
 import { apiList, apiLock } from "./requests/api.ts";
-import { ICON } from "./assets/icon.ts";
-import { SCRIPT } from "./assets/script.ts";
-import { STYLE } from "./assets/style.ts";
+import { ICON, SCRIPT, STYLE } from "./assets/generated.ts";
 import { Counters } from "./state/counters.ts";
 import { askEviction, evict } from "./eviction.ts";
 import { formerHolders } from "./requests/evicted_cookie.ts";
@@ -163,7 +162,10 @@ export class Site {
 /** What the pages load. The same for everybody, so that nothing is asked of the store. */
 const ASSETS: ReadonlyMap<string, () => Response> = new Map([
   ["style.css", () => assetResponse(STYLE, "text/css; charset=utf-8")],
-  ["script.js", () => assetResponse(SCRIPT, "text/javascript; charset=utf-8")],
+  [
+    "script.js",
+    () => assetResponse(`const showDuration = ${showDuration};\n${SCRIPT}`, "text/javascript; charset=utf-8"),
+  ],
   ["icon.svg", () => assetResponse(ICON, "image/svg+xml")],
 ]);
 
