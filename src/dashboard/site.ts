@@ -1,5 +1,6 @@
 import { showDuration } from "../internal/display/duration.ts";
 import type { Clock } from "../internal/time/clock.ts";
+import { reason } from "../internal/reason.ts";
 import type { Store } from "../store.ts";
 import { apiList, apiLock } from "./requests/api.ts";
 import { ICON, SCRIPT, STYLE } from "./assets/generated.ts";
@@ -103,8 +104,7 @@ export class Site {
     try {
       return await this.#settings.mayEvict(request) === true;
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      throw new RequestError(500, `The function "evict" of the dashboard failed: ${message}`);
+      throw new RequestError(500, `The function "evict" of the dashboard failed: ${reason(error)}`);
     }
   }
 
@@ -202,7 +202,7 @@ function failure(error: unknown, path: string, at: Surroundings): Response {
 
 function reasonOf(error: unknown): Pick<RequestError, "status" | "message" | "headers"> {
   if (error instanceof RequestError) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = reason(error);
   // A store rejects with these when it is asked for something wrong, such as a cursor of another store.
   if (error instanceof TypeError || error instanceof RangeError) return { status: 400, message, headers: {} };
   return { status: 503, message, headers: { "retry-after": "1" } };

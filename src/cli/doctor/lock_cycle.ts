@@ -2,6 +2,7 @@ import { acquire } from "../../acquire.ts";
 import { LockError } from "../../errors.ts";
 import { SystemClock } from "../../internal/time/clock.ts";
 import { within } from "../../internal/lease/release.ts";
+import { reason } from "../../internal/reason.ts";
 import type { Store } from "../../store.ts";
 import type { Finding } from "../schemes/scheme.ts";
 
@@ -83,7 +84,7 @@ function cycle(): Finding {
 }
 
 function failure(step: Step, error: unknown): Finding {
-  const found = error instanceof Error ? error.message : String(error);
+  const found = reason(error);
   const code = error instanceof LockError && error.code === "timeout" ? "busy" : "lock";
   return {
     level: "error",

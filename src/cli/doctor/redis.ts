@@ -1,5 +1,6 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
+import { reason } from "../../internal/reason.ts";
 import type { Store } from "../../store.ts";
 import { clientWarning } from "../../stores/redis/client/client_warning.ts";
 import type { RedisNode } from "../../stores/redis/client/client.ts";
@@ -133,7 +134,7 @@ function unreachable(label: string, { connectionError }: Store, error: unknown, 
   return {
     level: "error",
     code: "unreachable",
-    found: `${label}: ${diagnosis ?? (error === LATE ? late : error instanceof Error ? error.message : String(error))}`,
+    found: `${label}: ${diagnosis ?? (error === LATE ? late : reason(error))}`,
     meaning: "No lock can be acquired there.",
     advice: diagnosis === undefined
       ? "Look at the address, the password, the network and the server."

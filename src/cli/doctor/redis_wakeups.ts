@@ -1,5 +1,6 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
+import { reason } from "../../internal/reason.ts";
 import { type ExaminedClient, refusal, sendMessage } from "../../stores/redis/client/examination.ts";
 import type { Finding } from "../schemes/scheme.ts";
 
@@ -23,7 +24,7 @@ export async function examineWakeups(client: ExaminedClient): Promise<Finding> {
 function unwoken(error: unknown, refusal: string | undefined): Finding {
   const words = error === LATE
     ? `no message came over the second connection within ${MESSAGE_MS / 1_000} s`
-    : `the second connection failed: ${error instanceof Error ? error.message : String(error)}`;
+    : `the second connection failed: ${reason(error)}`;
   return {
     level: "warning",
     code: "wake-up",

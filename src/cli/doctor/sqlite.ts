@@ -1,3 +1,4 @@
+import { reason } from "../../internal/reason.ts";
 import { access, constants, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Store } from "../../store.ts";
@@ -59,7 +60,7 @@ async function mayWrite(path: string, folder: string): Promise<Finding | undefin
     return {
       level: "error",
       code: "file",
-      found: `${path}: ${error instanceof Error ? error.message : String(error)}`,
+      found: `${path}: ${reason(error)}`,
       meaning: "The file and its folder must be writable: SQLite keeps a journal beside the file.",
       advice: "Give the user of the process the right to write to both.",
     };
