@@ -5,7 +5,8 @@ import { UsageError } from "../command.ts";
 import { deniedPermissions } from "../permissions.ts";
 import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";
 import { examineSqlite } from "../doctor/sqlite.ts";
-import type { Finding, OpenedStore, OpenOptions, Scheme } from "./scheme.ts";
+import type { Finding } from "../doctor/finding.ts";
+import type { OpenedStore, OpenOptions, Scheme } from "./scheme.ts";
 import { shown } from "../terminal/shown.ts";
 
 const EXAMPLE = "sqlite:path/to/locks.db";
