@@ -1,5 +1,5 @@
-import { placeName } from "../../internal/display/entries.ts";
 import { StoreError } from "../../errors.ts";
+import { placeName } from "../../internal/display/entries.ts";
 import { isoTime, SystemClock } from "../../internal/time/clock.ts";
 import { totalsOf } from "../../internal/listing/locks.ts";
 import { reason } from "../../internal/reason.ts";
