@@ -1,3 +1,4 @@
+import { reason } from "./internal/reason.ts";
 /** The reason a {@linkcode LockError} was raised, as a literal to switch on. */
 export type LockErrorCode = "timeout" | "lost" | "conflict" | "store" | "quorum";
 
@@ -163,9 +164,7 @@ export class QuorumError extends StoreError {
   /** Makes the error. The message says how each node failed; the cause holds all of their errors. */
   constructor(message: string, failures: readonly NodeFailure[], options: Pick<StoreErrorOptions, "permanent"> = {}) {
     const each = failures.map(({ index, address, error }) => {
-      return `node ${index}${address === undefined ? "" : ` (${address})`}: ${
-        error instanceof Error ? error.message : error
-      }`;
+      return `node ${index}${address === undefined ? "" : ` (${address})`}: ${reason(error)}`;
     });
     super(`${message}: ${each.join("; ")}`, {
       ...options,

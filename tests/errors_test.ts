@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
-import { isLockLost, LockError, LockLostError, LockTimeoutError, StoreError } from "@holdfast/lock";
+import { isLockLost, LockError, LockLostError, LockTimeoutError, QuorumError, StoreError } from "@holdfast/lock";
 
 const classes = [
   [LockTimeoutError, "LockTimeoutError", "timeout"],
@@ -16,6 +16,12 @@ Deno.test("every LockError has its name, its code and its cause", () => {
     assertEquals([error.name, error.code, error.message, error.cause], [name, code, "Cannot", cause]);
     assert(String(error).startsWith(`${name}: Cannot`) && error.stack?.includes(name), "the name is shown");
   }
+});
+
+Deno.test("QuorumError says how each node failed, also by an error without a message", () => {
+  const refused = Object.assign(new Error(), { code: "ECONNREFUSED" });
+  const failures = [refused, "down"].map((error, index) => ({ index, address: undefined, error }));
+  assertEquals(new QuorumError("No majority", failures).message, "No majority: node 0: ECONNREFUSED; node 1: down");
 });
 
 Deno.test("isLockLost() recognises a LockLostError, and no other error", () => {

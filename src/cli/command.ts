@@ -1,4 +1,5 @@
-import type { Finding, OpenedStore, OpenOptions } from "./schemes/scheme.ts";
+import type { Finding } from "./doctor/finding.ts";
+import type { OpenedStore, OpenOptions } from "./schemes/scheme.ts";
 
 /** An option of the command line: `--name VALUE`, or `--name` alone for a switch. */
 export interface OptionSpec {

@@ -1,3 +1,4 @@
+import { reason } from "../internal/reason.ts";
 import { LockTimeoutError, StoreError } from "../errors.ts";
 import { UsageError } from "./command.ts";
 import { oneLine } from "./terminal/shown.ts";
@@ -17,7 +18,7 @@ const DENIED = /Requires (\w+) access(?: to (?:"([^"]*)"|<([^>]*)>))?, run again
 
 /** Returns the exit status for an error, and the message. */
 export function failureOf(error: unknown): Failure {
-  const denied = chain(error).map((each) => DENIED.exec(messageOf(each))).find((match) => match !== null);
+  const denied = chain(error).map((each) => DENIED.exec(reason(each))).find((match) => match !== null);
   if (denied) {
     const [, access, exact, vague, flag] = denied;
     const to = exact ?? vague;
@@ -26,7 +27,7 @@ export function failureOf(error: unknown): Failure {
     const message = `Deno denies ${access} access${to === undefined ? "" : ` to ${to}`}: run with ${flag}${value}`;
     return { status: STATUS.usage, message: oneLine(message) };
   }
-  const message = oneLine(messageOf(error));
+  const message = oneLine(reason(error));
   if (error instanceof UsageError) return { status: STATUS.usage, message };
   if (error instanceof LockTimeoutError) return { status: STATUS.busy, message };
   if (error instanceof StoreError) return { status: STATUS.unavailable, message };
@@ -38,11 +39,6 @@ export function failureOf(error: unknown): Failure {
 /** Returns a message for the standard error: each line says whose it is, because cron mails it with those of others. */
 export function errorText(message: string): string {
   return message.split("\n").map((line) => `holdfast: ${line}\n`).join("");
-}
-
-/** Returns the message of an error. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Returns an error with all that are inside of it. */

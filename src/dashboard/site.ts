@@ -1,9 +1,9 @@
+import { showDuration } from "../internal/display/duration.ts";
 import type { Clock } from "../internal/time/clock.ts";
+import { reason } from "../internal/reason.ts";
 import type { Store } from "../store.ts";
 import { apiList, apiLock } from "./requests/api.ts";
-import { ICON } from "./assets/icon.ts";
-import { SCRIPT } from "./assets/script.ts";
-import { STYLE } from "./assets/style.ts";
+import { ICON, SCRIPT, STYLE } from "./assets/generated.ts";
 import { Counters } from "./state/counters.ts";
 import { askEviction, evict } from "./eviction.ts";
 import { formerHolders } from "./requests/evicted_cookie.ts";
@@ -104,8 +104,7 @@ export class Site {
     try {
       return await this.#settings.mayEvict(request) === true;
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      throw new RequestError(500, `The function "evict" of the dashboard failed: ${message}`);
+      throw new RequestError(500, `The function "evict" of the dashboard failed: ${reason(error)}`);
     }
   }
 
@@ -163,7 +162,10 @@ export class Site {
 /** What the pages load. The same for everybody, so that nothing is asked of the store. */
 const ASSETS: ReadonlyMap<string, () => Response> = new Map([
   ["style.css", () => assetResponse(STYLE, "text/css; charset=utf-8")],
-  ["script.js", () => assetResponse(SCRIPT, "text/javascript; charset=utf-8")],
+  [
+    "script.js",
+    () => assetResponse(`const showDuration = ${showDuration};\n${SCRIPT}`, "text/javascript; charset=utf-8"),
+  ],
   ["icon.svg", () => assetResponse(ICON, "image/svg+xml")],
 ]);
 
@@ -200,7 +202,7 @@ function failure(error: unknown, path: string, at: Surroundings): Response {
 
 function reasonOf(error: unknown): Pick<RequestError, "status" | "message" | "headers"> {
   if (error instanceof RequestError) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = reason(error);
   // A store rejects with these when it is asked for something wrong, such as a cursor of another store.
   if (error instanceof TypeError || error instanceof RangeError) return { status: 400, message, headers: {} };
   return { status: 503, message, headers: { "retry-after": "1" } };

@@ -1,3 +1,4 @@
+import { reason } from "./reason.ts";
 import { QuorumError, StoreError } from "../errors.ts";
 import type { Store } from "../store.ts";
 
@@ -28,13 +29,4 @@ export function connectionWords({ connectionError }: Store, said = ""): string {
   if (connectionError === undefined) return "";
   const words = reason(connectionError);
   return said.includes(words) ? "" : ` (${words})`;
-}
-
-/** Returns the message of any error. */
-export function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.message !== "") return error.message;
-  // The form in which Node reports that no address of a host could be reached.
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(reason).join("; ");
-  return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

@@ -137,11 +137,11 @@ Deno.test("run() says for whom it waits, and at the end of --wait who holds the 
   const busy = start(false, "--wait", "0");
   assertEquals(await busy.ended, 75);
   const [last = ""] = busy.errors;
-  assert(/^holdfast: Cannot acquire lock "a".* \(held by web-1, process 4711, for \d+ms\)$/.test(last), last);
+  assert(/^holdfast: Cannot acquire lock "a".* \(held by web-1\/4711, for \d+ms\)$/.test(last), last);
   const [attended, unattended] = [start(true), start(false)];
   await until(() => attended.errors.length > 0, "it says so", 60_000);
   assert(
-    /^holdfast: waiting for a, held by web-1, process 4711, for \d+s$/.test(attended.errors[0]!),
+    /^holdfast: waiting for a, held by web-1\/4711, for \d+s$/.test(attended.errors[0]!),
     attended.errors[0],
   );
   await lock.release();

@@ -257,7 +257,7 @@ browserTest("evicts by the keyboard alone", async () => {
     "the focus can be seen",
   );
   await tab.press("Enter");
-  await tab.until(`document.querySelector(".done")?.textContent.startsWith("Evicted: web-1, process 4711 (fence ")`);
+  await tab.until(`document.querySelector(".done")?.textContent.startsWith("Evicted: web-1/4711 (fence ")`);
   assertEquals((await store.query!()).held, []);
   scene.assertQuiet();
 });

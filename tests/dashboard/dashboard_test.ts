@@ -28,11 +28,11 @@ Deno.test("dashboard() shows the locks, who holds them and how many wait", async
   using pages = dashboard(store);
   const text = await textOf(pages, "/");
   assert(text.includes('<a href="/lock?name=invoice%3A42">'), text);
-  assert(text.includes("web-1, process 4711"), text);
+  assert(text.includes("web-1/4711"), text);
   assert(text.includes('<td role="cell" data-label="Waiting"><strong>1</strong></td>'), text);
   const [longest, ...counts] = totalsIn(text).reverse();
   assertEquals(counts, ["Locks contended 1", "Handles waiting 1", "Locks held 1"]);
-  assert(/^Longest wait \d+ d/.test(longest!), longest);
+  assert(/^Longest wait \d+d /.test(longest!), longest);
 });
 
 Deno.test("dashboard() shows the holders of a lock with meta, fence, age and lease", async () => {
@@ -67,13 +67,23 @@ Deno.test("dashboard() shows the members of a run, who are not granted the lock 
     using pages = dashboard(store, { evict: true });
     const text = await textOf(pages, "/lock?name=a");
     assert(text.includes(`>${pending.length} waiter`), text);
-    const cells = text.matchAll(/<td role="cell" data-label="Ahead of it">(.*?)<\/td>/gs);
-    const ahead = Array.from(cells, ([, cell]) => cell!.replace(/<[^>]*>/g, "").trim().replace(/\s+/g, " "));
-    assertEquals(ahead, ["0 in the holder's run", "1"].slice(0, pending.length));
+    const cells = text.matchAll(/<td role="cell" data-label="Kind">([^<]*)<\/td>/g);
+    const kinds = Array.from(cells, ([, cell]) => unescaped(cell!));
+    assertEquals(kinds, ["exclusive", "exclusive, in the holder's run", "exclusive"].slice(0, 1 + pending.length));
     assert(text.includes(`>${next}</bdi> is granted it next`), text);
     const document = await (await pages(new Request("http://localhost/api/lock?name=a"))).json();
     assertEquals(document.pending[0].member, true);
   }
+});
+
+Deno.test("dashboard() lists the holder that has had the lock for the longest time", async () => {
+  const holder = (handle: string, since: number): HolderEntry => {
+    return { name: "a", owner: handle, handle, mode: "shared", since };
+  };
+  const held = [holder("young", 2), holder("old", 1)];
+  using pages = dashboard(storeWith({ query: () => Promise.resolve({ held, pending: [] }) }));
+  const text = await textOf(pages, "/");
+  assert(text.includes(">old</bdi>") && !text.includes(">young</bdi>") && text.includes("and 1 other"), text);
 });
 
 Deno.test("dashboard() shows the first 200 of many holders", async () => {

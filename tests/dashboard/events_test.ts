@@ -54,7 +54,7 @@ Deno.test("events/lock sends the lock, and again when it has changed", async () 
   assertEquals((await events.next("view"))["summary"], "Held by nobody; 0 handles waiting.");
   const holder = await hold(scene.locks, "a", { host: "h", pid: "1" });
   await scene.clock.advance(500);
-  assertEquals((await events.next("view"))["summary"], "Held by h, process 1; 0 handles waiting.");
+  assertEquals((await events.next("view"))["summary"], "Held by h/1; 0 handles waiting.");
   await scene.locks.release(holder);
   await events.cancel();
 });

@@ -44,7 +44,7 @@ Deno.test("evict says afterwards who lost the lock, with the fence, and only for
   const [{ fence }] = (await store.query()).held as [HolderEntry];
   using pages = dashboard(store, { evict: true });
   const { text, cookie } = await evictAndFollow(pages, "a");
-  assertEquals(doneIn(text), `Evicted: web-1, process 4711 (fence ${fence}) lost the lock.`);
+  assertEquals(doneIn(text), `Evicted: web-1/4711 (fence ${fence}) lost the lock.`);
   const of = async (path: string, cookies: string) =>
     doneIn(await textOf(pages, path, { headers: { cookie: cookies } }));
   assertEquals(await of("/lock?name=b&evicted=1", cookie), "Evicted: 1 handle lost the lock.");
@@ -107,7 +107,7 @@ Deno.test("evict says before what will happen, on the page of the lock and where
   for (const path of ["/lock?name=a", "/evict?name=a"]) {
     const [loses, next, ...rest] = await said(path);
     assertEquals([loses, next], [
-      "web-1, process 4711 loses the lock at once.",
+      "web-1/4711 loses the lock at once.",
       "Nobody waits: the lock is free then.",
     ]);
     assertEquals(rest.length, 2);
@@ -115,7 +115,7 @@ Deno.test("evict says before what will happen, on the page of the lock and where
   await queue(store, "a", { host: "web-2", pid: "1" });
   await queue(store, "a", { host: "web-3", pid: "1" });
   for (const path of ["/lock?name=a", "/evict?name=a"]) {
-    assertEquals((await said(path))[1], "web-2, process 1 is granted it next.");
+    assertEquals((await said(path))[1], "web-2/1 is granted it next.");
   }
   using readOnly = dashboard(store);
   assert(!(await textOf(readOnly, "/lock?name=a")).includes("If you evict"), "not where nobody may");

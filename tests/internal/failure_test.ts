@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { QuorumError, StoreError } from "@holdfast/lock";
-import { connectionWords, isPermanent, reason, storeError } from "../../src/internal/failure.ts";
+import { connectionWords, isPermanent, storeError } from "../../src/internal/failure.ts";
 import { ScriptedStore } from "../support/scripted_store.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 
@@ -64,20 +64,4 @@ Deno.test("connectionWords() is empty when nothing is known, or all was said", (
   assertEquals(connectionWords(unreached()), "");
   assertEquals(connectionWords(unreached(new Error("refused"))), " (refused)");
   assertEquals(connectionWords(unreached(new Error("refused")), "it was refused"), "");
-});
-
-Deno.test("reason() is the message of an error, and the text of anything else", () => {
-  const coded = Object.assign(new Error("down"), { code: "ECONNREFUSED" });
-  assertEquals([coded, "text", undefined, 7].map(reason), ["down", "text", "undefined", "7"]);
-  assertEquals(reason(new AggregateError([new Error("a")], "all failed")), "all failed");
-});
-
-Deno.test("reason() of an error without a message is its errors, its code or its name", () => {
-  assertEquals(reason(new AggregateError([new Error("a"), new Error("b")])), "a; b");
-  assertEquals(reason(new AggregateError([new Error("a")])), "a");
-  assertEquals(reason(Object.assign(new AggregateError([]), { code: "ECONNREFUSED" })), "ECONNREFUSED");
-  assertEquals(reason(Object.assign(new Error(), { code: "ECONNREFUSED" })), "ECONNREFUSED");
-  assertEquals(reason(Object.assign(new Error(), { code: 7 })), "Error");
-  assertEquals(reason(Object.assign(new Error(), { errors: [new Error("a")] })), "Error");
-  assertEquals(reason(new TypeError()), "TypeError");
 });

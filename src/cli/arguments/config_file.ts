@@ -1,3 +1,4 @@
+import { reason } from "../../internal/reason.ts";
 import { readFile } from "node:fs/promises";
 import { UsageError } from "../command.ts";
 import { oneLine, shown } from "../terminal/shown.ts";
@@ -34,8 +35,7 @@ export async function readConfig(path?: string): Promise<Config | undefined> {
         `no store: give --store URL, or run with --allow-read=${file}, so that Deno lets the config file be read`,
       );
     }
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`cannot read ${shown(file)}: ${oneLine(why)}`);
+    throw new UsageError(`cannot read ${shown(file)}: ${oneLine(reason(error))}`);
   }
   return { path: file, ...parse(text, (what) => new UsageError(`${shown(file)} ${what}: write ${EXAMPLE}`)) };
 }

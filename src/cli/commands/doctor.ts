@@ -1,6 +1,6 @@
 import { type Command, type Terminal, UsageError } from "../command.ts";
 import { STATUS } from "../failure.ts";
-import type { Finding } from "../schemes/scheme.ts";
+import type { Finding } from "../doctor/finding.ts";
 
 /** What stands before a finding, and its colour on a terminal. */
 const MARKS = {

@@ -1,3 +1,4 @@
+import { counted } from "../../internal/display/counted.ts";
 import { elapsed, SystemClock } from "../../internal/time/clock.ts";
 import { isMeant } from "../../internal/listing/eviction.ts";
 import type { EvictOptions, HolderEntry } from "../../store.ts";
@@ -135,7 +136,7 @@ function result(
 ): string[] {
   const who = lost?.map((holder) => {
     return holderName(holder) + (holder.fence === undefined ? "" : ` (fence ${holder.fence})`);
-  }).join(", ") ?? (evicted === 1 ? "1 handle" : `${evicted} handles`);
+  }).join(", ") ?? counted(evicted, "handle");
   if (evicted === 0 && gone.length === 0) {
     return [`Nobody held ${shown(name)}${fence === undefined ? "" : ` with fence ${fence}`}${placeOf(opened)}`];
   }

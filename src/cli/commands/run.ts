@@ -4,10 +4,10 @@ import { LockConflictError, LockLostError, LockTimeoutError, StoreError } from "
 import type { Clock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
 import { clockOf } from "../../internal/lease/store_state.ts";
+import { reason } from "../../internal/reason.ts";
 import type { Lock } from "../../lock.ts";
 import { diagnosed } from "../terminal/answer.ts";
 import { type Command, type Invocation, UsageError } from "../command.ts";
-import { messageOf } from "../failure.ts";
 import { heldBy } from "../locks/held_by.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, oneLine, shown } from "../terminal/shown.ts";
@@ -116,7 +116,7 @@ async function acquireLock(
   report: Report,
 ): Promise<Lock | number> {
   const failed = (event: keyof typeof STATUS, error: unknown) => {
-    report(event, messageOf(error));
+    report(event, reason(error));
     return STATUS[event];
   };
   try {
@@ -212,8 +212,7 @@ async function superviseCommand(
 function notStarted(error: unknown, { command }: RunRequest, report: Report): number {
   const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
   const event = missing ? "notFound" : "notExecutable";
-  const reason = error instanceof Error ? error.message : String(error);
-  report(event, `Cannot run ${JSON.stringify(command[0])}: ${missing ? "command not found" : reason}`);
+  report(event, `Cannot run ${JSON.stringify(command[0])}: ${missing ? "command not found" : reason(error)}`);
   return STATUS[event];
 }
 
@@ -232,7 +231,7 @@ async function release(
     return undefined;
   } catch (error) {
     if (error instanceof LockLostError) return error;
-    const why = error === LATE ? `Lock "${lock.name}" was not released before the end of its lease` : messageOf(error);
+    const why = error === LATE ? `Lock "${lock.name}" was not released before the end of its lease` : reason(error);
     // The command has ended, and its status counts. That the lock was about to be lost was said when it was stopped.
     if (stop === "not stopped") report("warning", error === LATE ? why : `${why}: it ends with its lease`);
     return undefined;

@@ -1,9 +1,10 @@
+import { showDuration } from "../../internal/display/duration.ts";
+import { modeName, placeName } from "../../internal/display/entries.ts";
 import { isoTime, SystemClock } from "../../internal/time/clock.ts";
 import type { HolderEntry, Meta, WaiterEntry } from "../../store.ts";
 import type { Command, Invocation, Terminal } from "../command.ts";
-import { showDuration } from "../locks/durations.ts";
 import { STATUS } from "../failure.ts";
-import { holderName, type ListedLock, lockOf, modeName, patternHint, placeName, placeOf } from "../locks/listing.ts";
+import { holderName, type ListedLock, lockOf, patternHint, placeOf } from "../locks/listing.ts";
 import { showAge } from "../locks/lock_rows.ts";
 import { oneName } from "../arguments/one_name.ts";
 import { json, shown } from "../terminal/shown.ts";

@@ -1,7 +1,8 @@
 import { StoreError } from "../../errors.ts";
+import { showDuration } from "../../internal/display/duration.ts";
 import { elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import type { Command, Invocation } from "../command.ts";
-import { parseDuration, showDuration } from "../locks/durations.ts";
+import { parseDuration } from "../locks/durations.ts";
 import { STATUS } from "../failure.ts";
 import { holderName, type ListedLock, lockOf } from "../locks/listing.ts";
 import { oneName } from "../arguments/one_name.ts";

@@ -1,19 +1,13 @@
 import { StoreError } from "../../errors.ts";
+import { placeName } from "../../internal/display/entries.ts";
 import { isoTime, SystemClock } from "../../internal/time/clock.ts";
 import { totalsOf } from "../../internal/listing/locks.ts";
+import { reason } from "../../internal/reason.ts";
 import { type Change, changesBetween } from "../locks/changes.ts";
 import { type Command, type Invocation, type Terminal, type TerminalSize, UsageError } from "../command.ts";
 import { parseDuration } from "../locks/durations.ts";
-import { messageOf, STATUS } from "../failure.ts";
-import {
-  allLocks,
-  holderName,
-  type ListedLock,
-  placeName,
-  type Wanted,
-  wanted,
-  warnIfPartial,
-} from "../locks/listing.ts";
+import { STATUS } from "../failure.ts";
+import { allLocks, holderName, type ListedLock, type Wanted, wanted, warnIfPartial } from "../locks/listing.ts";
 import { lockRows, showTotals } from "../locks/lock_rows.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, oneLine, shown } from "../terminal/shown.ts";
@@ -94,7 +88,7 @@ class Look {
       return { locks };
     } catch (error) {
       if (!this.#answered || !(error instanceof StoreError) || error.permanent) throw error;
-      return { fault: oneLine(messageOf(error)) };
+      return { fault: oneLine(reason(error)) };
     }
   }
 }

@@ -1,5 +1,5 @@
 import { elapsed, SystemClock } from "../../internal/time/clock.ts";
-import type { Finding } from "../schemes/scheme.ts";
+import { error, type Finding, ok, warning } from "./finding.ts";
 import type { RedisProbe } from "./redis_info.ts";
 
 const CLOCK = new SystemClock();
@@ -38,16 +38,15 @@ export function judgeSkew({ ms, uncertainty }: Skew): Finding {
     `the server's clock is ${Math.abs(Math.round(ms))} ms ${ms < 0 ? "behind" : "ahead of"} this machine's, ` +
     `± ${Math.ceil(uncertainty)} ms`;
   if (Math.abs(ms) - uncertainty < WARN_MS) {
-    return { level: "ok", code: "clock", found, meaning: "The clocks agree.", advice: "" };
+    return ok("clock", found, "The clocks agree.");
   }
-  return {
-    level: "warning",
-    code: "clock",
+  return warning(
+    "clock",
     found,
-    meaning: "Leases do not depend on it. Fences do after the server was replaced by one whose clock is behind, and " +
+    "Leases do not depend on it. Fences do after the server was replaced by one whose clock is behind, and " +
       "ages that are shown are wrong by as much.",
-    advice: "Synchronize the clocks of all machines (NTP).",
-  };
+    "Synchronize the clocks of all machines (NTP).",
+  );
 }
 
 /** Judges the clocks of a quorum beside each other. */
@@ -56,13 +55,12 @@ export function judgeQuorumSkew(skews: readonly Skew[]): Finding {
   const apart = Math.max(...all) - Math.min(...all);
   const found = `the clocks of the servers are ${Math.round(apart)} ms apart`;
   if (apart < QUORUM_LIMIT_MS) {
-    return { level: "ok", code: "clocks-apart", found, meaning: "Less than maxClockSkew (10 s).", advice: "" };
+    return ok("clocks-apart", found, "Less than maxClockSkew (10 s).");
   }
-  return {
-    level: "error",
-    code: "clocks-apart",
+  return error(
+    "clocks-apart",
     found,
-    meaning: "Fences beyond maxClockSkew (10 s by default) are refused: locks cannot be acquired, or a fence may fall.",
-    advice: "Synchronize the clocks of the servers (NTP).",
-  };
+    "Fences beyond maxClockSkew (10 s by default) are refused: locks cannot be acquired, or a fence may fall.",
+    "Synchronize the clocks of the servers (NTP).",
+  );
 }

@@ -1,4 +1,4 @@
-import type { Finding } from "../schemes/scheme.ts";
+import { error, type Finding, ok, warning } from "./finding.ts";
 
 /** A permission, in the words of `Deno.permissions`, and the flag that grants it. */
 export interface NeededPermission {
@@ -40,16 +40,11 @@ export async function examinePermissions(
   const findings: Finding[] = [];
   for (const { descriptor, flag, meaning, optional = false } of needed) {
     const { state } = await permissions.query(descriptor);
+    const lacking = optional ? warning : error;
     findings.push(
       state === "granted"
-        ? { level: "ok", code: "permission", found: flag, meaning: "Granted to this process.", advice: "" }
-        : {
-          level: optional ? "warning" : "error",
-          code: "permission",
-          found: `${flag} is not granted (${state})`,
-          meaning,
-          advice: `Start the program with ${flag}.`,
-        },
+        ? ok("permission", flag, "Granted to this process.")
+        : lacking("permission", `${flag} is not granted (${state})`, meaning, `Start the program with ${flag}.`),
     );
   }
   return findings;

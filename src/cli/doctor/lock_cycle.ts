@@ -2,8 +2,9 @@ import { acquire } from "../../acquire.ts";
 import { LockError } from "../../errors.ts";
 import { SystemClock } from "../../internal/time/clock.ts";
 import { within } from "../../internal/lease/release.ts";
+import { reason } from "../../internal/reason.ts";
 import type { Store } from "../../store.ts";
-import type { Finding } from "../schemes/scheme.ts";
+import { error, type Finding, ok } from "./finding.ts";
 
 const CLOCK = new SystemClock();
 
@@ -37,10 +38,11 @@ export async function tryLock(store: Store, { signal, remove }: Trial): Promise<
   let step: Step = "acquire";
   try {
     await handOver(store, name, signal, (next) => step = next);
-    return [cycle()];
-  } catch (error) {
+    const found = "a lock was acquired, waited for, renewed, listed and released";
+    return [ok("lock", found, "The user has all rights that locks need.")];
+  } catch (fault) {
     signal.throwIfAborted();
-    return [failure(step, error)];
+    return [failure(step, fault)];
   } finally {
     if (remove !== undefined) await within(REMOVE_MS, remove(name), CLOCK).catch(() => {});
   }
@@ -72,24 +74,13 @@ async function handOver(store: Store, name: string, signal: AbortSignal, begin: 
   }
 }
 
-function cycle(): Finding {
-  return {
-    level: "ok",
-    code: "lock",
-    found: "a lock was acquired, waited for, renewed, listed and released",
-    meaning: "The user has all rights that locks need.",
-    advice: "",
-  };
-}
-
-function failure(step: Step, error: unknown): Finding {
-  const found = error instanceof Error ? error.message : String(error);
-  const code = error instanceof LockError && error.code === "timeout" ? "busy" : "lock";
-  return {
-    level: "error",
+function failure(step: Step, fault: unknown): Finding {
+  const found = reason(fault);
+  const code = fault instanceof LockError && fault.code === "timeout" ? "busy" : "lock";
+  return error(
     code,
-    found: `to ${step} a lock failed: ${found}`,
-    meaning: `Programs cannot ${step} locks either.`,
-    advice: /ACL SETUSER/.test(found) ? "Give the user the right that the message names." : "See the message.",
-  };
+    `to ${step} a lock failed: ${found}`,
+    `Programs cannot ${step} locks either.`,
+    /ACL SETUSER/.test(found) ? "Give the user the right that the message names." : "See the message.",
+  );
 }

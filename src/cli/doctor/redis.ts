@@ -1,10 +1,11 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
+import { reason } from "../../internal/reason.ts";
 import type { Store } from "../../store.ts";
 import { clientWarning } from "../../stores/redis/client/client_warning.ts";
 import type { RedisNode } from "../../stores/redis/client/client.ts";
 import { deleteLock, type ExaminedClient, refusal } from "../../stores/redis/client/examination.ts";
-import type { Finding } from "../schemes/scheme.ts";
+import { error, type Finding, ok, warning } from "./finding.ts";
 import { judgeQuorumSkew, judgeSkew, readSkew, type Skew } from "./clock_skew.ts";
 import { tryLock } from "./lock_cycle.ts";
 import { readInfo, type RedisInfo, type RedisProbe } from "./redis_info.ts";
@@ -54,7 +55,8 @@ export async function examineRedis(
   const examined: Examined[] = [];
   for (const [place, client] of clients.entries()) {
     const label = labels[place] ?? `server ${place + 1}`;
-    findings.push(...options(client, label));
+    const misconfigured = clientWarning(client);
+    if (misconfigured !== undefined) findings.push(named(badOptions(misconfigured), label));
     const before = examined.length;
     for (const [node, probe] of serversOf(client).entries()) {
       const called = client.isCluster ? `${label}, master ${node + 1}` : label;
@@ -63,13 +65,16 @@ export async function examineRedis(
         const found = await examineOne(client, probe);
         examined.push({ label: called, ...found });
         findings.push(...found.findings.map((each) => named(each, called)));
-      } catch (error) {
-        findings.push(unreachable(called, store, error, await diagnose?.(place)));
+      } catch (fault) {
+        findings.push(named(unreachable(store, fault, await diagnose?.(place)), called));
       }
     }
     if (examined.length === before) continue;
     findings.push(named(await examineWakeups(client), label));
-    if (!client.isCluster) findings.push(...wrongClient(examined.at(-1), label));
+    // A server of a Cluster that is taken for a single one.
+    if (!client.isCluster && examined.at(-1)?.info.get("cluster_enabled") === "1") {
+      findings.push(named(wrongClient(), label));
+    }
   }
   if (clients.length > 1) findings.push(...examineQuorum(examined, clients.length));
   // A lock on servers that are no quorum proves nothing.
@@ -97,13 +102,12 @@ async function examineOne(
 
 /** A user who may not read what the server says of itself. */
 function secretive(found: string): Finding {
-  return {
-    level: "warning",
-    code: "info",
+  return warning(
+    "info",
     found,
-    meaning: "Version, role, memory, persistence and replication of the server are not examined.",
-    advice: "Give the user the right that the message names.",
-  };
+    "Version, role, memory, persistence and replication of the server are not examined.",
+    "Give the user the right that the message names.",
+  );
 }
 
 /** The servers behind a client. The nodes of a Cluster client are clients too, which take any command. */
@@ -116,41 +120,32 @@ function named(finding: Finding, label: string): Finding {
   return { ...finding, found: `${label}: ${finding.found}` };
 }
 
-function options(client: RedisPatient, label: string): Finding[] {
-  const warning = clientWarning(client);
-  if (warning === undefined) return [];
-  return [{
-    level: "error",
-    code: "client-options",
-    found: `${label}: ${warning}`,
-    meaning: "Calls hang although another server could answer them, or never fail although the service is down.",
-    advice: "Set the options that the message names.",
-  }];
+function badOptions(found: string): Finding {
+  return error(
+    "client-options",
+    found,
+    "Calls hang although another server could answer them, or never fail although the service is down.",
+    "Set the options that the message names.",
+  );
 }
 
-function unreachable(label: string, { connectionError }: Store, error: unknown, diagnosis?: string): Finding {
+function unreachable({ connectionError }: Store, fault: unknown, diagnosis?: string): Finding {
   const late = `no answer within ${ANSWER_MS / 1_000} s${connectionError ? `: ${connectionError.message}` : ""}`;
-  return {
-    level: "error",
-    code: "unreachable",
-    found: `${label}: ${diagnosis ?? (error === LATE ? late : error instanceof Error ? error.message : String(error))}`,
-    meaning: "No lock can be acquired there.",
-    advice: diagnosis === undefined
-      ? "Look at the address, the password, the network and the server."
-      : "Correct the URL.",
-  };
+  return error(
+    "unreachable",
+    diagnosis ?? (fault === LATE ? late : reason(fault)),
+    "No lock can be acquired there.",
+    diagnosis === undefined ? "Look at the address, the password, the network and the server." : "Correct the URL.",
+  );
 }
 
-/** A server of a Cluster that is taken for a single one. */
-function wrongClient(examined: Examined | undefined, label: string): Finding[] {
-  if (examined?.info.get("cluster_enabled") !== "1") return [];
-  return [{
-    level: "error",
-    code: "cluster",
-    found: `${label}: the server is a node of a Cluster`,
-    meaning: "Locks whose slot lies on another node cannot be acquired (MOVED).",
-    advice: "Use redis+cluster://, or new Redis.Cluster() in a program.",
-  }];
+function wrongClient(): Finding {
+  return error(
+    "cluster",
+    "the server is a node of a Cluster",
+    "Locks whose slot lies on another node cannot be acquired (MOVED).",
+    "Use redis+cluster://, or new Redis.Cluster() in a program.",
+  );
 }
 
 /** Examines whether the servers of a quorum fail independently of each other. */
@@ -176,26 +171,22 @@ function examineQuorum(examined: readonly Examined[], count: number): Finding[] 
 function size(count: number): Finding {
   const found = `a quorum of ${count} servers`;
   if (count >= 3 && count % 2 === 1) {
-    return { level: "ok", code: "quorum", found, meaning: `${(count - 1) / 2} of them may fail.`, advice: "" };
+    return ok("quorum", found, `${(count - 1) / 2} of them may fail.`);
   }
   const tolerated = Math.ceil(count / 2) - 1;
-  return {
-    level: "warning",
-    code: "quorum",
+  return warning(
+    "quorum",
     found,
-    meaning: `${tolerated === 0 ? "None" : `Only ${tolerated}`} of them may fail: as many as of ${
-      Math.max(1, count - 1)
-    }.`,
-    advice: "Use an odd number of servers, three or more.",
-  };
+    `${tolerated === 0 ? "None" : `Only ${tolerated}`} of them may fail: as many as of ${Math.max(1, count - 1)}.`,
+    "Use an odd number of servers, three or more.",
+  );
 }
 
 function notIndependent(found: string): Finding {
-  return {
-    level: "error",
-    code: "not-independent",
+  return error(
+    "not-independent",
     found,
-    meaning: "One failure takes several votes at once: two holders are possible.",
-    advice: "Use independent servers, without replication between them.",
-  };
+    "One failure takes several votes at once: two holders are possible.",
+    "Use independent servers, without replication between them.",
+  );
 }

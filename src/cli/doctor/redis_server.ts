@@ -1,4 +1,4 @@
-import type { Finding } from "../schemes/scheme.ts";
+import { error, type Finding, ok, warning } from "./finding.ts";
 import { numberOf, type RedisInfo, type RedisProbe, replicasOf, setting } from "./redis_info.ts";
 
 /** The oldest version of Redis that runs the scripts. */
@@ -32,28 +32,26 @@ function version(info: RedisInfo): Finding {
   const [major = 0, minor = 0] = redis.split(".").map(Number);
   const tooOld = valkey === undefined && (major < NEEDED[0] || major === NEEDED[0] && minor < NEEDED[1]);
   const found = valkey === undefined ? `Redis ${redis || "of an unknown version"}` : `Valkey ${valkey}`;
-  if (!tooOld) return { level: "ok", code: "version", found, meaning: "The scripts run on it.", advice: "" };
-  return {
-    level: "error",
-    code: "version",
+  if (!tooOld) return ok("version", found, "The scripts run on it.");
+  return error(
+    "version",
     found,
-    meaning: "The scripts of the locks use commands that it does not have: acquire() fails.",
-    advice: "Use Redis 6.2 or later, or Valkey.",
-  };
+    "The scripts of the locks use commands that it does not have: acquire() fails.",
+    "Use Redis 6.2 or later, or Valkey.",
+  );
 }
 
 function role(info: RedisInfo): Finding {
   const found = `role ${info.get("role") ?? "unknown"}, mode ${info.get("redis_mode") ?? "unknown"}`;
   if (info.get("role") === "slave") {
-    return {
-      level: "error",
-      code: "role",
-      found: `${found}: a replica of ${info.get("master_host")}:${info.get("master_port")}`,
-      meaning: "A replica refuses writes, or loses them: no lock can be acquired on it.",
-      advice: "Use the URL of the master, or redis+sentinel://, which finds it.",
-    };
+    return error(
+      "role",
+      `${found}: a replica of ${info.get("master_host")}:${info.get("master_port")}`,
+      "A replica refuses writes, or loses them: no lock can be acquired on it.",
+      "Use the URL of the master, or redis+sentinel://, which finds it.",
+    );
   }
-  return { level: "ok", code: "role", found, meaning: "It accepts writes.", advice: "" };
+  return ok("role", found, "It accepts writes.");
 }
 
 function memory(info: RedisInfo, policy: string): Finding {
@@ -61,26 +59,23 @@ function memory(info: RedisInfo, policy: string): Finding {
   const used = numberOf(info, "used_memory");
   const found = limit === 0 ? "no memory limit" : `${used} of ${limit} bytes used, maxmemory-policy ${policy}`;
   if (limit > 0 && policy !== "noeviction") {
-    return {
-      level: "error",
-      code: "eviction-policy",
+    return error(
+      "eviction-policy",
       found,
-      meaning:
-        "When the memory is full the server deletes keys, and a lock is a key with an expiry: somebody else is " +
+      "When the memory is full the server deletes keys, and a lock is a key with an expiry: somebody else is " +
         "granted a lock that is held, and a deleted counter is only replaced by the server's clock.",
-      advice: "Set maxmemory-policy noeviction, or give the locks a server of their own.",
-    };
+      "Set maxmemory-policy noeviction, or give the locks a server of their own.",
+    );
   }
   if (limit > 0 && used > limit * FULL) {
-    return {
-      level: "warning",
-      code: "memory",
+    return warning(
+      "memory",
       found,
-      meaning: "When the memory is full the server refuses writes: nobody acquires a lock or renews it.",
-      advice: "Raise maxmemory, or give the locks a server of their own.",
-    };
+      "When the memory is full the server refuses writes: nobody acquires a lock or renews it.",
+      "Raise maxmemory, or give the locks a server of their own.",
+    );
   }
-  return { level: "ok", code: "memory", found, meaning: "No lock is deleted for lack of memory.", advice: "" };
+  return ok("memory", found, "No lock is deleted for lack of memory.");
 }
 
 function persistence(info: RedisInfo, save: string | undefined): Finding {
@@ -90,64 +85,53 @@ function persistence(info: RedisInfo, save: string | undefined): Finding {
   const saved = save === undefined ? "snapshots unknown" : save === "" ? "no snapshots" : `snapshots ${save}`;
   const found = `append-only file ${appendOnly ? "on" : "off"}, ${saved}`;
   if (failing) {
-    return {
-      level: "error",
-      code: "persistence",
-      found: `${found}; the last write to the disk failed`,
-      meaning:
-        "The server refuses writes (MISCONF) or forgets them at a restart: locks can be neither acquired nor kept.",
-      advice: "Look at the disk and at the server's log.",
-    };
+    return error(
+      "persistence",
+      `${found}; the last write to the disk failed`,
+      "The server refuses writes (MISCONF) or forgets them at a restart: locks can be neither acquired nor kept.",
+      "Look at the disk and at the server's log.",
+    );
   }
   if (!appendOnly) {
-    return {
-      level: "warning",
-      code: "persistence",
+    return warning(
+      "persistence",
       found,
-      meaning: "A restart of the server forgets the locks that are held: others are granted them at once. The former " +
+      "A restart of the server forgets the locks that are held: others are granted them at once. The former " +
         "holders notice at their next renewal; the fence still rises, because it follows the clock.",
-      advice: "Set appendonly yes, or let a restart take longer than the longest lease, or check the fence.",
-    };
+      "Set appendonly yes, or let a restart take longer than the longest lease, or check the fence.",
+    );
   }
-  return {
-    level: "ok",
-    code: "persistence",
+  return ok(
+    "persistence",
     found,
-    meaning: "After a restart the locks are still held; a crash of the machine may lose the last second.",
-    advice: "",
-  };
+    "After a restart the locks are still held; a crash of the machine may lose the last second.",
+  );
 }
 
 function replication(info: RedisInfo, minReplicas: string | undefined): Finding[] {
   const replicas = replicasOf(info);
   if (replicas.length === 0) return [];
   const found = replicas.map(({ address, state, lag }) => `${address} ${state}, ${lag} s behind`).join("; ");
-  const findings: Finding[] = [];
-  if (replicas.some(({ state, lag }) => state !== "online" || lag >= LAG_LIMIT_S)) {
-    findings.push({
-      level: "warning",
-      code: "replica-lag",
+  const behind = replicas.some(({ state, lag }) => state !== "online" || lag >= LAG_LIMIT_S);
+  const lag = behind
+    ? warning(
+      "replica-lag",
       found,
-      meaning: "A failover to a replica that is behind forgets the locks that were granted since.",
-      advice: "Look at the network and the load of the replica, or use the option replicas of redis().",
-    });
-  } else {
-    findings.push({
-      level: "ok",
-      code: "replica-lag",
+      "A failover to a replica that is behind forgets the locks that were granted since.",
+      "Look at the network and the load of the replica, or use the option replicas of redis().",
+    )
+    : ok(
+      "replica-lag",
       found,
-      meaning: "Replication is asynchronous all the same: a failover may forget the locks of the last moment.",
-      advice: "Use the option replicas of redis(), or check the fence, where that matters.",
-    });
-  }
-  if (minReplicas === "0") {
-    findings.push({
-      level: "warning",
-      code: "min-replicas",
-      found: "min-replicas-to-write 0",
-      meaning: "A master that is cut off from its replicas goes on granting locks while a new master does so too.",
-      advice: "Set min-replicas-to-write 1 and min-replicas-max-lag to less than the shortest lease.",
-    });
-  }
-  return findings;
+      "Replication is asynchronous all the same: a failover may forget the locks of the last moment.",
+      "Use the option replicas of redis(), or check the fence, where that matters.",
+    );
+  if (minReplicas !== "0") return [lag];
+  const cutOff = warning(
+    "min-replicas",
+    "min-replicas-to-write 0",
+    "A master that is cut off from its replicas goes on granting locks while a new master does so too.",
+    "Set min-replicas-to-write 1 and min-replicas-max-lag to less than the shortest lease.",
+  );
+  return [lag, cutOff];
 }

@@ -1,7 +1,8 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
+import { reason } from "../../internal/reason.ts";
 import { type ExaminedClient, refusal, sendMessage } from "../../stores/redis/client/examination.ts";
-import type { Finding } from "../schemes/scheme.ts";
+import { type Finding, ok, warning } from "./finding.ts";
 
 /** How long a message may take, in milliseconds. */
 const MESSAGE_MS = 3_000;
@@ -12,7 +13,7 @@ export async function examineWakeups(client: ExaminedClient): Promise<Finding> {
   try {
     await within(MESSAGE_MS, received, new SystemClock());
     const found = "a message came over the second connection";
-    return { level: "ok", code: "wake-up", found, meaning: "Waiters are woken.", advice: "" };
+    return ok("wake-up", found, "Waiters are woken.");
   } catch (error) {
     return unwoken(error, refusal(client, error));
   } finally {
@@ -23,14 +24,13 @@ export async function examineWakeups(client: ExaminedClient): Promise<Finding> {
 function unwoken(error: unknown, refusal: string | undefined): Finding {
   const words = error === LATE
     ? `no message came over the second connection within ${MESSAGE_MS / 1_000} s`
-    : `the second connection failed: ${error instanceof Error ? error.message : String(error)}`;
-  return {
-    level: "warning",
-    code: "wake-up",
-    found: refusal ?? words,
-    meaning: "Waiters are not woken: each finds out by asking again, after up to 5 s.",
-    advice: refusal === undefined
+    : `the second connection failed: ${reason(error)}`;
+  return warning(
+    "wake-up",
+    refusal ?? words,
+    "Waiters are not woken: each finds out by asking again, after up to 5 s.",
+    refusal === undefined
       ? "Look at what lies between here and the server, and how many clients that accepts."
       : "Give the user the right that the message names.",
-  };
+  );
 }

@@ -1,7 +1,8 @@
+import { reason } from "../../internal/reason.ts";
 import { access, constants, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Store } from "../../store.ts";
-import type { Finding } from "../schemes/scheme.ts";
+import { error, type Finding, ok, warning } from "./finding.ts";
 import { tryLock } from "./lock_cycle.ts";
 
 /** File systems by the numbers that Linux has for them (statfs(2)), on which locks of files cannot be relied upon. */
@@ -55,55 +56,39 @@ async function mayWrite(path: string, folder: string): Promise<Finding | undefin
     await access(folder, constants.W_OK);
     if (await stat(path).then(() => true, () => false)) await access(path, constants.W_OK);
     return undefined;
-  } catch (error) {
-    return {
-      level: "error",
-      code: "file",
-      found: `${path}: ${error instanceof Error ? error.message : String(error)}`,
-      meaning: "The file and its folder must be writable: SQLite keeps a journal beside the file.",
-      advice: "Give the user of the process the right to write to both.",
-    };
+  } catch (fault) {
+    return error(
+      "file",
+      `${path}: ${reason(fault)}`,
+      "The file and its folder must be writable: SQLite keeps a journal beside the file.",
+      "Give the user of the process the right to write to both.",
+    );
   }
 }
 
 /** Judges the place of a file. */
 export function judgePlace({ type, free }: Place): Finding[] {
+  if (free >= LOW_BYTES) return [fileSystem(type)];
+  const meaning = "When the disk is full nobody acquires a lock or renews it.";
+  return [fileSystem(type), warning("disk", `${free} bytes are free`, meaning, "Make room on the disk.")];
+}
+
+function fileSystem(type: number): Finding {
   const network = NETWORK.get(type);
   const passing = PASSING.get(type);
-  const findings: Finding[] = [];
   if (network !== undefined) {
-    findings.push({
-      level: "error",
-      code: "file-system",
-      found: `the file is on ${network}`,
-      meaning: "SQLite's own locks do not hold on network file systems: two processes may be granted one lock.",
-      advice: "Put the file on a local disk, or use Redis for processes on several machines.",
-    });
-  } else if (passing !== undefined) {
-    findings.push({
-      level: "warning",
-      code: "file-system",
-      found: `the file is on ${passing}`,
-      meaning: "After a restart the file is gone, with its fences; containers do not share it.",
-      advice: "Put the file on a disk, or on a volume that the containers share.",
-    });
-  } else {
-    findings.push({
-      level: "ok",
-      code: "file-system",
-      found: "a local file system",
-      meaning: "Locks of files hold.",
-      advice: "",
-    });
+    return error(
+      "file-system",
+      `the file is on ${network}`,
+      "SQLite's own locks do not hold on network file systems: two processes may be granted one lock.",
+      "Put the file on a local disk, or use Redis for processes on several machines.",
+    );
   }
-  if (free < LOW_BYTES) {
-    findings.push({
-      level: "warning",
-      code: "disk",
-      found: `${free} bytes are free`,
-      meaning: "When the disk is full nobody acquires a lock or renews it.",
-      advice: "Make room on the disk.",
-    });
-  }
-  return findings;
+  if (passing === undefined) return ok("file-system", "a local file system", "Locks of files hold.");
+  return warning(
+    "file-system",
+    `the file is on ${passing}`,
+    "After a restart the file is gone, with its fences; containers do not share it.",
+    "Put the file on a disk, or on a volume that the containers share.",
+  );
 }

@@ -1,14 +1,14 @@
+import { showDuration } from "../../internal/display/duration.ts";
+import { oldestFirst } from "../../internal/display/entries.ts";
 import type { Clock } from "../../internal/time/clock.ts";
-import { showDuration } from "./durations.ts";
-import { holderName, lockOf, oldestOf } from "./listing.ts";
+import { holderName, lockOf } from "./listing.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
-import { shown } from "../terminal/shown.ts";
 
 /** How long a store may take to say who holds a lock for which somebody waits, in milliseconds. */
 const ANSWER_MS = 1_000;
 
 /**
- * Resolves to who holds a lock and for how long, such as `held by web-1, process 4711, for 3m 20s`; to `undefined` if nobody
+ * Resolves to who holds a lock and for how long, such as `held by web-1/4711, for 3m 20s`; to `undefined` if nobody
  * does, or the store does not say so soon.
  */
 export async function heldBy(opened: OpenedStore, name: string, clock: Clock): Promise<string | undefined> {
@@ -16,14 +16,10 @@ export async function heldBy(opened: OpenedStore, name: string, clock: Clock): P
   const timer = clock.timer(ANSWER_MS, () => over.abort());
   try {
     const { held } = await lockOf(opened, name, over.signal);
-    const holder = oldestOf(held);
+    const [holder] = oldestFirst(held);
     if (holder === undefined) return undefined;
-    const { meta: { host, pid } = {}, since } = holder;
-    const who = pid === undefined
-      ? holderName(holder)
-      : [...host === undefined ? [] : [shown(host)], `process ${shown(pid)}`].join(", ");
-    const age = since === undefined ? "" : `, for ${showDuration(clock.now().wall - since)}`;
-    return `held by ${who}${age}${held.length === 1 ? "" : `, and by ${held.length - 1} more`}`;
+    const age = holder.since === undefined ? "" : `, for ${showDuration(clock.now().wall - holder.since)}`;
+    return `held by ${holderName(holder)}${age}${held.length === 1 ? "" : `, and by ${held.length - 1} more`}`;
   } catch {
     return undefined; // It is no more than a help.
   } finally {

@@ -1,6 +1,7 @@
+import { handleName } from "../../internal/display/entries.ts";
 import { type ListedLock, sortLocks } from "../../internal/listing/locks.ts";
-import { type LockPage, lockPages, readPages } from "../../internal/listing/pages.ts";
-import type { Entry, HolderEntry, QueryOptions, WaiterEntry } from "../../store.ts";
+import { type LockPage, lockPages, onlyLock, readPages } from "../../internal/listing/pages.ts";
+import type { Entry, QueryOptions } from "../../store.ts";
 import { answerOf } from "../terminal/answer.ts";
 import { type Invocation, UsageError } from "../command.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
@@ -48,29 +49,11 @@ export function patternHint(name: string): string[] {
 }
 
 /** Resolves to what is known of one lock, also if it has neither holder nor waiter. */
-export async function lockOf(opened: OpenedStore, name: string, signal: AbortSignal): Promise<ListedLock> {
-  const [lock] = await allLocks(opened, { name }, signal);
-  return lock ?? { name, held: [], pending: [] };
+export function lockOf(opened: OpenedStore, name: string, signal: AbortSignal): Promise<ListedLock> {
+  return onlyLock(listLocks(opened, { name }, signal), name);
 }
 
-/** Returns who a handle belongs to, in a few words: host and process, or the owner. */
-export function holderName({ owner, meta }: Pick<Entry, "owner" | "meta">): string {
-  const { host, pid } = meta ?? {};
-  const words = [host, pid].filter((word) => word !== undefined);
-  return shown(words.length > 0 ? words.join("/") : owner);
-}
-
-/** Returns the holder that has had a lock for the longest time. */
-export function oldestOf(held: readonly HolderEntry[]): HolderEntry | undefined {
-  return [...held].sort((a, b) => (a.since ?? Infinity) - (b.since ?? Infinity) || 0)[0];
-}
-
-/** Returns how a lock is held or wanted: `exclusive`, `shared`, or how many may hold it. */
-export function modeName({ mode, permits }: Pick<Entry, "mode" | "permits">): string {
-  return permits === undefined ? mode : `${permits} permit${permits === 1 ? "" : "s"}`;
-}
-
-/** Returns how a handle holds a lock or waits for it: what `modeName` says, and whether the holder's process hands it on. */
-export function placeName(entry: Entry & Partial<Pick<WaiterEntry, "member">>): string {
-  return modeName(entry) + (entry.member ? ", in the holder's run" : "");
+/** Returns who a handle belongs to, as text for the terminal. */
+export function holderName(entry: Pick<Entry, "owner" | "meta">): string {
+  return shown(handleName(entry));
 }

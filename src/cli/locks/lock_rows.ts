@@ -1,6 +1,7 @@
+import { showDuration } from "../../internal/display/duration.ts";
+import { modeName, oldestFirst } from "../../internal/display/entries.ts";
 import { type Totals, waitingSince } from "../../internal/listing/locks.ts";
-import { showDuration } from "./durations.ts";
-import { holderName, type ListedLock, modeName, oldestOf } from "./listing.ts";
+import { holderName, type ListedLock } from "./listing.ts";
 import { shown } from "../terminal/shown.ts";
 
 /** What stands in a cell when nothing is known. */
@@ -25,7 +26,7 @@ export function showAge(since: number | undefined, now: number): string {
 
 function rowOf(lock: ListedLock, now: number): string[] {
   const { name, held, pending } = lock;
-  const first = oldestOf(held);
+  const [first] = oldestFirst(held);
   const mode = first ?? pending[0];
   const waiting = pending.length === 0 ? [UNKNOWN, UNKNOWN] : [`${pending.length}`, showAge(waitingSince(lock), now)];
   const kind = mode === undefined ? UNKNOWN : modeName(mode);

@@ -1,8 +1,8 @@
 import process from "node:process";
 import { SystemClock } from "../../internal/time/clock.ts";
+import { reason } from "../../internal/reason.ts";
 import { UsageError } from "../command.ts";
 import type { RedisPatient } from "../doctor/redis.ts";
-import { messageOf } from "../failure.ts";
 import { oneLine } from "../terminal/shown.ts";
 import type { RedisPlace } from "./redis_url.ts";
 
@@ -50,7 +50,7 @@ export async function loadRedisModule(): Promise<RedisModule> {
   try {
     return await import(specifier);
   } catch (error) {
-    const why = oneLine(messageOf(error));
+    const why = oneLine(reason(error));
     const how = isDeno
       ? `Deno could not load ${specifier}`
       : `install it beside this package: npm install ${specifier}`;

@@ -1,3 +1,4 @@
+import type { Finding } from "../doctor/finding.ts";
 import type { Store } from "../../store.ts";
 
 /** A store that was opened for a command. */
@@ -17,20 +18,6 @@ export interface OpenedStore extends AsyncDisposable {
 export interface OpenOptions {
   /** Whether the store must be there already: a file with a mistyped name would else be made, and has no locks. */
   readonly existing?: boolean | undefined;
-}
-
-/** What `doctor` found. */
-export interface Finding {
-  /** `error`: a promise of the lock would be broken. `warning`: it may be, or something is missing. `ok`: as it should be. */
-  readonly level: "ok" | "warning" | "error";
-  /** A short name that stays the same, such as `eviction-policy`. */
-  readonly code: string;
-  /** What was found, with the values. */
-  readonly found: string;
-  /** What it means for a lock. */
-  readonly meaning: string;
-  /** What to do; empty where nothing is to be done. */
-  readonly advice: string;
 }
 
 /** A technology that the command line can open by URL. Each store brings its own. */

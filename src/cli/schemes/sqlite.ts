@@ -1,11 +1,12 @@
+import { reason } from "../../internal/reason.ts";
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { UsageError } from "../command.ts";
-import { messageOf } from "../failure.ts";
 import { deniedPermissions } from "../permissions.ts";
 import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";
 import { examineSqlite } from "../doctor/sqlite.ts";
-import type { Finding, OpenedStore, OpenOptions, Scheme } from "./scheme.ts";
+import type { Finding } from "../doctor/finding.ts";
+import type { OpenedStore, OpenOptions, Scheme } from "./scheme.ts";
 import { shown } from "../terminal/shown.ts";
 
 const EXAMPLE = "sqlite:path/to/locks.db";
@@ -28,7 +29,7 @@ async function open([url, ...others]: readonly URL[], { existing = false }: Open
   try {
     store = sqlite(path);
   } catch (error) {
-    throw new UsageError(messageOf(error), { cause: error });
+    throw new UsageError(reason(error), { cause: error });
   }
   return { store, label: `sqlite:${path}`, [Symbol.asyncDispose]: () => Promise.resolve(store.close()) };
 }

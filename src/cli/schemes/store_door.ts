@@ -1,7 +1,8 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { within } from "../../internal/lease/release.ts";
 import { diagnosed } from "../terminal/answer.ts";
-import type { Finding, OpenedStore, OpenOptions } from "./scheme.ts";
+import type { Finding } from "../doctor/finding.ts";
+import type { OpenedStore, OpenOptions } from "./scheme.ts";
 import { schemeOf } from "./registry.ts";
 import { findStoreUrls, type StoreSources } from "./store_urls.ts";
 

@@ -1,6 +1,6 @@
 import { StoreError } from "../../errors.ts";
 import { SystemClock } from "../../internal/time/clock.ts";
-import { messageOf } from "../failure.ts";
+import { reason } from "../../internal/reason.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 
 /** How long a store may take to answer a question, in milliseconds. */
@@ -25,7 +25,7 @@ export async function answerOf<T>({ store, label }: OpenedStore, call: Promise<T
     // What is wrong with the question is no failure of the store.
     if (error instanceof TypeError || error instanceof RangeError) throw error;
     const permanent = error instanceof StoreError && error.permanent;
-    throw new StoreError(`Cannot ask ${label}: ${messageOf(error)}`, { cause: error, permanent });
+    throw new StoreError(`Cannot ask ${label}: ${reason(error)}`, { cause: error, permanent });
   });
   try {
     return await Promise.race([answer, late]);

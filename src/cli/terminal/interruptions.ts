@@ -1,5 +1,6 @@
+import { reason } from "../../internal/reason.ts";
 import process from "node:process";
-import { messageOf, STATUS } from "../failure.ts";
+import { STATUS } from "../failure.ts";
 
 /** The signals that end a command, with the exit status that a shell expects after each. */
 const SIGNALS = [["SIGINT", 130], ["SIGTERM", 143]] as const;
@@ -29,7 +30,7 @@ export class Interruptions {
   });
   readonly #outputFailed = (error: unknown): void => {
     const closed = Object(error).code === "EPIPE";
-    this.#brokenOutput ??= new Interruption(`cannot write: ${messageOf(error)}`, closed ? PIPE_CLOSED : STATUS.failed);
+    this.#brokenOutput ??= new Interruption(`cannot write: ${reason(error)}`, closed ? PIPE_CLOSED : STATUS.failed);
     this.#controller.abort(this.#brokenOutput);
   };
 

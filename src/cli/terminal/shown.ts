@@ -1,5 +1,4 @@
-/** Control and format characters, separators of lines, and all white space but the space itself. */
-const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Zs}]/gu;
+import { INVISIBLE } from "../../internal/display/invisible.ts";
 
 /**
  * Returns a text for the terminal: as it is, or as a JSON string in quotes if it has characters that would not be seen,
@@ -7,7 +6,7 @@ const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Zs}]/gu;
  * without quotes is what it looks like.
  */
 export function shown(text: string): string {
-  const plain = text !== "" && !/^\s|\s$|["\\]/u.test(text) && !hasInvisible(text);
+  const plain = text !== "" && !/^\s|\s$|["\\]/u.test(text) && escaped(text) === text;
   return plain ? text : escaped(JSON.stringify(text));
 }
 
@@ -21,16 +20,8 @@ export function json(value: unknown): string {
   return escaped(JSON.stringify(value, (_, each) => typeof each === "bigint" ? String(each) : each));
 }
 
-function hasInvisible(text: string): boolean {
-  return escaped(text) !== text;
-}
-
 /** Replaces the characters that are not seen by the escapes of JSON. */
 function escaped(text: string): string {
-  return text.replace(INVISIBLE, (character) => {
-    if (character === " ") return character;
-    return Array.from({ length: character.length }, (_, i) => {
-      return `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`;
-    }).join("");
-  });
+  const unit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return text.replace(INVISIBLE, (character) => character.replace(/[^]/g, unit));
 }

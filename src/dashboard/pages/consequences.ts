@@ -1,7 +1,8 @@
+import { handleName } from "../../internal/display/entries.ts";
 import { type Html, html } from "./html.ts";
 import type { LockModel } from "../state/lock_model.ts";
 import { visible } from "./visible_text.ts";
-import { who, whoAll } from "./handle.ts";
+import { whoAll } from "./handle.ts";
 
 /** Returns what will happen when the holders of a lock are evicted. */
 export function consequences({ held, holders, pending }: LockModel): Html {
@@ -9,10 +10,10 @@ export function consequences({ held, holders, pending }: LockModel): Html {
   const next = pending.find(({ member }) => !member) ?? pending[0];
   return html`
     <ul class="brief">
-      <li>${whoAll(held.map(who), holders)} ${holders === 1 ? "loses" : "lose"} the lock at once.</li>
+      <li>${whoAll(held.map(handleName), holders)} ${holders === 1 ? "loses" : "lose"} the lock at once.</li>
       <li>${next === undefined
         ? "Nobody waits: the lock is free then."
-        : [visible(who(next)), " is granted it next."]}</li>
+        : [visible(handleName(next)), " is granted it next."]}</li>
       <li>A former holder is notified soon, or at its next renewal. Until then it may go on working.</li>
       <li>Whatever it still does is refused only where the resource checks the fence.</li>
     </ul>

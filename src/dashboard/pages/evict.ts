@@ -1,10 +1,10 @@
+import { counted } from "../../internal/display/counted.ts";
 import { address } from "../requests/address.ts";
 import { TOKEN_FIELD } from "../requests/form_token.ts";
 import { html } from "./html.ts";
 import type { LockModel } from "../state/lock_model.ts";
 import { visible } from "./visible_text.ts";
 import { consequences } from "./consequences.ts";
-import { counted } from "./handle.ts";
 import type { Page, Surroundings } from "./layout.ts";
 import { holderTable } from "./lock.ts";
 

@@ -1,14 +1,8 @@
-import { formatDuration } from "./format_duration.ts";
+import { counted } from "../../internal/display/counted.ts";
+import { showDuration } from "../../internal/display/duration.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { HandleModel, HolderModel } from "../state/lock_model.ts";
-import { plain, visible } from "./visible_text.ts";
-
-/** Returns who a handle is, in a few words: its machine and process if it says so, else its owner. */
-export function who({ meta, owner }: Pick<HandleModel, "meta" | "owner">): string {
-  const { host, pid } = { host: meta?.["host"], pid: meta?.["pid"] };
-  if (host !== undefined) return pid === undefined ? host : `${host}, process ${pid}`;
-  return pid === undefined ? owner : `process ${pid}`;
-}
+import { visible } from "./visible_text.ts";
 
 /** Returns who some handles are, of which the first ones are given: at most three by name. */
 export function whoAll(names: readonly string[], count: number): Content {
@@ -40,18 +34,12 @@ ${
   }</dl>`;
 }
 
-/** Returns the kind of a lock in words. */
-export function kind(mode: HandleModel["mode"]): string {
-  if (typeof mode === "string") return mode;
-  return mode === 1 ? "1 permit" : `${mode} permits`;
-}
-
 /** Returns how long something has lasted, which the script of the page keeps up to date, and since when. */
 export function age(since: number | undefined, now: number): Html {
   if (since === undefined) return html`<span class="quiet">unknown</span>`;
   const moment = utc(since);
   return html`<time data-since="${since}" datetime="${moment.replace(" ", "T")}Z" title="since ${moment} UTC">${
-    formatDuration(now - since)
+    showDuration(now - since)
   }</time> ${instant(since, now)}`;
 }
 
@@ -72,7 +60,7 @@ export function lease({ ends, longest }: HolderModel, now: number): Html {
   const left = Math.max(0, ends - now);
   const most = scaleOf(longest);
   return html`<span class="lease"><meter min="0" max="${most}" value="${Math.min(left, most)}" data-ends="${ends}"
- aria-label="Left of the lease"></meter> <span class="left" data-ends="${ends}">${formatDuration(left)}</span></span>`;
+ aria-label="Left of the lease"></meter> <span class="left" data-ends="${ends}">${showDuration(left)}</span></span>`;
 }
 
 /** Lengths that leases often have, in milliseconds. */
@@ -85,19 +73,9 @@ function scaleOf(longest: number): number {
   return SCALES.find((scale) => longest <= scale * 1.01) ?? longest;
 }
 
-/** Returns a count with its noun. */
-export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count} ${count === 1 ? noun : plural}`;
-}
-
 /** Returns a number with its digits in groups of three. */
 export function grouped(number: number): string {
   return number.toLocaleString("en");
-}
-
-/** Returns who a handle is, as plain text. */
-export function plainWho(handle: HandleModel): string {
-  return plain(who(handle));
 }
 
 /** Swedish writes dates as ISO 8601 does. The years are those that a date can have. */

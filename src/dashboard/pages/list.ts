@@ -1,11 +1,13 @@
 import { address } from "../requests/address.ts";
-import { formatDuration } from "./format_duration.ts";
+import { counted } from "../../internal/display/counted.ts";
+import { handleName, modeName } from "../../internal/display/entries.ts";
+import { showDuration } from "../../internal/display/duration.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { Counts } from "../state/counters.ts";
 import type { LockOrder } from "../../internal/listing/locks.ts";
 import type { ListModel, LockModel } from "../state/lock_model.ts";
 import { visible } from "./visible_text.ts";
-import { age, counted, grouped, kind, lease, who } from "./handle.ts";
+import { age, grouped, lease } from "./handle.ts";
 import type { Page, Surroundings } from "./layout.ts";
 
 /** What the visitor of a list asks for. */
@@ -169,14 +171,14 @@ function table(locks: readonly LockModel[], at: Surroundings): Html {
 
 function row(lock: LockModel, at: Surroundings): Html {
   const { name, holders, waiters, waitingSince, held: [holder], pending: [waiter] } = lock;
-  const mode = holder?.mode ?? waiter?.mode;
+  const first = holder ?? waiter;
   const cells: [string, Content][] = [
     ["Waiting", waiters > 0 ? html`<strong>${grouped(waiters)}</strong>` : html`<span class="quiet">0</span>`],
     ["Longest wait", waiters > 0 && age(waitingSince, at.now)],
     [
       "Held by",
       holder === undefined ? html`<span class="quiet">nobody</span>` : [
-        visible(who(holder)),
+        visible(handleName(holder)),
         holders > 1 && html`
           <span class="quiet">and ${counted(holders - 1, "other")}</span>
         `,
@@ -184,7 +186,7 @@ function row(lock: LockModel, at: Surroundings): Html {
     ],
     ["Held for", holder !== undefined && age(holder.since, at.now)],
     ["Lease ends in", holder !== undefined && lease(holder, at.now)],
-    ["Kind", mode !== undefined && kind(mode)],
+    ["Kind", first !== undefined && modeName(first)],
   ];
   const link = html`<a href="${address(at.base, "lock", { name })}">${visible(name)}</a>`;
   return html`
@@ -219,8 +221,8 @@ export function countersFragment(counts: readonly Counts[]): Html {
 function countersRow({ prefix, acquired, meanWait, maxWait, gaveUp, lost }: Counts): Html {
   const cells = {
     "Acquired": acquired,
-    "Mean wait": wait(meanWait),
-    "Longest wait": wait(maxWait),
+    "Mean wait": showDuration(meanWait),
+    "Longest wait": showDuration(maxWait),
     "Given up": reasons(gaveUp),
     "Lost": reasons(lost),
   };
@@ -235,11 +237,6 @@ function countersRow({ prefix, acquired, meanWait, maxWait, gaveUp, lost }: Coun
 function prefixLabel(prefix: string | undefined): Content {
   if (prefix === undefined) return "other prefixes";
   return prefix === "" ? "without a colon" : [visible(prefix), "*"];
-}
-
-/** Most waits are shorter than a second. */
-function wait(ms: number): string {
-  return ms < 1_000 ? `${Math.round(ms)} ms` : formatDuration(ms);
 }
 
 function reasons(counts: Readonly<Record<string, number>>): string {

@@ -1,10 +1,12 @@
+import { counted } from "../../internal/display/counted.ts";
+import { handleName, placeName } from "../../internal/display/entries.ts";
 import { address } from "../requests/address.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { HolderModel, LockModel, WaiterModel } from "../state/lock_model.ts";
 import { plain, visible } from "./visible_text.ts";
 import type { FormerHolder } from "../requests/evicted_cookie.ts";
 import { consequences } from "./consequences.ts";
-import { age, counted, description, kind, lease, leaseEnd, plainWho, whoAll } from "./handle.ts";
+import { age, description, lease, leaseEnd, whoAll } from "./handle.ts";
 import type { Page, Surroundings } from "./layout.ts";
 
 /** The eviction that has just led to the page of a lock. */
@@ -55,7 +57,7 @@ ${more(waiters - pending.length, "waiter")}
 /** Returns who holds a lock and how many wait, in words. */
 export function lockSummary({ held: [holder], holders, waiters }: LockModel): string {
   const others = holders > 1 ? ` and ${counted(holders - 1, "other")}` : "";
-  return `Held by ${holder === undefined ? "nobody" : plainWho(holder)}${others}; ${
+  return `Held by ${holder === undefined ? "nobody" : plain(handleName(holder))}${others}; ${
     counted(waiters, "handle")
   } waiting.`;
 }
@@ -71,12 +73,7 @@ export function holderTable(held: readonly HolderModel[], at: Surroundings): Htm
 
 function waiterTable(pending: readonly WaiterModel[], at: Surroundings): Html {
   return table("Queue", ["Waiter", "Kind", "Ahead of it", "Waiting for"], pending, (waiter) => [
-    [
-      waiter.rank,
-      waiter.member && html`
-        <span class="quiet">in the holder's run</span>
-      `,
-    ],
+    waiter.rank,
     age(waiter.since, at.now),
   ]);
 }
@@ -91,7 +88,7 @@ function table<Handle extends HolderModel | WaiterModel>(
     html`
       <tr role="row" data-key="${encodeURIComponent(handle.handle.toWellFormed())}">
       <th role="rowheader" scope="row">${description(handle)}</th>
-      ${[kind(handle.mode), ...cells(handle)].map((content, i) =>
+      ${[placeName(handle), ...cells(handle)].map((content, i) =>
         html`<td role="cell" data-label="${columns[i + 1]}">${content}</td>`
       )}
       </tr>

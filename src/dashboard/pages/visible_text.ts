@@ -1,16 +1,11 @@
+import { INVISIBLE } from "../../internal/display/invisible.ts";
 import { type Content, type Html, html } from "./html.ts";
-
-/**
- * Characters that a reader cannot see, or that change how the others are shown: control characters, those that turn the
- * direction of the text, spaces other than the usual one, unpaired surrogates, characters for private use.
- */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{DI}]|(?! )\p{Zs}/gu;
 
 /** Returns a text of unknown origin as HTML in which every character can be seen, set apart from the text around it. */
 export function visible(text: string): Html {
   const parts: Content[] = [];
   let end = 0;
-  for (const { 0: character, index } of text.matchAll(UNSEEN)) {
+  for (const { 0: character, index } of text.matchAll(INVISIBLE)) {
     parts.push(text.slice(end, index), html`<span class="code">${escaped(character)}</span>`);
     end = index + character.length;
   }
@@ -19,7 +14,7 @@ export function visible(text: string): Html {
 
 /** Returns a text of unknown origin as plain text in which every character can be seen, for titles and labels. */
 export function plain(text: string): string {
-  return text.replace(UNSEEN, escaped);
+  return text.replace(INVISIBLE, escaped);
 }
 
 function escaped(character: string): string {

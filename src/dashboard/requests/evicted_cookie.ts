@@ -1,6 +1,6 @@
+import { handleName } from "../../internal/display/entries.ts";
 import type { ListedLock } from "../../internal/listing/locks.ts";
 import { cookieIn, cookieOf } from "./cookies.ts";
-import { who } from "../pages/handle.ts";
 
 /** The cookie that tells the page after an eviction who lost the lock. In the address anybody could say anything. */
 const COOKIE = "holdfast_dashboard_evicted";
@@ -21,7 +21,7 @@ export interface FormerHolder {
 /** Returns the header that gives a browser the cookie, for those who held the lock when they were evicted. */
 export async function evictedHeader(request: Request, base: string, { name, held }: ListedLock): Promise<string> {
   const holders = held.slice(0, MOST_HOLDERS).map((holder): FormerHolder => {
-    return { who: who(holder).slice(0, MAX_LENGTH).toWellFormed(), fence: holder.fence?.toString() };
+    return { who: handleName(holder).slice(0, MAX_LENGTH).toWellFormed(), fence: holder.fence?.toString() };
   });
   const value = `${await digestOf(name)}.${encodeURIComponent(JSON.stringify(holders))}`;
   return `${cookieOf(request, base, COOKIE, value)}; Max-Age=${MAX_AGE_S}`;

@@ -1,3 +1,4 @@
+import { oldestFirst } from "../../internal/display/entries.ts";
 import type { Instant } from "../../internal/time/clock.ts";
 import {
   isContended,
@@ -9,21 +10,14 @@ import {
   waitingSince,
 } from "../../internal/listing/locks.ts";
 import type { LockPage } from "../../internal/listing/pages.ts";
-import type { Entry, HolderEntry, Kind, Meta, WaiterEntry } from "../../store.ts";
+import type { Entry, HolderEntry, WaiterEntry } from "../../store.ts";
 import type { LeaseEnds } from "./lease_ends.ts";
 
 /** How many holders and waiters of a lock its page shows. */
 const SHOWN = 200;
 
 /** A handle as the pages show it. */
-export interface HandleModel {
-  readonly owner: string;
-  readonly handle: string;
-  readonly mode: Kind;
-  readonly meta?: Meta | undefined;
-  /** Milliseconds since the Unix epoch. */
-  readonly since?: number | undefined;
-}
+export type HandleModel = Omit<Entry, "name">;
 
 /** A holder as the pages show it. */
 export interface HolderModel extends HandleModel {
@@ -35,11 +29,7 @@ export interface HolderModel extends HandleModel {
 }
 
 /** A waiter as the pages show it. */
-export interface WaiterModel extends HandleModel {
-  readonly rank: number;
-  /** Whether it is a member of the holder's run. */
-  readonly member?: boolean | undefined;
-}
+export type WaiterModel = Omit<WaiterEntry, "name">;
 
 /** A lock as the pages show it: plain data, equal as JSON as long as nothing changes that can be seen. */
 export interface LockModel {
@@ -107,7 +97,7 @@ function modelOf(lock: ListedLock, ends: LeaseEnds, holders: number, waiters: nu
   const { name, held, pending } = lock;
   return {
     name,
-    held: held.slice(0, holders).map((entry) => holderModel(entry, ends)),
+    held: oldestFirst(held).slice(0, holders).map((entry) => holderModel(entry, ends)),
     holders: held.length,
     pending: pending.slice(0, waiters).map(waiterModel),
     waiters: pending.length,
@@ -124,5 +114,5 @@ function waiterModel(entry: WaiterEntry): WaiterModel {
 }
 
 function handleModel({ owner, handle, mode, permits, meta, since }: Entry): HandleModel {
-  return { owner, handle, mode: permits ?? mode, meta, since };
+  return { owner, handle, mode, permits, meta, since };
 }

@@ -1,7 +1,7 @@
 import { type Clock, elapsed } from "../../internal/time/clock.ts";
 import { nameFilter } from "../../internal/listing/query_options.ts";
 import { groupByLock, type ListedLock, sortLocks } from "../../internal/listing/locks.ts";
-import { type LockPage, lockPages, readPages } from "../../internal/listing/pages.ts";
+import { type LockPage, lockPages, onlyLock, readPages } from "../../internal/listing/pages.ts";
 import type { QueryOptions, Store } from "../../store.ts";
 import { answerOf } from "../requests/answer_of.ts";
 
@@ -56,7 +56,6 @@ export async function readPage(store: Store, query: PageQuery, clock: Clock): Pr
 }
 
 /** Reads one lock; one that nobody holds or waits for has no entries. */
-export async function readLock(store: Store, name: string, clock: Clock): Promise<ListedLock> {
-  const [lock] = groupByLock(await answerOf(() => store.query!({ name }), clock), nameFilter({ name }));
-  return lock ?? { name, held: [], pending: [] };
+export function readLock(store: Store, name: string, clock: Clock): Promise<ListedLock> {
+  return onlyLock(lockPages((options) => answerOf(() => store.query!(options), clock), { name }), name);
 }

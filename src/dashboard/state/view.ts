@@ -1,4 +1,5 @@
 import { type Clock, elapsed } from "../../internal/time/clock.ts";
+import { reason } from "../../internal/reason.ts";
 
 /** What a view has: what was read last, or why that was not possible. */
 export type Update<Model> = { readonly model: Model } | { readonly fault: string };
@@ -71,7 +72,7 @@ export class View<Model> {
     try {
       return { model: await this.#read(signal) };
     } catch (error) {
-      return { fault: error instanceof Error ? error.message : String(error) };
+      return { fault: reason(error) };
     }
   }
 

@@ -1,6 +1,7 @@
 import { backoffMs } from "../time/backoff.ts";
 import { type Clock, elapsed, type Instant } from "../time/clock.ts";
-import { isPermanent, reason, storeError } from "../failure.ts";
+import { reason } from "../reason.ts";
+import { isPermanent, storeError } from "../failure.ts";
 import { isHeldHere } from "./store_state.ts";
 import { LockTimeoutError } from "../../errors.ts";
 import type { Store } from "../../store.ts";

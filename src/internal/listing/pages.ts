@@ -47,3 +47,8 @@ export async function readPages(
   }
   return { locks, cursor: undefined };
 }
+
+/** Reads the lock of a name from the pages of that name; one that nobody holds or waits for has no entries. */
+export async function onlyLock(pages: AsyncIterable<LockPage>, name: string): Promise<ListedLock> {
+  return (await readPages(pages)).locks[0] ?? { name, held: [], pending: [] };
+}

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import type { Finding } from "../../../src/cli/schemes/scheme.ts";
+import type { Finding } from "../../../src/cli/doctor/finding.ts";
 import { look } from "../../../src/stores/redis/scripts/generated.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";

@@ -4,7 +4,7 @@ import type { Redis } from "ioredis";
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import { examineRedis, type RedisPatient } from "../../../src/cli/doctor/redis.ts";
-import type { Finding } from "../../../src/cli/schemes/scheme.ts";
+import type { Finding } from "../../../src/cli/doctor/finding.ts";
 import { SentinelDeployment } from "../../deployments/sentinel.ts";
 import { ProcessClock } from "../../support/process_clock.ts";
 import { RedisServer } from "../../support/redis_server.ts";

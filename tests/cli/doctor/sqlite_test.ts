@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { examineSqlite, judgePlace } from "../../../src/cli/doctor/sqlite.ts";
-import type { Finding } from "../../../src/cli/schemes/scheme.ts";
+import type { Finding } from "../../../src/cli/doctor/finding.ts";
 
 /** Returns the findings that are not as they should be, as `level code`. */
 function faults(findings: readonly Finding[]): string[] {

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { UsageError } from "../../../src/cli/command.ts";
-import { parseDuration, showDuration } from "../../../src/cli/locks/durations.ts";
+import { parseDuration } from "../../../src/cli/locks/durations.ts";
 
 Deno.test("parseDuration() reads milliseconds, with and without a unit", () => {
   const expected = { "0": 0, "250": 250, "500ms": 500, "1.5s": 1_500, "5s": 5_000, "2m": 120_000, "1h": 3_600_000 };
@@ -19,12 +19,4 @@ Deno.test("parseDuration() refuses what is too short or too long for a timer", (
   assertThrows(() => parseDuration("interval", "49ms", 50), UsageError, "--interval must be from 50 ms");
   assertEquals(parseDuration("interval", "50ms", 50), 50);
   assertThrows(() => parseDuration("wait", "25d"), UsageError, "to 2147483647 ms: got 25d");
-});
-
-Deno.test("showDuration() shows the one or two largest units", () => {
-  const expected: [number, string][] = [
-    ...[[0, "0ms"], [-40, "0ms"], [999.4, "999ms"], [1_000, "1s"], [59_999, "59s"]] as [number, string][],
-    ...[[60_000, "1m"], [200_000, "3m 20s"], [7_500_000, "2h 5m"], [183_600_000, "2d 3h"]] as [number, string][],
-  ];
-  for (const [ms, text] of expected) assertEquals(showDuration(ms), text, `${ms}`);
 });

@@ -14,6 +14,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
   "\u2028": '"\\u2028"',
   "\ufeffa": '"\\ufeffa"',
   "\u{e0041}": '"\\udb40\\udc41"',
+  "\u3164": '"\\u3164"',
   "\ud800": '"\\ud800"',
 };
 

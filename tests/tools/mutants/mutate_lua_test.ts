@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { compile } from "../../simulation/lua/compile.ts";
 import { build } from "../scripts/build.ts";
 import * as constants from "../../../src/stores/redis/constants.ts";
-import { luaFiles } from "../scripts/lua_files.ts";
+import { luaFiles } from "../scripts/text_files.ts";
 import { applied } from "./mutant.ts";
 import { luaMutantsOf } from "./mutate_lua.ts";
 

@@ -55,11 +55,11 @@ export const TARGETS: readonly Target[] = [
   {
     name: "acquire",
     source:
-      /^src\/(acquire|acquire_all|acquisition|lock|with_lock|internal\/((lease\/)?(attempt_history|failure|owner_key|release|store_state)|time\/(backoff|clock|overdue|timers|wait_scope)))\.ts$/,
+      /^src\/(acquire|acquire_all|acquisition|lock|with_lock|internal\/((lease\/)?(attempt_history|failure|owner_key|reason|release|store_state)|time\/(backoff|clock|overdue|timers|wait_scope)))\.ts$/,
     stages: [
       {
         tests:
-          /^tests\/(acquire|lock|with_lock|internal\/((lease\/)?(attempt_history|failure|release)|time\/(backoff|clock|overdue|wait_scope)))\w*_test\.ts$/,
+          /^tests\/(acquire|lock|with_lock|internal\/((lease\/)?(attempt_history|failure|reason|release)|time\/(backoff|clock|overdue|wait_scope)))\w*_test\.ts$/,
       },
       { tests: /^tests\/(kinds|events|options|target|errors|lease)\w*_test\.ts$/ },
       { seeds: 300 },

@@ -145,7 +145,7 @@ function filled({ text, at }: Line, script: string, header: Header, constants: C
     });
 }
 
-/** A text as it stands in a template literal. */
-function escape(text: string): string {
+/** Returns a text as it stands in a template literal. */
+export function escape(text: string): string {
   return text.replace(/[`\\]|\$\{/g, "\\$&");
 }

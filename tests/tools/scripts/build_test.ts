@@ -1,9 +1,10 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as constants from "../../../src/stores/redis/constants.ts";
+import { ASSETS, ASSETS_MODULE, buildAssets } from "./assets.ts";
 import { assemble, build, FOLDER, MODULE } from "./build.ts";
 import { headerOf } from "./header.ts";
-import { luaFiles } from "./lua_files.ts";
+import { assetFiles, luaFiles } from "./text_files.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 
@@ -17,6 +18,17 @@ function assembled(script: string, fragment = "-- b: what it does\nlocal b = 1\n
 
 Deno.test("the module of the scripts is what the .lua files give", async () => {
   assertEquals(await Deno.readTextFile(new URL(MODULE, ROOT)), build(await luaFiles(), constants));
+});
+
+Deno.test("the module of the assets is what the files give", async () => {
+  assertEquals(await Deno.readTextFile(new URL(ASSETS_MODULE, ROOT)), buildAssets(await assetFiles()));
+});
+
+Deno.test("buildAssets() keeps each text as it is", async () => {
+  const [script, style] = ["`${a}` + '\\n' // é\n\n", "a::before { content: '\\'; }\n"];
+  const built = buildAssets(new Map([[`${ASSETS}/script.js`, script], [`${ASSETS}/style.css`, style]]));
+  const { SCRIPT, STYLE } = await import(`data:text/javascript,${encodeURIComponent(built)}`);
+  assertEquals([SCRIPT, STYLE], [script, style]);
 });
 
 Deno.test("vote.lua begins with the lines of attempt.lua", async () => {
@@ -65,11 +77,14 @@ Deno.test("headerOf() refuses a header without keys or arguments", () => {
   assertEquals(headerOf("a.lua", "-- keys  lock\n-- args  none\n").args, []);
 });
 
-Deno.test("deno task scripts --check fails when a .lua file has changed", async () => {
+Deno.test("deno task scripts --check fails when a file has changed that it builds from", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    for (const [path, text] of await luaFiles()) await write(folder, path, text);
-    await write(folder, MODULE, await Deno.readTextFile(new URL(MODULE, ROOT)));
+    const assets = await assetFiles();
+    for (const [path, text] of [...await luaFiles(), ...assets]) await write(folder, path, text);
+    for (const path of [MODULE, ASSETS_MODULE]) {
+      await write(folder, path, await Deno.readTextFile(new URL(path, ROOT)));
+    }
     assertEquals(await check(folder), { code: 0, error: "" });
     await write(
       folder,
@@ -78,6 +93,9 @@ Deno.test("deno task scripts --check fails when a .lua file has changed", async 
     );
     const stale = await check(folder);
     assert(stale.code === 1 && stale.error.includes(`${MODULE} is stale`), stale.error);
+    await write(folder, `${ASSETS}/script.js`, `${assets.get(`${ASSETS}/script.js`)!}// more\n`);
+    const both = await check(folder);
+    assert(both.code === 1 && both.error.includes(`${ASSETS_MODULE} is stale`), both.error);
     await write(folder, `${FOLDER}/held.lua`, "-- include none\n");
     const broken = await check(folder);
     assert(broken.code === 1 && broken.error.includes("held.lua"), broken.error);

@@ -1,3 +1,4 @@
+import { reason } from "../../../internal/reason.ts";
 import type { RedisClient, RedisNode } from "./client.ts";
 import { Database } from "./database.ts";
 import { handleAsking } from "./handle_asking.ts";
@@ -69,9 +70,7 @@ function readable(error: Error, detail: Error | undefined): Error {
   const { errors, code } = error as { errors?: unknown; code?: unknown };
   // On Node, for a host with several addresses: one error for each address, and no message.
   if (error.message === "" && Array.isArray(errors)) {
-    return new Error(errors.map((each) => each instanceof Error ? each.message : String(each)).join("; "), {
-      cause: error,
-    });
+    return new Error(errors.map(reason).join("; "), { cause: error });
   }
   if (detail !== undefined && ALL_FAILED.test(error.message)) {
     return new Error(`${detail.message} (${error.message})`, { cause: detail });

@@ -1,3 +1,4 @@
+import { reason } from "../../../internal/reason.ts";
 import { StoreError } from "../../../errors.ts";
 import type { RedisClient } from "../client/client.ts";
 import type { Connection } from "../client/connection.ts";
@@ -62,7 +63,7 @@ export class Runner {
       return new StoreError(message, { cause: error, permanent });
     }
     const cause = this.#connection.error;
-    const words = error instanceof Error ? error.message : String(error);
+    const words = reason(error);
     const message = cause === undefined || words.includes(cause.message) ? words : `${cause.message} (${words})`;
     if (status === "end") return new StoreError(message, { cause: cause ?? error, permanent: true });
     return message === words ? error : new Error(message, { cause });

@@ -1,3 +1,4 @@
+import { reason } from "../../../internal/reason.ts";
 import { StoreError } from "../../../errors.ts";
 import type { RedisClient } from "../client/client.ts";
 import { type LockKeys, lockKeys, lockOf, SlotTags } from "./keys.ts";
@@ -40,7 +41,7 @@ export class KeySpace {
       return lockKeys(this.prefix + name, this.keyPrefix, this.#slotTags());
     } catch (cause) {
       // The prefix of the client stays what it is.
-      throw new StoreError(cause instanceof Error ? cause.message : String(cause), { cause, permanent: true });
+      throw new StoreError(reason(cause), { cause, permanent: true });
     }
   }
 

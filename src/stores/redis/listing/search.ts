@@ -1,5 +1,6 @@
 import { StoreError } from "../../../errors.ts";
 import { nameFilter } from "../../../internal/listing/query_options.ts";
+import { reason } from "../../../internal/reason.ts";
 import type { QueryOptions } from "../../../store.ts";
 import type { RedisClient } from "../client/client.ts";
 import type { Database } from "../client/database.ts";
@@ -157,7 +158,7 @@ function escape(text: string): string {
 /** Returns the error of a search that failed: a search changes nothing, so nothing was done. */
 function failure(error: unknown, user: string): StoreError {
   if (error instanceof StoreError) return error;
-  const words = error instanceof Error ? error.message : String(error);
+  const words = reason(error);
   const { message, permanent } = isReply(error) ? explain(words, rightsOf(user)) : { message: words, permanent: false };
   return new StoreError(message, { cause: error, permanent });
 }

@@ -1,3 +1,4 @@
+import { reason } from "../../../internal/reason.ts";
 import { StoreError } from "../../../errors.ts";
 
 /** SQLite's result codes for a file that another connection keeps busy. */
@@ -33,6 +34,6 @@ export function isBusy(error: unknown): boolean {
 /** Returns the error of a read or write that was not carried out. */
 export function storeError(path: string, error: unknown): StoreError {
   if (error instanceof StoreError) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = reason(error);
   return new StoreError(`Cannot use ${path}: ${message}`, { cause: error, permanent: PERMANENT_MESSAGE.test(message) });
 }

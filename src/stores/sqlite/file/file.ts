@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../../errors.ts";
 import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
 import { show } from "../../../internal/validation.ts";
+import { reason } from "../../../internal/reason.ts";
 import { BusyTime } from "./busy_time.ts";
 import { isBusy, storeError } from "./errors.ts";
 import { eventLoopTurn } from "./event_loop_turn.ts";
@@ -218,6 +219,6 @@ function open(path: string): DatabaseSync {
   try {
     return new module.DatabaseSync(path);
   } catch (error) {
-    throw new Error(`Cannot open ${show(path)}: ${error instanceof Error ? error.message : error}`, { cause: error });
+    throw new Error(`Cannot open ${show(path)}: ${reason(error)}`, { cause: error });
   }
 }

@@ -1,17 +1,14 @@
-import { formatDuration } from "../pages/format_duration.ts";
-
-/**
- * The script of the pages. They work without it: it keeps them up to date.
- *
- * 1. It takes the events of the page: each brings the part of the page that has changed, as HTML that the server made.
- *    It changes only the nodes that differ, so that the focus, the selection and the place of the window stay.
- * 2. It lets ages and leases go on between events, by the clock of the server.
- * 3. It filters and orders while somebody types and chooses.
- * 4. It is silent while the page is hidden, and when somebody pauses it.
- */
-export const SCRIPT = `"use strict";
+// The script of the pages. They work without it: it keeps them up to date.
+//
+// 1. It takes the events of the page: each brings the part of the page that has changed, as HTML that the server made.
+//    It changes only the nodes that differ, so that the focus, the selection and the place of the window stay.
+// 2. It lets ages and leases go on between events, by the clock of the server.
+// 3. It filters and orders while somebody types and chooses.
+// 4. It is silent while the page is hidden, and when somebody pauses it.
+//
+// The server writes the function showDuration() before it, which it uses itself.
 (() => {
-  const formatDuration = ${formatDuration};
+  "use strict";
 
   const { events } = document.body.dataset;
   const live = document.getElementById("live");
@@ -156,12 +153,12 @@ export const SCRIPT = `"use strict";
   function tick() {
     const present = now + performance.now() - at;
     for (const element of live.querySelectorAll("[data-since]")) {
-      write(element, formatDuration(present - Number(element.dataset.since)));
+      write(element, showDuration(present - Number(element.dataset.since)));
     }
     for (const element of live.querySelectorAll("[data-ends]")) {
       const left = Math.max(0, Number(element.dataset.ends) - present);
       if (element.localName === "meter") element.value = left;
-      else write(element, formatDuration(left));
+      else write(element, showDuration(left));
     }
   }
 
@@ -218,4 +215,3 @@ export const SCRIPT = `"use strict";
   });
   open();
 })();
-`;

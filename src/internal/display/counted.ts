@@ -1,0 +1,4 @@
+/** Returns a count with its noun. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
