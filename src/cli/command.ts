@@ -61,7 +61,7 @@ export interface Invocation {
 }
 
 /** A verb of the command line. */
-export interface Command {
+export interface Verb {
   readonly name: string;
   /** One line. */
   readonly summary: string;

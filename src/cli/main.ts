@@ -1,5 +1,5 @@
 import process from "node:process";
-import { type Command, UsageError } from "./command.ts";
+import { UsageError, type Verb } from "./command.ts";
 import { type CommandLine, readCommandLine, splitVerb } from "./arguments/command_line.ts";
 import { loadCommand, loadCommands } from "./commands.ts";
 import type { Environment } from "./arguments/environment.ts";
@@ -64,7 +64,7 @@ async function withoutVerb({ global, rest }: CommandLine): Promise<number> {
   return print(programHelp(await loadCommands()));
 }
 
-async function runCommand(command: Command, line: CommandLine, env: Environment, signal: AbortSignal): Promise<number> {
+async function runCommand(command: Verb, line: CommandLine, env: Environment, signal: AbortSignal): Promise<number> {
   const { global: { stores, config, json, colours }, options, lists, args, rest } = line;
   const terminal = processTerminal({ json, colours, env, signal });
   const door = new StoreDoor({ stores, config, env }, signal);

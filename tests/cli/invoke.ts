@@ -1,5 +1,5 @@
 import type { Store } from "@holdfast/lock";
-import type { Command, Terminal, TerminalSize } from "../../src/cli/command.ts";
+import type { Terminal, TerminalSize, Verb } from "../../src/cli/command.ts";
 import type { OpenedStore } from "../../src/cli/schemes/scheme.ts";
 import { readCommandLine } from "../../src/cli/arguments/command_line.ts";
 
@@ -40,7 +40,7 @@ export const IDLE: Store = {
 
 /** Runs a command on a store, with a terminal that keeps what is written. */
 export async function invoke(
-  command: Command,
+  command: Verb,
   store: Store,
   words: readonly string[],
   {

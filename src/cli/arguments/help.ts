@@ -1,4 +1,4 @@
-import type { Command, OptionSpec } from "../command.ts";
+import type { OptionSpec, Verb } from "../command.ts";
 import { GLOBAL_OPTIONS } from "./command_line.ts";
 import { STATUS } from "../failure.ts";
 import { SCHEMES } from "../schemes/registry.ts";
@@ -13,7 +13,7 @@ const STATUSES: Readonly<Record<number, string>> = {
 };
 
 /** Returns the help of the program. */
-export function programHelp(commands: readonly Command[]): string {
+export function programHelp(commands: readonly Verb[]): string {
   return [
     "Shows and manages the distributed locks of Holdfast.",
     "",
@@ -39,7 +39,7 @@ export function programHelp(commands: readonly Command[]): string {
 }
 
 /** Returns the help of a verb. */
-export function commandHelp({ name, summary, usage, options, examples, statuses = {} }: Command): string {
+export function commandHelp({ name, summary, usage, options, examples, statuses = {} }: Verb): string {
   return [
     `${summary}.`,
     "",

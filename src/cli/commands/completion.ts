@@ -1,7 +1,7 @@
 import { bash } from "../completion/bash.ts";
 import { fish } from "../completion/fish.ts";
 import { zsh } from "../completion/zsh.ts";
-import { type Command, type Invocation, UsageError } from "../command.ts";
+import { type Invocation, UsageError, type Verb } from "../command.ts";
 import { GLOBAL_OPTIONS } from "../arguments/command_line.ts";
 import type { Grammar } from "../completion/grammar.ts";
 import { STATUS } from "../failure.ts";
@@ -14,7 +14,7 @@ const SHELLS: Readonly<Record<string, (grammar: Grammar) => string>> = { bash, z
  *
  * @param load loads all commands, this one too
  */
-export function completion(load: () => Promise<readonly Command[]>): Command {
+export function completion(load: () => Promise<readonly Verb[]>): Verb {
   const names = Object.keys(SHELLS);
   return {
     name: "completion",

@@ -1,5 +1,5 @@
 import { dashboard as makeDashboard } from "../../dashboard/mod.ts";
-import { type Command, type Invocation, UsageError } from "../command.ts";
+import { type Invocation, UsageError, type Verb } from "../command.ts";
 import { STATUS } from "../failure.ts";
 import { HttpServer } from "../server/http_server.ts";
 import { isLoopback, namesLoopback } from "../server/loopback.ts";
@@ -8,7 +8,7 @@ const DEFAULT_PORT = "8080";
 const DEFAULT_HOST = "127.0.0.1";
 
 /** Serves the dashboard until it is told to end. */
-export const dashboard: Command = {
+export const dashboard: Verb = {
   name: "dashboard",
   summary: "Show the locks in a browser, until Ctrl-C",
   usage: "[options]",

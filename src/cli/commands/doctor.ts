@@ -1,4 +1,4 @@
-import { type Command, type Terminal, UsageError } from "../command.ts";
+import { type Terminal, UsageError, type Verb } from "../command.ts";
 import { STATUS } from "../failure.ts";
 import type { Finding } from "../doctor/finding.ts";
 
@@ -10,7 +10,7 @@ const MARKS = {
 } as const;
 
 /** Examines what the locks rest on. */
-export const doctor: Command = {
+export const doctor: Verb = {
   name: "doctor",
   summary: "Examine the server or file and this process for what would break a lock",
   usage: "[options]",

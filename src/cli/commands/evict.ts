@@ -3,7 +3,7 @@ import { elapsed, SystemClock } from "../../internal/time/clock.ts";
 import { isMeant } from "../../internal/listing/eviction.ts";
 import type { EvictOptions, HolderEntry } from "../../store.ts";
 import { answerOf } from "../terminal/answer.ts";
-import { type Command, type Invocation, UsageError } from "../command.ts";
+import { type Invocation, UsageError, type Verb } from "../command.ts";
 import { STATUS } from "../failure.ts";
 import { holderName, lockOf, patternHint, placeOf } from "../locks/listing.ts";
 import { showAge } from "../locks/lock_rows.ts";
@@ -25,7 +25,7 @@ const NEXT_MS = 1_000;
 const LOOK_MS = 50;
 
 /** Takes a lock away from its holders. */
-export const evict: Command = {
+export const evict: Verb = {
   name: "evict",
   summary: "Take a lock away from its holders",
   usage: "NAME [options]",

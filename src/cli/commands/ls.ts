@@ -1,7 +1,7 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { isContended, LOCK_ORDERS, type LockOrder, sortLocks, totalsOf } from "../../internal/listing/locks.ts";
 import { readPages } from "../../internal/listing/pages.ts";
-import { type Command, type Invocation, UsageError } from "../command.ts";
+import { type Invocation, UsageError, type Verb } from "../command.ts";
 import { STATUS } from "../failure.ts";
 import { listLocks, placeOf, wanted, warnIfPartial } from "../locks/listing.ts";
 import { lockRows, showTotals } from "../locks/lock_rows.ts";
@@ -13,7 +13,7 @@ import { paint } from "../terminal/terminal.ts";
 const MOST_LOCKS = 100_000;
 
 /** Lists locks. */
-export const ls: Command = {
+export const ls: Verb = {
   name: "ls",
   summary: "List the locks that are held or waited for",
   usage: "[PATTERN] [options]",

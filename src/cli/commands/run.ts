@@ -7,7 +7,7 @@ import { clockOf } from "../../internal/lease/store_state.ts";
 import { reason } from "../../internal/reason.ts";
 import type { Lock } from "../../lock.ts";
 import { diagnosed } from "../terminal/answer.ts";
-import { type Command, type Invocation, UsageError } from "../command.ts";
+import { type Invocation, UsageError, type Verb } from "../command.ts";
 import { heldBy } from "../locks/held_by.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, oneLine, shown } from "../terminal/shown.ts";
@@ -42,7 +42,7 @@ const UNDO_MS = 1_000;
 type Report = (event: keyof typeof STATUS | "warning" | "waiting", message: string) => void;
 
 /** Runs a command while it holds a lock. */
-export const run: Command = {
+export const run: Verb = {
   name: "run",
   summary: "Run a command while holding a lock, and stop it before the lock is lost",
   usage: "NAME [options] -- COMMAND…",

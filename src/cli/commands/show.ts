@@ -2,7 +2,7 @@ import { showDuration } from "../../internal/display/duration.ts";
 import { modeName, placeName } from "../../internal/display/entries.ts";
 import { isoTime, SystemClock } from "../../internal/time/clock.ts";
 import type { HolderEntry, Meta, WaiterEntry } from "../../store.ts";
-import type { Command, Invocation, Terminal } from "../command.ts";
+import type { Invocation, Terminal, Verb } from "../command.ts";
 import { STATUS } from "../failure.ts";
 import { holderName, type ListedLock, lockOf, patternHint, placeOf } from "../locks/listing.ts";
 import { showAge } from "../locks/lock_rows.ts";
@@ -12,7 +12,7 @@ import { cut, table } from "../terminal/table.ts";
 import { paint } from "../terminal/terminal.ts";
 
 /** Shows one lock with its holders and waiters. */
-export const show: Command = {
+export const show: Verb = {
   name: "show",
   summary: "Show who holds a lock, and who waits for it",
   usage: "NAME [options]",

@@ -1,7 +1,7 @@
 import { StoreError } from "../../errors.ts";
 import { showDuration } from "../../internal/display/duration.ts";
 import { elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
-import type { Command, Invocation } from "../command.ts";
+import type { Invocation, Verb } from "../command.ts";
 import { parseDuration } from "../locks/durations.ts";
 import { STATUS } from "../failure.ts";
 import { holderName, type ListedLock, lockOf } from "../locks/listing.ts";
@@ -17,7 +17,7 @@ const MAX_PAUSE_MS = 500;
 const FAULT_LIMIT_MS = 10_000;
 
 /** Waits until nobody holds a lock. */
-export const wait: Command = {
+export const wait: Verb = {
   name: "wait",
   summary: "Wait until nobody holds a lock",
   usage: "NAME [options]",

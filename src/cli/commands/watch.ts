@@ -4,7 +4,7 @@ import { isoTime, SystemClock } from "../../internal/time/clock.ts";
 import { totalsOf } from "../../internal/listing/locks.ts";
 import { reason } from "../../internal/reason.ts";
 import { type Change, changesBetween } from "../locks/changes.ts";
-import { type Command, type Invocation, type Terminal, type TerminalSize, UsageError } from "../command.ts";
+import { type Invocation, type Terminal, type TerminalSize, UsageError, type Verb } from "../command.ts";
 import { parseDuration } from "../locks/durations.ts";
 import { STATUS } from "../failure.ts";
 import { allLocks, holderName, type ListedLock, type Wanted, wanted, warnIfPartial } from "../locks/listing.ts";
@@ -23,7 +23,7 @@ const CLEAR_RIGHT = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";
 
 /** Shows locks while they change. */
-export const watch: Command = {
+export const watch: Verb = {
   name: "watch",
   summary: "Show locks while they change, until Ctrl-C",
   usage: "[PATTERN|NAME] [options]",

@@ -1,7 +1,7 @@
 import { error, type Finding, ok, warning } from "./finding.ts";
 
 /** A permission, in the words of `Deno.permissions`, and the flag that grants it. */
-export interface NeededPermission {
+export interface DoctorPermission {
   readonly descriptor: { readonly name: "net"; readonly host: string } | {
     readonly name: "read" | "write";
     readonly path: string;
@@ -14,7 +14,7 @@ export interface NeededPermission {
 }
 
 /** To tell on which machine a holder is. */
-export const HOSTNAME: NeededPermission = {
+export const HOSTNAME: DoctorPermission = {
   descriptor: { name: "sys", kind: "hostname" },
   flag: "--allow-sys=hostname",
   meaning: "A lock does not tell on which machine its holder is.",
@@ -22,18 +22,18 @@ export const HOSTNAME: NeededPermission = {
 };
 
 /** Returns the permission for a host with its port, or for a path. */
-export function permissionFor(name: "net" | "read" | "write", of: string, meaning: string): NeededPermission {
+export function permissionFor(name: "net" | "read" | "write", of: string, meaning: string): DoctorPermission {
   const descriptor = name === "net" ? { name, host: of } as const : { name, path: of } as const;
   return { descriptor, flag: `--allow-${name}=${of}`, meaning };
 }
 
 interface Permissions {
-  query(descriptor: NeededPermission["descriptor"]): Promise<{ readonly state: string }>;
+  query(descriptor: DoctorPermission["descriptor"]): Promise<{ readonly state: string }>;
 }
 
 /** Examines the permissions of the process; nothing is found where the runtime has none. */
 export async function examinePermissions(
-  needed: readonly NeededPermission[],
+  needed: readonly DoctorPermission[],
   permissions: Permissions | undefined = (globalThis as { Deno?: { permissions: Permissions } }).Deno?.permissions,
 ): Promise<Finding[]> {
   if (permissions === undefined) return [];
