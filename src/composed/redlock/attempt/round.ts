@@ -171,11 +171,8 @@ export class Round {
   release(claim: Claim, coordinator: number): readonly ReleaseProgress[] {
     if (this.#phase === "open") this.#phase = "released";
     const now = this.#nodes.clock.now();
-    this.#votes[coordinator]!.release(claim, now);
-    const releases = this.#votes.map((vote) => vote.release(claim, now));
-    // A majority decides. Nobody waits for the rest: that settles in the background.
-    void Promise.allSettled(releases.map(({ done }) => done));
-    return releases;
+    const first = this.#votes[coordinator]!.release(claim, now);
+    return this.#votes.map((vote, i) => i === coordinator ? first : vote.release(claim, now));
   }
 
   /** Releases what is left of it long after the end of its lease. */

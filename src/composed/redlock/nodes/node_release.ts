@@ -45,6 +45,8 @@ export class NodeRelease implements ReleaseProgress {
     this.#began = began;
     this.#try = this.#release();
     this.done = this.#try.catch((error) => this.#retry(error));
+    // A majority decides. Nobody waits for the rest, nor for its errors.
+    this.done.catch(() => {});
   }
 
   answer(): Promise<boolean> {
