@@ -215,8 +215,7 @@ return meant, others, names
 end
 local function revoke(handles, others, meta)
 for _, handle in ipairs(handles) do
-if meta ~= '' then notify('holdfast:evicted', meta .. '\\n' .. handle) end
-notify('holdfast:evicted', handle)
+notify('holdfast:evicted', meta == '' and handle or meta .. '\\n' .. handle)
 end
 if #others > 0 then
 remove_holders(handles)
@@ -512,7 +511,7 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "3663b19f55e84b7d8d7f578383aacd949acb27dd",
+  sha: "e47f161434a9de3ef05aaedd3a4c482bdc12e484",
 };
 
 export const confirm: Script = {
@@ -550,7 +549,7 @@ table.insert(reply, names[i])
 end
 return reply
 `,
-  sha: "20abf17b91b60bf38d3619958f5583366b02544f",
+  sha: "eb434a0526758dc3306621e00fe039b85f41f04a",
 };
 
 export const held: Script = {
@@ -780,5 +779,5 @@ end
 if raised then return block_end end
 return { counter }
 `,
-  sha: "724a2664dcbc446fa123b1ebb0cdd94fe03a8de6",
+  sha: "335e27b5b532e46e6bacb67d44dc2d213dcb2bbf",
 };

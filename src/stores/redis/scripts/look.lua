@@ -24,7 +24,7 @@ local function owner_name(handle)
   return owner and string.sub(owner, 1, -2) or handle
 end
 
--- What is known of a holder; of one that a client of version 0.1.0 was granted the lock for, only the fence of its owner.
+-- What is known of a holder; of one without a record only the fence of its owner.
 local function record_of(handle)
   local record = in_list and redis.pcall('HGET', KEYS.grants, handle)
   if type(record) == 'string' then return record end

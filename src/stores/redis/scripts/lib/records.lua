@@ -9,9 +9,6 @@
 -- 3. The record stays in that value after the release. It counts only while its handle holds the lock.
 -- 4. A sole holder that others join is moved into the list. Its record follows with the next fence that is issued.
 -- 5. A lock that is reserved for a waiter has no record before the waiter claims it.
---
--- The scripts of version 0.1.0 read the counter with tonumber(), which ends at a NUL in Lua 5.1. They write counters without
--- a record, and leave records in the hash behind, which then ends with its holders.
 
 -- Reads the value of the fence's key. Returns the handle of the record in it, and the record; nil when there is none.
 local function read_record(value)

@@ -20,12 +20,11 @@ local function split_holders(first)
   return meant, others, names
 end
 
--- Writes: takes the lock from these handles, and notifies all clients: first of the meta of the one that revokes it, if it
--- has one, as `meta LF handle`, which clients of version 0.1.0 take for no handle of theirs.
+-- Writes: takes the lock from these handles, and notifies all clients: of each handle, as `meta LF handle` if the one that
+-- revokes the lock has a meta.
 local function revoke(handles, others, meta)
   for _, handle in ipairs(handles) do
-    if meta ~= '' then notify('$REVOCATIONS', meta .. '\n' .. handle) end
-    notify('$REVOCATIONS', handle)
+    notify('$REVOCATIONS', meta == '' and handle or meta .. '\n' .. handle)
   end
   if #others > 0 then
     remove_holders(handles)

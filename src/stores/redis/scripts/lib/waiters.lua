@@ -6,7 +6,7 @@
 -- exclusive). $PROVABLE: if nobody receives a message on the channel, its client is gone.
 --
 -- The kind begins with the first colon behind the channel. So the meta, which is JSON, has the character 1 for each colon:
--- JSON has no control characters. The scripts of version 0.1.0 take the meta for a part of the cohort.
+-- JSON has no control characters.
 
 -- Returns when it last asked, $PROVABLE or $UNPROVABLE, channel, cohort (empty: none), meta (empty: none), kind; nil when
 -- there is no such waiter.
