@@ -65,7 +65,7 @@ export const LUA_FAULTS: readonly LuaFault[] = [
   {
     name: "a counter within a block is raised to its end",
     place: "vote-raised",
-    edit: [/number < guess/, "number < last"],
+    edit: [/number < guess/, "number < tonumber(block_end)"],
     stage: MODEL,
   },
   {

@@ -10,7 +10,7 @@
 -- 6. If it waits with a cohort instead: the waiters of its cohort that come next leave the queue, and have the fences
 --    that follow, under the same rule. They leave it last of all, when nothing can fail any more, and are noted for those
 --    who list the lock: see lib/members.lua.
--- 7. What a listing shows of the holder is noted: for a sole holder with the counter, in one write; see lib/records.lua.
+-- 7. What a listing shows of the holder is noted: for a sole holder with the counter, in one write; see lib/fence_value.lua.
 --
 -- Most owners are fresh and most locks are free. Steps 1 and 2 therefore come first, and without any function: in Lua a
 -- function that is defined costs time even if it is not called. vote.lua has the same lines.
@@ -67,6 +67,7 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
   -- include notify
   -- include queue
   -- include revoke
+  -- include fence_value
   -- include grant_or_enqueue
   owner = owner_of(handle)
   local reply = grant_or_enqueue(handle, owner, kind, ticket, waiting)
@@ -89,24 +90,11 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
   in_list = stands_in_list(handle)
 end
 
-local since, meta = time[1] .. string.sub('00000' .. time[2], -6), ARGV.meta or ''
-if owner then
-  local known = tonumber(redis.call('ZSCORE', KEYS.holders, owner))
-  if known < 0 then
-    -- include records
-    -- include list_record
-    local fence = string.format('%.0f', -known)
-    write_record(handle, fence .. ':' .. since .. meta)
-    return fence
-  end
-end
+-- A block of fences, or a run of the waiters of its cohort that come next.
 local wish, extra, contended, run, metas = 0, 0, false, nil, nil
 if kind == '' then
   local block = tonumber(ARGV.fences)
-  if block then
-    wish = block - 1
-    extra = math.min(wish, $BLOCK_LEAD_US)
-  end
+  if block then wish, extra = block - 1, math.min(block - 1, $BLOCK_LEAD_US) end
   if reserved or waiting > 0 then
     local cohort = string.match(ARGV.wakeup_address or '', '@(.+)$')
     if block then
@@ -119,47 +107,55 @@ if kind == '' then
     end
   end
 end
-local fence, counter, record, ttl_ms = since, since, meta, '$FENCE_TTL_MS'
-if extra > 0 then
-  -- @place block-end
-  counter, ttl_ms = string.format('%.0f', fence + extra), '$BLOCK_TTL_MS'
-  -- @place block-record
-  record = fence .. ':' .. since .. meta
-end
-if not in_list then counter = counter .. '\0' .. handle .. '\0' .. record end
-local last = redis.pcall('SET', KEYS.fence, counter, 'PX', ttl_ms, 'GET')
-if type(last) == 'table' then
-  redis.call('DEL', lock)
-  return last
+
+-- The fence of a sole holder is written before the last one is known: mostly that is lower.
+local since, meta, last = time[1] .. string.sub('00000' .. time[2], -6), ARGV.meta or '', nil
+if in_list then
+  last = redis.call('GET', KEYS.fence)
+else
+  local counter, record, ttl_ms = since, meta, '$FENCE_TTL_MS'
+  if extra > 0 then
+    -- @place block-end
+    counter, ttl_ms = string.format('%.0f', since + extra), '$BLOCK_TTL_MS'
+    -- @place block-record
+    record = since .. ':' .. since .. meta
+  end
+  last = redis.pcall('SET', KEYS.fence, counter .. '\0' .. handle .. '\0' .. record, 'PX', ttl_ms, 'GET')
+  if type(last) == 'table' then
+    redis.call('DEL', lock)
+    return last
+  end
 end
 -- The counter ends at a NUL, as tonumber() does in Lua 5.1; a pattern would take longer.
-local number = tonumber(last or 0) or tonumber(string.match(last, '^[^%z]*'))
+local fence, number = since, tonumber(last or 0) or tonumber(string.match(last, '^[^%z]*')) or 0
 -- @place fence-compare
-if number and number >= tonumber(fence) then
-  -- include write_fence
-  if number >= $MAX_FENCE then
+if in_list or number >= tonumber(since) then
+  -- include fence_value
+  -- include note_grant
+  local known = owner and -redis.call('ZSCORE', KEYS.holders, owner) or 0
+  if known > 0 then
+    fence = string.format('%.0f', known)
+    write_record(handle, format_record(fence, since, meta))
+    return fence
+  end
+  local counter, text = counter_in(last)
+  if counter >= $MAX_FENCE then
     write_fence(last)
     redis.call('DEL', lock)
-    return { ':fence', string.match(last, '^[^%z]*') }
+    return { ':fence', text }
   end
-  local clock = time[1] * 1000000 + time[2]
+  local clock = tonumber(since)
+  local first = math.max(clock, counter + 1)
   -- @place block-lead
-  local highest = math.max(number + 1, math.min(clock + $BLOCK_LEAD_US, $MAX_FENCE))
-  extra = math.min(extra, highest - number - 1)
-  fence = string.format('%.0f', number + 1)
+  local highest = math.max(first, math.min(clock + $BLOCK_LEAD_US, $MAX_FENCE))
+  extra = math.min(extra, highest - first)
+  fence = string.format('%.0f', first)
+  if owner then redis.call('ZADD', KEYS.holders, '-' .. fence, owner) end
   -- @place block-end-ahead
-  counter = string.format('%.0f', number + 1 + extra)
-  if not in_list then counter = counter .. '\0' .. handle .. '\0' .. fence .. ':' .. since .. meta end
-  write_fence(counter)
+  counter = string.format('%.0f', first + extra)
+  note_grant(handle, in_list, counter, format_record(fence, since, meta), last)
 end
-if owner then redis.call('ZADD', KEYS.holders, '-' .. fence, owner) end
-if in_list then
-  -- include records
-  -- include list_record
-  -- @place record-kept
-  keep_record(last)
-  write_record(handle, fence .. ':' .. since .. meta)
-end
+
 -- @place contended
 contended = contended or run and extra < #run
 if extra == wish and not contended then return fence end

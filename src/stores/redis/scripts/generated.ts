@@ -227,6 +227,31 @@ end
 end
 `;
 
+const FENCE_VALUE = `local function clock_us()
+return time[1] .. string.sub('00000' .. time[2], -6)
+end
+local function format_record(fence, since, meta)
+return fence .. ':' .. since .. meta
+end
+local function since_in(record)
+return string.match(record or '', '^%d*:(%d+)')
+end
+local function format_fence_value(counter, handle, record)
+return counter .. '\\0' .. handle .. '\\0' .. record
+end
+local function counter_in(value)
+local text = string.match(value or '0', '^[^%z]*')
+local number = tonumber(text) or 0
+return number == number and number or 0, text
+end
+local function record_in(value)
+if type(value) ~= 'string' then return end
+local counter, handle, record = string.match(value, '^(%d+)%z([^%z]*)%z(.*)$')
+if handle and not string.find(record, '^%d*:') then record = format_record(counter, counter, record) end
+return handle, record
+end
+`;
+
 const GRANT_OR_ENQUEUE = `local function new_ticket()
 local ticket = time[1] * 1000000 + time[2]
 local last = tonumber(redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2])
@@ -269,8 +294,8 @@ local function grant_or_enqueue(handle, owner, kind, ticket, waiting)
 local ms = tonumber(ARGV[2])
 local steal = kind == ':steal'
 if kind ~= '' then
-local last = string.match(redis.call('GET', KEYS[6]) or '', '^[^%z]*')
-if (tonumber(last) or 0) >= 9007199254740991 then return { ':fence', last } end
+local counter, text = counter_in(redis.call('GET', KEYS[6]))
+if counter >= 9007199254740991 then return { ':fence', text } end
 end
 if not steal then move_sole_holder_to_list() end
 if list_counts() then remove_expired_holders() elseif kind ~= '' then redis.call('ZCARD', KEYS[4]) end
@@ -315,24 +340,6 @@ if owner and waiting > 0 and tonumber(redis.call('ZSCORE', KEYS[4], owner)) == 0
 end
 `;
 
-const RECORDS = `local function read_record(value)
-if type(value) ~= 'string' then return end
-local counter, handle, record = string.match(value, '^(%d+)%z([^%z]*)%z(.*)$')
-if handle and not string.find(record, '^%d*:') then record = counter .. ':' .. counter .. record end
-return handle, record
-end
-`;
-
-const LIST_RECORD = `local function write_record(handle, record)
-redis.pcall('HSET', KEYS[5], handle, record)
-redis.call('PEXPIRE', KEYS[5], redis.call('PTTL', KEYS[1]))
-end
-local function keep_record(value)
-local handle, record = read_record(value)
-if handle and redis.call('ZSCORE', KEYS[4], handle) then write_record(handle, record) end
-end
-`;
-
 const RUN = `local function next_of_cohort(cohort)
 local run, metas, first = {}, {}, 0
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -352,10 +359,25 @@ end
 end
 `;
 
-const WRITE_FENCE = `local function write_fence(value)
-local counter = tonumber(string.match(value, '^[^%z]*'))
-local ahead = math.min(counter, 9007199254740991) - time[1] * 1000000 - time[2]
-redis.call('SET', KEYS[6], value, 'PX', 604800000 + math.max(0, math.ceil(ahead / 1000)))
+const NOTE_GRANT = `local function fence_ttl_ms(counter)
+local ahead_us = math.min(counter, 9007199254740991) - clock_us()
+return 604800000 + math.max(0, math.ceil(ahead_us / 1000))
+end
+local function write_fence(value)
+redis.call('SET', KEYS[6], value, 'PX', fence_ttl_ms((counter_in(value))))
+end
+local function write_record(handle, record)
+redis.pcall('HSET', KEYS[5], handle, record)
+redis.call('PEXPIRE', KEYS[5], redis.call('PTTL', KEYS[1]))
+end
+local function note_grant(handle, in_list, counter, record, value)
+if not in_list then return write_fence(format_fence_value(counter, handle, record)) end
+write_fence(counter)
+local last_granted, last_record = record_in(value)
+if last_granted and redis.call('ZSCORE', KEYS[4], last_granted) then
+write_record(last_granted, last_record)
+end
+write_record(handle, record)
 end
 `;
 
@@ -376,16 +398,11 @@ return members
 end
 `;
 
-const NOTE_GRANT = `local function note_grant(handle, counter, value, record)
-local in_list = stands_in_list(handle)
-if in_list then
-write_fence(counter)
-keep_record(value)
-write_record(handle, record)
-else
-write_fence(counter .. '\\0' .. handle .. '\\0' .. record)
-end
-return in_list
+const RECORD_OF = `local function record_of(handle, value)
+local record = list_counts() and redis.pcall('HGET', KEYS[5], handle)
+if type(record) == 'string' then return record end
+local last_granted, last_record = record_in(value)
+return handle == last_granted and last_record or nil
 end
 `;
 
@@ -397,12 +414,9 @@ local seen = read_waiter(head)
 if seen and now - seen < 15000 then return end
 remove_waiter(head)
 end
-local last_granted, last_record = read_record(redis.pcall('GET', KEYS[6]))
-local newest = -1
+local value, newest = redis.pcall('GET', KEYS[6]), -1
 for _, other in ipairs(current_holders()) do
-local record = other == last_granted and last_record or list_counts() and redis.pcall('HGET', KEYS[5], other)
-local since = type(record) == 'string' and string.match(record, '^%d*:(%d+)')
-newest = math.max(newest, tonumber(since or -1))
+newest = math.max(newest, since_in(record_of(other, value)) or -1)
 end
 if newest >= 0 then return math.max(0, now - math.floor(newest / 1000)) end
 local left = redis.call('PTTL', KEYS[1])
@@ -425,7 +439,7 @@ local owner
 if reserved then
 redis.call('SET', lock, value, 'PX', math.max(ARGV[2], redis.call('PTTL', lock)))
 elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX', ARGV[2]) then
-${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${GRANT_OR_ENQUEUE}owner = owner_of(handle)
+${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${FENCE_VALUE}${GRANT_OR_ENQUEUE}owner = owner_of(handle)
 local reply = grant_or_enqueue(handle, owner, kind, ticket, waiting)
 if reply then
 local others = { unpack(ARGV, 8) }
@@ -444,22 +458,10 @@ return reply
 end
 in_list = stands_in_list(handle)
 end
-local since, meta = time[1] .. string.sub('00000' .. time[2], -6), ARGV[3] or ''
-if owner then
-local known = tonumber(redis.call('ZSCORE', KEYS[4], owner))
-if known < 0 then
-${RECORDS}${LIST_RECORD}local fence = string.format('%.0f', -known)
-write_record(handle, fence .. ':' .. since .. meta)
-return fence
-end
-end
 local wish, extra, contended, run, metas = 0, 0, false, nil, nil
 if kind == '' then
 local block = tonumber(ARGV[7])
-if block then
-wish = block - 1
-extra = math.min(wish, 10000)
-end
+if block then wish, extra = block - 1, math.min(block - 1, 10000) end
 if reserved or waiting > 0 then
 local cohort = string.match(ARGV[4] or '', '@(.+)$')
 if block then
@@ -470,36 +472,43 @@ extra = #run
 end
 end
 end
-local fence, counter, record, ttl_ms = since, since, meta, '604800000'
+local since, meta, last = time[1] .. string.sub('00000' .. time[2], -6), ARGV[3] or '', nil
+if in_list then
+last = redis.call('GET', KEYS[6])
+else
+local counter, record, ttl_ms = since, meta, '604800000'
 if extra > 0 then
-counter, ttl_ms = string.format('%.0f', fence + extra), '604800010'
-record = fence .. ':' .. since .. meta
+counter, ttl_ms = string.format('%.0f', since + extra), '604800010'
+record = since .. ':' .. since .. meta
 end
-if not in_list then counter = counter .. '\\0' .. handle .. '\\0' .. record end
-local last = redis.pcall('SET', KEYS[6], counter, 'PX', ttl_ms, 'GET')
+last = redis.pcall('SET', KEYS[6], counter .. '\\0' .. handle .. '\\0' .. record, 'PX', ttl_ms, 'GET')
 if type(last) == 'table' then
 redis.call('DEL', lock)
 return last
 end
-local number = tonumber(last or 0) or tonumber(string.match(last, '^[^%z]*'))
-if number and number >= tonumber(fence) then
-${WRITE_FENCE}if number >= 9007199254740991 then
+end
+local fence, number = since, tonumber(last or 0) or tonumber(string.match(last, '^[^%z]*')) or 0
+if in_list or number >= tonumber(since) then
+${FENCE_VALUE}${NOTE_GRANT}local known = owner and -redis.call('ZSCORE', KEYS[4], owner) or 0
+if known > 0 then
+fence = string.format('%.0f', known)
+write_record(handle, format_record(fence, since, meta))
+return fence
+end
+local counter, text = counter_in(last)
+if counter >= 9007199254740991 then
 write_fence(last)
 redis.call('DEL', lock)
-return { ':fence', string.match(last, '^[^%z]*') }
+return { ':fence', text }
 end
-local clock = time[1] * 1000000 + time[2]
-local highest = math.max(number + 1, math.min(clock + 10000, 9007199254740991))
-extra = math.min(extra, highest - number - 1)
-fence = string.format('%.0f', number + 1)
-counter = string.format('%.0f', number + 1 + extra)
-if not in_list then counter = counter .. '\\0' .. handle .. '\\0' .. fence .. ':' .. since .. meta end
-write_fence(counter)
-end
+local clock = tonumber(since)
+local first = math.max(clock, counter + 1)
+local highest = math.max(first, math.min(clock + 10000, 9007199254740991))
+extra = math.min(extra, highest - first)
+fence = string.format('%.0f', first)
 if owner then redis.call('ZADD', KEYS[4], '-' .. fence, owner) end
-if in_list then
-${RECORDS}${LIST_RECORD}keep_record(last)
-write_record(handle, fence .. ':' .. since .. meta)
+counter = string.format('%.0f', first + extra)
+note_grant(handle, in_list, counter, format_record(fence, since, meta), last)
 end
 contended = contended or run and extra < #run
 if extra == wish and not contended then return fence end
@@ -511,28 +520,21 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "e47f161434a9de3ef05aaedd3a4c482bdc12e484",
+  sha: "57bf84989533715dddb877af4ece502e7a28b9be",
 };
 
 export const confirm: Script = {
   source: `local time, handle = redis.call('TIME'), ARGV[1]
-${HOLDERS}${WRITE_FENCE}${RECORDS}${LIST_RECORD}${NOTE_GRANT}if not is_holder(handle) then return 0 end
-local value, fence = redis.call('GET', KEYS[6]), tonumber(ARGV[2])
-local last = string.match(value or '0', '^[^%z]*')
-if tonumber(ARGV[4] or fence) > 9007199254740991 then return { ':fence', last } end
-if (tonumber(last) or 0) >= fence then return 0 end
-local known, record = read_record(value)
-if stands_in_list(handle) then
-record = redis.pcall('HGET', KEYS[5], handle)
-elseif known ~= handle then
-record = nil
-end
-local since = type(record) == 'string' and string.match(record, '^%d*:(%d+)')
-since = since or time[1] .. string.sub('00000' .. time[2], -6)
-note_grant(handle, ARGV[4] or ARGV[2], value, ARGV[2] .. ':' .. since .. (ARGV[3] or ''))
+${HOLDERS}${FENCE_VALUE}${RECORD_OF}${NOTE_GRANT}if not is_holder(handle) then return 0 end
+local value, block_end = redis.call('GET', KEYS[6]), ARGV[4] or ARGV[2]
+local counter, text = counter_in(value)
+if tonumber(block_end) > 9007199254740991 then return { ':fence', text } end
+if counter >= tonumber(ARGV[2]) then return 0 end
+local since = since_in(record_of(handle, value)) or clock_us()
+note_grant(handle, stands_in_list(handle), block_end, format_record(ARGV[2], since, ARGV[3] or ''), value)
 return 1
 `,
-  sha: "8b98fd9ae575617b8f6e953485664a3b20c5f4a8",
+  sha: "a54c060c1c9af8fd378df91598afa402156de353",
 };
 
 export const evict: Script = {
@@ -560,33 +562,28 @@ ${HOLDERS}return is_holder(ARGV[1]) and 1 or 0
 };
 
 export const inspect: Script = {
-  source: `local counter = tonumber(string.match(redis.call('GET', KEYS[6]) or '', '^[^%z]*')) or 0
-counter = string.format('%.0f', counter)
-local time = redis.call('TIME')
+  source: `local time = redis.call('TIME')
+${FENCE_VALUE}local counter = string.format('%.0f', (counter_in(redis.call('GET', KEYS[6]))))
 ${HOLDERS}if is_holder(ARGV[1]) then return { 2, counter } end
 local present = sole and marker or holder
 if not present or present == ':shared' and ARGV[2] == present then return { 1, counter } end
 return { 0, counter }
 `,
-  sha: "f79afa19d45e693ac68beb70132c449d8ef417ba",
+  sha: "4541e91470c4829548f56d29fbe3705d20c4371a",
 };
 
 export const look: Script = {
   source: `if type(redis.pcall('GET', KEYS[1])) == 'table' then return {} end
 local time = redis.call('TIME')
-${HOLDERS}${WAITERS}${RECORDS}${MEMBERS}local in_list = list_counts()
-local last_granted, last_record = read_record(redis.pcall('GET', KEYS[6]))
+${HOLDERS}${WAITERS}${FENCE_VALUE}${RECORD_OF}${MEMBERS}local in_list, fence_value = list_counts(), redis.pcall('GET', KEYS[6])
 local function owner_name(handle)
 local owner = owner_of(handle)
 return owner and string.sub(owner, 1, -2) or handle
 end
-local function record_of(handle)
-local record = in_list and redis.pcall('HGET', KEYS[5], handle)
-if type(record) == 'string' then return record end
-if handle == last_granted then return last_record end
+local function fence_of_owner(handle)
 local owner = in_list and owner_of(handle)
 local fence = owner and redis.call('ZSCORE', KEYS[4], owner) or ''
-return string.sub(fence, 2) .. ':'
+return format_record(string.sub(fence, 2), '', '')
 end
 local function add(list, handle, kind, ticket, meta)
 meta = string.gsub(meta, '\\1', ':')
@@ -598,7 +595,7 @@ table.insert(holders, in_list and owner_name(handle) or handle)
 table.insert(holders, handle)
 table.insert(holders, sole and marker or allows_several(holder) and holder or in_list and own_kind(handle) or '')
 table.insert(holders, in_list and redis.call('ZSCORE', KEYS[4], handle) - now or redis.call('PTTL', KEYS[1]))
-table.insert(holders, record_of(handle))
+table.insert(holders, record_of(handle, fence_value) or fence_of_owner(handle))
 if not in_list then run = read_members(redis.pcall('GET', KEYS[5]), handle) end
 end
 local in_queue = {}
@@ -617,7 +614,7 @@ if not in_queue[handle] then add(members, handle, '', ticket, meta) end
 end
 return { holders, waiters, members }
 `,
-  sha: "4fc96a38df59abfd0e8fb57a3f6d6169bbe6586b",
+  sha: "4f600a586f93d1655813dbf36f2e06841b5d0c2b",
 };
 
 export const prolong: Script = {
@@ -695,19 +692,18 @@ return lease_ms < math.min(left, 5000) and 2 or 1
 };
 
 export const retake: Script = {
-  source: `local value, expected = redis.call('GET', KEYS[6]), tonumber(ARGV[6])
-local counter = tonumber(string.match(value or '', '^[^%z]*')) or 0
-local raised = math.max(expected, tonumber(ARGV[5]))
-local time = redis.call('TIME')
+  source: `local time = redis.call('TIME')
+${FENCE_VALUE}local value, expected = redis.call('GET', KEYS[6]), tonumber(ARGV[6])
+local counter, raised = counter_in(value), math.max(expected, tonumber(ARGV[5]))
 ${HOLDERS}local handle, kind = ARGV[1], ARGV[4] == ':exclusive' and '' or ARGV[4]
 if is_holder(handle) then return counter == raised and 1 or 0 end
 if counter ~= expected then return 0 end
-${EXPIRY}${GRANTS}${WRITE_FENCE}${RECORDS}${LIST_RECORD}${NOTE_GRANT}move_sole_holder_to_list()
+${EXPIRY}${GRANTS}${NOTE_GRANT}move_sole_holder_to_list()
 if list_counts() then remove_expired_holders() end
 if not fits(kind, owner_of(handle)) then return 0 end
 grant(handle, kind, tonumber(ARGV[2]))
-local record = ':' .. time[1] .. string.sub('00000' .. time[2], -6) .. ARGV[3]
-local in_list = note_grant(handle, string.format('%.0f', raised), value, record)
+local in_list = stands_in_list(handle)
+note_grant(handle, in_list, string.format('%.0f', raised), format_record('', clock_us(), ARGV[3]), value)
 if ARGV[7] and in_list then
 redis.call('ZADD', KEYS[4], '-' .. ARGV[7], '::' .. handle)
 elseif ARGV[7] then
@@ -715,7 +711,7 @@ redis.call('SET', KEYS[1], ':exclusive#' .. ARGV[7] .. ' ' .. handle, 'KEEPTTL')
 end
 return 1
 `,
-  sha: "f43df262321ae6dc591d9d54bb707d27ffdfce95",
+  sha: "5716e2cdeef1e5d9e10a7c7baa8ad987eb6064a2",
 };
 
 export const vote: Script = {
@@ -732,52 +728,42 @@ local in_list
 if reserved then
 redis.call('SET', lock, value, 'PX', math.max(ARGV[2], redis.call('PTTL', lock)))
 elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX', ARGV[2]) then
-${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${GRANT_OR_ENQUEUE}local reply = grant_or_enqueue(handle, owner_of(handle), kind, ticket, waiting)
+${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${FENCE_VALUE}${GRANT_OR_ENQUEUE}local reply = grant_or_enqueue(handle, owner_of(handle), kind, ticket, waiting)
 if reply then
-${RECORDS}${HELD_FOR}if reply[1] ~= ':fence' then reply[3] = held_for(handle) end
+${RECORD_OF}${HELD_FOR}if reply[1] ~= ':fence' then reply[3] = held_for(handle) end
 return reply
 end
 in_list = stands_in_list(handle)
 end
-local guess, block_end = tonumber(ARGV[7]), ARGV[9] or ARGV[7]
-local last = tonumber(block_end)
-local clock = time[1] * 1000000 + time[2]
-local possible = last <= math.min(clock + ARGV[8] * 1000, 9007199254740991)
-local since_and_meta = time[1] .. string.sub('00000' .. time[2], -6) .. ARGV[3]
-local before
-if possible then
-local ttl_ms = 604800000 + math.max(0, math.ceil((last - clock) / 1000))
-local value = block_end
-if not in_list then value = value .. '\\0' .. handle .. '\\0' .. ARGV[7] .. ':' .. since_and_meta end
-before = redis.pcall('SET', KEYS[6], value, 'PX', ttl_ms, 'GET')
+${FENCE_VALUE}${NOTE_GRANT}local guess, block_end = tonumber(ARGV[7]), ARGV[9] or ARGV[7]
+local since, last = clock_us(), nil
+local possible = tonumber(block_end) <= math.min(since + ARGV[8] * 1000, 9007199254740991)
+if possible and not in_list then
+local value = format_fence_value(block_end, handle, format_record(ARGV[7], since, ARGV[3]))
+last = redis.pcall('SET', KEYS[6], value, 'PX', fence_ttl_ms(block_end), 'GET')
 else
-before = redis.pcall('GET', KEYS[6])
+last = redis.pcall('GET', KEYS[6])
 end
-if type(before) == 'table' then
+if type(last) == 'table' then
 redis.call('DEL', lock)
-return before
+return last
 end
-local number = tonumber(string.match(before or '', '^[^%z]*')) or 0
-if number ~= number then number = 0 end
+local number, text = counter_in(last)
 local raised = possible and number < guess
-local counter
-if not raised then
-${WRITE_FENCE}if number >= 9007199254740991 then
-if possible then write_fence(before) end
+if number >= 9007199254740991 then
+if possible then write_fence(last) end
 redis.call('DEL', lock)
-return { ':fence', string.match(before, '^[^%z]*') }
+return { ':fence', text }
 end
-counter = string.format('%.0f', number)
-local value = counter
-if not in_list then value = value .. '\\0' .. handle .. '\\0:' .. since_and_meta end
-if possible then write_fence(value) end
+local counter = raised and block_end or string.format('%.0f', number)
+local record = format_record(raised and ARGV[7] or '', since, ARGV[3])
+if in_list and not possible then
+write_record(handle, record)
+elseif in_list or possible and not raised then
+note_grant(handle, in_list, counter, record, last)
 end
-if in_list then
-${RECORDS}${LIST_RECORD}if possible then keep_record(before) end
-write_record(handle, (raised and ARGV[7] or '') .. ':' .. since_and_meta)
-end
-if raised then return block_end end
+if raised then return counter end
 return { counter }
 `,
-  sha: "335e27b5b532e46e6bacb67d44dc2d213dcb2bbf",
+  sha: "a69e4517c8e4e1b2caafff66c4229e8aa66220d5",
 };

@@ -7,7 +7,7 @@
 -- 4. Granted: the counter is set to the end of the block. Nearly every guess is higher than the counter: so it is set
 --    first, and put back when it was not lower than the guess. That it was lower than the end is not enough: the part
 --    of the block up to the counter may be another's. An end too far ahead of the server's clock sets nothing.
--- 5. What a listing shows of the holder is noted, see lib/records.lua: the guess as its fence, if the counter was raised.
+-- 5. What a listing shows of the holder is noted, see lib/fence_value.lua: the guess as its fence, if the counter was raised.
 --
 -- 6. Not granted: the quorum is told for how long the lock has been held, if nobody is ahead of the handle. It may then
 --    do without the vote of this node.
@@ -49,10 +49,11 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
   -- include notify
   -- include queue
   -- include revoke
+  -- include fence_value
   -- include grant_or_enqueue
   local reply = grant_or_enqueue(handle, owner_of(handle), kind, ticket, waiting)
   if reply then
-    -- include records
+    -- include record_of
     -- include held_for
     if reply[1] ~= ':fence' then reply[3] = held_for(handle) end
     return reply
@@ -60,49 +61,37 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
   in_list = stands_in_list(handle)
 end
 
+-- include fence_value
+-- include note_grant
 local guess, block_end = tonumber(ARGV.guess), ARGV.block_end or ARGV.guess
-local last = tonumber(block_end)
-local clock = time[1] * 1000000 + time[2]
+local since, last = clock_us(), nil
 -- @place guess-skew
-local possible = last <= math.min(clock + ARGV.max_clock_skew_ms * 1000, $MAX_FENCE)
-local since_and_meta = time[1] .. string.sub('00000' .. time[2], -6) .. ARGV.meta
-local before
-if possible then
-  local ttl_ms = $FENCE_TTL_MS + math.max(0, math.ceil((last - clock) / 1000))
-  local value = block_end
-  if not in_list then value = value .. '\0' .. handle .. '\0' .. ARGV.guess .. ':' .. since_and_meta end
-  before = redis.pcall('SET', KEYS.fence, value, 'PX', ttl_ms, 'GET')
+local possible = tonumber(block_end) <= math.min(since + ARGV.max_clock_skew_ms * 1000, $MAX_FENCE)
+if possible and not in_list then
+  local value = format_fence_value(block_end, handle, format_record(ARGV.guess, since, ARGV.meta))
+  last = redis.pcall('SET', KEYS.fence, value, 'PX', fence_ttl_ms(block_end), 'GET')
 else
-  before = redis.pcall('GET', KEYS.fence)
+  last = redis.pcall('GET', KEYS.fence)
 end
-if type(before) == 'table' then
+if type(last) == 'table' then
   redis.call('DEL', lock)
-  return before
+  return last
 end
-local number = tonumber(string.match(before or '', '^[^%z]*')) or 0
--- Not a number: somebody has written "nan".
-if number ~= number then number = 0 end
+local number, text = counter_in(last)
 -- @place vote-raised
 local raised = possible and number < guess
-local counter
-if not raised then
-  -- include write_fence
-  if number >= $MAX_FENCE then
-    if possible then write_fence(before) end
-    redis.call('DEL', lock)
-    return { ':fence', string.match(before, '^[^%z]*') }
-  end
-  counter = string.format('%.0f', number)
-  local value = counter
-  if not in_list then value = value .. '\0' .. handle .. '\0:' .. since_and_meta end
+if number >= $MAX_FENCE then
+  if possible then write_fence(last) end
+  redis.call('DEL', lock)
+  return { ':fence', text }
+end
+local counter = raised and block_end or string.format('%.0f', number)
+local record = format_record(raised and ARGV.guess or '', since, ARGV.meta)
+if in_list and not possible then
+  write_record(handle, record)
+elseif in_list or possible and not raised then
   -- @place counter-put-back
-  if possible then write_fence(value) end
+  note_grant(handle, in_list, counter, record, last)
 end
-if in_list then
-  -- include records
-  -- include list_record
-  if possible then keep_record(before) end
-  write_record(handle, (raised and ARGV.guess or '') .. ':' .. since_and_meta)
-end
-if raised then return block_end end
+if raised then return counter end
 return { counter }
