@@ -19,12 +19,6 @@ Deno.test("the module of the scripts is what the .lua files give", async () => {
   assertEquals(await Deno.readTextFile(new URL(MODULE, ROOT)), build(await luaFiles(), constants));
 });
 
-Deno.test("vote.lua begins with the lines of attempt.lua", async () => {
-  const texts = await luaFiles();
-  const start = (name: string) => assemble(`${FOLDER}/${name}.lua`, texts, constants)[0]!.text;
-  assertEquals(start("vote"), start("attempt").replace("local owner\n", ""));
-});
-
 Deno.test("assemble() fills in fragments, keys, arguments and constants", () => {
   const script = "if KEYS.queue then\n  -- include b\n\n  -- why\n  return f(ARGV.handle, '$TURN', $LIMIT_MS)\nend\n";
   assertEquals(assembled(script), "if KEYS[2] then\nlocal b = 1\nreturn f(ARGV[1], '!', 5000)\nend\n");

@@ -42,24 +42,12 @@
 --        { kind that is held, 1 or 0 }          a conflict; 1: the owner itself holds it
 --        { ":steal", digest... }                not stolen: others hold the lock, with these digests
 --        { ":fence", last }                     there is no higher fence than the last one
-local lock, handle, ticket, kind = KEYS.lock, ARGV.handle, ARGV.ticket or '', ARGV.kind or ''
--- What a sole holder has in the lock's key; false when only the list of holders can say it.
-local value = handle
-if kind ~= '' then
-  local listed = string.find(handle, '/', 1, true) or kind == ':exclusive' or kind == ':steal'
-  value = not listed and kind .. ' ' .. handle
-end
-local time = redis.call('TIME')
-local reserved = value and ticket ~= '' and redis.call('GET', lock) == value
-local waiting = reserved and 0 or redis.call('ZCARD', KEYS.queue)
--- Whether the handle is in the list of holders.
-local in_list
-local owner
+local handle, lease_ms, meta = ARGV.handle, ARGV.lease_ms, ARGV.meta or ''
+local ticket, kind = ARGV.ticket or '', ARGV.kind or ''
+-- include take
 
-if reserved then
-  -- @place reserved-lease
-  redis.call('SET', lock, value, 'PX', math.max(ARGV.lease_ms, redis.call('PTTL', lock)))
-elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX', ARGV.lease_ms) then
+local owner, in_list
+if not taken then
   -- include holders
   -- include expiry
   -- include grants
@@ -108,26 +96,13 @@ if kind == '' then
   end
 end
 
--- The fence of a sole holder is written before the last one is known: mostly that is lower.
-local since, meta, last = time[1] .. string.sub('00000' .. time[2], -6), ARGV.meta or '', nil
-if in_list then
-  last = redis.call('GET', KEYS.fence)
-else
-  local counter, record, ttl_ms = since, meta, '$FENCE_TTL_MS'
-  if extra > 0 then
-    -- @place block-end
-    counter, ttl_ms = string.format('%.0f', since + extra), '$BLOCK_TTL_MS'
-    -- @place block-record
-    record = since .. ':' .. since .. meta
-  end
-  last = redis.pcall('SET', KEYS.fence, counter .. '\0' .. handle .. '\0' .. record, 'PX', ttl_ms, 'GET')
-  if type(last) == 'table' then
-    redis.call('DEL', lock)
-    return last
-  end
+local since = time[1] .. string.sub('00000' .. time[2], -6)
+local fence, counter, ttl_ms, unseen = since, since, '$FENCE_TTL_MS', not in_list
+if extra > 0 then
+  -- @place block-end
+  counter, ttl_ms = string.format('%.0f', since + extra), '$BLOCK_TTL_MS'
 end
--- The counter ends at a NUL, as tonumber() does in Lua 5.1; a pattern would take longer.
-local fence, number = since, tonumber(last or 0) or tonumber(string.match(last, '^[^%z]*')) or 0
+-- include set_fence
 -- @place fence-compare
 if in_list or number >= tonumber(since) then
   -- include fence_value
@@ -138,14 +113,13 @@ if in_list or number >= tonumber(since) then
     write_record(handle, format_record(fence, since, meta))
     return fence
   end
-  local counter, text = counter_in(last)
-  if counter >= $MAX_FENCE then
+  if number >= $MAX_FENCE then
     write_fence(last)
-    redis.call('DEL', lock)
-    return { ':fence', text }
+    redis.call('DEL', KEYS.lock)
+    return exhausted(last)
   end
   local clock = tonumber(since)
-  local first = math.max(clock, counter + 1)
+  local first = math.max(clock, number + 1)
   -- @place block-lead
   local highest = math.max(first, math.min(clock + $BLOCK_LEAD_US, $MAX_FENCE))
   extra = math.min(extra, highest - first)

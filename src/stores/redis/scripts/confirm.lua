@@ -22,10 +22,9 @@ local time, handle = redis.call('TIME'), ARGV.handle
 -- @place confirm-owner
 if not is_holder(handle) then return 0 end
 local value, block_end = redis.call('GET', KEYS.fence), ARGV.block_end or ARGV.fence
-local counter, text = counter_in(value)
-if tonumber(block_end) > $MAX_FENCE then return { ':fence', text } end
+if tonumber(block_end) > $MAX_FENCE then return exhausted(value) end
 -- @place confirm-compare
-if counter >= tonumber(ARGV.fence) then return 0 end
+if counter_in(value) >= tonumber(ARGV.fence) then return 0 end
 local since = since_in(record_of(handle, value)) or clock_us()
 note_grant(handle, stands_in_list(handle), block_end, format_record(ARGV.fence, since, ARGV.meta or ''), value)
 return 1

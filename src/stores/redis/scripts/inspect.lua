@@ -12,7 +12,7 @@
 -- reply  { 2, 1 or 0; the counter of fences, a string }
 local time = redis.call('TIME')
 -- include fence_value
-local counter = string.format('%.0f', (counter_in(redis.call('GET', KEYS.fence))))
+local counter = string.format('%.0f', counter_in(redis.call('GET', KEYS.fence)))
 -- include holders
 if is_holder(ARGV.handle) then return { 2, counter } end
 local present = sole and marker or holder

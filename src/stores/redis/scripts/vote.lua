@@ -2,7 +2,7 @@
 -- fences that begins with the guess.
 --
 -- 1. Reserved for this handle: grant.
--- 2. Free, and nobody waits: grant. (no functions: see attempt.lua, which begins with the same lines)
+-- 2. Free, and nobody waits: grant.
 -- 3. Else what lib/grant_or_enqueue.lua says.
 -- 4. Granted: the counter is set to the end of the block. Nearly every guess is higher than the counter: so it is set
 --    first, and put back when it was not lower than the guess. That it was lower than the end is not enough: the part
@@ -26,22 +26,12 @@
 --        { counter }          granted, and the counter, a string, was not lower than the guess or must not become block_end
 --        else                 as in attempt.lua, busy and conflict with a third number if nobody is ahead: see
 --                             lib/held_for.lua
-local lock, handle, ticket, kind = KEYS.lock, ARGV.handle, ARGV.ticket or '', ARGV.kind or ''
-local value = handle
-if kind ~= '' then
-  local listed = string.find(handle, '/', 1, true) or kind == ':exclusive' or kind == ':steal'
-  value = not listed and kind .. ' ' .. handle
-end
-local time = redis.call('TIME')
-local reserved = value and ticket ~= '' and redis.call('GET', lock) == value
-local waiting = reserved and 0 or redis.call('ZCARD', KEYS.queue)
--- Whether the handle is in the list of holders.
-local in_list
+local handle, lease_ms, meta = ARGV.handle, ARGV.lease_ms, ARGV.meta
+local ticket, kind = ARGV.ticket, ARGV.kind
+-- include take
 
-if reserved then
-  -- @place vote-reserved-lease
-  redis.call('SET', lock, value, 'PX', math.max(ARGV.lease_ms, redis.call('PTTL', lock)))
-elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX', ARGV.lease_ms) then
+local in_list
+if not taken then
   -- include holders
   -- include expiry
   -- include grants
@@ -61,37 +51,30 @@ elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX'
   in_list = stands_in_list(handle)
 end
 
+local fence, counter = ARGV.guess, ARGV.block_end or ARGV.guess
+local since = time[1] .. string.sub('00000' .. time[2], -6)
+-- @place guess-skew
+local possible = tonumber(counter) <= math.min(since + ARGV.max_clock_skew_ms * 1000, $MAX_FENCE)
+local unseen, ttl_ms = possible and not in_list, $FENCE_TTL_MS + math.max(0, math.ceil((counter - since) / 1000))
+-- include set_fence
+-- @place vote-raised
+local raised = possible and number < tonumber(fence)
+if raised and not in_list then return counter end
+
 -- include fence_value
 -- include note_grant
-local guess, block_end = tonumber(ARGV.guess), ARGV.block_end or ARGV.guess
-local since, last = clock_us(), nil
--- @place guess-skew
-local possible = tonumber(block_end) <= math.min(since + ARGV.max_clock_skew_ms * 1000, $MAX_FENCE)
-if possible and not in_list then
-  local value = format_fence_value(block_end, handle, format_record(ARGV.guess, since, ARGV.meta))
-  last = redis.pcall('SET', KEYS.fence, value, 'PX', fence_ttl_ms(block_end), 'GET')
-else
-  last = redis.pcall('GET', KEYS.fence)
-end
-if type(last) == 'table' then
-  redis.call('DEL', lock)
-  return last
-end
-local number, text = counter_in(last)
--- @place vote-raised
-local raised = possible and number < guess
 if number >= $MAX_FENCE then
   if possible then write_fence(last) end
-  redis.call('DEL', lock)
-  return { ':fence', text }
+  redis.call('DEL', KEYS.lock)
+  return exhausted(last)
 end
-local counter = raised and block_end or string.format('%.0f', number)
-local record = format_record(raised and ARGV.guess or '', since, ARGV.meta)
-if in_list and not possible then
-  write_record(handle, record)
-elseif in_list or possible and not raised then
+if not raised then fence, counter = '', string.format('%.0f', number) end
+local record = format_record(fence, since, meta)
+if possible then
   -- @place counter-put-back
   note_grant(handle, in_list, counter, record, last)
+elseif in_list then
+  write_record(handle, record)
 end
 if raised then return counter end
 return { counter }

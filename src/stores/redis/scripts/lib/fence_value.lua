@@ -8,12 +8,12 @@
 -- The numbers are left out where they are not known.
 --
 -- 1. The record of a handle in the list of holders is in the hash KEYS.grants, that of a sole holder in this value.
---    attempt.lua leaves out `fence:since` when both are the counter, as they mostly are.
+--    lib/set_fence.lua leaves out `fence:since` when both are the counter, as they mostly are.
 -- 2. The record stays in this value after the release. It counts only while its handle holds the lock.
 -- 3. A sole holder that others join is moved into the list. Its record follows with the next fence that is issued.
 -- 4. A lock that is reserved for a waiter has no record before the waiter claims it.
 
--- The server's clock in µs. As a number its 16 digits would not survive Lua's tostring.
+-- The server's clock in µs, as text: as a number its 16 digits would not survive Lua's tostring.
 local function clock_us()
   return time[1] .. string.sub('00000' .. time[2], -6)
 end
@@ -31,12 +31,16 @@ local function format_fence_value(counter, handle, record)
   return counter .. '\0' .. handle .. '\0' .. record
 end
 
--- Returns the counter in a value: as a number, 0 when there is none, and as it is written.
+-- Returns the counter in a value, 0 when there is none.
 local function counter_in(value)
-  local text = string.match(value or '0', '^[^%z]*')
-  local number = tonumber(text) or 0
+  local number = tonumber(string.match(value or '', '^[^%z]*')) or 0
   -- "nan" is no number.
-  return number == number and number or 0, text
+  return number == number and number or 0
+end
+
+-- The reply of a script that finds no fence above the last one.
+local function exhausted(value)
+  return { ':fence', string.match(value or '0', '^[^%z]*') }
 end
 
 -- Returns the handle in a value and its record; nil when there is none.

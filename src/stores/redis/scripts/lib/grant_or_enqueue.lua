@@ -68,8 +68,8 @@ local function grant_or_enqueue(handle, owner, kind, ticket, waiting)
   local ms = tonumber(ARGV.lease_ms)
   local steal = kind == ':steal'
   if kind ~= '' then
-    local counter, text = counter_in(redis.call('GET', KEYS.fence))
-    if counter >= $MAX_FENCE then return { ':fence', text } end
+    local value = redis.call('GET', KEYS.fence)
+    if counter_in(value) >= $MAX_FENCE then return exhausted(value) end
   end
   if not steal then move_sole_holder_to_list() end
   -- ZCARD fails before the first write when the key is of another type.

@@ -1,15 +1,10 @@
 -- note_grant: writes the counter of fences, and the records. Needs fence_value.
 
--- How long a counter is kept: until $FENCE_TTL_MS after the server's clock has reached it. A fence may be ahead of that
--- clock, and if it were forgotten before, a lower one would be issued.
-local function fence_ttl_ms(counter)
-  local ahead_us = math.min(counter, $MAX_FENCE) - clock_us()
-  return $FENCE_TTL_MS + math.max(0, math.ceil(ahead_us / 1000))
-end
-
--- Writes the value of the fence's key.
+-- Writes the value of the fence's key: keeps it until $FENCE_TTL_MS after the server's clock has reached the counter. A
+-- fence may be ahead of that clock, and if it were forgotten before, a lower one would be issued.
 local function write_fence(value)
-  redis.call('SET', KEYS.fence, value, 'PX', fence_ttl_ms((counter_in(value))))
+  local ahead_us = math.min(counter_in(value), $MAX_FENCE) - clock_us()
+  redis.call('SET', KEYS.fence, value, 'PX', $FENCE_TTL_MS + math.max(0, math.ceil(ahead_us / 1000)))
 end
 
 -- Writes the record of a handle in the list, which has its expiry by now. A record that cannot be written fails no grant,
