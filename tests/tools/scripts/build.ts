@@ -49,7 +49,7 @@ export function build(texts: Texts, constants: Constants): string {
     for (const { fragment, text } of parts) {
       if (fragment === undefined) continue;
       if ((fragments.get(fragment) ?? text) !== text) {
-        throw new Error(`${path}: the keys or arguments of ${fragment} have other places here than in other scripts`);
+        throw new Error(`${path}: the keys of ${fragment} have other places here than in other scripts`);
       }
       fragments.set(fragment, text);
     }
@@ -135,6 +135,8 @@ function filled({ text, at }: Line, script: string, header: Header, constants: C
     .replace(/\b(KEYS|ARGV)\.(\w+)/g, (_, list: "KEYS" | "ARGV", name: string) => {
       const parameters = list === "KEYS" ? header.keys : header.args;
       const place = parameters.findIndex((parameter) => parameter.name === name);
+      // The name of one that is repeated stands for all of them.
+      if (parameters[place]?.times === "repeated") return `unpack(${list}, ${place + 1})`;
       if (place >= 0) return `${list}[${place + 1}]`;
       throw new Error(`${at}: ${list}.${name} is not in the header of ${script}`);
     })

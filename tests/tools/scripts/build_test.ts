@@ -22,6 +22,7 @@ Deno.test("the module of the scripts is what the .lua files give", async () => {
 Deno.test("assemble() fills in fragments, keys, arguments and constants", () => {
   const script = "if KEYS.queue then\n  -- include b\n\n  -- why\n  return f(ARGV.handle, '$TURN', $LIMIT_MS)\nend\n";
   assertEquals(assembled(script), "if KEYS[2] then\nlocal b = 1\nreturn f(ARGV[1], '!', 5000)\nend\n");
+  assertEquals(assembled("return { ARGV.digest }"), "return { unpack(ARGV, 2) }\n");
 });
 
 Deno.test("assemble() says where a name stands that it does not know", () => {
@@ -43,14 +44,14 @@ Deno.test("build() refuses a fragment that no script includes", async () => {
   assertThrows(() => build(texts, constants), Error, "lib/idle.lua: no script includes it");
 });
 
-Deno.test("build() refuses a fragment that reads other arguments in another script", async () => {
+Deno.test("build() refuses a fragment whose keys have other places in another script", async () => {
   const texts = await luaFiles();
   const path = `${FOLDER}/vote.lua`;
   texts.set(
     path,
-    texts.get(path)!.replace("-- args  handle lease_ms meta", "-- args  handle meta lease_ms"),
+    texts.get(path)!.replace("-- keys  lock queue", "-- keys  queue lock"),
   );
-  assertThrows(() => build(texts, constants), Error, "vote.lua: the keys or arguments of grant_or_enqueue have other");
+  assertThrows(() => build(texts, constants), Error, "vote.lua: the keys of take have other");
 });
 
 Deno.test("headerOf() refuses a header without keys or arguments", () => {

@@ -12,24 +12,18 @@
 --    who list the lock: see lib/members.lua.
 -- 7. What a listing shows of the holder is noted: for a sole holder with the counter, in one write; see lib/fence_value.lua.
 --
--- Most owners are fresh and most locks are free. Steps 1 and 2 therefore come first, and without any function: in Lua a
--- function that is defined costs time even if it is not called. vote.lua has the same lines.
---
--- A number of 16 digits does not survive Lua's tostring: the parts of the clock are joined as strings, other fences are
--- formatted.
---
--- After an error nothing is held. The fence is the only thing that can fail once the lock is set, and then the lock is
--- deleted.
+-- Steps 1 and 2 and the fence that mostly follows are without functions, see lib/take.lua and lib/set_fence.lua. After an
+-- error nothing is held.
 --
 -- keys  lock queue waiters holders grants fence
--- args  handle lease_ms meta? wakeup_address? ticket? kind? fences? other...
+-- args  handle lease_ms meta? wakeup_address? cohort? ticket? kind? fences? other...
 --
 --   meta            what describes the handle, JSON; empty: nothing
---   wakeup_address  how the waiter is reached: $PROVABLE or $UNPROVABLE, its channel, and "@" and its cohort if it has one,
---                   which only an exclusive claim of a fresh owner may have; empty: it does not wait
+--   wakeup_address  how the waiter is reached: $PROVABLE or $UNPROVABLE, and its channel; empty: it does not wait
+--   cohort          that of the waiter, which only an exclusive claim of a fresh owner may have; empty: it has none
 --   ticket          its place in the queue, empty when it has none yet
 --   kind            ":exclusive", ":steal", ":shared" or ":permits=N"; empty: exclusive, by a fresh owner
---   fences          how many fences it wants, more than 1; counts only without a kind, and then there is no run
+--   fences          how many fences it wants, more than 1, only without a kind; there is no run then
 --   other           with ":steal": the SHA-1 of each handle from which the lock may be taken, see lib/revoke.lua;
 --                   else the other waiters of its process, which are as alive as this one
 --
@@ -43,6 +37,7 @@
 --        { ":steal", digest... }                not stolen: others hold the lock, with these digests
 --        { ":fence", last }                     there is no higher fence than the last one
 local handle, lease_ms, meta = ARGV.handle, ARGV.lease_ms, ARGV.meta or ''
+local address, cohort = ARGV.wakeup_address or '', ARGV.cohort or ''
 local ticket, kind = ARGV.ticket or '', ARGV.kind or ''
 -- include take
 
@@ -57,43 +52,26 @@ if not taken then
   -- include revoke
   -- include fence_value
   -- include grant_or_enqueue
-  owner = owner_of(handle)
-  local reply = grant_or_enqueue(handle, owner, kind, ticket, waiting)
+  local waiter = address ~= '' and { address = address, cohort = cohort, ticket = ticket }
+  -- No other argument is the SHA-1 of a handle.
+  local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting, ARGV)
   if reply then
-    local others = { unpack(ARGV, 8) }
-    if kind ~= ':steal' and #others > 0 then
-      local alive = {}
-      for place, entry in ipairs(redis.call('HMGET', KEYS.waiters, unpack(others))) do
-        if entry then
-          table.insert(alive, others[place])
-          -- @place others-alive
-          entry = string.gsub(entry, '^%d+', now)
-          table.insert(alive, entry)
-        end
-      end
-      if #alive > 0 then redis.call('HSET', KEYS.waiters, unpack(alive)) end
-    end
+    if kind ~= ':steal' then keep_alive({ ARGV.other }) end
     return reply
   end
-  in_list = stands_in_list(handle)
+  owner, in_list = owner_of(handle), stands_in_list(handle)
 end
 
--- A block of fences, or a run of the waiters of its cohort that come next.
-local wish, extra, contended, run, metas = 0, 0, false, nil, nil
-if kind == '' then
-  local block = tonumber(ARGV.fences)
-  if block then wish, extra = block - 1, math.min(block - 1, $BLOCK_LEAD_US) end
-  if reserved or waiting > 0 then
-    local cohort = string.match(ARGV.wakeup_address or '', '@(.+)$')
-    if block then
-      contended = #redis.pcall('ZRANGE', KEYS.queue, 0, 0) > 0
-    elseif cohort then
-      -- include waiters
-      -- include run
-      run, contended, metas = next_of_cohort(cohort)
-      extra = #run
-    end
-  end
+-- How many fences it gets beside the first: for a block, or for the run.
+local wish, contended, run, metas = (tonumber(ARGV.fences) or 1) - 1, false, nil, nil
+local extra = wish > 0 and math.min(wish, $BLOCK_LEAD_US) or 0
+if wish > 0 and (reserved or waiting > 0) then
+  contended = #redis.pcall('ZRANGE', KEYS.queue, 0, 0) > 0
+elseif cohort ~= '' and (reserved or waiting > 0) then
+  -- include waiters
+  -- include run
+  run, contended, metas = next_of_cohort(cohort)
+  extra = #run
 end
 
 local since = time[1] .. string.sub('00000' .. time[2], -6)
@@ -137,7 +115,7 @@ if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } en
 if extra > 0 then
   -- include members
   -- @place run-noted
-  write_members(handle, metas, extra, ARGV.lease_ms)
+  write_members(handle, metas, extra, lease_ms)
   redis.call('HDEL', KEYS.waiters, unpack(run, 1, extra))
   -- @place run-leaves
   redis.call('ZREM', KEYS.queue, unpack(run, 1, extra))

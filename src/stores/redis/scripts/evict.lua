@@ -19,7 +19,8 @@ local time = redis.call('TIME')
 -- include notify
 -- include queue
 -- include revoke
-local meant, others, names = split_holders(3)
+-- No other argument is the SHA-1 of a handle.
+local meant, others, names = split_holders(ARGV)
 if #meant > 0 or #others == 0 then
   revoke(meant, others, ARGV.meta)
   if not holder or allows_several(holder) then serve_queue(tonumber(ARGV.reservation_ms)) end

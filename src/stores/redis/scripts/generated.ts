@@ -151,8 +151,14 @@ set_expiry()
 end
 `;
 
-const WAITERS = `local function parse_waiter(text)
-return string.match(text or '', '^(%d+)(.)(holdfast:[^:@]+)@?([^:%z]*)%z?([^:]*)(.*)$')
+const WAITERS = `local function format_waiter(asked, address, cohort, kind, meta)
+return asked .. address .. '@' .. cohort .. kind .. '\\0' .. meta
+end
+local function asking_again(text, asked)
+return (string.gsub(text, '^%d+', asked))
+end
+local function parse_waiter(text)
+return string.match(text or '', '^(%d+)(.)(holdfast:[^:@]+)@([^:%z]*)([^%z]*)%z(.*)$')
 end
 local function read_waiter(handle)
 return parse_waiter(redis.call('HGET', KEYS[3], handle))
@@ -191,7 +197,7 @@ local heads = redis.call('ZRANGE', KEYS[2], 0, 8)
 if #heads == 0 then return granted end
 local entries = redis.call('HMGET', KEYS[3], unpack(heads))
 for place, head in ipairs(heads) do
-local seen, reachability, channel, _, _, kind = parse_waiter(entries[place])
+local seen, reachability, channel, _, kind = parse_waiter(entries[place])
 local alive = seen and now - seen < 15000
 if alive and not fits(kind, owner_of(head)) then
 if served and place > 2 then
@@ -215,9 +221,9 @@ end
 end
 `;
 
-const REVOKE = `local function split_holders(first)
+const REVOKE = `local function split_holders(digests)
 local is_meant, meant, others, names = {}, {}, {}, {}
-for i = first, #ARGV do is_meant[ARGV[i]] = true end
+for _, digest in ipairs(digests) do is_meant[digest] = true end
 for _, handle in ipairs(current_holders()) do
 local digest = redis.sha1hex(handle)
 if is_meant[digest] then
@@ -276,18 +282,25 @@ local last = tonumber(redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2])
 if last and last >= ticket then ticket = last + 1 end
 return ticket
 end
-local function write_waiter(handle, kind, ticket)
-local place = ticket == '' and new_ticket() or ticket
-local address, meta = ARGV[4], ARGV[3]
-if meta ~= '' then
-if not string.find(address, '@', 1, true) then address = address .. '@' end
-address = address .. '\\0' .. string.gsub(meta, ':', '\\1')
-end
-redis.call('HSET', KEYS[3], handle, now .. address .. kind)
-local added = redis.call('ZADD', KEYS[2], 'NX', place, handle)
+local function write_waiter(handle, kind, meta, waiter)
+local ticket = waiter.ticket == '' and new_ticket() or waiter.ticket
+redis.call('HSET', KEYS[3], handle, format_waiter(now, waiter.address, waiter.cohort, kind, meta))
+local added = redis.call('ZADD', KEYS[2], 'NX', ticket, handle)
 redis.call('PEXPIRE', KEYS[2], '15000')
 redis.call('PEXPIRE', KEYS[3], '15000')
 return added
+end
+local function keep_alive(handles)
+if #handles == 0 then return end
+local alive = {}
+for place, text in ipairs(redis.call('HMGET', KEYS[3], unpack(handles))) do
+if text then
+table.insert(alive, handles[place])
+text = asking_again(text, now)
+table.insert(alive, text)
+end
+end
+if #alive > 0 then redis.call('HSET', KEYS[3], unpack(alive)) end
 end
 local function permits(value)
 return allows_several(value) and string.match(value, '%d+')
@@ -308,9 +321,8 @@ local _, _, channel = read_waiter(other)
 if channel and owner_of(other) == owner then notify(channel, '!' .. other) end
 end
 end
-local function grant_or_enqueue(handle, owner, kind, ticket, waiting)
-local ms = tonumber(ARGV[2])
-local steal = kind == ':steal'
+local function grant_or_enqueue(handle, kind, ms, meta, waiter, waiting, digests)
+local owner, steal = owner_of(handle), kind == ':steal'
 if kind ~= '' then
 local value = redis.call('GET', KEYS[6])
 if counter_in(value) >= 9007199254740991 then return exhausted(value) end
@@ -326,26 +338,24 @@ if not fits(kind, owner) then return { holder, 1 } end
 remove_waiter(handle)
 grant(handle, kind, ms)
 elseif steal then
-local meant, others = split_holders(8)
+local meant, others = split_holders(digests)
 if #others > 0 then
 table.insert(others, 1, ':steal')
 return others
 end
-revoke(meant, others, ARGV[3])
+revoke(meant, others, meta)
 remove_waiter(handle)
 grant(handle, kind, ms)
 if waiting > 0 and ms < 5000 then notify_head() end
 elseif waiting == 0 and fits(kind, owner) then
 grant(handle, kind, ms)
 else
-if holder and ticket == '' and permits(holder) ~= permits(kind) then
+if holder and not (waiter and waiter.ticket ~= '') and permits(holder) ~= permits(kind) then
 if not redis.call('ZSCORE', KEYS[2], handle) then
 return { allows_several(holder) and holder or ':exclusive', 0 }
 end
 end
-if ARGV[4] and ARGV[4] ~= '' then
-waiting = waiting + write_waiter(handle, kind, ticket)
-end
+if waiter then waiting = waiting + write_waiter(handle, kind, meta, waiter) end
 local open = not holder or allows_several(holder)
 if not (open and serve_queue(ms, handle)) then
 if not open or redis.call('ZCARD', KEYS[2]) > 0 or not fits(kind, owner) then
@@ -366,7 +376,7 @@ local heads = redis.pcall('ZRANGE', KEYS[2], first, first + 8 - 1)
 if #heads == 0 then return run, false, metas end
 local entries = redis.pcall('HMGET', KEYS[3], unpack(heads))
 for place, head in ipairs(heads) do
-local seen, _, _, theirs, meta, kind = parse_waiter(entries[place])
+local seen, _, _, theirs, kind, meta = parse_waiter(entries[place])
 local member = theirs == cohort and kind == '' and now - seen < 15000
 if not member or #run == 100 then return run, true, metas end
 table.insert(run, head)
@@ -459,41 +469,25 @@ end
 
 export const attempt: Script = {
   source: `local handle, lease_ms, meta = ARGV[1], ARGV[2], ARGV[3] or ''
-local ticket, kind = ARGV[5] or '', ARGV[6] or ''
+local address, cohort = ARGV[4] or '', ARGV[5] or ''
+local ticket, kind = ARGV[6] or '', ARGV[7] or ''
 ${TAKE}local owner, in_list
 if not taken then
-${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${FENCE_VALUE}${GRANT_OR_ENQUEUE}owner = owner_of(handle)
-local reply = grant_or_enqueue(handle, owner, kind, ticket, waiting)
+${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${FENCE_VALUE}${GRANT_OR_ENQUEUE}local waiter = address ~= '' and { address = address, cohort = cohort, ticket = ticket }
+local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting, ARGV)
 if reply then
-local others = { unpack(ARGV, 8) }
-if kind ~= ':steal' and #others > 0 then
-local alive = {}
-for place, entry in ipairs(redis.call('HMGET', KEYS[3], unpack(others))) do
-if entry then
-table.insert(alive, others[place])
-entry = string.gsub(entry, '^%d+', now)
-table.insert(alive, entry)
-end
-end
-if #alive > 0 then redis.call('HSET', KEYS[3], unpack(alive)) end
-end
+if kind ~= ':steal' then keep_alive({ unpack(ARGV, 9) }) end
 return reply
 end
-in_list = stands_in_list(handle)
+owner, in_list = owner_of(handle), stands_in_list(handle)
 end
-local wish, extra, contended, run, metas = 0, 0, false, nil, nil
-if kind == '' then
-local block = tonumber(ARGV[7])
-if block then wish, extra = block - 1, math.min(block - 1, 10000) end
-if reserved or waiting > 0 then
-local cohort = string.match(ARGV[4] or '', '@(.+)$')
-if block then
+local wish, contended, run, metas = (tonumber(ARGV[8]) or 1) - 1, false, nil, nil
+local extra = wish > 0 and math.min(wish, 10000) or 0
+if wish > 0 and (reserved or waiting > 0) then
 contended = #redis.pcall('ZRANGE', KEYS[2], 0, 0) > 0
-elseif cohort then
+elseif cohort ~= '' and (reserved or waiting > 0) then
 ${WAITERS}${RUN}run, contended, metas = next_of_cohort(cohort)
 extra = #run
-end
-end
 end
 local since = time[1] .. string.sub('00000' .. time[2], -6)
 local fence, counter, ttl_ms, unseen = since, since, '604800000', not in_list
@@ -525,13 +519,13 @@ contended = contended or run and extra < #run
 if extra == wish and not contended then return fence end
 if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } end
 if extra > 0 then
-${MEMBERS}write_members(handle, metas, extra, ARGV[2])
+${MEMBERS}write_members(handle, metas, extra, lease_ms)
 redis.call('HDEL', KEYS[3], unpack(run, 1, extra))
 redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "7efa0ea852be8befe794b121c317ef412fdcf9a4",
+  sha: "e07c842f171069e2eb01fe04ea9ff7156238ade1",
 };
 
 export const confirm: Script = {
@@ -549,7 +543,7 @@ return 1
 
 export const evict: Script = {
   source: `local time = redis.call('TIME')
-${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}local meant, others, names = split_holders(3)
+${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}local meant, others, names = split_holders(ARGV)
 if #meant > 0 or #others == 0 then
 revoke(meant, others, ARGV[2])
 if not holder or allows_several(holder) then serve_queue(tonumber(ARGV[1])) end
@@ -561,7 +555,7 @@ table.insert(reply, names[i])
 end
 return reply
 `,
-  sha: "eb434a0526758dc3306621e00fe039b85f41f04a",
+  sha: "68a03f6d42a3644855085413a531b075d758ff8b",
 };
 
 export const held: Script = {
@@ -596,7 +590,6 @@ local fence = owner and redis.call('ZSCORE', KEYS[4], owner) or ''
 return format_record(string.sub(fence, 2), '', '')
 end
 local function add(list, handle, kind, ticket, meta)
-meta = string.gsub(meta, '\\1', ':')
 for _, value in ipairs({ owner_name(handle), handle, kind, ticket, meta }) do table.insert(list, value) end
 end
 local holders, waiters, run, members = {}, {}, {}, {}
@@ -613,7 +606,7 @@ local queue = redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')
 for i = 1, #queue, 2 do
 local handle, ticket = queue[i], queue[i + 1]
 in_queue[handle] = true
-local seen, _, _, _, meta, kind = read_waiter(handle)
+local seen, _, _, _, kind, meta = read_waiter(handle)
 if seen and now - seen < 15000 then
 add(waiters, handle, kind, ticket, meta)
 end
@@ -624,7 +617,7 @@ if not in_queue[handle] then add(members, handle, '', ticket, meta) end
 end
 return { holders, waiters, members }
 `,
-  sha: "5d3a5221b46dca5bacff3d0d47a589ae30792e5f",
+  sha: "4fac3a90c4bdba7a710555729d299e7ee9bbe548",
 };
 
 export const prolong: Script = {
@@ -636,7 +629,7 @@ export const prolong: Script = {
 export const recall: Script = {
   source: `${WAITERS}${NOTIFY}notify_head()
 `,
-  sha: "bebd57d2dbfe92b62ec9c5baf1814a8a7942b6a1",
+  sha: "923b0c48c7f4b8b8f90b822810e3629bd71c1f4c",
 };
 
 export const release: Script = {
@@ -670,7 +663,7 @@ if earlier then notify_head() end
 end
 return released
 `,
-  sha: "0b7543b3de18d0fc4f11384e7cae5a79a3aab6f1",
+  sha: "5951d8cb36f0ce898500af8fa9f1566acccd0266",
 };
 
 export const renew: Script = {
@@ -729,7 +722,9 @@ export const vote: Script = {
 local ticket, kind = ARGV[5], ARGV[6]
 ${TAKE}local in_list
 if not taken then
-${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${FENCE_VALUE}${GRANT_OR_ENQUEUE}local reply = grant_or_enqueue(handle, owner_of(handle), kind, ticket, waiting)
+${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${FENCE_VALUE}${GRANT_OR_ENQUEUE}local address = ARGV[4]
+local waiter = address ~= '' and { address = address, cohort = '', ticket = ticket }
+local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting)
 if reply then
 ${RECORD_OF}${HELD_FOR}if reply[1] ~= ':fence' then reply[3] = held_for(handle) end
 return reply
@@ -757,5 +752,5 @@ end
 if raised then return counter end
 return { counter }
 `,
-  sha: "106b75e882ecdfceed7d3f57ec8b4ba85a08690e",
+  sha: "be3667fbf16df1a8fc0d02562cf67f519da234d0",
 };

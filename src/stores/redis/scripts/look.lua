@@ -32,7 +32,6 @@ local function fence_of_owner(handle)
 end
 
 local function add(list, handle, kind, ticket, meta)
-  meta = string.gsub(meta, '\1', ':')
   for _, value in ipairs({ owner_name(handle), handle, kind, ticket, meta }) do table.insert(list, value) end
 end
 
@@ -50,7 +49,7 @@ local queue = redis.call('ZRANGE', KEYS.queue, 0, -1, 'WITHSCORES')
 for i = 1, #queue, 2 do
   local handle, ticket = queue[i], queue[i + 1]
   in_queue[handle] = true
-  local seen, _, _, _, meta, kind = read_waiter(handle)
+  local seen, _, _, _, kind, meta = read_waiter(handle)
   if seen and now - seen < $WAITER_TIMEOUT_MS then
     add(waiters, handle, kind, ticket, meta)
   end

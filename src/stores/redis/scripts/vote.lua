@@ -41,7 +41,9 @@ if not taken then
   -- include revoke
   -- include fence_value
   -- include grant_or_enqueue
-  local reply = grant_or_enqueue(handle, owner_of(handle), kind, ticket, waiting)
+  local address = ARGV.wakeup_address
+  local waiter = address ~= '' and { address = address, cohort = '', ticket = ticket }
+  local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting)
   if reply then
     -- include record_of
     -- include held_for
