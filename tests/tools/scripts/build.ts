@@ -124,6 +124,8 @@ function fragmentLines(name: string, at: string, texts: Texts): Line[] {
   const lines = linesOf(path, text);
   const nested = lines.find(({ text }) => included(text) !== undefined);
   if (nested !== undefined) throw new Error(`${nested.at}: a fragment includes nothing, its script includes both`);
+  const reads = lines.find(({ text }) => /^(?!--).*\bARGV\b/.test(text));
+  if (reads !== undefined) throw new Error(`${reads.at}: a fragment reads no arguments, its script passes them`);
   return lines;
 }
 

@@ -37,6 +37,7 @@ Deno.test("assemble() says where a name stands that it does not know", () => {
   for (const [script, words] of cases) assertThrows(() => assembled(script), Error, words);
   assertThrows(() => assembled("-- include b", "local b = $C"), Error, "lib/b.lua:1: there is no constant C");
   assertThrows(() => assembled("-- include b", "-- include b"), Error, "lib/b.lua:1: a fragment includes nothing");
+  assertThrows(() => assembled("-- include b", "f(ARGV.handle)"), Error, "lib/b.lua:1: a fragment reads no arguments");
 });
 
 Deno.test("build() refuses a fragment that no script includes", async () => {
