@@ -22,6 +22,7 @@ Deno.test("the module of the scripts is what the .lua files give", async () => {
 Deno.test("assemble() fills in fragments, keys, arguments and constants", () => {
   const script = "if KEYS.queue then\n  -- include b\n\n  -- why\n  return f(ARGV.handle, '$TURN', $LIMIT_MS)\nend\n";
   assertEquals(assembled(script), "if KEYS[2] then\nlocal b = 1\nreturn f(ARGV[1], '!', 5000)\nend\n");
+  assertEquals(assembled("-- include b b\n"), "local b = 1\nlocal b = 1\n");
   assertEquals(assembled("return { ARGV.digest }"), "return { unpack(ARGV, 2) }\n");
 });
 

@@ -1,19 +1,15 @@
 -- attempt: grants the lock to a handle and issues its fence, or puts the handle into the queue.
 --
--- 1. Reserved for this handle: grant.
--- 2. Free, and nobody waits: grant.
--- 3. Else what lib/grant_or_enqueue.lua says, with the owners and kinds that share a lock.
--- 4. Granted: the owner's fence if it has one already. Else the fence is max(last + 1, server's clock in µs), a hybrid
---    logical clock (Kulkarni et al. 2014), which still rises after its key was lost.
--- 5. An exclusive lock of a fresh owner has a block of fences, when it asks for several. The counter is left at the end
+-- 1. Reserved for this handle, or free and nobody waits: grant. See lib/take.lua.
+-- 2. Else what lib/grant_or_enqueue.lua says, with the owners and kinds that share a lock.
+-- 3. Granted: the owner's fence if it has one already. Else the fence is max(last + 1, server's clock in µs), a hybrid
+--    logical clock (Kulkarni et al. 2014), which still rises after its key was lost. See lib/set_fence.lua.
+-- 4. An exclusive lock of a fresh owner has a block of fences, when it asks for several. The counter is left at the end
 --    of the block, which is at most $BLOCK_LEAD_US µs ahead of the clock, unless the first fence is.
--- 6. If it waits with a cohort instead: the waiters of its cohort that come next leave the queue, and have the fences
---    that follow, under the same rule. They leave it last of all, when nothing can fail any more, and are noted for those
---    who list the lock: see lib/members.lua.
--- 7. What a listing shows of the holder is noted: for a sole holder with the counter, in one write; see lib/fence_value.lua.
+-- 5. If it waits with a cohort instead: the waiters of its cohort that come next, its run, leave the queue, and have the
+--    fences that follow, under the same rule. They leave it last of all, when nothing can fail any more.
 --
--- Steps 1 and 2 and the fence that mostly follows are without functions, see lib/take.lua and lib/set_fence.lua. After an
--- error nothing is held.
+-- After an error nothing is held.
 --
 -- keys  lock queue waiters holders grants fence
 -- args  handle lease_ms meta? wakeup_address? cohort? ticket? kind? fences? other...
@@ -27,15 +23,15 @@
 --   other           with ":steal": the SHA-1 of each handle from which the lock may be taken, see lib/revoke.lua;
 --                   else the other waiters of its process, which are as alive as this one
 --
--- reply  fence, a string                        granted, with all the fences that it wants; nobody waits, or it wants no
---                                               more than one and has no cohort
+-- reply  fence, a string                 granted, with all the fences that it wants; if it has a cohort or wants several,
+--                                        nobody waits
 --        { ":granted", fence, fences, 1 or 0, handle... }
---                                               granted, with so many fences; 1: others wait; the handles that left the
---                                               queue, of which the first has the fence + 1
---        { ms to the next attempt, ticket }     busy
---        { kind that is held, 1 or 0 }          a conflict; 1: the owner itself holds it
---        { ":steal", digest... }                not stolen: others hold the lock, with these digests
---        { ":fence", last }                     there is no higher fence than the last one
+--                                        granted, with so many fences; 1: others wait; its run, with the fences from + 1 on
+--        { ms to the next attempt, ticket }
+--                                        busy
+--        { kind that is held, 1 or 0 }   a conflict; 1: the owner itself holds it
+--        { ":steal", digest... }         not stolen: others hold the lock, with these digests
+--        { ":fence", last }              there is no higher fence than the last one
 local handle, lease_ms, meta = ARGV.handle, ARGV.lease_ms, ARGV.meta or ''
 local address, cohort = ARGV.wakeup_address or '', ARGV.cohort or ''
 local ticket, kind = ARGV.ticket or '', ARGV.kind or ''
@@ -43,15 +39,7 @@ local ticket, kind = ARGV.ticket or '', ARGV.kind or ''
 
 local owner, in_list
 if not taken then
-  -- include holders
-  -- include expiry
-  -- include grants
-  -- include waiters
-  -- include notify
-  -- include queue
-  -- include revoke
-  -- include fence_value
-  -- include grant_or_enqueue
+  -- include holders expiry grants waiters notify queue revoke fence_value grant_or_enqueue
   local waiter = address ~= '' and { address = address, cohort = cohort, ticket = ticket }
   -- No other argument is the SHA-1 of a handle.
   local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting, ARGV)
@@ -65,11 +53,10 @@ end
 -- How many fences it gets beside the first: for a block, or for the run.
 local wish, contended, run, metas = (tonumber(ARGV.fences) or 1) - 1, false, nil, nil
 local extra = wish > 0 and math.min(wish, $BLOCK_LEAD_US) or 0
-if wish > 0 and (reserved or waiting > 0) then
+if (reserved or waiting > 0) and wish > 0 then
   contended = #redis.pcall('ZRANGE', KEYS.queue, 0, 0) > 0
-elseif cohort ~= '' and (reserved or waiting > 0) then
-  -- include waiters
-  -- include run
+elseif (reserved or waiting > 0) and cohort ~= '' then
+  -- include waiters run
   run, contended, metas = next_of_cohort(cohort)
   extra = #run
 end
@@ -83,8 +70,7 @@ end
 -- include set_fence
 -- @place fence-compare
 if in_list or number >= tonumber(since) then
-  -- include fence_value
-  -- include note_grant
+  -- include fence_value note_grant
   local known = owner and -redis.call('ZSCORE', KEYS.holders, owner) or 0
   if known > 0 then
     fence = string.format('%.0f', known)
@@ -97,7 +83,7 @@ if in_list or number >= tonumber(since) then
     return exhausted(last)
   end
   local clock = tonumber(since)
-  local first = math.max(clock, number + 1)
+  local first = math.max(number + 1, clock)
   -- @place block-lead
   local highest = math.max(first, math.min(clock + $BLOCK_LEAD_US, $MAX_FENCE))
   extra = math.min(extra, highest - first)

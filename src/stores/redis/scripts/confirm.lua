@@ -15,10 +15,7 @@
 --        0                       refused
 --        { ":fence", counter }   the block ends above 2^53 - 1
 local time, handle = redis.call('TIME'), ARGV.handle
--- include holders
--- include fence_value
--- include record_of
--- include note_grant
+-- include holders fence_value record_of note_grant
 -- @place confirm-owner
 if not is_holder(handle) then return 0 end
 local value, block_end = redis.call('GET', KEYS.fence), ARGV.block_end or ARGV.fence

@@ -483,9 +483,9 @@ owner, in_list = owner_of(handle), stands_in_list(handle)
 end
 local wish, contended, run, metas = (tonumber(ARGV[8]) or 1) - 1, false, nil, nil
 local extra = wish > 0 and math.min(wish, 10000) or 0
-if wish > 0 and (reserved or waiting > 0) then
+if (reserved or waiting > 0) and wish > 0 then
 contended = #redis.pcall('ZRANGE', KEYS[2], 0, 0) > 0
-elseif cohort ~= '' and (reserved or waiting > 0) then
+elseif (reserved or waiting > 0) and cohort ~= '' then
 ${WAITERS}${RUN}run, contended, metas = next_of_cohort(cohort)
 extra = #run
 end
@@ -507,7 +507,7 @@ redis.call('DEL', KEYS[1])
 return exhausted(last)
 end
 local clock = tonumber(since)
-local first = math.max(clock, number + 1)
+local first = math.max(number + 1, clock)
 local highest = math.max(first, math.min(clock + 10000, 9007199254740991))
 extra = math.min(extra, highest - first)
 fence = string.format('%.0f', first)
@@ -525,7 +525,7 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "e07c842f171069e2eb01fe04ea9ff7156238ade1",
+  sha: "caafea0b6b84806c5a6447b45716e7fc877f5328",
 };
 
 export const confirm: Script = {

@@ -12,11 +12,7 @@
 -- lib/fence_value.lua; the ticket is the server's clock in µs when the waiter came.
 if type(redis.pcall('GET', KEYS.lock)) == 'table' then return {} end
 local time = redis.call('TIME')
--- include holders
--- include waiters
--- include fence_value
--- include record_of
--- include members
+-- include holders waiters fence_value record_of members
 local in_list, fence_value = list_counts(), redis.pcall('GET', KEYS.fence)
 
 local function owner_name(handle)

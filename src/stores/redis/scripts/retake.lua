@@ -26,9 +26,7 @@ local handle, kind = ARGV.handle, ARGV.kind == ':exclusive' and '' or ARGV.kind
 if is_holder(handle) then return counter == raised and 1 or 0 end
 -- @place retake-fence
 if counter ~= expected then return 0 end
--- include expiry
--- include grants
--- include note_grant
+-- include expiry grants note_grant
 move_sole_holder_to_list()
 if list_counts() then remove_expired_holders() end
 if not fits(kind, owner_of(handle)) then return 0 end

@@ -1,15 +1,13 @@
 -- vote: grants the lock on one node of a quorum, and raises the counter of fences to a guess, or to the end of a block of
 -- fences that begins with the guess.
 --
--- 1. Reserved for this handle: grant.
--- 2. Free, and nobody waits: grant.
--- 3. Else what lib/grant_or_enqueue.lua says.
--- 4. Granted: the counter is set to the end of the block. Nearly every guess is higher than the counter: so it is set
+-- 1. Reserved for this handle, or free and nobody waits: grant. See lib/take.lua.
+-- 2. Else what lib/grant_or_enqueue.lua says.
+-- 3. Granted: the counter is set to the end of the block. Nearly every guess is higher than the counter: so it is set
 --    first, and put back when it was not lower than the guess. That it was lower than the end is not enough: the part
 --    of the block up to the counter may be another's. An end too far ahead of the server's clock sets nothing.
--- 5. What a listing shows of the holder is noted, see lib/fence_value.lua: the guess as its fence, if the counter was raised.
---
--- 6. Not granted: the quorum is told for how long the lock has been held, if nobody is ahead of the handle. It may then
+-- 4. What a listing shows of the holder is noted, see lib/fence_value.lua: the guess as its fence, if the counter was raised.
+-- 5. Not granted: the quorum is told for how long the lock has been held, if nobody is ahead of the handle. It may then
 --    do without the vote of this node.
 --
 -- After an error nothing is held, as in attempt.lua.
@@ -32,21 +30,12 @@ local ticket, kind = ARGV.ticket, ARGV.kind
 
 local in_list
 if not taken then
-  -- include holders
-  -- include expiry
-  -- include grants
-  -- include waiters
-  -- include notify
-  -- include queue
-  -- include revoke
-  -- include fence_value
-  -- include grant_or_enqueue
+  -- include holders expiry grants waiters notify queue revoke fence_value grant_or_enqueue
   local address = ARGV.wakeup_address
   local waiter = address ~= '' and { address = address, cohort = '', ticket = ticket }
   local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting)
   if reply then
-    -- include record_of
-    -- include held_for
+    -- include record_of held_for
     if reply[1] ~= ':fence' then reply[3] = held_for(handle) end
     return reply
   end
@@ -63,8 +52,7 @@ local unseen, ttl_ms = possible and not in_list, $FENCE_TTL_MS + math.max(0, mat
 local raised = possible and number < tonumber(fence)
 if raised and not in_list then return counter end
 
--- include fence_value
--- include note_grant
+-- include fence_value note_grant
 if number >= $MAX_FENCE then
   if possible then write_fence(last) end
   redis.call('DEL', KEYS.lock)
