@@ -33,14 +33,14 @@
 --        { ":steal", digest... }         not stolen: others hold the lock, with these digests
 --        { ":fence", last }              there is no higher fence than the last one
 local handle, lease_ms, meta = ARGV.handle, ARGV.lease_ms, ARGV.meta or ''
-local address, cohort = ARGV.wakeup_address or '', ARGV.cohort or ''
 local ticket, kind = ARGV.ticket or '', ARGV.kind or ''
 -- include take
 
 local owner, in_list
 if not taken then
   -- include holders expiry grants waiters notify queue revoke fence_value grant_or_enqueue
-  local waiter = address ~= '' and { address = address, cohort = cohort, ticket = ticket }
+  local address = ARGV.wakeup_address or ''
+  local waiter = address ~= '' and { address = address, cohort = ARGV.cohort or '', ticket = ticket }
   -- No other argument is the SHA-1 of a handle.
   local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting, ARGV)
   if reply then
@@ -53,12 +53,15 @@ end
 -- How many fences it gets beside the first: for a block, or for the run.
 local wish, contended, run, metas = (tonumber(ARGV.fences) or 1) - 1, false, nil, nil
 local extra = wish > 0 and math.min(wish, $BLOCK_LEAD_US) or 0
-if (reserved or waiting > 0) and wish > 0 then
-  contended = #redis.pcall('ZRANGE', KEYS.queue, 0, 0) > 0
-elseif (reserved or waiting > 0) and cohort ~= '' then
-  -- include waiters run
-  run, contended, metas = next_of_cohort(cohort)
-  extra = #run
+if reserved or waiting > 0 then
+  local cohort = ARGV.cohort or ''
+  if wish > 0 then
+    contended = #redis.pcall('ZRANGE', KEYS.queue, 0, 0) > 0
+  elseif cohort ~= '' then
+    -- include waiters run
+    run, contended, metas = next_of_cohort(cohort)
+    extra = #run
+  end
 end
 
 local since = time[1] .. string.sub('00000' .. time[2], -6)

@@ -469,11 +469,11 @@ end
 
 export const attempt: Script = {
   source: `local handle, lease_ms, meta = ARGV[1], ARGV[2], ARGV[3] or ''
-local address, cohort = ARGV[4] or '', ARGV[5] or ''
 local ticket, kind = ARGV[6] or '', ARGV[7] or ''
 ${TAKE}local owner, in_list
 if not taken then
-${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${FENCE_VALUE}${GRANT_OR_ENQUEUE}local waiter = address ~= '' and { address = address, cohort = cohort, ticket = ticket }
+${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${FENCE_VALUE}${GRANT_OR_ENQUEUE}local address = ARGV[4] or ''
+local waiter = address ~= '' and { address = address, cohort = ARGV[5] or '', ticket = ticket }
 local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting, ARGV)
 if reply then
 if kind ~= ':steal' then keep_alive({ unpack(ARGV, 9) }) end
@@ -483,11 +483,14 @@ owner, in_list = owner_of(handle), stands_in_list(handle)
 end
 local wish, contended, run, metas = (tonumber(ARGV[8]) or 1) - 1, false, nil, nil
 local extra = wish > 0 and math.min(wish, 10000) or 0
-if (reserved or waiting > 0) and wish > 0 then
+if reserved or waiting > 0 then
+local cohort = ARGV[5] or ''
+if wish > 0 then
 contended = #redis.pcall('ZRANGE', KEYS[2], 0, 0) > 0
-elseif (reserved or waiting > 0) and cohort ~= '' then
+elseif cohort ~= '' then
 ${WAITERS}${RUN}run, contended, metas = next_of_cohort(cohort)
 extra = #run
+end
 end
 local since = time[1] .. string.sub('00000' .. time[2], -6)
 local fence, counter, ttl_ms, unseen = since, since, '604800000', not in_list
@@ -525,7 +528,7 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "caafea0b6b84806c5a6447b45716e7fc877f5328",
+  sha: "bc19286f4402fe335c99e48226f2a989f52bb715",
 };
 
 export const confirm: Script = {
