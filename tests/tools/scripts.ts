@@ -11,7 +11,7 @@ import { assetFiles, luaFiles } from "./scripts/text_files.ts";
 
 const HELP = `Build the Lua scripts of the Redis store, and what browsers load: deno task scripts [--check]
 
-${FOLDER}/*.lua are the scripts, each readable alone. The line "-- include NAME" stands for
+${FOLDER}/*.lua are the scripts, each readable alone. The line "-- include NAME …" stands for
 lib/NAME.lua, KEYS.name and ARGV.name for what the header of the script names, $NAME for a constant of
 src/stores/redis/constants.ts. What is built is ${MODULE}.
 

@@ -35,7 +35,7 @@ import { release } from "./commands/release.ts";
 import { renew, type RenewReply } from "./commands/renew.ts";
 import { retake } from "./commands/retake.ts";
 import { vote } from "./commands/vote.ts";
-import { POLL_MS } from "./constants.ts";
+import { POLL_MS, WAITER_TIMEOUT_MS } from "./constants.ts";
 import { KeySpace } from "./keys/key_space.ts";
 import { checkRedisOptions, type RedisOptions, type RedisSettings } from "./options.ts";
 import { query } from "./listing/query.ts";
@@ -147,8 +147,7 @@ export class ServerStore implements RedisStore, QuorumNode {
     return CONNECTING.includes(this.#client.status ?? "ready") && this.connectionError === undefined;
   }
 
-  /** As the scripts have it. */
-  readonly queueTimeout = 15_000;
+  readonly queueTimeout = WAITER_TIMEOUT_MS;
 
   get address(): string | undefined {
     const { host, port } = this.#client.options ?? {};

@@ -35,7 +35,9 @@ const digests = ["digest", "digest"];
 const SENT: ReadonlyMap<string, string> = new Map([
   ["lease_ms", "1000"],
   ["kind", ":shared"],
-  ["fences", "1"],
+  // Only an exclusive claim of a fresh owner has these two.
+  ["cohort", ""],
+  ["fences", ""],
   ["guess", "5"],
   ["max_clock_skew_ms", "100"],
   ["block_end", "8"],
@@ -98,6 +100,13 @@ for (const [script, sent] of Object.entries(CALLS)) {
     assert(most.keys.length >= keys.length && most.args.length >= args.length, "all are sent");
   });
 }
+
+Deno.test("attempt.encode() sends cohort and fences of an exclusive claim alone", () => {
+  const input = { waiter: { ...waiter, cohort: "cohort" }, alive: ["other"] };
+  const both = (claim: Claim) => calls(attempt, { claim: { ...claim, fences: 3 }, ...input })[0]!.args.slice(3);
+  assertEquals(both(exclusive), ["wakeup_address", "cohort", "ticket", "", "3", "other"]);
+  assertEquals(both(shared), ["wakeup_address", "", "ticket", ":shared", "", "other"]);
+});
 
 Deno.test("vote.encode() sends an empty text for each argument that is not given", () => {
   const [call] = calls(vote, { claim: bare, ...guess });

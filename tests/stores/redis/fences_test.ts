@@ -108,12 +108,12 @@ Deno.test("attempt() holds nothing when the end of its block cannot be written",
 Deno.test("attempt.encode() sends a wish for fences only of exclusive fresh owners", () => {
   const waiter = { address: "!holdfast:x", ticket: "7" };
   const encode = (claim: Claim, steal?: string[]) => attempt.encode(KEYS, { claim, waiter, steal }).args.slice(1);
-  assertEquals(encode(block(9)), ["60000", "", "!holdfast:x", "7", "", "9"]);
-  assertEquals(encode(block(1)), ["60000", "", "!holdfast:x", "7"]);
+  assertEquals(encode(block(9)), ["60000", "", "!holdfast:x", "", "7", "", "9"]);
+  assertEquals(encode(block(1)), ["60000", "", "!holdfast:x", "", "7"]);
   const others = [claimOf("a", "shared"), claimOf("a", 2), claimOf("a", "exclusive", undefined, "me")];
   for (const claim of others) assertEquals(encode({ ...claim, fences: 9 }), encode(claim));
   assertEquals(encode(block(9), ["digest"]), encode(block(1), ["digest"]));
-  assertEquals(attempt.encode(KEYS, { claim: block(9) }).args.slice(1), ["60000", "", "", "", "", "9"]);
+  assertEquals(attempt.encode(KEYS, { claim: block(9) }).args.slice(1), ["60000", "", "", "", "", "", "9"]);
 });
 
 function block(fences: number): Claim {

@@ -283,11 +283,10 @@ Deno.test("query() lists the lock although the key of its fence is of another ty
   assertEquals([entry!.handle, ...detailsOf(entry!)], [claim.owner, undefined, undefined, undefined]);
 });
 
-Deno.test("query() tells of holders of version 0.1.0 the fence of an owner, and no more", async () => {
+Deno.test("query() tells of holders without a record the fence of their owner, and no more", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = serverStore(client);
-  // What the scripts of that version write.
   await client.set(LOCK, "sole", "PX", LONG);
   await client.set(FENCE, "1700000000123456", "PX", LONG);
   const sole = (await store.query({ name: "a" })).held;
@@ -297,44 +296,6 @@ Deno.test("query() tells of holders of version 0.1.0 the fence of an owner, and 
   const owned = (await store.query({ name: "a" })).held;
   assertEquals(owned.map(detailsOf), [[undefined, undefined, 1_700_000_000_123_456n]]);
   assertEquals(identityOf(owned[0]!), { name: "a", owner: "me", handle: "me/1", mode: "exclusive" });
-});
-
-Deno.test("attempt() leaves a counter that the scripts of version 0.1.0 read", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const store = serverStore(client);
-  // As they do it: with tonumber().
-  const read = "return string.format('%.0f', tonumber(redis.call('GET', KEYS[1]) or 0) or 0)";
-  for (const last of [0n, 2n ** 52n + 1n, 2n ** 53n - 5n]) {
-    for (const kind of ["exclusive", "shared"] as const) {
-      if (last > 0n) await client.set(FENCE, `${last}`);
-      const claims = [described(kind), described("shared")].slice(0, kind === "shared" ? 2 : 1);
-      for (const claim of claims) {
-        const fence = await grant(store, claim);
-        assertEquals(await client.eval(read, 1, FENCE), `${fence}`);
-      }
-      for (const claim of claims) await store.release(claim);
-    }
-  }
-});
-
-Deno.test("attempt() queues a waiter so that the scripts of version 0.1.0 read it", async () => {
-  await using server = await RedisServer.start();
-  const client = server.connect();
-  const [, , waiters] = lockKeys("lock:a");
-  // The pattern of that version.
-  const read = `return { string.match(redis.call('HGET', KEYS[1], ARGV[1]),
-    '^(%d+)(.)(holdfast:[^:@]+)@?([^:]*)(.*)$') }`;
-  await after(0, client, attempt, { claim: claimOf("a") });
-  for (const [kind, word] of [["exclusive", ""], ["shared", ":shared"]] as const) {
-    for (const cohort of kind === "shared" ? [undefined] : [undefined, "c"]) {
-      const claim = { ...described(kind), cohort };
-      await after(1, client, attempt, { claim, waiter: { ...waiter, cohort } });
-      const [seen, reach, channel, theirs, wanted] = await client.eval(read, 1, waiters, claim.owner) as string[];
-      assertEquals([seen, reach, channel, wanted], [`${START + 1}`, "?", "holdfast:x", word]);
-      assert(theirs!.startsWith(`${cohort ?? ""}\0`), "no cohort of a client of that version");
-    }
-  }
 });
 
 Deno.test("vote() and confirm() tell the fence of the quorum, and the meta", async () => {

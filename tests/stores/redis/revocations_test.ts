@@ -412,6 +412,6 @@ async function evictedHandles(server: RedisServer): Promise<[Redis, string[]]> {
 /** Sends one attempt that steals the lock "a" from the named holders only. */
 async function stealAs(client: Redis, { owner }: Claim, holders: readonly string[]): Promise<unknown> {
   const keys = lockKeys("lock:a");
-  const args = [owner, "60000", "", "", "", ":steal", "1", ...holders];
+  const args = [owner, "60000", "", "", "", "", ":steal", "", ...holders];
   return await client.eval(scripts.attempt.source, keys.length, ...keys, ...args);
 }

@@ -114,12 +114,11 @@ Deno.test("attempt() ends a run at a dead waiter, and at an entry that is no mem
   const store = serverStore(client);
   const now = async () => Number((await client.time())[0]) * 1_000;
   const entries = [
-    [async () => `${await now() - 15_001}?holdfast:x@${COHORT}`, "last"],
+    [async () => `${await now() - 15_001}?holdfast:x@${COHORT}\0`, "last"],
     // No client writes that.
-    [async () => `${await now()}?holdfast:x@${COHORT}:shared`, ":shared"],
-    // As an earlier version writes it.
-    [async () => `${await now()}?holdfast:x`, "other"],
-    [async () => `${await now()}?holdfast:x:shared`, ":shared"],
+    [async () => `${await now()}?holdfast:x@${COHORT}:shared\0`, ":shared"],
+    [async () => `${await now()}?holdfast:x@\0`, "other"],
+    [async () => `${await now()}?holdfast:x@:shared\0`, ":shared"],
   ] as const;
   for (const [entry, served] of entries) {
     const [head, other, last] = [member(), member(), member()];
@@ -196,7 +195,7 @@ Deno.test("attempt() that is executed twice, and late, loses no member for ever"
   await line(store, [head, first]);
   const sent = attempt.encode(lockKeys("lock:a"), {
     claim: head,
-    waiter: { address: `!holdfast:x@${COHORT}`, ticket: "1" },
+    waiter: { address: "!holdfast:x", ticket: "1", cohort: COHORT },
   });
   const execute = () => client.eval(attempt.script.source, sent.keys.length, ...sent.keys, ...sent.args);
   const [, fence, , , ...run] = await execute() as string[];

@@ -195,7 +195,7 @@ Deno.test("release() passes over a waiter that was not seen for three polls, and
     for (const claim of [silent, next]) await ask(store, claim);
     // As of a client whose subscription cannot be proven: in a Cluster, for instance.
     const seen = await microseconds(client) / 1_000n - BigInt(unseen);
-    await client.hset(waiters, silent.owner, `${seen}?holdfast:${crypto.randomUUID()}`);
+    await client.hset(waiters, silent.owner, `${seen}?holdfast:${crypto.randomUUID()}@\0`);
     await store.release(holder);
     assertEquals(await client.get("lock:a"), served === "it" ? silent.owner : next.owner, `${served} is served`);
     for (const claim of [silent, next]) await store.release(claim);
@@ -308,7 +308,17 @@ Deno.test("attempt() of the next waiter grants the whole lease, also after a los
   const client = server.connect();
   const keys = lockKeys("lock:a");
   const ask = (owner: string, lease: number, ticket: unknown) => {
-    return client.eval(scripts.attempt.source, keys.length, ...keys, owner, lease, "", "?holdfast:x", String(ticket));
+    return client.eval(
+      scripts.attempt.source,
+      keys.length,
+      ...keys,
+      owner,
+      lease,
+      "",
+      "?holdfast:x",
+      "",
+      String(ticket),
+    );
   };
   await ask("holder", LONG, "");
   const [, ticket] = await ask("waiter", LONG, "") as unknown[];

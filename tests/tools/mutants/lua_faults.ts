@@ -65,7 +65,7 @@ export const LUA_FAULTS: readonly LuaFault[] = [
   {
     name: "a counter within a block is raised to its end",
     place: "vote-raised",
-    edit: [/number < guess/, "number < last"],
+    edit: [/number < tonumber\(fence\)/, "number < tonumber(counter)"],
     stage: MODEL,
   },
   {
@@ -113,13 +113,7 @@ export const LUA_FAULTS: readonly LuaFault[] = [
   {
     name: "a reserved lock gets a shorter lease when it is claimed",
     place: "reserved-lease",
-    edit: [/math\.max\((ARGV\.lease_ms), .*\)\)$/, "$1)"],
-    stage: SCRIPTS,
-  },
-  {
-    name: "a reserved lock gets a shorter lease when it is claimed by a vote",
-    place: "vote-reserved-lease",
-    edit: [/math\.max\((ARGV\.lease_ms), .*\)\)$/, "$1)"],
+    edit: [/math\.max\((lease_ms), .*\)\)$/, "$1)"],
     stage: SCRIPTS,
   },
   {

@@ -49,7 +49,7 @@ export function build(texts: Texts, constants: Constants): string {
     for (const { fragment, text } of parts) {
       if (fragment === undefined) continue;
       if ((fragments.get(fragment) ?? text) !== text) {
-        throw new Error(`${path}: the keys or arguments of ${fragment} have other places here than in other scripts`);
+        throw new Error(`${path}: the keys of ${fragment} have other places here than in other scripts`);
       }
       fragments.set(fragment, text);
     }
@@ -84,11 +84,11 @@ export function assemble(path: string, texts: Texts, constants: Constants): Part
   const parts: Part[] = [];
   let own: Line[] = [];
   for (const line of linesOf(path, text)) {
-    const fragment = included(line.text);
-    if (fragment === undefined) own.push(line);
+    const fragments = included(line.text);
+    if (fragments.length === 0) own.push(line);
     else {
       parts.push({ fragment: undefined, text: fill(own) });
-      parts.push({ fragment, text: fill(fragmentLines(fragment, line.at, texts)) });
+      for (const fragment of fragments) parts.push({ fragment, text: fill(fragmentLines(fragment, line.at, texts)) });
       own = [];
     }
   }
@@ -110,8 +110,9 @@ function nameIn(folder: string, path: string): string | undefined {
   return /^[a-z_]+\.lua$/.test(name) ? name.slice(0, -".lua".length) : undefined;
 }
 
-function included(line: string): string | undefined {
-  return /^-- include (\S+)$/.exec(line)?.[1];
+/** The fragments that a line stands for, in their order. */
+function included(line: string): string[] {
+  return /^-- include (.+)$/.exec(line)?.[1]?.split(" ") ?? [];
 }
 
 function fragmentLines(name: string, at: string, texts: Texts): Line[] {
@@ -122,8 +123,10 @@ function fragmentLines(name: string, at: string, texts: Texts): Line[] {
     throw new Error(`${at}: there is no fragment "${name}" in ${LIB}, only ${known.sort().join(", ")}`);
   }
   const lines = linesOf(path, text);
-  const nested = lines.find(({ text }) => included(text) !== undefined);
+  const nested = lines.find(({ text }) => included(text).length > 0);
   if (nested !== undefined) throw new Error(`${nested.at}: a fragment includes nothing, its script includes both`);
+  const reads = lines.find(({ text }) => /^(?!--).*\bARGV\b/.test(text));
+  if (reads !== undefined) throw new Error(`${reads.at}: a fragment reads no arguments, its script passes them`);
   return lines;
 }
 
@@ -135,6 +138,8 @@ function filled({ text, at }: Line, script: string, header: Header, constants: C
     .replace(/\b(KEYS|ARGV)\.(\w+)/g, (_, list: "KEYS" | "ARGV", name: string) => {
       const parameters = list === "KEYS" ? header.keys : header.args;
       const place = parameters.findIndex((parameter) => parameter.name === name);
+      // The name of one that is repeated stands for all of them.
+      if (parameters[place]?.times === "repeated") return `unpack(${list}, ${place + 1})`;
       if (place >= 0) return `${list}[${place + 1}]`;
       throw new Error(`${at}: ${list}.${name} is not in the header of ${script}`);
     })

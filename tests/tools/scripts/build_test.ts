@@ -31,15 +31,11 @@ Deno.test("buildAssets() keeps each text as it is", async () => {
   assertEquals([SCRIPT, STYLE], [script, style]);
 });
 
-Deno.test("vote.lua begins with the lines of attempt.lua", async () => {
-  const texts = await luaFiles();
-  const start = (name: string) => assemble(`${FOLDER}/${name}.lua`, texts, constants)[0]!.text;
-  assertEquals(start("vote"), start("attempt").replace("local owner\n", ""));
-});
-
 Deno.test("assemble() fills in fragments, keys, arguments and constants", () => {
   const script = "if KEYS.queue then\n  -- include b\n\n  -- why\n  return f(ARGV.handle, '$TURN', $LIMIT_MS)\nend\n";
   assertEquals(assembled(script), "if KEYS[2] then\nlocal b = 1\nreturn f(ARGV[1], '!', 5000)\nend\n");
+  assertEquals(assembled("-- include b b\n"), "local b = 1\nlocal b = 1\n");
+  assertEquals(assembled("return { ARGV.digest }"), "return { unpack(ARGV, 2) }\n");
 });
 
 Deno.test("assemble() says where a name stands that it does not know", () => {
@@ -54,6 +50,7 @@ Deno.test("assemble() says where a name stands that it does not know", () => {
   for (const [script, words] of cases) assertThrows(() => assembled(script), Error, words);
   assertThrows(() => assembled("-- include b", "local b = $C"), Error, "lib/b.lua:1: there is no constant C");
   assertThrows(() => assembled("-- include b", "-- include b"), Error, "lib/b.lua:1: a fragment includes nothing");
+  assertThrows(() => assembled("-- include b", "f(ARGV.handle)"), Error, "lib/b.lua:1: a fragment reads no arguments");
 });
 
 Deno.test("build() refuses a fragment that no script includes", async () => {
@@ -61,14 +58,14 @@ Deno.test("build() refuses a fragment that no script includes", async () => {
   assertThrows(() => build(texts, constants), Error, "lib/idle.lua: no script includes it");
 });
 
-Deno.test("build() refuses a fragment that reads other arguments in another script", async () => {
+Deno.test("build() refuses a fragment whose keys have other places in another script", async () => {
   const texts = await luaFiles();
   const path = `${FOLDER}/vote.lua`;
   texts.set(
     path,
-    texts.get(path)!.replace("-- args  handle lease_ms meta", "-- args  handle meta lease_ms"),
+    texts.get(path)!.replace("-- keys  lock queue", "-- keys  queue lock"),
   );
-  assertThrows(() => build(texts, constants), Error, "vote.lua: the keys or arguments of grant_or_enqueue have other");
+  assertThrows(() => build(texts, constants), Error, "vote.lua: the keys of take have other");
 });
 
 Deno.test("headerOf() refuses a header without keys or arguments", () => {

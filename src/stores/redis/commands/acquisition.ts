@@ -1,6 +1,5 @@
 import { StoreError } from "../../../errors.ts";
-import { type Claim, type Conflict, handleOf } from "../../../store.ts";
-import { milliseconds } from "./command.ts";
+import type { Conflict } from "../../../store.ts";
 import { decodeKind } from "./kind.ts";
 
 /** How a handle waits. */
@@ -29,27 +28,6 @@ export type NotGranted = (Busy | { readonly granted: false; readonly conflict: C
   /** For how long the lock has been held, see `Vote`: in replies to `vote`. */
   readonly heldFor?: number;
 };
-
-/**
- * Encodes the arguments that `attempt` and `vote` have in common: handle lease_ms meta wakeup_address ticket kind, without
- * those at the end that are empty.
- */
-export function encodeAcquisition(claim: Claim, waiter: WaiterInput | undefined, kind: string): string[] {
-  const args = [handleOf(claim), milliseconds(claim.lease)];
-  const { meta = "" } = claim;
-  const ticket = waiter?.ticket ?? "";
-  // Most locks are exclusive, and most are free.
-  if (kind !== "") args.push(meta, waiter?.address ?? "", ticket, kind);
-  else if (ticket !== "") args.push(meta, addressOf(waiter), ticket);
-  else if (waiter !== undefined) args.push(meta, addressOf(waiter));
-  else if (meta !== "") args.push(meta);
-  return args;
-}
-
-/** Formats how an exclusive waiter with a fresh owner is reached, and its cohort. */
-function addressOf({ address = "", cohort }: Partial<WaiterInput> = {}): string {
-  return cohort === undefined ? address : `${address}@${cohort}`;
-}
 
 /** Decodes the replies that `attempt` and `vote` have in common. */
 export function decodeNotGranted([first, second, third]: readonly unknown[]): NotGranted {

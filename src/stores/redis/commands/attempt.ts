@@ -1,7 +1,7 @@
-import type { Claim, Granted } from "../../../store.ts";
+import { type Claim, type Granted, handleOf } from "../../../store.ts";
 import { attempt as script } from "../scripts/generated.ts";
-import { decodeNotGranted, encodeAcquisition, type NotGranted, type WaiterInput } from "./acquisition.ts";
-import type { Command } from "./command.ts";
+import { decodeNotGranted, type NotGranted, type WaiterInput } from "./acquisition.ts";
+import { type Command, milliseconds } from "./command.ts";
 import { encodeKind } from "./kind.ts";
 
 /** What `attempt` is asked. */
@@ -18,20 +18,17 @@ export interface AttemptInput {
 /** What `attempt` replies. */
 export type AttemptReply = Granted | NotGranted;
 
-/** The place of the number of fences among the arguments. */
-const FENCES = 6;
-
 /** Acquires a lock and issues a fence, or joins the queue. */
 export const attempt: Command<AttemptInput, AttemptReply> = {
   script,
   encode(keys, { claim, waiter, steal, alive }) {
     const kind = encodeKind(claim, steal !== undefined);
-    const args = encodeAcquisition(claim, waiter, kind);
-    if (steal !== undefined) args.push("1", ...steal);
-    else if (wantsBlock(claim) || alive !== undefined) {
-      while (args.length < FENCES) args.push("");
-      args.push(wantsBlock(claim) ? `${claim.fences}` : "", ...alive ?? []);
-    }
+    const { address = "", cohort = "", ticket = "" } = waiter ?? {};
+    const fences = kind === "" && wantsBlock(claim) ? `${claim.fences}` : "";
+    const args = [handleOf(claim), milliseconds(claim.lease), claim.meta ?? "", address];
+    args.push(kind === "" ? cohort : "", ticket, kind, fences, ...steal ?? alive ?? []);
+    // Most locks are exclusive, and most are free.
+    while (args.at(-1) === "") args.pop();
     return { keys, args };
   },
   decode(reply, { claim, waiter, steal }) {

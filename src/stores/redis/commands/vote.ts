@@ -1,6 +1,6 @@
-import type { Claim } from "../../../store.ts";
+import { type Claim, handleOf } from "../../../store.ts";
 import { vote as script } from "../scripts/generated.ts";
-import { decodeNotGranted, encodeAcquisition, type NotGranted, type WaiterInput } from "./acquisition.ts";
+import { decodeNotGranted, type NotGranted, type WaiterInput } from "./acquisition.ts";
 import { type Command, milliseconds } from "./command.ts";
 import { encodeKind } from "./kind.ts";
 
@@ -20,15 +20,12 @@ export interface VoteInput {
 /** What `vote` replies. */
 export type VoteReply = { readonly granted: true; readonly counter: bigint; readonly raised: boolean } | NotGranted;
 
-/** The place of the guess among the arguments. */
-const GUESS = 6;
-
 /** Acquires a lock on one node of a quorum and raises its counter of fences, or joins the queue. */
 export const vote: Command<VoteInput, VoteReply> = {
   script,
   encode(keys, { claim, waiter, guess, end = guess, maxClockSkew }) {
-    const args = encodeAcquisition(claim, waiter, encodeKind(claim));
-    while (args.length < GUESS) args.push("");
+    const { address = "", ticket = "" } = waiter ?? {};
+    const args = [handleOf(claim), milliseconds(claim.lease), claim.meta ?? "", address, ticket, encodeKind(claim)];
     args.push(`${guess}`, milliseconds(maxClockSkew));
     if (end > guess) args.push(`${end}`);
     return { keys, args };

@@ -3,7 +3,7 @@
 --
 -- 1. The handle does not hold the lock: refuse. Without this two owners could get one fence.
 -- 2. The counter is not lower than the fence: refuse. A repeat is refused too, which costs one round of votes.
--- 3. Set the counter to the end of the block, and note the fence for those who list the lock, see lib/records.lua.
+-- 3. Set the counter to the end of the block, and note the fence for those who list the lock, see lib/fence_value.lua.
 --
 -- keys  lock queue waiters holders grants fence
 -- args  handle fence meta? block_end?
@@ -15,25 +15,13 @@
 --        0                       refused
 --        { ":fence", counter }   the block ends above 2^53 - 1
 local time, handle = redis.call('TIME'), ARGV.handle
--- include holders
--- include write_fence
--- include records
--- include list_record
--- include note_grant
+-- include holders fence_value record_of note_grant
 -- @place confirm-owner
 if not is_holder(handle) then return 0 end
-local value, fence = redis.call('GET', KEYS.fence), tonumber(ARGV.fence)
-local last = string.match(value or '0', '^[^%z]*')
-if tonumber(ARGV.block_end or fence) > $MAX_FENCE then return { ':fence', last } end
+local value, block_end = redis.call('GET', KEYS.fence), ARGV.block_end or ARGV.fence
+if tonumber(block_end) > $MAX_FENCE then return exhausted(value) end
 -- @place confirm-compare
-if (tonumber(last) or 0) >= fence then return 0 end
-local known, record = read_record(value)
-if stands_in_list(handle) then
-  record = redis.pcall('HGET', KEYS.grants, handle)
-elseif known ~= handle then
-  record = nil
-end
-local since = type(record) == 'string' and string.match(record, '^%d*:(%d+)')
-since = since or time[1] .. string.sub('00000' .. time[2], -6)
-note_grant(handle, ARGV.block_end or ARGV.fence, value, ARGV.fence .. ':' .. since .. (ARGV.meta or ''))
+if counter_in(value) >= tonumber(ARGV.fence) then return 0 end
+local since = since_in(record_of(handle, value)) or clock_us()
+note_grant(handle, stands_in_list(handle), block_end, format_record(ARGV.fence, since, ARGV.meta or ''), value)
 return 1

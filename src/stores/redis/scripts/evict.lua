@@ -12,14 +12,9 @@
 --
 -- reply  { how many holders were revoked, digest, handle, ... of each other one }
 local time = redis.call('TIME')
--- include holders
--- include expiry
--- include grants
--- include waiters
--- include notify
--- include queue
--- include revoke
-local meant, others, names = split_holders(3)
+-- include holders expiry grants waiters notify queue revoke
+-- No other argument is the SHA-1 of a handle.
+local meant, others, names = split_holders(ARGV)
 if #meant > 0 or #others == 0 then
   revoke(meant, others, ARGV.meta)
   if not holder or allows_several(holder) then serve_queue(tonumber(ARGV.reservation_ms)) end

@@ -10,9 +10,9 @@
 --   kind  as in attempt.lua
 --
 -- reply  { 2, 1 or 0; the counter of fences, a string }
-local counter = tonumber(string.match(redis.call('GET', KEYS.fence) or '', '^[^%z]*')) or 0
-counter = string.format('%.0f', counter)
 local time = redis.call('TIME')
+-- include fence_value
+local counter = string.format('%.0f', counter_in(redis.call('GET', KEYS.fence)))
 -- include holders
 if is_holder(ARGV.handle) then return { 2, counter } end
 local present = sole and marker or holder

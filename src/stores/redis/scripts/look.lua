@@ -9,34 +9,25 @@
 --        {}                 when the lock's key is of another type
 --
 -- A kind is ":shared" or ":permits=N"; anything else: exclusive. A lease without an end has negative ms. For the record see
--- lib/records.lua; the ticket is the server's clock in µs when the waiter came.
+-- lib/fence_value.lua; the ticket is the server's clock in µs when the waiter came.
 if type(redis.pcall('GET', KEYS.lock)) == 'table' then return {} end
 local time = redis.call('TIME')
--- include holders
--- include waiters
--- include records
--- include members
-local in_list = list_counts()
-local last_granted, last_record = read_record(redis.pcall('GET', KEYS.fence))
+-- include holders waiters fence_value record_of members
+local in_list, fence_value = list_counts(), redis.pcall('GET', KEYS.fence)
 
 local function owner_name(handle)
   local owner = owner_of(handle)
   return owner and string.sub(owner, 1, -2) or handle
 end
 
--- What is known of a holder; of one that a client of version 0.1.0 was granted the lock for, only the fence of its owner.
-local function record_of(handle)
-  local record = in_list and redis.pcall('HGET', KEYS.grants, handle)
-  if type(record) == 'string' then return record end
-  -- @place last-granted
-  if handle == last_granted then return last_record end
+-- What is known of a holder without a record: the fence of its owner.
+local function fence_of_owner(handle)
   local owner = in_list and owner_of(handle)
   local fence = owner and redis.call('ZSCORE', KEYS.holders, owner) or ''
-  return string.sub(fence, 2) .. ':'
+  return format_record(string.sub(fence, 2), '', '')
 end
 
 local function add(list, handle, kind, ticket, meta)
-  meta = string.gsub(meta, '\1', ':')
   for _, value in ipairs({ owner_name(handle), handle, kind, ticket, meta }) do table.insert(list, value) end
 end
 
@@ -46,7 +37,7 @@ for _, handle in ipairs(current_holders()) do
   table.insert(holders, handle)
   table.insert(holders, sole and marker or allows_several(holder) and holder or in_list and own_kind(handle) or '')
   table.insert(holders, in_list and redis.call('ZSCORE', KEYS.holders, handle) - now or redis.call('PTTL', KEYS.lock))
-  table.insert(holders, record_of(handle))
+  table.insert(holders, record_of(handle, fence_value) or fence_of_owner(handle))
   if not in_list then run = read_members(redis.pcall('GET', KEYS.grants), handle) end
 end
 local in_queue = {}
@@ -54,7 +45,7 @@ local queue = redis.call('ZRANGE', KEYS.queue, 0, -1, 'WITHSCORES')
 for i = 1, #queue, 2 do
   local handle, ticket = queue[i], queue[i + 1]
   in_queue[handle] = true
-  local seen, _, _, _, meta, kind = read_waiter(handle)
+  local seen, _, _, _, kind, meta = read_waiter(handle)
   if seen and now - seen < $WAITER_TIMEOUT_MS then
     add(waiters, handle, kind, ticket, meta)
   end

@@ -6,6 +6,5 @@
 -- args  none
 --
 -- reply  nothing
--- include waiters
--- include notify
+-- include waiters notify
 notify_head()

@@ -23,12 +23,7 @@ if value == handle or value and string.match(value, '^:%S+ (.*)$') == handle the
   end
 end
 local time = redis.call('TIME')
--- include holders
--- include expiry
--- include grants
--- include waiters
--- include notify
--- include queue
+-- include holders expiry grants waiters notify queue
 local released, earlier = 1, false
 if list_counts() then remove_expired_holders() end
 if holder == handle or sole == handle then

@@ -34,8 +34,7 @@ if sole == handle then
 end
 if not KEYS.holders then return 0 end
 local time = redis.call('TIME')
--- include holders
--- include expiry
+-- include holders expiry
 if not is_holder(handle) then return 0 end
 if number < -tonumber(redis.call('ZSCORE', KEYS.holders, '::' .. handle) or 0) then return 1 end
 local left = redis.call('ZSCORE', KEYS.holders, handle) - now

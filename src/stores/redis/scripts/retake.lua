@@ -17,27 +17,22 @@
 --   renewal  the number of the handle's last renewal
 --
 -- reply  1 held, with such a counter; 0 refused
-local value, expected = redis.call('GET', KEYS.fence), tonumber(ARGV.counter)
-local counter = tonumber(string.match(value or '', '^[^%z]*')) or 0
-local raised = math.max(expected, tonumber(ARGV.fence))
 local time = redis.call('TIME')
+-- include fence_value
+local value, expected = redis.call('GET', KEYS.fence), tonumber(ARGV.counter)
+local counter, raised = counter_in(value), math.max(expected, tonumber(ARGV.fence))
 -- include holders
 local handle, kind = ARGV.handle, ARGV.kind == ':exclusive' and '' or ARGV.kind
 if is_holder(handle) then return counter == raised and 1 or 0 end
 -- @place retake-fence
 if counter ~= expected then return 0 end
--- include expiry
--- include grants
--- include write_fence
--- include records
--- include list_record
--- include note_grant
+-- include expiry grants note_grant
 move_sole_holder_to_list()
 if list_counts() then remove_expired_holders() end
 if not fits(kind, owner_of(handle)) then return 0 end
 grant(handle, kind, tonumber(ARGV.lease_ms))
-local record = ':' .. time[1] .. string.sub('00000' .. time[2], -6) .. ARGV.meta
-local in_list = note_grant(handle, string.format('%.0f', raised), value, record)
+local in_list = stands_in_list(handle)
+note_grant(handle, in_list, string.format('%.0f', raised), format_record('', clock_us(), ARGV.meta), value)
 if ARGV.renewal and in_list then
   redis.call('ZADD', KEYS.holders, '-' .. ARGV.renewal, '::' .. handle)
 elseif ARGV.renewal then

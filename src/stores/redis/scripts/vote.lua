@@ -1,15 +1,13 @@
 -- vote: grants the lock on one node of a quorum, and raises the counter of fences to a guess, or to the end of a block of
 -- fences that begins with the guess.
 --
--- 1. Reserved for this handle: grant.
--- 2. Free, and nobody waits: grant. (no functions: see attempt.lua, which begins with the same lines)
--- 3. Else what lib/grant_or_enqueue.lua says.
--- 4. Granted: the counter is set to the end of the block. Nearly every guess is higher than the counter: so it is set
+-- 1. Reserved for this handle, or free and nobody waits: grant. See lib/take.lua.
+-- 2. Else what lib/grant_or_enqueue.lua says.
+-- 3. Granted: the counter is set to the end of the block. Nearly every guess is higher than the counter: so it is set
 --    first, and put back when it was not lower than the guess. That it was lower than the end is not enough: the part
 --    of the block up to the counter may be another's. An end too far ahead of the server's clock sets nothing.
--- 5. What a listing shows of the holder is noted, see lib/records.lua: the guess as its fence, if the counter was raised.
---
--- 6. Not granted: the quorum is told for how long the lock has been held, if nobody is ahead of the handle. It may then
+-- 4. What a listing shows of the holder is noted, see lib/fence_value.lua: the guess as its fence, if the counter was raised.
+-- 5. Not granted: the quorum is told for how long the lock has been held, if nobody is ahead of the handle. It may then
 --    do without the vote of this node.
 --
 -- After an error nothing is held, as in attempt.lua.
@@ -26,83 +24,47 @@
 --        { counter }          granted, and the counter, a string, was not lower than the guess or must not become block_end
 --        else                 as in attempt.lua, busy and conflict with a third number if nobody is ahead: see
 --                             lib/held_for.lua
-local lock, handle, ticket, kind = KEYS.lock, ARGV.handle, ARGV.ticket or '', ARGV.kind or ''
-local value = handle
-if kind ~= '' then
-  local listed = string.find(handle, '/', 1, true) or kind == ':exclusive' or kind == ':steal'
-  value = not listed and kind .. ' ' .. handle
-end
-local time = redis.call('TIME')
-local reserved = value and ticket ~= '' and redis.call('GET', lock) == value
-local waiting = reserved and 0 or redis.call('ZCARD', KEYS.queue)
--- Whether the handle is in the list of holders.
-local in_list
+local handle, lease_ms, meta = ARGV.handle, ARGV.lease_ms, ARGV.meta
+local ticket, kind = ARGV.ticket, ARGV.kind
+-- include take
 
-if reserved then
-  -- @place vote-reserved-lease
-  redis.call('SET', lock, value, 'PX', math.max(ARGV.lease_ms, redis.call('PTTL', lock)))
-elseif not value or waiting > 0 or not redis.call('SET', lock, value, 'NX', 'PX', ARGV.lease_ms) then
-  -- include holders
-  -- include expiry
-  -- include grants
-  -- include waiters
-  -- include notify
-  -- include queue
-  -- include revoke
-  -- include grant_or_enqueue
-  local reply = grant_or_enqueue(handle, owner_of(handle), kind, ticket, waiting)
+local in_list
+if not taken then
+  -- include holders expiry grants waiters notify queue revoke fence_value grant_or_enqueue
+  local address = ARGV.wakeup_address
+  local waiter = address ~= '' and { address = address, cohort = '', ticket = ticket }
+  local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting)
   if reply then
-    -- include records
-    -- include held_for
+    -- include record_of held_for
     if reply[1] ~= ':fence' then reply[3] = held_for(handle) end
     return reply
   end
   in_list = stands_in_list(handle)
 end
 
-local guess, block_end = tonumber(ARGV.guess), ARGV.block_end or ARGV.guess
-local last = tonumber(block_end)
-local clock = time[1] * 1000000 + time[2]
+local fence, counter = ARGV.guess, ARGV.block_end or ARGV.guess
+local since = time[1] .. string.sub('00000' .. time[2], -6)
 -- @place guess-skew
-local possible = last <= math.min(clock + ARGV.max_clock_skew_ms * 1000, $MAX_FENCE)
-local since_and_meta = time[1] .. string.sub('00000' .. time[2], -6) .. ARGV.meta
-local before
-if possible then
-  local ttl_ms = $FENCE_TTL_MS + math.max(0, math.ceil((last - clock) / 1000))
-  local value = block_end
-  if not in_list then value = value .. '\0' .. handle .. '\0' .. ARGV.guess .. ':' .. since_and_meta end
-  before = redis.pcall('SET', KEYS.fence, value, 'PX', ttl_ms, 'GET')
-else
-  before = redis.pcall('GET', KEYS.fence)
-end
-if type(before) == 'table' then
-  redis.call('DEL', lock)
-  return before
-end
-local number = tonumber(string.match(before or '', '^[^%z]*')) or 0
--- Not a number: somebody has written "nan".
-if number ~= number then number = 0 end
+local possible = tonumber(counter) <= math.min(since + ARGV.max_clock_skew_ms * 1000, $MAX_FENCE)
+local unseen, ttl_ms = possible and not in_list, $FENCE_TTL_MS + math.max(0, math.ceil((counter - since) / 1000))
+-- include set_fence
 -- @place vote-raised
-local raised = possible and number < guess
-local counter
-if not raised then
-  -- include write_fence
-  if number >= $MAX_FENCE then
-    if possible then write_fence(before) end
-    redis.call('DEL', lock)
-    return { ':fence', string.match(before, '^[^%z]*') }
-  end
-  counter = string.format('%.0f', number)
-  local value = counter
-  if not in_list then value = value .. '\0' .. handle .. '\0:' .. since_and_meta end
+local raised = possible and number < tonumber(fence)
+if raised and not in_list then return counter end
+
+-- include fence_value note_grant
+if number >= $MAX_FENCE then
+  if possible then write_fence(last) end
+  redis.call('DEL', KEYS.lock)
+  return exhausted(last)
+end
+if not raised then fence, counter = '', string.format('%.0f', number) end
+local record = format_record(fence, since, meta)
+if possible then
   -- @place counter-put-back
-  if possible then write_fence(value) end
+  note_grant(handle, in_list, counter, record, last)
+elseif in_list then
+  write_record(handle, record)
 end
-if in_list then
-  -- include records
-  -- include list_record
-  if possible then keep_record(before) end
-  write_record(handle, (raised and ARGV.guess or '') .. ':' .. since_and_meta)
-end
-if raised then return block_end end
+if raised then return counter end
 return { counter }

@@ -38,14 +38,17 @@ export class Revocations {
   }
 
   /**
-   * Receives the id of a handle whose lock was taken away; before it may come `meta LF id`, with what describes the one that
-   * has done it. Any user of the channel can send one, so the server is asked.
+   * Receives the id of a handle whose lock was taken away, or `meta LF id` with what describes the one that has done it. Any
+   * user of the channel can send one, so the server is asked.
    */
   receive(message: string): void {
-    if (this.#watches.has(message)) return this.check(message);
-    const end = message.indexOf("\n");
-    const watch = this.#watches.get(message.slice(end + 1));
-    if (watch !== undefined) watch.by = readMeta(message.slice(0, end));
+    // Without a meta, the id itself may have line feeds.
+    const end = this.#watches.has(message) ? -1 : message.indexOf("\n");
+    const handle = message.slice(end + 1);
+    const watch = this.#watches.get(handle);
+    if (watch === undefined) return;
+    if (end >= 0) watch.by = readMeta(message.slice(0, end));
+    this.check(handle);
   }
 
   /** Asks the server about one handle, or about all of them: messages are lost while the subscription is down. */

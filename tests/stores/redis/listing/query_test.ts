@@ -107,7 +107,7 @@ Deno.test("query() lists names with waiters only, and no dead, expired or foreig
   await grant(store, holder);
   for (const claim of [dead, waiter]) await ask(store, claim);
   await client.del("lock:a");
-  await client.hset("{lock:a}:waiters", dead.owner, "0!holdfast:x");
+  await client.hset("{lock:a}:waiters", dead.owner, "0!holdfast:x@\0");
   await until(async () => (await store.query!()).held.length === 2, "the brief one has ended");
   const { held, pending } = await store.query!();
   const stranger = { name: "stranger", owner: "a/b", handle: "a/b", mode: "exclusive", lease: LONG } as const;

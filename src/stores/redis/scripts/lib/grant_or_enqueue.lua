@@ -11,18 +11,28 @@ end
 
 -- Writes: puts a waiter into the queue, or notes that it has asked again. A waiter that was removed returns with its
 -- ticket. Returns how many waiters that adds.
-local function write_waiter(handle, kind, ticket)
-  local place = ticket == '' and new_ticket() or ticket
-  local address, meta = ARGV.wakeup_address, ARGV.meta
-  if meta ~= '' then
-    if not string.find(address, '@', 1, true) then address = address .. '@' end
-    address = address .. '\0' .. string.gsub(meta, ':', '\1')
-  end
-  redis.call('HSET', KEYS.waiters, handle, now .. address .. kind)
-  local added = redis.call('ZADD', KEYS.queue, 'NX', place, handle)
+local function write_waiter(handle, kind, meta, waiter)
+  local ticket = waiter.ticket == '' and new_ticket() or waiter.ticket
+  redis.call('HSET', KEYS.waiters, handle, format_waiter(now, waiter.address, waiter.cohort, kind, meta))
+  local added = redis.call('ZADD', KEYS.queue, 'NX', ticket, handle)
   redis.call('PEXPIRE', KEYS.queue, '$WAITER_TIMEOUT_MS')
   redis.call('PEXPIRE', KEYS.waiters, '$WAITER_TIMEOUT_MS')
   return added
+end
+
+-- Writes: notes that these waiters, if they are still in the queue, are alive.
+local function keep_alive(handles)
+  if #handles == 0 then return end
+  local alive = {}
+  for place, text in ipairs(redis.call('HMGET', KEYS.waiters, unpack(handles))) do
+    if text then
+      table.insert(alive, handles[place])
+      -- @place others-alive
+      text = asking_again(text, now)
+      table.insert(alive, text)
+    end
+  end
+  if #alive > 0 then redis.call('HSET', KEYS.waiters, unpack(alive)) end
 end
 
 -- The number of permits in a kind; nil or false in another.
@@ -52,7 +62,9 @@ local function notify_owner(owner)
   end
 end
 
--- Writes: grants the lock, or puts the handle into the queue. Returns nil when granted, else the reply.
+-- Writes: grants the lock for so many ms, or puts the handle into the queue. Returns nil when granted, else the reply.
+-- `waiter` is how the handle waits: its address, cohort and ticket; nil when it does not. `waiting` handles wait already. It may
+-- steal the lock from the handles with these digests.
 --
 -- 1. Several may hold the lock and no fence is left: refuse. After an error nothing may be held: what can fail is done
 --    before the first write.
@@ -64,12 +76,11 @@ end
 -- 6. It comes to a lock with other permits: a conflict. Shared and exclusive are none: they wait for each other. A
 --    handle that waits already came when things were otherwise.
 -- 7. Else put it into the queue, if it waits, and serve the queue.
-local function grant_or_enqueue(handle, owner, kind, ticket, waiting)
-  local ms = tonumber(ARGV.lease_ms)
-  local steal = kind == ':steal'
+local function grant_or_enqueue(handle, kind, ms, meta, waiter, waiting, digests)
+  local owner, steal = owner_of(handle), kind == ':steal'
   if kind ~= '' then
-    local last = string.match(redis.call('GET', KEYS.fence) or '', '^[^%z]*')
-    if (tonumber(last) or 0) >= $MAX_FENCE then return { ':fence', last } end
+    local value = redis.call('GET', KEYS.fence)
+    if counter_in(value) >= $MAX_FENCE then return exhausted(value) end
   end
   if not steal then move_sole_holder_to_list() end
   -- ZCARD fails before the first write when the key is of another type.
@@ -84,27 +95,24 @@ local function grant_or_enqueue(handle, owner, kind, ticket, waiting)
     remove_waiter(handle)
     grant(handle, kind, ms)
   elseif steal then
-    -- The digests are the arguments from the eighth on.
-    local meant, others = split_holders(8)
+    local meant, others = split_holders(digests)
     if #others > 0 then
       table.insert(others, 1, ':steal')
       return others
     end
-    revoke(meant, others, ARGV.meta)
+    revoke(meant, others, meta)
     remove_waiter(handle)
     grant(handle, kind, ms)
     if waiting > 0 and ms < $POLL_MS then notify_head() end
   elseif waiting == 0 and fits(kind, owner) then
     grant(handle, kind, ms)
   else
-    if holder and ticket == '' and permits(holder) ~= permits(kind) then
+    if holder and not (waiter and waiter.ticket ~= '') and permits(holder) ~= permits(kind) then
       if not redis.call('ZSCORE', KEYS.queue, handle) then
         return { allows_several(holder) and holder or ':exclusive', 0 }
       end
     end
-    if ARGV.wakeup_address and ARGV.wakeup_address ~= '' then
-      waiting = waiting + write_waiter(handle, kind, ticket)
-    end
+    if waiter then waiting = waiting + write_waiter(handle, kind, meta, waiter) end
     local open = not holder or allows_several(holder)
     if not (open and serve_queue(ms, handle)) then
       if not open or redis.call('ZCARD', KEYS.queue) > 0 or not fits(kind, owner) then

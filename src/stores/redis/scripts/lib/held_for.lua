@@ -1,5 +1,5 @@
 -- held_for: for how long a lock has been held, as far as that concerns the waiter whose turn is next. Needs holders,
--- waiters, queue, records.
+-- waiters, queue, record_of.
 
 -- Writes: removes dead waiters from the head of the queue. Returns nil when a living one is ahead of the handle, else for
 -- how many ms the present holders have had the lock, of several those who were granted it last:
@@ -16,12 +16,9 @@ local function held_for(handle)
     if seen and now - seen < $WAITER_TIMEOUT_MS then return end
     remove_waiter(head)
   end
-  local last_granted, last_record = read_record(redis.pcall('GET', KEYS.fence))
-  local newest = -1
+  local value, newest = redis.pcall('GET', KEYS.fence), -1
   for _, other in ipairs(current_holders()) do
-    local record = other == last_granted and last_record or list_counts() and redis.pcall('HGET', KEYS.grants, other)
-    local since = type(record) == 'string' and string.match(record, '^%d*:(%d+)')
-    newest = math.max(newest, tonumber(since or -1))
+    newest = math.max(newest, since_in(record_of(other, value)) or -1)
   end
   -- @place held-since
   if newest >= 0 then return math.max(0, now - math.floor(newest / 1000)) end

@@ -22,7 +22,7 @@
 -- Whoever deletes the lock's key from outside leaves the list behind. The list counts only beside the lock's key, and
 -- the next grant deletes it first.
 --
--- What else is known of the holders, for those who list them, says lib/records.lua.
+-- What else is known of the holders, for those who list them, says lib/fence_value.lua.
 --
 -- holder   the value of the lock's key as above, false when it is free. For ":exclusive#number handle": the handle
 -- sole     the handle of the sole holder, when it stands behind a kind that several may hold

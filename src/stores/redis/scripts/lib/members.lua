@@ -2,8 +2,8 @@
 -- locks need it.
 --
 -- A run is that of a sole exclusive holder, for which KEYS.grants is not needed. There it is a string of three parts with
--- the character 2 between them: the handle of the holder; handle, NUL and ticket of each member; the meta of each member
--- as in lib/waiters.lua. NUL stands between the members. None of this has these characters.
+-- the character 2 between them: the handle of the holder; handle, NUL and ticket of each member; the meta of each member.
+-- NUL stands between the members. None of this has these characters.
 --
 -- 1. It counts only while that handle is the sole holder.
 -- 2. Nobody strikes a member that was served, has given up or waits in the queue again.

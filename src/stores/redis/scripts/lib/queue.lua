@@ -38,7 +38,7 @@ local function serve_queue(ms, me)
     if #heads == 0 then return granted end
     local entries = redis.call('HMGET', KEYS.waiters, unpack(heads))
     for place, head in ipairs(heads) do
-      local seen, reachability, channel, _, _, kind = parse_waiter(entries[place])
+      local seen, reachability, channel, _, kind = parse_waiter(entries[place])
       -- @place waiter-alive
       local alive = seen and now - seen < $WAITER_TIMEOUT_MS
       if alive and not fits(kind, owner_of(head)) then

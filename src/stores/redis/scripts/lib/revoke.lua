@@ -3,11 +3,10 @@
 -- A client may send such a command twice, and late, when others hold the lock who were never meant. So it says whom it
 -- means, by the digests of their handles, which it was told before.
 
--- Returns the present holders that are meant by the arguments from the `first` one on, and the digests and the handles of
--- the others.
-local function split_holders(first)
+-- Returns the present holders that are meant by these digests, and the digests and the handles of the others.
+local function split_holders(digests)
   local is_meant, meant, others, names = {}, {}, {}, {}
-  for i = first, #ARGV do is_meant[ARGV[i]] = true end
+  for _, digest in ipairs(digests) do is_meant[digest] = true end
   for _, handle in ipairs(current_holders()) do
     local digest = redis.sha1hex(handle)
     if is_meant[digest] then
@@ -20,12 +19,11 @@ local function split_holders(first)
   return meant, others, names
 end
 
--- Writes: takes the lock from these handles, and notifies all clients: first of the meta of the one that revokes it, if it
--- has one, as `meta LF handle`, which clients of version 0.1.0 take for no handle of theirs.
+-- Writes: takes the lock from these handles, and notifies all clients: of each handle, as `meta LF handle` if the one that
+-- revokes the lock has a meta.
 local function revoke(handles, others, meta)
   for _, handle in ipairs(handles) do
-    if meta ~= '' then notify('$REVOCATIONS', meta .. '\n' .. handle) end
-    notify('$REVOCATIONS', handle)
+    notify('$REVOCATIONS', meta == '' and handle or meta .. '\n' .. handle)
   end
   if #others > 0 then
     remove_holders(handles)

@@ -12,7 +12,7 @@ local function next_of_cohort(cohort)
     if #heads == 0 then return run, false, metas end
     local entries = redis.pcall('HMGET', KEYS.waiters, unpack(heads))
     for place, head in ipairs(heads) do
-      local seen, _, _, theirs, meta, kind = parse_waiter(entries[place])
+      local seen, _, _, theirs, kind, meta = parse_waiter(entries[place])
       -- @place run-member
       local member = theirs == cohort and kind == '' and now - seen < $WAITER_TIMEOUT_MS
       -- @place run-length

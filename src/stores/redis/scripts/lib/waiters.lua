@@ -1,17 +1,24 @@
 -- waiters: what is known of each waiter. Only reads.
 --
--- The queue, the sorted set KEYS.queue, has each waiter's ticket: handle -> ticket. The hash KEYS.waiters has the rest:
--- handle -> when it last asked (ms of the server's clock), $PROVABLE or $UNPROVABLE, its channel, "@" and its cohort if it
--- has one, "@" (unless it stands there) and NUL and its meta if it has one, and the kind of lock that it waits for (empty:
--- exclusive). $PROVABLE: if nobody receives a message on the channel, its client is gone.
+-- The queue, the sorted set KEYS.queue, has each waiter's ticket: handle -> ticket. The hash KEYS.waiters has the rest in one
+-- text: handle -> when it last asked (ms of the server's clock), $PROVABLE or $UNPROVABLE, its channel, "@", its cohort, the
+-- kind of lock that it waits for, NUL, its meta. Cohort and meta may be empty, and so is the kind of an exclusive lock.
+-- $PROVABLE: if nobody receives a message on the channel, its client is gone.
 --
--- The kind begins with the first colon behind the channel. So the meta, which is JSON, has the character 1 for each colon:
--- JSON has no control characters. The scripts of version 0.1.0 take the meta for a part of the cohort.
+-- The kind begins with a colon, of which the cohort has none, and the meta, which is JSON, has no NUL.
 
--- Returns when it last asked, $PROVABLE or $UNPROVABLE, channel, cohort (empty: none), meta (empty: none), kind; nil when
--- there is no such waiter.
+local function format_waiter(asked, address, cohort, kind, meta)
+  return asked .. address .. '@' .. cohort .. kind .. '\0' .. meta
+end
+
+-- Returns the text of a waiter that asks again.
+local function asking_again(text, asked)
+  return (string.gsub(text, '^%d+', asked))
+end
+
+-- Returns when it last asked, $PROVABLE or $UNPROVABLE, channel, cohort, kind, meta; nil when there is no such waiter.
 local function parse_waiter(text)
-  return string.match(text or '', '^(%d+)(.)(holdfast:[^:@]+)@?([^:%z]*)%z?([^:]*)(.*)$')
+  return string.match(text or '', '^(%d+)(.)(holdfast:[^:@]+)@([^:%z]*)([^%z]*)%z(.*)$')
 end
 
 local function read_waiter(handle)
