@@ -14,10 +14,10 @@ Deno.test("plain() hides what a store does for several handles, and nothing else
 Deno.test("plain() has the store grant the lock to each handle by itself", async () => {
   const events: LockEvent[] = [];
   const inner = new MemoryStore((event) => void events.push(event), new SystemClock());
-  const cohorts: (string | undefined)[] = [];
+  const groups: (string | undefined)[] = [];
   const attempt = inner.attempt.bind(inner);
   inner.attempt = (claim, options) => {
-    cohorts.push(claim.cohort);
+    groups.push(claim.group);
     return attempt(claim, options);
   };
   const store = plain(inner);
@@ -27,6 +27,6 @@ Deno.test("plain() has the store grant the lock to each handle by itself", async
   await first.release();
   await (await second).release();
   // The second one asks again when it is woken.
-  assertEquals(cohorts, [undefined, undefined, undefined]);
+  assertEquals(groups, [undefined, undefined, undefined]);
   assertEquals(events.map(({ type }) => type), ["acquired", "waiting", "released", "acquired", "released"]);
 });

@@ -37,7 +37,7 @@ export interface Claim {
    * A UUID that handles of one process share, so that the lock may be granted to several of them together, see
    * {@linkcode Granted.run}. Present only in exclusive claims with a fresh owner.
    */
-  readonly cohort?: string | undefined;
+  readonly group?: string | undefined;
   /**
    * The description of the handle in listings: the JSON text of a {@linkcode Meta}, at most 1,024 bytes of UTF-8. A
    * store that lists its locks keeps it for as long as the handle holds the lock or waits for it; others ignore it.
@@ -83,7 +83,7 @@ export interface Granted {
   /** Whether other handles were left waiting in the queue when the lock was granted; left out when that is not known. */
   readonly contended?: boolean | undefined;
   /**
-   * A *run*: the ids of the handles with the same {@linkcode Claim.cohort} that came next in the queue, in its order. They
+   * A *run*: the ids of the handles with the same {@linkcode Claim.group} that came next in the queue, in its order. They
    * were taken out of the queue together with this one. Their process may hand the lock on to each in turn, under the
    * lease of this handle, and releases it once at the end. The fence of the first of them is `fence + 1`, and so on. A
    * handle that is not handed the lock attempts again, and has its former place in the queue.
@@ -119,7 +119,7 @@ export type Renewal = "renewed" | "lost";
 /**
  * A feature that not every store supports: an option of `acquire` (`mode: "shared"`, `permits`, `owner`, `steal`), a method
  * ({@linkcode Store.evict}, {@linkcode Store.query}), or a part of a grant ({@linkcode Claim.fences}, `"runs"` for
- * {@linkcode Claim.cohort}). Each stands for itself: `"owner"` does not imply `"shared"`.
+ * {@linkcode Claim.group}). Each stands for itself: `"owner"` does not imply `"shared"`.
  */
 export type Capability = "shared" | "permits" | "owner" | "steal" | "evict" | "query" | "fences" | "runs";
 

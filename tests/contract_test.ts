@@ -26,12 +26,12 @@ const GRANTED: Contract = {
   age: { "How much of the lease had passed": { not: "a store that the suite tests makes the attempt itself" } },
   contended: {
     "Whether other handles were left waiting in the queue": [
-      ...["come next along: a run", "without a cohort takes nobody along"],
+      ...["come next along: a run", "without a group takes nobody along"],
     ],
   },
   run: {
     "A *run*: the ids of the handles": [
-      ...["come next along: a run", "at a waiter of another cohort or kind", "without a cohort takes nobody along"],
+      ...["come next along: a run", "at a waiter of another group or kind", "without a group takes nobody along"],
     ],
     "They were taken out of the queue together": ["of a member of a run find nothing", "takes nobody along twice"],
     "Their process may hand the lock on to each in turn": [
@@ -184,9 +184,9 @@ const CONTRACT: Contract = {
     'For stores that declare `"runs"`': { not: "target_test.ts: it is no method of a fixture alone" },
   },
   succeed: {
-    "Gives the place of one handle in the queue": { not: "tests/handoff: a cohort calls it, which hides it" },
-    "The first one stops waiting": { not: "tests/handoff: a cohort calls it, which hides it" },
-    "Without it the other handle queues at the end": { not: "it says what a cohort does" },
+    "Gives the place of one handle in the queue": { not: "tests/handoff: a group calls it, which hides it" },
+    "The first one stops waiting": { not: "tests/handoff: a group calls it, which hides it" },
+    "Without it the other handle queues at the end": { not: "it says what a group does" },
   },
   drift: { "Returns how much earlier than the lease": ["drift() leaves time", "no lease ends early"] },
   closed: { "Whether it was closed for good": { not: "a fixture closes the place, not a store" } },

@@ -61,36 +61,36 @@ function membersStay(right: MemoryStore): Changes {
   const waiting: Claim[] = [];
   return {
     attempt: async (claim, options): Promise<Attempt> => {
-      const attempt = await right.attempt({ ...claim, cohort: undefined }, options);
+      const attempt = await right.attempt({ ...claim, group: undefined }, options);
       const place = waiting.findIndex(({ owner }) => owner === claim.owner);
       if (attempt.granted && place >= 0) waiting.splice(place, 1);
       if (!attempt.granted && options.enqueue && place < 0) waiting.push(claim);
-      if (!attempt.granted || claim.cohort === undefined) return attempt;
-      const stop = waiting.findIndex(({ cohort }) => cohort !== claim.cohort);
+      if (!attempt.granted || claim.group === undefined) return attempt;
+      const stop = waiting.findIndex(({ group }) => group !== claim.group);
       return { ...attempt, run: waiting.slice(0, stop < 0 ? waiting.length : stop).map(handleOf) };
     },
   };
 }
 
-/** Whoever waits and is of the cohort is taken along, also past others. */
+/** Whoever waits and is of the group is taken along, also past others. */
 function strangersOvertaken(right: MemoryStore): Changes {
-  const cohorts = new Map<string, string>();
+  const groups = new Map<string, string>();
   return {
     attempt: async (claim, options): Promise<Attempt> => {
-      const { name, owner, cohort } = claim;
-      if (cohort !== undefined) cohorts.set(owner, cohort);
-      const attempt = await right.attempt({ ...claim, cohort: undefined }, options);
-      if (!attempt.granted || cohort === undefined) return attempt;
+      const { name, owner, group } = claim;
+      if (group !== undefined) groups.set(owner, group);
+      const attempt = await right.attempt({ ...claim, group: undefined }, options);
+      if (!attempt.granted || group === undefined) return attempt;
       const { pending } = await right.query();
-      const run = pending.filter((entry) => entry.name === name && cohorts.get(entry.owner) === cohort);
+      const run = pending.filter((entry) => entry.name === name && groups.get(entry.owner) === group);
       for (const member of run) await right.release({ ...claim, owner: member.owner });
       return { ...attempt, run: run.map(({ owner }) => owner) };
     },
   };
 }
 
-/** All that wait without an owner are of one cohort. */
-const oneCohort: Breakage = granting((grant) => grant, (claim) => ({ ...claim, cohort: "one" }));
+/** All that wait without an owner are of one group. */
+const oneGroup: Breakage = granting((grant) => grant, (claim) => ({ ...claim, group: "one" }));
 
 /** Members of a run are taken for holders. */
 function membersHold(changed: "renew" | "release"): Breakage {
@@ -179,9 +179,9 @@ export const faultyGrants: readonly (readonly [behaviour: string, fault: string,
   ],
   ["come next along: a run", "nobody ever waits", granting((grant) => ({ ...grant, contended: false }))],
   ["come next along: a run", "somebody always waits", granting((grant) => ({ ...grant, contended: true }))],
-  ["ends a run at a waiter", "all are of one cohort", oneCohort],
+  ["ends a run at a waiter", "all are of one cohort", oneGroup],
   ["ends a run at a waiter", "strangers are overtaken", strangersOvertaken],
-  ["without a cohort takes nobody along", "all are of one cohort", oneCohort],
+  ["without a group takes nobody along", "all are of one cohort", oneGroup],
   ["brings it back to its former place", "its place is at the end of the queue", (right) => {
     return running(async (grant, claim) => {
       for (const owner of grant.run!) await right.release({ ...claim, owner });

@@ -2,10 +2,10 @@ import { assert } from "@std/assert";
 import { type Attempt, type Claim, type Granted, handleOf, type Store } from "../../src/store.ts";
 import { claimOf } from "./claims.ts";
 
-/** Returns claims of one cohort for the lock. */
-export function cohortOf(name: string, size: number, lease?: number): Claim[] {
-  const cohort = crypto.randomUUID();
-  return Array.from({ length: size }, () => ({ ...claimOf(name, "exclusive", lease), cohort }));
+/** Returns claims of one group for the lock. */
+export function groupOf(name: string, size: number, lease?: number): Claim[] {
+  const group = crypto.randomUUID();
+  return Array.from({ length: size }, () => ({ ...claimOf(name, "exclusive", lease), group }));
 }
 
 /** Takes the lock, which must be possible; as a waiter does. */

@@ -12,10 +12,10 @@ export function wishedFences(claim: Claim): number {
 
 /** Returns whether a claim may be granted together with waiters. One that gets a block of its own is not. */
 export function takesRun(claim: Claim): boolean {
-  return claim.cohort !== undefined && isPlain(claim) && wishedFences(claim) === 1;
+  return claim.group !== undefined && isPlain(claim) && wishedFences(claim) === 1;
 }
 
 /** Returns whether a waiter may be taken into the run of a claim that {@linkcode takesRun}. */
 export function joinsRun(waiter: Claim, claim: Claim): boolean {
-  return waiter.cohort === claim.cohort && isPlain(waiter);
+  return waiter.group === claim.group && isPlain(waiter);
 }

@@ -265,7 +265,7 @@ export class NameHandoff {
   #asked(claim: Claim): Claim {
     const { group, settings: { keep } } = this.#site;
     if (!isPlain(claim) || this.#closed) return claim;
-    if (keep === 0) return { ...claim, cohort: group };
+    if (keep === 0) return { ...claim, group };
     return { ...claim, fences: Math.min(Math.ceil(keep * FENCES_PER_MS), MAX_FENCES) };
   }
 

@@ -111,7 +111,7 @@ export class MemoryLock {
     this.queue.sort(byTicket);
   }
 
-  /** Takes the waiters out of the queue that directly follow a claim which is granted now, and are of its cohort. */
+  /** Takes the waiters out of the queue that directly follow a claim which is granted now, and are of its group. */
   takeRun(claim: Claim, now: Instant, limit: number): MemoryWaiter[] {
     const run: MemoryWaiter[] = [];
     if (!takesRun(claim)) return run;

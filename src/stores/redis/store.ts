@@ -157,9 +157,9 @@ export class ServerStore implements RedisStore, QuorumNode {
   attempt(claim: Claim, { enqueue, steal = false, alive }: AttemptOptions): Promise<Attempt> {
     this.#warnings.check(claim);
     if (steal) return stealWith((steal, input) => this.#grant(steal, claim, input), claim, this.#wakeups.connection);
-    const waiter = this.#waiter(claim, enqueue, claim.cohort);
+    const waiter = this.#waiter(claim, enqueue, claim.group);
     const answer = this.#grant(attempt, claim, { claim, waiter, alive });
-    if (waiter?.cohort !== undefined) this.#wakeups.wakeIfCut(answer);
+    if (waiter?.group !== undefined) this.#wakeups.wakeIfCut(answer);
     return answer;
   }
 
@@ -250,11 +250,11 @@ export class ServerStore implements RedisStore, QuorumNode {
     return this.#run(look, { name }, { name });
   }
 
-  /** Returns how the handle waits, if it is to, and with which cohort. */
-  #waiter(claim: Claim, enqueue: boolean, cohort?: string): WaiterInput | undefined {
+  /** Returns how the handle waits, if it is to, and with which group. */
+  #waiter(claim: Claim, enqueue: boolean, group?: string): WaiterInput | undefined {
     if (!enqueue) return undefined;
     const { address } = this.#wakeups;
-    return { address, ticket: this.#wakeups.ask(handleOf(claim)), cohort };
+    return { address, ticket: this.#wakeups.ask(handleOf(claim)), group };
   }
 
   /** Runs a script that grants the lock. */

@@ -7,7 +7,7 @@ import { LONG_MS, SHORT_MS, until } from "../expect.ts";
 
 /** The behaviours of a store that grants a lock to several waiters of one group together. */
 export const runs: Behaviours = {
-  async "attempt() takes the waiters of its cohort that come next along: a run"(fixture) {
+  async "attempt() takes the waiters of its group that come next along: a run"(fixture) {
     await play(fixture, async (scene) => {
       const members = scene.members(4);
       const stranger = scene.add(claimOf(scene.name, LONG_MS));
@@ -23,7 +23,7 @@ export const runs: Behaviours = {
     });
   },
 
-  async "attempt() ends a run at a waiter of another cohort or kind, who is next"(fixture) {
+  async "attempt() ends a run at a waiter of another group or kind, who is next"(fixture) {
     const { capabilities = [] } = await fixture.connect();
     for (const stranger of strangers(capabilities)) {
       await play(fixture, async (scene) => {
@@ -43,7 +43,7 @@ export const runs: Behaviours = {
     }
   },
 
-  async "attempt() of a waiter without a cohort takes nobody along"(fixture) {
+  async "attempt() of a waiter without a group takes nobody along"(fixture) {
     await play(fixture, async (scene) => {
       const alone = scene.add(claimOf(scene.name, LONG_MS));
       const members = scene.members(2);
@@ -199,13 +199,13 @@ export const listedRuns: Behaviours = {
 /** How a run ends, and what a store must support for that. */
 const ENDS = [["release"], ["expire"], ["evict", "evict"], ["steal", "steal"]] as const;
 
-/** Returns who may stand between two members of a cohort. */
+/** Returns who may stand between two members of a group. */
 function strangers(capabilities: readonly string[]): ((name: string) => Claim)[] {
   const strangers = [
     (name: string) => claimOf(name, LONG_MS),
-    (name: string) => ({ ...claimOf(name, LONG_MS), cohort: crypto.randomUUID() }),
+    (name: string) => ({ ...claimOf(name, LONG_MS), group: crypto.randomUUID() }),
   ];
-  // Claims with an owner and shared ones belong to no cohort.
+  // Claims with an owner and shared ones belong to no group.
   if (capabilities.includes("owner")) strangers.push((name) => owned(name, "me"));
   if (capabilities.includes("shared")) strangers.push((name) => share(name));
   return strangers;
@@ -223,13 +223,13 @@ function play(fixture: StoreFixture, scenario: (scene: Scene) => Promise<void>):
   });
 }
 
-/** One lock, a client that has a cohort, and another client. */
+/** One lock, a client that has a group, and another client. */
 class Scene {
   readonly name: string;
-  /** The client of the cohort. */
+  /** The client of the group. */
   readonly mine: Store;
   readonly others: Store;
-  readonly #cohort = crypto.randomUUID();
+  readonly #group = crypto.randomUUID();
   readonly #claims: Claim[] = [];
   /** The holder while the queue grows. */
   #holder: Claim | undefined;
@@ -242,9 +242,9 @@ class Scene {
     this.others = others;
   }
 
-  /** Makes claims of the cohort. */
+  /** Makes claims of the group. */
   members(n: number, lease = LONG_MS): Claim[] {
-    return Array.from({ length: n }, () => this.add({ ...claimOf(this.name, lease), cohort: this.#cohort }));
+    return Array.from({ length: n }, () => this.add({ ...claimOf(this.name, lease), group: this.#group }));
   }
 
   /** Notes a claim, to release it in the end. */

@@ -25,8 +25,8 @@ const KINDS: readonly Pick<Claim, "mode" | "permits">[] = [
   { mode: "exclusive", permits: 3 },
 ];
 
-/** The cohorts of exclusive claims. */
-const COHORTS = Array.from({ length: 2 }, () => crypto.randomUUID());
+/** The groups of exclusive claims. */
+const GROUPS = Array.from({ length: 2 }, () => crypto.randomUUID());
 
 Deno.test("ScriptServer replies and keeps what a Redis server does, call by call", async () => {
   using clock = await ProcessClock.make();
@@ -109,7 +109,7 @@ function newClaim(random: Random, usual: Pick<Claim, "mode" | "permits">): Claim
   if (owner !== undefined || kind.mode === "shared" || kind.permits !== undefined) return claim;
   return {
     ...claim,
-    cohort: random.pick([undefined, ...COHORTS]),
+    group: random.pick([undefined, ...GROUPS]),
     fences: random.pick([undefined, undefined, 3, 20_000]),
   };
 }

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Claim } from "@holdfast/lock";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { claimOf, grant } from "../../support/claims.ts";
-import { cohortOf, grantOf, handlesOf, queueUp } from "../../support/run_claims.ts";
+import { grantOf, groupOf, handlesOf, queueUp } from "../../support/run_claims.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
 /** A store whose lock has a holder, on a clock that stands still. */
@@ -43,7 +43,7 @@ Deno.test("MemoryStore.attempt() of an owner's, shared or permit claim gets one 
 
 Deno.test("MemoryStore.attempt() leaves the counter at the last fence of a run", async () => {
   const { store, holder } = await held();
-  const [members, newcomer] = [cohortOf("a", 4), claimOf("a")];
+  const [members, newcomer] = [groupOf("a", 4), claimOf("a")];
   await queueUp(store, ...members);
   await store.release(holder);
   const { fence, fences, run, contended } = await grantOf(store, members[0]!);
@@ -57,7 +57,7 @@ Deno.test("MemoryStore.attempt() shortens a run whose fences would be too far ah
   const block = { ...claimOf("a"), fences: 9_998 };
   await store.release(holder);
   const { fence } = await grantOf(store, block);
-  const members = cohortOf("a", 5);
+  const members = groupOf("a", 5);
   await queueUp(store, ...members);
   await store.release(block);
   const first = await grantOf(store, members[0]!);
@@ -69,7 +69,7 @@ Deno.test("MemoryStore.attempt() shortens a run whose fences would be too far ah
 
 Deno.test("MemoryStore.attempt() ends a run after 100 others", async () => {
   const { store, holder } = await held();
-  const members = cohortOf("a", 150);
+  const members = groupOf("a", 150);
   await queueUp(store, ...members);
   await store.release(holder);
   assertEquals((await grantOf(store, members[0]!)).run, handlesOf(members.slice(1, 101)));
@@ -77,7 +77,7 @@ Deno.test("MemoryStore.attempt() ends a run after 100 others", async () => {
 
 Deno.test("MemoryStore.attempt() ends a run at a waiter for a permit", async () => {
   const { store, holder } = await held();
-  const members = cohortOf("a", 3);
+  const members = groupOf("a", 3);
   await queueUp(store, ...members.slice(0, 2));
   await store.release(holder);
   await queueUp(store, claimOf("a", 2), members[2]!);
@@ -86,7 +86,7 @@ Deno.test("MemoryStore.attempt() ends a run at a waiter for a permit", async () 
 
 Deno.test("MemoryStore.attempt() takes members along past a dead waiter", async () => {
   const { clock, store, holder } = await held();
-  const [members, dead] = [cohortOf("a", 3), claimOf("a")];
+  const [members, dead] = [groupOf("a", 3), claimOf("a")];
   await queueUp(store, members[0]!, dead, members[1]!, members[2]!);
   clock.stall(600);
   await queueUp(store, members[0]!, members[1]!);
@@ -97,7 +97,7 @@ Deno.test("MemoryStore.attempt() takes members along past a dead waiter", async 
 
 Deno.test("MemoryStore.forget() deletes the place of a member, and of nobody else", async () => {
   const { store, holder } = await held();
-  const [members, stranger] = [cohortOf("a", 3), claimOf("a")];
+  const [members, stranger] = [groupOf("a", 3), claimOf("a")];
   const [first, second, third] = members as [Claim, Claim, Claim];
   await queueUp(store, ...members);
   await store.release(holder);
@@ -113,7 +113,7 @@ Deno.test("MemoryStore.forget() deletes the place of a member, and of nobody els
 
 Deno.test("MemoryStore.names has a name until the last member is forgotten", async () => {
   const { store, holder } = await held();
-  const [first, second, third] = cohortOf("a", 3) as [Claim, Claim, Claim];
+  const [first, second, third] = groupOf("a", 3) as [Claim, Claim, Claim];
   await queueUp(store, first, second, third);
   await store.release(holder);
   await grantOf(store, first);
@@ -126,7 +126,7 @@ Deno.test("MemoryStore.names has a name until the last member is forgotten", asy
 
 Deno.test("MemoryStore.attempt() with steal, or again, takes nobody along", async () => {
   const { store, holder } = await held();
-  const [thief, waiter] = cohortOf("a", 2) as [Claim, Claim];
+  const [thief, waiter] = groupOf("a", 2) as [Claim, Claim];
   await queueUp(store, waiter);
   const attempt = await store.attempt(thief, { enqueue: false, steal: true });
   assert(attempt.granted);
@@ -141,7 +141,7 @@ Deno.test("MemoryStore.attempt() with steal, or again, takes nobody along", asyn
 
 Deno.test("MemoryStore.attempt() of a member comes before later waiters", async () => {
   const { store, holder } = await held();
-  const [[first, second], stranger] = [cohortOf("a", 2) as [Claim, Claim], claimOf("a")];
+  const [[first, second], stranger] = [groupOf("a", 2) as [Claim, Claim], claimOf("a")];
   await queueUp(store, first, second);
   await store.release(holder);
   await grantOf(store, first);
@@ -153,8 +153,8 @@ Deno.test("MemoryStore.attempt() of a member comes before later waiters", async 
 
 Deno.test("MemoryStore.attempt() takes no waiter along whose owner is not fresh", async () => {
   const { store, holder } = await held();
-  const [first] = cohortOf("a", 1) as [Claim];
-  await queueUp(store, first, { ...claimOf("a", "exclusive", 1_000, "me"), cohort: first.cohort });
+  const [first] = groupOf("a", 1) as [Claim];
+  await queueUp(store, first, { ...claimOf("a", "exclusive", 1_000, "me"), group: first.group });
   await store.release(holder);
   assertEquals((await grantOf(store, first)).run, []);
 });

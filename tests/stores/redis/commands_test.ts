@@ -36,7 +36,7 @@ const SENT: ReadonlyMap<string, string> = new Map([
   ["lease_ms", "1000"],
   ["kind", ":shared"],
   // Only an exclusive claim of a fresh owner has these two.
-  ["cohort", ""],
+  ["group", ""],
   ["fences", ""],
   ["guess", "5"],
   ["max_clock_skew_ms", "100"],
@@ -101,10 +101,10 @@ for (const [script, sent] of Object.entries(CALLS)) {
   });
 }
 
-Deno.test("attempt.encode() sends cohort and fences of an exclusive claim alone", () => {
-  const input = { waiter: { ...waiter, cohort: "cohort" }, alive: ["other"] };
+Deno.test("attempt.encode() sends group and fences of an exclusive claim alone", () => {
+  const input = { waiter: { ...waiter, group: "group" }, alive: ["other"] };
   const both = (claim: Claim) => calls(attempt, { claim: { ...claim, fences: 3 }, ...input })[0]!.args.slice(3);
-  assertEquals(both(exclusive), ["wakeup_address", "cohort", "ticket", "", "3", "other"]);
+  assertEquals(both(exclusive), ["wakeup_address", "group", "ticket", "", "3", "other"]);
   assertEquals(both(shared), ["wakeup_address", "", "ticket", ":shared", "", "other"]);
 });
 

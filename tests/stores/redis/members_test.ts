@@ -13,13 +13,13 @@ import { until } from "../../support/until.ts";
 import { after, START } from "./after.ts";
 
 const [LOCK, , , , GRANTS, FENCE] = lockKeys("lock:a");
-const COHORT = crypto.randomUUID();
-const waiter = { address: "?holdfast:x", ticket: "", cohort: COHORT };
+const GROUP = crypto.randomUUID();
+const waiter = { address: "?holdfast:x", ticket: "", group: GROUP };
 
-/** Makes claims of one cohort, with texts of meta that a record may spoil. */
+/** Makes claims of one group, with texts of meta that a record may spoil. */
 function cohort(): [head: Claim, ...members: Claim[]] {
   const metas = [undefined, `{"a":"b:\\u0000\\u0001 %"}`, undefined, `{"text":"é \u{1f512} {}"}`];
-  return metas.map((meta) => ({ ...claimOf("a"), cohort: COHORT, meta })) as [Claim, ...Claim[]];
+  return metas.map((meta) => ({ ...claimOf("a"), group: GROUP, meta })) as [Claim, ...Claim[]];
 }
 
 /** Has the lock granted to the first of some waiters, which came 1 ms after the other; resolves to its run. */

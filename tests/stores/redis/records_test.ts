@@ -80,14 +80,14 @@ Deno.test("query() tells of each waiter its meta, since when, and its rank", asy
     described("exclusive"),
     described("shared"),
     described(1),
-    { ...described("exclusive"), cohort: crypto.randomUUID() },
+    { ...described("exclusive"), group: crypto.randomUUID() },
     described("shared", "me"),
     claimOf("a"),
   ];
   for (const [i, claim] of waiting.entries()) {
-    await after(i, client, attempt, { claim, waiter: { ...waiter, cohort: claim.cohort } });
+    await after(i, client, attempt, { claim, waiter: { ...waiter, group: claim.group } });
     // The second time it is in the queue already.
-    await after(20, client, attempt, { claim, waiter: { ...waiter, cohort: claim.cohort } });
+    await after(20, client, attempt, { claim, waiter: { ...waiter, group: claim.group } });
   }
   const { pending } = await after(20, client, look, { name: "a" });
   const queued = waiting.filter(({ permits }) => permits === undefined);
@@ -139,12 +139,12 @@ Deno.test("query() tells the first fence of a block and of a run, not the counte
   await after(0, client, attempt, { claim: block });
   assertEquals((await holders(client, 0)).map(detailsOf), [[block.meta, START, FIRST]]);
   await after(0, client, release, block);
-  const cohort = crypto.randomUUID();
-  const [holder, head, ...members] = [1, 2, 3, 4].map(() => ({ ...described("exclusive"), cohort }));
+  const group = crypto.randomUUID();
+  const [holder, head, ...members] = [1, 2, 3, 4].map(() => ({ ...described("exclusive"), group }));
   await after(1, client, attempt, { claim: holder! });
-  for (const claim of [head!, ...members]) await after(2, client, attempt, { claim, waiter: { ...waiter, cohort } });
+  for (const claim of [head!, ...members]) await after(2, client, attempt, { claim, waiter: { ...waiter, group } });
   await after(3, client, release, holder!);
-  const input = { claim: head!, waiter: { ...waiter, cohort, ticket: "1" } };
+  const input = { claim: head!, waiter: { ...waiter, group, ticket: "1" } };
   const reply = await after(4, client, attempt, input);
   assertEquals("run" in reply && reply.run?.length, 2);
   assertEquals((await holders(client, 4)).map(detailsOf), [[head!.meta, START + 4, FIRST + 4_000n]]);
@@ -243,8 +243,8 @@ Deno.test("forget() of a waiter and its release leave nothing of its meta", asyn
   await using server = await RedisServer.start();
   const client = await connected(server);
   const store = serverStore(client);
-  const cohort = crypto.randomUUID();
-  const [holder, head, member, gone] = [1, 2, 3, 4].map(() => ({ ...described("exclusive"), cohort }));
+  const group = crypto.randomUUID();
+  const [holder, head, member, gone] = [1, 2, 3, 4].map(() => ({ ...described("exclusive"), group }));
   await grant(store, holder!);
   for (const claim of [head!, member!, gone!]) await ask(store, claim);
   await store.release(gone!);

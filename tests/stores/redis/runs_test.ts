@@ -23,9 +23,9 @@ const [LOCK, QUEUE, WAITERS, , , FENCE] = lockKeys("lock:a");
 /** The fence that the clock gives where a test says what the clock shows. */
 const FIRST = BigInt(START) * 1_000n;
 
-const COHORT = crypto.randomUUID();
+const GROUP = crypto.randomUUID();
 
-Deno.test("attempt() takes the waiters of its cohort that come next, in their order", async () => {
+Deno.test("attempt() takes the waiters of its group that come next, in their order", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
   const store = serverStore(client);
@@ -61,7 +61,7 @@ Deno.test("attempt() ends a run at the first waiter of another kind or cohort", 
   const store = serverStore(client);
   const others: Record<string, Claim> = {
     "without a cohort": claimOf("a"),
-    "of another cohort": { ...claimOf("a"), cohort: crypto.randomUUID() },
+    "of another cohort": { ...claimOf("a"), group: crypto.randomUUID() },
     "shared": claimOf("a", "shared"),
     "of a named owner": claimOf("a", "exclusive", LONG, "me"),
   };
@@ -77,7 +77,7 @@ Deno.test("attempt() ends a run at the first waiter of another kind or cohort", 
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() takes nobody along for a waiter without cohort, or that only tries", async () => {
+Deno.test("attempt() takes nobody along for a waiter without group, or that only tries", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
   const store = serverStore(client);
@@ -114,9 +114,9 @@ Deno.test("attempt() ends a run at a dead waiter, and at an entry that is no mem
   const store = serverStore(client);
   const now = async () => Number((await client.time())[0]) * 1_000;
   const entries = [
-    [async () => `${await now() - 15_001}?holdfast:x@${COHORT}\0`, "last"],
+    [async () => `${await now() - 15_001}?holdfast:x@${GROUP}\0`, "last"],
     // No client writes that.
-    [async () => `${await now()}?holdfast:x@${COHORT}:shared\0`, ":shared"],
+    [async () => `${await now()}?holdfast:x@${GROUP}:shared\0`, ":shared"],
     [async () => `${await now()}?holdfast:x@\0`, "other"],
     [async () => `${await now()}?holdfast:x@:shared\0`, ":shared"],
   ] as const;
@@ -145,11 +145,11 @@ Deno.test("attempt() shortens a run whose fences would be too far ahead of the c
     const [holder, head, ...members] = [claimOf("a"), member(), member(), member(), member()];
     await after(0, client, attempt, { claim: holder });
     for (const claim of [head, ...members]) {
-      await after(0, client, attempt, { claim, waiter: { address, ticket: "", cohort: COHORT } });
+      await after(0, client, attempt, { claim, waiter: { address, ticket: "", group: GROUP } });
     }
     await client.del(LOCK);
     await client.set(FENCE, `${FIRST + last}`);
-    const reply = await after(0, client, attempt, { claim: head, waiter: { address, ticket: "", cohort: COHORT } });
+    const reply = await after(0, client, attempt, { claim: head, waiter: { address, ticket: "", group: GROUP } });
     const run = owners(members.slice(0, length));
     const fence = FIRST + last + 1n;
     assertEquals(reply, { granted: true, fence, fences: 1, contended: length < 3, run });
@@ -195,7 +195,7 @@ Deno.test("attempt() that is executed twice, and late, loses no member for ever"
   await line(store, [head, first]);
   const sent = attempt.encode(lockKeys("lock:a"), {
     claim: head,
-    waiter: { address: "!holdfast:x", ticket: "1", cohort: COHORT },
+    waiter: { address: "!holdfast:x", ticket: "1", group: GROUP },
   });
   const execute = () => client.eval(attempt.script.source, sent.keys.length, ...sent.keys, ...sent.args);
   const [, fence, , , ...run] = await execute() as string[];
@@ -342,7 +342,7 @@ function seen(promise: Promise<void>): () => boolean {
 
 /** A claim that may be a member of a run. */
 function member(): Claim {
-  return { ...claimOf("a"), cohort: COHORT };
+  return { ...claimOf("a"), group: GROUP };
 }
 
 function owners(claims: readonly Claim[]): string[] {

@@ -496,7 +496,7 @@ async function liveThrough(client: Redis, name: string): Promise<void> {
   assert(await store.release(second), "the holder waits again and is served");
   await grant(store, holder);
   assert(await store.release(holder) && !await store.release(holder), "released once");
-  const [head, member] = [0, 1].map(() => ({ ...claimOf(name, LONG), cohort: "one-process" }));
+  const [head, member] = [0, 1].map(() => ({ ...claimOf(name, LONG), group: "one-process" }));
   await grant(store, holder);
   for (const waiter of [head!, member!]) await ask(store, waiter);
   assert(await store.release(holder), "the head of a run is served");

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { setImmediate } from "node:timers/promises";
 import type { Claim, Entry, QueryOptions } from "../../../src/store.ts";
-import { cohortOf, grantOf, queueUp } from "../../support/run_claims.ts";
+import { grantOf, groupOf, queueUp } from "../../support/run_claims.ts";
 import { ABANDONED, ask, claimOf, fenceOf, handles, LEASE, type Site, testOnSite } from "./site.ts";
 import { holderOf, sleeper } from "./waiting.ts";
 
@@ -134,7 +134,7 @@ testOnSite("query() lists a waiter since its first attempt when the file has los
 
 testOnSite("query() lists a member of a run that comes back since its first attempt", async (site) => {
   const holder = await holderOf(site.a);
-  const members = cohortOf("name", 2);
+  const members = groupOf("name", 2);
   const { wall: since } = site.clock.now();
   await queueUp(site.b, ...members);
   await site.a.release(holder);

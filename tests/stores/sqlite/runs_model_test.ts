@@ -58,7 +58,7 @@ Deno.test("FileStore grants the fences and runs that the memory store grants", a
   assert(runs > 100 && blocks > 20 && returns > 20, `${runs} runs, ${blocks} blocks, ${returns} members came back`);
 });
 
-/** The handles of one store: of two cohorts, of none, and of an owner. */
+/** The handles of one store: of two groups, of none, and of an owner. */
 class Side {
   /** How many runs there were, blocks of several fences, and members that came back into the queue. */
   runs = 0;
@@ -74,7 +74,7 @@ class Side {
 
   constructor(store: MemoryStore | FileStore) {
     this.#store = store;
-    const [one, two] = [{ cohort: "one" }, { cohort: "two" }];
+    const [one, two] = [{ group: "one" }, { group: "two" }];
     const kinds: Partial<Claim>[] = [one, one, one, one, one, two, {}, { owner: "me", handle: "me/7" }, {
       mode: "shared",
     }];
@@ -153,7 +153,7 @@ class Side {
     const end = fence + BigInt(Math.max(fences - 1, run.length));
     if (end > this.#last) this.#last = end;
     assert(fresh || fences === 1 && run.length === 0, "nothing is granted twice");
-    const { fences: wish, cohort } = this.#claims[handle]!;
-    return { fence, fences, run, contended: wish === undefined && cohort === undefined ? "unknown" : contended };
+    const { fences: wish, group } = this.#claims[handle]!;
+    return { fence, fences, run, contended: wish === undefined && group === undefined ? "unknown" : contended };
   }
 }

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Claim, StoreError } from "@holdfast/lock";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { claimOf as kindOf } from "../../support/claims.ts";
-import { cohortOf, grantOf, handlesOf, queueUp } from "../../support/run_claims.ts";
+import { grantOf, groupOf, handlesOf, queueUp } from "../../support/run_claims.ts";
 import { until } from "../../support/until.ts";
 import { settled } from "../../support/virtual_clock.ts";
 import { claimOf, LEASE, rows, type Site, testOnSite } from "./site.ts";
@@ -10,10 +10,10 @@ import { holderOf, pending, sleeper } from "./waiting.ts";
 
 type Members = [Claim, Claim, Claim];
 
-/** Members of a cohort that wait in `site.b`, behind a holder in `site.a`. */
+/** Members of a group that wait in `site.b`, behind a holder in `site.a`. */
 async function waitingMembers(site: Site): Promise<{ holder: Claim; members: Members }> {
   const holder = await holderOf(site.a);
-  const members = cohortOf("name", 3) as Members;
+  const members = groupOf("name", 3) as Members;
   await queueUp(site.b, ...members);
   return { holder, members };
 }
@@ -38,8 +38,8 @@ testOnSite("attempt() reserves fences to the last exact one, and then rejects", 
 
 testOnSite("attempt() takes members out of the file, and only their own process's", async (site) => {
   const { holder, members } = await waitingMembers(site);
-  // As if the UUID of the cohort were known there.
-  const stranger = { ...claimOf(), cohort: members[0].cohort };
+  // As if the UUID of the group were known there.
+  const stranger = { ...claimOf(), group: members[0].group };
   await queueUp(site.a, stranger);
   await site.a.release(holder);
   const { fence, run, contended } = await grantOf(site.b, members[0]);
@@ -76,7 +76,7 @@ testOnSite("attempt() with steal takes nobody along, also for a waiter that stea
 
 testOnSite("attempt() ends a run after 100 others", async (site) => {
   const holder = await holderOf(site.a);
-  const members = cohortOf("name", 150);
+  const members = groupOf("name", 150);
   await queueUp(site.b, ...members);
   await site.a.release(holder);
   const first = await grantOf(site.b, members[0]!);
@@ -101,7 +101,7 @@ testOnSite("attempt() shortens a run whose fences would be too far ahead", async
 
 testOnSite("attempt() ends a run at a waiter for a permit", async (site) => {
   const { holder, members: [first, second] } = await waitingMembers(site);
-  const last = { ...claimOf(), cohort: first.cohort };
+  const last = { ...claimOf(), group: first.group };
   await site.a.release(holder);
   await queueUp(site.b, kindOf("name", 2), last);
   const { pending: waiting } = await site.b.query();
@@ -113,7 +113,7 @@ testOnSite("attempt() ends a run at a waiter for a permit", async (site) => {
 
 testOnSite("attempt() takes members along past the waiter of a dead process", async (site) => {
   const holder = await holderOf(site.a, { lease: 3_600_000 });
-  const [dead, gone, members] = [site.openDead(), claimOf(), cohortOf("name", 2)];
+  const [dead, gone, members] = [site.openDead(), claimOf(), groupOf("name", 2)];
   const asleep = [];
   await queueUp(site.b, members[0]!);
   await queueUp(dead, gone);
@@ -133,7 +133,7 @@ testOnSite("attempt() takes members along past the waiter of a dead process", as
 testOnSite("attempt() gets the lock when a process died with a run", async (site) => {
   const holder = await holderOf(site.a);
   const dead = site.openDead();
-  const members = cohortOf("name", 3, 1_000);
+  const members = groupOf("name", 3, 1_000);
   await queueUp(dead, ...members);
   await site.a.release(holder);
   const { fence, run } = await grantOf(dead, members[0]!);
@@ -259,7 +259,7 @@ testOnSite("attempt() that fails leaves all members in the queue, and polled for
 
 testOnSite("attempt() takes no stranger for a member whose handle begins like its own", async (site) => {
   const holder = await holderOf(site.a);
-  const [first, second] = cohortOf("name", 2) as [Claim, Claim];
+  const [first, second] = groupOf("name", 2) as [Claim, Claim];
   // Some runtimes read text from a file up to the first NUL only.
   const stranger = claimOf({ owner: `${second.owner}\0`, handle: `${second.owner}\0/handle` });
   await queueUp(site.b, first);

@@ -131,7 +131,7 @@ export const LUA_FAULTS: readonly LuaFault[] = [
   {
     name: "a run goes on behind a waiter of another cohort",
     place: "run-member",
-    edit: [/theirs == cohort and /, ""],
+    edit: [/theirs == group and /, ""],
     stage: RUNS,
   },
   {

@@ -23,8 +23,8 @@ type Step =
 const LONG = 60_000;
 const SHORT = 150;
 
-/** The cohort of all that may be members of a run. */
-const COHORT = crypto.randomUUID();
+/** The group of all that may be members of a run. */
+const GROUP = crypto.randomUUID();
 
 /** After so many milliseconds the short leases have ended. */
 const OVER = SHORT + 70;
@@ -113,8 +113,8 @@ export async function agrees(
           const who = owner === undefined ? { owner: id } : { owner, handle: `${owner}/${id}` };
           const steal = step.steal && step.ask.permits === undefined && step.ask.mode === "exclusive";
           const exclusive = step.ask.mode === "exclusive" && step.ask.permits === undefined && owner === undefined;
-          const cohort = exclusive && step.member ? { cohort: COHORT } : {};
-          const claim: Claim = { name, ...step.ask, ...who, ...cohort, lease: ending && step.short ? SHORT : LONG };
+          const group = exclusive && step.member ? { group: GROUP } : {};
+          const claim: Claim = { name, ...step.ask, ...who, ...group, lease: ending && step.short ? SHORT : LONG };
           claims.push(claim);
           fates.set(handleOf(claim), await ask(claim, steal));
           model.request(claim, steal);

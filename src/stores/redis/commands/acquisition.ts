@@ -8,8 +8,8 @@ export interface WaiterInput {
   readonly address: string;
   /** Its place in the queue, empty when it has none yet. */
   readonly ticket: string;
-  /** The cohort that it waits with; only of an exclusive claim whose owner is fresh. */
-  readonly cohort?: string | undefined;
+  /** The group that it waits with; only of an exclusive claim whose owner is fresh. */
+  readonly group?: string | undefined;
 }
 
 /** The lock is busy. */

@@ -23,10 +23,10 @@ export const attempt: Command<AttemptInput, AttemptReply> = {
   script,
   encode(keys, { claim, waiter, steal, alive }) {
     const kind = encodeKind(claim, steal !== undefined);
-    const { address = "", cohort = "", ticket = "" } = waiter ?? {};
+    const { address = "", group = "", ticket = "" } = waiter ?? {};
     const fences = kind === "" && wantsBlock(claim) ? `${claim.fences}` : "";
     const args = [handleOf(claim), milliseconds(claim.lease), claim.meta ?? "", address];
-    args.push(kind === "" ? cohort : "", ticket, kind, fences, ...steal ?? alive ?? []);
+    args.push(kind === "" ? group : "", ticket, kind, fences, ...steal ?? alive ?? []);
     // Most locks are exclusive, and most are free.
     while (args.at(-1) === "") args.pop();
     return { keys, args };
@@ -37,7 +37,7 @@ export const attempt: Command<AttemptInput, AttemptReply> = {
       if (steal === undefined && wantsBlock(claim)) {
         return { granted: true, fence, fences: claim.fences, contended: false };
       }
-      return waiter?.cohort === undefined ? { granted: true, fence } : { granted: true, fence, contended: false };
+      return waiter?.group === undefined ? { granted: true, fence } : { granted: true, fence, contended: false };
     }
     const [first, ...others] = reply;
     if (first === ":granted") return decodeGranted(others);

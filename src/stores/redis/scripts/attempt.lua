@@ -6,24 +6,24 @@
 --    logical clock (Kulkarni et al. 2014), which still rises after its key was lost. See lib/set_fence.lua.
 -- 4. An exclusive lock of a fresh owner has a block of fences, when it asks for several. The counter is left at the end
 --    of the block, which is at most $BLOCK_LEAD_US µs ahead of the clock, unless the first fence is.
--- 5. If it waits with a cohort instead: the waiters of its cohort that come next, its run, leave the queue, and have the
+-- 5. If it waits with a group instead: the waiters of its group that come next, its run, leave the queue, and have the
 --    fences that follow, under the same rule. They leave it last of all, when nothing can fail any more.
 --
 -- After an error nothing is held.
 --
 -- keys  lock queue waiters holders grants fence
--- args  handle lease_ms meta? wakeup_address? cohort? ticket? kind? fences? other...
+-- args  handle lease_ms meta? wakeup_address? group? ticket? kind? fences? other...
 --
 --   meta            what describes the handle, JSON; empty: nothing
 --   wakeup_address  how the waiter is reached: $PROVABLE or $UNPROVABLE, and its channel; empty: it does not wait
---   cohort          that of the waiter, which only an exclusive claim of a fresh owner may have; empty: it has none
+--   group          that of the waiter, which only an exclusive claim of a fresh owner may have; empty: it has none
 --   ticket          its place in the queue, empty when it has none yet
 --   kind            ":exclusive", ":steal", ":shared" or ":permits=N"; empty: exclusive, by a fresh owner
 --   fences          how many fences it wants, more than 1, only without a kind; there is no run then
 --   other           with ":steal": the SHA-1 of each handle from which the lock may be taken, see lib/revoke.lua;
 --                   else the other waiters of its process, which are as alive as this one
 --
--- reply  fence, a string                 granted, with all the fences that it wants; if it has a cohort or wants several,
+-- reply  fence, a string                 granted, with all the fences that it wants; if it has a group or wants several,
 --                                        nobody waits
 --        { ":granted", fence, fences, 1 or 0, handle... }
 --                                        granted, with so many fences; 1: others wait; its run, with the fences from + 1 on
@@ -40,7 +40,7 @@ local owner, in_list
 if not taken then
   -- include holders expiry grants waiters notify queue revoke fence_value grant_or_enqueue
   local address = ARGV.wakeup_address or ''
-  local waiter = address ~= '' and { address = address, cohort = ARGV.cohort or '', ticket = ticket }
+  local waiter = address ~= '' and { address = address, group = ARGV.group or '', ticket = ticket }
   -- No other argument is the SHA-1 of a handle.
   local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting, ARGV)
   if reply then
@@ -54,12 +54,12 @@ end
 local wish, contended, run, metas = (tonumber(ARGV.fences) or 1) - 1, false, nil, nil
 local extra = wish > 0 and math.min(wish, $BLOCK_LEAD_US) or 0
 if reserved or waiting > 0 then
-  local cohort = ARGV.cohort or ''
+  local group = ARGV.group or ''
   if wish > 0 then
     contended = #redis.pcall('ZRANGE', KEYS.queue, 0, 0) > 0
-  elseif cohort ~= '' then
+  elseif group ~= '' then
     -- include waiters run
-    run, contended, metas = next_of_cohort(cohort)
+    run, contended, metas = next_of_group(group)
     extra = #run
   end
 end

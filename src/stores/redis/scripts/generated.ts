@@ -151,8 +151,8 @@ set_expiry()
 end
 `;
 
-const WAITERS = `local function format_waiter(asked, address, cohort, kind, meta)
-return asked .. address .. '@' .. cohort .. kind .. '\\0' .. meta
+const WAITERS = `local function format_waiter(asked, address, group, kind, meta)
+return asked .. address .. '@' .. group .. kind .. '\\0' .. meta
 end
 local function asking_again(text, asked)
 return (string.gsub(text, '^%d+', asked))
@@ -284,7 +284,7 @@ return ticket
 end
 local function write_waiter(handle, kind, meta, waiter)
 local ticket = waiter.ticket == '' and new_ticket() or waiter.ticket
-redis.call('HSET', KEYS[3], handle, format_waiter(now, waiter.address, waiter.cohort, kind, meta))
+redis.call('HSET', KEYS[3], handle, format_waiter(now, waiter.address, waiter.group, kind, meta))
 local added = redis.call('ZADD', KEYS[2], 'NX', ticket, handle)
 redis.call('PEXPIRE', KEYS[2], '15000')
 redis.call('PEXPIRE', KEYS[3], '15000')
@@ -368,7 +368,7 @@ if owner and waiting > 0 and tonumber(redis.call('ZSCORE', KEYS[4], owner)) == 0
 end
 `;
 
-const RUN = `local function next_of_cohort(cohort)
+const RUN = `local function next_of_group(group)
 local run, metas, first = {}, {}, 0
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 while true do
@@ -377,7 +377,7 @@ if #heads == 0 then return run, false, metas end
 local entries = redis.pcall('HMGET', KEYS[3], unpack(heads))
 for place, head in ipairs(heads) do
 local seen, _, _, theirs, kind, meta = parse_waiter(entries[place])
-local member = theirs == cohort and kind == '' and now - seen < 15000
+local member = theirs == group and kind == '' and now - seen < 15000
 if not member or #run == 100 then return run, true, metas end
 table.insert(run, head)
 table.insert(metas, meta)
@@ -473,7 +473,7 @@ local ticket, kind = ARGV[6] or '', ARGV[7] or ''
 ${TAKE}local owner, in_list
 if not taken then
 ${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${FENCE_VALUE}${GRANT_OR_ENQUEUE}local address = ARGV[4] or ''
-local waiter = address ~= '' and { address = address, cohort = ARGV[5] or '', ticket = ticket }
+local waiter = address ~= '' and { address = address, group = ARGV[5] or '', ticket = ticket }
 local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting, ARGV)
 if reply then
 if kind ~= ':steal' then keep_alive({ unpack(ARGV, 9) }) end
@@ -484,11 +484,11 @@ end
 local wish, contended, run, metas = (tonumber(ARGV[8]) or 1) - 1, false, nil, nil
 local extra = wish > 0 and math.min(wish, 10000) or 0
 if reserved or waiting > 0 then
-local cohort = ARGV[5] or ''
+local group = ARGV[5] or ''
 if wish > 0 then
 contended = #redis.pcall('ZRANGE', KEYS[2], 0, 0) > 0
-elseif cohort ~= '' then
-${WAITERS}${RUN}run, contended, metas = next_of_cohort(cohort)
+elseif group ~= '' then
+${WAITERS}${RUN}run, contended, metas = next_of_group(group)
 extra = #run
 end
 end
@@ -528,7 +528,7 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "bc19286f4402fe335c99e48226f2a989f52bb715",
+  sha: "8b45929c3f9f7bdf5b0fc61a4024263b372bff32",
 };
 
 export const confirm: Script = {
@@ -558,7 +558,7 @@ table.insert(reply, names[i])
 end
 return reply
 `,
-  sha: "68a03f6d42a3644855085413a531b075d758ff8b",
+  sha: "74b9ea383e7b0a97bd7d7028d291e02549418480",
 };
 
 export const held: Script = {
@@ -620,7 +620,7 @@ if not in_queue[handle] then add(members, handle, '', ticket, meta) end
 end
 return { holders, waiters, members }
 `,
-  sha: "4fac3a90c4bdba7a710555729d299e7ee9bbe548",
+  sha: "5e4e69ab2e0892362a5ab054463d3747df04497e",
 };
 
 export const prolong: Script = {
@@ -632,7 +632,7 @@ export const prolong: Script = {
 export const recall: Script = {
   source: `${WAITERS}${NOTIFY}notify_head()
 `,
-  sha: "923b0c48c7f4b8b8f90b822810e3629bd71c1f4c",
+  sha: "1cf2f95f2f4a0b2ae3b723cefafb488591e2fc55",
 };
 
 export const release: Script = {
@@ -666,7 +666,7 @@ if earlier then notify_head() end
 end
 return released
 `,
-  sha: "5951d8cb36f0ce898500af8fa9f1566acccd0266",
+  sha: "182b6030abfe2b9c9dc5eecfc4b1ab575834def3",
 };
 
 export const renew: Script = {
@@ -726,7 +726,7 @@ local ticket, kind = ARGV[5], ARGV[6]
 ${TAKE}local in_list
 if not taken then
 ${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}${FENCE_VALUE}${GRANT_OR_ENQUEUE}local address = ARGV[4]
-local waiter = address ~= '' and { address = address, cohort = '', ticket = ticket }
+local waiter = address ~= '' and { address = address, group = '', ticket = ticket }
 local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting)
 if reply then
 ${RECORD_OF}${HELD_FOR}if reply[1] ~= ':fence' then reply[3] = held_for(handle) end
@@ -755,5 +755,5 @@ end
 if raised then return counter end
 return { counter }
 `,
-  sha: "be3667fbf16df1a8fc0d02562cf67f519da234d0",
+  sha: "05ad9a6666958391503030eee97a9057b3a26917",
 };

@@ -32,7 +32,7 @@ local in_list
 if not taken then
   -- include holders expiry grants waiters notify queue revoke fence_value grant_or_enqueue
   local address = ARGV.wakeup_address
-  local waiter = address ~= '' and { address = address, cohort = '', ticket = ticket }
+  local waiter = address ~= '' and { address = address, group = '', ticket = ticket }
   local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting)
   if reply then
     -- include record_of held_for

@@ -123,7 +123,7 @@ export class Wakeups {
   }
 
   /**
-   * Wakes all waiters, once, if the client is cut off before an attempt of a cohort ends. A reply may be lost then, and
+   * Wakes all waiters, once, if the client is cut off before an attempt of a group ends. A reply may be lost then, and
    * with it a run, whose members are not in the queue any more.
    */
   wakeIfCut(attempt: Promise<unknown>): void {

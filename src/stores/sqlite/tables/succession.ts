@@ -9,7 +9,7 @@ export const RUN_LIMIT = 100;
 
 /** The waiters that come after a claim that can be granted. */
 export interface Succession {
-  /** The waiters of this process that directly follow it and are of its cohort; none if it takes nobody along. */
+  /** The waiters of this process that directly follow it and are of its group; none if it takes nobody along. */
   readonly followers: readonly QueuedWaiter[];
   /** Whether anybody else is in the queue; `undefined` if nobody needs to know. */
   readonly othersWait: boolean | undefined;
@@ -32,7 +32,7 @@ export function succession(run: Statements, waiters: WaiterTable, grantee: Grant
   // An exclusive claim that is not in the queue is not granted past anybody.
   if (next && ticket === undefined && kindOf(claim) === "exclusive") return { followers: [], othersWait: false };
   const takes = next && takesRun(claim);
-  if (!takes && claim.cohort === undefined && claim.fences === undefined) {
+  if (!takes && claim.group === undefined && claim.fences === undefined) {
     return { followers: [], othersWait: undefined };
   }
   // One more than a run may have, and the claim itself.

@@ -13,7 +13,7 @@ end
 -- ticket. Returns how many waiters that adds.
 local function write_waiter(handle, kind, meta, waiter)
   local ticket = waiter.ticket == '' and new_ticket() or waiter.ticket
-  redis.call('HSET', KEYS.waiters, handle, format_waiter(now, waiter.address, waiter.cohort, kind, meta))
+  redis.call('HSET', KEYS.waiters, handle, format_waiter(now, waiter.address, waiter.group, kind, meta))
   local added = redis.call('ZADD', KEYS.queue, 'NX', ticket, handle)
   redis.call('PEXPIRE', KEYS.queue, '$WAITER_TIMEOUT_MS')
   redis.call('PEXPIRE', KEYS.waiters, '$WAITER_TIMEOUT_MS')
@@ -63,7 +63,7 @@ local function notify_owner(owner)
 end
 
 -- Writes: grants the lock for so many ms, or puts the handle into the queue. Returns nil when granted, else the reply.
--- `waiter` is how the handle waits: its address, cohort and ticket; nil when it does not. `waiting` handles wait already. It may
+-- `waiter` is how the handle waits: its address, group and ticket; nil when it does not. `waiting` handles wait already. It may
 -- steal the lock from the handles with these digests.
 --
 -- 1. Several may hold the lock and no fence is left: refuse. After an error nothing may be held: what can fail is done

@@ -1,14 +1,14 @@
 -- waiters: what is known of each waiter. Only reads.
 --
 -- The queue, the sorted set KEYS.queue, has each waiter's ticket: handle -> ticket. The hash KEYS.waiters has the rest in one
--- text: handle -> when it last asked (ms of the server's clock), $PROVABLE or $UNPROVABLE, its channel, "@", its cohort, the
+-- text: handle -> when it last asked (ms of the server's clock), $PROVABLE or $UNPROVABLE, its channel, "@", its group, the
 -- kind of lock that it waits for, NUL, its meta. Cohort and meta may be empty, and so is the kind of an exclusive lock.
 -- $PROVABLE: if nobody receives a message on the channel, its client is gone.
 --
--- The kind begins with a colon, of which the cohort has none, and the meta, which is JSON, has no NUL.
+-- The kind begins with a colon, of which the group has none, and the meta, which is JSON, has no NUL.
 
-local function format_waiter(asked, address, cohort, kind, meta)
-  return asked .. address .. '@' .. cohort .. kind .. '\0' .. meta
+local function format_waiter(asked, address, group, kind, meta)
+  return asked .. address .. '@' .. group .. kind .. '\0' .. meta
 end
 
 -- Returns the text of a waiter that asks again.
@@ -16,7 +16,7 @@ local function asking_again(text, asked)
   return (string.gsub(text, '^%d+', asked))
 end
 
--- Returns when it last asked, $PROVABLE or $UNPROVABLE, channel, cohort, kind, meta; nil when there is no such waiter.
+-- Returns when it last asked, $PROVABLE or $UNPROVABLE, channel, group, kind, meta; nil when there is no such waiter.
 local function parse_waiter(text)
   return string.match(text or '', '^(%d+)(.)(holdfast:[^:@]+)@([^:%z]*)([^%z]*)%z(.*)$')
 end
