@@ -113,9 +113,19 @@ class World {
         break;
       }
       default:
-        await this.#act(step.does, step.handle);
+        await this.#done(this.#act(step.does, step.handle));
     }
     await settled();
+  }
+
+  /** Resolves when a step is done: an attempt waits for a release of its id, which may pause before it is retried. */
+  async #done(step: Promise<void>): Promise<void> {
+    let isDone = false;
+    const done = step.finally(() => isDone = true);
+    done.catch(() => {});
+    await settled();
+    while (!isDone) await this.#place.clock.advance(1);
+    await done;
   }
 
   /** Releases everything; then nothing is left. */
