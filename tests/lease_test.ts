@@ -690,6 +690,14 @@ Deno.test("Lease.disown() gives an error before the deadline only", async () => 
   assertEquals([slow.lease.disown(), slow.store.eventTypes], [undefined, []]);
 });
 
+Deno.test("Lease that ended while its process slept is not renewed", async () => {
+  const { clock, store, lease } = scene({ lease: 900 });
+  await clock.advance(300);
+  clock.stall(2_000);
+  await clock.advance(0);
+  assertEquals([store.times("renew"), lease.held, clock.pending], [[300], false, 0]);
+});
+
 Deno.test("Lease is not held any more when its signal aborts", async () => {
   const ends = { "is over": hanging, "is lost": lost };
   for (const [how, onRenew] of Object.entries(ends)) {
