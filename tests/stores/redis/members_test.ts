@@ -3,6 +3,7 @@ import type { Claim } from "@holdfast/lock";
 import type { Redis } from "ioredis";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { look } from "../../../src/stores/redis/commands/look.ts";
+import { prolong } from "../../../src/stores/redis/commands/prolong.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { BLOCK_LEAD_US } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
@@ -98,6 +99,18 @@ Deno.test("renew() keeps the members of a run listed for another lease", async (
   await store.release(head);
   await store.release(member!);
   assertEquals(await client.keys("*"), [FENCE]);
+});
+
+Deno.test("prolong() that comes late leaves the members of another holder alone", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect();
+  const [head, ...members] = cohort();
+  await grantRun(client, [head, ...members]);
+  const left = await client.pttl(GRANTS);
+  await after(20, client, prolong, { ...members[0]!, lease: 10 });
+  assert(await client.pttl(GRANTS) > left - 5_000, "it is not shortened");
+  await after(20, client, prolong, { ...head, lease: 10 });
+  assert(await client.pttl(GRANTS) <= 10, "its own is");
 });
 
 Deno.test("attempt() notes no members where there are none", async () => {

@@ -624,9 +624,11 @@ return { holders, waiters, members }
 };
 
 export const prolong: Script = {
-  source: `if type(redis.pcall('GET', KEYS[5])) == 'string' then redis.call('PEXPIRE', KEYS[5], ARGV[1]) end
+  source: `${MEMBERS}if #read_members(redis.pcall('GET', KEYS[5]), ARGV[1]) > 0 then
+redis.call('PEXPIRE', KEYS[5], ARGV[2])
+end
 `,
-  sha: "fcfc457d64df59d10da29d4c26f4e6556e8f0073",
+  sha: "8654c14fbf3cd90ed1ca900d7b44a252b7b9b957",
 };
 
 export const recall: Script = {

@@ -3,7 +3,11 @@
 -- A script of its own, because renewals must not need another key than the lock's.
 --
 -- keys  lock queue waiters holders grants
--- args  lease_ms
+-- args  handle lease_ms
 --
 -- reply  nothing
-if type(redis.pcall('GET', KEYS.grants)) == 'string' then redis.call('PEXPIRE', KEYS.grants, ARGV.lease_ms) end
+-- It may come late: then the record is that of another holder.
+-- include members
+if #read_members(redis.pcall('GET', KEYS.grants), ARGV.handle) > 0 then
+  redis.call('PEXPIRE', KEYS.grants, ARGV.lease_ms)
+end
