@@ -1,4 +1,4 @@
-import type { HandoffSettings } from "../../src/internal/handoff/site.ts";
+import type { HandoffSettings } from "../../src/internal/handoff/context.ts";
 import { Handoff } from "../../src/internal/handoff/handoff.ts";
 import type { Clock } from "../../src/internal/time/clock.ts";
 import type { Store } from "../../src/store.ts";

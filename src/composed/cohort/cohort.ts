@@ -1,6 +1,6 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { Handoff } from "../../internal/handoff/handoff.ts";
-import type { HandoffSettings } from "../../internal/handoff/site.ts";
+import type { HandoffSettings } from "../../internal/handoff/context.ts";
 import { describeMistake, looksLikeClient, looksLikeStore } from "../../internal/mistaken_target.ts";
 import type { Store } from "../../store.ts";
 import type { RedisClient } from "../../stores/redis/client/client.ts";

@@ -1,4 +1,4 @@
-import type { HandoffSettings } from "../../internal/handoff/site.ts";
+import type { HandoffSettings } from "../../internal/handoff/context.ts";
 import { checkKeys, checkMilliseconds } from "../../internal/validation.ts";
 
 /** The options of `cohort()`. */

@@ -2,7 +2,7 @@ import { elapsed, type Instant } from "../time/clock.ts";
 import { type Attempt, type Claim, type Granted, handleOf, type Meta, type Store } from "../../store.ts";
 import type { Handle } from "./handle.ts";
 import { ProcessLease } from "./process_lease.ts";
-import type { HandoffSite } from "./site.ts";
+import type { HandoffContext } from "./context.ts";
 
 /** A handle that holds the lock under a grant. */
 export interface Holding {
@@ -59,7 +59,7 @@ export class Grant {
   #over: AbortController | undefined;
 
   /** Makes the grant of an attempt that was sent at a moment, and answered at another one. */
-  constructor({ store, clock }: HandoffSite, claim: Claim, granted: Granted, sentAt: Instant, now: Instant) {
+  constructor({ store, clock }: HandoffContext, claim: Claim, granted: Granted, sentAt: Instant, now: Instant) {
     this.lease = new ProcessLease(store, claim, sentAt, clock, granted.age);
     this.id = handleOf(claim);
     this.since = now;

@@ -20,7 +20,7 @@ import {
 } from "../../store.ts";
 import { withLocalHandles } from "./listing.ts";
 import { NameHandoff } from "./name_handoff.ts";
-import type { HandoffSettings, HandoffSite, HandoffTarget } from "./site.ts";
+import type { HandoffContext, HandoffSettings, HandoffTarget } from "./context.ts";
 
 /** From so many names on, those that are no longer used are looked for. */
 const PRUNE_FROM = 1_000;
@@ -52,7 +52,7 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
   readonly #requests = new ShortLivedSet<Promise<unknown>>();
   /** All that hand on the locks of the target, this one too: a revocation concerns them all. */
   readonly #peers: Set<Handoff>;
-  readonly #site: HandoffSite;
+  readonly #context: HandoffContext;
   #pruneAt = 2 * PRUNE_FROM;
   /** Whether it has stopped handing on. */
   #stopped = false;
@@ -64,7 +64,7 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
   constructor(target: Target, clock: Clock, settings?: HandoffSettings, peer?: Handoff) {
     this.target = target;
     const track = (request: Promise<unknown>) => this.#track(request);
-    this.#site = {
+    this.#context = {
       store: target,
       clock,
       settings: settings ?? RUNS,
@@ -91,7 +91,7 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
 
   /** Whether it hands locks on ahead of the waiters of other processes. */
   get keeps(): boolean {
-    return this.#site.settings.keep > 0;
+    return this.#context.settings.keep > 0;
   }
 
   /** The names that several handles of this process want, or hold under a grant. */
@@ -114,14 +114,14 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
   readonly drift = (lease: number): number => this.target.drift(lease);
 
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
-    const leaving = this.#site.leaving.get(handleOf(claim));
+    const leaving = this.#context.leaving.get(handleOf(claim));
     // The release, which may be retried, must not find what this attempt is granted.
     if (leaving !== undefined) return leaving.then(() => this.attempt(claim, options));
     if (options.steal) return this.#steal(claim, options);
     const state = this.#names.get(claim.name);
     if (state === undefined) {
       if (!isPlain(claim) || this.#stopped) return this.target.attempt(claim, options);
-      if (this.#site.settings.linger === 0) {
+      if (this.#context.settings.linger === 0) {
         if (options.enqueue) this.#add(claim.name, handleOf(claim));
         return this.target.attempt(claim, options);
       }
@@ -174,7 +174,7 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
     const settled = async () => {
       while (this.#requests.size > 0) await Promise.all(this.#requests);
     };
-    await within(RELEASE_LIMIT_MS, settled(), this.#site.clock).catch(() => {});
+    await within(RELEASE_LIMIT_MS, settled(), this.#context.clock).catch(() => {});
   }
 
   /** Notes the only handle of a name. If there are many, forgets them: some may have been left without a release. */
@@ -185,7 +185,7 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
 
   /** Returns what the handles of a name share from now on, behind the one that has been alone. */
   #share(name: string, direct?: string): NameHandoff {
-    const shared = new NameHandoff(this.#site, direct, this.#long.delete(name), (direct, long) => {
+    const shared = new NameHandoff(this.#context, direct, this.#long.delete(name), (direct, long) => {
       if (this.#names.get(name) !== shared) return;
       if (long) this.#remember(name);
       if (direct === undefined) this.#names.delete(name);
@@ -207,7 +207,7 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
   }
 
   #prune(): void {
-    const now = this.#site.clock.now();
+    const now = this.#context.clock.now();
     let excess = this.#names.size - PRUNE_FROM;
     for (const [name, state] of [...this.#names.entries()]) {
       if (state instanceof NameHandoff) state.prune(now);

@@ -1,6 +1,6 @@
 import { elapsed, type Instant } from "../time/clock.ts";
 import type { Grant } from "./grant.ts";
-import type { HandoffSite } from "./site.ts";
+import type { HandoffContext } from "./context.ts";
 
 /** After so many milliseconds without a handle the lease in the store is shortened. */
 const SHORTEN_AFTER_MS = 1;
@@ -23,7 +23,7 @@ const AT_ONCE = 100;
  * @returns what goes on meanwhile; `undefined` if it goes on already
  */
 export function linger(
-  site: HandoffSite,
+  context: HandoffContext,
   grant: Grant,
   now: Instant,
   end: (how: "over" | "lost") => void,
@@ -31,7 +31,7 @@ export function linger(
   grant.phase = { kind: "lingering", since: now };
   if (grant.lingers) return undefined;
   grant.lingers = true;
-  return grant.contended ? lingerAtOnce(grant, end) : lingerOn(site, grant, end);
+  return grant.contended ? lingerAtOnce(grant, end) : lingerOn(context, grant, end);
 }
 
 async function lingerAtOnce(grant: Grant, end: (how: "over") => void): Promise<void> {
@@ -41,7 +41,7 @@ async function lingerAtOnce(grant: Grant, end: (how: "over") => void): Promise<v
 }
 
 async function lingerOn(
-  { clock, settings }: HandoffSite,
+  { clock, settings }: HandoffContext,
   grant: Grant,
   end: (how: "over" | "lost") => void,
 ): Promise<void> {

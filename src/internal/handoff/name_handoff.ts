@@ -17,7 +17,7 @@ import { ageOf, Grant } from "./grant.ts";
 import { Handle } from "./handle.ts";
 import { linger } from "./linger.ts";
 import { LocalQueue } from "./local_queue.ts";
-import type { HandoffSite } from "./site.ts";
+import type { HandoffContext } from "./context.ts";
 
 /** The longest time between two attempts of a handle that waits without a request, in milliseconds. */
 const RECHECK_MS = 1_000;
@@ -74,7 +74,7 @@ const ASLEEP: HandoffRefusal = { granted: false, retryAfter: RECHECK_MS };
  * 5. Of those in the store's queue only the first attempts from time to time, in the name of the others.
  */
 export class NameHandoff {
-  readonly #site: HandoffSite;
+  readonly #context: HandoffContext;
   /** The handles that wait, by their ids, in the order of their first attempts. */
   readonly #queue: LocalQueue;
   /** By the ids of their handles: the grants under which handles hold the lock, or have released it without an answer. */
@@ -102,8 +102,8 @@ export class NameHandoff {
    * @param long whether sections lasted as long as `keep` when handles last shared the lock
    * @param unused is called when no handle waits here, and none holds the lock under a grant
    */
-  constructor(site: HandoffSite, direct: string | undefined, long: boolean, unused: Unused) {
-    this.#site = site;
+  constructor(context: HandoffContext, direct: string | undefined, long: boolean, unused: Unused) {
+    this.#context = context;
     this.#direct = direct;
     this.#queue = new LocalQueue(long);
     this.#unused = unused;
@@ -134,7 +134,7 @@ export class NameHandoff {
 
   /** Attempts for a handle. */
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
-    const now = this.#site.clock.now();
+    const now = this.#context.clock.now();
     if (this.#grant !== undefined && this.#leftOf(this.#grant, now) <= 0) this.#ended(this.#grant);
     const id = handleOf(claim);
     const held = this.#held.get(id);
@@ -149,7 +149,7 @@ export class NameHandoff {
   renew(claim: Claim): Promise<Renewal> {
     const grant = this.#held.get(handleOf(claim));
     if (grant === undefined) {
-      return this.#isHandedOn(handleOf(claim)) ? Promise.resolve("lost") : this.#site.store.renew(claim);
+      return this.#isHandedOn(handleOf(claim)) ? Promise.resolve("lost") : this.#context.store.renew(claim);
     }
     const { holding, lease } = grant;
     if (holding === undefined || lease.over) return Promise.resolve("lost");
@@ -161,7 +161,7 @@ export class NameHandoff {
       if (outcome === "lost") {
         this.#lost(grant);
         this.#tidy();
-      } else this.#watch(this.#site.clock.now());
+      } else this.#watch(this.#context.clock.now());
       return outcome;
     });
   }
@@ -175,12 +175,12 @@ export class NameHandoff {
     if (handle !== undefined) return this.#leave(handle);
     if (this.#direct === id) this.#direct = undefined;
     this.#tidy();
-    return this.#isHandedOn(id) ? Promise.resolve(false) : this.#site.store.release(claim);
+    return this.#isHandedOn(id) ? Promise.resolve(false) : this.#context.store.release(claim);
   }
 
   /** Resolves when another attempt of a handle makes sense. */
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
-    const { store, clock } = this.#site;
+    const { store, clock } = this.#context;
     const id = handleOf(claim);
     if (this.#held.has(id)) return Promise.resolve();
     const handle = this.#queue.get(id) ?? this.#enter(claim, clock.now(), "own");
@@ -192,7 +192,7 @@ export class NameHandoff {
   revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> | undefined {
     const grant = this.#held.get(handleOf(claim));
     const holding = grant?.holding;
-    if (grant === undefined || holding === undefined) return this.#site.store.revocation?.(claim, signal);
+    if (grant === undefined || holding === undefined) return this.#context.store.revocation?.(claim, signal);
     this.#watchRevocation(grant);
     return calledOrAborted<Meta | undefined>(signal, (revoked) => void (holding.revoked = revoked));
   }
@@ -229,7 +229,7 @@ export class NameHandoff {
   prune(now: Instant): void {
     for (const handle of [...this.#queue.values()]) {
       if (!handle.canLead(now) && handle.sentFor(now) > FORGOTTEN_MS) {
-        this.#site.track(this.#leave(handle).catch(() => {}));
+        this.#context.track(this.#leave(handle).catch(() => {}));
       }
     }
     for (const [id, { lease }] of [...this.#held.entries()]) if (lease.hasEnded(now)) this.#held.delete(id);
@@ -238,7 +238,7 @@ export class NameHandoff {
 
   /** Whether the process hands a grant on for `keep` milliseconds. */
   get #keeps(): boolean {
-    return this.#site.settings.keep > 0 && !this.#closed;
+    return this.#context.settings.keep > 0 && !this.#closed;
   }
 
   /** Returns whether the store knows a handle as the holder although it has released the lock. */
@@ -263,7 +263,7 @@ export class NameHandoff {
 
   /** Returns the claim that the store is asked for, so that other handles may follow. */
   #asked(claim: Claim): Claim {
-    const { group, settings: { keep } } = this.#site;
+    const { group, settings: { keep } } = this.#context;
     if (!isPlain(claim) || this.#closed) return claim;
     if (keep === 0) return { ...claim, group };
     return { ...claim, fences: Math.min(Math.ceil(keep * FENCES_PER_MS), MAX_FENCES) };
@@ -284,7 +284,7 @@ export class NameHandoff {
       return this.#claim(grant, handle, options, now);
     } else if (grant === undefined && this.#queue.size > 0 && !this.#queue.isKnown) return Promise.resolve(ASLEEP);
     this.#tidy();
-    return this.#site.store.attempt(claim, options);
+    return this.#context.store.attempt(claim, options);
   }
 
   /** Returns the handle without a wait for which the lock is kept, if that has this id. */
@@ -300,7 +300,7 @@ export class NameHandoff {
     if (grant?.isFor(handle)) return this.#claim(grant, handle, options, now);
     if (!options.enqueue) {
       this.#tidy();
-      return this.#site.store.attempt(handle.claim, options);
+      return this.#context.store.attempt(handle.claim, options);
     }
     if (this.#asks(handle, now, woken)) {
       const fault = this.#fault;
@@ -317,7 +317,7 @@ export class NameHandoff {
 
   /** Returns whether a handle is to ask the store now. */
   #asks(handle: Handle, now: Instant, woken?: "here" | "store"): boolean {
-    if (this.#site.store.closed) return true;
+    if (this.#context.store.closed) return true;
     // The store keeps its place: it asks when that wakes it, or the place would be lost.
     if (handle.place !== "none" && woken === "store") return true;
     if (this.#grant?.members.includes(handle)) return false;
@@ -338,14 +338,14 @@ export class NameHandoff {
   /** Wakes the handles that have become the first ones: they ask. */
   #advance(): void {
     if (!this.#keeps) return;
-    const leaders = this.#queue.leaders(this.#site.clock.now(), this.#grant !== undefined);
+    const leaders = this.#queue.leaders(this.#context.clock.now(), this.#grant !== undefined);
     for (const handle of leaders) if (handle.state === "sleeping") handle.wake();
   }
 
   /** Asks the store for a handle. One that polls, because nothing has woken it, names the others that are parked. */
   #ask(handle: Handle, options: AttemptOptions, now: Instant, polls: boolean): Promise<Attempt> {
     const alive = polls && handle.place !== "none" && this.#queue.polls(handle, now) ? this.#queue.parked(handle) : [];
-    const sent = this.#site.store.attempt(handle.claim, alive.length === 0 ? options : { ...options, alive });
+    const sent = this.#context.store.attempt(handle.claim, alive.length === 0 ? options : { ...options, alive });
     const request = { number: ++this.#sent, at: now, revocations: this.#revocations };
     const answer = handle.sends(now, sent);
     if (this.#queue.long) this.#advance();
@@ -353,7 +353,7 @@ export class NameHandoff {
       handle.unanswered--;
       handle.answeredAt = this.#sent;
       this.#fault = undefined;
-      const answeredAt = this.#site.clock.now();
+      const answeredAt = this.#context.clock.now();
       this.#queue.tripMs = elapsed(now, answeredAt);
       if (!attempt.granted) return this.#refused(handle, attempt, options, answeredAt);
       const granted = this.#granted(handle, attempt, request, answeredAt);
@@ -364,7 +364,7 @@ export class NameHandoff {
       handle.answeredAt = this.#sent;
       const before = this.#fault;
       const several = before !== undefined && (before.several || before.id !== handle.id);
-      this.#fault = { error, at: this.#site.clock.now(), id: handle.id, several };
+      this.#fault = { error, at: this.#context.clock.now(), id: handle.id, several };
       this.#failed(handle, error);
       throw error;
     });
@@ -419,12 +419,12 @@ export class NameHandoff {
 
   /** Notes a grant of the store, whatever the handle has done meanwhile. */
   #granted(handle: Handle, granted: Granted, sent: HandoffRequest, now: Instant): Attempt {
-    const grant = new Grant(this.#site, handle.claim, granted, sent.at, now);
+    const grant = new Grant(this.#context, handle.claim, granted, sent.at, now);
     const run = this.#membersOf(granted, sent.number);
     const held = this.#held.get(handle.id);
     if (handle.state === "left") {
       // Another handle may have the lock under this id. Otherwise it was granted after the release.
-      if (!this.#isHandedOn(handle.id)) this.#site.track(grant.lease.undo());
+      if (!this.#isHandedOn(handle.id)) this.#context.track(grant.lease.undo());
       wake(run);
       return granted;
     }
@@ -436,7 +436,7 @@ export class NameHandoff {
       return granted;
     }
     const { claim: { lease } } = handle;
-    if (grant.lease.age >= lease - this.#site.store.drift(lease)) {
+    if (grant.lease.age >= lease - this.#context.store.drift(lease)) {
       // Too late: its caller pauses, and attempts again under the same id. So nobody else may have the lock under that.
       handle.state = "idle";
       // The store has the lock for it, until it is released.
@@ -483,18 +483,20 @@ export class NameHandoff {
     if (phase.claiming !== undefined) return phase.claiming;
     if (grant.lease.isFresh(lease, now)) return Promise.resolve(this.#hold(grant, handle, now, now));
     const settle = (outcome: Renewal | "unknown"): Attempt | Promise<Attempt> => {
-      const answeredAt = this.#site.clock.now();
+      const answeredAt = this.#context.clock.now();
       if (outcome === "lost") this.#lost(grant);
       else if (outcome === "unknown") this.#abandon(grant);
       else if (grant === this.#grant && grant.isFor(handle)) {
-        if (grant.lease.age < lease - this.#site.store.drift(lease)) return this.#hold(grant, handle, now, answeredAt);
+        if (grant.lease.age < lease - this.#context.store.drift(lease)) {
+          return this.#hold(grant, handle, now, answeredAt);
+        }
         handle.state = "idle";
         this.#passOn(grant);
         throw new Error(`the answer to a renewal took longer than the lease of ${lease} ms`);
       }
       return handle.waits ? this.#proceed(handle, options, answeredAt) : ASLEEP;
     };
-    const renewal = within(Math.min(lease, RENEWAL_LIMIT_MS), grant.lease.renew(lease), this.#site.clock);
+    const renewal = within(Math.min(lease, RENEWAL_LIMIT_MS), grant.lease.renew(lease), this.#context.clock);
     // When this process revokes the lock, the answer does not matter, and may never come.
     const over = new Promise<"unknown">((resolve) => phase.cancel = () => resolve("unknown"));
     return phase.claiming = Promise.race([renewal, over]).then(settle, () => settle("unknown"));
@@ -502,10 +504,10 @@ export class NameHandoff {
 
   /** Gives the lock to a handle, whose attempt was made at `calledAt`. */
   #hold(grant: Grant, handle: Handle, calledAt: Instant, now: Instant): Attempt {
-    const { store } = this.#site;
+    const { store } = this.#context;
     this.#queue.delete(handle.id);
     this.#held.set(handle.id, grant);
-    if (this.#site.watches && this.#keeps) this.#watchRevocation(grant);
+    if (this.#context.watches && this.#keeps) this.#watchRevocation(grant);
     const { fence } = grant.hold(handle, now);
     if (handle.id !== grant.id) {
       if (handle.place === "none" && handle.unanswered === 0) store.forget?.(handle.claim);
@@ -517,7 +519,7 @@ export class NameHandoff {
 
   /** Gives the place of a handle in the store's queue back, in the background. */
   #leaveStore(handle: Handle): void {
-    const { store, clock, track, leaving } = this.#site;
+    const { store, clock, track, leaving } = this.#context;
     const release = () => releaseWithRetry(store, handle.claim, clock);
     const left = handle.answered().then(release).catch(() => {}).then(() => void leaving.delete(handle.id));
     leaving.set(handle.id, left);
@@ -528,7 +530,7 @@ export class NameHandoff {
   async #again(grant: Grant, claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const { holding, lease } = grant;
     if (holding !== undefined && !lease.over) {
-      const calledAt = this.#site.clock.now();
+      const calledAt = this.#context.clock.now();
       // Never shorter: the first attempt may have been answered.
       const renewal = await lease.renew(Math.max(claim.lease, Math.ceil(lease.endsIn(calledAt))));
       if (renewal === "renewed" && grant.holding?.handle === holding.handle) {
@@ -537,12 +539,12 @@ export class NameHandoff {
       if (renewal === "lost") this.#lost(grant);
     }
     this.#tidy();
-    return await this.#site.store.attempt(claim, options);
+    return await this.#context.store.attempt(claim, options);
   }
 
   /** Releases for a handle that holds the lock under a grant: the lock goes to the next one, lingers or goes back. */
   #release(grant: Grant, id: string): Promise<boolean> {
-    const { clock, settings: { keep } } = this.#site;
+    const { clock, settings: { keep } } = this.#context;
     const { holding } = grant;
     const now = clock.now();
     if (holding?.handle.id === id) {
@@ -560,7 +562,7 @@ export class NameHandoff {
       return released;
     }, (error) => {
       // The caller does not retry for ever.
-      if (!grant.abandoned) this.#site.track(grant.lease.undo().then(() => this.#forget(id)));
+      if (!grant.abandoned) this.#context.track(grant.lease.undo().then(() => this.#forget(id)));
       grant.abandoned = true;
       throw error;
     });
@@ -574,8 +576,8 @@ export class NameHandoff {
 
   /** Gives the lock to the next handle, or keeps it for a while. Returns false if it must go back. */
   #pass(grant: Grant, now: Instant): boolean {
-    const { settings: { keep, linger: lingers } } = this.#site;
-    if (grant.lease.over || !grant.hasFences || this.#closed || this.#site.store.closed) return false;
+    const { settings: { keep, linger: lingers } } = this.#context;
+    if (grant.lease.over || !grant.hasFences || this.#closed || this.#context.store.closed) return false;
     if (this.#keeps && elapsed(grant.since, now) >= keep) return false;
     const next = this.#successor(grant, now);
     if (next !== undefined) {
@@ -585,13 +587,13 @@ export class NameHandoff {
     }
     if (!this.#keeps || lingers === 0) return false;
     if (this.#queue.hasBarrier) return false;
-    const lingering = linger(this.#site, grant, now, (end) => {
+    const lingering = linger(this.#context, grant, now, (end) => {
       if (grant !== this.#grant) return;
       if (end === "lost") this.#lost(grant);
       else this.#abandon(grant);
       this.#tidy();
     });
-    if (lingering !== undefined) this.#site.track(lingering);
+    if (lingering !== undefined) this.#context.track(lingering);
     return true;
   }
 
@@ -607,12 +609,12 @@ export class NameHandoff {
 
   /** Hands on a grant that no handle holds; if nobody wants it, it goes back in the background. */
   #passOn(grant: Grant): Promise<void> {
-    return this.#pass(grant, this.#site.clock.now()) ? Promise.resolve() : this.#abandon(grant);
+    return this.#pass(grant, this.#context.clock.now()) ? Promise.resolve() : this.#abandon(grant);
   }
 
   /** Removes a handle that has stopped waiting. Resolves to whether there was anything to release. */
   #leave(handle: Handle): Promise<boolean> {
-    const { store } = this.#site;
+    const { store } = this.#context;
     const { claim, state, place, unanswered } = handle;
     this.#queue.delete(handle.id);
     handle.state = "left";
@@ -632,9 +634,9 @@ export class NameHandoff {
 
   /** Gives the place of a handle in the store's queue to the next one here, if that has none. Returns whether it did. */
   #succeed({ claim }: Handle): boolean {
-    const { store, track } = this.#site;
+    const { store, track } = this.#context;
     if (!this.#keeps || this.#grant !== undefined || store.succeed === undefined) return false;
-    const heir = this.#queue.first(this.#site.clock.now());
+    const heir = this.#queue.first(this.#context.clock.now());
     // One that has asked has a place of its own.
     if (heir?.state !== "sleeping" || heir.place !== "none") return false;
     const given = () => {
@@ -661,7 +663,7 @@ export class NameHandoff {
   #abandon(grant: Grant): Promise<void> {
     if (grant.phase.kind === "over") return Promise.resolve();
     this.#end(grant);
-    const { track } = this.#site;
+    const { track } = this.#context;
     // Only the first try is waited for.
     const released = grant.lease.release().then(() => {}, () => track(grant.lease.undo()));
     track(released);
@@ -669,7 +671,7 @@ export class NameHandoff {
   }
 
   #watchRevocation(grant: Grant): void {
-    grant.watch(this.#site.store, (by) => {
+    grant.watch(this.#context.store, (by) => {
       this.#lost(grant, by);
       this.#tidy();
     });
@@ -716,7 +718,7 @@ export class NameHandoff {
    * for it here queue there again before others are served.
    */
   #leftOf({ lease }: Grant, now: Instant): number {
-    return lease.endsIn(now) - this.#site.store.drift(lease.claim.lease);
+    return lease.endsIn(now) - this.#context.store.drift(lease.claim.lease);
   }
 
   /** Sets the one timer, if anybody waits for what it finds out. */
@@ -724,7 +726,7 @@ export class NameHandoff {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#queue.size === 0) return;
-    const { clock, settings: { keep } } = this.#site;
+    const { clock, settings: { keep } } = this.#context;
     const grant = this.#grant;
     if (grant === undefined) return;
     const { phase } = grant;
@@ -740,7 +742,7 @@ export class NameHandoff {
   /** Looks for what nobody attempts for: a lease is over, a section or a wait is long, the next handle does not attempt. */
   #check(): void {
     this.#timer = undefined;
-    const { clock, settings: { keep } } = this.#site;
+    const { clock, settings: { keep } } = this.#context;
     const now = clock.now();
     const grant = this.#grant;
     if (grant === undefined) return;

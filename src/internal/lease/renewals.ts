@@ -6,7 +6,7 @@ import { renewAtInterval } from "./renewal_loop.ts";
 import type { RenewalSchedule } from "./renewal_schedule.ts";
 
 /** The parts of a lease that its renewals use. */
-export interface RenewalSite {
+export interface RenewalContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly deadline: Deadline;
@@ -20,7 +20,7 @@ export interface RenewalSite {
  * outcome is unknown neither moves it nor ends the lease, and is retried.
  */
 export class Renewals {
-  readonly #site: RenewalSite;
+  readonly #context: RenewalContext;
   #claim: Claim;
   #inFlight: Promise<RenewalOutcome> | undefined;
   #fault: unknown;
@@ -28,8 +28,8 @@ export class Renewals {
   #loop: AbortController | undefined;
 
   /** Prepares renewals of what was granted for a claim. */
-  constructor(site: RenewalSite, claim: Claim) {
-    this.#site = site;
+  constructor(context: RenewalContext, claim: Claim) {
+    this.#context = context;
     this.#claim = claim;
   }
 
@@ -56,7 +56,7 @@ export class Renewals {
   /** Calls `renew` at the interval, from now on. */
   start(renew: () => Promise<unknown>): void {
     this.#loop = new AbortController();
-    void renewAtInterval(renew, this.#site, this.#loop.signal);
+    void renewAtInterval(renew, this.#context, this.#loop.signal);
   }
 
   /** Ends that. */
@@ -69,12 +69,12 @@ export class Renewals {
   /** Changes the length of the lease with the next renewal. */
   resize(lease: number): void {
     this.#claim = resized(this.#claim, lease);
-    this.#site.schedule.follow(lease);
+    this.#context.schedule.follow(lease);
   }
 
   /** Sends one renewal. Never rejects. The signal ends the watch for a late answer. */
   send(signal: AbortSignal): Promise<RenewalOutcome> {
-    const { store, clock, deadline, schedule } = this.#site;
+    const { store, clock, deadline, schedule } = this.#context;
     const sentAt = clock.now();
     this.#claim = numbered(this.#claim);
     const trusted = trustedMs(store, this.#claim);
@@ -84,7 +84,7 @@ export class Renewals {
     const limitMs = schedule.answerLimitMs(deadline.left(sentAt));
     const sent = sendRenewal(store, this.#claim, { clock, sentAt, limitMs, signal }, (error) => {
       this.#fault = error;
-      this.#site.faulted(error);
+      this.#context.faulted(error);
     });
     this.#inFlight = sent.then((outcome) => {
       this.#inFlight = undefined;

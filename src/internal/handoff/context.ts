@@ -17,7 +17,7 @@ export interface HandoffTarget extends Store {
 }
 
 /** Where the handles of a process that want one lock are at work. */
-export interface HandoffSite {
+export interface HandoffContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly settings: HandoffSettings;
