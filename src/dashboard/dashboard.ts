@@ -1,7 +1,7 @@
 import { SystemClock } from "../internal/time/clock.ts";
 import { type LockTarget, storeOf } from "../target.ts";
 import { checkDashboardOptions, type DashboardOptions } from "./options.ts";
-import { Site } from "./site.ts";
+import { RequestHandler } from "./request_handler.ts";
 
 /** Answers requests with the pages of a dashboard. Dispose ends its streams and what it counts. */
 export interface Dashboard extends Disposable {
@@ -34,6 +34,6 @@ export interface Dashboard extends Disposable {
  */
 export function dashboard(target: LockTarget, options: DashboardOptions = {}): Dashboard {
   const settings = checkDashboardOptions(options);
-  const site = new Site(storeOf(target), settings, new SystemClock());
-  return Object.assign((request: Request) => site.handle(request), { [Symbol.dispose]: () => site.close() });
+  const handler = new RequestHandler(storeOf(target), settings, new SystemClock());
+  return Object.assign((request: Request) => handler.handle(request), { [Symbol.dispose]: () => handler.close() });
 }

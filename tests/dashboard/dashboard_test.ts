@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { acquire, type HolderEntry, type WaiterEntry } from "@holdfast/lock";
 import { dashboard } from "@holdfast/lock/dashboard";
 import { checkDashboardOptions } from "../../src/dashboard/options.ts";
-import { Site } from "../../src/dashboard/site.ts";
+import { RequestHandler } from "../../src/dashboard/request_handler.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 import { HOSTILE_NAMES, titleOf } from "./hostile_names.ts";
 import { hold, namesIn, queue, stillStore, storeWith, textOf, unescaped, visit } from "./visit.ts";
@@ -103,14 +103,14 @@ Deno.test("dashboard() shows absolute times, with the day if it is not the prese
     clock.stall(now - clock.now().wall);
     const holder: HolderEntry = { name: "a", owner: "o", handle: "o", mode: "exclusive", since, expiresIn: 30_000 };
     const pending = [{ ...holder, handle: "w", rank: 0 }];
-    const site = new Site(
+    const handler = new RequestHandler(
       storeWith({ query: () => Promise.resolve({ held: [holder], pending }) }),
       checkDashboardOptions({}),
       clock,
     );
-    const answer = (request: Request) => site.handle(request);
+    const answer = (request: Request) => handler.handle(request);
     const [list, lock] = [await textOf(answer, "/"), await textOf(answer, "/lock?name=a")];
-    site.close();
+    handler.close();
     return [list, lock].map((text) => Array.from(text.matchAll(/class="instant">([^<]*)</g), ([, time]) => time));
   };
   const [before, at, end] = ["23:59:00 UTC", "00:00:00 UTC", "00:01:30 UTC"];

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { QueryOptions, Snapshot } from "@holdfast/lock";
 import { checkDashboardOptions } from "../../src/dashboard/options.ts";
-import { Site } from "../../src/dashboard/site.ts";
+import { RequestHandler } from "../../src/dashboard/request_handler.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
 import { eventsOf, hold, stillStore, storeWith, visit } from "./visit.ts";
 
@@ -11,11 +11,11 @@ class Scene implements Disposable {
   readonly locks = stillStore(this.clock);
   queries = 0;
   fault: Error | undefined;
-  readonly site: Site;
+  readonly handler: RequestHandler;
 
   constructor() {
     const store = storeWith({ query: (options) => this.#query(options) }, this.locks);
-    this.site = new Site(store, checkDashboardOptions({}), this.clock);
+    this.handler = new RequestHandler(store, checkDashboardOptions({}), this.clock);
   }
 
   #query(options: QueryOptions | undefined): Promise<Snapshot> {
@@ -25,11 +25,11 @@ class Scene implements Disposable {
 
   /** Opens a stream of events. */
   async open(path: string) {
-    return eventsOf(await visit((request) => this.site.handle(request), path));
+    return eventsOf(await visit((request) => this.handler.handle(request), path));
   }
 
   [Symbol.dispose](): void {
-    this.site.close();
+    this.handler.close();
   }
 }
 
@@ -89,7 +89,7 @@ Deno.test("events share one poll of the same view, which ends with the last brow
   assertEquals(scene.queries, 2);
   for (const events of open) await events.cancel();
   await settled();
-  assertEquals([scene.site.polled, scene.clock.pending], [0, 0]);
+  assertEquals([scene.handler.polled, scene.clock.pending], [0, 0]);
   await scene.clock.advance(10_000);
   assertEquals(scene.queries, 2);
 });
@@ -102,7 +102,7 @@ Deno.test("events of different parts of a list share one poll", async () => {
   const open = await Promise.all(paths.map((path) => scene.open(path)));
   const views = await Promise.all(open.map((events) => events.next("view")));
   assertEquals(views.map(({ html }) => /data-key="(\w)"/.exec(html!)?.[1]), ["a", "b", undefined]);
-  assertEquals([scene.queries, scene.site.polled], [1, 2]);
+  assertEquals([scene.queries, scene.handler.polled], [1, 2]);
   for (const events of open) await events.cancel();
 });
 
@@ -110,13 +110,13 @@ Deno.test("events of different views are polled each by itself", async () => {
   using scene = new Scene();
   const open = [await scene.open("/events/lock?name=a"), await scene.open("/events/lock?name=b")];
   for (const events of open) await events.next("view");
-  assertEquals([scene.queries, scene.site.polled], [2, 2]);
+  assertEquals([scene.queries, scene.handler.polled], [2, 2]);
   for (const events of open) await events.cancel();
 });
 
 Deno.test("events keep a silent connection alive", async () => {
   using scene = new Scene();
-  const response = await visit((request) => scene.site.handle(request), "/events/lock?name=a");
+  const response = await visit((request) => scene.handler.handle(request), "/events/lock?name=a");
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (; !text.includes("event: view"); text += (await reader.read()).value);
@@ -133,12 +133,12 @@ Deno.test("events end, with all that they need, when the dashboard is disposed",
   scene[Symbol.dispose]();
   await assertRejects(() => events.next("view"), Error, "ended");
   await settled();
-  assertEquals([scene.site.polled, scene.clock.pending], [0, 0]);
+  assertEquals([scene.handler.polled, scene.clock.pending], [0, 0]);
 });
 
 Deno.test("events send a browser that does not read the latest state only", async () => {
   using scene = new Scene();
-  const response = await visit((request) => scene.site.handle(request), "/events/lock?name=a");
+  const response = await visit((request) => scene.handler.handle(request), "/events/lock?name=a");
   await settled();
   for (let i = 0; i < 20; i++) {
     const holder = await hold(scene.locks, "a", {}, `owner ${i}`);

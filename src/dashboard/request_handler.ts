@@ -33,7 +33,7 @@ interface Visit {
 }
 
 /** Answers the requests of one dashboard. */
-export class Site {
+export class RequestHandler {
   readonly #store: Promise<Store>;
   readonly #settings: DashboardSettings;
   readonly #clock: Clock;
