@@ -16,7 +16,7 @@ const MOVED = replyError("MOVED 3999 127.0.0.1:6381");
 const NOSCRIPT = replyError("NOSCRIPT No matching script. Please use EVAL.");
 
 /** A renewal whose pipelines are answered in turn, and a log of what was sent. */
-function site(answers: readonly (Replies | Error)[], run: () => unknown = () => 1) {
+function fixture(answers: readonly (Replies | Error)[], run: () => unknown = () => 1) {
   const log: string[] = [];
   const client = new FakeClient(() => run());
   const { eval: evaluate } = client;
@@ -49,27 +49,27 @@ const TEXT = ["text", "wait 2 70"];
 
 Deno.test("Replicas.renew() is replicated once enough replicas have it", async () => {
   for (const [count, replicated] of [[0, false], [1, false], [2, true], [3, true], ["2", true]] as const) {
-    const { renewal, log } = site([[[null, 1], [null, count]]]);
+    const { renewal, log } = fixture([[[null, 1], [null, count]]]);
     assertEquals(await renewal(), { renewed: true, earlier: false, replicated });
     assertEquals(log, SHA);
   }
-  const { renewal, replicas } = site([[[null, 0], [null, 2]]]);
+  const { renewal, replicas } = fixture([[[null, 0], [null, 2]]]);
   assertEquals(await renewal(), { renewed: false, earlier: false, replicated: true });
   assertEquals(replicas.shortage, "fewer than 2 replicas had it within 70 ms");
 });
 
 Deno.test("Replicas.renew() sends the text once of a script that the server does not know", async () => {
-  const { renewal, log } = site([[[NOSCRIPT, null], [null, 0]], [[null, 1], [null, 2]]]);
+  const { renewal, log } = fixture([[[NOSCRIPT, null], [null, 0]], [[null, 1], [null, 2]]]);
   assertEquals(await renewal(), { renewed: true, earlier: false, replicated: true });
   assertEquals(log, [...SHA, ...TEXT]);
-  const never = site([[[NOSCRIPT, null], [null, 0]], [[NOSCRIPT, null], [null, 0]]]);
+  const never = fixture([[[NOSCRIPT, null], [null, 0]], [[NOSCRIPT, null], [null, 0]]]);
   await assertRejects(never.renewal, StoreError, "NOSCRIPT");
 });
 
 Deno.test("Replicas.renew() has the client learn of a moved slot, once, before it goes on", async () => {
   for (const words of [MOVED.message, "ASK 3999 127.0.0.1:6381"]) {
     const { promise, resolve } = Promise.withResolvers<unknown>();
-    const { renewal, log } = site([[[replyError(words), null], [null, 0]], [[null, 1], [null, 2]]], () => promise);
+    const { renewal, log } = fixture([[[replyError(words), null], [null, 0]], [[null, 1], [null, 2]]], () => promise);
     const renewed = renewal();
     await settled();
     assertEquals(log, [...SHA, "moved"]);
@@ -77,7 +77,7 @@ Deno.test("Replicas.renew() has the client learn of a moved slot, once, before i
     assertEquals((await renewed).replicated, true);
     assertEquals(log, [...SHA, "moved", ...SHA]);
   }
-  const moving = site([[[MOVED, null], [null, 0]], [[MOVED, null], [null, 0]]]);
+  const moving = fixture([[[MOVED, null], [null, 0]], [[MOVED, null], [null, 0]]]);
   await assertRejects(moving.renewal, Error, "MOVED");
   assertEquals(moving.log, [...SHA, "moved", ...SHA]);
 });
@@ -92,17 +92,17 @@ Deno.test("Replicas.renew() rejects when the script, WAIT or the pipeline fails"
       [replyError("EXECABORT no"), "EXECABORT"],
     ] as [Replies | Error, string][]
   ) {
-    const { renewal, log } = site([answer]);
+    const { renewal, log } = fixture([answer]);
     await assertRejects(renewal, StoreError, words);
     assertEquals(log, SHA);
   }
-  const { renewal } = site([new Error("Connection is closed.")]);
+  const { renewal } = fixture([new Error("Connection is closed.")]);
   const unknown = await assertRejects(renewal, Error, "Connection is closed.");
   assert(!(unknown instanceof StoreError), "it is not known what was done");
 });
 
 Deno.test("Replicas.renew() is unknown when the client was cut off meanwhile", async () => {
-  const { client, renewal } = site([[[replyError("READONLY no"), null], [null, 0]]]);
+  const { client, renewal } = fixture([[[replyError("READONLY no"), null], [null, 0]]]);
   const renewed = renewal();
   client.emit("close");
   assert(!(await assertRejects(() => renewed, Error, "READONLY") instanceof StoreError), "it may have been sent twice");

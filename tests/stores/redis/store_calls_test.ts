@@ -14,7 +14,7 @@ const NAMES = new Map(Object.entries(scripts).map(([name, { sha }]) => [sha, nam
 type Answer = (client: FakeClient, call: ScriptCall, index: number) => unknown;
 
 /** A store whose client answers like this; `sent` gives the scripts that were sent, with the arguments from a place on. */
-function site(answer: Answer, options: RedisOptions = {}, extra: object = {}) {
+function fixture(answer: Answer, options: RedisOptions = {}, extra: object = {}) {
   const client: FakeClient = new FakeClient((call, index) => answer(client, call, index));
   Object.assign(client, extra);
   const store = serverStore(client.client, options);
@@ -27,14 +27,14 @@ function site(answer: Answer, options: RedisOptions = {}, extra: object = {}) {
 const WAITING = { enqueue: true };
 
 Deno.test("evict() takes nothing where nobody holds the lock, in one script", async () => {
-  const { store, sent } = site(() => [0]);
+  const { store, sent } = fixture(() => [0]);
   assertEquals(await store.evict("a"), 0);
   assertEquals(sent(2), ["evict"]);
 });
 
 Deno.test("evict() with a handle takes the lock from nobody else", async () => {
   for (const [handle, digests] of [["handle two", ["two"]], ["handle three", undefined]] as const) {
-    const { store, sent } = site((_, __, i) => i === 0 ? [0, ...holders(["one", "two"])] : [1]);
+    const { store, sent } = fixture((_, __, i) => i === 0 ? [0, ...holders(["one", "two"])] : [1]);
     assertEquals(await store.evict("a", { handle }), digests?.length ?? 0);
     assertEquals(sent(2), ["evict", ...digests === undefined ? [] : [["evict", ...digests].join(" ")]]);
   }
@@ -47,7 +47,7 @@ function holders(digests: readonly string[]): string[] {
 
 Deno.test("evict() takes the lock from the holders that were named", async () => {
   for (const named of [["one"], ["one", "two"]]) {
-    const { store, sent } = site((_, __, i) => i === 0 ? [0, ...holders(named)] : [named.length]);
+    const { store, sent } = fixture((_, __, i) => i === 0 ? [0, ...holders(named)] : [named.length]);
     assertEquals(await store.evict("a"), named.length);
     assertEquals(sent(2), ["evict", ["evict", ...named].join(" ")]);
   }
@@ -55,7 +55,7 @@ Deno.test("evict() takes the lock from the holders that were named", async () =>
 
 Deno.test("evict() counts the named ones if it may have been sent twice", async () => {
   for (const [cut, evicted] of [[0, 0], [1, 2]] as const) {
-    const { store } = site((client, _, i) => {
+    const { store } = fixture((client, _, i) => {
       if (i === cut) client.emit("close");
       return i === 0 ? [0, ...holders(["one", "two"])] : [0];
     });
@@ -64,13 +64,13 @@ Deno.test("evict() counts the named ones if it may have been sent twice", async 
 });
 
 Deno.test("attempt() steals from all holders that were named so far", async () => {
-  const { store, sent } = site((_, __, i) => [[":steal", "one", "two"], [":steal", "three"], "5"][i]);
+  const { store, sent } = fixture((_, __, i) => [[":steal", "one", "two"], [":steal", "three"], "5"][i]);
   assertEquals(await store.attempt(claimOf("a"), { enqueue: false, steal: true }), { granted: true, fence: 5n });
   assertEquals(sent(6), ["attempt :steal", "attempt :steal  one two", "attempt :steal  one two three"]);
 });
 
 Deno.test("attempt() does not repeat a steal that may have been sent twice", async () => {
-  const { store, sent } = site((client, _, i) => {
+  const { store, sent } = fixture((client, _, i) => {
     if (i === 1) client.emit("close");
     return [":steal", `${i}`];
   });
@@ -79,12 +79,12 @@ Deno.test("attempt() does not repeat a steal that may have been sent twice", asy
 });
 
 Deno.test("attempt() does not try to steal for ever, nor against a conflict", async () => {
-  const endless = site((_, __, i) => {
+  const endless = fixture((_, __, i) => {
     if (i > 1_000) throw new Error("for ever");
     return [":steal", `${i}`];
   });
   assertEquals((await endless.store.attempt(claimOf("a"), { enqueue: false, steal: true })).granted, false);
-  const { store, sent } = site(() => [":permits=2", 1]);
+  const { store, sent } = fixture(() => [":permits=2", 1]);
   assertEquals(await store.attempt(claimOf("a", 3), { enqueue: false, steal: true }), {
     granted: false,
     conflict: { present: 2, own: true },
@@ -93,13 +93,14 @@ Deno.test("attempt() does not try to steal for ever, nor against a conflict", as
 });
 
 Deno.test("attempt() sends the ticket of its handle until it is answered for good", async () => {
-  const ends: Record<string, [reply: unknown, (store: ReturnType<typeof site>["store"], claim: Claim) => unknown]> = {
-    granted: ["5", (store, claim) => store.attempt(claim, WAITING)],
-    conflict: [[":shared", 0], (store, claim) => store.attempt(claim, WAITING)],
-    released: [1, (store, claim) => store.release(claim)],
-  };
+  const ends: Record<string, [reply: unknown, (store: ReturnType<typeof fixture>["store"], claim: Claim) => unknown]> =
+    {
+      granted: ["5", (store, claim) => store.attempt(claim, WAITING)],
+      conflict: [[":shared", 0], (store, claim) => store.attempt(claim, WAITING)],
+      released: [1, (store, claim) => store.release(claim)],
+    };
   for (const [end, [reply, act]] of Object.entries(ends)) {
-    const { store, client } = site((_, __, i) => i === 2 ? reply : [100, "7"], {}, { status: "connecting" });
+    const { store, client } = fixture((_, __, i) => i === 2 ? reply : [100, "7"], {}, { status: "connecting" });
     const claim = claimOf("a");
     const tickets = () => client.calls.map(({ args }) => args[5]);
     for (let i = 0; i < 2; i++) assertEquals((await store.attempt(claim, WAITING)).granted, false);
@@ -111,14 +112,14 @@ Deno.test("attempt() sends the ticket of its handle until it is answered for goo
 });
 
 Deno.test("attempt() that does not queue sends no address, and one that does sends its own", async () => {
-  const { store, client } = site(() => "5", {}, { status: "connecting" });
+  const { store, client } = fixture(() => "5", {}, { status: "connecting" });
   for (const enqueue of [false, true]) await store.attempt(claimOf("a"), { enqueue });
   assertEquals(client.calls.map(({ args }) => args.slice(2)), [[], ["", "?holdfast:-"]]);
 });
 
 Deno.test("attempt() of a waiter that cannot be woken asks three times in its reservation", async () => {
   for (const [lease, proposed, after] of [[60_000, 5_000, 500], [600, 5_000, 200], [10, 5_000, 250 / 3], [600, 9, 9]]) {
-    const { store } = site(() => [proposed, "7"], {}, { status: "connecting" });
+    const { store } = fixture(() => [proposed, "7"], {}, { status: "connecting" });
     const answer = await store.attempt(claimOf("a", "exclusive", lease), WAITING);
     assertEquals(answer, { granted: false, retryAfter: after! });
   }
@@ -126,7 +127,7 @@ Deno.test("attempt() of a waiter that cannot be woken asks three times in its re
 
 Deno.test("vote() of a quorum takes a conflict for a busy lock", async () => {
   const answers = [[":shared", 0], [70, "7"], "5", ["6"]];
-  const { store } = site((_, __, i) => answers[i], {}, { status: "connecting" });
+  const { store } = fixture((_, __, i) => answers[i], {}, { status: "connecting" });
   const vote = () => store.vote(claimOf("a"), { enqueue: false, guess: 5n, maxClockSkew: 1 });
   assertEquals(await vote(), { granted: false, retryAfter: POLL_MS });
   assertEquals(await vote(), { granted: false, retryAfter: 70 });
@@ -136,7 +137,7 @@ Deno.test("vote() of a quorum takes a conflict for a busy lock", async () => {
 });
 
 Deno.test("attempt(), vote() and confirm() reject for good where no fence is left", async () => {
-  const { store } = site(() => [":fence", "9007199254740991"]);
+  const { store } = fixture(() => [":fence", "9007199254740991"]);
   const claim = claimOf("a");
   for (
     const act of [
@@ -155,7 +156,7 @@ Deno.test("renew() has the next waiter look only if the lease is over earlier", 
       [2, "renewed", ["renew", "recall"]],
     ] as const
   ) {
-    const { store, sent } = site((_, { script }) => {
+    const { store, sent } = fixture((_, { script }) => {
       if (NAMES.get(script) === "recall") throw new Error("nobody waits for this");
       return reply;
     });
@@ -167,7 +168,7 @@ Deno.test("renew() has the next waiter look only if the lease is over earlier", 
 
 Deno.test("release() resolves to true if it may have been sent twice", async () => {
   for (const [reply, cut, released] of [[0, false, false], [0, true, true], [1, false, true], [1, true, true]]) {
-    const { store } = site((client) => {
+    const { store } = fixture((client) => {
       if (cut) client.emit("close");
       return reply;
     });
@@ -187,7 +188,7 @@ Deno.test("Store.connecting is true only while its client makes its first try", 
       [undefined, false],
     ] as const
   ) {
-    const { store, client } = site(() => 1, {}, { status });
+    const { store, client } = fixture(() => 1, {}, { status });
     assertEquals([store.connecting, store.closed], [connecting, status === "end"], status);
     client.emit("error", new Error("no"));
     assertEquals(store.connecting, false);
@@ -195,7 +196,7 @@ Deno.test("Store.connecting is true only while its client makes its first try", 
 });
 
 Deno.test("Store.session changes when the client is cut off", () => {
-  const { store, client } = site(() => 1);
+  const { store, client } = fixture(() => 1);
   assertEquals(store.session, 0);
   client.emit("close");
   assertEquals(store.session, 1);
@@ -216,7 +217,7 @@ function replicated(piped: readonly Piped[], answer: Answer = () => "5") {
       return Promise.resolve([[null, value[0]], [null, value[1]]]);
     },
   });
-  return site(answer, { replicas: { min: 1, timeout: 10 } }, { pipeline, status: "connecting" });
+  return fixture(answer, { replicas: { min: 1, timeout: 10 } }, { pipeline, status: "connecting" });
 }
 
 Deno.test("attempt() with replicas releases what too few of them have, and says so", async () => {

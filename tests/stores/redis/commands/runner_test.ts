@@ -7,7 +7,7 @@ import { settled } from "../../../support/virtual_clock.ts";
 import { FakeClient, replyError, type ScriptCall } from "../fake_client.ts";
 
 /** A runner over a fake client, which answers like this. */
-function site(answer: (call: ScriptCall, index: number) => unknown) {
+function fixture(answer: (call: ScriptCall, index: number) => unknown) {
   const client = new FakeClient(answer);
   const connection = new Connection(client.client);
   const runner = new Runner(client.client, connection, "lock:");
@@ -17,16 +17,16 @@ function site(answer: (call: ScriptCall, index: number) => unknown) {
 
 Deno.test("Runner.run() sends the text only of a script that the server does not know", async () => {
   const call = { keys: ["lock:a", "queue"], args: ["me"] };
-  const known = site(() => 5);
+  const known = fixture(() => 5);
   assertEquals(await known.run(), "5");
   assertEquals(known.client.calls, [{ ...call, script: held.sha }]);
-  const unknown = site(({ script }) => {
+  const unknown = fixture(({ script }) => {
     if (script === held.sha) throw replyError("NOSCRIPT No matching script. Please use EVAL.");
     return 6;
   });
   assertEquals(await unknown.run(), "6");
   assertEquals(unknown.client.calls, [{ ...call, script: held.sha }, { ...call, script: held.source }]);
-  const refused = site(() => {
+  const refused = fixture(() => {
     throw replyError("READONLY You can't write against a read only replica.");
   });
   await assertRejects(refused.run, StoreError, "READONLY");
@@ -34,7 +34,7 @@ Deno.test("Runner.run() sends the text only of a script that the server does not
 });
 
 Deno.test("Runner.run() explains the error of the text as well", async () => {
-  const { run } = site(({ script }) => {
+  const { run } = fixture(({ script }) => {
     throw replyError(script === held.sha ? "NOSCRIPT" : "WRONGTYPE Operation against a key");
   });
   const error = await assertRejects(run, StoreError, "a key of the lock is used for something else: WRONGTYPE");
@@ -43,7 +43,7 @@ Deno.test("Runner.run() explains the error of the text as well", async () => {
 
 Deno.test("Runner.run() rejects with what the client has rejected with, if no more is known", async () => {
   for (const reason of ["cut", new Error("Command timed out")]) {
-    const { run, client } = site(() => {
+    const { run, client } = fixture(() => {
       throw reason;
     });
     assert(await run().catch((error: unknown) => error) === reason, "as it is");
@@ -54,7 +54,7 @@ Deno.test("Runner.run() rejects with what the client has rejected with, if no mo
 Deno.test("Runner.run() says why the server cannot be reached, once", async () => {
   for (const reason of [new Error("Connection is closed."), new Error("connect ECONNREFUSED"), "cut"]) {
     const words = reason instanceof Error ? reason.message : reason;
-    const { run, client, connection } = site(() => {
+    const { run, client, connection } = fixture(() => {
       throw reason;
     });
     client.emit("error", new Error("ECONNREFUSED"));
@@ -70,7 +70,7 @@ Deno.test("Runner.run() says why the server cannot be reached, once", async () =
 
 Deno.test("Runner.run() over a closed client rejects for good, with the error as the cause", async () => {
   const reason = new Error("Connection is closed.");
-  const { run, client } = site(() => {
+  const { run, client } = fixture(() => {
     throw reason;
   });
   client.status = "end";
@@ -80,7 +80,7 @@ Deno.test("Runner.run() over a closed client rejects for good, with the error as
 
 Deno.test("Runner.run() forgets errors from before it, and keeps those that come later", async () => {
   const { promise, resolve } = Promise.withResolvers<unknown>();
-  const { run, client, connection } = site((_, i) => i === 0 ? promise : 1);
+  const { run, client, connection } = fixture((_, i) => i === 0 ? promise : 1);
   const early = run();
   client.emit("error", new Error("a node is down"));
   resolve(1);
@@ -91,7 +91,7 @@ Deno.test("Runner.run() forgets errors from before it, and keeps those that come
 });
 
 Deno.test("Runner.run() writes the scripts of one turn together", async () => {
-  const { run, client } = site(() => 1);
+  const { run, client } = fixture(() => 1);
   const log: string[] = [];
   Object.assign(client, { stream: { cork: () => log.push("cork"), uncork: () => log.push("uncork") } });
   await Promise.all([run(), run(), run()]);
@@ -101,7 +101,7 @@ Deno.test("Runner.run() writes the scripts of one turn together", async () => {
 
 Deno.test("Runner.failure() names the keys behind the prefix of the client", () => {
   for (const [keyPrefix, start] of [[undefined, "~lock:"], ["app:", "~app:lock:"]] as const) {
-    const { client, runner } = site(() => 1);
+    const { client, runner } = fixture(() => 1);
     client.options = { keyPrefix };
     const error = runner.failure(replyError("NOPERM No permissions to access a key"), release, ["lock:a"], 0);
     assert(error instanceof StoreError && error.permanent, `${error}`);

@@ -4,7 +4,7 @@ import { Revocations } from "../../../../src/stores/redis/wakeups/revocations.ts
 import { settled } from "../../../support/virtual_clock.ts";
 
 /** Handles that watch, which of them the server was asked about, and whose locks were revoked. */
-class Site implements Disposable {
+class Fixture implements Disposable {
   readonly revocations = new Revocations();
   readonly asked: string[] = [];
   readonly revoked: string[] = [];
@@ -30,37 +30,37 @@ class Site implements Disposable {
 const [yes, no] = [() => Promise.resolve(true), () => Promise.resolve(false)];
 
 Deno.test("Revocations.receive() asks the server about the handle, and about no other", async () => {
-  using site = new Site();
-  site.watch("a", yes);
-  site.watch("b", no);
-  for (const handle of ["a", "c", ""]) site.revocations.receive(handle);
+  using fixture = new Fixture();
+  fixture.watch("a", yes);
+  fixture.watch("b", no);
+  for (const handle of ["a", "c", ""]) fixture.revocations.receive(handle);
   await settled();
-  assertEquals([site.asked, site.revoked, site.revocations.size], [["a"], [], 2]);
-  site.revocations.receive("b");
+  assertEquals([fixture.asked, fixture.revoked, fixture.revocations.size], [["a"], [], 2]);
+  fixture.revocations.receive("b");
   await settled();
-  assertEquals([site.asked, site.revoked, site.revocations.size], [["a", "b"], ["b"], 1]);
+  assertEquals([fixture.asked, fixture.revoked, fixture.revocations.size], [["a", "b"], ["b"], 1]);
 });
 
 Deno.test("Revocations.check() asks about all handles, and keeps those whose answer fails", async () => {
-  using site = new Site();
-  site.watch("a", yes);
-  site.watch("b", no);
-  site.watch("c", () => Promise.reject(new Error("cut")));
-  site.revocations.check();
+  using fixture = new Fixture();
+  fixture.watch("a", yes);
+  fixture.watch("b", no);
+  fixture.watch("c", () => Promise.reject(new Error("cut")));
+  fixture.revocations.check();
   await settled();
-  assertEquals([site.asked, site.revoked, site.revocations.size], [["a", "b", "c"], ["b"], 2]);
+  assertEquals([fixture.asked, fixture.revoked, fixture.revocations.size], [["a", "b", "c"], ["b"], 2]);
 });
 
 Deno.test("Revocations.wait() leaves no listener and no watch when it resolves", async () => {
-  const site = new Site();
-  const waiting = ["a", "b"].map((handle) => site.watch(handle, no));
-  assertEquals(getEventListeners(site.signal, "abort").length, 2);
-  site.revocations.check("a");
+  const fixture = new Fixture();
+  const waiting = ["a", "b"].map((handle) => fixture.watch(handle, no));
+  assertEquals(getEventListeners(fixture.signal, "abort").length, 2);
+  fixture.revocations.check("a");
   await waiting[0];
-  assertEquals([getEventListeners(site.signal, "abort").length, site.revocations.size], [1, 1]);
-  site[Symbol.dispose]();
+  assertEquals([getEventListeners(fixture.signal, "abort").length, fixture.revocations.size], [1, 1]);
+  fixture[Symbol.dispose]();
   await waiting[1];
-  assertEquals([getEventListeners(site.signal, "abort").length, site.revocations.size], [0, 0]);
-  await site.watch("c", yes);
-  assertEquals([site.asked, site.revocations.size], [["a"], 0]);
+  assertEquals([getEventListeners(fixture.signal, "abort").length, fixture.revocations.size], [0, 0]);
+  await fixture.watch("c", yes);
+  assertEquals([fixture.asked, fixture.revocations.size], [["a"], 0]);
 });

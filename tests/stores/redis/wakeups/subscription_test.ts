@@ -218,7 +218,7 @@ Deno.test("Lock.signal that is first read after the client was closed opens no c
 });
 
 /** How far a client is when it is closed. */
-const PHASES: Record<string, (site: Site) => Promise<void>> = {
+const PHASES: Record<string, (fixture: Fixture) => Promise<void>> = {
   "is being made": async ({ second, wait }) => {
     second.stall();
     await wait();
@@ -248,7 +248,7 @@ const PHASES: Record<string, (site: Site) => Promise<void>> = {
   },
 };
 
-interface Site {
+interface Fixture {
   readonly client: Redis;
   /** Between the server and the client, and between the server and its second connection. */
   readonly first: TcpProxy;

@@ -4,7 +4,7 @@ import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
 import { FakeClient, type FakeSubscriber } from "../fake_client.ts";
 
 /** A subscription of a fake client, and what it has reported. */
-export class SubscriptionSite {
+export class SubscriptionFixture {
   readonly clock = new VirtualClock();
   readonly client = new FakeClient();
   readonly log: string[] = [];
