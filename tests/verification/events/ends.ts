@@ -81,7 +81,7 @@ export function plansOf(
 }
 
 /** A store of a run. */
-export interface Site {
+export interface Fixture {
   readonly store: Store;
   readonly clock: Clock;
   /** Resolves once all of this has happened. */
@@ -92,22 +92,22 @@ export interface Site {
 export async function endsOnce(
   plans: fc.Arbitrary<Plan>,
   numRuns: number,
-  open: (fates: readonly Fate[], observer: Observer) => Site,
+  open: (fates: readonly Fate[], observer: Observer) => Fixture,
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
       const ledger = new EventLedger();
-      const site = open(plan.fates, ledger.observer);
+      const fixture = open(plan.fates, ledger.observer);
       const results: unknown[] = [];
       const calls = plan.calls.map((call) =>
-        run(site, call, ledger).catch((error: unknown) => error).then((r) => results.push(r))
+        run(fixture, call, ledger).catch((error: unknown) => error).then((r) => results.push(r))
       );
       const evictions = plan.evictions.map(async ({ at, evict }) => {
-        await site.clock.sleep(at);
-        await site.store.evict?.(evict);
+        await fixture.clock.sleep(at);
+        await fixture.store.evict?.(evict);
       });
-      await site.pass(Promise.all([...calls, ...evictions]));
+      await fixture.pass(Promise.all([...calls, ...evictions]));
       assertEquals(results, plan.calls.map(() => undefined), "every call has ended, and none was judged to be wrong");
       assertEquals(ledger.problems(), []);
       for (const [type, reasons] of ENDS) {
@@ -130,7 +130,7 @@ const ENDS = [
 ] as const;
 
 /** Makes a call, does with the lock what it says, and notes what became of it. */
-async function run({ store, clock }: Site, call: Call, ledger: EventLedger): Promise<void> {
+async function run({ store, clock }: Fixture, call: Call, ledger: EventLedger): Promise<void> {
   await clock.sleep(call.at);
   const caller = new Caller(store, ledger.observer);
   const abort = new AbortController();

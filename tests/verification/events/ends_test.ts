@@ -8,7 +8,7 @@ import { Handoff } from "../../../src/internal/handoff/handoff.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { Connection, type Fate } from "./connection.ts";
-import { endsOnce, plansOf, type Site, type Times } from "./ends.ts";
+import { endsOnce, type Fixture, plansOf, type Times } from "./ends.ts";
 
 const TIMES: Times = {
   end: 1_500,
@@ -25,7 +25,7 @@ const RUNS = 800;
 /** Opens stores on a clock that is moved until all calls have ended. */
 function virtually(
   make: (clock: VirtualClock, fates: readonly Fate[], observer: Observer) => Store,
-): (fates: readonly Fate[], observer: Observer) => Site {
+): (fates: readonly Fate[], observer: Observer) => Fixture {
   return (fates, observer) => {
     const clock = new VirtualClock();
     return { store: make(clock, fates, observer), clock, pass: () => clock.advance(ALL_MS) };

@@ -1,6 +1,6 @@
 import { SystemClock } from "../../../src/internal/time/clock.ts";
 import type { Store } from "../../../src/store.ts";
-import type { Site, Times } from "./ends.ts";
+import type { Fixture, Times } from "./ends.ts";
 
 /** Times that are short enough to wait for. */
 export const SHORT: Times = {
@@ -11,7 +11,7 @@ export const SHORT: Times = {
 };
 
 /** Runs on the machine's clock, with a store that was opened before. */
-export function really(store: Store): Site {
+export function really(store: Store): Fixture {
   return {
     store,
     clock: new SystemClock(),

@@ -53,7 +53,7 @@ export interface Listener {
 }
 
 /** Where a connection is. */
-export interface Site {
+export interface Fixture {
   readonly process: number;
   readonly server: Server;
   readonly turns: Turns;
@@ -71,22 +71,22 @@ interface Call {
 
 /** What is carried in one direction. */
 class Pipe {
-  readonly #site: Site;
+  readonly #fixture: Fixture;
   readonly #line: Line;
   /** The machine at its end; `undefined`: the server. */
   readonly #host: Host | undefined;
   readonly #carried: (() => void)[] = [];
   #last = 0;
 
-  constructor(site: Site, line: Line, host: Host | undefined) {
-    this.#site = site;
+  constructor(fixture: Fixture, line: Line, host: Host | undefined) {
+    this.#fixture = fixture;
     this.#line = line;
     this.#host = host;
   }
 
   /** Carries something, which takes so many milliseconds longer than usual. */
   carry(run: () => void, longer = 0): void {
-    const { turns, random } = this.#site;
+    const { turns, random } = this.#fixture;
     const arrives = turns.now + random.integer(...this.#line.trip) + longer;
     const { ordered } = this.#line;
     const at = ordered ? Math.max(this.#last, arrives) : arrives;
@@ -113,28 +113,28 @@ export class Connection implements Store {
   hangsNext = false;
   /** What is to be called when it is closed. */
   readonly #ends = new Set<() => void>();
-  readonly #site: Site;
+  readonly #fixture: Fixture;
   readonly #line: Line;
   readonly #out: Pipe;
   readonly #back: Pipe;
   readonly #calls = new Set<Call>();
   readonly #sleepers = new Set<() => void>();
 
-  constructor(site: Site, line: Line) {
-    this.#site = site;
+  constructor(fixture: Fixture, line: Line) {
+    this.#fixture = fixture;
     this.#line = line;
     this.capabilities = line.capabilities;
-    this.observer = site.listener.observer;
-    this.#out = new Pipe(site, line, undefined);
-    this.#back = new Pipe(site, line, site.host);
+    this.observer = fixture.listener.observer;
+    this.#out = new Pipe(fixture, line, undefined);
+    this.#back = new Pipe(fixture, line, fixture.host);
   }
 
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const how = options.steal ? " (steal)" : options.enqueue ? "" : " (once)";
-    this.#site.listener.asked(claim);
-    const { process, server } = this.#site;
+    this.#fixture.listener.asked(claim);
+    const { process, server } = this.#fixture;
     let revoked: readonly Tenure[] = [];
-    const age = this.#site.random.chance(this.#line.ages) ? Math.floor(claim.lease / 2) : 0;
+    const age = this.#fixture.random.chance(this.#line.ages) ? Math.floor(claim.lease / 2) : 0;
     const execute = () => server.attempt(process, claim, options, age, (tenures) => revoked = tenures);
     const answer = this.#request("attempt", claim, how, execute);
     answer.then(({ granted }) => {
@@ -145,50 +145,50 @@ export class Connection implements Store {
   }
 
   renew(claim: Claim): Promise<Renewal> {
-    this.#site.listener.asked(claim);
-    const { server } = this.#site;
+    this.#fixture.listener.asked(claim);
+    const { server } = this.#fixture;
     const answer = this.#request("renew", claim, ` for ${claim.lease} ms`, () => server.renew(claim));
     answer.then(() => server.told(claim), () => {});
     return answer;
   }
 
   release(claim: Claim): Promise<boolean> {
-    this.#site.server.releasing(claim);
-    return this.#request("release", claim, "", () => this.#site.server.release(claim));
+    this.#fixture.server.releasing(claim);
+    return this.#request("release", claim, "", () => this.#fixture.server.release(claim));
   }
 
   evict(name: string): Promise<number> {
     let revoked: readonly Tenure[] = [];
-    const execute = () => this.#site.server.evict(name, (tenures) => revoked = tenures);
+    const execute = () => this.#fixture.server.evict(name, (tenures) => revoked = tenures);
     const answer = this.#request("evict", undefined, "", execute);
     answer.then(() => this.#revoked(revoked), () => {});
     return answer;
   }
 
   query(options?: QueryOptions): Promise<Snapshot> {
-    return this.#request("query", undefined, "", () => this.#site.server.store.query(options));
+    return this.#request("query", undefined, "", () => this.#fixture.server.store.query(options));
   }
 
   succeed(from: Claim, to: Claim): Promise<void> {
-    const { server } = this.#site;
-    return this.#request("succeed", from, ` by ${this.#site.label(to)}`, () => server.succeed(from, to));
+    const { server } = this.#fixture;
+    return this.#request("succeed", from, ` by ${this.#fixture.label(to)}`, () => server.succeed(from, to));
   }
 
   forget(claim: Claim): void {
     // The place of a member is kept by its process: nothing is sent.
-    this.#site.server.store.forget(claim);
+    this.#fixture.server.store.forget(claim);
   }
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
-    const { random } = this.#site;
+    const { random } = this.#fixture;
     if (this.#goesWrong(random.chance(this.#line.faults.request))) {
       return new Promise((_, reject) => this.#back.carry(() => reject(new Error("the subscription failed"))));
     }
-    return this.#notified(signal, (there) => this.#site.server.store.wakeup(claim, there));
+    return this.#notified(signal, (there) => this.#fixture.server.store.wakeup(claim, there));
   }
 
   revocation(claim: Claim, signal: AbortSignal): Promise<void> {
-    return this.#notified(signal, (there) => this.#site.server.store.revocation(claim, there));
+    return this.#notified(signal, (there) => this.#fixture.server.store.revocation(claim, there));
   }
 
   /** Closes it: nothing is sent any more, and what is not answered fails. */
@@ -211,14 +211,14 @@ export class Connection implements Store {
     this.outage = undefined;
     for (const { hangs, fail } of [...this.#calls]) {
       if (!hangs) continue;
-      this.#site.listener.disturbed();
+      this.#fixture.listener.disturbed();
       fail(new Error("cut off"));
     }
   }
 
   #request<T>(operation: Operation, claim: Claim | undefined, how: string, execute: () => Promise<T>): Promise<T> {
-    const { listener, turns, host } = this.#site;
-    const what = `${claim === undefined ? "" : `${this.#site.label(claim)} `}${operation}${how}`;
+    const { listener, turns, host } = this.#fixture;
+    const what = `${claim === undefined ? "" : `${this.#fixture.label(claim)} `}${operation}${how}`;
     if (this.closed) return Promise.reject(new StoreError("the connection was closed", { permanent: true }));
     return new Promise((resolve, reject) => {
       const settle = (outcome: string, run: () => void) => {
@@ -250,7 +250,7 @@ export class Connection implements Store {
     answer: (value: T) => void,
     fail: (error: Error) => void,
   ): boolean {
-    const { random, listener, turns } = this.#site;
+    const { random, listener, turns } = this.#fixture;
     const { request, reply, late, never } = this.#line.faults;
     const faulty = this.#line.faulty.includes(operation);
     const isLost = this.#goesWrong(faulty && random.chance(request));
@@ -290,13 +290,13 @@ export class Connection implements Store {
   }
 
   #revoked(tenures: readonly Tenure[]): void {
-    this.#site.listener.revoked(tenures);
+    this.#fixture.listener.revoked(tenures);
   }
 
   /** Resolves when the server says so; that may be lost. */
   #notified(signal: AbortSignal, listen: (there: AbortSignal) => Promise<unknown>): Promise<void> {
     if (this.closed || signal.aborted) return Promise.resolve();
-    const isLost = this.#goesWrong(this.#site.random.chance(this.#line.faults.reply));
+    const isLost = this.#goesWrong(this.#fixture.random.chance(this.#line.faults.reply));
     return new Promise((resolve) => {
       const there = new AbortController();
       const done = () => {
@@ -318,7 +318,7 @@ export class Connection implements Store {
   /** Returns whether something goes wrong that would, and tells it. */
   #goesWrong(would: boolean): boolean {
     const does = this.faulty && would;
-    if (does) this.#site.listener.disturbed();
+    if (does) this.#fixture.listener.disturbed();
     return does;
   }
 }

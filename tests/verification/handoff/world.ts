@@ -4,7 +4,7 @@ import { acquireAll } from "../../../src/acquire_all.ts";
 import type { LockEvent } from "../../../src/events.ts";
 import type { Claim, Store } from "../../../src/store.ts";
 import { Random } from "../../simulation/random.ts";
-import { Connection, type Site } from "./connection.ts";
+import { Connection, type Fixture } from "./connection.ts";
 import type { Flaw } from "./flaws.ts";
 import { Handle, type Held, type Wish } from "./handle.ts";
 import { ABORTED, type Court, Judge, type Violation } from "./judge.ts";
@@ -413,7 +413,7 @@ export class World implements Court {
 
   #makeProcess(number: number): Process {
     const connect = (host: Process): Connection => {
-      const site: Site = {
+      const fixture: Fixture = {
         ...{ process: number, server: this.server, turns: this.turns, random: this.#random, host },
         listener: {
           observer: ({ type }: LockEvent) => {
@@ -430,7 +430,7 @@ export class World implements Court {
         },
         label: (claim) => taskOf(claim) ?? this.#idLabel(host, claim),
       };
-      return new Connection(site, this.scenario.line);
+      return new Connection(fixture, this.scenario.line);
     };
     const make = ({ connection, clock }: Process) => {
       this.#flaw?.(connection);

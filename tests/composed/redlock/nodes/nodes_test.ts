@@ -8,7 +8,7 @@ import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
 const TIMEOUT = 50;
 
 /** Nodes that do only what a test has them do. */
-function site(...nodes: Partial<QuorumNode>[]) {
+function fixture(...nodes: Partial<QuorumNode>[]) {
   const clock = new VirtualClock();
   return { clock, nodes: new Nodes(nodes as QuorumNode[], TIMEOUT, clock) };
 }
@@ -21,7 +21,7 @@ function progress(answer: Promise<boolean>): ReleaseProgress {
 const [yes, no, never] = [Promise.resolve(true), Promise.resolve(false), new Promise<never>(() => {})];
 
 Deno.test("Nodes.single() gives a node that is connecting more time", async () => {
-  const { clock, nodes } = site({ connecting: true }, { connecting: true }, {});
+  const { clock, nodes } = fixture({ connecting: true }, { connecting: true }, {});
   const { promise, resolve } = Promise.withResolvers<string>();
   let answered: string | undefined;
   const single = nodes.single(claimOf("a"), 0, promise, true).then((value) => answered = value);
@@ -33,7 +33,7 @@ Deno.test("Nodes.single() gives a node that is connecting more time", async () =
 });
 
 Deno.test("Nodes.single() rejects when the node fails, or is not in time", async () => {
-  const { clock, nodes } = site({}, {}, {});
+  const { clock, nodes } = fixture({}, {}, {});
   await assertRejects(() => nodes.single(claimOf("a"), 0, Promise.reject(new Error("no"))), Error, "no");
   const late = assertRejects(() => nodes.single(claimOf("a"), 0, never), Error, `no answer within ${TIMEOUT} ms`);
   await clock.advance(TIMEOUT + 10);
@@ -42,7 +42,7 @@ Deno.test("Nodes.single() rejects when the node fails, or is not in time", async
 
 Deno.test("Nodes.released() waits for a slow coordinator, but not for one that was late", async () => {
   for (const [others, soon] of [[[yes, yes], false], [[yes, no], true]] as const) {
-    const { clock, nodes } = site({}, {}, {});
+    const { clock, nodes } = fixture({}, {}, {});
     let resolved = false;
     const released = nodes.released(claimOf("a"), 0, [never, ...others].map(progress)).then((held) => {
       resolved = true;

@@ -2,11 +2,11 @@ import type { Command } from "../../../src/stores/redis/commands/command.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { ScriptServer } from "./server.ts";
 
-/** When a site begins, in milliseconds since 1970. */
+/** When a fixture begins, in milliseconds since 1970. */
 export const START = 1_700_000_000_000;
 
 /** A server in memory, whose clock stands still until a test moves it, and the messages that its scripts have sent. */
-export class ScriptSite {
+export class ScriptFixture {
   /** Milliseconds since the start. */
   ms = 0;
   readonly messages: string[] = [];
