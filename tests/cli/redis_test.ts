@@ -7,7 +7,7 @@ import { until } from "../support/until.ts";
 import { CliProcess, holdfast, jsonLines } from "./cli_process.ts";
 
 /** A server with locks. */
-class Site implements AsyncDisposable {
+class Fixture implements AsyncDisposable {
   readonly server: RedisServer;
   readonly store: ReturnType<typeof redis>;
   readonly url: string;
@@ -21,8 +21,8 @@ class Site implements AsyncDisposable {
     this.url = `redis://127.0.0.1:${server.port}`;
   }
 
-  static async start(): Promise<Site> {
-    return new Site(await RedisServer.start());
+  static async start(): Promise<Fixture> {
+    return new Fixture(await RedisServer.start());
   }
 
   /** Acquires a lock, held until the end. */
@@ -62,13 +62,13 @@ class Site implements AsyncDisposable {
 }
 
 Deno.test("holdfast ls lists the locks in the order of their names", async () => {
-  await using site = await Site.start();
-  await site.hold("b");
-  await site.hold("a", { mode: "shared" });
-  await site.hold("a", { mode: "shared" });
-  await site.hold("c", { permits: 3 });
-  await site.wait("b");
-  const { status, out, err } = await site.run("ls");
+  await using fixture = await Fixture.start();
+  await fixture.hold("b");
+  await fixture.hold("a", { mode: "shared" });
+  await fixture.hold("a", { mode: "shared" });
+  await fixture.hold("c", { permits: 3 });
+  await fixture.wait("b");
+  const { status, out, err } = await fixture.run("ls");
   assertEquals([status, err], [0, ""]);
   const [head = "", ...rows] = out.trimEnd().split("\n");
   assertEquals(head.split(/ {2,}/), ["NAME", "HELD BY", "MODE", "SINCE", "EXPIRES", "WAITING", "LONGEST WAIT"]);
@@ -82,10 +82,10 @@ Deno.test("holdfast ls lists the locks in the order of their names", async () =>
 });
 
 Deno.test("holdfast ls lists only names that match its pattern", async () => {
-  await using site = await Site.start();
-  for (const name of ["invoice:1", "invoice:2", "report"]) await site.hold(name);
+  await using fixture = await Fixture.start();
+  for (const name of ["invoice:1", "invoice:2", "report"]) await fixture.hold(name);
   const names = async (pattern: string) => {
-    const { out } = await site.run("ls", pattern, "--json");
+    const { out } = await fixture.run("ls", pattern, "--json");
     return jsonLines<{ name: string }>(out).map(({ name }) => name).sort();
   };
   assertEquals(await names("invoice:*"), ["invoice:1", "invoice:2"]);
@@ -94,20 +94,20 @@ Deno.test("holdfast ls lists only names that match its pattern", async () => {
 });
 
 Deno.test("holdfast ls says on the standard error that there are no locks", async () => {
-  await using site = await Site.start();
-  assertEquals(await site.run("ls"), {
+  await using fixture = await Fixture.start();
+  assertEquals(await fixture.run("ls"), {
     status: 0,
     out: "",
-    err: `holdfast: no lock is held or waited for in ${site.url} with the prefix lock:\n`,
+    err: `holdfast: no lock is held or waited for in ${fixture.url} with the prefix lock:\n`,
   });
-  assertEquals(await site.run("ls", "--json"), { status: 0, out: "", err: "" });
+  assertEquals(await fixture.run("ls", "--json"), { status: 0, out: "", err: "" });
 });
 
 Deno.test("holdfast ls --json writes a lock with holders and waiters per line", async () => {
-  await using site = await Site.start();
-  const { fence } = await site.hold("a");
-  await site.wait("a");
-  const { out } = await site.run("ls", "--json");
+  await using fixture = await Fixture.start();
+  const { fence } = await fixture.hold("a");
+  await fixture.wait("a");
+  const { out } = await fixture.run("ls", "--json");
   const [lock, ...others] = jsonLines<{ name: string; held: { fence?: string }[]; pending: { rank: number }[] }>(out);
   assertEquals([lock?.name, lock?.held.length, lock?.pending.map(({ rank }) => rank)], ["a", 1, [0]]);
   assertEquals(others, []);
@@ -116,39 +116,39 @@ Deno.test("holdfast ls --json writes a lock with holders and waiters per line", 
 });
 
 Deno.test("holdfast ls lists 10,000 locks", async () => {
-  await using site = await Site.start();
-  const pipeline = site.server.connect().pipeline();
+  await using fixture = await Fixture.start();
+  const pipeline = fixture.server.connect().pipeline();
   for (let i = 0; i < 10_000; i++) pipeline.set(`lock:n${i}`, crypto.randomUUID(), "PX", 600_000);
   await pipeline.exec();
-  const { status, out } = await site.run("ls");
+  const { status, out } = await fixture.run("ls");
   assertEquals([status, out.split("\n").length], [0, 10_000 + 2]);
-  const { out: json } = await site.run("ls", "--json");
+  const { out: json } = await fixture.run("ls", "--json");
   assertEquals(new Set(jsonLines<{ name: string }>(json).map(({ name }) => name)).size, 10_000);
 });
 
 Deno.test("holdfast shows hostile names without control characters, and each name anew", async () => {
-  await using site = await Site.start();
+  await using fixture = await Fixture.start();
   const names = ["\x1b[2J\x1b]0;title\x07", "a\nb\rc", "x\u202ey", "\x9b31m", "\u0000", " ", "--help", "ls", "é", '"'];
-  for (const name of names) await site.hold(name);
-  const { out } = await site.run("ls");
+  for (const name of names) await fixture.hold(name);
+  const { out } = await fixture.run("ls");
   assertEquals(/(?!\n)[\p{C}\p{Zl}\p{Zp}]/u.test(out), false, out);
   assertEquals(out.trimEnd().split("\n").length, names.length + 1);
-  const { out: json } = await site.run("ls", "--json");
+  const { out: json } = await fixture.run("ls", "--json");
   assertEquals(/(?!\n)[\p{C}\p{Zl}\p{Zp}]/u.test(json), false, json);
   assertEquals(jsonLines<{ name: string }>(json).map(({ name }) => name).sort(), names.toSorted());
   // No program can be given a NUL as an argument.
   for (const name of names.filter((name) => name !== "\u0000")) {
-    const { status, out } = await site.run("show", "--json", "--", name);
+    const { status, out } = await fixture.run("show", "--json", "--", name);
     assertEquals([status, jsonLines<{ name: string }>(out)[0]?.name], [0, name]);
   }
 });
 
 Deno.test("holdfast show tells the holder, the fence and the queue", async () => {
-  await using site = await Site.start();
-  await site.hold("invoice:42", { owner: "job/7" });
-  await site.wait("invoice:42");
-  await site.wait("invoice:42");
-  const { status, out, err } = await site.run("show", "invoice:42");
+  await using fixture = await Fixture.start();
+  await fixture.hold("invoice:42", { owner: "job/7" });
+  await fixture.wait("invoice:42");
+  await fixture.wait("invoice:42");
+  const { status, out, err } = await fixture.run("show", "invoice:42");
   assertEquals([status, err], [0, ""]);
   assert(out.startsWith("invoice:42: held by "), out);
   assert(out.includes("; 2 waiting\n"), out);
@@ -157,12 +157,12 @@ Deno.test("holdfast show tells the holder, the fence and the queue", async () =>
 });
 
 Deno.test("holdfast show --json is the store's own account of the lock", async () => {
-  await using site = await Site.start();
-  await site.hold("a");
-  await site.wait("a");
-  const { out } = await site.run("show", "a", "--json");
+  await using fixture = await Fixture.start();
+  await fixture.hold("a");
+  await fixture.wait("a");
+  const { out } = await fixture.run("show", "a", "--json");
   const [{ name, held, pending }] = jsonLines<Snapshot & { name: string }>(out) as [Snapshot & { name: string }];
-  const expected = await site.store.query!();
+  const expected = await fixture.store.query!();
   assertEquals(name, "a");
   assertEquals([held, pending].map((all) => all.map(({ handle }) => handle)), [
     expected.held.map(({ handle }) => handle),
@@ -171,21 +171,21 @@ Deno.test("holdfast show --json is the store's own account of the lock", async (
 });
 
 Deno.test("holdfast show ends with 1 if nobody holds the lock or waits for it", async () => {
-  await using site = await Site.start();
-  await site.hold("b");
-  assertEquals(await site.run("show", "a"), {
+  await using fixture = await Fixture.start();
+  await fixture.hold("b");
+  assertEquals(await fixture.run("show", "a"), {
     status: 1,
-    out: `a: nobody holds it, nobody waits for it in ${site.url} with the prefix lock:\n`,
+    out: `a: nobody holds it, nobody waits for it in ${fixture.url} with the prefix lock:\n`,
     err: "",
   });
 });
 
 Deno.test("holdfast wait ends when nobody holds the lock, and not before", async () => {
-  await using site = await Site.start();
-  const lock = await site.hold("a");
-  await using waiting = new CliProcess(["wait", "a", "--json"], { store: site.url });
-  await site.connects(waiting);
-  const other = await site.run("wait", "a", "--timeout", "0");
+  await using fixture = await Fixture.start();
+  const lock = await fixture.hold("a");
+  await using waiting = new CliProcess(["wait", "a", "--json"], { store: fixture.url });
+  await fixture.connects(waiting);
+  const other = await fixture.run("wait", "a", "--timeout", "0");
   assertEquals([other.status, other.out, other.err.startsWith("holdfast: a is held by ")], [75, "", true]);
   assertEquals(waiting.out, "");
   await lock.release();
@@ -195,24 +195,24 @@ Deno.test("holdfast wait ends when nobody holds the lock, and not before", async
 });
 
 Deno.test("holdfast wait says nothing when the lock is free", async () => {
-  await using site = await Site.start();
-  assertEquals(await site.run("wait", "a"), { status: 0, out: "", err: "" });
+  await using fixture = await Fixture.start();
+  assertEquals(await fixture.run("wait", "a"), { status: 0, out: "", err: "" });
 });
 
 Deno.test("holdfast wait ends with 75 when its time is over", async () => {
-  await using site = await Site.start();
-  await site.hold("a");
+  await using fixture = await Fixture.start();
+  await fixture.hold("a");
   const started = performance.now();
-  const { status, err } = await site.run("wait", "a", "--timeout", "300ms");
+  const { status, err } = await fixture.run("wait", "a", "--timeout", "300ms");
   assertEquals([status, /^holdfast: a is held by .* after \d+m?s\n$/.test(err)], [75, true], err);
   assert(performance.now() - started >= 300, "it has waited");
 });
 
 Deno.test("holdfast evict takes the lock from its holder, who learns of it", async () => {
-  await using site = await Site.start();
-  const lock = await site.hold("a");
+  await using fixture = await Fixture.start();
+  const lock = await fixture.hold("a");
   const lost = new Promise<void>((resolve) => lock.signal.addEventListener("abort", () => resolve()));
-  const { status, out, err } = await site.run("evict", "a", "--yes");
+  const { status, out, err } = await fixture.run("evict", "a", "--yes");
   assertEquals([status, err], [0, ""]);
   assert(
     new RegExp(`^Took a away from \\S+ \\(fence ${lock.fence}\\).\nA holder is not stopped by that`).test(out),
@@ -222,7 +222,7 @@ Deno.test("holdfast evict takes the lock from its holder, who learns of it", asy
   assertEquals(lock.held, false);
   const reason = String(lock.signal.reason);
   assert(/it was taken away by {.*"pid":"\d+","command":"holdfast evict"}$/.test(reason), reason);
-  assertEquals(await site.run("evict", "a", "--yes", "--json"), {
+  assertEquals(await fixture.run("evict", "a", "--yes", "--json"), {
     status: 0,
     out: '{"name":"a","evicted":0,"lost":[]}\n',
     err: "",
@@ -230,9 +230,9 @@ Deno.test("holdfast evict takes the lock from its holder, who learns of it", asy
 });
 
 Deno.test("holdfast evict does nothing where nobody can be asked, without --yes", async () => {
-  await using site = await Site.start();
-  const lock = await site.hold("a");
-  const { status, err } = await site.run("evict", "a");
+  await using fixture = await Fixture.start();
+  const lock = await fixture.hold("a");
+  const { status, err } = await fixture.run("evict", "a");
   assertEquals([status, err], [
     2,
     "holdfast: nobody can be asked here: give --yes to take the lock away without a question\n",
@@ -241,12 +241,12 @@ Deno.test("holdfast evict does nothing where nobody can be asked, without --yes"
 });
 
 Deno.test("holdfast watch writes a line for each change, and ends with 130 on Ctrl-C", async () => {
-  await using site = await Site.start();
-  const first = await site.hold("a");
-  await using watching = new CliProcess(["watch", "a*", "--interval", "50ms"], { store: site.url });
+  await using fixture = await Fixture.start();
+  const first = await fixture.hold("a");
+  await using watching = new CliProcess(["watch", "a*", "--interval", "50ms"], { store: fixture.url });
   await watching.printed(" holds (exclusive)\n");
-  await site.hold("b");
-  await site.wait("a");
+  await fixture.hold("b");
+  await fixture.wait("a");
   await watching.printed(" waits (exclusive)\n");
   await first.release();
   await watching.printed(" ended (exclusive)\n");
@@ -259,10 +259,10 @@ Deno.test("holdfast watch writes a line for each change, and ends with 130 on Ct
 });
 
 Deno.test("holdfast watch --json goes on after a failure of the store", async () => {
-  await using site = await Site.start();
-  const { server } = site;
-  await site.hold("a");
-  await using watching = new CliProcess(["watch", "--json", "--interval", "50ms"], { store: site.url });
+  await using fixture = await Fixture.start();
+  const { server } = fixture;
+  await fixture.hold("a");
+  await using watching = new CliProcess(["watch", "--json", "--interval", "50ms"], { store: fixture.url });
   await watching.printed('"holds"');
   await server.kill();
   await until(() => watching.err !== "", "the failure is told");
@@ -302,35 +302,35 @@ Deno.test("holdfast says that a login is refused", async () => {
 });
 
 Deno.test("holdfast uses the database and the prefix of the URL", async () => {
-  await using site = await Site.start();
-  const store = redis(site.server.connect({ db: 2 }), { prefix: "billing:" });
+  await using fixture = await Fixture.start();
+  const store = redis(fixture.server.connect({ db: 2 }), { prefix: "billing:" });
   const lock = await acquire(store, "a");
-  assertEquals((await holdfast(["show", "a"], { store: `${site.url}/2?prefix=billing:` })).status, 0);
-  assertEquals((await holdfast(["show", "a"], { store: `${site.url}/2` })).status, 1);
-  assertEquals((await holdfast(["show", "a"], { store: `${site.url}?prefix=billing:` })).status, 1);
+  assertEquals((await holdfast(["show", "a"], { store: `${fixture.url}/2?prefix=billing:` })).status, 0);
+  assertEquals((await holdfast(["show", "a"], { store: `${fixture.url}/2` })).status, 1);
+  assertEquals((await holdfast(["show", "a"], { store: `${fixture.url}?prefix=billing:` })).status, 1);
   await lock.release();
 });
 
 Deno.test("holdfast ends a wait on Ctrl-C with 130, and leaves nothing on the server", async () => {
-  await using site = await Site.start();
-  const lock = await site.hold("a");
-  await using waiting = new CliProcess(["wait", "a"], { store: site.url });
-  await site.connects(waiting);
+  await using fixture = await Fixture.start();
+  const lock = await fixture.hold("a");
+  await using waiting = new CliProcess(["wait", "a"], { store: fixture.url });
+  await fixture.connects(waiting);
   waiting.signal("SIGINT");
   assertEquals(await waiting.end(), { status: 130, out: "", err: "" });
   await lock.release();
-  await until(async () => (await site.server.leftovers()).length === 0, "nothing is left");
+  await until(async () => (await fixture.server.leftovers()).length === 0, "nothing is left");
 });
 
 Deno.test("holdfast ends quietly when nobody reads its output any more", async () => {
-  await using site = await Site.start();
-  const pipeline = site.server.connect().pipeline();
+  await using fixture = await Fixture.start();
+  const pipeline = fixture.server.connect().pipeline();
   for (let i = 0; i < 5_000; i++) pipeline.set(`lock:n${i}`, crypto.randomUUID(), "PX", 600_000);
   await pipeline.exec();
   const program = new URL("../../src/cli/mod.ts", import.meta.url).pathname;
   const script = `"$0" run --quiet --allow-all "$1" ls --json --store "$2" | head -n 1; echo "\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await new Deno.Command("bash", {
-    args: ["-c", script, Deno.execPath(), program, site.url],
+    args: ["-c", script, Deno.execPath(), program, fixture.url],
     stdin: "null",
   }).output();
   const [, status] = new TextDecoder().decode(stdout).trimEnd().split("\n");

@@ -5,7 +5,7 @@ import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
 import { holdfast, jsonLines, type Result } from "./cli_process.ts";
 
 /** A file with a lock `a`, in a directory of its own. */
-class Site implements AsyncDisposable {
+class Fixture implements AsyncDisposable {
   readonly directory: string;
   readonly #store: SqliteStore;
   readonly #lock: Lock;
@@ -16,10 +16,10 @@ class Site implements AsyncDisposable {
     this.#lock = lock;
   }
 
-  static async start(): Promise<Site> {
+  static async start(): Promise<Fixture> {
     const directory = await Deno.makeTempDir({ prefix: "holdfast_cli_" });
     const store = sqlite(`${directory}/my locks.db`);
-    return new Site(directory, store, await acquire(store, "a", { strict: false }));
+    return new Fixture(directory, store, await acquire(store, "a", { strict: false }));
   }
 
   run(store: string, ...args: string[]): Promise<Result> {
@@ -34,33 +34,33 @@ class Site implements AsyncDisposable {
 }
 
 Deno.test("holdfast shows and takes away locks in an SQLite file", async () => {
-  await using site = await Site.start();
-  const url = `sqlite:${site.directory}/my%20locks.db`;
-  const { status, out } = await site.run(url, "ls", "--json");
+  await using fixture = await Fixture.start();
+  const url = `sqlite:${fixture.directory}/my%20locks.db`;
+  const { status, out } = await fixture.run(url, "ls", "--json");
   assertEquals([status, jsonLines<{ name: string }>(out).map(({ name }) => name)], [0, ["a"]]);
-  const { lost, ...evicted } = JSON.parse((await site.run(url, "evict", "a", "--yes", "--json")).out);
+  const { lost, ...evicted } = JSON.parse((await fixture.run(url, "evict", "a", "--yes", "--json")).out);
   assertEquals([evicted, lost.length], [{ name: "a", evicted: 1 }, 1]);
-  assertEquals((await site.run(url, "show", "a")).status, 1);
+  assertEquals((await fixture.run(url, "show", "a")).status, 1);
 });
 
 Deno.test("holdfast takes the path of an SQLite file from the working directory", async () => {
-  await using site = await Site.start();
+  await using fixture = await Fixture.start();
   for (const url of ["sqlite:my locks.db", "sqlite:./my%20locks.db"]) {
-    assertEquals((await site.run(url, "show", "a")).status, 0, url);
+    assertEquals((await fixture.run(url, "show", "a")).status, 0, url);
   }
 });
 
 Deno.test("holdfast does not make an SQLite file in order to look at it", async () => {
-  await using site = await Site.start();
+  await using fixture = await Fixture.start();
   for (const args of [["ls"], ["show", "a"], ["wait", "a"], ["evict", "a", "--yes"], ["watch"]]) {
-    const { status, err } = await site.run("sqlite:typo.db", ...args);
+    const { status, err } = await fixture.run("sqlite:typo.db", ...args);
     assertEquals([status, err.startsWith("holdfast: there is no file typo.db: ")], [2, true], err);
   }
-  assertEquals(Array.from(Deno.readDirSync(site.directory), ({ name }) => name).includes("typo.db"), false);
+  assertEquals(Array.from(Deno.readDirSync(fixture.directory), ({ name }) => name).includes("typo.db"), false);
 });
 
 Deno.test("holdfast says what is wrong with the URL of an SQLite file", async () => {
-  await using site = await Site.start();
+  await using fixture = await Fixture.start();
   const wrong = {
     "sqlite://host/a.db": "has a host",
     "sqlite:": "has no path",
@@ -69,25 +69,25 @@ Deno.test("holdfast says what is wrong with the URL of an SQLite file", async ()
     "sqlite:a.db#b": "has a fragment",
   };
   for (const [url, message] of Object.entries(wrong)) {
-    const { status, err } = await site.run(url, "ls");
+    const { status, err } = await fixture.run(url, "ls");
     assertEquals([status, err.includes(message)], [2, true], err);
   }
 });
 
 Deno.test("holdfast says that a file is no database", async () => {
-  await using site = await Site.start();
-  await Deno.writeTextFile(`${site.directory}/text.db`, "no database ".repeat(1_000));
-  const { status, err } = await site.run("sqlite:text.db", "ls");
+  await using fixture = await Fixture.start();
+  await Deno.writeTextFile(`${fixture.directory}/text.db`, "no database ".repeat(1_000));
+  const { status, err } = await fixture.run("sqlite:text.db", "ls");
   assertEquals([status, err.trimEnd().split("\n").length], [69, 1], err);
   assert(err.includes("text.db"), err);
 });
 
 Deno.test("holdfast doctor names what it needs to examine the folder of a file", async () => {
-  await using site = await Site.start();
-  const path = `${site.directory}/my locks.db`;
+  await using fixture = await Fixture.start();
+  const path = `${fixture.directory}/my locks.db`;
   const doctor = (...flags: string[]) => holdfast(["doctor"], { store: `sqlite:${path}`, flags });
-  const { status, err } = await doctor(`--allow-read=${path}`, `--allow-write=${site.directory}`);
-  const missing = [`--allow-read=${site.directory}`, "--allow-sys=uid,gid,statfs"];
+  const { status, err } = await doctor(`--allow-read=${path}`, `--allow-write=${fixture.directory}`);
+  const missing = [`--allow-read=${fixture.directory}`, "--allow-sys=uid,gid,statfs"];
   assertEquals([status, err.split("run with ")[1]], [2, `${missing.join(" ")}\n`]);
-  assertEquals((await doctor(...missing, `--allow-write=${site.directory}`)).status, 0);
+  assertEquals((await doctor(...missing, `--allow-write=${fixture.directory}`)).status, 0);
 });
