@@ -48,7 +48,7 @@ Deno.test("longNames() finds a name of 81 characters in each form of a test", ()
     `Deno.test("${name}", () => {});`,
     `Deno.test({ name: "${name}", fn });`,
     `for (const kind of kinds) Deno.test(\`\${kind}${name.slice(10)}\`, () => {});`,
-    `testOnSite("${name}", () => {});`,
+    `testWithFixture("${name}", () => {});`,
     `const steps = { async "${name}"({ connect }) {} };`,
   ];
   assertEquals(forms(fits).flatMap((text) => longNames("a.ts", text)), []);

@@ -5,7 +5,7 @@ import { Heartbeats } from "../../../src/stores/sqlite/watch/heartbeats.ts";
 import { enqueue } from "../../../src/stores/sqlite/tables/transitions.ts";
 import { Poller } from "../../../src/stores/sqlite/watch/poller.ts";
 import { WaiterTable } from "../../../src/stores/sqlite/tables/waiter_table.ts";
-import type { Site } from "./site.ts";
+import type { Fixture } from "./fixture.ts";
 
 /** A poller with a file of its own, of which the pauses are noted. */
 export class Client implements Disposable {
@@ -16,7 +16,7 @@ export class Client implements Disposable {
   readonly heartbeats: Heartbeats;
   readonly poller: Poller;
 
-  constructor({ clock, path }: Site) {
+  constructor({ clock, path }: Fixture) {
     const noted: Clock = {
       now: () => clock.now(),
       sleep: (ms, signal) => clock.sleep(ms, signal),

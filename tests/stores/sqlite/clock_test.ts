@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Claim } from "../../../src/store.ts";
-import { ask, claimOf, LEASE, testOnSite } from "./site.ts";
+import { ask, claimOf, LEASE, testWithFixture } from "./fixture.ts";
 
-testOnSite("attempt() restarts a lease when it finds that the clock was set back", async (site) => {
+testWithFixture("attempt() restarts a lease when it finds that the clock was set back", async (site) => {
   const [holder, waiter] = [claimOf(), claimOf()];
   assertEquals(await ask(site.a, holder), true);
   site.clock.setWall(-24 * 3_600_000);
@@ -14,7 +14,7 @@ testOnSite("attempt() restarts a lease when it finds that the clock was set back
   await site.b.release(waiter);
 });
 
-testOnSite("attempt() that only reads finds that the clock was set back, too", async (site) => {
+testWithFixture("attempt() that only reads finds that the clock was set back, too", async (site) => {
   const names = ["one", "two"];
   for (const name of names) assertEquals(await ask(site.a, claimOf({ name })), true);
   const waiters = names.map((name) => claimOf({ name }));
@@ -29,7 +29,7 @@ testOnSite("attempt() that only reads finds that the clock was set back, too", a
   }
 });
 
-testOnSite("wakeup() resolves when the clock was set back, so that the lease is cut", async (site) => {
+testWithFixture("wakeup() resolves when the clock was set back, so that the lease is cut", async (site) => {
   const [holder, waiter] = [claimOf(), claimOf()];
   assertEquals(await ask(site.a, holder), true);
   assertEquals(await ask(site.b, waiter), false);
@@ -49,7 +49,7 @@ testOnSite("wakeup() resolves when the clock was set back, so that the lease is 
   await site.b.release(waiter);
 });
 
-testOnSite(
+testWithFixture(
   "attempt() cuts overlong leases also when it is a conflict or granted",
   async (site) => {
     const present: [Claim, Partial<Claim>, Partial<Claim>][] = [
@@ -70,7 +70,7 @@ testOnSite(
   },
 );
 
-testOnSite("attempt() keeps waiters in order after a clock step or a suspended machine", async (site) => {
+testWithFixture("attempt() keeps waiters in order after a clock step or a suspended machine", async (site) => {
   for (const step of [-3_600_000, -700_000, 601_000]) {
     const holder = claimOf({ lease: 2_000_000 });
     assertEquals(await ask(site.a, holder), true);

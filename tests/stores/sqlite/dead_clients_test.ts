@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { ask, claimOf, DEAD, LEASE, rows, testOnSite } from "./site.ts";
+import { ask, claimOf, DEAD, LEASE, rows, testWithFixture } from "./fixture.ts";
 import { grantAll, holderOf, queueAll, sleepAll, sleeper } from "./waiting.ts";
 
-testOnSite("attempt() skips the waiters of a dead process", async (site) => {
+testWithFixture("attempt() skips the waiters of a dead process", async (site) => {
   const holder = await holderOf(site.a, { lease: 3_600_000 });
   const [first, second] = [claimOf(), claimOf()];
   const dead = site.openDead();
@@ -23,7 +23,7 @@ testOnSite("attempt() skips the waiters of a dead process", async (site) => {
   dead.close();
 });
 
-testOnSite("attempt() skips a dead process whose heartbeat is from the future", async (site) => {
+testWithFixture("attempt() skips a dead process whose heartbeat is from the future", async (site) => {
   const dead = site.openDead();
   const holder = await holderOf(site.a);
   const [first, second] = [claimOf(), claimOf()];
@@ -35,7 +35,7 @@ testOnSite("attempt() skips a dead process whose heartbeat is from the future", 
   dead.close();
 });
 
-testOnSite("wakeup() resolves as soon as the process ahead counts as dead", async (site) => {
+testWithFixture("wakeup() resolves as soon as the process ahead counts as dead", async (site) => {
   const dead = site.openDead();
   const [holder, first, second] = [claimOf(), claimOf(), claimOf()];
   await grantAll(site.a, [holder]);
@@ -52,7 +52,7 @@ testOnSite("wakeup() resolves as soon as the process ahead counts as dead", asyn
   dead.close();
 });
 
-testOnSite(
+testWithFixture(
   "attempt() skips dead waiters when a heartbeat came after the last release",
   async (site) => {
     const dead = site.openDead();
@@ -76,7 +76,7 @@ testOnSite(
   },
 );
 
-testOnSite("attempt() deletes the waiters of a process that died long ago", async (site) => {
+testWithFixture("attempt() deletes the waiters of a process that died long ago", async (site) => {
   const [holder, passerBy] = [await holderOf(site.a, { lease: 3_600_000 }), claimOf()];
   const dead = site.openDead();
   const names = Array.from({ length: 250 }, (_, i) => `${i}`);
@@ -96,7 +96,7 @@ testOnSite("attempt() deletes the waiters of a process that died long ago", asyn
   dead.close();
 });
 
-testOnSite("attempt() deletes expired holders of names that nobody asks for again", async (site) => {
+testWithFixture("attempt() deletes expired holders of names that nobody asks for again", async (site) => {
   for (let i = 0; i < 2_500; i++) await holderOf(site.b, { name: `${i}`, lease: i % 2 === 0 ? 100 : LEASE });
   const watched = claimOf({ name: "1" });
   await site.clock.advance(1_000);
@@ -111,7 +111,7 @@ testOnSite("attempt() deletes expired holders of names that nobody asks for agai
   assertEquals(rows(site.path), []);
 });
 
-testOnSite("attempt() sweeps a hundred holders at a time, or every 17th write", async (site) => {
+testWithFixture("attempt() sweeps a hundred holders at a time, or every 17th write", async (site) => {
   const passerBy = claimOf({ name: "~" });
   await grantAll(site.b, [passerBy]);
   const left = () => rows(site.path).length - 1;
@@ -142,7 +142,7 @@ testOnSite("attempt() sweeps a hundred holders at a time, or every 17th write", 
   assert(await site.b.release(passerBy));
 });
 
-testOnSite("close() deletes the client and its waiters from the file", async (site) => {
+testWithFixture("close() deletes the client and its waiters from the file", async (site) => {
   const holder = claimOf();
   const store = site.open();
   await grantAll(site.a, [holder]);

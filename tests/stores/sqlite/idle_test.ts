@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
-import { ABANDONED, ask, claimOf, rows, testOnSite } from "./site.ts";
+import { ABANDONED, ask, claimOf, rows, testWithFixture } from "./fixture.ts";
 import { grantAll, holderOf, pending, queueAll, sleepAll, sleeper } from "./waiting.ts";
 
-testOnSite(
+testWithFixture(
   "attempt() that is not repeated leaves neither a place nor a timer",
   async (site) => {
     const [holder, waiter] = [claimOf(), claimOf()];
@@ -19,7 +19,7 @@ testOnSite(
   },
 );
 
-testOnSite("attempt() of one waiter keeps no idle one in the queue", async (site) => {
+testWithFixture("attempt() of one waiter keeps no idle one in the queue", async (site) => {
   const [holder, waiter, gone] = [await holderOf(site.b), claimOf({ owner: "waits" }), claimOf({ owner: "gone" })];
   for (const claim of [gone, waiter]) await ask(site.b, claim);
   for (let ms = 0; ms < ABANDONED; ms += 50) {
@@ -33,7 +33,7 @@ testOnSite("attempt() of one waiter keeps no idle one in the queue", async (site
   assertEquals(site.clock.pending, 0);
 });
 
-testOnSite("attempt() keeps the place of a waiter that found the file busy", async (site) => {
+testWithFixture("attempt() keeps the place of a waiter that found the file busy", async (site) => {
   const [holder, waiter] = [claimOf(), claimOf()];
   await grantAll(site.a, [holder]);
   await queueAll(site.b, [waiter]);
@@ -46,7 +46,7 @@ testOnSite("attempt() keeps the place of a waiter that found the file busy", asy
   for (const claim of [holder, waiter]) assert(await site.b.release(claim));
 });
 
-testOnSite("wakeup() keeps the place of a waiter that was about to lose it", async (site) => {
+testWithFixture("wakeup() keeps the place of a waiter that was about to lose it", async (site) => {
   const [holder, waiter] = [claimOf(), claimOf()];
   await grantAll(site.a, [holder]);
   await queueAll(site.b, [waiter]);
@@ -63,7 +63,7 @@ testOnSite("wakeup() keeps the place of a waiter that was about to lose it", asy
   await site.b.release(waiter);
 });
 
-testOnSite("release() that fails leaves no place in the queue of a live process", async (site) => {
+testWithFixture("release() that fails leaves no place in the queue of a live process", async (site) => {
   const holder = await holderOf(site.a);
   const [waiter, gone] = [claimOf({ owner: "waits" }), claimOf({ owner: "gone" })];
   for (const claim of [gone, waiter]) assertEquals(await ask(site.b, claim), false);

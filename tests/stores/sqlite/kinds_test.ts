@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { ABANDONED, ask, claimOf, fenceOf, handles, LEASE, testOnSite } from "./site.ts";
+import { ABANDONED, ask, claimOf, fenceOf, handles, LEASE, testWithFixture } from "./fixture.ts";
 
-testOnSite(
+testWithFixture(
   "attempt() grants an exclusive lock after the last of all shared holders",
   async (site) => {
     const readers = Array.from({ length: 5 }, () => claimOf({ mode: "shared" }));
@@ -24,7 +24,7 @@ testOnSite(
   },
 );
 
-testOnSite("attempt() lets no shared newcomer overtake a waiting exclusive one", async (site) => {
+testWithFixture("attempt() lets no shared newcomer overtake a waiting exclusive one", async (site) => {
   const [reader, newcomer, passerBy] = [1, 2, 3].map(() => claimOf({ mode: "shared" }));
   const writer = claimOf();
   assertEquals(await ask(site.a, reader!), true);
@@ -39,7 +39,7 @@ testOnSite("attempt() lets no shared newcomer overtake a waiting exclusive one",
   await site.a.release(newcomer!);
 });
 
-testOnSite("attempt() grants consecutive shared waiters together, in any order", async (site) => {
+testWithFixture("attempt() grants consecutive shared waiters together, in any order", async (site) => {
   const first = claimOf();
   const [one, two, late] = [1, 2, 3].map(() => claimOf({ mode: "shared" }));
   const writer = claimOf();
@@ -59,7 +59,7 @@ testOnSite("attempt() grants consecutive shared waiters together, in any order",
   await site.b.release(late!);
 });
 
-testOnSite("attempt() keeps a lease for each shared holder", async (site) => {
+testWithFixture("attempt() keeps a lease for each shared holder", async (site) => {
   const [dies, renews] = [1, 2].map(() => claimOf({ mode: "shared" }));
   const writer = claimOf();
   assertEquals(await ask(site.a, dies!), true);
@@ -76,7 +76,7 @@ testOnSite("attempt() keeps a lease for each shared holder", async (site) => {
   await site.a.release(writer);
 });
 
-testOnSite("attempt() skips a dead exclusive waiter", async (site) => {
+testWithFixture("attempt() skips a dead exclusive waiter", async (site) => {
   const [one, two] = [1, 2].map(() => claimOf({ mode: "shared" }));
   const dead = claimOf();
   assertEquals(await ask(site.a, one!), true);
@@ -87,7 +87,7 @@ testOnSite("attempt() skips a dead exclusive waiter", async (site) => {
   for (const claim of [one!, two!, dead]) await site.a.release(claim);
 });
 
-testOnSite(
+testWithFixture(
   "attempt() grants permits in order, also those of dead holders",
   async (site) => {
     const [one, two, three, four, five] = Array.from({ length: 5 }, () => claimOf({ permits: 2 }));
@@ -114,7 +114,7 @@ testOnSite(
   },
 );
 
-testOnSite("attempt() reports a conflict when the number of permits differs", async (site) => {
+testWithFixture("attempt() reports a conflict when the number of permits differs", async (site) => {
   const [two, three, exclusive] = [claimOf({ permits: 2 }), claimOf({ permits: 3 }), claimOf()];
   assertEquals(await ask(site.a, two), true);
   assertEquals(await ask(site.b, three), { present: 2, own: false });
@@ -136,7 +136,7 @@ testOnSite("attempt() reports a conflict when the number of permits differs", as
   await site.b.release(waiter);
 });
 
-testOnSite("attempt() grants an owner another handle with its fence, in any process", async (site) => {
+testWithFixture("attempt() grants an owner another handle with its fence, in any process", async (site) => {
   const [first, second, brief] = handles("me", {}, {}, { lease: 100 });
   const fence = await fenceOf(site.a.attempt(first!, { enqueue: false }));
   assertEquals(await fenceOf(site.b.attempt(second!, { enqueue: false })), fence);
@@ -156,7 +156,7 @@ testOnSite("attempt() grants an owner another handle with its fence, in any proc
   await site.a.release(other);
 });
 
-testOnSite("attempt() grants an owner ahead of the queue, without a second permit", async (site) => {
+testWithFixture("attempt() grants an owner ahead of the queue, without a second permit", async (site) => {
   const [first, second] = handles("me", { permits: 1 }, { permits: 1 });
   const other = claimOf({ permits: 1 });
   assertEquals(await ask(site.a, first!), true);
@@ -169,7 +169,7 @@ testOnSite("attempt() grants an owner ahead of the queue, without a second permi
   await site.b.release(other);
 });
 
-testOnSite("attempt() lets no owner wait for itself", async (site) => {
+testWithFixture("attempt() lets no owner wait for itself", async (site) => {
   const [shared, exclusive, permit] = handles("me", { mode: "shared" }, {}, { permits: 2 });
   assertEquals(await ask(site.a, shared!), true);
   assertEquals(await ask(site.b, exclusive!), { present: "shared", own: true });
@@ -183,7 +183,7 @@ testOnSite("attempt() lets no owner wait for itself", async (site) => {
   for (const claim of [exclusive!, shared!, reader]) assert(await site.b.release(claim));
 });
 
-testOnSite("release() of the last exclusive handle leaves the kind of the others", async (site) => {
+testWithFixture("release() of the last exclusive handle leaves the kind of the others", async (site) => {
   for (const kind of [{ mode: "shared" }, { permits: 2 }] as const) {
     const [one, two, other] = handles("me", {}, {}, kind);
     const [beside, apart] = [claimOf(kind), claimOf()];
@@ -202,7 +202,7 @@ testOnSite("release() of the last exclusive handle leaves the kind of the others
   }
 });
 
-testOnSite("wakeup() resolves for all shared waiters when the lock becomes shared", async (site) => {
+testWithFixture("wakeup() resolves for all shared waiters when the lock becomes shared", async (site) => {
   const [exclusive, shared] = handles("me", {}, { mode: "shared" });
   for (const claim of [exclusive!, shared!]) assertEquals(await ask(site.a, claim), true);
   const readers = [1, 2, 3].map(() => claimOf({ mode: "shared" }));
@@ -215,7 +215,7 @@ testOnSite("wakeup() resolves for all shared waiters when the lock becomes share
   for (const claim of [shared!, ...readers]) assert(await site.b.release(claim));
 });
 
-testOnSite("attempt() grants a shared newcomer beside shared waiters whose turn it is", async (site) => {
+testWithFixture("attempt() grants a shared newcomer beside shared waiters whose turn it is", async (site) => {
   const holder = claimOf();
   const [waiter, newcomer] = [claimOf({ mode: "shared" }), claimOf({ mode: "shared" })];
   assertEquals(await ask(site.a, holder), true);
@@ -226,7 +226,7 @@ testOnSite("attempt() grants a shared newcomer beside shared waiters whose turn 
   for (const claim of [waiter, newcomer]) assert(await site.b.release(claim));
 });
 
-testOnSite("attempt() lets one owner wait for two locks at once", async (site) => {
+testWithFixture("attempt() lets one owner wait for two locks at once", async (site) => {
   const names = ["one", "two"];
   const holders = names.map((name) => claimOf({ name }));
   for (const holder of holders) assertEquals(await ask(site.a, holder), true);
@@ -236,7 +236,7 @@ testOnSite("attempt() lets one owner wait for two locks at once", async (site) =
   for (const claim of [...holders, ...waiters]) assert(await site.b.release(claim));
 });
 
-testOnSite("attempt() reports no conflict while a lock has only waiters", async (site) => {
+testWithFixture("attempt() reports no conflict while a lock has only waiters", async (site) => {
   const [holder, first, second] = Array.from({ length: 3 }, () => claimOf({ permits: 1 }));
   assertEquals(await ask(site.a, holder!), true);
   assertEquals(await ask(site.a, first!), false);

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { ask, claimOf, fenceOf, handles, LEASE, testOnSite } from "./site.ts";
+import { ask, claimOf, fenceOf, handles, LEASE, testWithFixture } from "./fixture.ts";
 
-testOnSite("FileStore treats a lease as expired in the millisecond in which it ends", async (site) => {
+testWithFixture("FileStore treats a lease as expired in the millisecond in which it ends", async (site) => {
   const names = ["renew", "release", "evict", "attempt", "stays"];
   for (const name of names) assertEquals(await ask(site.a, claimOf({ name, owner: "first" })), true);
   await site.clock.advance(LEASE - 1);
@@ -23,7 +23,7 @@ testOnSite("FileStore treats a lease as expired in the millisecond in which it e
   for (const name of names) assertEquals(await site.a.release(first(name)), false);
 });
 
-testOnSite("attempt() grants a permit in the millisecond in which its lease ends", async (site) => {
+testWithFixture("attempt() grants a permit in the millisecond in which its lease ends", async (site) => {
   const [first, second, third] = [1, 2, 3].map((n) => claimOf({ permits: 2, lease: n === 1 ? LEASE / 2 : LEASE }));
   for (const claim of [first!, second!]) assertEquals(await ask(site.a, claim), true);
   await site.clock.advance(LEASE / 2 - 1);
@@ -33,7 +33,7 @@ testOnSite("attempt() grants a permit in the millisecond in which its lease ends
   for (const claim of [second!, third!]) assert(await site.a.release(claim));
 });
 
-testOnSite("attempt() cuts only overlong leases after the clock was set back", async (site) => {
+testWithFixture("attempt() cuts only overlong leases after the clock was set back", async (site) => {
   const [late, other] = [claimOf({ mode: "shared", lease: 10 * LEASE }), claimOf({ mode: "shared" })];
   const elsewhere = claimOf({ name: "elsewhere" });
   for (const claim of [late, other, elsewhere]) assertEquals(await ask(site.a, claim), true);
@@ -53,7 +53,7 @@ testOnSite("attempt() cuts only overlong leases after the clock was set back", a
   for (const claim of [late, other, elsewhere, reader]) assert(!await site.a.release(claim));
 });
 
-testOnSite("attempt() again with a shorter lease does not make an overlong lease", async (site) => {
+testWithFixture("attempt() again with a shorter lease does not make an overlong lease", async (site) => {
   const [claim, other] = [claimOf(), claimOf()];
   for (const lease of [LEASE, LEASE / 10]) assertEquals(await ask(site.a, { ...claim, lease }), true);
   assertEquals(await ask(site.b, other), false);
@@ -62,7 +62,7 @@ testOnSite("attempt() again with a shorter lease does not make an overlong lease
   for (const [store, each] of [[site.a, claim], [site.b, other]] as const) await store.release(each);
 });
 
-testOnSite("renew() with a longer lease does not make an overlong lease", async (site) => {
+testWithFixture("renew() with a longer lease does not make an overlong lease", async (site) => {
   const claim = claimOf({ lease: 1_000 });
   assertEquals(await ask(site.a, claim), true);
   assertEquals(await site.a.renew({ ...claim, lease: 10_000 }), "renewed");
@@ -77,7 +77,7 @@ testOnSite("renew() with a longer lease does not make an overlong lease", async 
   assert(await site.b.release(other));
 });
 
-testOnSite("attempt() grants fences in microseconds that rise by at least one", async (site) => {
+testWithFixture("attempt() grants fences in microseconds that rise by at least one", async (site) => {
   const { wall } = site.clock.now();
   for (const step of [0n, 1n, 2n]) {
     const claim = claimOf();
@@ -86,7 +86,7 @@ testOnSite("attempt() grants fences in microseconds that rise by at least one", 
   }
 });
 
-testOnSite(
+testWithFixture(
   "attempt() asks waiters to retry after 0.5 s, and sleeping ones after 10 s",
   async (site) => {
     const [holder, waiter] = [claimOf(), claimOf()];
@@ -112,7 +112,7 @@ testOnSite(
   },
 );
 
-testOnSite("attempt() grants an owner a new fence in the millisecond its lease ends", async (site) => {
+testWithFixture("attempt() grants an owner a new fence in the millisecond its lease ends", async (site) => {
   const [first, second] = handles("me", {}, {});
   const fence = await fenceOf(site.a.attempt(first!, { enqueue: false }));
   await site.clock.advance(LEASE);
@@ -120,7 +120,7 @@ testOnSite("attempt() grants an owner a new fence in the millisecond its lease e
   assert(await site.a.release(second!));
 });
 
-testOnSite("attempt() finds the kind of the handles whose leases have not ended", async (site) => {
+testWithFixture("attempt() finds the kind of the handles whose leases have not ended", async (site) => {
   for (const kind of [{ mode: "shared" }, { permits: 2 }] as const) {
     const [exclusive, other] = handles("me", { lease: LEASE / 2 }, kind);
     const beside = claimOf(kind);
@@ -131,7 +131,7 @@ testOnSite("attempt() finds the kind of the handles whose leases have not ended"
   }
 });
 
-testOnSite("attempt() leaves other leases as they are when it cuts an overlong one", async (site) => {
+testWithFixture("attempt() leaves other leases as they are when it cuts an overlong one", async (site) => {
   const [late, other] = [claimOf({ mode: "shared", lease: 10 * LEASE }), claimOf({ mode: "shared" })];
   for (const claim of [late, other]) assertEquals(await ask(site.a, claim), true);
   await site.clock.advance(30_000);
@@ -145,7 +145,7 @@ testOnSite("attempt() leaves other leases as they are when it cuts an overlong o
   for (const claim of [late, reader]) assert(await site.a.release(claim));
 });
 
-testOnSite("attempt() that is repeated keeps its own lease when the clock is set back", async (site) => {
+testWithFixture("attempt() that is repeated keeps its own lease when the clock is set back", async (site) => {
   const [claim, other] = [claimOf({ lease: 1_000 }), claimOf()];
   assertEquals(await ask(site.a, claim), true);
   await site.clock.advance(500);
@@ -157,7 +157,7 @@ testOnSite("attempt() that is repeated keeps its own lease when the clock is set
   assert(await site.b.release(other));
 });
 
-testOnSite("renew() without a renewal number counts as number 0", async (site) => {
+testWithFixture("renew() without a renewal number counts as number 0", async (site) => {
   const claim = claimOf({ lease: 1_000 });
   assertEquals(await ask(site.a, claim), true);
   assertEquals(await site.a.renew(claim), "renewed");

@@ -3,11 +3,11 @@ import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../../src/internal/time/clock.ts";
 import { FileStore } from "../../../src/stores/sqlite/store.ts";
 import { Client } from "./client.ts";
-import { ask, claimOf, countRuns, type Site, testOnSite } from "./site.ts";
+import { ask, claimOf, countRuns, type Fixture, testWithFixture } from "./fixture.ts";
 import { grantAll, holderOf, queueAll, sleepAll, sleeper } from "./waiting.ts";
 
 /** A connection that notes when it polls again, and on which reading the clock takes some time. */
-function watched(site: Site): { store: FileStore; pauses: number[]; slow: (ms: number) => void } {
+function watched(site: Fixture): { store: FileStore; pauses: number[]; slow: (ms: number) => void } {
   const pauses: number[] = [];
   let slowness = 0;
   const clock: Clock = {
@@ -24,7 +24,7 @@ function watched(site: Site): { store: FileStore; pauses: number[]; slow: (ms: n
   return { store: new FileStore(site.path, undefined, clock), pauses, slow: (ms) => slowness = ms };
 }
 
-testOnSite("wakeup() polls every millisecond at first, less often while nothing changes", async (site) => {
+testWithFixture("wakeup() polls every millisecond at first, less often while nothing changes", async (site) => {
   const { store, pauses } = watched(site);
   const [holder, waiter] = [claimOf({ lease: 3_600_000 }), claimOf()];
   await grantAll(site.a, [holder]);
@@ -40,7 +40,7 @@ testOnSite("wakeup() polls every millisecond at first, less often while nothing 
   store.close();
 });
 
-testOnSite("wakeup() polls no more often than the waiters ahead can hand the lock on", async (site) => {
+testWithFixture("wakeup() polls no more often than the waiters ahead can hand the lock on", async (site) => {
   const { store, pauses } = watched(site);
   const [holder, ...ahead] = Array.from({ length: 11 }, () => claimOf());
   const waiter = claimOf();
@@ -56,7 +56,7 @@ testOnSite("wakeup() polls no more often than the waiters ahead can hand the loc
   store.close();
 });
 
-testOnSite("wakeup() polls every millisecond again after each change of holders", async (site) => {
+testWithFixture("wakeup() polls every millisecond again after each change of holders", async (site) => {
   const holders = Array.from({ length: 6 }, () => claimOf());
   const waiter = claimOf();
   await grantAll(site.a, holders.slice(0, 1));
@@ -77,7 +77,7 @@ testOnSite("wakeup() polls every millisecond again after each change of holders"
   assert(await site.b.release(waiter));
 });
 
-testOnSite("wakeup() resolves for 32 at once, and for the others a millisecond later", async (site) => {
+testWithFixture("wakeup() resolves for 32 at once, and for the others a millisecond later", async (site) => {
   const holder = claimOf();
   const readers = Array.from({ length: 40 }, () => claimOf({ mode: "shared" }));
   await grantAll(site.a, [holder]);
@@ -93,7 +93,7 @@ testOnSite("wakeup() resolves for 32 at once, and for the others a millisecond l
   for (const reader of readers) assert(await site.b.release(reader));
 });
 
-testOnSite("wakeup() leaves queues to the next poll when one takes long", async (site) => {
+testWithFixture("wakeup() leaves queues to the next poll when one takes long", async (site) => {
   const { store, pauses, slow } = watched(site);
   const names = Array.from({ length: 12 }, (_, i) => `${i}`);
   const holders = names.map((name) => claimOf({ name }));
@@ -124,7 +124,7 @@ testOnSite("wakeup() leaves queues to the next poll when one takes long", async 
   store.close();
 });
 
-testOnSite("wakeup() writes nothing but heartbeats while nothing changes", async (site) => {
+testWithFixture("wakeup() writes nothing but heartbeats while nothing changes", async (site) => {
   const holder = await holderOf(site.a);
   const waiters = Array.from({ length: 10 }, (_, i) => claimOf({ name: i % 2 === 0 ? "name" : "other" }));
   const other = await holderOf(site.a, { name: "other" });
@@ -144,7 +144,7 @@ testOnSite("wakeup() writes nothing but heartbeats while nothing changes", async
   for (const claim of [holder, other, ...waiters]) assert(await site.b.release(claim));
 });
 
-testOnSite("Poller.add() does not delay the next poll", async (site) => {
+testWithFixture("Poller.add() does not delay the next poll", async (site) => {
   using client = new Client(site);
   const holder = claimOf();
   assertEquals(await ask(site.a, holder), true);
@@ -154,7 +154,7 @@ testOnSite("Poller.add() does not delay the next poll", async (site) => {
   assert(await site.a.release(holder));
 });
 
-testOnSite("Poller polls less often behind other waiters while nobody holds the lock", async (site) => {
+testWithFixture("Poller polls less often behind other waiters while nobody holds the lock", async (site) => {
   using client = new Client(site);
   const dead = site.openDead();
   const [holder, first] = [claimOf(), claimOf()];
@@ -170,7 +170,7 @@ testOnSite("Poller polls less often behind other waiters while nobody holds the 
   dead.close();
 });
 
-testOnSite("Poller wakes a waiter when a lease ends a millisecond after a check", async (site) => {
+testWithFixture("Poller wakes a waiter when a lease ends a millisecond after a check", async (site) => {
   using client = new Client(site);
   const [holder, other] = [claimOf({ lease: 10 }), claimOf({ name: "other" })];
   assertEquals(await ask(site.a, holder), true);
@@ -186,7 +186,7 @@ testOnSite("Poller wakes a waiter when a lease ends a millisecond after a check"
   assert(await site.a.release(other));
 });
 
-testOnSite("Poller checks a queue twice a second while the file does not change", async (site) => {
+testWithFixture("Poller checks a queue twice a second while the file does not change", async (site) => {
   using client = new Client(site);
   const holder = claimOf();
   assertEquals(await ask(site.a, holder), true);
@@ -198,7 +198,7 @@ testOnSite("Poller checks a queue twice a second while the file does not change"
   assert(await site.a.release(holder));
 });
 
-testOnSite("Poller checks queues for 4 ms, and the others a millisecond later", async (site) => {
+testWithFixture("Poller checks queues for 4 ms, and the others a millisecond later", async (site) => {
   using client = new Client(site);
   const names = Array.from({ length: 8 }, (_, i) => `${i}`);
   const [other, ...holders] = ["other", ...names].map((name) => claimOf({ name }));
@@ -215,7 +215,7 @@ testOnSite("Poller checks queues for 4 ms, and the others a millisecond later", 
   for (const claim of [other!, ...holders]) assert(await site.a.release(claim));
 });
 
-testOnSite("Poller wakes a waiter when the last of several leases ends", async (site) => {
+testWithFixture("Poller wakes a waiter when the last of several leases ends", async (site) => {
   using client = new Client(site);
   const holders = [10, 300].map((lease) => claimOf({ mode: "shared", lease }));
   for (const holder of holders) assertEquals(await ask(site.a, holder), true);
@@ -227,7 +227,7 @@ testOnSite("Poller wakes a waiter when the last of several leases ends", async (
   for (const holder of holders) assert(!await site.a.release(holder));
 });
 
-testOnSite("Poller polls every millisecond again when the latest holder is gone", async (site) => {
+testWithFixture("Poller polls every millisecond again when the latest holder is gone", async (site) => {
   const ends = {
     "its lease ends": () => site.clock.advance(500),
     "it releases": async () => {
@@ -253,7 +253,7 @@ testOnSite("Poller polls every millisecond again when the latest holder is gone"
   }
 });
 
-testOnSite("Poller polls every millisecond again when one of several holders releases", async (site) => {
+testWithFixture("Poller polls every millisecond again when one of several holders releases", async (site) => {
   using client = new Client(site);
   const holders = [claimOf({ mode: "shared" }), claimOf({ mode: "shared" })];
   for (const holder of holders) assertEquals(await ask(site.a, holder), true);

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { settled } from "../../support/virtual_clock.ts";
-import { ask, claimOf, DEAD, rows, testOnSite } from "./site.ts";
+import { ask, claimOf, DEAD, rows, testWithFixture } from "./fixture.ts";
 import { grantAll, holderOf, pending, queueAll, sleepAll, sleeper } from "./waiting.ts";
 
-testOnSite("attempt() keeps waiters in order when others kept the file busy", async (site) => {
+testWithFixture("attempt() keeps waiters in order when others kept the file busy", async (site) => {
   const holder = await holderOf(site.a);
   const [first, second] = [claimOf({ owner: "first" }), claimOf({ owner: "second" })];
   assertEquals(await ask(site.a, first), false);
@@ -24,7 +24,7 @@ testOnSite("attempt() keeps waiters in order when others kept the file busy", as
   assert(!await site.a.release(holder));
 });
 
-testOnSite("attempt() keeps waiters in order when their process stood still", async (site) => {
+testWithFixture("attempt() keeps waiters in order when their process stood still", async (site) => {
   const holder = await holderOf(site.a);
   const stopped = site.openDead();
   const [first, second] = [claimOf(), claimOf()];
@@ -43,7 +43,7 @@ testOnSite("attempt() keeps waiters in order when their process stood still", as
   stopped.close();
 });
 
-testOnSite("attempt() of a waiter that the file has lost restores its place", async (site) => {
+testWithFixture("attempt() of a waiter that the file has lost restores its place", async (site) => {
   const holder = await holderOf(site.a);
   const [first, second] = [claimOf(), claimOf()];
   assertEquals(await ask(site.b, first), false);
@@ -55,7 +55,7 @@ testOnSite("attempt() of a waiter that the file has lost restores its place", as
   for (const claim of [first, second]) assert(await site.b.release(claim));
 });
 
-testOnSite("wakeup() restores the places of sleeping waiters that the file has lost", async (site) => {
+testWithFixture("wakeup() restores the places of sleeping waiters that the file has lost", async (site) => {
   const holder = await holderOf(site.a);
   const waiters = ["one", "two", "three"].map((owner) => claimOf({ owner }));
   for (const waiter of waiters) assertEquals(await ask(site.b, waiter), false);
@@ -69,7 +69,7 @@ testOnSite("wakeup() restores the places of sleeping waiters that the file has l
   for (const claim of [holder, late, ...waiters]) assert(await site.a.release(claim));
 });
 
-testOnSite(
+testWithFixture(
   "attempt() granted with the heartbeat that restores places gets no place",
   async (site) => {
     await holderOf(site.a);
@@ -91,7 +91,7 @@ testOnSite(
   },
 );
 
-testOnSite("release() of a waiter that the file has lost does not restore it", async (site) => {
+testWithFixture("release() of a waiter that the file has lost does not restore it", async (site) => {
   const [holder, leaves, stays] = [claimOf(), claimOf(), claimOf({ owner: "stays" })];
   await grantAll(site.a, [holder]);
   await queueAll(site.b, [leaves, stays]);
@@ -110,7 +110,7 @@ testOnSite("release() of a waiter that the file has lost does not restore it", a
   for (const claim of [holder, stays]) assert(await site.b.release(claim));
 });
 
-testOnSite("attempt() that grants takes the waiter out of the queue", async (site) => {
+testWithFixture("attempt() that grants takes the waiter out of the queue", async (site) => {
   const [holder, waiter] = [claimOf(), claimOf()];
   await grantAll(site.a, [holder]);
   await queueAll(site.b, [waiter]);

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { setImmediate } from "node:timers/promises";
 import type { Claim, Entry, QueryOptions } from "../../../src/store.ts";
 import { grantOf, groupOf, queueUp } from "../../support/run_claims.ts";
-import { ABANDONED, ask, claimOf, fenceOf, handles, LEASE, type Site, testOnSite } from "./site.ts";
+import { ABANDONED, ask, claimOf, fenceOf, type Fixture, handles, LEASE, testWithFixture } from "./fixture.ts";
 import { holderOf, sleeper } from "./waiting.ts";
 
 /** Texts that are different locks, in the order of their bytes. */
@@ -15,7 +15,7 @@ const NAMES = [
 const META = { host: "web-1", job: "im\u0000port" };
 
 /** Makes so many holders, past the stores; gives their names, which begin so, in order. */
-function grantMany(site: Site, count: number, prefix = "n"): string[] {
+function grantMany(site: Fixture, count: number, prefix = "n"): string[] {
   const { wall } = site.clock.now();
   const names = Array.from({ length: count }, (_, i) => `${prefix}${1_000 + i}`);
   const values = names.map((name) =>
@@ -26,7 +26,7 @@ function grantMany(site: Site, count: number, prefix = "n"): string[] {
 }
 
 /** All pages, as the names of the holders on each. */
-async function pagesOf(site: Site, options: QueryOptions): Promise<string[][]> {
+async function pagesOf(site: Fixture, options: QueryOptions): Promise<string[][]> {
   const { held, cursor } = await site.a.query(options);
   const page = held.map(({ name }) => name);
   return cursor === undefined ? [page] : [page, ...await pagesOf(site, { ...options, cursor })];
@@ -37,7 +37,7 @@ function short({ name, owner, mode, permits }: Pick<Entry, "name" | "owner" | "m
   return { name, owner, mode, permits };
 }
 
-testOnSite("query() lists the holders and waiters of all processes, in order", async (site) => {
+testWithFixture("query() lists the holders and waiters of all processes, in order", async (site) => {
   const holders = [
     claimOf({ name: "a", owner: "3", permits: 2 }),
     claimOf({ name: "c", owner: "4" }),
@@ -59,7 +59,7 @@ testOnSite("query() lists the holders and waiters of all processes, in order", a
   assertEquals(await site.b.query(), { held: [], pending: [] });
 });
 
-testOnSite("query() lists a holder with its lease, its fence and its meta", async (site) => {
+testWithFixture("query() lists a holder with its lease, its fence and its meta", async (site) => {
   const [holder] = handles("me", { meta: JSON.stringify(META), permits: 2 });
   const { wall: since } = site.clock.now();
   const fence = await fenceOf(site.b.attempt(holder!, { enqueue: false }));
@@ -81,7 +81,7 @@ testOnSite("query() lists a holder with its lease, its fence and its meta", asyn
   assert(await site.b.release(holder!));
 });
 
-testOnSite("query() lists a waiter with its meta, its rank and its first attempt", async (site) => {
+testWithFixture("query() lists a waiter with its meta, its rank and its first attempt", async (site) => {
   const holder = await holderOf(site.a);
   const first = claimOf();
   const [waiter] = handles("me", { meta: JSON.stringify(META) });
@@ -96,7 +96,7 @@ testOnSite("query() lists a waiter with its meta, its rank and its first attempt
   for (const claim of [holder, first, waiter!]) assert(await site.b.release(claim));
 });
 
-testOnSite("query() lists a waiter that becomes a holder as one since the grant", async (site) => {
+testWithFixture("query() lists a waiter that becomes a holder as one since the grant", async (site) => {
   const holder = await holderOf(site.a);
   const waiter = claimOf({ meta: JSON.stringify(META) });
   await queueUp(site.b, waiter);
@@ -109,7 +109,7 @@ testOnSite("query() lists a waiter that becomes a holder as one since the grant"
   assert(await site.b.release(waiter));
 });
 
-testOnSite("query() lists a handle that is granted again after its lease as a new holder", async (site) => {
+testWithFixture("query() lists a handle that is granted again after its lease as a new holder", async (site) => {
   const holder = await holderOf(site.a, { lease: 100, meta: JSON.stringify({ try: "1" }) });
   await site.clock.advance(100);
   assertEquals((await site.b.query()).held, []);
@@ -119,7 +119,7 @@ testOnSite("query() lists a handle that is granted again after its lease as a ne
   assert(await site.a.release(holder));
 });
 
-testOnSite("query() lists a waiter since its first attempt when the file has lost it", async (site) => {
+testWithFixture("query() lists a waiter since its first attempt when the file has lost it", async (site) => {
   const holder = await holderOf(site.a);
   const waiter = claimOf({ meta: JSON.stringify(META) });
   const { wall: since } = site.clock.now();
@@ -132,7 +132,7 @@ testOnSite("query() lists a waiter since its first attempt when the file has los
   for (const claim of [waiter, holder]) assert(await site.b.release(claim));
 });
 
-testOnSite("query() lists a member of a run that comes back since its first attempt", async (site) => {
+testWithFixture("query() lists a member of a run that comes back since its first attempt", async (site) => {
   const holder = await holderOf(site.a);
   const members = groupOf("name", 2);
   const { wall: since } = site.clock.now();
@@ -147,7 +147,7 @@ testOnSite("query() lists a member of a run that comes back since its first atte
   for (const claim of members) assert(await site.b.release(claim));
 });
 
-testOnSite("query() leaves out meta that is not a record of strings, and broken members", async (site) => {
+testWithFixture("query() leaves out meta that is not a record of strings, and broken members", async (site) => {
   const holder = await holderOf(site.a, { meta: JSON.stringify(META) });
   for (const meta of ["'[\"a\"]'", "'{\"a\":1}'", "'{'", "''", "NULL"]) {
     site.sql(`UPDATE holdfast_holders SET meta = ${meta}`);
@@ -158,14 +158,14 @@ testOnSite("query() leaves out meta that is not a record of strings, and broken 
   assert(await site.a.release(holder));
 });
 
-testOnSite("query() gives no lease more time than its length after the clock was set back", async (site) => {
+testWithFixture("query() gives no lease more time than its length after the clock was set back", async (site) => {
   const holder = await holderOf(site.a);
   site.clock.setWall(-3_600_000);
   assertEquals((await site.b.query()).held.map(({ expiresIn }) => expiresIn), [LEASE]);
   assert(await site.a.release(holder));
 });
 
-testOnSite("query() lists every name whole, and each is a lock of its own", async (site) => {
+testWithFixture("query() lists every name whole, and each is a lock of its own", async (site) => {
   const claims = NAMES.map((name) => claimOf({ name, owner: `${name}\0owner` }));
   for (const claim of claims.toReversed()) assertEquals(await ask(site.a, claim), true);
   const waiters = NAMES.map((name) => claimOf({ name, owner: `${name}\0waiter`, handle: `${name}\0waiter/1` }));
@@ -178,7 +178,7 @@ testOnSite("query() lists every name whole, and each is a lock of its own", asyn
   for (const claim of [...claims, ...waiters]) assert(await site.a.release(claim));
 });
 
-testOnSite("query() with name lists that lock only", async (site) => {
+testWithFixture("query() with name lists that lock only", async (site) => {
   const claims = NAMES.map((name) => claimOf({ name }));
   for (const claim of claims) assertEquals(await ask(site.a, claim), true);
   for (const name of NAMES) {
@@ -191,7 +191,7 @@ testOnSite("query() with name lists that lock only", async (site) => {
   for (const claim of claims) await site.a.release(claim);
 });
 
-testOnSite("query() with limit lists each name on one page, in the order of the names", async (site) => {
+testWithFixture("query() with limit lists each name on one page, in the order of the names", async (site) => {
   const claims = NAMES.map((name) => claimOf({ name }));
   for (const claim of claims) assertEquals(await ask(site.a, claim), true);
   for (const limit of [1, 3, 8, 15, 16, 17]) {
@@ -202,7 +202,7 @@ testOnSite("query() with limit lists each name on one page, in the order of the 
   for (const claim of claims) await site.a.release(claim);
 });
 
-testOnSite("query() with match lists the names that match, from page to page", async (site) => {
+testWithFixture("query() with match lists the names that match, from page to page", async (site) => {
   const claims = NAMES.map((name) => claimOf({ name }));
   for (const claim of claims) assertEquals(await ask(site.a, claim), true);
   const matching: [string, string[]][] = [
@@ -224,7 +224,7 @@ testOnSite("query() with match lists the names that match, from page to page", a
   for (const claim of claims) await site.a.release(claim);
 });
 
-testOnSite("query() reads many names in parts, and lists each once", async (site) => {
+testWithFixture("query() reads many names in parts, and lists each once", async (site) => {
   await site.a.query();
   const names = grantMany(site, 1_000);
   assertEquals(await pagesOf(site, {}), [names]);
@@ -239,7 +239,7 @@ testOnSite("query() reads many names in parts, and lists each once", async (site
   site.sql("DELETE FROM holdfast_holders");
 });
 
-testOnSite("query() of many names lets the event loop turn", async (site) => {
+testWithFixture("query() of many names lets the event loop turn", async (site) => {
   await site.a.query();
   grantMany(site, 1_000);
   let done = false;
@@ -250,7 +250,7 @@ testOnSite("query() of many names lets the event loop turn", async (site) => {
   site.sql("DELETE FROM holdfast_holders");
 });
 
-testOnSite("query() goes on past names that have dead waiters only", async (site) => {
+testWithFixture("query() goes on past names that have dead waiters only", async (site) => {
   const [dead, gone, last] = [site.openDead(), claimOf({ name: "b" }), claimOf({ name: "c" })];
   const holders = [claimOf({ name: "a" }), claimOf({ name: "b", lease: 1_000 })];
   for (const claim of holders) await grantOf(site.a, claim);
@@ -263,7 +263,7 @@ testOnSite("query() goes on past names that have dead waiters only", async (site
   dead.close();
 });
 
-testOnSite("query() lists the names of a file in UTF-16", async (site) => {
+testWithFixture("query() lists the names of a file in UTF-16", async (site) => {
   site.sql("PRAGMA encoding = 'UTF-16le'; CREATE TABLE application (id INTEGER PRIMARY KEY)");
   const claims = NAMES.map((name) => claimOf({ name }));
   for (const claim of claims) assertEquals(await ask(site.a, claim), true);
@@ -273,14 +273,14 @@ testOnSite("query() lists the names of a file in UTF-16", async (site) => {
   for (const claim of claims) await site.a.release(claim);
 });
 
-testOnSite("query() rejects for an option that is wrong", async (site) => {
+testWithFixture("query() rejects for an option that is wrong", async (site) => {
   await assertRejects(() => site.a.query({ limit: 0 }), RangeError, "limit");
   await assertRejects(() => site.a.query({ name: "a", match: "a*" }), TypeError, "together");
 });
 
 for (const call of ["attempt", "renew", "release", "evict"] as const) {
   for (const why of ["busy", "after a turn"]) {
-    testOnSite(`query() shows what ${call}() did that was called before, ${why}`, async (site) => {
+    testWithFixture(`query() shows what ${call}() did that was called before, ${why}`, async (site) => {
       const [holder, waiter] = [claimOf(), claimOf()];
       assert(await ask(site.a, holder));
       const before = await site.a.query();
@@ -310,7 +310,7 @@ for (const call of ["attempt", "renew", "release", "evict"] as const) {
   }
 }
 
-testOnSite("query() lists although what was called before it fails", async (site) => {
+testWithFixture("query() lists although what was called before it fails", async (site) => {
   assert(await ask(site.b, claimOf()));
   assertEquals((await site.a.query()).held.length, 1);
   const other = site.lock();

@@ -2,9 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { RevocationPoll } from "../../../src/stores/sqlite/watch/revocation_poll.ts";
 import { LockFile } from "../../../src/stores/sqlite/file/file.ts";
-import { ask, claimOf, countRuns, fenceOf, testOnSite } from "./site.ts";
+import { ask, claimOf, countRuns, fenceOf, testWithFixture } from "./fixture.ts";
 
-testOnSite("revocation() reads a lock again only after a counted revocation", async (site) => {
+testWithFixture("revocation() reads a lock again only after a counted revocation", async (site) => {
   const file = new LockFile(site.path, site.clock);
   const revocations = new RevocationPoll(file, site.clock);
   const [holder, other] = [claimOf(), claimOf({ name: "other" })];
@@ -23,7 +23,7 @@ testOnSite("revocation() reads a lock again only after a counted revocation", as
   assert(await site.a.release(holder));
 });
 
-testOnSite("attempt() and evict() count a revocation only when they delete a holder", async (site) => {
+testWithFixture("attempt() and evict() count a revocation only when they delete a holder", async (site) => {
   const count = () => {
     using database = new DatabaseSync(site.path);
     return database.prepare("SELECT count FROM holdfast_evictions").get()?.["count"];
@@ -41,7 +41,7 @@ testOnSite("attempt() and evict() count a revocation only when they delete a hol
   assertEquals(count(), 2);
 });
 
-testOnSite("revocation() that is called when another one resolves makes one timer", async (site) => {
+testWithFixture("revocation() that is called when another one resolves makes one timer", async (site) => {
   const [holder, other] = [claimOf(), claimOf({ name: "other" })];
   for (const claim of [holder, other]) assertEquals(await ask(site.a, claim), true);
   const over = new AbortController();

@@ -4,7 +4,7 @@ import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { type Claim, type Granted, handleOf } from "../../../src/store.ts";
 import { FileStore } from "../../../src/stores/sqlite/store.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
-import { claimOf } from "./site.ts";
+import { claimOf } from "./fixture.ts";
 
 /** What is done by a handle, or to the lock. */
 type Step =

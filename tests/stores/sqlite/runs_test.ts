@@ -5,20 +5,20 @@ import { claimOf as kindOf } from "../../support/claims.ts";
 import { grantOf, groupOf, handlesOf, queueUp } from "../../support/run_claims.ts";
 import { until } from "../../support/until.ts";
 import { settled } from "../../support/virtual_clock.ts";
-import { claimOf, LEASE, rows, type Site, testOnSite } from "./site.ts";
+import { claimOf, type Fixture, LEASE, rows, testWithFixture } from "./fixture.ts";
 import { holderOf, pending, sleeper } from "./waiting.ts";
 
 type Members = [Claim, Claim, Claim];
 
 /** Members of a group that wait in `site.b`, behind a holder in `site.a`. */
-async function waitingMembers(site: Site): Promise<{ holder: Claim; members: Members }> {
+async function waitingMembers(site: Fixture): Promise<{ holder: Claim; members: Members }> {
   const holder = await holderOf(site.a);
   const members = groupOf("name", 3) as Members;
   await queueUp(site.b, ...members);
   return { holder, members };
 }
 
-testOnSite("attempt() reserves fences of the file: other names get later ones", async (site) => {
+testWithFixture("attempt() reserves fences of the file: other names get later ones", async (site) => {
   const [block, other] = [{ ...claimOf(), fences: 20 }, claimOf({ name: "other" })];
   const { fence, fences } = await grantOf(site.a, block);
   assertEquals(fences, 20);
@@ -26,7 +26,7 @@ testOnSite("attempt() reserves fences of the file: other names get later ones", 
   for (const claim of [block, other]) assert(await site.a.release(claim));
 });
 
-testOnSite("attempt() reserves fences to the last exact one, and then rejects", async (site) => {
+testWithFixture("attempt() reserves fences to the last exact one, and then rejects", async (site) => {
   const last = BigInt(Number.MAX_SAFE_INTEGER);
   site.clock.setWall(Math.floor(Number.MAX_SAFE_INTEGER / 1_000) - 5 - site.clock.now().wall);
   const block = { ...claimOf(), fences: 1_000_000 };
@@ -36,7 +36,7 @@ testOnSite("attempt() reserves fences to the last exact one, and then rejects", 
   assert(await site.a.release(block));
 });
 
-testOnSite("attempt() takes members out of the file, and only their own process's", async (site) => {
+testWithFixture("attempt() takes members out of the file, and only their own process's", async (site) => {
   const { holder, members } = await waitingMembers(site);
   // As if the UUID of the group were known there.
   const stranger = { ...claimOf(), group: members[0].group };
@@ -51,7 +51,7 @@ testOnSite("attempt() takes members out of the file, and only their own process'
   assert(await site.a.release(stranger));
 });
 
-testOnSite("attempt() says whether others wait only if that costs nothing or is asked", async (site) => {
+testWithFixture("attempt() says whether others wait only if that costs nothing or is asked", async (site) => {
   const [plain, waiter, last] = [claimOf(), claimOf(), claimOf()];
   assertEquals((await grantOf(site.a, plain)).contended, false);
   await queueUp(site.b, waiter, last);
@@ -64,7 +64,7 @@ testOnSite("attempt() says whether others wait only if that costs nothing or is 
   assert(await site.b.release(waiter));
 });
 
-testOnSite("attempt() with steal takes nobody along, also for a waiter that steals", async (site) => {
+testWithFixture("attempt() with steal takes nobody along, also for a waiter that steals", async (site) => {
   const { holder, members: [first, second, third] } = await waitingMembers(site);
   const attempt = await site.b.attempt(second, { enqueue: true, steal: true });
   assert(attempt.granted);
@@ -74,7 +74,7 @@ testOnSite("attempt() with steal takes nobody along, also for a waiter that stea
   assert(!await site.a.release(holder));
 });
 
-testOnSite("attempt() ends a run after 100 others", async (site) => {
+testWithFixture("attempt() ends a run after 100 others", async (site) => {
   const holder = await holderOf(site.a);
   const members = groupOf("name", 150);
   await queueUp(site.b, ...members);
@@ -87,7 +87,7 @@ testOnSite("attempt() ends a run after 100 others", async (site) => {
   await site.b.release(members[101]!);
 });
 
-testOnSite("attempt() shortens a run whose fences would be too far ahead", async (site) => {
+testWithFixture("attempt() shortens a run whose fences would be too far ahead", async (site) => {
   const { holder, members } = await waitingMembers(site);
   const block = { ...claimOf({ name: "other" }), fences: 9_998 };
   await grantOf(site.a, block);
@@ -99,7 +99,7 @@ testOnSite("attempt() shortens a run whose fences would be too far ahead", async
   for (const claim of [members[0], members[2]]) assert(await site.b.release(claim));
 });
 
-testOnSite("attempt() ends a run at a waiter for a permit", async (site) => {
+testWithFixture("attempt() ends a run at a waiter for a permit", async (site) => {
   const { holder, members: [first, second] } = await waitingMembers(site);
   const last = { ...claimOf(), group: first.group };
   await site.a.release(holder);
@@ -111,7 +111,7 @@ testOnSite("attempt() ends a run at a waiter for a permit", async (site) => {
   for (const claim of [first, { ...permit, meta: undefined, lease: 1 }, last]) assert(await site.b.release(claim));
 });
 
-testOnSite("attempt() takes members along past the waiter of a dead process", async (site) => {
+testWithFixture("attempt() takes members along past the waiter of a dead process", async (site) => {
   const holder = await holderOf(site.a, { lease: 3_600_000 });
   const [dead, gone, members] = [site.openDead(), claimOf(), groupOf("name", 2)];
   const asleep = [];
@@ -130,7 +130,7 @@ testOnSite("attempt() takes members along past the waiter of a dead process", as
   dead.close();
 });
 
-testOnSite("attempt() gets the lock when a process died with a run", async (site) => {
+testWithFixture("attempt() gets the lock when a process died with a run", async (site) => {
   const holder = await holderOf(site.a);
   const dead = site.openDead();
   const members = groupOf("name", 3, 1_000);
@@ -149,7 +149,7 @@ testOnSite("attempt() gets the lock when a process died with a run", async (site
   dead.close();
 });
 
-testOnSite("attempt() ends a run at a member whose attempt or release is on its way", async (site) => {
+testWithFixture("attempt() ends a run at a member whose attempt or release is on its way", async (site) => {
   for (const busy of ["attempt", "release"] as const) {
     const { holder, members: [first, second, third] } = await waitingMembers(site);
     await site.a.release(holder);
@@ -166,7 +166,7 @@ testOnSite("attempt() ends a run at a member whose attempt or release is on its 
   }
 });
 
-testOnSite("attempt() ends a run at a member that was woken and has not asked", async (site) => {
+testWithFixture("attempt() ends a run at a member that was woken and has not asked", async (site) => {
   const { holder, members: [first, second, third] } = await waitingMembers(site);
   const asleep = sleeper(site.b, second);
   // A poll that fails wakes everybody.
@@ -182,7 +182,7 @@ testOnSite("attempt() ends a run at a member that was woken and has not asked", 
   assert(await site.b.release(second));
 });
 
-testOnSite("attempt() of a member has its place after half an hour without a place", async (site) => {
+testWithFixture("attempt() of a member has its place after half an hour without a place", async (site) => {
   const { holder, members: [first, second, third] } = await waitingMembers(site);
   await site.a.release(holder);
   await grantOf(site.b, first);
@@ -204,7 +204,7 @@ testOnSite("attempt() of a member has its place after half an hour without a pla
   assertEquals(site.clock.pending, 0);
 });
 
-testOnSite("attempt() of a member has its place although its process was deleted", async (site) => {
+testWithFixture("attempt() of a member has its place although its process was deleted", async (site) => {
   const { holder, members: [first, second, third] } = await waitingMembers(site);
   await site.a.release(holder);
   await grantOf(site.b, first);
@@ -223,7 +223,7 @@ testOnSite("attempt() of a member has its place although its process was deleted
   for (const claim of [first, second, third, last]) assert(await site.b.release(claim));
 });
 
-testOnSite("wakeup() of a waiter restores its place after a loss, and no member's", async (site) => {
+testWithFixture("wakeup() of a waiter restores its place after a loss, and no member's", async (site) => {
   const { holder, members: [first, second, third] } = await waitingMembers(site);
   const last = claimOf();
   const asleep = [second, third, last].map((claim) => sleeper(site.b, claim));
@@ -240,7 +240,7 @@ testOnSite("wakeup() of a waiter restores its place after a loss, and no member'
   for (const claim of [second, third]) assert(!await site.b.release(claim));
 });
 
-testOnSite("attempt() that fails leaves all members in the queue, and polled for", async (site) => {
+testWithFixture("attempt() that fails leaves all members in the queue, and polled for", async (site) => {
   const { holder, members: [first, second, third] } = await waitingMembers(site);
   const asleep = sleeper(site.b, second);
   await site.a.release(holder);
@@ -257,7 +257,7 @@ testOnSite("attempt() that fails leaves all members in the queue, and polled for
   assert(await site.b.release(second));
 });
 
-testOnSite("attempt() takes no stranger for a member whose handle begins like its own", async (site) => {
+testWithFixture("attempt() takes no stranger for a member whose handle begins like its own", async (site) => {
   const holder = await holderOf(site.a);
   const [first, second] = groupOf("name", 2) as [Claim, Claim];
   // Some runtimes read text from a file up to the first NUL only.
@@ -270,7 +270,7 @@ testOnSite("attempt() takes no stranger for a member whose handle begins like it
   for (const claim of [first, stranger, second]) assert(await site.b.release(claim));
 });
 
-testOnSite("forget() deletes the place of a member, and of nobody else", async (site) => {
+testWithFixture("forget() deletes the place of a member, and of nobody else", async (site) => {
   const { holder, members: [first, second, third] } = await waitingMembers(site);
   await site.a.release(holder);
   await grantOf(site.b, first);

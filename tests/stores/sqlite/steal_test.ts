@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { ask, claimOf, fenceOf, handles, testOnSite } from "./site.ts";
+import { ask, claimOf, fenceOf, handles, testWithFixture } from "./fixture.ts";
 
-testOnSite("attempt() that steals takes the lock from all holders, ahead of the queue", async (site) => {
+testWithFixture("attempt() that steals takes the lock from all holders, ahead of the queue", async (site) => {
   for (const mode of ["exclusive", "shared"] as const) {
     const losers = handles("loser", { mode }, { mode });
     const waiter = claimOf();
@@ -23,7 +23,7 @@ testOnSite("attempt() that steals takes the lock from all holders, ahead of the 
   }
 });
 
-testOnSite("attempt() that steals from a semaphore makes it an exclusive lock", async (site) => {
+testWithFixture("attempt() that steals from a semaphore makes it an exclusive lock", async (site) => {
   const [one, two] = [claimOf({ permits: 2 }), claimOf({ permits: 2 })];
   const thief = claimOf();
   assertEquals(await ask(site.a, one), true);
@@ -32,7 +32,7 @@ testOnSite("attempt() that steals from a semaphore makes it an exclusive lock", 
   await site.b.release(thief);
 });
 
-testOnSite("attempt() that steals works for a handle that waits already", async (site) => {
+testWithFixture("attempt() that steals works for a handle that waits already", async (site) => {
   const [holder, waiter] = [claimOf(), claimOf()];
   for (const claim of [holder, waiter]) await ask(site.a, claim);
   await fenceOf(site.a.attempt(waiter, { enqueue: true, steal: true }));
@@ -40,14 +40,14 @@ testOnSite("attempt() that steals works for a handle that waits already", async 
   assert(await site.a.release(waiter));
 });
 
-testOnSite("attempt() that steals from its own owner takes nothing", async (site) => {
+testWithFixture("attempt() that steals from its own owner takes nothing", async (site) => {
   const [first, second] = handles("me", {}, {});
   assertEquals(await ask(site.a, first!), true);
   await site.b.attempt(second!, { enqueue: true, steal: true });
   for (const claim of [first!, second!]) assert(await site.a.release(claim));
 });
 
-testOnSite("evict() takes the lock from all holders, and leaves the queue", async (site) => {
+testWithFixture("evict() takes the lock from all holders, and leaves the queue", async (site) => {
   assertEquals(await site.a.evict("name"), 0);
   const readers = [claimOf({ mode: "shared" }), claimOf({ mode: "shared" })];
   const [brief, other] = [claimOf({ mode: "shared", lease: 100 }), claimOf({ name: "other" })];

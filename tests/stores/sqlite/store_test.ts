@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { FileStore } from "../../../src/stores/sqlite/store.ts";
-import { claimOf, rows, testOnSite } from "./site.ts";
+import { claimOf, rows, testWithFixture } from "./fixture.ts";
 
 storeSuite({
   test: (name, run) => Deno.test(`sqlite: ${name}`, run),
@@ -76,7 +76,7 @@ function contents(database: DatabaseSync): unknown {
   return [database.prepare("PRAGMA journal_mode").get(), tables, rows];
 }
 
-testOnSite("sqlite() leaves the tables of an application as they are", async (site) => {
+testWithFixture("sqlite() leaves the tables of an application as they are", async (site) => {
   using database = new DatabaseSync(site.path);
   for (const table of ["holds", "queue", "fences", "evictions", "locks"]) {
     database.exec(`CREATE TABLE ${table} (id INTEGER PRIMARY KEY, last INTEGER, count INTEGER)`);
@@ -92,7 +92,7 @@ testOnSite("sqlite() leaves the tables of an application as they are", async (si
   assertEquals(rows(), before);
 });
 
-testOnSite("sqlite() leaves a file that does not fit as it was", async (site) => {
+testWithFixture("sqlite() leaves a file that does not fit as it was", async (site) => {
   using database = new DatabaseSync(site.path);
   database.exec("CREATE TABLE holdfast_queue (id INTEGER PRIMARY KEY)");
   const before = contents(database);
@@ -116,7 +116,7 @@ Deno.test("sqlite() opens a file that is no database, and rejects at the first u
   }
 });
 
-testOnSite(
+testWithFixture(
   "attempt() that waited for the file does not cut a lease renewed meanwhile",
   async (site) => {
     using store = sqlite(site.path);

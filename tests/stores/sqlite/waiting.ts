@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Claim } from "../../../src/store.ts";
 import type { FileStore } from "../../../src/stores/sqlite/store.ts";
-import { ask, claimOf, type Site } from "./site.ts";
+import { ask, claimOf, type Fixture } from "./fixture.ts";
 
 /** Has a store grant the lock to all claims. */
 export async function grantAll(store: FileStore, claims: readonly Claim[]): Promise<void> {
@@ -35,6 +35,6 @@ export function sleepAll(store: FileStore, claims: readonly Claim[]): Claim[] {
 }
 
 /** The owners in the queue, as another process sees them. */
-export async function pending(site: Site): Promise<string[]> {
+export async function pending(site: Fixture): Promise<string[]> {
   return (await site.a.query()).pending.filter(({ member }) => !member).map(({ owner }) => owner);
 }

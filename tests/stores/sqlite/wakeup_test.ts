@@ -2,10 +2,10 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, StoreError } from "@holdfast/lock";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { settled } from "../../support/virtual_clock.ts";
-import { ask, claimOf, handles, rows, testOnSite } from "./site.ts";
+import { ask, claimOf, handles, rows, testWithFixture } from "./fixture.ts";
 import { grantAll, holderOf, queueAll, sleepAll, sleeper } from "./waiting.ts";
 
-testOnSite("wakeup() resolves soon after the lock was released by another process", async (site) => {
+testWithFixture("wakeup() resolves soon after the lock was released by another process", async (site) => {
   for (const idle of [0, 10, 1_000, 30_000]) {
     const holder = await holderOf(site.a);
     const waiter = claimOf();
@@ -21,7 +21,7 @@ testOnSite("wakeup() resolves soon after the lock was released by another proces
   }
 });
 
-testOnSite("wakeup() resolves at once when the same process has released the lock", async (site) => {
+testWithFixture("wakeup() resolves at once when the same process has released the lock", async (site) => {
   const holder = await holderOf(site.a);
   const waiters = [claimOf(), claimOf()];
   for (const waiter of waiters) assertEquals(await ask(site.a, waiter), false);
@@ -34,7 +34,7 @@ testOnSite("wakeup() resolves at once when the same process has released the loc
   for (const waiter of waiters) await site.a.release(waiter);
 });
 
-testOnSite("wakeup() resolves when the lease of a dead holder ends", async (site) => {
+testWithFixture("wakeup() resolves when the lease of a dead holder ends", async (site) => {
   await holderOf(site.a, { lease: 4_800 });
   const waiter = claimOf();
   assertEquals(await ask(site.b, waiter), false);
@@ -47,7 +47,7 @@ testOnSite("wakeup() resolves when the lease of a dead holder ends", async (site
   await site.b.release(waiter);
 });
 
-testOnSite("wakeup() resolves when the first of several leases ends", async (site) => {
+testWithFixture("wakeup() resolves when the first of several leases ends", async (site) => {
   const [first, second, waiter] = [4_800, 60_000, 60_000].map((lease) => claimOf({ permits: 2, lease }));
   await grantAll(site.a, [first!, second!]);
   await queueAll(site.b, [waiter!]);
@@ -60,7 +60,7 @@ testOnSite("wakeup() resolves when the first of several leases ends", async (sit
   for (const claim of [second!, waiter!]) assert(await site.b.release(claim));
 });
 
-testOnSite("wakeup() resolves soon when the turn came before the call", async (site) => {
+testWithFixture("wakeup() resolves soon when the turn came before the call", async (site) => {
   const holder = await holderOf(site.a);
   const waiter = claimOf();
   assertEquals(await ask(site.b, waiter), false);
@@ -72,7 +72,7 @@ testOnSite("wakeup() resolves soon when the turn came before the call", async (s
   await site.b.release(waiter);
 });
 
-testOnSite("wakeup() resolves for other handles of an owner that holds the lock", async (site) => {
+testWithFixture("wakeup() resolves for other handles of an owner that holds the lock", async (site) => {
   const holder = await holderOf(site.a);
   const [first, second] = handles("me", {}, {});
   const other = claimOf();
@@ -87,7 +87,7 @@ testOnSite("wakeup() resolves for other handles of an owner that holds the lock"
   for (const claim of [first!, second!, other]) assert(await site.b.release(claim));
 });
 
-testOnSite("wakeup() of a waiter far behind does not resolve before its turn", async (site) => {
+testWithFixture("wakeup() of a waiter far behind does not resolve before its turn", async (site) => {
   const holder = await holderOf(site.a);
   const waiters = Array.from({ length: 50 }, () => claimOf());
   for (const waiter of waiters) assertEquals(await ask(site.b, waiter), false);
@@ -103,7 +103,7 @@ testOnSite("wakeup() of a waiter far behind does not resolve before its turn", a
   await site.b.release(waiters.at(-1)!);
 });
 
-testOnSite("wakeup() resolves soon for all waiters that can share the lock", async (site) => {
+testWithFixture("wakeup() resolves soon for all waiters that can share the lock", async (site) => {
   const holder = await holderOf(site.a);
   const waiters = Array.from({ length: 100 }, () => claimOf({ mode: "shared" }));
   for (const waiter of waiters) assertEquals(await ask(site.b, waiter), false);
@@ -115,7 +115,7 @@ testOnSite("wakeup() resolves soon for all waiters that can share the lock", asy
   for (const waiter of waiters) await site.b.release(waiter);
 });
 
-testOnSite("wakeup() that is called again outlives the call before", async (site) => {
+testWithFixture("wakeup() that is called again outlives the call before", async (site) => {
   const [holder, waiter] = [claimOf(), claimOf()];
   await grantAll(site.a, [holder]);
   await queueAll(site.b, [waiter]);
@@ -131,7 +131,7 @@ testOnSite("wakeup() that is called again outlives the call before", async (site
   assert(await site.b.release(waiter));
 });
 
-testOnSite("evict() and release() wake waiters of the same process at once, in order", async (site) => {
+testWithFixture("evict() and release() wake waiters of the same process at once, in order", async (site) => {
   const [first, second, third] = [claimOf(), claimOf(), claimOf()];
   const reader = claimOf({ mode: "shared" });
   await grantAll(site.a, [first]);
@@ -152,7 +152,7 @@ testOnSite("evict() and release() wake waiters of the same process at once, in o
   assert(await site.a.release(third));
 });
 
-testOnSite("close() makes waiting calls of acquire() reject, and leaves nothing", async (site) => {
+testWithFixture("close() makes waiting calls of acquire() reject, and leaves nothing", async (site) => {
   using other = sqlite(site.path);
   await using lock = await acquire(other, "name");
   const store = sqlite(site.path);
@@ -164,7 +164,7 @@ testOnSite("close() makes waiting calls of acquire() reject, and leaves nothing"
   await Promise.all(rejections);
 });
 
-testOnSite("attempt() that waits for a busy file rejects when it is closed", async (site) => {
+testWithFixture("attempt() that waits for a busy file rejects when it is closed", async (site) => {
   const store = site.open();
   await store.query();
   using _writer = site.lock();

@@ -3,12 +3,12 @@ import { StoreError } from "@holdfast/lock";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { readFileSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import { ask, claimOf, fenceOf, rows, testOnSite } from "./site.ts";
+import { ask, claimOf, fenceOf, rows, testWithFixture } from "./fixture.ts";
 
 /** How many fences there are: the next one would not be exact. */
 const LAST = Number.MAX_SAFE_INTEGER;
 
-testOnSite("attempt() of many at once lets the event loop turn, and keeps the order", async (site) => {
+testWithFixture("attempt() of many at once lets the event loop turn, and keeps the order", async (site) => {
   // A real clock: it tells how long the writes take.
   using store = sqlite(site.path);
   const claims = Array.from({ length: 2_000 }, (_, i) => claimOf({ owner: `${i}` }));
@@ -22,7 +22,7 @@ testOnSite("attempt() of many at once lets the event loop turn, and keeps the or
   await Promise.all(claims.map((claim) => store.release(claim)));
 });
 
-testOnSite("attempt() waits for a file that another process keeps busy for seconds", async (site) => {
+testWithFixture("attempt() waits for a file that another process keeps busy for seconds", async (site) => {
   const claims = [claimOf(), claimOf()];
   const writer = site.lock();
   const attempts = claims.map((claim) => ask(site.a, claim));
@@ -33,7 +33,7 @@ testOnSite("attempt() waits for a file that another process keeps busy for secon
   for (const claim of claims) await site.a.release(claim);
 });
 
-testOnSite("attempt() rejects after 5 s on a busy file, not permanently", async (site) => {
+testWithFixture("attempt() rejects after 5 s on a busy file, not permanently", async (site) => {
   const writer = site.lock();
   const rejection = assertRejects(() => ask(site.a, claimOf()), StoreError, "kept it to itself for 5000 ms");
   await site.clock.advance(6_000);
@@ -41,7 +41,7 @@ testOnSite("attempt() rejects after 5 s on a busy file, not permanently", async 
   writer[Symbol.dispose]();
 });
 
-testOnSite("attempt() does not count time in which its own process stood still", async (site) => {
+testWithFixture("attempt() does not count time in which its own process stood still", async (site) => {
   const writer = site.lock();
   const claim = claimOf();
   const attempt = ask(site.a, claim);
@@ -54,7 +54,7 @@ testOnSite("attempt() does not count time in which its own process stood still",
   await site.a.release(claim);
 });
 
-testOnSite("attempt() that fails does not fail others that share its transaction", async (site) => {
+testWithFixture("attempt() that fails does not fail others that share its transaction", async (site) => {
   const [held, other, waiter] = [claimOf({ name: "held" }), claimOf({ name: "other" }), claimOf({ name: "held" })];
   assertEquals(await ask(site.a, held), true);
   site.sql(`UPDATE holdfast_fences SET last = ${LAST}`);
@@ -69,7 +69,7 @@ testOnSite("attempt() that fails does not fail others that share its transaction
   for (const claim of [held, waiter]) assert(await site.a.release(claim));
 });
 
-testOnSite("attempt() rejects, and grants nothing, when a fence would not be exact", async (site) => {
+testWithFixture("attempt() rejects, and grants nothing, when a fence would not be exact", async (site) => {
   const first = claimOf();
   assertEquals(await ask(site.a, first), true);
   await site.a.release(first);
@@ -86,7 +86,7 @@ testOnSite("attempt() rejects, and grants nothing, when a fence would not be exa
   assert(await site.a.release(first));
 });
 
-testOnSite("attempt() grants rising fences after the clock was ahead", async (site) => {
+testWithFixture("attempt() grants rising fences after the clock was ahead", async (site) => {
   const claim = claimOf();
   let last = 0n;
   for (const step of [0, 30 * 86_400_000, -30 * 86_400_000, 0]) {
@@ -99,7 +99,7 @@ testOnSite("attempt() grants rising fences after the clock was ahead", async (si
   }
 });
 
-testOnSite("attempt() that is repeated does not shorten an extended lease", async (site) => {
+testWithFixture("attempt() that is repeated does not shorten an extended lease", async (site) => {
   const claim = claimOf({ lease: 1_000 });
   assertEquals(await ask(site.a, claim), true);
   assertEquals(await site.a.renew({ ...claim, lease: 10_000, renewal: 1 }), "renewed");
@@ -113,7 +113,7 @@ testOnSite("attempt() that is repeated does not shorten an extended lease", asyn
   assert(await site.a.release(claim));
 });
 
-testOnSite("FileStore rejects every call with a permanent error when waiting is useless", async (site) => {
+testWithFixture("FileStore rejects every call with a permanent error when waiting is useless", async (site) => {
   assertEquals(await ask(site.a, claimOf()), true);
   await site.a.evict("name");
   site.a.close();

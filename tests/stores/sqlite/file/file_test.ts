@@ -4,16 +4,16 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { LockFile } from "../../../../src/stores/sqlite/file/file.ts";
 import { settled } from "../../../support/virtual_clock.ts";
-import { type Site, testOnSite } from "../site.ts";
+import { type Fixture, testWithFixture } from "../fixture.ts";
 
 /** A connection of its own, closed at the end. */
 class Writer implements Disposable {
   readonly file: LockFile;
-  readonly #site: Site;
+  readonly #site: Fixture;
   /** What was done, in order: `run` is in the transaction, `done` when the caller was notified. */
   readonly events: string[] = [];
 
-  constructor(site: Site) {
+  constructor(site: Fixture) {
     this.#site = site;
     this.file = new LockFile(site.path, site.clock);
   }
@@ -32,7 +32,7 @@ class Writer implements Disposable {
   }
 }
 
-testOnSite("LockFile.write() does its work before it returns when little was written lately", async (site) => {
+testWithFixture("LockFile.write() does its work before it returns when little was written lately", async (site) => {
   using writer = new Writer(site);
   // Milliseconds of writing are made up for by as many of doing nothing; fewer than four need not be.
   for (const [i, [pause, atOnce]] of ([[0, true], [1, true], [4, true], [3, false], [1, true]] as const).entries()) {
@@ -43,7 +43,7 @@ testOnSite("LockFile.write() does its work before it returns when little was wri
   }
 });
 
-testOnSite("LockFile.write() lets the event loop turn after four milliseconds of writing", async (site) => {
+testWithFixture("LockFile.write() lets the event loop turn after four milliseconds of writing", async (site) => {
   using writer = new Writer(site);
   const writes = [writer.write("a", 3), writer.write("b", 1), writer.write("c", 1)];
   assertEquals(writer.events, ["run a", "run b"]);
@@ -51,7 +51,7 @@ testOnSite("LockFile.write() lets the event loop turn after four milliseconds of
   assertEquals(writer.events, ["run a", "run b", "done a", "done b", "run c", "done c"]);
 });
 
-testOnSite("LockFile.write() counts the writing anew once the event loop has turned", async (site) => {
+testWithFixture("LockFile.write() counts the writing anew once the event loop has turned", async (site) => {
   using writer = new Writer(site);
   await Promise.all([writer.write("a", 4), writer.write("b", 3)]);
   const written = writer.write("c");
@@ -59,7 +59,7 @@ testOnSite("LockFile.write() counts the writing anew once the event loop has tur
   await written;
 });
 
-testOnSite("LockFile.write() makes no transaction longer than four milliseconds", async (site) => {
+testWithFixture("LockFile.write() makes no transaction longer than four milliseconds", async (site) => {
   using writer = new Writer(site);
   await writer.write("first");
   writer.events.length = 0;
@@ -73,7 +73,7 @@ testOnSite("LockFile.write() makes no transaction longer than four milliseconds"
   ]);
 });
 
-testOnSite("LockFile.write() that fails is undone alone; later ones share transactions", async (site) => {
+testWithFixture("LockFile.write() that fails is undone alone; later ones share transactions", async (site) => {
   using writer = new Writer(site);
   await writer.write("first");
   for (let round = 0; round < 2; round++) {
@@ -96,7 +96,7 @@ testOnSite("LockFile.write() that fails is undone alone; later ones share transa
   }
 });
 
-testOnSite("LockFile.write() rejects for all tasks when no transaction can begin", async (site) => {
+testWithFixture("LockFile.write() rejects for all tasks when no transaction can begin", async (site) => {
   using writer = new Writer(site);
   using database = new DatabaseSync(site.path);
   database.exec("BEGIN IMMEDIATE; CREATE TABLE holdfast_holders (id INTEGER PRIMARY KEY)");
@@ -110,7 +110,7 @@ testOnSite("LockFile.write() rejects for all tasks when no transaction can begin
   assertEquals(writer.events.at(-1), "done d");
 });
 
-testOnSite(
+testWithFixture(
   "LockFile.write() rejects only tasks that waited for a busy file for 5 s",
   async (site) => {
     using writer = new Writer(site);
@@ -136,7 +136,7 @@ testOnSite(
   },
 );
 
-testOnSite("LockFile.write() does not count the times in which its process stood still", async (site) => {
+testWithFixture("LockFile.write() does not count the times in which its process stood still", async (site) => {
   using writer = new Writer(site);
   await writer.write("first");
   const other = site.lock();
@@ -153,7 +153,7 @@ testOnSite("LockFile.write() does not count the times in which its process stood
   assertEquals(writer.events.at(-1), "done a");
 });
 
-testOnSite("LockFile.write() counts the busy time anew after each transaction", async (site) => {
+testWithFixture("LockFile.write() counts the busy time anew after each transaction", async (site) => {
   using writer = new Writer(site);
   await writer.write("first");
   for (const name of ["a", "b"]) {
@@ -169,7 +169,7 @@ testOnSite("LockFile.write() counts the busy time anew after each transaction", 
   }
 });
 
-testOnSite("LockFile.write() pauses before another try when the file is busy", async (site) => {
+testWithFixture("LockFile.write() pauses before another try when the file is busy", async (site) => {
   using writer = new Writer(site);
   await writer.write("first");
   const other = site.lock();
@@ -182,7 +182,7 @@ testOnSite("LockFile.write() pauses before another try when the file is busy", a
   assertEquals(writer.events.at(-1), "done a");
 });
 
-testOnSite("LockFile.write() tries a busy file again within four milliseconds", async (site) => {
+testWithFixture("LockFile.write() tries a busy file again within four milliseconds", async (site) => {
   using writer = new Writer(site);
   await writer.write("first");
   for (let i = 0; i < 20; i++) {
@@ -196,7 +196,7 @@ testOnSite("LockFile.write() tries a busy file again within four milliseconds", 
   }
 });
 
-testOnSite("LockFile.read() waits for a file that another process keeps busy", async (site) => {
+testWithFixture("LockFile.read() waits for a file that another process keeps busy", async (site) => {
   using writer = new Writer(site);
   using database = new DatabaseSync(site.path);
   // Before there is a write-ahead log: with one readers do not wait.
@@ -209,7 +209,7 @@ testOnSite("LockFile.read() waits for a file that another process keeps busy", a
   assertEquals(site.clock.pending, 0);
 });
 
-testOnSite("LockFile.read() rejects after 5 s on a busy file, and on a closed one", async (site) => {
+testWithFixture("LockFile.read() rejects after 5 s on a busy file, and on a closed one", async (site) => {
   using writer = new Writer(site);
   using database = new DatabaseSync(site.path);
   database.exec("BEGIN EXCLUSIVE");
@@ -223,7 +223,7 @@ testOnSite("LockFile.read() rejects after 5 s on a busy file, and on a closed on
   assertEquals(site.clock.pending, 0);
 });
 
-testOnSite("LockFile.close() ends the wait for the file, and closes it only once", async (site) => {
+testWithFixture("LockFile.close() ends the wait for the file, and closes it only once", async (site) => {
   using writer = new Writer(site);
   await writer.write("first");
   using _other = site.lock();
@@ -236,7 +236,7 @@ testOnSite("LockFile.close() ends the wait for the file, and closes it only once
   assertEquals(site.clock.pending, 0);
 });
 
-testOnSite("LockFile.close() makes no tables in a file that was not used", (site) => {
+testWithFixture("LockFile.close() makes no tables in a file that was not used", (site) => {
   const writer = new Writer(site);
   writer.file.close(() => assert(false, "nothing was written before"));
   assert(writer.file.closed);
@@ -245,7 +245,7 @@ testOnSite("LockFile.close() makes no tables in a file that was not used", (site
   return Promise.resolve();
 });
 
-testOnSite("LockFile.close() closes the database", async (site) => {
+testWithFixture("LockFile.close() closes the database", async (site) => {
   const writer = new Writer(site);
   await writer.write("a");
   site.a.close();

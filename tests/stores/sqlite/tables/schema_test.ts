@@ -2,9 +2,9 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { DatabaseSync } from "node:sqlite";
 import { ensureTables } from "../../../../src/stores/sqlite/tables/schema.ts";
-import { ask, claimOf, testOnSite } from "../site.ts";
+import { ask, claimOf, testWithFixture } from "../fixture.ts";
 
-testOnSite("sqlite() refuses a file of another version", async (site) => {
+testWithFixture("sqlite() refuses a file of another version", async (site) => {
   assertEquals(await ask(site.a, claimOf()), true);
   await site.a.evict("name");
   site.sql("UPDATE holdfast_layout SET version = 4");
@@ -12,13 +12,13 @@ testOnSite("sqlite() refuses a file of another version", async (site) => {
   assert(error.permanent);
 });
 
-testOnSite("sqlite() opens a file that has its tables while another process writes", async (site) => {
+testWithFixture("sqlite() opens a file that has its tables while another process writes", async (site) => {
   await site.a.query();
   using _writer = site.lock();
   assertEquals(await site.b.query(), { held: [], pending: [] });
 });
 
-testOnSite("ensureTables() keeps tables that another process has made meanwhile", async (site) => {
+testWithFixture("ensureTables() keeps tables that another process has made meanwhile", async (site) => {
   using database = new DatabaseSync(site.path);
   const holder = claimOf();
   const exec = database.exec.bind(database);

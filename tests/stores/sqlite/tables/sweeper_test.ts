@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { LockFile } from "../../../../src/stores/sqlite/file/file.ts";
 import { Sweeper } from "../../../../src/stores/sqlite/tables/sweeper.ts";
-import { ask, claimOf, rows, testOnSite } from "../site.ts";
+import { ask, claimOf, rows, testWithFixture } from "../fixture.ts";
 
-testOnSite(
+testWithFixture(
   "Sweeper.sweep() counts one revocation if it deletes holders, else none",
   async (site) => {
     const file = new LockFile(site.path, site.clock);
@@ -22,7 +22,7 @@ testOnSite(
   },
 );
 
-testOnSite("Sweeper.sweep() goes on with the next write after it deleted a holder", async (site) => {
+testWithFixture("Sweeper.sweep() goes on with the next write after it deleted a holder", async (site) => {
   const file = new LockFile(site.path, site.clock);
   const sweeper = new Sweeper();
   const sweep = () => file.write((run, now) => sweeper.sweep(run, { client: 1, now, deadAfter: 3_000 }));
@@ -37,7 +37,7 @@ testOnSite("Sweeper.sweep() goes on with the next write after it deleted a holde
   file.close(() => {});
 });
 
-testOnSite("Sweeper.sweep() deletes a client ten minutes after its last heartbeat", async (site) => {
+testWithFixture("Sweeper.sweep() deletes a client ten minutes after its last heartbeat", async (site) => {
   const file = new LockFile(site.path, site.clock);
   const sweeper = new Sweeper();
   const sweep = () => file.write((run, now) => sweeper.sweep(run, { client: 1, now, deadAfter: 3_000 }));

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { WaiterTable } from "../../../../src/stores/sqlite/tables/waiter_table.ts";
 import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
-import { claimOf } from "../site.ts";
+import { claimOf } from "../fixture.ts";
 
 Deno.test("WaiterTable.idle() returns idle waiters, and forgets them after ten minutes", async () => {
   const clock = new VirtualClock();

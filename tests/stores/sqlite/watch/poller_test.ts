@@ -2,9 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { settled } from "../../../support/virtual_clock.ts";
 import { Client } from "../client.ts";
-import { ABANDONED, ask, claimOf, countRuns, handles, testOnSite } from "../site.ts";
+import { ABANDONED, ask, claimOf, countRuns, handles, testWithFixture } from "../fixture.ts";
 
-testOnSite("Poller.check() does not read the file when nobody waits for the name", async (site) => {
+testWithFixture("Poller.check() does not read the file when nobody waits for the name", async (site) => {
   using client = new Client(site);
   let reads = 0;
   client.file.read = () => {
@@ -15,7 +15,7 @@ testOnSite("Poller.check() does not read the file when nobody waits for the name
   assertEquals(reads, 0);
 });
 
-testOnSite("Poller.check() that cannot read the file leaves the check to the next poll", async (site) => {
+testWithFixture("Poller.check() that cannot read the file leaves the check to the next poll", async (site) => {
   using client = new Client(site);
   const [holder, waiter] = [claimOf(), claimOf()];
   assertEquals(await ask(site.a, holder), true);
@@ -31,7 +31,7 @@ testOnSite("Poller.check() that cannot read the file leaves the check to the nex
   assert(await site.a.release(holder));
 });
 
-testOnSite("Poller.close() wakes all waiters", async (site) => {
+testWithFixture("Poller.close() wakes all waiters", async (site) => {
   using client = new Client(site);
   const holder = claimOf();
   assertEquals(await ask(site.a, holder), true);
@@ -43,7 +43,7 @@ testOnSite("Poller.close() wakes all waiters", async (site) => {
   assert(await site.a.release(holder));
 });
 
-testOnSite("Poller.wakeup() resolves at once if the signal has aborted or the file closed", async (site) => {
+testWithFixture("Poller.wakeup() resolves at once if the signal has aborted or the file closed", async (site) => {
   using client = new Client(site);
   const [holder, waiter] = [claimOf(), claimOf()];
   assertEquals(await ask(site.a, holder), true);
@@ -59,7 +59,7 @@ testOnSite("Poller.wakeup() resolves at once if the signal has aborted or the fi
   assert(await site.a.release(holder));
 });
 
-testOnSite("Poller.wakeup() of a handle that does not wait resolves when the signal aborts", async (site) => {
+testWithFixture("Poller.wakeup() of a handle that does not wait resolves when the signal aborts", async (site) => {
   using client = new Client(site);
   const over = new AbortController();
   const wakeup = client.poller.wakeup(claimOf(), over.signal);
@@ -67,7 +67,7 @@ testOnSite("Poller.wakeup() of a handle that does not wait resolves when the sig
   await wakeup;
 });
 
-testOnSite("Poller reads the owners of a lock only while handles of owners wait", async (site) => {
+testWithFixture("Poller reads the owners of a lock only while handles of owners wait", async (site) => {
   using client = new Client(site);
   const [holder, waiter] = [claimOf(), claimOf()];
   const [handle] = handles("me", {});
@@ -84,7 +84,7 @@ testOnSite("Poller reads the owners of a lock only while handles of owners wait"
   assert(await site.a.release(holder));
 });
 
-testOnSite("Poller writes heartbeats, and enqueues only waiters that the file has lost", async (site) => {
+testWithFixture("Poller writes heartbeats, and enqueues only waiters that the file has lost", async (site) => {
   using client = new Client(site);
   const holder = claimOf();
   assertEquals(await ask(site.a, holder), true);
@@ -98,7 +98,7 @@ testOnSite("Poller writes heartbeats, and enqueues only waiters that the file ha
   assert(await site.a.release(holder));
 });
 
-testOnSite("Poller stops polling when a waiter that it wakes closes the file", async (site) => {
+testWithFixture("Poller stops polling when a waiter that it wakes closes the file", async (site) => {
   const store = site.open();
   const holder = claimOf({ lease: 1_000 });
   const waiters = [claimOf(), claimOf()];
@@ -110,7 +110,7 @@ testOnSite("Poller stops polling when a waiter that it wakes closes the file", a
   assert(!await site.a.release(holder));
 });
 
-testOnSite("Poller does not wake a waiter behind one that does not sleep", async (site) => {
+testWithFixture("Poller does not wake a waiter behind one that does not sleep", async (site) => {
   const [holder, awake, asleep] = [claimOf(), claimOf(), claimOf()];
   for (const claim of [holder, awake, asleep]) await ask(site.a, claim);
   const over = new AbortController();
@@ -124,7 +124,7 @@ testOnSite("Poller does not wake a waiter behind one that does not sleep", async
   for (const claim of [awake, asleep]) assert(await site.a.release(claim));
 });
 
-testOnSite("Poller.wakeup() notes that a waiter was woken", async (site) => {
+testWithFixture("Poller.wakeup() notes that a waiter was woken", async (site) => {
   using client = new Client(site);
   const [holder, waiter] = [claimOf(), claimOf()];
   assertEquals(await ask(site.a, holder), true);
@@ -137,7 +137,7 @@ testOnSite("Poller.wakeup() notes that a waiter was woken", async (site) => {
   assertEquals(client.waiters.get(waiter)?.woken, true);
 });
 
-testOnSite("attempt() that grants the last waiter leaves no timer", async (site) => {
+testWithFixture("attempt() that grants the last waiter leaves no timer", async (site) => {
   const [holder, waiter] = [claimOf(), claimOf()];
   assertEquals(await ask(site.a, holder), true);
   assertEquals(await ask(site.b, waiter), false);
@@ -147,7 +147,7 @@ testOnSite("attempt() that grants the last waiter leaves no timer", async (site)
   assert(await site.b.release(waiter));
 });
 
-testOnSite("Poller does not wake a handle because its owner holds another lock", async (site) => {
+testWithFixture("Poller does not wake a handle because its owner holds another lock", async (site) => {
   using client = new Client(site);
   const [first, second] = handles("me", { name: "other" }, {});
   const holder = claimOf();
@@ -158,7 +158,7 @@ testOnSite("Poller does not wake a handle because its owner holds another lock",
   for (const claim of [first!, holder]) assert(await site.a.release(claim));
 });
 
-testOnSite("attempt() writes once after a useless wake-up, and only reads from then on", async (site) => {
+testWithFixture("attempt() writes once after a useless wake-up, and only reads from then on", async (site) => {
   const [holder, waiter, thief] = [claimOf(), claimOf(), claimOf()];
   assertEquals(await ask(site.a, holder), true);
   assertEquals(await ask(site.b, waiter), false);
@@ -180,7 +180,7 @@ testOnSite("attempt() writes once after a useless wake-up, and only reads from t
   for (const claim of [waiter, thief]) assert(await site.b.release(claim));
 });
 
-testOnSite("attempt() keeps the ticket of a waiter for ten minutes after it has last asked", async (site) => {
+testWithFixture("attempt() keeps the ticket of a waiter for ten minutes after it has last asked", async (site) => {
   const [holder, first, sleeper] = ["holder", "first", "sleeper"].map((owner) => claimOf({ owner, lease: 3_600_000 }));
   assertEquals(await ask(site.a, holder!), true);
   for (const waiter of [first!, sleeper!]) assertEquals(await ask(site.b, waiter), false);

@@ -5,9 +5,9 @@ import { sqlite } from "@holdfast/lock/sqlite";
 import { DatabaseSync } from "node:sqlite";
 import type { Claim } from "../../../../src/store.ts";
 import { settled } from "../../../support/virtual_clock.ts";
-import { ask, claimOf, LEASE, testOnSite } from "../site.ts";
+import { ask, claimOf, LEASE, testWithFixture } from "../fixture.ts";
 
-testOnSite("revocation() resolves for handles whose lock was revoked, and no others", async (site) => {
+testWithFixture("revocation() resolves for handles whose lock was revoked, and no others", async (site) => {
   const [taken, kept] = [claimOf(), claimOf({ name: "kept" })];
   for (const claim of [taken, kept]) assertEquals(await ask(site.a, claim), true);
   const over = new AbortController();
@@ -29,7 +29,7 @@ testOnSite("revocation() resolves for handles whose lock was revoked, and no oth
   await site.a.release(kept);
 });
 
-testOnSite("revocation() resolves when the lock was revoked before the call", async (site) => {
+testWithFixture("revocation() resolves when the lock was revoked before the call", async (site) => {
   const [claim, other] = [claimOf(), claimOf({ name: "other" })];
   for (const held of [claim, other]) assertEquals(await ask(site.a, held), true);
   const over = new AbortController();
@@ -46,7 +46,7 @@ testOnSite("revocation() resolves when the lock was revoked before the call", as
   await site.a.release(other);
 });
 
-testOnSite("revocation() resolves when the lock was lost while the clock was wrong", async (site) => {
+testWithFixture("revocation() resolves when the lock was lost while the clock was wrong", async (site) => {
   const next = {
     "granted": (claim: Claim) => ask(site.b, claim),
     "stolen": (claim: Claim) => site.b.attempt(claim, { enqueue: false, steal: true }),
@@ -69,7 +69,7 @@ testOnSite("revocation() resolves when the lock was lost while the clock was wro
   }
 });
 
-testOnSite("revocation() stops polling when the file is closed", async (site) => {
+testWithFixture("revocation() stops polling when the file is closed", async (site) => {
   const store = site.open();
   const claim = claimOf();
   assertEquals(await ask(store, claim), true);
@@ -86,7 +86,7 @@ testOnSite("revocation() stops polling when the file is closed", async (site) =>
   await site.a.release(claim);
 });
 
-testOnSite("acquire() with steal soon aborts the holder's signal", async (site) => {
+testWithFixture("acquire() with steal soon aborts the holder's signal", async (site) => {
   using mine = sqlite(site.path);
   using theirs = sqlite(site.path);
   const lost = await acquire(mine, "name");
@@ -101,7 +101,7 @@ testOnSite("acquire() with steal soon aborts the holder's signal", async (site) 
   await assertRejects(() => lost.release(), LockLostError);
 });
 
-testOnSite("revocation() resolves within 50 ms, also while other watches begin and end", async (site) => {
+testWithFixture("revocation() resolves within 50 ms, also while other watches begin and end", async (site) => {
   const [taken, kept] = [claimOf(), claimOf({ name: "kept" })];
   for (const claim of [taken, kept]) assertEquals(await ask(site.a, claim), true);
   let revoked = false;
@@ -127,7 +127,7 @@ testOnSite("revocation() resolves within 50 ms, also while other watches begin a
   await site.a.release(kept);
 });
 
-testOnSite("revocation() goes on after the file could not be read", async (site) => {
+testWithFixture("revocation() goes on after the file could not be read", async (site) => {
   const claim = claimOf();
   assertEquals(await ask(site.a, claim), true);
   let revoked = false;
@@ -143,7 +143,7 @@ testOnSite("revocation() goes on after the file could not be read", async (site)
   await watching;
 });
 
-testOnSite("revocation() and wakeup() leave no listener on the signal", async (site) => {
+testWithFixture("revocation() and wakeup() leave no listener on the signal", async (site) => {
   const [holder, waiter, taken] = [claimOf(), claimOf(), claimOf({ name: "taken" })];
   for (const claim of [holder, taken]) assertEquals(await ask(site.a, claim), true);
   assertEquals(await ask(site.a, waiter), false);
@@ -168,7 +168,7 @@ testOnSite("revocation() and wakeup() leave no listener on the signal", async (s
   await site.a.release(waiter);
 });
 
-testOnSite(
+testWithFixture(
   "revocation() stops polling when a busy file is closed",
   async (site) => {
     using database = new DatabaseSync(site.path);
@@ -183,7 +183,7 @@ testOnSite(
   },
 );
 
-testOnSite("revocation() resolves when a sweep took the lock while the clock was wrong", async (site) => {
+testWithFixture("revocation() resolves when a sweep took the lock while the clock was wrong", async (site) => {
   const [holder, passerBy] = [claimOf(), claimOf({ name: "other" })];
   assertEquals(await ask(site.a, holder), true);
   let revoked = false;
@@ -198,7 +198,7 @@ testOnSite("revocation() resolves when a sweep took the lock while the clock was
   assertEquals(await site.a.renew(holder), "lost");
 });
 
-testOnSite("revocation() leaves no timer when the last watched lock is revoked", async (site) => {
+testWithFixture("revocation() leaves no timer when the last watched lock is revoked", async (site) => {
   const holder = claimOf();
   assertEquals(await ask(site.a, holder), true);
   const revoked = site.a.revocation(holder, new AbortController().signal);

@@ -15,7 +15,7 @@ export const ABANDONED = 2_500;
 export const DEAD = 3_000;
 
 /** A file with two connections to it, as of two processes. */
-export class Site implements Disposable {
+export class Fixture implements Disposable {
   readonly clock = new VirtualClock();
   readonly directory = Deno.makeTempDirSync({ prefix: "holdfast_sqlite_" });
   readonly path = `${this.directory}/locks.db`;
@@ -63,9 +63,9 @@ export class Site implements Disposable {
 }
 
 /** Defines a test on a file, which fails when a holder or a waiter is left in it. */
-export function testOnSite(name: string, run: (site: Site) => Promise<void>): void {
+export function testWithFixture(name: string, run: (site: Fixture) => Promise<void>): void {
   Deno.test(name, async () => {
-    using site = new Site();
+    using site = new Fixture();
     await run(site);
     assertEquals(rows(site.path), []);
   });
