@@ -63,11 +63,11 @@ export class Fixture implements Disposable {
 }
 
 /** Defines a test on a file, which fails when a holder or a waiter is left in it. */
-export function testWithFixture(name: string, run: (site: Fixture) => Promise<void>): void {
+export function testWithFixture(name: string, run: (fixture: Fixture) => Promise<void>): void {
   Deno.test(name, async () => {
-    using site = new Fixture();
-    await run(site);
-    assertEquals(rows(site.path), []);
+    using fixture = new Fixture();
+    await run(fixture);
+    assertEquals(rows(fixture.path), []);
   });
 }
 

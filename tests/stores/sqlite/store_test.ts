@@ -76,8 +76,8 @@ function contents(database: DatabaseSync): unknown {
   return [database.prepare("PRAGMA journal_mode").get(), tables, rows];
 }
 
-testWithFixture("sqlite() leaves the tables of an application as they are", async (site) => {
-  using database = new DatabaseSync(site.path);
+testWithFixture("sqlite() leaves the tables of an application as they are", async (fixture) => {
+  using database = new DatabaseSync(fixture.path);
   for (const table of ["holds", "queue", "fences", "evictions", "locks"]) {
     database.exec(`CREATE TABLE ${table} (id INTEGER PRIMARY KEY, last INTEGER, count INTEGER)`);
     database.exec(`INSERT INTO ${table} VALUES (1, 7, 7)`);
@@ -87,20 +87,24 @@ testWithFixture("sqlite() leaves the tables of an application as they are", asyn
       .map(({ name }) => String(name)).filter((name) => !name.startsWith("holdfast_"));
   const rows = () => tables().map((name) => database.prepare(`SELECT * FROM ${name}`).get());
   const before = rows();
-  await (await acquire(site.a, "name")).release();
-  assertEquals(await site.a.evict("name"), 0);
+  await (await acquire(fixture.a, "name")).release();
+  assertEquals(await fixture.a.evict("name"), 0);
   assertEquals(rows(), before);
 });
 
-testWithFixture("sqlite() leaves a file that does not fit as it was", async (site) => {
-  using database = new DatabaseSync(site.path);
+testWithFixture("sqlite() leaves a file that does not fit as it was", async (fixture) => {
+  using database = new DatabaseSync(fixture.path);
   database.exec("CREATE TABLE holdfast_queue (id INTEGER PRIMARY KEY)");
   const before = contents(database);
-  const error = await assertRejects(() => site.a.attempt(claimOf(), { enqueue: true }), StoreError, "already exists");
+  const error = await assertRejects(
+    () => fixture.a.attempt(claimOf(), { enqueue: true }),
+    StoreError,
+    "already exists",
+  );
   assert(error.permanent);
   assertEquals(contents(database), before);
   database.exec("DROP TABLE holdfast_queue");
-  await (await acquire(site.a, "name")).release();
+  await (await acquire(fixture.a, "name")).release();
 });
 
 Deno.test("sqlite() opens a file that is no database, and rejects at the first use", async () => {
@@ -118,11 +122,11 @@ Deno.test("sqlite() opens a file that is no database, and rejects at the first u
 
 testWithFixture(
   "attempt() that waited for the file does not cut a lease renewed meanwhile",
-  async (site) => {
-    using store = sqlite(site.path);
+  async (fixture) => {
+    using store = sqlite(fixture.path);
     const holder = claimOf();
     await store.attempt(holder, { enqueue: false });
-    using database = new DatabaseSync(site.path);
+    using database = new DatabaseSync(fixture.path);
     database.exec("BEGIN IMMEDIATE");
     const waiter = claimOf();
     const attempt = store.attempt(waiter, { enqueue: true });

@@ -35,6 +35,6 @@ export function sleepAll(store: FileStore, claims: readonly Claim[]): Claim[] {
 }
 
 /** The owners in the queue, as another process sees them. */
-export async function pending(site: Fixture): Promise<string[]> {
-  return (await site.a.query()).pending.filter(({ member }) => !member).map(({ owner }) => owner);
+export async function pending(fixture: Fixture): Promise<string[]> {
+  return (await fixture.a.query()).pending.filter(({ member }) => !member).map(({ owner }) => owner);
 }

@@ -5,16 +5,16 @@ import { ask, claimOf, rows, testWithFixture } from "../fixture.ts";
 
 testWithFixture(
   "Sweeper.sweep() counts one revocation if it deletes holders, else none",
-  async (site) => {
-    const file = new LockFile(site.path, site.clock);
+  async (fixture) => {
+    const file = new LockFile(fixture.path, fixture.clock);
     const sweeper = new Sweeper();
     const revocations = () => file.read((run) => run.revocations.get()?.["count"]);
     const sweep = () => file.write((run, now) => sweeper.sweep(run, { client: 1, now, deadAfter: 3_000 }));
     for (let writes = 0; writes < 40; writes++) await sweep();
     assertEquals(await revocations(), 0);
     for (const count of [1, 2]) {
-      assertEquals(await ask(site.a, claimOf({ lease: 10 })), true);
-      await site.clock.advance(10);
+      assertEquals(await ask(fixture.a, claimOf({ lease: 10 })), true);
+      await fixture.clock.advance(10);
       for (let writes = 0; writes < 40; writes++) await sweep();
       assertEquals(await revocations(), count);
     }
@@ -22,35 +22,35 @@ testWithFixture(
   },
 );
 
-testWithFixture("Sweeper.sweep() goes on with the next write after it deleted a holder", async (site) => {
-  const file = new LockFile(site.path, site.clock);
+testWithFixture("Sweeper.sweep() goes on with the next write after it deleted a holder", async (fixture) => {
+  const file = new LockFile(fixture.path, fixture.clock);
   const sweeper = new Sweeper();
   const sweep = () => file.write((run, now) => sweeper.sweep(run, { client: 1, now, deadAfter: 3_000 }));
   await file.read(() => {});
-  const { wall } = site.clock.now();
+  const { wall } = fixture.clock.now();
   for (const name of ["a", "b"]) {
     // Its lease has ended in this very millisecond.
-    site.sql(`INSERT INTO holdfast_holders VALUES ('${name}', 'h', 'h', 'shared', ${wall}, 1, 1, 0, 0, '{}', NULL)`);
+    fixture.sql(`INSERT INTO holdfast_holders VALUES ('${name}', 'h', 'h', 'shared', ${wall}, 1, 1, 0, 0, '{}', NULL)`);
     await sweep();
-    assertEquals(rows(site.path), [], name);
+    assertEquals(rows(fixture.path), [], name);
   }
   file.close(() => {});
 });
 
-testWithFixture("Sweeper.sweep() deletes a client ten minutes after its last heartbeat", async (site) => {
-  const file = new LockFile(site.path, site.clock);
+testWithFixture("Sweeper.sweep() deletes a client ten minutes after its last heartbeat", async (fixture) => {
+  const file = new LockFile(fixture.path, fixture.clock);
   const sweeper = new Sweeper();
   const sweep = () => file.write((run, now) => sweeper.sweep(run, { client: 1, now, deadAfter: 3_000 }));
-  const dead = site.openDead();
+  const dead = fixture.openDead();
   const holder = claimOf();
-  assertEquals(await ask(site.a, holder), true);
+  assertEquals(await ask(fixture.a, holder), true);
   assertEquals(await ask(dead, claimOf()), false);
-  await site.clock.advance(600_000);
+  await fixture.clock.advance(600_000);
   for (let writes = 0; writes < 40; writes++) await sweep();
-  assertEquals(rows(site.path).length, 1, "the waiter: the lease of the holder has ended");
-  await site.clock.advance(1);
+  assertEquals(rows(fixture.path).length, 1, "the waiter: the lease of the holder has ended");
+  await fixture.clock.advance(1);
   for (let writes = 0; writes < 40; writes++) await sweep();
-  assertEquals(rows(site.path), []);
+  assertEquals(rows(fixture.path), []);
   dead.close();
   file.close(() => {});
 });
