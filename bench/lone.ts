@@ -1,6 +1,6 @@
 import type { CohortOptions } from "@holdfast/lock/cohort";
 import type { Redis } from "ioredis";
-import { Site, type WorkerProcess } from "../tests/faults/workers.ts";
+import { Fixture, type WorkerProcess } from "../tests/faults/workers.ts";
 import type { Figure } from "./figure.ts";
 import { idlePing } from "./idle_ping.ts";
 import type { Bench } from "./row.ts";
@@ -56,30 +56,30 @@ export async function lone({ scale, stack, progress }: Bench): Promise<Figure[]>
 
 /** Four processes with many tasks, and one with a single task. */
 class Side {
-  readonly #site: Site;
+  readonly #fixture: Fixture;
   readonly #crowd: readonly WorkerProcess[];
   readonly #alone: WorkerProcess;
 
-  private constructor(site: Site, crowd: readonly WorkerProcess[], alone: WorkerProcess) {
-    this.#site = site;
+  private constructor(fixture: Fixture, crowd: readonly WorkerProcess[], alone: WorkerProcess) {
+    this.#fixture = fixture;
     this.#crowd = crowd;
     this.#alone = alone;
   }
 
   static async open(options: CohortOptions | undefined, stack: AsyncDisposableStack): Promise<Side> {
-    const site = stack.use(await Site.open("redis"));
-    await Deno.writeTextFile(`${site.directory}/counter`, "0");
-    return new Side(site, await site.workers(PROCESSES, options), await site.worker());
+    const fixture = stack.use(await Fixture.open("redis"));
+    await Deno.writeTextFile(`${fixture.directory}/counter`, "0");
+    return new Side(fixture, await fixture.workers(PROCESSES, options), await fixture.worker());
   }
 
   /** A client of the server. */
   get client(): Redis {
-    return this.#site.server.connect();
+    return this.#fixture.server.connect();
   }
 
   /** Has all of them want the lock, and the lone one until the first task of the others has finished. */
   async round(): Promise<Round> {
-    const sections = { do: "sections", name: "a", count: SECTIONS, directory: this.#site.directory } as const;
+    const sections = { do: "sections", name: "a", count: SECTIONS, directory: this.#fixture.directory } as const;
     const began = performance.now();
     for (let task = 0; task < TASKS; task++) {
       await Promise.all(this.#crowd.map((process) => process.send(sections)));

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { quickest } from "./quickest.ts";
 import { until } from "../support/until.ts";
-import { Site } from "./workers.ts";
+import { Fixture } from "./workers.ts";
 
 /** Long enough that a process of a loaded machine renews it in time, in milliseconds. */
 const LEASE = 3_000;
@@ -12,11 +12,11 @@ const MARGIN = 2_000;
 
 for (const kind of ["redis", "sqlite"] as const) {
   Deno.test(`acquire() is served when the lease of a killed holder ends, over ${kind}`, async () => {
-    await using site = await Site.open(kind);
-    const waiter = await site.worker();
+    await using fixture = await Fixture.open(kind);
+    const waiter = await fixture.worker();
     await quickest(LEASE + MARGIN, async (attempt) => {
       const name = `a${attempt}`;
-      const holder = await site.worker();
+      const holder = await fixture.worker();
       await holder.send({ do: "acquire", name, options: { lease: LEASE } });
       const { fence } = await holder.next("granted");
       await waiter.send({ do: "acquire", name });
@@ -32,12 +32,12 @@ for (const kind of ["redis", "sqlite"] as const) {
   });
 
   Deno.test(`acquire() passes over ten waiters that were killed, over ${kind}`, async () => {
-    await using site = await Site.open(kind);
-    const [holder, living] = await Promise.all([site.worker(), site.worker()]);
+    await using fixture = await Fixture.open(kind);
+    const [holder, living] = await Promise.all([fixture.worker(), fixture.worker()]);
     // A waiter that is passed over only when it does not claim costs 1.5 s on Redis; on SQLite all ten cost 3 s.
     await quickest(kind === "redis" ? 1_200 : 3_000 + MARGIN, async (attempt) => {
       const name = `a${attempt}`;
-      const dying = await site.workers(5);
+      const dying = await fixture.workers(5);
       await holder.send({ do: "acquire", name });
       await holder.next("granted");
       for (const worker of [...dying, ...dying, living]) {
@@ -46,7 +46,7 @@ for (const kind of ["redis", "sqlite"] as const) {
       }
       await Promise.all(dying.map((worker) => worker.kill()));
       if (kind === "redis") {
-        const client = site.server.connect();
+        const client = fixture.server.connect();
         // Of the holder, which subscribes to revocations, and of the waiter that lives.
         const channels = async () => await client.pubsub("CHANNELS") as string[];
         const own = async () => (await channels()).filter((channel) => channel !== "holdfast:evicted").length;
@@ -62,8 +62,8 @@ for (const kind of ["redis", "sqlite"] as const) {
   });
 
   Deno.test(`Lock knows that it is lost as soon as its frozen holder goes on, over ${kind}`, async () => {
-    await using site = await Site.open(kind);
-    const [frozen, other] = await Promise.all([site.worker(), site.worker()]);
+    await using fixture = await Fixture.open(kind);
+    const [frozen, other] = await Promise.all([fixture.worker(), fixture.worker()]);
     // The holder asks one lock all the time whether it is held, and only listens to the signal of the other one.
     const names = ["asked", "unasked"];
     const fences = new Map<string, bigint>();

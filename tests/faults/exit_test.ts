@@ -1,13 +1,13 @@
 // Deno only: it starts processes of Deno.
 import { assertEquals } from "@std/assert";
 import { withoutCoverage } from "../support/without_coverage.ts";
-import { Site } from "./workers.ts";
+import { Fixture } from "./workers.ts";
 import { until } from "../support/until.ts";
 
 /** How long a program may run, in milliseconds. One that does not end by itself runs for ever. */
 const RUN_LIMIT = 20_000;
 
-/** How a program makes `store`, at a site of some kind, and in which ways it closes it. */
+/** How a program makes `store`, at a fixture of some kind, and in which ways it closes it. */
 const STORES = {
   redis: {
     kind: "redis",
@@ -20,7 +20,7 @@ const STORES = {
     close: ["store.close();", ""],
   },
   memory: {
-    kind: "sqlite", // It needs no site.
+    kind: "sqlite", // It needs no fixture.
     open: () => "const store = memory();",
     close: [""],
   },
@@ -46,32 +46,32 @@ const BODIES = [
 
 for (const [name, { kind, open, close }] of Object.entries(STORES)) {
   Deno.test(`acquire() lets the process exit, over ${name}`, async () => {
-    await using site = await Site.open(kind);
+    await using fixture = await Fixture.open(kind);
     for (const body of BODIES) {
       for (const end of close) {
-        assertEquals(await run(`${open(site.address)} ${body} ${end} console.log("end");`), "end\n", body + end);
+        assertEquals(await run(`${open(fixture.address)} ${body} ${end} console.log("end");`), "end\n", body + end);
       }
     }
   });
 
   Deno.test(`acquire() keeps the process alive while it waits, over ${name}`, async () => {
-    await using site = await Site.open(kind);
+    await using fixture = await Fixture.open(kind);
     // Not awaited at the top level: there the runtime itself would wait for any timer.
     const wait = `await acquire(store, name, { lease: 300, renew: false });
       acquire(store, name).then(() => {
         console.log("served");
         Deno.exit();
       });`;
-    assertEquals(await run(`${open(site.address)} ${wait}`), "served\n");
+    assertEquals(await run(`${open(fixture.address)} ${wait}`), "served\n");
   });
 }
 
 for (const by of ["quit", "disconnect"] as const) {
   Deno.test(`acquire() leaves no connection behind after ${by}()`, async () => {
-    await using site = await Site.open("redis");
-    const client = site.server.connect();
+    await using fixture = await Fixture.open("redis");
+    const client = fixture.server.connect();
     const connections = async () => String(await client.client("LIST")).trim().split("\n").length;
-    const worker = await site.worker();
+    const worker = await fixture.worker();
     await worker.send({ do: "acquire", name: "a" });
     await worker.next("granted");
     await worker.send({ do: "acquire", name: "a" });
@@ -85,8 +85,8 @@ for (const by of ["quit", "disconnect"] as const) {
   });
 
   Deno.test(`acquire() rejects at once when its client is closed with ${by}()`, async () => {
-    await using site = await Site.open("redis");
-    const program = `${STORES.redis.open(site.address)} ${WAIT}
+    await using fixture = await Fixture.open("redis");
+    const program = `${STORES.redis.open(fixture.address)} ${WAIT}
       const closed = performance.now();
       await store.${by}();
       const error = await second.catch((error) => error);

@@ -1,16 +1,16 @@
 // Deno only: it starts processes of Deno.
 import { assertEquals } from "@std/assert";
-import { Site } from "./workers.ts";
+import { Fixture } from "./workers.ts";
 
 const PROCESSES = 5;
 const WAITERS = 10;
 
 for (const kind of ["redis", "sqlite"] as const) {
   Deno.test(`acquire() serves ${PROCESSES} processes first come, first served, over ${kind}`, async () => {
-    await using site = await Site.open(kind);
-    const { directory } = site;
+    await using fixture = await Fixture.open(kind);
+    const { directory } = fixture;
     Deno.writeTextFileSync(`${directory}/counter`, "0");
-    const [holder, workers] = await Promise.all([site.worker(), site.workers(PROCESSES)]);
+    const [holder, workers] = await Promise.all([fixture.worker(), fixture.workers(PROCESSES)]);
     await holder.send({ do: "acquire", name: "a" });
     await holder.next("granted");
     const queue: string[] = [];

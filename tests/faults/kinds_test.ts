@@ -3,18 +3,18 @@ import { assert, assertEquals } from "@std/assert";
 import { DenoProcess } from "../support/deno_process.ts";
 import { ACCOUNTS, PERMITS } from "./kinds.ts";
 import type { CohortOptions } from "@holdfast/lock/cohort";
-import { Site, type StoreKind } from "./workers.ts";
+import { Fixture, type StoreKind } from "./workers.ts";
 
 const PROCESSES = 6;
 
 /** Has several processes do a task so many times each; returns how long each of them waited, in milliseconds. */
 async function perform(
-  site: Site,
+  fixture: Fixture,
   task: string,
   count: number,
   cohort: CohortOptions | undefined,
 ): Promise<Record<string, number[]>> {
-  const { kind, address, directory } = site;
+  const { kind, address, directory } = fixture;
   const options = cohort === undefined ? [] : [JSON.stringify(cohort)];
   const script = import.meta.resolve("./kinds_worker.ts");
   const outputs = await Promise.all(Array.from({ length: PROCESSES }, async () => {
@@ -40,10 +40,10 @@ for (const { kind, cohort } of PLACES) {
   const where = cohort === undefined ? kind : `a cohort of ${kind}`;
 
   Deno.test(`mode "shared" lets exclusive holders be alone and not starve, over ${where}`, async () => {
-    await using site = await Site.open(kind);
-    const { shared = [], exclusive = [] } = await perform(site, "share", 170, cohort);
+    await using fixture = await Fixture.open(kind);
+    const { shared = [], exclusive = [] } = await perform(fixture, "share", 170, cohort);
     assertEquals(shared.length + exclusive.length, PROCESSES * 170);
-    const turns = Deno.readTextFileSync(`${site.directory}/turns`).trimEnd().split("\n");
+    const turns = Deno.readTextFileSync(`${fixture.directory}/turns`).trimEnd().split("\n");
     const overtaken = turns.flatMap((turn, i) => {
       if (!turn.startsWith("waiting exclusive")) return [];
       const granted = turns.indexOf(turn.replace("waiting", "granted"), i);
@@ -57,14 +57,14 @@ for (const { kind, cohort } of PLACES) {
   });
 
   Deno.test(`permits lets in at most ${PERMITS} of ${PROCESSES} processes, over ${where}`, async () => {
-    await using site = await Site.open(kind);
-    const waits = await perform(site, "permits", 100, cohort);
+    await using fixture = await Fixture.open(kind);
+    const waits = await perform(fixture, "permits", 100, cohort);
     assertEquals(waits["permits"]?.length, PROCESSES * 100);
   });
 
   Deno.test(`permits: that of a killed holder is back after its lease, over ${where}`, async () => {
-    await using site = await Site.open(kind);
-    const workers = await site.workers(3, cohort);
+    await using fixture = await Fixture.open(kind);
+    const workers = await fixture.workers(3, cohort);
     // So long that no holder loses it on a busy machine.
     const options = { permits: 2, lease: 1_500 };
     for (const worker of workers.slice(0, 2)) {
@@ -80,8 +80,8 @@ for (const { kind, cohort } of PLACES) {
   });
 
   Deno.test(`owner lets two processes hold one lock, with a handle each, over ${where}`, async () => {
-    await using site = await Site.open(kind);
-    const [one, two, other] = await site.workers(3, cohort);
+    await using fixture = await Fixture.open(kind);
+    const [one, two, other] = await fixture.workers(3, cohort);
     const fences = [];
     for (const worker of [one!, two!]) {
       await worker.send({ do: "acquire", name: "job", options: { owner: "import 7" } });
@@ -100,10 +100,10 @@ for (const { kind, cohort } of PLACES) {
   });
 
   Deno.test(`acquireAll() of ${PROCESSES} processes loses no update, over ${where}`, async () => {
-    await using site = await Site.open(kind);
-    const { directory } = site;
+    await using fixture = await Fixture.open(kind);
+    const { directory } = fixture;
     for (const account of ACCOUNTS) Deno.writeTextFileSync(`${directory}/${account}`, "0");
-    const waits = await perform(site, "accounts", 50, cohort);
+    const waits = await perform(fixture, "accounts", 50, cohort);
     assertEquals(waits["accounts"]?.length, PROCESSES * 50);
     const balances = new Map(ACCOUNTS.map((account) => [account, 0]));
     for (const move of Deno.readTextFileSync(`${directory}/moves`).trimEnd().split("\n")) {
@@ -117,8 +117,8 @@ for (const { kind, cohort } of PLACES) {
   });
 
   Deno.test(`steal notifies the holder in another process soon, over ${where}`, async () => {
-    await using site = await Site.open(kind);
-    const [holder, thief] = await site.workers(2, cohort);
+    await using fixture = await Fixture.open(kind);
+    const [holder, thief] = await fixture.workers(2, cohort);
     await holder!.send({ do: "acquire", name: "job", options: { lease: 60_000, renew: 20_000 } });
     const before = await holder!.next("granted");
     // Its signal was read when it got the lock, so that it listens by now or, at the latest, looks when it does.

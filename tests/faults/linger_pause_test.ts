@@ -3,7 +3,7 @@ import { assert } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { until } from "../support/until.ts";
-import { Site } from "./workers.ts";
+import { Fixture } from "./workers.ts";
 
 /** Nobody waits for it to end. */
 const LEASE = 600_000;
@@ -11,9 +11,9 @@ const LEASE = 600_000;
 const LINGER = 1_000;
 
 Deno.test("cohort() that is paused while it lingers does not grant what has ended", async () => {
-  await using site = await Site.open("redis");
-  const client = site.server.connect();
-  const worker = await site.worker({ keep: LEASE, linger: LINGER });
+  await using fixture = await Fixture.open("redis");
+  const client = fixture.server.connect();
+  const worker = await fixture.worker({ keep: LEASE, linger: LINGER });
   const acquiring = { do: "acquire", name: "a", options: { lease: LEASE } } as const;
   await worker.send(acquiring);
   await worker.next("granted");

@@ -2,7 +2,7 @@
 import { acquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { until } from "../support/until.ts";
-import { Site } from "./workers.ts";
+import { Fixture } from "./workers.ts";
 
 /** Nobody waits for it to end. */
 const LEASE = 600_000;
@@ -10,9 +10,9 @@ const LEASE = 600_000;
 const LINGER = 3_000;
 
 Deno.test("cohort() that is killed while it lingers blocks nobody for its whole lease", async () => {
-  await using site = await Site.open("redis");
-  const client = site.server.connect();
-  const worker = await site.worker({ keep: LEASE, linger: LINGER });
+  await using fixture = await Fixture.open("redis");
+  const client = fixture.server.connect();
+  const worker = await fixture.worker({ keep: LEASE, linger: LINGER });
   await worker.send({ do: "acquire", name: "a", options: { lease: LEASE } });
   await worker.next("granted");
   await worker.send({ do: "release", name: "a" });

@@ -1,17 +1,17 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
 import { until } from "../support/until.ts";
-import { Site } from "./workers.ts";
+import { Fixture } from "./workers.ts";
 
 const PROCESSES = 4;
 const WORKERS = 32;
 const SECTIONS = 3;
 
 Deno.test("acquire() overtakes nobody while processes hand the lock on along runs", async () => {
-  await using site = await Site.open("redis");
-  const { directory, server } = site;
+  await using fixture = await Fixture.open("redis");
+  const { directory, server } = fixture;
   Deno.writeTextFileSync(`${directory}/counter`, "0");
-  const [alone, ...crowd] = await site.workers(PROCESSES + 1);
+  const [alone, ...crowd] = await fixture.workers(PROCESSES + 1);
   // The server knows the script then: an attempt that has to be sent again with it is not executed the first time.
   await alone!.send({ do: "acquire", name: "b" });
   await alone!.next("granted");
@@ -53,11 +53,11 @@ Deno.test("acquire() overtakes nobody while processes hand the lock on along run
 });
 
 Deno.test("cohort() lets in a waiter of another process while 32 workers of each want it", async () => {
-  await using site = await Site.open("redis");
-  const { directory } = site;
+  await using fixture = await Fixture.open("redis");
+  const { directory } = fixture;
   Deno.writeTextFileSync(`${directory}/counter`, "0");
-  const alone = await site.worker();
-  const crowd = await Promise.all(Array.from({ length: PROCESSES }, () => site.worker({ keep: 10 })));
+  const alone = await fixture.worker();
+  const crowd = await Promise.all(Array.from({ length: PROCESSES }, () => fixture.worker({ keep: 10 })));
   const sections = { do: "sections", name: "a", count: 20, directory } as const;
   for (let worker = 0; worker < WORKERS; worker++) await Promise.all(crowd.map((process) => process.send(sections)));
   let done = 0;

@@ -10,7 +10,7 @@ import { acquire, LockError } from "../../mod.ts";
 
 /** What the process does. Durations are in milliseconds. */
 export interface Plan {
-  readonly sites: readonly {
+  readonly fixtures: readonly {
     readonly port: number;
     /** How long the lock is held, unless it is lost. */
     readonly hold: number;
@@ -28,12 +28,12 @@ export interface Plan {
 /** How a lock ended: `"released"`, or the code of the error. */
 export type End = "released" | LockError["code"];
 
-const { sites, lease, renew, wait, linger }: Plan = JSON.parse(Deno.args[0] ?? "");
+const { fixtures, lease, renew, wait, linger }: Plan = JSON.parse(Deno.args[0] ?? "");
 const lingering = new Promise((resolve) => setTimeout(resolve, linger));
-const clients = sites.map(({ port, patient }) => {
+const clients = fixtures.map(({ port, patient }) => {
   return new Redis(port, "127.0.0.1", patient ? {} : { maxRetriesPerRequest: 2, retryStrategy: () => 50 });
 });
-console.log(JSON.stringify(await Promise.all(clients.map((client, i) => live(client, sites[i]!.hold)))));
+console.log(JSON.stringify(await Promise.all(clients.map((client, i) => live(client, fixtures[i]!.hold)))));
 await lingering;
 for (const client of clients) client.disconnect();
 

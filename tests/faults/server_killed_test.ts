@@ -32,7 +32,7 @@ const GIVING_BACK = 5_900;
 const OTHER = { name: "a", owner: "other", mode: "exclusive", lease: 60_000 } as const;
 
 /** A server, the network before it, and a client that does not use that network. */
-interface Site {
+interface Fixture {
   readonly server: RedisServer;
   readonly proxy: TcpProxy;
   readonly direct: Redis;
@@ -47,7 +47,7 @@ interface Phase {
   /** Whether a request to a server that stays down is pending until the process ends. */
   readonly patient: boolean;
   /** Resolves when the process is in this phase. */
-  readonly reached: (site: Site) => Promise<void>;
+  readonly reached: (fixture: Fixture) => Promise<void>;
   /** How its lock ends when the server comes back without any data, and when it stays down. */
   readonly ends: readonly [returned: End, down: End];
 }
@@ -71,17 +71,17 @@ const PHASES: Record<string, Phase> = {
     busy: true,
     hold: SHORT,
     patient: false,
-    reached: (site) => queued(site),
+    reached: (fixture) => queued(fixture),
     ends: ["released", "timeout"],
   },
   claiming: {
     busy: true,
     hold: SHORT,
     patient: true,
-    reached: async (site) => {
-      await queued(site);
-      const claimed = site.proxy.stallReply(attempt.sha);
-      await redis(site.direct).release(OTHER);
+    reached: async (fixture) => {
+      await queued(fixture);
+      const claimed = fixture.proxy.stallReply(attempt.sha);
+      await redis(fixture.direct).release(OTHER);
       await claimed;
     },
     ends: ["released", "timeout"],
@@ -114,16 +114,16 @@ for (const returns of [true, false]) {
   Deno.test(`acquire() and Lock survive a server that is killed at any time and ${fate}`, async () => {
     await using stack = new AsyncDisposableStack();
     const phases = Object.values(PHASES);
-    const sites = await Promise.all(phases.map(async ({ busy }) => {
+    const fixtures = await Promise.all(phases.map(async ({ busy }) => {
       const server = stack.use(await RedisServer.start());
       const proxy = stack.use(await TcpProxy.start(server.port));
       const direct = server.connect();
       if (busy) await direct.set("lock:a", OTHER.owner, "PX", OTHER.lease);
       return { server, proxy, direct };
     }));
-    const kills = Promise.all(sites.map(async (site, i) => {
-      const { server, proxy, direct } = site;
-      await phases[i]!.reached(site);
+    const kills = Promise.all(fixtures.map(async (fixture, i) => {
+      const { server, proxy, direct } = fixture;
+      await phases[i]!.reached(fixture);
       await closed(direct);
       if (!returns) proxy.refuse();
       await server.kill();
@@ -134,7 +134,11 @@ for (const returns of [true, false]) {
     kills.catch(() => {}); // Reported below, after what the process says.
 
     const plan: Plan = {
-      sites: phases.map(({ hold, patient }, i) => ({ port: sites[i]!.proxy.port, hold, patient: returns || patient })),
+      fixtures: phases.map(({ hold, patient }, i) => ({
+        port: fixtures[i]!.proxy.port,
+        hold,
+        patient: returns || patient,
+      })),
       lease: returns ? LONG_LEASE : LEASE,
       renew: RENEW,
       wait: returns ? 10_000 : LEASE,
@@ -149,6 +153,6 @@ for (const returns of [true, false]) {
   });
 }
 
-async function queued({ direct }: Site): Promise<void> {
+async function queued({ direct }: Fixture): Promise<void> {
   await until(async () => await direct.zcard("{lock:a}:queue") === 1, "the process is queued");
 }

@@ -89,7 +89,7 @@ export class WorkerProcess implements AsyncDisposable {
 export type StoreKind = "redis" | "sqlite";
 
 /** A fresh store, the processes that share it, and a fresh directory for them. */
-export class Site implements AsyncDisposable {
+export class Fixture implements AsyncDisposable {
   readonly kind: StoreKind;
   readonly directory = Deno.makeTempDirSync({ prefix: "holdfast_faults_" });
   readonly #server: RedisServer | undefined;
@@ -101,8 +101,8 @@ export class Site implements AsyncDisposable {
   }
 
   /** Makes the store; starts its server, if it needs one. */
-  static async open(kind: StoreKind): Promise<Site> {
-    return new Site(kind, kind === "redis" ? await RedisServer.start() : undefined);
+  static async open(kind: StoreKind): Promise<Fixture> {
+    return new Fixture(kind, kind === "redis" ? await RedisServer.start() : undefined);
   }
 
   /** The port of the server, or the path of the file. */

@@ -13,9 +13,9 @@ const LEASE = 600_000;
 Deno.test("clientFaults() disturb one process while another is served, and take it back", async (t) => {
   await using server = await RedisServer.start();
   await using proxy = await TcpProxy.start(server.port);
-  const site = { proxies: [proxy], target: () => ({ kind: "single", port: 0 } as const) };
-  await using well = await Ways.open(site);
-  await using struck = await Ways.open(site);
+  const deployment = { proxies: [proxy], target: () => ({ kind: "single", port: 0 } as const) };
+  await using well = await Ways.open(deployment);
+  await using struck = await Ways.open(deployment);
   const [undisturbed, disturbed] = [well, struck].map(({ proxies }) => proxies[0]!.connect());
   const faults = clientFaults([well, struck], LEASE);
   assert(faults.length >= 4 && faults.every(({ where }) => where === "client 0"));
@@ -27,9 +27,9 @@ Deno.test("clientFaults() disturb one process while another is served, and take 
 Deno.test("clientFaults() happen to every process but one, each by itself", async () => {
   await using server = await RedisServer.start();
   await using proxy = await TcpProxy.start(server.port);
-  const site = { proxies: [proxy], target: () => ({ kind: "single", port: 0 } as const) };
+  const deployment = { proxies: [proxy], target: () => ({ kind: "single", port: 0 } as const) };
   await using stack = new AsyncDisposableStack();
-  const ways = await Promise.all(Array.from({ length: 4 }, async () => stack.use(await Ways.open(site))));
+  const ways = await Promise.all(Array.from({ length: 4 }, async () => stack.use(await Ways.open(deployment))));
   const places = (count: number) => new Set(clientFaults(ways.slice(0, count), LEASE).map(({ where }) => where)).size;
   assertEquals([places(1), places(2), places(4)], [1, 1, 3]);
 });

@@ -11,11 +11,11 @@ import { type Quorum, quorumFaults } from "./quorum_faults.ts";
 import type { DeploymentKind, Options } from "./options.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { logKey } from "./register.ts";
-import { leaks, type Site } from "./site.ts";
-import { cluster } from "./sites/cluster.ts";
-import { redlock } from "./sites/redlock.ts";
-import { sentinel } from "./sites/sentinel.ts";
-import { single } from "./sites/single.ts";
+import { type Deployment, leaks } from "./deployment.ts";
+import { cluster } from "./deployments/cluster.ts";
+import { redlock } from "./deployments/redlock.ts";
+import { sentinel } from "./deployments/sentinel.ts";
+import { single } from "./deployments/single.ts";
 import { SlowServer, Stalls } from "./stalls.ts";
 import { FaultSchedule } from "./fault_schedule.ts";
 import { Switches } from "./switches.ts";
@@ -51,7 +51,7 @@ const OPENING_MS = 3_000;
 /** How many entries of a log are fetched at a time. */
 const CHUNK = 10_000;
 
-const SITES: Readonly<Record<DeploymentKind, (locks: readonly string[]) => Promise<Site>>> = {
+const DEPLOYMENT_OF: Readonly<Record<DeploymentKind, (locks: readonly string[]) => Promise<Deployment>>> = {
   single,
   redlock,
   sentinel,
@@ -76,10 +76,10 @@ export async function run(
   report: (progress: Progress) => void,
 ): Promise<Outcome> {
   const random = new Random(options.seed);
-  const site = await started(() => SITES[options.deployment](LOCKS), stack);
+  const deployment = await started(() => DEPLOYMENT_OF[options.deployment](LOCKS), stack);
   const server = await started(() => RedisServer.start(), stack);
   const ways = await Promise.all(
-    Array.from({ length: options.workers }, () => started(() => Ways.open(site), stack)),
+    Array.from({ length: options.workers }, () => started(() => Ways.open(deployment), stack)),
   );
   const handoff = (place: number): HandoffName => {
     // The last process has no cohort: its single fences come between the blocks of the others.
@@ -88,7 +88,7 @@ export async function run(
   };
   const work = (seed: number, place: number): Work => ({
     target: ways[place]!.target,
-    direct: site.target(site.ports),
+    direct: deployment.target(deployment.ports),
     register: server.port,
     fences: options.fences,
     seed,
@@ -104,11 +104,11 @@ export async function run(
   const slow = stack.use(new SlowServer(() => pinged.ping()));
   const crew = stack.use(new Crew(work, random.fork()));
   const all = [
-    ...networkFaults(site.proxies),
+    ...networkFaults(deployment.proxies),
     ...clientFaults(ways, LEASE),
-    ...site.faults,
+    ...deployment.faults,
     ...workerFaults(crew, LEASE),
-    ...(options.deployment === "redlock" ? quorumFaults(await quorum(site, ways[0]!, crew)) : []),
+    ...(options.deployment === "redlock" ? quorumFaults(await quorum(deployment, ways[0]!, crew)) : []),
   ];
   const faults = chosen(all, options.only);
   await Promise.all(Array.from({ length: options.workers }, (_, place) => crew.start(place)));
@@ -120,7 +120,7 @@ export async function run(
   const ticking = setInterval(() => report({ crew, schedule, elapsed: now() - began }), 200);
   stack.defer(() => clearInterval(ticking));
   const breaching = () => schedule.happenings.some(({ fault, over }) => fault.breach && !over);
-  const switches = stack.use(new Switches(() => site.masters(), breaching));
+  const switches = stack.use(new Switches(() => deployment.masters(), breaching));
   const happening = alternate(schedule, faults, random.fork(), over.signal);
   await pause(options.minutes * 60_000, over.signal);
   over.abort();
@@ -142,7 +142,7 @@ export async function run(
     stalls: [...stalls.seen, ...slow.seen],
     began,
     lease: LEASE,
-    left: await remaining(site),
+    left: await remaining(deployment),
   });
 }
 
@@ -154,10 +154,10 @@ function historyOf(crew: Crew, schedule: FaultSchedule, switches: Switches, writ
 }
 
 /** Returns the nodes of a quorum with the ways of the first process, and the lock that it holds mostly. */
-async function quorum(site: Site, { proxies }: Ways, { ledger }: Crew): Promise<Quorum> {
+async function quorum(deployment: Deployment, { proxies }: Ways, { ledger }: Crew): Promise<Quorum> {
   const lock = own(0).kept;
   const putBack = (node: number) => void ledger.putBack.push({ lock, at: now(), node });
-  return { servers: await site.masters(), proxies, lock, lease: LEASE, putBack };
+  return { servers: await deployment.masters(), proxies, lock, lease: LEASE, putBack };
 }
 
 /** Returns the faults of these kinds; all of them, if none is named. Throws when there is no such kind. */
@@ -223,9 +223,9 @@ async function writes(server: RedisServer, locks: readonly string[]): Promise<Wr
 }
 
 /** Returns what is still there when it had time to go. */
-async function remaining(site: Site): Promise<Awaited<ReturnType<typeof leaks>>> {
+async function remaining(deployment: Deployment): Promise<Awaited<ReturnType<typeof leaks>>> {
   for (const deadline = performance.now() + LEAKS_GONE;;) {
-    const left = await leaks(site);
+    const left = await leaks(deployment);
     if (left.keys.length + left.connections.length === 0 || performance.now() > deadline) return left;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

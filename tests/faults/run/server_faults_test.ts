@@ -7,7 +7,7 @@ import { Random } from "../../simulation/random.ts";
 import { until } from "../../support/until.ts";
 import type { Fault } from "./fault.ts";
 import { promoting } from "./server_faults.ts";
-import { single } from "./sites/single.ts";
+import { single } from "./deployments/single.ts";
 
 /** What a fault does to a server, as a client that is connected to it sees that while it lasts, or afterwards. */
 const EFFECTS: Readonly<Record<string, (client: Redis, server: RedisServer) => Promise<unknown>>> = {
@@ -46,9 +46,9 @@ async function atOnce(answer: Promise<unknown>): Promise<void> {
 }
 
 Deno.test("single() can do to its server what it says, and takes it back", async (t) => {
-  await using site = await single();
-  const [server] = await site.masters() as [RedisServer];
-  for (const fault of site.faults) {
+  await using deployment = await single();
+  const [server] = await deployment.masters() as [RedisServer];
+  for (const fault of deployment.faults) {
     await t.step(fault.kind, async () => {
       const client = server.connect({ maxRetriesPerRequest: 0, retryStrategy: () => 10 });
       await until(async () => await client.set("kept", KEPT).catch(() => "") === "OK", "the client is connected");
@@ -65,10 +65,10 @@ Deno.test({
   name: "single() does not set the clock back right after data was lost",
   ignore: Deno.build.os !== "linux",
   fn: async () => {
-    await using site = await single();
-    const [loss, set] = ["FLUSHALL", "clock set"].map((kind) => site.faults.find((fault) => fault.kind === kind));
+    await using deployment = await single();
+    const [loss, set] = ["FLUSHALL", "clock set"].map((kind) => deployment.faults.find((fault) => fault.kind === kind));
     assert(set !== undefined);
-    const [server] = await site.masters();
+    const [server] = await deployment.masters();
     for (let seed = 1; seed <= 8; seed++) {
       await loss!.inject(new Random(seed), new AbortController().signal, () => {});
       const over = new AbortController();

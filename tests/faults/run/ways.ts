@@ -1,10 +1,10 @@
 import { TcpProxy } from "../../support/tcp_proxy.ts";
-import type { Site } from "./site.ts";
+import type { Deployment } from "./deployment.ts";
 import type { Target } from "./work.ts";
 
 /** The ways of one process to the servers, on which faults can happen that other processes do not notice. */
 export class Ways implements AsyncDisposable {
-  /** One to each server, in the order of the site. */
+  /** One to each server, in the order of the deployment. */
   readonly proxies: readonly TcpProxy[];
   /** What the clients of the process connect to. */
   readonly target: Target;
@@ -14,12 +14,14 @@ export class Ways implements AsyncDisposable {
     this.target = target;
   }
 
-  /** Opens the ways to a site. They lead through the ways that all processes share. */
-  static async open(site: Pick<Site, "proxies" | "target">): Promise<Ways> {
+  /** Opens the ways to a deployment. They lead through the ways that all processes share. */
+  static async open(deployment: Pick<Deployment, "proxies" | "target">): Promise<Ways> {
     await using stack = new AsyncDisposableStack();
-    const proxies = await Promise.all(site.proxies.map(async ({ port }) => stack.use(await TcpProxy.start(port))));
+    const proxies = await Promise.all(
+      deployment.proxies.map(async ({ port }) => stack.use(await TcpProxy.start(port))),
+    );
     stack.move();
-    return new Ways(proxies, site.target(proxies.map(({ port }) => port)));
+    return new Ways(proxies, deployment.target(proxies.map(({ port }) => port)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

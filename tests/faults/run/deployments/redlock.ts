@@ -3,13 +3,13 @@ import type { Random } from "../../../simulation/random.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { DataDirectory, durable, empty } from "../directory.ts";
 import { answers, commandFaults, freezing, killing } from "../server_faults.ts";
-import type { Site } from "../site.ts";
+import type { Deployment } from "../deployment.ts";
 
 /** How many servers there are. */
 const NODES = 3;
 
 /** Independent servers that keep their data on disk. */
-export async function redlock(): Promise<Site> {
+export async function redlock(): Promise<Deployment> {
   await using stack = new AsyncDisposableStack();
   const nodes = await Promise.all(Array.from({ length: NODES }, async () => {
     const { path } = stack.use(new DataDirectory());

@@ -4,13 +4,13 @@ import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { DataDirectory, durable, empty } from "../directory.ts";
 import { type Fault, pause } from "../fault.ts";
 import { answers, commandFaults, freezing, killing } from "../server_faults.ts";
-import type { Site } from "../site.ts";
+import type { Deployment } from "../deployment.ts";
 
 /** How far the server's clock is set, in milliseconds: more than a lease, at the most. */
 const SHIFT = [100, 3_000] as const;
 
 /** Starts one server that keeps its data on disk. */
-export async function single(): Promise<Site> {
+export async function single(): Promise<Deployment> {
   await using stack = new AsyncDisposableStack();
   const clock = stack.use(await ProcessClock.make());
   const { path } = stack.use(new DataDirectory());

@@ -2,13 +2,13 @@ import { SentinelDeployment } from "../../../deployments/sentinel.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { type Fault, pause } from "../fault.ts";
 import { commandFaults, freezing, promoting } from "../server_faults.ts";
-import { nat, type Site } from "../site.ts";
+import { type Deployment, nat } from "../deployment.ts";
 
 /** How long a Sentinel may be frozen, in milliseconds: after 2 s it distrusts its clock and does nothing for 30 s. */
 const TILT = 1_500;
 
 /** Starts a master with two replicas and three Sentinels. A failover loses what the replicas have not received. */
-export async function sentinel(): Promise<Site> {
+export async function sentinel(): Promise<Deployment> {
   await using stack = new AsyncDisposableStack();
   const deployment = stack.use(await SentinelDeployment.start());
   const { servers, sentinels, address } = deployment;

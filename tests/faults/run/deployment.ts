@@ -4,7 +4,7 @@ import type { Fault } from "./fault.ts";
 import type { Nat, Target } from "./work.ts";
 
 /** A deployment of servers that the locks of a run are kept on, and what can happen to it. */
-export interface Site extends AsyncDisposable {
+export interface Deployment extends AsyncDisposable {
   /** Returns what clients connect to that reach the servers, in the order of the proxies, at other ports. */
   target(ports: readonly number[]): Target;
   /** The ports of the servers themselves, in the same order. */
@@ -25,8 +25,8 @@ export function nat(servers: readonly RedisServer[], ports: readonly number[]): 
 }
 
 /** Returns the keys that are left, without fences, and the connections of clients that have gone. */
-export async function leaks(site: Site): Promise<{ keys: string[]; connections: string[] }> {
-  const masters = await site.masters();
+export async function leaks(deployment: Deployment): Promise<{ keys: string[]; connections: string[] }> {
+  const masters = await deployment.masters();
   const keys = (await Promise.all(masters.map((server) => server.leftovers()))).flat();
   const lists = await Promise.all(masters.map((server) => server.command("CLIENT", "LIST")));
   // All but the one that asks, other servers and Sentinels.

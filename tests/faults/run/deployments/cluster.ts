@@ -4,10 +4,10 @@ import type { Random } from "../../../simulation/random.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { type Fault, pause } from "../fault.ts";
 import { commandFaults, freezing, promoting } from "../server_faults.ts";
-import { nat, type Site } from "../site.ts";
+import { type Deployment, nat } from "../deployment.ts";
 
 /** Starts a Cluster of three masters with a replica each. A failover loses what the replica has not received. */
-export async function cluster(locks: readonly string[]): Promise<Site> {
+export async function cluster(locks: readonly string[]): Promise<Deployment> {
   await using stack = new AsyncDisposableStack();
   const deployment = stack.use(await ClusterDeployment.start());
   const servers = deployment.nodes.map(({ server }) => server);
