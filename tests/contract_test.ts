@@ -109,7 +109,7 @@ const CONTRACT: Contract = {
     "Where locks are kept.": ["grants a free lock and refuses a held one"],
     "A store orders its waiters first come, first served": [
       ...["serves live waiters first come, first served", "grants the lock only to the first of the queue"],
-      ...["grants again what its owner holds", "renew() and release() by a stranger change nothing"],
+      ...["grants again what its owner holds", "renew() and release() by a rival change nothing"],
     ],
     "It rejects when it does not know the outcome": { not: "a fixture has no way to break the connection" },
     "A `TypeError` or `RangeError` is for a bad argument": { not: "it is about what the core makes of an error" },
@@ -136,7 +136,7 @@ const CONTRACT: Contract = {
   },
   renew: {
     "Sets the lease to `claim.lease` milliseconds": [
-      ...["renew() extends the lease", "lost after the lease has ended", "by a stranger change nothing"],
+      ...["renew() extends the lease", "lost after the lease has ended", "by a rival change nothing"],
     ],
     "A client may send a renewal twice, and late": ["arrives after a later one"],
   },

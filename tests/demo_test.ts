@@ -98,13 +98,13 @@ Deno.test("examples/demo.ts exits with 1 when something does not hold", async ()
   const args = ["--sections", "50", "--redis", `redis://127.0.0.1:${server.port}`];
   await using demo = new Program(directory, "demo.ts", args);
   await demo.printed("2. With a lock");
-  // A stranger sets the fence far ahead, and once somebody has got such a one, back again.
-  const stranger = server.connect();
-  const [fence] = await stranger.keys("*:fence");
+  // A rival sets the fence far ahead, and once somebody has got such a one, back again.
+  const rival = server.connect();
+  const [fence] = await rival.keys("*:fence");
   const far = 2 ** 52;
-  await stranger.set(fence!, far);
-  while (Number(await stranger.get(fence!)) === far) assert(!demo.output.includes("3. A holder dies"), `${demo}`);
-  await stranger.del(fence!);
+  await rival.set(fence!, far);
+  while (Number(await rival.get(fence!)) === far) assert(!demo.output.includes("3. A holder dies"), `${demo}`);
+  await rival.del(fence!);
   assertEquals(await demo.status(), 1, `${demo}`);
   assert(/^ +fences rising +NO$/m.test(demo.output), `${demo}`);
   assert(demo.output.endsWith("\nDID NOT HOLD: fences rise.\n"), `${demo}`);

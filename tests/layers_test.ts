@@ -53,7 +53,7 @@ function files(folder: string): string[] {
 }
 
 /** The imports of src that cross from one room into another, but for those that are allowed, as `from -> to`. */
-function strangers(rooms: (room: string) => boolean, allowed: (arrow: Import) => boolean): string[] {
+function offenders(rooms: (room: string) => boolean, allowed: (arrow: Import) => boolean): string[] {
   return files("src/").filter((file) => rooms(room(file))).flatMap(imports)
     .filter((arrow) => room(arrow.to) !== room(arrow.from) && !allowed(arrow))
     .map(({ from, to, types }) => `${from} -> ${types ? "type " : ""}${to}`);
@@ -80,7 +80,7 @@ Deno.test("src/cli/ is imported by nothing, and imports no private code of other
   const into = files("src/").flatMap(imports).filter(({ from, to }) => room(to) === "cli" && room(from) !== "cli");
   assertEquals(into, []);
   const isPublic = ({ to }: Import) => /\/mod\.ts$/.test(to) || /^(core|internal)$/.test(room(to));
-  assertEquals(strangers((room) => room === "cli", (arrow) => isPublic(arrow) || isProgram(arrow)), [
+  assertEquals(offenders((room) => room === "cli", (arrow) => isPublic(arrow) || isProgram(arrow)), [
     // What the store says of a client that is configured badly is what doctor says.
     "src/cli/doctor/redis.ts -> src/stores/redis/client/client_warning.ts",
     "src/cli/doctor/redis.ts -> type src/stores/redis/client/client.ts",
@@ -103,7 +103,7 @@ Deno.test("src/ has no circular import, that of types included", () => {
 });
 
 Deno.test("src/*.ts imports no store, but for the ones that target.ts loads for a client", () => {
-  assertEquals(strangers((room) => room === "core", ({ to }) => room(to) === "internal"), [
+  assertEquals(offenders((room) => room === "core", ({ to }) => room(to) === "internal"), [
     "src/target.ts -> type src/stores/redis/client/client.ts",
     "src/target.ts -> src/stores/redis/mod.ts",
     "src/target.ts -> src/composed/redlock/mod.ts",
@@ -115,15 +115,15 @@ Deno.test("src/*.ts imports no store, but for the ones that target.ts loads for 
 });
 
 Deno.test("src/internal/ imports the contract, errors and events only", () => {
-  assertEquals(strangers((room) => room === "internal", shared), []);
+  assertEquals(offenders((room) => room === "internal", shared), []);
 });
 
 Deno.test("src/stores/ imports the contract, errors, events and internal/ only", () => {
-  assertEquals(strangers((room) => room.startsWith("stores/"), (arrow) => shared(arrow) || isSqlite(arrow)), []);
+  assertEquals(offenders((room) => room.startsWith("stores/"), (arrow) => shared(arrow) || isSqlite(arrow)), []);
 });
 
 Deno.test("src/composed/ imports what stores do, and the stores that it makes of clients", () => {
-  assertEquals(strangers((room) => room.startsWith("composed/"), shared), [
+  assertEquals(offenders((room) => room.startsWith("composed/"), shared), [
     "src/composed/cohort/cohort.ts -> type src/stores/redis/client/client.ts",
     "src/composed/cohort/cohort.ts -> src/stores/redis/mod.ts",
     "src/composed/cohort/cohort.ts -> type src/target.ts",
@@ -134,7 +134,7 @@ Deno.test("src/composed/ imports what stores do, and the stores that it makes of
 });
 
 Deno.test("src/otel/ imports the contract, errors, events and internal/ only", () => {
-  assertEquals(strangers((room) => room === "otel", shared), []);
+  assertEquals(offenders((room) => room === "otel", shared), []);
 });
 
 /** Whether a file is the only one of src whose code matches, apart from the text of what runs in browsers. */
@@ -148,7 +148,7 @@ function assertOnly(path: string, pattern: RegExp): void {
 
 Deno.test("src/dashboard/ imports the core, as a user does, and internal/ only", () => {
   const allowed = ({ to }: Import) => ["core", "internal"].includes(room(to));
-  assertEquals(strangers((room) => room === "dashboard", allowed), []);
+  assertEquals(offenders((room) => room === "dashboard", allowed), []);
 });
 
 Deno.test("src/stores/ and src/composed/ have the same base files in every folder", () => {

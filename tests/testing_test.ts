@@ -50,20 +50,20 @@ const broken: (readonly [behaviour: string, fault: string, breakage: Breakage])[
   ["renew() gives lost after the lease has ended", "renew() takes the lock again", (right) => ({
     renew: (claim) => right.attempt(claim, { enqueue: false }).then(() => "renewed"),
   })],
-  ["by a stranger change nothing", "a stranger renews", () => ({ renew: () => Promise.resolve("renewed") })],
-  ["by a stranger change nothing", "a stranger is told that it is lost, and sets the lease", (right) => {
-    return strangersRenew(right, () => true);
+  ["by a rival change nothing", "a rival renews", () => ({ renew: () => Promise.resolve("renewed") })],
+  ["by a rival change nothing", "a rival is told that it is lost, and sets the lease", (right) => {
+    return rivalsRenew(right, () => true);
   }],
-  ["by a stranger change nothing", "a stranger makes the lease longer", (right) => {
-    return strangersRenew(right, ({ lease }) => lease >= 60_000);
+  ["by a rival change nothing", "a rival makes the lease longer", (right) => {
+    return rivalsRenew(right, ({ lease }) => lease >= 60_000);
   }],
-  ["by a stranger change nothing", "a waiter renews", (right) => ({
+  ["by a rival change nothing", "a waiter renews", (right) => ({
     renew: async (claim) => {
       const { pending } = await right.query();
       return pending.some(({ owner }) => owner === claim.owner) ? "renewed" : await right.renew(claim);
     },
   })],
-  ["by a stranger change nothing", "a stranger releases", (right) => {
+  ["by a rival change nothing", "a rival releases", (right) => {
     let holder: Claim | undefined;
     return {
       attempt: async (claim, options) => {
@@ -624,8 +624,8 @@ function askedAgain(right: MemoryStore, instead: (claim: Claim) => unknown): Par
   };
 }
 
-/** A store in which strangers set the lease, but are told that they do not hold the lock. */
-function strangersRenew(right: MemoryStore, which: (stranger: Claim) => boolean): Partial<Store> {
+/** A store in which rivals set the lease, but are told that they do not hold the lock. */
+function rivalsRenew(right: MemoryStore, which: (rival: Claim) => boolean): Partial<Store> {
   return {
     renew: async (claim) => {
       const { held } = await right.query();

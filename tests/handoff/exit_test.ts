@@ -6,16 +6,16 @@ for (const [when, options] of KINDS) {
   Deno.test(`release() and the end of all waits right behind it leave nothing, ${when}`, async () => {
     for (let passed = 0; passed < 30; passed++) {
       const scene = new Scene();
-      const { clock, server, stranger } = scene;
+      const { clock, server, rival } = scene;
       const here = scene.process(options && { ...options, keep: 10_000 });
-      const before = await stranger.acquire();
+      const before = await rival.acquire();
       const first = await here.wait("first");
       const end = new AbortController();
       const waiting = [
         await here.wait("next", { signal: end.signal }),
         await here.wait("last", { signal: end.signal }),
       ];
-      const other = await stranger.wait("stranger");
+      const other = await rival.wait("rival");
       await before.release();
       await settled();
       // A process that shuts down: it releases what it holds, ends its waits, and disposes of what hands on.
@@ -51,18 +51,18 @@ Deno.test("cohort() that is disposed of right behind a release leaves no lock th
 Deno.test("cohort() that is disposed of while it has several waiters keeps their order", async () => {
   for (let passed = 0; passed < 30; passed++) {
     const scene = new Scene();
-    const { clock, stranger, served } = scene;
+    const { clock, rival, served } = scene;
     const here = scene.process({ keep: 10_000, linger: 10_000 });
-    const before = await stranger.acquire();
+    const before = await rival.acquire();
     const ends: Promise<void>[] = [];
     for (const label of ["1", "2", "3"]) ends.push((await here.section(label, 1)).end);
-    ends.push((await stranger.section("stranger", 1)).end);
+    ends.push((await rival.section("rival", 1)).end);
     const released = before.release();
     await microtasks(passed);
     await Promise.all([released, here.store[Symbol.asyncDispose]!(), clock.advance(1)]);
     await clock.advance(10_000);
     await Promise.all(ends);
-    assertEquals(served.filter((label) => label !== "stranger"), ["1", "2", "3"], `${passed} microtasks later`);
+    assertEquals(served.filter((label) => label !== "rival"), ["1", "2", "3"], `${passed} microtasks later`);
     await scene.assertEmpty();
   }
 });

@@ -81,15 +81,15 @@ async function again(scene: Scene, process: Process, first: AcquireOptions, done
 
 for (const [what, first] of [["acquire()", {}], ["tryAcquire()", { wait: 0 }]] as const) {
   for (const [when, options] of KINDS) {
-    Deno.test(`${what} that begins a grant leaves a stranger to wait one \`keep\`, ${when}`, async () => {
+    Deno.test(`${what} that begins a grant leaves a rival to wait one \`keep\`, ${when}`, async () => {
       const scene = new Scene();
-      const { clock, stranger } = scene;
+      const { clock, rival } = scene;
       const here = scene.process(options);
       const came = clock.now().monotonic;
       let waited: number | undefined;
       const all = [first, {}, {}].map((how) => again(scene, here, how, () => waited !== undefined));
       all.push(
-        stranger.acquire().then((lock) => {
+        rival.acquire().then((lock) => {
           waited = clock.now().monotonic - came;
           return lock.release();
         }),
@@ -121,12 +121,12 @@ for (const [when, options, most] of LONG_SECTIONS) {
   for (const pause of [3_000, 17_000]) {
     Deno.test(`acquire() overtakes little in long sections, ${pause} ms idle, ${when}`, async () => {
       const scene = new Scene();
-      const { clock, stranger } = scene;
+      const { clock, rival } = scene;
       const processes = [scene.process(options), scene.process(options)];
       const before = processes.flatMap((process) => [1, 2, 3, 4, 5, 6].map(() => process.section("before", 30)));
       await clock.advance(1_000);
       for (const { end } of await Promise.all(before)) await end;
-      const holder = await stranger.acquire();
+      const holder = await rival.acquire();
       scene.served.length = 0;
       const came: string[] = [];
       const ends: Promise<void>[] = [];
@@ -147,9 +147,9 @@ for (const [when, options, most] of LONG_SECTIONS) {
 
 Deno.test("acquire() asks for itself as soon as a section has lasted `keep`, not at its end", async () => {
   const scene = new Scene();
-  const { clock, server, stranger } = scene;
+  const { clock, server, rival } = scene;
   const here = scene.process({ keep: 10 });
-  const before = await stranger.acquire();
+  const before = await rival.acquire();
   const ends: Promise<void>[] = [];
   for (const [label, ms] of [["long", 200], ["1", 0], ["2", 0], ["3", 0]] as const) {
     ends.push((await here.section(label, ms)).end);
@@ -160,9 +160,9 @@ Deno.test("acquire() asks for itself as soon as a section has lasted `keep`, not
   const asked = await waiting();
   await clock.advance(10);
   assertEquals([asked, await waiting()], [0, 3]);
-  const newcomer = await stranger.section("stranger", 0);
+  const newcomer = await rival.section("rival", 0);
   await clock.advance(1_000);
   await Promise.all([...ends, newcomer.end]);
-  assertEquals(scene.served, ["long", "1", "2", "3", "stranger"]);
+  assertEquals(scene.served, ["long", "1", "2", "3", "rival"]);
   await scene.assertEmpty();
 });

@@ -40,14 +40,14 @@ for (const [when, options] of KINDS) {
     for (const first of ["asks again", "gives up"]) {
       Deno.test(`acquire() keeps its place: ${fault}, the first ${first}, ${when}`, async () => {
         const scene = new Scene();
-        const { clock, stranger, served } = scene;
+        const { clock, rival, served } = scene;
         const here = scene.process(options);
         const pipe = new Pipe(scene);
         here.line.fate = pipe.fate;
-        const before = await stranger.acquire();
+        const before = await rival.acquire();
         const enough = new AbortController();
         const ends = [(await here.section("1", 0, { signal: enough.signal })).end];
-        for (const [label, process] of [["2", here], ["3", here], ["stranger", stranger], ["4", here]] as const) {
+        for (const [label, process] of [["2", here], ["3", here], ["rival", rival], ["4", here]] as const) {
           await clock.advance(5);
           ends.push((await process.section(label, 0)).end);
         }
@@ -72,8 +72,8 @@ for (const [when, options] of KINDS) {
         await clock.advance(20_000);
         await Promise.allSettled(ends);
         // With `keep` those that sleep have no place in the queue of the store.
-        if (options === undefined) assertEquals(served.slice(-3), ["3", "stranger", "4"]);
-        const own = served.filter((label) => label !== "stranger");
+        if (options === undefined) assertEquals(served.slice(-3), ["3", "rival", "4"]);
+        const own = served.filter((label) => label !== "rival");
         assertEquals(own, first === "asks again" ? ["1", "2", "3", "4"] : ["2", "3", "4"]);
         await scene.assertEmpty();
       });
@@ -83,17 +83,17 @@ for (const [when, options] of KINDS) {
 
 for (
   const [section, expected] of [
-    [0, ["1", "3", "stranger", "pausing"]],
-    [100, ["1", "3", "pausing", "stranger"]],
+    [0, ["1", "3", "rival", "pausing"]],
+    [100, ["1", "3", "pausing", "rival"]],
   ] as const
 ) {
   Deno.test(`acquire() that pauses is passed over until it is back, ${section} ms a section`, async () => {
     const scene = new Scene();
-    const { clock, stranger, served } = scene;
+    const { clock, rival, served } = scene;
     const here = scene.process();
-    const before = await stranger.acquire();
+    const before = await rival.acquire();
     const ends: Promise<void>[] = [];
-    for (const [label, process] of [["1", here], ["pausing", here], ["3", here], ["stranger", stranger]] as const) {
+    for (const [label, process] of [["1", here], ["pausing", here], ["3", here], ["rival", rival]] as const) {
       ends.push((await process.section(label, section, { meta: { label } })).end);
     }
     here.line.fate = (go, call) => call.claim?.meta?.includes("pausing") ? lost(go, call) : go();
@@ -111,11 +111,11 @@ for (
 for (const [when, options] of KINDS) {
   Deno.test(`acquire() copes with a store that cannot notify, ${when}`, async () => {
     const scene = new Scene();
-    const { clock, stranger, served } = scene;
+    const { clock, rival, served } = scene;
     const here = scene.process(options);
     const unhandled = await rejections(async () => {
       here.line.notice = () => Promise.reject(new Error("subscription failed"));
-      const before = await stranger.acquire();
+      const before = await rival.acquire();
       const enough = new AbortController();
       const ends = [(await here.section("gives up", 1, { signal: enough.signal })).end];
       for (const label of ["1", "2", "3"]) {
@@ -161,9 +161,9 @@ for (const [when, options] of KINDS) {
 
 Deno.test("release() that fails of a place whose lock goes back is always handled", async () => {
   const scene = new Scene();
-  const { clock, stranger } = scene;
+  const { clock, rival } = scene;
   const here = scene.process({ keep: 1_000 });
-  const before = await stranger.acquire();
+  const before = await rival.acquire();
   // While the first one pauses after a fault the second one asks: both have a place in the queue of the store.
   here.line.fate = unheard;
   const first = await here.wait("first");
@@ -222,9 +222,9 @@ Deno.test("release() of a place waits for all attempts, in whatever order they a
 for (const options of [{ keep: 10 }, { keep: 10, linger: 10 }]) {
   Deno.test(`acquire() asks seldom while the store is down, ${JSON.stringify(options)}`, async () => {
     const scene = new Scene();
-    const { clock, stranger } = scene;
+    const { clock, rival } = scene;
     const here = scene.process(options);
-    const before = await stranger.acquire({ lease: 60_000 });
+    const before = await rival.acquire({ lease: 60_000 });
     const waits = [];
     for (let i = 0; i < 32; i++) waits.push(await here.wait(`${i}`));
     here.line.fate = lost;
@@ -238,9 +238,9 @@ for (const options of [{ keep: 10 }, { keep: 10, linger: 10 }]) {
 
   Deno.test(`acquire() asks again soon after the store was down, ${JSON.stringify(options)}`, async () => {
     const scene = new Scene();
-    const { clock, stranger, served } = scene;
+    const { clock, rival, served } = scene;
     const here = scene.process(options);
-    const before = await stranger.acquire({ lease: 60_000 });
+    const before = await rival.acquire({ lease: 60_000 });
     const ends = [];
     for (let i = 0; i < 32; i++) ends.push((await here.section(`${i}`, 0)).end);
     here.line.fate = lost;

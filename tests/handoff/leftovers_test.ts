@@ -18,9 +18,9 @@ for (const [when, options] of KINDS) {
     for (const [how, claim, fate] of ENDS) {
       Deno.test(`tryAcquire() that ${how} leaves nothing, ${name}, ${when}`, async () => {
         const scene = new Scene();
-        const { clock, stranger } = scene;
+        const { clock, rival } = scene;
         const here = scene.process(options);
-        const holder = await stranger.acquire({}, name);
+        const holder = await rival.acquire({}, name);
         here.line.fate = fate;
         const trying = here.tryAcquire(claim, name).catch(() => null);
         here.line.fate = (go) => go();
@@ -51,7 +51,7 @@ for (const [when, options] of KINDS) {
   Deno.test(`acquire() leaves nothing when requests overtake each other, ${when}`, async () => {
     for (let seed = 0; seed < 300; seed++) {
       const scene = new Scene();
-      const { clock, stranger } = scene;
+      const { clock, rival } = scene;
       const random = new Random(seed);
       const here = scene.process(options);
       here.line.fate = async (go) => {
@@ -62,7 +62,7 @@ for (const [when, options] of KINDS) {
       };
       const ends: Promise<unknown>[] = [];
       for (let came = 0; came < 12; came++) {
-        const process = random.chance(0.2) ? stranger : here;
+        const process = random.chance(0.2) ? rival : here;
         ends.push((await process.section(`${came}`, random.pick([0, 5, 60]), random.pick(CLAIMS))).end);
         if (random.chance(0.3)) ends.push(here.tryAcquire().then((lock) => lock?.release()));
         await clock.advance(random.pick([0, 1, 20]));
@@ -75,9 +75,9 @@ for (const [when, options] of KINDS) {
 
   Deno.test(`acquire() of a process that stood still for a minute leaves nothing, ${when}`, async () => {
     const scene = new Scene();
-    const { clock, stranger } = scene;
+    const { clock, rival } = scene;
     const here = scene.process(options);
-    const holder = await stranger.acquire({ lease: 600_000 });
+    const holder = await rival.acquire({ lease: 600_000 });
     const ends: Promise<void>[] = [];
     // Behind a handle that cannot share the lock of its process each has a place of its own.
     for (const apart of [{}, { mode: "shared" }, {}, {}] as const) {
@@ -136,9 +136,9 @@ Deno.test("attempt() that a grant overtakes leaves no place behind its handoff",
 
 Deno.test("acquire() leaves a place that it is handed after it gave up", async () => {
   const scene = new Scene();
-  const { clock, server, stranger } = scene;
+  const { clock, server, rival } = scene;
   const here = scene.process({ keep: 10 });
-  const before = await stranger.acquire();
+  const before = await rival.acquire();
   const enough = new AbortController();
   // Two ask, and the third one sleeps.
   for (let i = 0; i < 3; i++) (await here.wait("gives up", { signal: enough.signal })).promise.catch(() => {});

@@ -83,7 +83,7 @@ for (const fault of ["a late reply", "a late command"]) {
       const end = new AbortController();
       const before = await acquire(there, "a", { lease: LEASE });
       const all: Promise<unknown>[] = [];
-      for (const [label, store] of [["1", here], ["2", here], ["3", here], ["stranger", there]] as const) {
+      for (const [label, store] of [["1", here], ["2", here], ["3", here], ["rival", there]] as const) {
         const signal = label === "1" ? { signal: end.signal } : {};
         const waiting = acquire(store, "a", { lease: LEASE, ...signal }).then((lock) => {
           order.push(label);
@@ -99,7 +99,7 @@ for (const fault of ["a late reply", "a late command"]) {
       if (how === "gives up") end.abort(new Error("enough"));
       proxy.resume();
       await Promise.all(all);
-      assertEquals(order, how === "gives up" ? ["2", "3", "stranger"] : ["1", "2", "3", "stranger"]);
+      assertEquals(order, how === "gives up" ? ["2", "3", "rival"] : ["1", "2", "3", "rival"]);
       assertEquals(await server.leftovers(), []);
     });
   }

@@ -87,10 +87,10 @@ async function sections(scene: Scene, here: Process) {
   return { state, all };
 }
 
-/** Has a stranger steal the lock from handles that hand it on; returns how many more of them were granted it meanwhile. */
-async function stolen(scene: Scene, here: Process, stranger: Process): Promise<number> {
+/** Has a rival steal the lock from handles that hand it on; returns how many more of them were granted it meanwhile. */
+async function stolen(scene: Scene, here: Process, rival: Process): Promise<number> {
   const { clock } = scene;
-  const before = await stranger.acquire();
+  const before = await rival.acquire();
   const { state, all } = await sections(scene, here);
   await clock.advance(500);
   await before.release();
@@ -98,7 +98,7 @@ async function stolen(scene: Scene, here: Process, stranger: Process): Promise<n
     assert(passed < 500, "handles of the process have the lock");
     await clock.advance(1);
   }
-  const stealing = stranger.acquire({ steal: true });
+  const stealing = rival.acquire({ steal: true });
   await clock.advance(1);
   const thief = await stealing;
   const { taken } = state;
@@ -121,7 +121,7 @@ for (const [when, options] of KINDS) {
       await scene.clock.sleep(10);
       return by;
     };
-    const more = await stolen(scene, here, scene.stranger);
+    const more = await stolen(scene, here, scene.rival);
     assert(more <= 4, `${more} more handles held it beside the thief`);
     await scene.assertEmpty();
   });
@@ -145,9 +145,9 @@ for (const [when, options] of KINDS) {
   for (const what of ["evict()", "steal"]) {
     Deno.test(`acquire() hands on no grant whose reply a ${what} has overtaken, ${when}`, async () => {
       const scene = new Scene();
-      const { clock, stranger } = scene;
+      const { clock, rival } = scene;
       const here = scene.process(options);
-      const before = await stranger.acquire();
+      const before = await rival.acquire();
       const waiting = [];
       for (const label of ["1", "2", "3"]) waiting.push(await here.wait(label));
       const answered = Promise.withResolvers<void>();
@@ -162,7 +162,7 @@ for (const [when, options] of KINDS) {
       await settled();
       if (what === "evict()") await here.store.evict!("a");
       else await (await here.acquire({ steal: true })).release();
-      const other = await stranger.tryAcquire();
+      const other = await rival.tryAcquire();
       answered.resolve();
       await settled();
       const first = waiting.find(({ lock }) => lock !== undefined);
@@ -183,9 +183,9 @@ for (const [when, options] of KINDS) {
   for (const [what, apart] of [["a shared lock", { mode: "shared" }], ["one with an owner", { owner: "b" }]] as const) {
     Deno.test(`acquire() hands nothing on beside ${what} that the store granted, ${when}`, async () => {
       const scene = new Scene();
-      const { clock, server, stranger } = scene;
+      const { clock, server, rival } = scene;
       const here = scene.process(options && { ...options, keep: 10_000 });
-      const before = await stranger.acquire();
+      const before = await rival.acquire();
       const waiting = [];
       for (const label of ["1", "2", "3"]) waiting.push(await here.wait(label));
       await before.release();

@@ -205,7 +205,7 @@ export class Scene {
   readonly served: string[] = [];
   readonly #processes: Process[] = [];
   /** Another process, which hands nothing on. */
-  readonly stranger = this.plainProcess();
+  readonly rival = this.plainProcess();
 
   /** Adds a process that hands locks on. */
   process(options?: CohortOptions, server: Store = this.server): Process {

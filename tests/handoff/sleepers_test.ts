@@ -11,9 +11,9 @@ for (const [when, options] of KINDS) {
   for (const pause of [0, 300, 2_500]) {
     Deno.test(`acquire() rejects as soon as its store closes, after ${pause} ms, ${when}`, async () => {
       const scene = new Scene();
-      const { clock, stranger } = scene;
+      const { clock, rival } = scene;
       const here = scene.process(options && { ...options, keep: 60_000 });
-      const before = await stranger.acquire();
+      const before = await rival.acquire();
       const first = await here.wait("first");
       const waiters = [await here.wait("second"), await here.wait("third")];
       await before.release();
@@ -30,14 +30,14 @@ for (const [when, options] of KINDS) {
 
   Deno.test(`acquire() is woken when the lock was handed on under a shorter lease, ${when}`, async () => {
     const scene = new Scene();
-    const { clock, stranger, served } = scene;
+    const { clock, rival, served } = scene;
     const here = scene.process(options && { ...options, keep: 10_000 });
-    const before = await stranger.acquire();
+    const before = await rival.acquire();
     const first = await here.wait("first", { lease: 8_000 });
     await here.wait("hangs", { lease: 50, renew: false });
     const last = await here.wait("last", { lease: 8_000 });
     // With `keep` the process has no claim to be served before others once its lease has ended.
-    const other = options === undefined ? await stranger.wait("stranger") : undefined;
+    const other = options === undefined ? await rival.wait("rival") : undefined;
     await before.release();
     await settled();
     // By then the last one has been told when the lease of the first one ends.
@@ -54,12 +54,12 @@ for (const [when, options] of KINDS) {
 
   Deno.test(`acquire() is woken when the holder has shortened its lease, ${when}`, async () => {
     const scene = new Scene();
-    const { clock, stranger, served } = scene;
+    const { clock, rival, served } = scene;
     const here = scene.process(options && { ...options, keep: 10_000 });
-    const before = await stranger.acquire();
+    const before = await rival.acquire();
     const first = await here.wait("hangs", { lease: 8_000, renew: false });
     const last = await here.wait("last", { lease: 8_000 });
-    const other = options === undefined ? await stranger.wait("stranger") : undefined;
+    const other = options === undefined ? await rival.wait("rival") : undefined;
     await before.release();
     await clock.advance(500);
     await first.lock!.extend(50);
@@ -100,13 +100,13 @@ for (const [when, options] of KINDS) {
 
   Deno.test(`acquire() asks again when its attempt fails after a wake-up, ${when}`, async () => {
     const scene = new Scene();
-    const { clock, stranger, served } = scene;
+    const { clock, rival, served } = scene;
     const here = scene.process(options);
     const park: Fate = async (go, { operation }) => {
       const reply = await go() as Attempt;
       return operation === "attempt" && "retryAfter" in reply ? { ...reply, retryAfter: 25_000, mayPark: true } : reply;
     };
-    const before = await stranger.acquire();
+    const before = await rival.acquire();
     // The first one pauses after a fault, so that the second one is ahead of it in the queue of the store.
     here.line.fate = lost;
     const ends = [(await here.section("first", 1)).end];

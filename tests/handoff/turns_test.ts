@@ -5,10 +5,10 @@ for (const [when, options] of KINDS) {
   for (const place of [0, 1, 2]) {
     Deno.test(`acquire() with a lease below a trip, place ${place}, blocks nobody, ${when}`, async () => {
       const scene = new Scene();
-      const { clock, stranger, served } = scene;
+      const { clock, rival, served } = scene;
       const here = scene.process(options && { keep: 200, linger: options.linger && 200 });
       here.line.fate = slow(clock, 30);
-      const holder = await stranger.acquire();
+      const holder = await rival.acquire();
       const ends: Promise<void>[] = [];
       for (let came = 0; came < 5; came++) {
         const { end } = await here.section(`${came}`, 5, came === place ? { lease: 50 } : {});
@@ -43,10 +43,10 @@ for (const [when, options] of KINDS) {
     }
   });
 
-  Deno.test(`acquire() of a stranger waits for no handle that pauses, ${when}`, async () => {
+  Deno.test(`acquire() of a rival waits for no handle that pauses, ${when}`, async () => {
     for (let moment = 0; moment < 500; moment += 20) {
       const scene = new Scene();
-      const { clock, server, stranger } = scene;
+      const { clock, server, rival } = scene;
       const here = scene.process(options);
       here.line.fate = lost;
       const ends: Promise<void>[] = [];
@@ -57,9 +57,9 @@ for (const [when, options] of KINDS) {
       await clock.advance(4_000 + moment);
       here.line.fate = (go) => go();
       while ((await server.query()).held.length === 0) await clock.advance(1);
-      const other = await stranger.wait("stranger");
+      const other = await rival.wait("rival");
       await clock.advance((options?.keep ?? 0) + 3);
-      assert(other.lock !== undefined, `${moment} ms after the fault the stranger waits`);
+      assert(other.lock !== undefined, `${moment} ms after the fault the rival waits`);
       await other.lock.release();
       await clock.advance(1_000);
       await Promise.all(ends);

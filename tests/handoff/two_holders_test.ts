@@ -149,9 +149,9 @@ for (const [when, options] of KINDS) {
 for (const [when, options] of KINDS.slice(1)) {
   Deno.test(`acquire() keeps what it gets while its former place is given back, ${when}`, async () => {
     const scene = new Scene();
-    const { clock, stranger } = scene;
+    const { clock, rival } = scene;
     const here = scene.process({ ...options, keep: 60_000 });
-    const before = await stranger.acquire();
+    const before = await rival.acquire();
     // While the first one pauses after a fault the second one asks: both have a place in the queue of the store.
     here.line.fate = unheard;
     const first = await here.wait("first", { lease: 5_000 });
@@ -172,7 +172,7 @@ for (const [when, options] of KINDS.slice(1)) {
     await first.lock.release();
     await settled();
     await clock.advance(100);
-    const other = await stranger.wait("stranger");
+    const other = await rival.wait("rival");
     here.line.fate = (go) => go();
     await clock.advance(500);
     const holders = [second, other].filter(({ lock }) => lock?.held);

@@ -39,7 +39,7 @@ export function describe(scenario: Scenario): string {
     ...(nodeTimeout === undefined ? [] : [`nodes time out after ${nodeTimeout} ms`]),
     ...(connected ? ["connections"] : []),
     `${lost * 100} % of messages lost, ${doubled * 100} % doubled, ${delayed * 100} % delayed`,
-    ...(taken === undefined ? [] : [`n${taken} taken by a stranger`]),
+    ...(taken === undefined ? [] : [`n${taken} taken by a rival`]),
     ...(wipes === "none" ? [] : ["data losses"]),
     ...(clockSet === "none" ? [] : ["clocks set"]),
     broken.length === 0 ? "one holder at a time" : `exclusion not promised: ${broken.join(", ")}`,

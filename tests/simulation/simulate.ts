@@ -86,7 +86,7 @@ const RECOVERED = 10_000;
 const RESERVED = 1_500;
 
 /** The owner of locks that nobody who is simulated holds. */
-const STRANGER = "other";
+const RIVAL = "other";
 
 /** How long they last, in milliseconds. */
 const FOREVER = 1e9;
@@ -185,7 +185,7 @@ interface Servers {
 function memoryNodes(run: Run, machines: readonly Machine[], makeStore: MakeStore): Servers {
   const nodes = machines.map((machine) => new Node(run.world, machine, () => makeStore(machine)));
   take(run, nodes, (store, name) => {
-    return store.attempt({ name, owner: STRANGER, mode: "exclusive", lease: FOREVER }, { enqueue: false });
+    return store.attempt({ name, owner: RIVAL, mode: "exclusive", lease: FOREVER }, { enqueue: false });
   });
   return {
     nodes,
@@ -195,7 +195,7 @@ function memoryNodes(run: Run, machines: readonly Machine[], makeStore: MakeStor
 
 function scriptNodes(run: Run, random: Random, machines: readonly Machine[]): Servers {
   const nodes = machines.map((machine) => new Node(run.world, machine, () => new KeptScripts(machine)));
-  take(run, nodes, (kept, name) => Promise.resolve(kept.take(name, STRANGER)));
+  take(run, nodes, (kept, name) => Promise.resolve(kept.take(name, RIVAL)));
   return {
     nodes,
     connect: (client) =>
@@ -274,7 +274,7 @@ async function checkNothingLeft(
   for (const node of nodes) {
     const { held } = await node.look();
     for (const { name, owner } of held) {
-      if (owner !== STRANGER) invariants.violate(`${name} is left behind on ${node.machine.name}`);
+      if (owner !== RIVAL) invariants.violate(`${name} is left behind on ${node.machine.name}`);
     }
   }
   for (const { name, dead, pending } of clients) {

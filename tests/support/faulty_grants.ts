@@ -73,7 +73,7 @@ function membersStay(right: MemoryStore): Changes {
 }
 
 /** Whoever waits and is of the group is taken along, also past others. */
-function strangersOvertaken(right: MemoryStore): Changes {
+function rivalsOvertaken(right: MemoryStore): Changes {
   const groups = new Map<string, string>();
   return {
     attempt: async (claim, options): Promise<Attempt> => {
@@ -180,7 +180,7 @@ export const faultyGrants: readonly (readonly [behaviour: string, fault: string,
   ["come next along: a run", "nobody ever waits", granting((grant) => ({ ...grant, contended: false }))],
   ["come next along: a run", "somebody always waits", granting((grant) => ({ ...grant, contended: true }))],
   ["ends a run at a waiter", "all are of one cohort", oneGroup],
-  ["ends a run at a waiter", "strangers are overtaken", strangersOvertaken],
+  ["ends a run at a waiter", "rivals are overtaken", rivalsOvertaken],
   ["without a group takes nobody along", "all are of one cohort", oneGroup],
   ["brings it back to its former place", "its place is at the end of the queue", (right) => {
     return running(async (grant, claim) => {

@@ -96,7 +96,7 @@ interface Made {
 
 /**
  * The cohorts of each target, by the store, the client or the first client: who asks for the same target with the same
- * options gets the same cohort, since handles of two cohorts are strangers to each other.
+ * options gets the same cohort, since two cohorts do not share a queue.
  */
 const made = new WeakMap<object, Made[]>();
 

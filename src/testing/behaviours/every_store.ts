@@ -101,20 +101,20 @@ export const everyStore: Behaviours = {
     check(!await store.release(claim), "nothing to release");
   },
 
-  async "renew() and release() by a stranger change nothing"(fixture) {
+  async "renew() and release() by a rival change nothing"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];
     const claim = claimOf("mine", LONG_MS);
-    const [stranger, waiter] = [claimOf("mine", SHORT_MS), claimOf("mine", SHORT_MS)];
+    const [rival, waiter] = [claimOf("mine", SHORT_MS), claimOf("mine", SHORT_MS)];
     granted(await a.attempt(claim, TRY));
     busy(await b.attempt(waiter, QUEUE));
-    check(await b.renew(stranger) === "lost", "a stranger does not renew");
+    check(await b.renew(rival) === "lost", "a rival does not renew");
     check(await b.renew(waiter) === "lost", "nor does a waiter");
-    check(!await b.release(stranger), "a stranger does not release");
+    check(!await b.release(rival), "a rival does not release");
     check(await b.release(waiter), "the waiter leaves the queue");
     await clock.sleep(SHORT_MS + 50);
     busy(await b.attempt(claimOf("mine", LONG_MS), TRY));
     check(await a.renew({ ...claim, lease: SHORT_MS }) === "renewed", "the holder still holds it");
-    check(await b.renew({ ...stranger, lease: LONG_MS }) === "lost", "a stranger does not renew for longer either");
+    check(await b.renew({ ...rival, lease: LONG_MS }) === "lost", "a rival does not renew for longer either");
     await freed(b, "mine");
   },
 

@@ -116,12 +116,12 @@ async function refused(
   rival: Store,
   { lease }: Claim,
   sentAt: Instant,
-  stranger: () => Claim,
+  other: () => Claim,
   enqueue: boolean,
 ): Promise<void> {
   let last = 0;
   for (;;) {
-    const claim = stranger();
+    const claim = other();
     const askedAt = elapsed(sentAt, clock.now());
     const attempt = await rival.attempt(claim, { enqueue });
     // The lease began after `sentAt`. An answer that comes earlier than a lease after it was decided during the lease.

@@ -10,14 +10,14 @@ export const runs: Behaviours = {
   async "attempt() takes the waiters of its group that come next along: a run"(fixture) {
     await play(fixture, async (scene) => {
       const members = scene.members(4);
-      const stranger = scene.add(claimOf(scene.name, LONG_MS));
+      const rival = scene.add(claimOf(scene.name, LONG_MS));
       await scene.queue(scene.mine, ...members);
-      await scene.queue(scene.others, stranger);
+      await scene.queue(scene.others, rival);
       const grant = await scene.serve(scene.mine, members[0]!);
       scene.checkRun(grant, members.slice(1));
       check(grant.contended !== false, "another one waits");
       check(await scene.mine.release(members[0]!), "released, once for all");
-      const next = await scene.serve(scene.others, stranger);
+      const next = await scene.serve(scene.others, rival);
       check(next.fence > grant.fence + 3n, "its fence is above those of the run");
       check(next.contended !== true, "nobody waits");
     });
@@ -25,10 +25,10 @@ export const runs: Behaviours = {
 
   async "attempt() ends a run at a waiter of another group or kind, who is next"(fixture) {
     const { capabilities = [] } = await fixture.connect();
-    for (const stranger of strangers(capabilities)) {
+    for (const rival of rivals(capabilities)) {
       await play(fixture, async (scene) => {
         const [first, second, last] = scene.members(3) as [Claim, Claim, Claim];
-        const between = scene.add(stranger(scene.name));
+        const between = scene.add(rival(scene.name));
         const { mine } = scene;
         await scene.queue(mine, first, second, between, last);
         const grant = await scene.serve(mine, first);
@@ -59,20 +59,20 @@ export const runs: Behaviours = {
   async "attempt() of a member of a run brings it back to its former place"(fixture) {
     await play(fixture, async (scene) => {
       const [first, second, third] = scene.members(3) as [Claim, Claim, Claim];
-      const stranger = scene.add(claimOf(scene.name, LONG_MS));
+      const rival = scene.add(claimOf(scene.name, LONG_MS));
       const { mine, others } = scene;
       await scene.queue(mine, first, second, third);
       scene.checkRun(await scene.serve(mine, first), [second, third]);
-      await scene.queue(others, stranger);
+      await scene.queue(others, rival);
       await scene.queue(mine, third, second);
       check(await mine.release(first), "the run ends early");
-      for (const claim of [third, stranger]) {
+      for (const claim of [third, rival]) {
         scene.checkInTime(!(await mine.attempt(claim, QUEUE)).granted, "it is the turn of the second");
       }
       scene.checkRun(await scene.serve(mine, second), [third]);
       await scene.queue(mine, third);
       check(await mine.release(second), "released");
-      scene.checkInTime(!(await others.attempt(stranger, QUEUE)).granted, "the third came before");
+      scene.checkInTime(!(await others.attempt(rival, QUEUE)).granted, "the third came before");
       scene.checkRun(await scene.serve(mine, third), []);
     });
   },
@@ -99,17 +99,17 @@ export const runs: Behaviours = {
   async "attempt() again of the first handle of a run takes nobody along twice"(fixture) {
     await play(fixture, async (scene) => {
       const [first, second] = scene.members(2) as [Claim, Claim];
-      const stranger = scene.add(claimOf(scene.name, LONG_MS));
+      const rival = scene.add(claimOf(scene.name, LONG_MS));
       const { mine, others } = scene;
       await scene.queue(mine, first, second);
       const grant = await scene.serve(mine, first);
       scene.checkRun(grant, [second]);
-      await scene.queue(others, stranger);
+      await scene.queue(others, rival);
       const again = grantOf(await mine.attempt(first, QUEUE));
       check((again.run ?? []).length === 0, "nobody is there to take along");
       check(again.fence >= grant.fence, "the fence does not fall");
       check(await mine.release(first), "released");
-      const { fence } = await scene.serve(others, stranger);
+      const { fence } = await scene.serve(others, rival);
       check(fence > again.fence && fence > grant.fence + 1n, "above all fences of the run");
     });
   },
@@ -134,14 +134,14 @@ export const listedRuns: Behaviours = {
       const [first, ...members] = scene.members(4).map((claim, i) =>
         scene.add({ ...claim, meta: `{"place":"${i}:"}` })
       );
-      const stranger = scene.add(claimOf(scene.name, LONG_MS));
+      const rival = scene.add(claimOf(scene.name, LONG_MS));
       const { mine, others } = scene;
       await scene.queue(mine, first!, ...members);
       const queued = await scene.waiters();
       scene.checkRun(await scene.serve(mine, first!), members);
       await scene.checkWaiters(members, []);
-      await scene.queue(others, stranger);
-      await scene.checkWaiters(members, [stranger]);
+      await scene.queue(others, rival);
+      await scene.checkWaiters(members, [rival]);
       for (const { handle, meta, since } of (await scene.waiters()).slice(0, members.length)) {
         const before = queued.find((entry) => entry.handle === handle);
         check(meta?.["place"] === before?.meta?.["place"] && meta !== undefined, `its meta: ${JSON.stringify(meta)}`);
@@ -149,7 +149,7 @@ export const listedRuns: Behaviours = {
       }
       check(await mine.renew(first!) === "renewed", "renewed");
       await mine.attempt(first!, QUEUE);
-      await scene.checkWaiters(members, [stranger]);
+      await scene.checkWaiters(members, [rival]);
     });
   },
 
@@ -200,15 +200,15 @@ export const listedRuns: Behaviours = {
 const ENDS = [["release"], ["expire"], ["evict", "evict"], ["steal", "steal"]] as const;
 
 /** Returns who may stand between two members of a group. */
-function strangers(capabilities: readonly string[]): ((name: string) => Claim)[] {
-  const strangers = [
+function rivals(capabilities: readonly string[]): ((name: string) => Claim)[] {
+  const rivals = [
     (name: string) => claimOf(name, LONG_MS),
     (name: string) => ({ ...claimOf(name, LONG_MS), group: crypto.randomUUID() }),
   ];
   // Claims with an owner and shared ones belong to no group.
-  if (capabilities.includes("owner")) strangers.push((name) => owned(name, "me"));
-  if (capabilities.includes("shared")) strangers.push((name) => share(name));
-  return strangers;
+  if (capabilities.includes("owner")) rivals.push((name) => owned(name, "me"));
+  if (capabilities.includes("shared")) rivals.push((name) => share(name));
+  return rivals;
 }
 
 /** Plays a scenario with a queue, and again if the machine was too slow for it. Nothing of it is left. */

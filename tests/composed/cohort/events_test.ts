@@ -42,11 +42,11 @@ Deno.test("HandoffCohort notifies of each handle's own acquired, gave_up, releas
 
 Deno.test("HandoffCohort notifies the handle that has asked of a fault, and no other", async () => {
   const { place, events } = observed();
-  const stranger = await place.acquire({}, place.memory);
+  const rival = await place.acquire({}, place.memory);
   const waiters = [await place.begin(), await place.begin(), await place.begin()];
   place.line.faults.attempt.push(lost);
   await place.clock.advance(1_000);
-  await stranger.release();
+  await rival.release();
   const locks = [];
   for (const waiter of waiters) {
     await place.clock.advance(1_000);

@@ -23,16 +23,16 @@ Deno.test("HandoffCohort hands a lock on to its waiters in order, without a requ
 Deno.test("HandoffCohort gives the lock back after keep, and queues at the end", async () => {
   const place = new Place({ keep: 10 });
   const [first, ...waiters] = await place.row({}, {}, {});
-  const stranger = await place.begin({}, place.memory);
+  const rival = await place.begin({}, place.memory);
   await place.clock.advance(4);
   await first.release();
   await settled();
-  assert(waiters[0]!.lock?.held && stranger.lock === undefined, "within keep");
+  assert(waiters[0]!.lock?.held && rival.lock === undefined, "within keep");
   await place.clock.advance(6);
   await waiters[0]!.lock.release();
   await settled();
   assert(waiters[1]!.lock === undefined, "after it");
-  await (await stranger.promise).release();
+  await (await rival.promise).release();
   await (await waiters[1]!.promise).release();
   await place.assertEmpty();
 });
@@ -137,10 +137,10 @@ Deno.test("HandoffCohort gives the lock back if the only waiter died when it was
   const [holder, dead] = [claimOf("a"), claimOf("a")];
   await place.rowOf(holder, dead);
   await place.cohort.release(holder);
-  const stranger = await place.begin({}, place.memory);
+  const rival = await place.begin({}, place.memory);
   await place.clock.advance(5_000);
-  assert(stranger.lock?.held);
-  await stranger.lock.release();
+  assert(rival.lock?.held);
+  await rival.lock.release();
   await place.cohort.release(dead);
   await place.assertEmpty();
 });

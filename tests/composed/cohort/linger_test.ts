@@ -24,11 +24,11 @@ Deno.test("HandoffCohort lingers for linger after the last release, and within k
   await first.release();
   await place.clock.advance(15);
   await (await place.acquire()).release();
-  const stranger = await place.begin({}, place.memory);
+  const rival = await place.begin({}, place.memory);
   await place.clock.advance(14);
-  assertEquals(stranger.lock, undefined);
+  assertEquals(rival.lock, undefined);
   await place.clock.advance(1);
-  await (await stranger.promise).release();
+  await (await rival.promise).release();
   await place.assertEmpty();
 });
 
@@ -36,13 +36,13 @@ Deno.test("HandoffCohort does not linger when the store has said that others wai
   const place = new Place({ keep: 100, linger: 100 });
   const holder = await place.acquire({}, place.memory);
   const first = await place.begin();
-  const stranger = await place.begin({}, place.memory);
+  const rival = await place.begin({}, place.memory);
   await holder.release();
   await settled();
   await first.lock!.release();
   await settled();
-  assert(stranger.lock?.held);
-  await stranger.lock.release();
+  assert(rival.lock?.held);
+  await rival.lock.release();
   await place.assertEmpty();
 });
 
@@ -117,13 +117,13 @@ Deno.test("HandoffCohort asks the store after a pause while it lingered", async 
   await place.clock.advance(10);
   // The process stands still, and somebody else has the lock meanwhile.
   place.clock.stall(5_000);
-  const stranger = await place.acquire({}, place.memory);
+  const rival = await place.acquire({}, place.memory);
   const next = await place.begin();
   assertEquals(next.lock, undefined);
-  assert(stranger.held && stranger.fence > first.fence);
-  await stranger.release();
+  assert(rival.held && rival.fence > first.fence);
+  await rival.release();
   await place.clock.advance(1_000);
-  assert(next.lock?.held && next.lock.fence > stranger.fence);
+  assert(next.lock?.held && next.lock.fence > rival.fence);
   await next.lock.release();
   await place.clock.advance(60_000);
   await place.assertEmpty();

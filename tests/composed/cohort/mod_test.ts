@@ -133,9 +133,9 @@ Deno.test("HandoffCohort[Symbol.asyncDispose]() leaves locks and the order as th
 
 Deno.test("HandoffCohort.query() lists the handles that sleep among those of the store", async () => {
   const place = new Place({ keep: 60_000 });
-  const stranger = claimOf("a");
+  const rival = claimOf("a");
   const claims = [claimOf("a"), claimOf("a"), claimOf("a")];
-  await grant(place.memory, stranger);
+  await grant(place.memory, rival);
   const owners = async () => {
     const { held, pending } = await place.cohort.query!();
     return [held.map(({ owner }) => owner), pending.map(({ owner }) => owner)];
@@ -144,8 +144,8 @@ Deno.test("HandoffCohort.query() lists the handles that sleep among those of the
   const last = claimOf("a");
   assert(!(await place.memory.attempt(last, { enqueue: true })).granted);
   const [a, b, c] = claims.map(({ owner }) => owner);
-  assertEquals(await owners(), [[stranger.owner], [a, b, c, last.owner]]);
-  await place.memory.release(stranger);
+  assertEquals(await owners(), [[rival.owner], [a, b, c, last.owner]]);
+  await place.memory.release(rival);
   await settled();
   assertEquals(await grant(place.cohort, claims[0]!) > 0n, true);
   assertEquals(await owners(), [[a], [b, c, last.owner]]);

@@ -67,7 +67,7 @@ async function released(store: Store, claim: Claim): Promise<void> {
   while (await store.release(claim).then(() => false, () => true));
 }
 
-/** Handles of two cohorts and of strangers, on one store. */
+/** Handles of two cohorts and of rivals, on one store. */
 class World {
   readonly #place: Place;
   readonly #line: Line;
@@ -82,7 +82,7 @@ class World {
   /** Who was granted that. */
   #last: number | undefined;
 
-  /** With `revokes` all handles but the strangers are of one process: another one hears of a theft only later. */
+  /** With `revokes` all handles but the rivals are of one process: another one hears of a theft only later. */
   readonly #revokes: boolean;
 
   constructor(options: CohortOptions, revokes: boolean) {

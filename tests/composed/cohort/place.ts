@@ -121,7 +121,7 @@ export class Place {
     return new HandoffCohort(line, this.clock, checkCohortOptions(options));
   }
 
-  /** Acquires the lock, in the cohort or as a stranger. */
+  /** Acquires the lock, in the cohort or as a rival. */
   async acquire(options: AcquireOptions = {}, store: Store = this.cohort): Promise<Lock> {
     const lock = await acquireFrom(store, "a", checkAcquireOptions(options), this.clock);
     assert(lock !== null);
@@ -136,14 +136,14 @@ export class Place {
   }
 
   /**
-   * Makes handles of the cohort wait behind a stranger that releases the lock then. The first one holds it when this
+   * Makes handles of the cohort wait behind a rival that releases the lock then. The first one holds it when this
    * resolves. A handle that had been alone would hold it without the cohort.
    */
   async row(...all: AcquireOptions[]): Promise<[first: Lock, ...waiters: Beginning[]]> {
-    const stranger = await this.acquire({}, this.memory);
+    const rival = await this.acquire({}, this.memory);
     const row: Beginning[] = [];
     for (const options of all) row.push(await this.begin(options));
-    await stranger.release();
+    await rival.release();
     const [first, ...waiters] = row;
     const lock = await first!.promise;
     this.line.calls.length = 0;
@@ -152,10 +152,10 @@ export class Place {
 
   /** Makes handles wait as {@linkcode row} does, by claims. Returns the fence of the first one, which is granted the lock. */
   async rowOf(first: Claim, ...waiters: Claim[]): Promise<bigint> {
-    const stranger = claimOf("a");
-    await grant(this.memory, stranger);
+    const rival = claimOf("a");
+    await grant(this.memory, rival);
     for (const claim of [first, ...waiters]) await ask(this.cohort, claim);
-    await this.memory.release(stranger);
+    await this.memory.release(rival);
     const attempt = await this.cohort.attempt(first, { enqueue: true });
     assert(attempt.granted);
     this.line.calls.length = 0;

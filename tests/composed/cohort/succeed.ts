@@ -26,11 +26,11 @@ export async function checkSuccession(open: (observer?: Observer) => Store): Pro
   await until(() => waiting === 3, "all of the process wait");
   const queued = async () => (await other.query!()).pending.length;
   const before = await queued();
-  all.push(section("stranger", other));
-  await until(async () => await queued() === before + 1, "the stranger waits");
+  all.push(section("rival", other));
+  await until(async () => await queued() === before + 1, "the rival waits");
   enough.abort(new Error("enough"));
   await first;
   await holder.release();
   await Promise.all(all);
-  assertEquals(order, ["second", "third", "stranger"]);
+  assertEquals(order, ["second", "third", "rival"]);
 }

@@ -18,12 +18,12 @@ const SETTLED = 1_000;
 const FOREVER = 1e9;
 
 /** Makes nodes of which the coordinator of "a" has a lock that no majority has, for so long. */
-async function stuck(n: number, ms = SETTLED): Promise<Quorum & { stranger: Claim }> {
+async function stuck(n: number, ms = SETTLED): Promise<Quorum & { rival: Claim }> {
   const made = quorum(n);
-  const stranger = claimOf("a", FOREVER);
-  assert((await made.nodes[0]!.attempt(stranger, attempt)).granted);
+  const rival = claimOf("a", FOREVER);
+  assert((await made.nodes[0]!.attempt(rival, attempt)).granted);
   await made.clock.advance(ms);
-  return { ...made, stranger };
+  return { ...made, rival };
 }
 
 /** Who waits at a node, and who holds the lock there. */
@@ -34,27 +34,27 @@ async function at(node: FaultyNode): Promise<{ held: string[]; pending: string[]
 
 for (const n of [1, 2, 3, 4, 5]) {
   Deno.test(`attempt() on ${n} nodes needs a majority, with the coordinator or without`, async () => {
-    const { nodes, store, stranger } = await stuck(n);
+    const { nodes, store, rival } = await stuck(n);
     // All nodes are asked at once, and then the coordinator first.
     for (const claim of [claimOf(), claimOf()]) {
       assertEquals((await store.attempt(claim, attempt)).granted, n >= 3);
       assertEquals(await store.release(claim), n >= 3);
       await settled();
     }
-    assertEquals(await at(nodes[0]!), { held: [stranger.owner], pending: [] });
+    assertEquals(await at(nodes[0]!), { held: [rival.owner], pending: [] });
     assertEquals(nodes.slice(1).flatMap(({ names }) => names), []);
   });
 }
 
 Deno.test("attempt() of the next waiter does without a coordinator, whose queue it leaves", async () => {
-  const { clock, nodes, store, stranger } = await stuck(3, 0);
+  const { clock, nodes, store, rival } = await stuck(3, 0);
   const claim = claimOf();
   assert(!(await store.attempt(claim, waiting)).granted);
   assertEquals((await at(nodes[0]!)).pending, [claim.owner]);
   await clock.advance(SETTLED);
   assert((await store.attempt(claim, waiting)).granted);
   await settled();
-  assertEquals(await at(nodes[0]!), { held: [stranger.owner], pending: [] });
+  assertEquals(await at(nodes[0]!), { held: [rival.owner], pending: [] });
   assertEquals(await store.renew(claim), "renewed");
   assertEquals(await store.release(claim), true);
 });
@@ -112,7 +112,7 @@ Deno.test("attempt() lets those who share a lock join without the coordinator", 
 });
 
 Deno.test("attempt() keeps its place when other nodes do not say whether they are free", async () => {
-  const { clock, nodes, store, stranger } = await stuck(3, 0);
+  const { clock, nodes, store, rival } = await stuck(3, 0);
   const claim = claimOf();
   assert(!(await store.attempt(claim, waiting)).granted);
   await clock.advance(SETTLED);
@@ -120,7 +120,7 @@ Deno.test("attempt() keeps its place when other nodes do not say whether they ar
   const { result, ms } = await after(clock, store.attempt(claim, waiting));
   assertEquals("granted" in result && result.granted, false);
   assertEquals(ms, NODE_TIMEOUT);
-  assertEquals(await at(nodes[0]!), { held: [stranger.owner], pending: [claim.owner] });
+  assertEquals(await at(nodes[0]!), { held: [rival.owner], pending: [claim.owner] });
   // The answers that come late change nothing.
   nodes[1]!.condition = "healthy";
   await settled();
@@ -168,7 +168,7 @@ Deno.test("attempt() is refused while too many other nodes fail, and waits on", 
 });
 
 Deno.test("attempt() leaves the queue by its old id: late releases free nothing else", async () => {
-  const { clock, nodes, store, stranger } = await stuck(3, 0);
+  const { clock, nodes, store, rival } = await stuck(3, 0);
   const [first] = nodes;
   const claim = claimOf();
   assert(!(await store.attempt(claim, waiting)).granted);
@@ -184,7 +184,7 @@ Deno.test("attempt() leaves the queue by its old id: late releases free nothing 
   assertEquals(left.length, 1);
   first!.release = release;
   // The lock that was in the way ends, and the next renewal restores that of the holder.
-  await first!.release(stranger);
+  await first!.release(rival);
   assertEquals(await store.renew(claim), "renewed");
   await settled();
   const restored = (await at(first!)).held;

@@ -19,14 +19,14 @@ const KINDS = {
   cohort: (store: Store, clock: VirtualClock) => new HandoffCohort(store, clock, { keep: 500, linger: 0 }),
 };
 
-/** Two handles of a process that is watched wait behind a stranger, which has released. The first one has the lock. */
+/** Two handles of a process that is watched wait behind a rival, which has released. The first one has the lock. */
 async function scene(kind: keyof typeof KINDS, spoil: (store: Store) => void = () => {}) {
   const clock = new VirtualClock();
   const kept = new MemoryStore(undefined, clock);
   const now = () => clock.now().monotonic;
   const witness = new Witness(now);
-  const stranger: Claim = { name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE };
-  await kept.attempt(stranger, { enqueue: false });
+  const rival: Claim = { name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE };
+  await kept.attempt(rival, { enqueue: false });
   let answer: () => Promise<void> = () => Promise.resolve();
   const renew = kept.renew.bind(kept);
   kept.renew = async (claim): Promise<Renewal> => {
@@ -46,7 +46,7 @@ async function scene(kind: keyof typeof KINDS, spoil: (store: Store) => void = (
   };
   const waiting = [get(), get()];
   await clock.advance(0);
-  await kept.release(stranger);
+  await kept.release(rival);
   // A process hears of a grant by a wake-up, or when it asks again.
   await clock.advance(0);
   const first = await waiting[0]!;
@@ -103,7 +103,7 @@ for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
 }
 
 /**
- * Two handles of a process that is watched wait behind a stranger. The first one gives up while an attempt of it has no
+ * Two handles of a process that is watched wait behind a rival. The first one gives up while an attempt of it has no
  * answer yet, and is forgotten. Then it is granted the lock after all, and hands it on to the second one.
  */
 async function inherited(spoil: (store: Store) => void = () => {}) {
@@ -112,8 +112,8 @@ async function inherited(spoil: (store: Store) => void = () => {}) {
   spoil(kept);
   const now = () => clock.now().monotonic;
   const witness = new Witness(now);
-  const stranger: Claim = { name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE };
-  await kept.attempt(stranger, { enqueue: false });
+  const rival: Claim = { name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE };
+  await kept.attempt(rival, { enqueue: false });
   const arriving = Promise.withResolvers<void>();
   const attempt = kept.attempt.bind(kept);
   kept.attempt = async (claim, options) => {
@@ -131,7 +131,7 @@ async function inherited(spoil: (store: Store) => void = () => {}) {
   const refused = get(gone, abort.signal).catch((reason) => reason);
   const granting = get(trace);
   await clock.advance(0);
-  await kept.release(stranger);
+  await kept.release(rival);
   await clock.advance(0);
   abort.abort("enough");
   assertEquals(await refused, "enough");

@@ -24,17 +24,17 @@ Deno.test("Handoff removes a member from the queue that it entered before it was
 Deno.test("Handoff ends a run whose first handle attempts again, as it was told too late", async () => {
   const { clock, here, store } = scene();
   const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
-  const [other, first, second, stranger] = [claim(), claim(), claim(), claim()];
+  const [other, first, second, rival] = [claim(), claim(), claim(), claim()];
   await store.attempt(other, { enqueue: true });
   for (const each of [first, second]) await here.attempt(each, { enqueue: true });
   await store.release(other);
   assert((await here.attempt(first, { enqueue: true })).granted);
   const woken = here.wakeup(second, new AbortController().signal);
   await clock.advance(LEASE + 1);
-  assert((await store.attempt(stranger, { enqueue: false })).granted);
+  assert((await store.attempt(rival, { enqueue: false })).granted);
   assert(!(await here.attempt(first, { enqueue: true })).granted);
   await here.release(first);
-  await store.release(stranger);
+  await store.release(rival);
   await woken;
   assert((await here.attempt(second, { enqueue: true })).granted);
   await here.release(second);

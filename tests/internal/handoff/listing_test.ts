@@ -4,7 +4,7 @@ import { onStoreClock } from "../../../src/internal/time/store_time.ts";
 import type { Snapshot } from "../../../src/store.ts";
 import { pair, scene } from "./scene.ts";
 
-/** Three handles of a process in a row, which began to wait at different moments, and a stranger behind them. */
+/** Three handles of a process in a row, which began to wait at different moments, and a rival behind them. */
 async function described() {
   const all = scene();
   const holder = await all.get(all.others);
@@ -15,12 +15,12 @@ async function described() {
     since.push(all.clock.now().wall);
     waiters.push((await all.wait(job, all.here, { meta: { job } })).lock);
   }
-  const stranger = (await all.wait("s", all.others, { meta: { job: "s" } })).lock;
+  const rival = (await all.wait("s", all.others, { meta: { job: "s" } })).lock;
   await holder.release();
   const head = await waiters[0]!;
   const list = async () => await all.here.query!();
   const end = async () => {
-    for (const lock of [...waiters, stranger]) await (await lock).release();
+    for (const lock of [...waiters, rival]) await (await lock).release();
   };
   return { ...all, waiters, since, head, list, end };
 }
@@ -57,15 +57,15 @@ Deno.test("Handoff.query() lists in every process which waiters are members of a
   const { others, waiters, since, head, list, store, end } = await described();
   const entries = async (query: () => Promise<Snapshot>) =>
     (await query()).pending.map(({ meta, since, member }) => [meta?.["job"], since, member]);
-  const stranger = ["s", since[2], undefined];
+  const rival = ["s", since[2], undefined];
   const members = [["1", since[1], true], ["2", since[2], true]];
-  for (const query of [list, () => others.query!()]) assertEquals(await entries(query), [...members, stranger]);
+  for (const query of [list, () => others.query!()]) assertEquals(await entries(query), [...members, rival]);
   // Most stores do not learn that a member has been served.
   store.forget = () => {};
   await head.release();
   await waiters[1];
-  assertEquals(await entries(list), [members[1], stranger]);
-  assertEquals(await entries(() => others.query!()), [...members, stranger]);
+  assertEquals(await entries(list), [members[1], rival]);
+  assertEquals(await entries(() => others.query!()), [...members, rival]);
   await end();
   assertEquals((await list()).pending, []);
 });

@@ -127,7 +127,7 @@ Deno.test("Handoff renews with the lease of the next one, which the store number
 
 Deno.test("Handoff ends a run when the reply to a renewal is lost, and places are kept", async () => {
   const { clock, store, waiters, head, others, wait, order } = await row(4);
-  const stranger = (await wait("s", others)).lock;
+  const rival = (await wait("s", others)).lock;
   await clock.advance(LEASE / 5);
   store.reply = (call) => {
     if (call === "renew") throw new Error("reply lost");
@@ -135,7 +135,7 @@ Deno.test("Handoff ends a run when the reply to a renewal is lost, and places ar
   await head.release();
   await clock.advance(100);
   store.reply = () => {};
-  for (const waiter of [...waiters.slice(1), stranger]) {
+  for (const waiter of [...waiters.slice(1), rival]) {
     await clock.advance(1_000);
     await (await waiter).release();
   }
@@ -165,14 +165,14 @@ Deno.test("Handoff renews before it hands on a lease whose last renewal was not 
 
 Deno.test("Handoff hands on nothing that the store does not have any more", async () => {
   const { clock, store, waiters, head, others, get, order, wait } = await row(3);
-  const stranger = (await wait("s", others)).lock;
+  const rival = (await wait("s", others)).lock;
   // Another process evicts the holder; this one is told by its next renewal. Who is in the queue is served meanwhile.
   await store.evict("a");
   assertEquals(await get(others, { wait: 0 }), null);
   await clock.advance(LEASE / 2);
   assert(!head.held, "the first one knows");
   await assertRejects(() => head.release(), LockLostError);
-  for (const lock of [stranger, waiters[1]!, waiters[2]!]) {
+  for (const lock of [rival, waiters[1]!, waiters[2]!]) {
     await clock.advance(1_000);
     const held = await lock;
     assert(held.held, "held");
@@ -331,7 +331,7 @@ Deno.test("Handoff wakes the members of a run that was granted twice", async () 
 
 Deno.test("query() lists the handles of a run in the place of its first one", async () => {
   const { here, waiters, head, others, wait } = await row(3);
-  const stranger = (await wait("s", others)).lock;
+  const rival = (await wait("s", others)).lock;
   await head.release();
   const second = await waiters[1]!;
   const snapshot = await here.query!();
@@ -341,7 +341,7 @@ Deno.test("query() lists the handles of a run in the place of its first one", as
   const third = await waiters[2]!;
   assertEquals(snapshot.pending[0]?.owner, third.owner);
   await third.release();
-  await (await stranger).release();
+  await (await rival).release();
 });
 
 Deno.test("revocation() of a handle that was handed the lock resolves when that is evicted", async () => {

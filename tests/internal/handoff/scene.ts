@@ -62,7 +62,7 @@ export function scene() {
   return { clock, store, here, others, order, get, wait };
 }
 
-/** Makes handles of this process wait in a row behind a stranger that holds the lock; returns their locks. */
+/** Makes handles of this process wait in a row behind a rival that holds the lock; returns their locks. */
 export async function row(count: number) {
   const all = scene();
   const holder = await all.get(all.others);

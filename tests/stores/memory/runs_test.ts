@@ -97,17 +97,17 @@ Deno.test("MemoryStore.attempt() takes members along past a dead waiter", async 
 
 Deno.test("MemoryStore.forget() deletes the place of a member, and of nobody else", async () => {
   const { store, holder } = await held();
-  const [members, stranger] = [groupOf("a", 3), claimOf("a")];
+  const [members, rival] = [groupOf("a", 3), claimOf("a")];
   const [first, second, third] = members as [Claim, Claim, Claim];
   await queueUp(store, ...members);
   await store.release(holder);
   await grantOf(store, first);
-  await queueUp(store, stranger);
-  for (const claim of [first, second, stranger]) store.forget(claim);
+  await queueUp(store, rival);
+  for (const claim of [first, second, rival]) store.forget(claim);
   await queueUp(store, second, third);
   const { pending } = await store.query();
-  assertEquals(pending.map(({ owner }) => owner), handlesOf([third, stranger, second]));
-  for (const claim of [third, stranger, second, first]) assert(await store.release(claim));
+  assertEquals(pending.map(({ owner }) => owner), handlesOf([third, rival, second]));
+  for (const claim of [third, rival, second, first]) assert(await store.release(claim));
   assertEquals(store.names, []);
 });
 
@@ -141,14 +141,14 @@ Deno.test("MemoryStore.attempt() with steal, or again, takes nobody along", asyn
 
 Deno.test("MemoryStore.attempt() of a member comes before later waiters", async () => {
   const { store, holder } = await held();
-  const [[first, second], stranger] = [groupOf("a", 2) as [Claim, Claim], claimOf("a")];
+  const [[first, second], rival] = [groupOf("a", 2) as [Claim, Claim], claimOf("a")];
   await queueUp(store, first, second);
   await store.release(holder);
   await grantOf(store, first);
-  await queueUp(store, stranger);
+  await queueUp(store, rival);
   await store.release(first);
   await grantOf(store, second);
-  for (const claim of [second, stranger]) assert(await store.release(claim));
+  for (const claim of [second, rival]) assert(await store.release(claim));
 });
 
 Deno.test("MemoryStore.attempt() takes no waiter along whose owner is not fresh", async () => {

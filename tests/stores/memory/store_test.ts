@@ -91,11 +91,11 @@ Deno.test("MemoryStore.attempt() lets nobody overtake an exclusive waiter", asyn
 Deno.test("MemoryStore.attempt() wakes the other handles of an owner that gets the lock", async () => {
   const store = new MemoryStore(undefined, new VirtualClock());
   const holder = claimOf("a");
-  const [first, stranger, second] = [handleOfMe(), claimOf("a"), handleOfMe()];
+  const [first, rival, second] = [handleOfMe(), claimOf("a"), handleOfMe()];
   await grant(store, holder);
   const over = new AbortController();
   const woken: Claim[] = [];
-  for (const claim of [first, stranger, second]) {
+  for (const claim of [first, rival, second]) {
     await ask(store, claim);
     store.wakeup(claim, over.signal).then(() => woken.push(claim));
   }
@@ -104,7 +104,7 @@ Deno.test("MemoryStore.attempt() wakes the other handles of an owner that gets t
   assertEquals(woken, [first], "its turn");
   await grant(store, first);
   await settled();
-  assertEquals(woken, [first, second], "past the stranger");
+  assertEquals(woken, [first, second], "past the rival");
   over.abort();
 });
 

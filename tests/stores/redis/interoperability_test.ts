@@ -11,22 +11,22 @@ const POLL = 5_000;
 
 Deno.test("acquire() is excluded by a plain SET NX PX until that expires or is deleted", async () => {
   await using server = await RedisServer.start();
-  const [client, stranger] = [server.connect(), server.connect()];
+  const [client, rival] = [server.connect(), server.connect()];
   const lease = 1_000;
   const setAt = performance.now();
-  assertEquals(await stranger.set("lock:expires", "stranger", "PX", lease, "NX"), "OK");
-  assertEquals(await stranger.set("lock:deleted", "stranger", "PX", 60_000, "NX"), "OK");
+  assertEquals(await rival.set("lock:expires", "rival", "PX", lease, "NX"), "OK");
+  assertEquals(await rival.set("lock:deleted", "rival", "PX", 60_000, "NX"), "OK");
   // Some set no expiry at all.
-  assertEquals(await stranger.set("lock:endless", "stranger", "NX"), "OK");
+  assertEquals(await rival.set("lock:endless", "rival", "NX"), "OK");
   const names = ["expires", "deleted", "endless"];
   for (const name of names) assertEquals(await tryAcquire(client, name), null);
   const waiting = names.map((name) => acquire(client, name, { wait: 20_000 }));
   for (const name of names) {
-    await until(async () => await stranger.zcard(`{lock:${name}}:queue`) === 1, "the waiter is queued");
-    assertEquals(await stranger.get(`lock:${name}`), "stranger");
+    await until(async () => await rival.zcard(`{lock:${name}}:queue`) === 1, "the waiter is queued");
+    assertEquals(await rival.get(`lock:${name}`), "rival");
   }
   const deletedAt = performance.now();
-  await stranger.del("lock:deleted", "lock:endless");
+  await rival.del("lock:deleted", "lock:endless");
 
   const expired = await waiting[0]!;
   const after = performance.now() - setAt;
@@ -36,7 +36,7 @@ Deno.test("acquire() is excluded by a plain SET NX PX until that expires or is d
   const waited = performance.now() - deletedAt;
   assert(waited < POLL + MARGIN, `served after ${waited} ms`);
   for (const lock of locks) {
-    assertEquals(await stranger.get(`lock:${lock.name}`), lock.owner);
+    assertEquals(await rival.get(`lock:${lock.name}`), lock.owner);
     await lock.release();
   }
   assertEquals(await server.leftovers(), []);
@@ -44,27 +44,27 @@ Deno.test("acquire() is excluded by a plain SET NX PX until that expires or is d
 
 Deno.test("acquire() excludes a plain SET NX PX", async () => {
   await using server = await RedisServer.start();
-  const [client, stranger] = [server.connect(), server.connect()];
+  const [client, rival] = [server.connect(), server.connect()];
   const lock = await acquire(client, "a");
-  assertEquals(await stranger.set("lock:a", "stranger", "PX", 60_000, "NX"), null);
-  assertEquals(await stranger.get("lock:a"), lock.owner);
+  assertEquals(await rival.set("lock:a", "rival", "PX", 60_000, "NX"), null);
+  assertEquals(await rival.get("lock:a"), lock.owner);
   await lock.release();
-  assertEquals(await stranger.set("lock:a", "stranger", "PX", 60_000, "NX"), "OK");
+  assertEquals(await rival.set("lock:a", "rival", "PX", 60_000, "NX"), "OK");
   assertEquals(await tryAcquire(client, "a"), null);
 });
 
 const thefts = {
   deletes: { command: ["DEL", "lock:a"], left: null },
-  overwrites: { command: ["SET", "lock:a", "stranger"], left: "stranger" },
+  overwrites: { command: ["SET", "lock:a", "rival"], left: "rival" },
 };
 
 for (const [action, { command, left }] of Object.entries(thefts)) {
-  Deno.test(`Lock is lost at its next renewal when a stranger ${action} its key`, async () => {
+  Deno.test(`Lock is lost at its next renewal when a rival ${action} its key`, async () => {
     await using server = await RedisServer.start();
-    const [client, stranger] = [server.connect(), server.connect()];
+    const [client, rival] = [server.connect(), server.connect()];
     const lock = await acquire(client, "a", { lease: 60_000, renew: 200 });
     const { signal } = lock;
-    await stranger.call(command[0]!, ...command.slice(1));
+    await rival.call(command[0]!, ...command.slice(1));
     const started = performance.now();
     await until(() => signal.aborted, "the holder notices");
     const noticed = performance.now() - started;
@@ -77,11 +77,11 @@ for (const [action, { command, left }] of Object.entries(thefts)) {
     assertEquals(await client.get("lock:a"), left);
   });
 
-  Deno.test(`Lock.release() rejects when a stranger ${action} its key`, async () => {
+  Deno.test(`Lock.release() rejects when a rival ${action} its key`, async () => {
     await using server = await RedisServer.start();
-    const [client, stranger] = [server.connect(), server.connect()];
+    const [client, rival] = [server.connect(), server.connect()];
     const lock = await acquire(client, "a", { lease: 60_000, renew: false });
-    await stranger.call(command[0]!, ...command.slice(1));
+    await rival.call(command[0]!, ...command.slice(1));
     await assertRejects(() => lock.release(), LockLostError);
     assert(lock.signal.aborted);
     assertEquals(await client.get("lock:a"), left);

@@ -28,7 +28,7 @@ Deno.test("attempt() grants shared handles together, each with its own fence", a
     assert(fence > last, "the fence rises");
     last = fence;
   }
-  assertEquals(await client.set("lock:a", "stranger", "PX", LONG, "NX"), null);
+  assertEquals(await client.set("lock:a", "rival", "PX", LONG, "NX"), null);
   await ask(store, claimOf("a"), false);
   for (const claim of claims) {
     assertEquals(await client.get("lock:a"), ":shared");
@@ -311,7 +311,7 @@ Deno.test("attempt() with other permits than the holders' changes nothing", asyn
     assertEquals(await store.renew(holder), "renewed");
     await store.release(holder);
   }
-  await client.set("lock:a", "stranger", "PX", LONG);
+  await client.set("lock:a", "rival", "PX", LONG);
   assertEquals(await clash(store, queued), { present: "exclusive", own: false });
   await client.del("lock:a");
   // Who queued for three permits stays when the lock is had with two in between.
@@ -320,7 +320,7 @@ Deno.test("attempt() with other permits than the holders' changes nothing", asyn
   await grant(store, second);
   await grant(store, claimOf("a", 3));
   await ask(store, queued);
-  await client.set("lock:a", "stranger", "PX", LONG);
+  await client.set("lock:a", "rival", "PX", LONG);
   await ask(store, queued);
   // Nor does it matter that the answer to its first attempt was lost, or that it was taken for dead.
   await ask(serverStore(server.connect()), queued);
@@ -332,7 +332,7 @@ Deno.test("attempt() with other permits than the holders' changes nothing", asyn
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() begins again after a stranger has deleted the key of a shared lock", async () => {
+Deno.test("attempt() begins again after a rival has deleted the key of a shared lock", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = serverStore(client);
@@ -402,7 +402,7 @@ Deno.test("attempt() keeps a sole shared holder's lease when a second one joins"
     assertEquals(await store.renew(alone), "renewed");
     await until(async () => !await isHeld(store, second), "the second one has ended");
     assert(await store.release(alone), "released");
-    // A stranger may have taken the expiry away.
+    // A rival may have taken the expiry away.
     await grant(store, endless);
     await client.persist("lock:b");
     await grant(store, { ...second, name: "b" });
@@ -411,7 +411,7 @@ Deno.test("attempt() keeps a sole shared holder's lease when a second one joins"
   }
 });
 
-Deno.test("attempt() takes a stranger's value for a holder, whatever it looks like", async () => {
+Deno.test("attempt() takes a foreign value for a holder, whatever it looks like", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = serverStore(client);

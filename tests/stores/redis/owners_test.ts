@@ -29,7 +29,7 @@ for (const owner of OWNERS) {
     for (let i = 0; i < 3; i++) assertEquals(await grant(other, second), fence, "it keeps the fence");
     assertEquals(await grant(store, { ...third, mode: "shared" }), fence);
     assertEquals(await client.get("lock:a"), `${owner}/`);
-    assertEquals(await client.set("lock:a", "stranger", "PX", LONG, "NX"), null);
+    assertEquals(await client.set("lock:a", "rival", "PX", LONG, "NX"), null);
     for (const kind of ["exclusive", "shared"] as const) {
       await ask(store, claimOf("a", kind), false);
       await ask(store, claimOf("a", kind, LONG, `${owner}/b`), false);
@@ -74,17 +74,17 @@ Deno.test("attempt() that is granted to a holding owner leaves the queue", async
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = redis(client);
-  const [holder, stranger] = [claimOf("a"), claimOf("a")];
+  const [holder, rival] = [claimOf("a"), claimOf("a")];
   const [first, second] = [claimOf("a", "exclusive", LONG, "me"), claimOf("a", "exclusive", LONG, "me")];
   await grant(store, holder);
-  for (const waiter of [first, stranger, second]) await ask(store, waiter);
+  for (const waiter of [first, rival, second]) await ask(store, waiter);
   await store.release(holder);
   const fence = await grant(store, first);
   assertEquals(await grant(store, second), fence);
-  assertEquals(await client.zrange("{lock:a}:queue", 0, "-1"), [stranger.owner]);
+  assertEquals(await client.zrange("{lock:a}:queue", 0, "-1"), [rival.owner]);
   for (const claim of [first, second]) assert(await store.release(claim), "released");
-  assert(await grant(store, stranger) > fence, "it rises");
-  await store.release(stranger);
+  assert(await grant(store, rival) > fence, "it rises");
+  await store.release(rival);
   assertEquals(await server.leftovers(), []);
 });
 
@@ -236,9 +236,9 @@ Deno.test("acquire() of all waiting handles resolves once their owner holds the 
     await until(async () => await client.zcard("{lock:a}:queue") === 2 * i + 1, "it is queued");
     // It gives up, or has its turn if the others are quicker.
     acquire(client, "a", { wait: 1 }).then((lock) => lock.release(), () => {});
-    const stranger = acquire(other, "a", { wait: 20_000 });
-    handles.push(stranger.then((lock) => lock.release()));
-    await until(async () => await client.zcard("{lock:a}:queue") === 2 * i + 2, "so is a stranger");
+    const rival = acquire(other, "a", { wait: 20_000 });
+    handles.push(rival.then((lock) => lock.release()));
+    await until(async () => await client.zcard("{lock:a}:queue") === 2 * i + 2, "so is a rival");
   }
   const started = performance.now();
   await holder.release();

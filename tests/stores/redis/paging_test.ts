@@ -13,7 +13,7 @@ Deno.test("query() lists 10,000 locks page by page, in many short commands", asy
   const store = serverStore(client);
   const names = Array.from({ length: 10_000 }, (_, i) => `${i}`);
   // As any program of another kind locks.
-  await Promise.all(names.map((name) => client.set(`lock:${name}`, "stranger", "PX", LONG)));
+  await Promise.all(names.map((name) => client.set(`lock:${name}`, "rival", "PX", LONG)));
   const commands = await monitored(server, client, async () => {
     const pages = await pagesOf(store, { limit: 500 });
     assertEquals([...new Set(pages.flat())].sort(), names.sort());
@@ -28,7 +28,7 @@ Deno.test("query() looks at few keys for a small page", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = serverStore(client);
-  for (let i = 0; i < 2_000; i++) client.set(`lock:${i}`, "stranger", "PX", LONG);
+  for (let i = 0; i < 2_000; i++) client.set(`lock:${i}`, "rival", "PX", LONG);
   const { held, cursor } = await store.query({ limit: 5 });
   assert(held.length >= 5 && held.length < 50, `${held.length} locks`);
   assert(typeof cursor === "string", "more follow");

@@ -26,7 +26,7 @@ Deno.test("confirm() raises the counter to a higher fence only, and for a holder
     ["6", 7n, true],
     ["7", 7n, false],
     ["8", 7n, false],
-    ["stranger", 1n, true],
+    ["rival", 1n, true],
     ["7", BigInt(MAX_FENCE), true],
   ];
   for (const [counter, fence, confirmed] of cases) {
@@ -134,13 +134,13 @@ Deno.test("inspect() tells whether a lock is held, free to take or share, or tak
   }
 });
 
-Deno.test("inspect() tells the counter, which is 0 when it is lost or a stranger's", async () => {
+Deno.test("inspect() tells the counter, which is 0 when it is lost or a rival's", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const claim = claimOf("a");
   await after(0, client, attempt, { claim });
   const counters = [];
-  for (const counter of [undefined, "7", "stranger"]) {
+  for (const counter of [undefined, "7", "rival"]) {
     await client.del(FENCE);
     if (counter !== undefined) await client.set(FENCE, counter);
     for (const asked of [claim, claimOf("a")]) counters.push((await after(0, client, inspect, asked)).counter);
@@ -151,7 +151,7 @@ Deno.test("inspect() tells the counter, which is 0 when it is lost or a stranger
 Deno.test("retake() is refused unless the counter is what it was", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  for (const [present, counter, retaken] of [["8", 7n, false], ["6", 7n, false], ["stranger", 0n, true]] as const) {
+  for (const [present, counter, retaken] of [["8", 7n, false], ["6", 7n, false], ["rival", 0n, true]] as const) {
     await client.set(FENCE, present);
     const claim = claimOf("a");
     assertEquals(await after(0, client, retake, { claim, fence: 7n, counter }), retaken, present);

@@ -119,15 +119,15 @@ Deno.test("query() tells of a waiter that was granted the lock what its attempt 
   }
 });
 
-Deno.test("query() tells nothing of a former holder when a stranger holds the lock", async () => {
+Deno.test("query() tells nothing of a former holder when a rival holds the lock", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const claim = described("exclusive");
   await after(0, client, attempt, { claim });
   await after(1, client, release, claim);
-  await client.set(LOCK, "stranger", "PX", LONG, "NX");
+  await client.set(LOCK, "rival", "PX", LONG, "NX");
   const [entry] = await holders(client, 2);
-  assertEquals([entry!.handle, ...detailsOf(entry!)], ["stranger", undefined, undefined, undefined]);
+  assertEquals([entry!.handle, ...detailsOf(entry!)], ["rival", undefined, undefined, undefined]);
   await client.persist(LOCK);
   assertEquals((await holders(client, 3)).map(({ expiresIn }) => expiresIn), [undefined], "it never ends");
 });

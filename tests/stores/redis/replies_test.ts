@@ -87,7 +87,7 @@ Deno.test("look.decode() reads the handles of a lock and what is known of them, 
 });
 
 Deno.test("look.decode() leaves out what is no number, and a meta that is none", () => {
-  for (const record of ["", "stranger", ":x", ":5", "5:", ':{"pid":1}', ":[]", ":{"]) {
+  for (const record of ["", "rival", ":x", ":5", "5:", ':{"pid":1}', ":[]", ":{"]) {
     const { held: [entry] } = look.decode([["x", "x", "", 0, record], []], { name: "a" });
     const { since, fence, meta } = entry!;
     assertEquals([since, fence, meta], [record === ":5" ? 0 : undefined, record === "5:" ? 5n : undefined, undefined]);

@@ -18,7 +18,7 @@ const present: Record<string, () => Claim[]> = {
   "the holds of an owner": () => [claimOf("a", "exclusive", LONG, "me"), claimOf("a", "exclusive", LONG, "me")],
   "shared holders": () => [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a", "shared", LONG, "me")],
   "holders of permits": () => [claimOf("a", 2), claimOf("a", 2, LONG, "me"), claimOf("a", 2, LONG, "me")],
-  "a stranger": () => [],
+  "a rival": () => [],
   "nobody": () => [],
 };
 
@@ -29,7 +29,7 @@ for (const [whom, claimsOf] of Object.entries(present)) {
     const store = redis(client);
     for (const thief of [claimOf("a"), claimOf("a", "exclusive", LONG, "thief")]) {
       const claims = claimsOf();
-      if (whom === "a stranger") await client.set("lock:a", "stranger", "PX", LONG);
+      if (whom === "a rival") await client.set("lock:a", "rival", "PX", LONG);
       let last = 0n;
       for (const claim of claims) last = await grant(store, claim);
       const waiter = claimOf("a", claims[0]?.permits ?? "exclusive");
@@ -37,7 +37,7 @@ for (const [whom, claimsOf] of Object.entries(present)) {
       messages.length = 0;
       assert(await grant(store, thief, { steal: true }) > last, "the fence is higher");
       assertEquals(await client.get("lock:a"), thief.handle === undefined ? thief.owner : `${thief.owner}/`);
-      const expected = whom === "a stranger" ? ["stranger"] : claims.map(idOf);
+      const expected = whom === "a rival" ? ["rival"] : claims.map(idOf);
       await until(() => messages.length >= expected.length, "they are notified");
       assertEquals([...messages].sort(), expected.sort());
       for (const claim of claims) {
@@ -60,11 +60,11 @@ for (const [whom, claimsOf] of Object.entries(present)) {
     const [client, messages] = await evictedHandles(server);
     const store = redis(client);
     const claims = claimsOf();
-    if (whom === "a stranger") await client.set("lock:a", "stranger", "PX", LONG);
+    if (whom === "a rival") await client.set("lock:a", "rival", "PX", LONG);
     for (const claim of claims) await grant(store, claim);
     const waiter = claimOf("a", claims[0]?.permits ?? "exclusive");
     if (whom !== "nobody") await ask(store, waiter);
-    const expected = whom === "a stranger" ? ["stranger"] : claims.map(idOf);
+    const expected = whom === "a rival" ? ["rival"] : claims.map(idOf);
     assertEquals(await store.evict!("a", { meta: false }), expected.length);
     await until(() => messages.length >= expected.length, "they are notified");
     assertEquals([...messages].sort(), expected.sort());
@@ -193,16 +193,16 @@ Deno.test("revocation() resolves to what describes the one that has revoked the 
 
 Deno.test("revocation() asks the server before it trusts a message", async () => {
   await using server = await RedisServer.start();
-  const [client, stranger] = [server.connect(), server.connect()];
+  const [client, rival] = [server.connect(), server.connect()];
   const store = redis(client);
   for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "me")]) {
     await grant(store, claim);
     let resolved = false;
     const evicted = store.revocation!(claim, new AbortController().signal).then(() => resolved = true);
     await until(async () => await subscribers(client) === 1, "it is subscribed");
-    const before = await scriptCalls(stranger);
-    await stranger.publish("holdfast:evicted", idOf(claim));
-    await until(async () => await scriptCalls(stranger) > before, "it asks");
+    const before = await scriptCalls(rival);
+    await rival.publish("holdfast:evicted", idOf(claim));
+    await until(async () => await scriptCalls(rival) > before, "it asks");
     // The answer to that comes before the one to this.
     assertEquals(await store.renew(claim), "renewed");
     assert(!resolved, "it is held");
@@ -310,7 +310,7 @@ Deno.test("revocation() does not resolve while the lock is held, and leaves no l
     const evicted = store.revocation!(claim, signal).then(() => resolved = true);
     await until(async () => await subscribers(client) === 1, "it is subscribed");
     // Others are none of its concern; nor are those whose names are like its own.
-    for (const other of ["stranger", claim.owner, idOf(claim) + "x", ""]) {
+    for (const other of ["rival", claim.owner, idOf(claim) + "x", ""]) {
       if (other !== idOf(claim)) await client.publish("holdfast:evicted", other);
     }
     await store.renew(claim);

@@ -46,13 +46,13 @@ Deno.test("attempt() of a waiter that finds the lock expired takes its run as we
   await using server = await RedisServer.start();
   const client = await connected(server);
   const store = serverStore(client);
-  const [holder, head, next, stranger] = [claimOf("a"), member(), member(), claimOf("a")];
+  const [holder, head, next, rival] = [claimOf("a"), member(), member(), claimOf("a")];
   await grant(store, holder);
-  for (const claim of [head, next, stranger]) await ask(store, claim);
+  for (const claim of [head, next, rival]) await ask(store, claim);
   await client.del(LOCK);
   const { run, contended } = await attemptOf(store, head);
   assertEquals([run, contended], [[next.owner], true]);
-  assertEquals(await queue(client), [stranger.owner]);
+  assertEquals(await queue(client), [rival.owner]);
 });
 
 Deno.test("attempt() ends a run at the first waiter of another kind or cohort", async () => {
@@ -164,12 +164,12 @@ Deno.test("attempt() of a member puts it back to its place, ahead of who came la
   await using server = await RedisServer.start();
   const client = await connected(server);
   const store = serverStore(client);
-  const [head, first, second, stranger] = [member(), member(), member(), claimOf("a")];
+  const [head, first, second, rival] = [member(), member(), member(), claimOf("a")];
   await line(store, [head, first, second]);
   assertEquals((await attemptOf(store, head)).run, owners([first, second]));
-  for (const claim of [stranger, second, first]) await ask(store, claim);
-  assertEquals(await queue(client), owners([first, second, stranger]));
-  assertEquals((await store.query!()).pending.map(({ owner }) => owner), owners([first, second, stranger]));
+  for (const claim of [rival, second, first]) await ask(store, claim);
+  assertEquals(await queue(client), owners([first, second, rival]));
+  assertEquals((await store.query!()).pending.map(({ owner }) => owner), owners([first, second, rival]));
   await store.release(head);
   const next = await attemptOf(store, first);
   assertEquals([next.run, next.contended], [[second.owner], true]);
@@ -179,19 +179,19 @@ Deno.test("forget() drops the place of a member that was handed the lock", async
   await using server = await RedisServer.start();
   const client = await connected(server);
   const store = serverStore(client);
-  const [head, gone, stranger] = [member(), member(), claimOf("a")];
+  const [head, gone, rival] = [member(), member(), claimOf("a")];
   await line(store, [head, gone]);
   assertEquals((await attemptOf(store, head)).run, [gone.owner]);
   store.forget?.(gone);
-  for (const claim of [stranger, gone]) await ask(store, claim);
-  assertEquals(await queue(client), owners([stranger, gone]));
+  for (const claim of [rival, gone]) await ask(store, claim);
+  assertEquals(await queue(client), owners([rival, gone]));
 });
 
 Deno.test("attempt() that is executed twice, and late, loses no member for ever", async () => {
   await using server = await RedisServer.start();
   const client = await connected(server);
   const store = serverStore(client);
-  const [head, first, second, stranger] = [member(), member(), member(), claimOf("a")];
+  const [head, first, second, rival] = [member(), member(), member(), claimOf("a")];
   await line(store, [head, first]);
   const sent = attempt.encode(lockKeys("lock:a"), {
     claim: head,
@@ -200,12 +200,12 @@ Deno.test("attempt() that is executed twice, and late, loses no member for ever"
   const execute = () => client.eval(attempt.script.source, sent.keys.length, ...sent.keys, ...sent.args);
   const [, fence, , , ...run] = await execute() as string[];
   assertEquals(run, [first.owner]);
-  for (const claim of [second, stranger]) await ask(store, claim);
+  for (const claim of [second, rival]) await ask(store, claim);
   const [, later, , , ...others] = await execute() as string[];
   assertEquals(others, [second.owner], "a repetition takes those that have come since");
   assert(BigInt(later!) > BigInt(fence!) + 1n, "beyond the fences of the first run");
   for (const claim of [second, first]) await ask(store, claim);
-  assertEquals(await queue(client), owners([first, second, stranger]));
+  assertEquals(await queue(client), owners([first, second, rival]));
   await store.release(head);
   // The lock is over for that handle: executed once more, it takes nobody along.
   const [busy] = await execute() as [number];

@@ -207,7 +207,7 @@ Deno.test("attempt() takes the fence from the clock when the last one was lost",
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = serverStore(client);
-  for (const lost of [() => client.del(fenceKey("a")), () => client.set(fenceKey("a"), "stranger")]) {
+  for (const lost of [() => client.del(fenceKey("a")), () => client.set(fenceKey("a"), "rival")]) {
     const first = claimOf("a", LONG);
     const fence = await grant(store, first);
     await store.release(first);

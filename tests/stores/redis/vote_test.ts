@@ -81,7 +81,7 @@ Deno.test("vote() that is refused says how long the lock was held, if nobody is 
   await client.set(LOCK, third.owner, "PX", 1_500);
   assertEquals(await ask(17_000, second, true, 1_500), 0);
   assertEquals(await ask(17_000, second, true, 1_501), Infinity);
-  await client.set(LOCK, "stranger");
+  await client.set(LOCK, "rival");
   assertEquals(await ask(17_000, second, true), Infinity);
   await client.flushall();
   // Of several who share it the last one counts, wherever its record is.

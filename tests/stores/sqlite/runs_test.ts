@@ -39,16 +39,16 @@ testWithFixture("attempt() reserves fences to the last exact one, and then rejec
 testWithFixture("attempt() takes members out of the file, and only their own process's", async (fixture) => {
   const { holder, members } = await waitingMembers(fixture);
   // As if the UUID of the group were known there.
-  const stranger = { ...claimOf(), group: members[0].group };
-  await queueUp(fixture.a, stranger);
+  const rival = { ...claimOf(), group: members[0].group };
+  await queueUp(fixture.a, rival);
   await fixture.a.release(holder);
   const { fence, run, contended } = await grantOf(fixture.b, members[0]);
   assertEquals([run, contended], [handlesOf(members.slice(1)), true]);
-  assertEquals(rows(fixture.path), handlesOf([members[0], stranger]));
+  assertEquals(rows(fixture.path), handlesOf([members[0], rival]));
   assert(await fixture.b.release(members[0]));
-  const next = await grantOf(fixture.a, stranger);
+  const next = await grantOf(fixture.a, rival);
   assertEquals([next.fence, next.run, next.contended], [fence + 3n, [], false]);
-  assert(await fixture.a.release(stranger));
+  assert(await fixture.a.release(rival));
 });
 
 testWithFixture("attempt() says whether others wait only if that costs nothing or is asked", async (fixture) => {
@@ -259,30 +259,30 @@ testWithFixture("attempt() that fails leaves all members in the queue, and polle
   assert(await fixture.b.release(second));
 });
 
-testWithFixture("attempt() takes no stranger for a member whose handle begins like its own", async (fixture) => {
+testWithFixture("attempt() takes no rival for a member whose handle begins like its own", async (fixture) => {
   const holder = await holderOf(fixture.a);
   const [first, second] = groupOf("name", 2) as [Claim, Claim];
   // Some runtimes read text from a file up to the first NUL only.
-  const stranger = claimOf({ owner: `${second.owner}\0`, handle: `${second.owner}\0/handle` });
+  const rival = claimOf({ owner: `${second.owner}\0`, handle: `${second.owner}\0/handle` });
   await queueUp(fixture.b, first);
-  await queueUp(fixture.a, stranger);
+  await queueUp(fixture.a, rival);
   await queueUp(fixture.b, second);
   await fixture.a.release(holder);
   assertEquals((await grantOf(fixture.b, first)).run, []);
-  for (const claim of [first, stranger, second]) assert(await fixture.b.release(claim));
+  for (const claim of [first, rival, second]) assert(await fixture.b.release(claim));
 });
 
 testWithFixture("forget() deletes the place of a member, and of nobody else", async (fixture) => {
   const { holder, members: [first, second, third] } = await waitingMembers(fixture);
   await fixture.a.release(holder);
   await grantOf(fixture.b, first);
-  const stranger = claimOf();
-  await queueUp(fixture.b, stranger);
-  for (const claim of [first, second, stranger]) fixture.b.forget(claim);
+  const rival = claimOf();
+  await queueUp(fixture.b, rival);
+  for (const claim of [first, second, rival]) fixture.b.forget(claim);
   await queueUp(fixture.b, second, third);
-  assertEquals(await pending(fixture), handlesOf([third, stranger, second]));
+  assertEquals(await pending(fixture), handlesOf([third, rival, second]));
   fixture.b.forget(third);
-  for (const [holds, next] of [[first, third], [third, stranger], [stranger, second]] as const) {
+  for (const [holds, next] of [[first, third], [third, rival], [rival, second]] as const) {
     const asleep = sleeper(fixture.b, next);
     assert(await fixture.b.release(holds));
     await settled();

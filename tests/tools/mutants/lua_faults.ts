@@ -123,7 +123,7 @@ export const LUA_FAULTS: readonly LuaFault[] = [
     stage: KINDS,
   },
   {
-    name: "a stranger renews a shared lock that one alone holds",
+    name: "a rival renews a shared lock that one alone holds",
     place: "renew-sole",
     edit: [/sole == handle/, "sole"],
     stage: KINDS,
@@ -226,7 +226,7 @@ export const LUA_FAULTS: readonly LuaFault[] = [
     stage: RECORDS,
   },
   {
-    name: "a stranger is listed with the meta of the last holder",
+    name: "a rival is listed with the meta of the last holder",
     place: "last-granted",
     edit: [/handle == last_granted/, "last_granted"],
     stage: RECORDS,

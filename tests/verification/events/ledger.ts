@@ -40,13 +40,13 @@ export class EventLedger {
 
   /** Returns what is wrong with the events: nothing, if each call has those that it must have. */
   problems(): string[] {
-    const strangers = [...this.#events].filter(([handle]) => !this.#outcomes.has(handle))
+    const rivals = [...this.#events].filter(([handle]) => !this.#outcomes.has(handle))
       .map(([handle, events]) => `${typesOf(events)}: of a handle that nobody has asked for: ${handle}`);
     const wrong = [...this.#outcomes].flatMap(([handle, outcome]) => {
       const events = this.#events.get(handle) ?? [];
       return judge(events, outcome).map((problem) => `${typesOf(events)}: ${problem}`);
     });
-    return [...strangers, ...wrong];
+    return [...rivals, ...wrong];
   }
 }
 

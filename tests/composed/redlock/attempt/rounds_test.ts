@@ -41,7 +41,7 @@ Deno.test("attempt() uses a fresh id in each round, which begins with the owner"
 Deno.test("attempt() does not count the vote of a place in the queue that it has left", async () => {
   const { clock, nodes, open, store } = quorum(3);
   const [first, second, third] = nodes as [FaultyNode, FaultyNode, FaultyNode];
-  const [holder, stranger] = [claimOf(), claimOf()];
+  const [holder, rival] = [claimOf(), claimOf()];
   assert((await open().attempt(holder, attempt)).granted);
   await settled();
   const waiter = claimOf();
@@ -51,7 +51,7 @@ Deno.test("attempt() does not count the vote of a place in the queue that it has
   for (const node of [first, second, third]) {
     await node.release({ ...holder, owner: (await node.query()).held[0]!.owner });
   }
-  assert((await third.attempt(stranger, attempt)).granted);
+  assert((await third.attempt(rival, attempt)).granted);
   // Later than the last fence: one trip is enough.
   await clock.advance(10);
   // The first node hangs until the waiter has turned to the next one, and left its queue.
@@ -61,11 +61,11 @@ Deno.test("attempt() does not count the vote of a place in the queue that it has
   first.condition = "healthy";
   const { result } = await after(clock, again);
   await settled();
-  await third.release(stranger);
+  await third.release(rival);
   assert("granted" in result);
-  const rival = await after(clock, open().attempt(claimOf(), attempt));
-  assert("granted" in rival.result);
-  assert(!(result.granted && rival.result.granted), "two hold it");
+  const other = await after(clock, open().attempt(claimOf(), attempt));
+  assert("granted" in other.result);
+  assert(!(result.granted && other.result.granted), "two hold it");
 });
 
 for (const rounds of [1, 2]) {

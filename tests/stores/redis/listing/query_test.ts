@@ -98,7 +98,7 @@ Deno.test("query() lists names with waiters only, and no dead, expired or foreig
   const client = server.connect();
   const store = serverStore(client);
   await client.hset("lock:hash", "mine", 1);
-  await client.set("lock:stranger", "a/b", "PX", LONG);
+  await client.set("lock:rival", "a/b", "PX", LONG);
   await client.set("lock:", "no name");
   const [holder, waiter, dead, brief] = [claimOf("a"), claimOf("a"), claimOf("a"), claimOf("b", "shared", 100)];
   await grant(store, brief);
@@ -110,8 +110,8 @@ Deno.test("query() lists names with waiters only, and no dead, expired or foreig
   await client.hset("{lock:a}:waiters", dead.owner, "0!holdfast:x@\0");
   await until(async () => (await store.query!()).held.length === 2, "the brief one has ended");
   const { held, pending } = await store.query!();
-  const stranger = { name: "stranger", owner: "a/b", handle: "a/b", mode: "exclusive", lease: LONG } as const;
-  assertEquals(sorted(held), sorted([long, stranger]));
+  const rival = { name: "rival", owner: "a/b", handle: "a/b", mode: "exclusive", lease: LONG } as const;
+  assertEquals(sorted(held), sorted([long, rival]));
   assertEquals(pending.map(identityOf), [identityOf(waiter)]);
 });
 

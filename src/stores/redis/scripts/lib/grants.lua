@@ -53,7 +53,7 @@ end
 local function remove_expired_holders()
   remove_holders(redis.call('ZRANGE', KEYS.holders, '(0', now, 'BYSCORE'))
   if allows_several(holder) and redis.call('ZCARD', KEYS.holders) == 0 then
-    -- Records are left when a stranger has deleted the list.
+    -- Records are left when another program has deleted the list.
     redis.call('DEL', KEYS.grants)
     holder = false
   end
