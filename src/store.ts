@@ -105,7 +105,7 @@ export type Attempt =
      * Whether this handle need not attempt before its wake-up comes, as long as another handle of its process does so and
      * names it in {@linkcode AttemptOptions.alive}; no when left out.
      */
-    readonly mayPark?: boolean | undefined;
+    readonly maySleep?: boolean | undefined;
   }
   | {
     readonly granted: false;
@@ -321,7 +321,7 @@ export interface AttemptOptions {
   readonly steal?: boolean | undefined;
   /**
    * The ids of other handles of the same process that are in the queue: they are as alive as this one. Only a store that
-   * answers {@linkcode Attempt} with `mayPark` is given any.
+   * answers {@linkcode Attempt} with `maySleep` is given any.
    */
   readonly alive?: readonly string[] | undefined;
 }

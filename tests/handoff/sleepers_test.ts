@@ -102,21 +102,23 @@ for (const [when, options] of KINDS) {
     const scene = new Scene();
     const { clock, rival, served } = scene;
     const here = scene.process(options);
-    const park: Fate = async (go, { operation }) => {
+    const sleep: Fate = async (go, { operation }) => {
       const reply = await go() as Attempt;
-      return operation === "attempt" && "retryAfter" in reply ? { ...reply, retryAfter: 25_000, mayPark: true } : reply;
+      return operation === "attempt" && "retryAfter" in reply
+        ? { ...reply, retryAfter: 25_000, maySleep: true }
+        : reply;
     };
     const before = await rival.acquire();
     // The first one pauses after a fault, so that the second one is ahead of it in the queue of the store.
     here.line.fate = lost;
     const ends = [(await here.section("first", 1)).end];
-    here.line.fate = park;
+    here.line.fate = sleep;
     ends.push((await here.section("second", 1)).end);
     await clock.advance(2_000);
     // The store does not tell again that it is the turn of a waiter.
     here.line.notice = () => new Promise(() => {});
     here.line.fate = () => {
-      here.line.fate = park;
+      here.line.fate = sleep;
       return Promise.reject(new StoreError("loading"));
     };
     await before.release();

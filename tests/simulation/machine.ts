@@ -26,7 +26,7 @@ export interface Pause {
 /** What a process has to do: a timer to run, or a message to read. */
 export type Work = "timer" | "message";
 
-interface Parked {
+interface Deferred {
   readonly run: () => void;
   readonly work: Work;
 }
@@ -52,7 +52,7 @@ export class Machine implements Clock {
   #pending = 0;
   #late = 0;
   #first: Work | undefined;
-  readonly #parked: Parked[] = [];
+  readonly #deferred: Deferred[] = [];
   /** Called when it is paused. */
   paused: (() => void) | undefined;
   /** Called when it goes on after a pause, before anything else runs. */
@@ -130,7 +130,7 @@ export class Machine implements Clock {
     if (this.#dead) return;
     if (this.awake) return this.#world.on(this, run);
     this.#late++;
-    this.#parked.push({ run, work });
+    this.#deferred.push({ run, work });
   }
 
   /** Stops the process for a while. */
@@ -162,10 +162,10 @@ export class Machine implements Clock {
     this.#slept += slept;
     this.#world.trace(this.name, "goes on");
     this.resumed?.();
-    const parked = this.#parked.splice(0);
+    const deferred = this.#deferred.splice(0);
     const first = this.#first;
-    if (first !== undefined) parked.sort((a, b) => Number(b.work === first) - Number(a.work === first));
-    for (const { run, work } of parked) {
+    if (first !== undefined) deferred.sort((a, b) => Number(b.work === first) - Number(a.work === first));
+    for (const { run, work } of deferred) {
       // Each as an event: what one of them settles is handled before the next one runs.
       this.#world.after(0, () => {
         this.#late--;

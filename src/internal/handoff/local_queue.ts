@@ -3,7 +3,7 @@ import { ShortLivedMap } from "../process/short_lived.ts";
 import type { Handle } from "./handle.ts";
 
 /** How many places one handle keeps alive at most: what one command may name. */
-const MAX_PARKED = 1_000;
+const MAX_SLEEPERS = 1_000;
 
 /** The handles of this process that wait for one lock, by their ids, in the order of their first attempts. */
 export class LocalQueue extends ShortLivedMap<string, Handle> {
@@ -80,11 +80,11 @@ export class LocalQueue extends ShortLivedMap<string, Handle> {
   }
 
   /** Returns the ids of the handles whose places a handle keeps alive with its own. */
-  parked(handle: Handle): string[] {
+  sleepers(handle: Handle): string[] {
     const ids: string[] = [];
     for (const other of this.values()) {
       if (other !== handle && other.place === "shared" && other.state === "queued") ids.push(other.id);
-      if (ids.length === MAX_PARKED) break;
+      if (ids.length === MAX_SLEEPERS) break;
     }
     return ids;
   }

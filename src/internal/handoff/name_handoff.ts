@@ -23,7 +23,7 @@ import type { HandoffContext } from "./context.ts";
 const RECHECK_MS = 1_000;
 
 /** After so many milliseconds without a request a handle attempts, although another one keeps its place alive. */
-const PARKED_MS = 600_000;
+const SLEEP_LIMIT_MS = 600_000;
 
 /** After so many milliseconds without a request a handle whose caller is not heard of is removed. */
 const FORGOTTEN_MS = 60_000;
@@ -322,7 +322,7 @@ export class NameHandoff {
     if (handle.place !== "none" && woken === "store") return true;
     if (this.#grant?.members.includes(handle)) return false;
     if (handle.place !== "none") {
-      if (handle.place === "own" || handle.sentFor(now) >= PARKED_MS) return true;
+      if (handle.place === "own" || handle.sentFor(now) >= SLEEP_LIMIT_MS) return true;
       return this.#queue.polls(handle, now);
     }
     return !this.#keeps || !this.#queue.canShare(handle) || this.#queue.leads(handle, now, this.#grant !== undefined);
@@ -342,9 +342,11 @@ export class NameHandoff {
     for (const handle of leaders) if (handle.state === "sleeping") handle.wake();
   }
 
-  /** Asks the store for a handle. One that polls, because nothing has woken it, names the others that are parked. */
+  /** Asks the store for a handle. One that polls, because nothing has woken it, names the others that sleep. */
   #ask(handle: Handle, options: AttemptOptions, now: Instant, polls: boolean): Promise<Attempt> {
-    const alive = polls && handle.place !== "none" && this.#queue.polls(handle, now) ? this.#queue.parked(handle) : [];
+    const alive = polls && handle.place !== "none" && this.#queue.polls(handle, now)
+      ? this.#queue.sleepers(handle)
+      : [];
     const sent = this.#context.store.attempt(handle.claim, alive.length === 0 ? options : { ...options, alive });
     const request = { number: ++this.#sent, at: now, revocations: this.#revocations };
     const answer = handle.sends(now, sent);
@@ -386,7 +388,7 @@ export class NameHandoff {
       case "asking":
       case "idle":
         if (handle.unanswered === 0) handle.state = "queued";
-        handle.place = refusal.mayPark ? "shared" : "own";
+        handle.place = refusal.maySleep ? "shared" : "own";
         return refusal;
       case "next":
         handle.place = "own";

@@ -290,7 +290,7 @@ export class ServerStore implements RedisStore, QuorumNode {
     this.#wakeups.enqueue(handleOf(claim), answer.ticket);
     const { granted, heldFor } = answer;
     const retryAfter = this.#wakeups.pollAfter(answer.retryAfter, claim.lease);
-    const busy = this.#wakeups.subscribed ? { granted, retryAfter, mayPark: true } : { granted, retryAfter };
+    const busy = this.#wakeups.subscribed ? { granted, retryAfter, maySleep: true } : { granted, retryAfter };
     return heldFor === undefined ? busy : { ...busy, heldFor };
   }
 

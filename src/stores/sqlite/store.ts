@@ -294,5 +294,5 @@ function refusal({ outcome }: LockState, waiter: QueuedWaiter | undefined): Atte
   if (typeof outcome === "object") return { granted: false, conflict: outcome };
   const ms = waiter?.usesWakeups ? RETRY_ASLEEP_MS : RETRY_MS;
   // Waiters that came together would block the event loop together.
-  return { granted: false, retryAfter: ms * (1 + Math.random()), mayPark: waiter?.usesWakeups };
+  return { granted: false, retryAfter: ms * (1 + Math.random()), maySleep: waiter?.usesWakeups };
 }

@@ -7,7 +7,7 @@ import { until } from "../../support/until.ts";
 
 const QUEUE = "{lock:a}:queue";
 
-Deno.test("cohort() serves parked waiters that the server has forgotten", async () => {
+Deno.test("cohort() serves sleeping waiters that the server has forgotten", async () => {
   await using server = await RedisServer.start();
   const [client, other] = [server.connect(), server.connect()];
   await using store = cohort(redis(client), { keep: 10, linger: 10 });
