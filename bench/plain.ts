@@ -1,12 +1,12 @@
 import type { Capability, Store } from "@holdfast/lock";
-import { Handoff } from "../src/internal/handoff/handoff.ts";
+import { HandoffStore } from "../src/internal/handoff/handoff_store.ts";
 
 /**
  * Returns the same store without what it can do for several handles of one process together: each of them stands in its
  * queue by itself, and is granted the lock by itself. What runs and cohorts are measured against, in the same process.
  */
 export function plain(handingOn: Store): Store {
-  const store: Store = handingOn instanceof Handoff ? handingOn.target : handingOn;
+  const store: Store = handingOn instanceof HandoffStore ? handingOn.target : handingOn;
   return {
     capabilities: store.capabilities?.filter((each) => !TOGETHER.includes(each)),
     drift: (lease) => store.drift(lease),

@@ -1,5 +1,5 @@
-import { timeoutError } from "./internal/lease/attempt_history.ts";
-import { clockOf } from "./internal/lease/store_state.ts";
+import { timeoutError } from "./internal/lease/timeout_error.ts";
+import { clockOf } from "./internal/lease/held_leases.ts";
 import { acquireFrom } from "./acquisition.ts";
 import type { Lock } from "./lock.ts";
 import {

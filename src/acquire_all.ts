@@ -1,7 +1,7 @@
 import { AttemptHistory } from "./internal/lease/attempt_history.ts";
 import type { Clock } from "./internal/time/clock.ts";
 import { makeInspectable } from "./internal/listing/inspectable.ts";
-import { clockOf } from "./internal/lease/store_state.ts";
+import { clockOf } from "./internal/lease/held_leases.ts";
 import { show } from "./internal/validation.ts";
 import { WaitScope } from "./internal/time/wait_scope.ts";
 import { acquireFrom } from "./acquisition.ts";

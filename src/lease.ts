@@ -6,7 +6,7 @@ import { checkHandle } from "./internal/lease/forgotten_handle.ts";
 import type { RenewalOutcome } from "./internal/lease/renewal.ts";
 import { type RenewalInterval, RenewalSchedule } from "./internal/lease/renewal_schedule.ts";
 import { Renewals, trustedMs } from "./internal/lease/renewals.ts";
-import { type HeldLease, leasesOf } from "./internal/lease/store_state.ts";
+import { type HeldLease, leasesOf } from "./internal/lease/held_leases.ts";
 import { LockLostError } from "./errors.ts";
 import type { LossReason } from "./events.ts";
 import { isObserved, notify } from "./internal/process/notify.ts";

@@ -134,7 +134,7 @@ export class LeasedLock implements Lock {
 
   /**
    * Releases the lock. On Redis that runs the script release.lua, by way of `release()`, `#release()`,
-   * `releaseWithRetry()`, `Handoff.release()`, `ServerStore.release()` and `Runner.run()`.
+   * `releaseWithRetry()`, `HandoffStore.release()`, `ServerStore.release()` and `Runner.run()`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     // The caller of release() knows how it ended.

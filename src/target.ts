@@ -1,5 +1,5 @@
 import { describeMistake, looksLikeClient, looksLikeStore } from "./internal/mistaken_target.ts";
-import { clockOf } from "./internal/lease/store_state.ts";
+import { clockOf } from "./internal/lease/held_leases.ts";
 import type { Store } from "./store.ts";
 import type { RedisClient } from "./stores/redis/client/client.ts";
 
@@ -36,8 +36,8 @@ export function storeOf(target: LockTarget): Store | Promise<Store> {
 function handedOn(store: Store): Store | Promise<Store> {
   // A store that wraps another one may pass the capabilities on, but not `forget`.
   if (!store.capabilities?.includes("runs") || store.forget === undefined) return store;
-  return import("./internal/handoff/handoff.ts").then(({ Handoff }) =>
-    known(store, () => new Handoff(store, clockOf(store)))
+  return import("./internal/handoff/handoff_store.ts").then(({ HandoffStore }) =>
+    known(store, () => new HandoffStore(store, clockOf(store)))
   );
 }
 

@@ -13,7 +13,7 @@ import {
 import { memory } from "@holdfast/lock/memory";
 import { getEventListeners } from "node:events";
 import { acquireFrom } from "../src/acquisition.ts";
-import { clockOf } from "../src/internal/lease/store_state.ts";
+import { clockOf } from "../src/internal/lease/held_leases.ts";
 import { checkAcquireOptions } from "../src/options.ts";
 import { RedisServer } from "./support/redis_server.ts";
 import { busy, granted, hanging, inTurn, refused, ScriptedStore, unreachable } from "./support/scripted_store.ts";

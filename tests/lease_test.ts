@@ -2,7 +2,7 @@ import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/asse
 import { LockLostError, StoreError } from "@holdfast/lock";
 import { getEventListeners } from "node:events";
 import type { Instant } from "../src/internal/time/clock.ts";
-import { leasesOf } from "../src/internal/lease/store_state.ts";
+import { leasesOf } from "../src/internal/lease/held_leases.ts";
 import { Lease } from "../src/lease.ts";
 import { type AcquireOptions, checkAcquireOptions } from "../src/options.ts";
 import type { Claim, Renewal, Store } from "../src/store.ts";

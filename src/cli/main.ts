@@ -6,7 +6,7 @@ import type { Environment } from "./arguments/environment.ts";
 import { errorText, failureOf, STATUS } from "./failure.ts";
 import { commandHelp, programHelp } from "./arguments/help.ts";
 import { type Interruption, Interruptions } from "./terminal/interruptions.ts";
-import { StoreDoor } from "./schemes/store_door.ts";
+import { LazyStore } from "./schemes/lazy_store.ts";
 import { flushed, processTerminal } from "./terminal/terminal.ts";
 import { VERSION } from "./version.ts";
 
@@ -67,7 +67,7 @@ async function withoutVerb({ global, rest }: CommandLine): Promise<number> {
 async function runCommand(command: Verb, line: CommandLine, env: Environment, signal: AbortSignal): Promise<number> {
   const { global: { stores, config, json, colours }, options, lists, args, rest } = line;
   const terminal = processTerminal({ json, colours, env, signal });
-  const door = new StoreDoor({ stores, config, env }, signal);
+  const door = new LazyStore({ stores, config, env }, signal);
   try {
     const store = door.open.bind(door);
     const examine = door.examine.bind(door);

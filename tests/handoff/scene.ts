@@ -6,7 +6,7 @@ import { checkCohortOptions } from "../../src/composed/cohort/options.ts";
 import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
 import { StoreError } from "../../src/errors.ts";
 import type { Clock } from "../../src/internal/time/clock.ts";
-import { Handoff } from "../../src/internal/handoff/handoff.ts";
+import { HandoffStore } from "../../src/internal/handoff/handoff_store.ts";
 import { checkAcquireOptions } from "../../src/options.ts";
 import type { Attempt, AttemptOptions, Claim, Meta, QueryOptions, Renewal, Snapshot } from "../../src/store.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
@@ -22,13 +22,13 @@ export const KINDS: readonly (readonly [when: string, options: CohortOptions | u
 /** Returns what hands the locks of a store on inside a process; without options as stores do by themselves. */
 export function handoffOf(store: Store, clock: Clock, options?: CohortOptions): Store & Partial<AsyncDisposable> {
   return options === undefined
-    ? new Handoff(store, clock)
+    ? new HandoffStore(store, clock)
     : new HandoffCohort(store, clock, checkCohortOptions(options));
 }
 
 /** Returns what `memory()` would return for this store, which stands for the server. */
 export function asCallersSee(store: Store, clock: Clock): Store {
-  return new Handoff(store, clock);
+  return new HandoffStore(store, clock);
 }
 
 /** A call that a {@linkcode Line} carries. */

@@ -1,4 +1,4 @@
-import { Handoff } from "../../src/internal/handoff/handoff.ts";
+import { HandoffStore } from "../../src/internal/handoff/handoff_store.ts";
 import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../src/store.ts";
 import { Beneath } from "./beneath.ts";
 import { ScaledClock } from "./flaws.ts";
@@ -8,12 +8,12 @@ import type { MakeHandoff } from "./simulate.ts";
 /** What hands locks on with a flaw, each of which breaks a promise: the simulator must notice every one. */
 export const handoffFlaws: Readonly<Record<string, MakeHandoff>> = {
   "locks handed on whatever their age": (store, clock, ...rest) =>
-    new Handoff(store, new ScaledClock(clock, 0), ...rest),
-  "locks handed on that were lost": (store, ...rest) => new Handoff(new ObstinateStore(store), ...rest),
-  "handed-on locks that are not given back": (store, ...rest) => new Handoff(new KeepingStore(store), ...rest),
-  "handles that have the fences of others": (store, ...rest) => new Handoff(new LavishStore(store), ...rest),
+    new HandoffStore(store, new ScaledClock(clock, 0), ...rest),
+  "locks handed on that were lost": (store, ...rest) => new HandoffStore(new ObstinateStore(store), ...rest),
+  "handed-on locks that are not given back": (store, ...rest) => new HandoffStore(new KeepingStore(store), ...rest),
+  "handles that have the fences of others": (store, ...rest) => new HandoffStore(new LavishStore(store), ...rest),
   "a lock that is handed on before its release": (...made) => new HastyHandoff(...made),
-  "members that are forgotten": (store, ...rest) => new Handoff(new ForgetfulStore(store), ...rest),
+  "members that are forgotten": (store, ...rest) => new HandoffStore(new ForgetfulStore(store), ...rest),
 };
 
 class ObstinateStore extends Beneath {
@@ -56,7 +56,7 @@ class ForgetfulStore extends Beneath {
   }
 }
 
-class HastyHandoff extends Handoff {
+class HastyHandoff extends HandoffStore {
   override async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const attempt = await super.attempt(claim, options);
     if (attempt.granted) void super.release(claim).catch(() => {});

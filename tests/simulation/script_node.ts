@@ -1,6 +1,6 @@
 import type { Snapshot } from "../../src/store.ts";
 import { lockKeys, lockOf } from "../../src/stores/redis/keys/keys.ts";
-import { look } from "../../src/stores/redis/commands/look.ts";
+import { entries } from "../../src/stores/redis/commands/entries.ts";
 import { ScriptServer } from "./lua/server.ts";
 import type { Machine } from "./machine.ts";
 
@@ -38,8 +38,8 @@ export class KeptScripts {
     );
     const snapshots = [...names].filter((key) => key.startsWith(PREFIX)).map((key) => {
       const asked = { name: key.slice(PREFIX.length) };
-      const { keys, args } = look.encode(lockKeys(key), asked);
-      return look.decode(this.server.eval(look.script.source, keys, args), asked);
+      const { keys, args } = entries.encode(lockKeys(key), asked);
+      return entries.decode(this.server.eval(entries.script.source, keys, args), asked);
     });
     return Promise.resolve({
       held: snapshots.flatMap(({ held }) => held),

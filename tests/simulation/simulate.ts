@@ -1,5 +1,5 @@
 import type { HandoffSettings } from "../../src/internal/handoff/context.ts";
-import { Handoff } from "../../src/internal/handoff/handoff.ts";
+import { HandoffStore } from "../../src/internal/handoff/handoff_store.ts";
 import type { Clock } from "../../src/internal/time/clock.ts";
 import type { Store } from "../../src/store.ts";
 import type { QuorumNode } from "../../src/quorum_node.ts";
@@ -35,14 +35,14 @@ export interface SimulationOptions {
   readonly log?: ((line: string) => void) | undefined;
   /** Makes the stores of the nodes; others than sound ones show what the simulator notices. */
   readonly makeStore?: MakeStore | undefined;
-  /** Makes what hands locks on inside a client; another one than `Handoff` shows what the simulator notices. */
+  /** Makes what hands locks on inside a client; another one than `HandoffStore` shows what the simulator notices. */
   readonly makeHandoff?: MakeHandoff | undefined;
 }
 
 /** Makes the store that hands on what another one grants; a cohort, if there are settings. */
-export type MakeHandoff = (store: Store, clock: Clock, settings?: HandoffSettings, peer?: Handoff) => Handoff;
+export type MakeHandoff = (store: Store, clock: Clock, settings?: HandoffSettings, peer?: HandoffStore) => HandoffStore;
 
-const soundHandoff: MakeHandoff = (...made) => new Handoff(...made);
+const soundHandoff: MakeHandoff = (...made) => new HandoffStore(...made);
 
 /** How a run ended. */
 export interface Outcome {

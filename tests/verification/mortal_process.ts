@@ -2,7 +2,7 @@ import type { Store } from "@holdfast/lock";
 import { checkCohortOptions, type CohortOptions } from "../../src/composed/cohort/options.ts";
 import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
 import type { Clock, Instant, Timer } from "../../src/internal/time/clock.ts";
-import { Handoff } from "../../src/internal/handoff/handoff.ts";
+import { HandoffStore } from "../../src/internal/handoff/handoff_store.ts";
 import type { Attempt, AttemptOptions, Capability, Claim, Renewal } from "../../src/store.ts";
 import { sleep } from "../support/sleep.ts";
 
@@ -99,7 +99,7 @@ export class MortalProcess implements Store {
     this.capabilities = kept.capabilities ?? [];
     this.drift = (lease) => kept.drift(lease);
     this.store = sharing === "runs"
-      ? new Handoff(this, this.clock)
+      ? new HandoffStore(this, this.clock)
       : new HandoffCohort(this, this.clock, checkCohortOptions(sharing));
   }
 

@@ -3,7 +3,7 @@ import { acquire } from "../../acquire.ts";
 import { LockConflictError, LockLostError, LockTimeoutError, StoreError } from "../../errors.ts";
 import type { Clock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
-import { clockOf } from "../../internal/lease/store_state.ts";
+import { clockOf } from "../../internal/lease/held_leases.ts";
 import { reason } from "../../internal/reason.ts";
 import type { Lock } from "../../lock.ts";
 import { diagnosed } from "../terminal/answer.ts";

@@ -1,5 +1,5 @@
 import { SystemClock } from "../../internal/time/clock.ts";
-import { Handoff } from "../../internal/handoff/handoff.ts";
+import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
 import type { HandoffSettings } from "../../internal/handoff/context.ts";
 import { describeMistake, looksLikeClient, looksLikeStore } from "../../internal/mistaken_target.ts";
 import type { Store } from "../../store.ts";
@@ -63,7 +63,7 @@ export function cohort(target: LockTarget, options: CohortOptions = {}): Cohort 
   }
   return cohortOf(target, settings, () => {
     const store = storeOf(target);
-    return store instanceof Handoff
+    return store instanceof HandoffStore
       ? new HandoffCohort(store.target, new SystemClock(), settings, store)
       : new HandoffCohort(store, new SystemClock(), settings);
   });
@@ -79,7 +79,7 @@ function storeOf(target: LockTarget): Store {
 }
 
 /** The store of `cohort()`. */
-export class HandoffCohort extends Handoff implements Cohort {
+export class HandoffCohort extends HandoffStore implements Cohort {
   #disposing: Promise<void> | undefined;
 
   [Symbol.asyncDispose](): Promise<void> {

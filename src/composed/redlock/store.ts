@@ -1,6 +1,6 @@
 import { aborted } from "../../internal/time/aborted.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
-import { Handoff } from "../../internal/handoff/handoff.ts";
+import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
 import { show } from "../../internal/validation.ts";
 import type { Observer } from "../../events.ts";
 import type {
@@ -112,9 +112,9 @@ function grantOf({ start, end }: FenceBlock): Granted {
 /** Returns the node that a client or a store stands for: a quorum hands nothing on, so its nodes must not either. */
 function nodeOf(given: Store | RedisClient): QuorumNode {
   if (isNode(given)) return given;
-  const node = given instanceof Handoff && !given.keeps
+  const node = given instanceof HandoffStore && !given.keeps
     ? given.target
-    : (redis(given as RedisClient) as Handoff).target;
+    : (redis(given as RedisClient) as HandoffStore).target;
   if (isNode(node)) return node;
   throw new TypeError("nodes must be clients of ioredis's shape or stores of redis()");
 }

@@ -1,9 +1,7 @@
 import { backoffMs } from "../time/backoff.ts";
 import { type Clock, elapsed, type Instant } from "../time/clock.ts";
-import { reason } from "../reason.ts";
 import { isPermanent, storeError } from "../failure.ts";
-import { isHeldHere } from "./store_state.ts";
-import { LockTimeoutError } from "../../errors.ts";
+import { timeoutError } from "./timeout_error.ts";
 import type { Store } from "../../store.ts";
 
 /** How long a waiter retries while the store does nothing but fail, in milliseconds: a failover, with reserve. */
@@ -72,13 +70,4 @@ export class AttemptHistory {
     if (!this.#answeredBusy) return storeError(this.#store, what, fault);
     return timeoutError(this.#store, this.#name, what, fault);
   }
-}
-
-/** Makes the error for a lock that another handle holds, which may be one of this process. */
-export function timeoutError(store: Store, name: string, what: string, fault?: unknown): LockTimeoutError {
-  const hint = store.capabilities?.includes("owner") ? "; give all calls that may nest the same owner" : "";
-  const holder = isHeldHere(store, name) ? `this process${hint}` : "another owner";
-  if (fault === undefined) return new LockTimeoutError(`${what}: held by ${holder}`);
-  const since = `${what}: held by ${holder} when the store last answered, since then: ${reason(fault)}`;
-  return new LockTimeoutError(since, { cause: store.connectionError ?? fault });
 }

@@ -5,7 +5,7 @@ import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/t
 import { wishedFences } from "../../internal/handoff/group.ts";
 import { blockLength } from "../../internal/lease/fence_block.ts";
 import { checkEvict, type EvictTarget } from "../../internal/listing/eviction.ts";
-import { Handoff } from "../../internal/handoff/handoff.ts";
+import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
 import { checkQuery, pageOf, withRanks } from "../../internal/listing/query_options.ts";
 import {
   type Attempt,
@@ -48,7 +48,7 @@ import { checkMemoryOptions, type MemoryOptions } from "./options.ts";
 export function memory(options: MemoryOptions = {}): Store {
   const { observer } = checkMemoryOptions(options);
   const clock = new SystemClock();
-  return new Handoff(new MemoryStore(observer, clock), clock);
+  return new HandoffStore(new MemoryStore(observer, clock), clock);
 }
 
 const CAPABILITIES: readonly Capability[] = [

@@ -2,7 +2,7 @@ import { StoreError } from "../../errors.ts";
 import type { Observer } from "../../events.ts";
 import { SystemClock } from "../../internal/time/clock.ts";
 import { checkEvict, isMeant } from "../../internal/listing/eviction.ts";
-import { Handoff } from "../../internal/handoff/handoff.ts";
+import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
 import { ShortLivedSet } from "../../internal/process/short_lived.ts";
 import {
   type Attempt,
@@ -28,9 +28,9 @@ import { confirm } from "./commands/confirm.ts";
 import { evict } from "./commands/evict.ts";
 import { held } from "./commands/held.ts";
 import { inspect } from "./commands/inspect.ts";
-import { look } from "./commands/look.ts";
+import { entries } from "./commands/entries.ts";
 import { prolong } from "./commands/prolong.ts";
-import { recall } from "./commands/recall.ts";
+import { notify } from "./commands/notify.ts";
 import { release } from "./commands/release.ts";
 import { renew, type RenewReply } from "./commands/renew.ts";
 import { retake } from "./commands/retake.ts";
@@ -90,7 +90,7 @@ export interface RedisStore extends Store {
  */
 export function redis(client: RedisClient, options: RedisOptions = {}): RedisStore {
   const store = new ServerStore(client, checkRedisOptions(client, options));
-  return new Handoff(store, new SystemClock()) as Handoff & RedisStore;
+  return new HandoffStore(store, new SystemClock()) as HandoffStore & RedisStore;
 }
 
 const CAPABILITIES: readonly Capability[] = [
@@ -237,17 +237,17 @@ export class ServerStore implements RedisStore, QuorumNode {
 
   async query(options?: QueryOptions): Promise<Snapshot> {
     const { database } = this.#wakeups.connection;
-    return await query(this.#client, this.#keys, database, (name) => this.#look(name), options);
+    return await query(this.#client, this.#keys, database, (name) => this.#entries(name), options);
   }
 
   /** Resolves to the holders with a fence. A handle that is granted the lock never has another one. */
   async #handlesWith(fence: bigint, name: string): Promise<Set<string>> {
-    const { held } = await this.#look(name);
+    const { held } = await this.#entries(name);
     return new Set(held.filter((holder) => holder.fence === fence).map(({ handle }) => handle));
   }
 
-  #look(name: string): Promise<Snapshot> {
-    return this.#run(look, { name }, { name });
+  #entries(name: string): Promise<Snapshot> {
+    return this.#run(entries, { name }, { name });
   }
 
   /** Returns how the handle waits, if it is to, and with which group. */
@@ -316,7 +316,7 @@ export class ServerStore implements RedisStore, QuorumNode {
   /** Notifies the next waiter if the lease has become shorter, and keeps the members of the run listed. */
   #renewed(claim: Claim, { renewed, earlier }: RenewReply): Renewal {
     // No holder waits for either.
-    if (earlier) this.#run(recall, claim, undefined).catch(() => {});
+    if (earlier) this.#run(notify, claim, undefined).catch(() => {});
     if (this.#runs.has(handleOf(claim))) {
       if (renewed) this.#run(prolong, claim, claim).catch(() => {});
       else this.#runs.delete(handleOf(claim));

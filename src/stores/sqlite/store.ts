@@ -2,7 +2,7 @@ import type { Observer } from "../../events.ts";
 import { type Clock, SystemClock } from "../../internal/time/clock.ts";
 import { wishedFences } from "../../internal/handoff/group.ts";
 import { checkEvict } from "../../internal/listing/eviction.ts";
-import { Handoff } from "../../internal/handoff/handoff.ts";
+import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
 import { checkQuery } from "../../internal/listing/query_options.ts";
 import { ownerKey } from "../../internal/owner_key.ts";
 import {
@@ -85,7 +85,7 @@ export function sqlite(path: string, options: SqliteOptions = {}): SqliteStore {
 }
 
 /** The store that callers have: it hands the locks of the file on inside this process. */
-class HandedOn extends Handoff<FileStore> implements SqliteStore {
+class HandedOn extends HandoffStore<FileStore> implements SqliteStore {
   declare readonly evict: SqliteStore["evict"];
   declare readonly query: SqliteStore["query"];
 

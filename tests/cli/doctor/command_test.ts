@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import type { Finding } from "../../../src/cli/doctor/finding.ts";
-import { look } from "../../../src/stores/redis/scripts/generated.ts";
+import { entries } from "../../../src/stores/redis/scripts/generated.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
@@ -73,7 +73,7 @@ Deno.test("holdfast doctor leaves nothing on the server when Ctrl-C ends it", as
   await using proxy = await TcpProxy.start(server.port);
   // The attempt of the waiter is answered by then, and as its subscription is not, it does not attempt again.
   const subscribed = proxy.holdRequest("holdfast:evicted");
-  const listed = proxy.stallReply(look.sha);
+  const listed = proxy.stallReply(entries.sha);
   await using doctor = new CliProcess(["doctor"], { store: `redis://127.0.0.1:${proxy.port}` });
   await Promise.all([subscribed, listed]);
   const keys = async (pattern: string) => await server.command("KEYS", pattern) as string[];

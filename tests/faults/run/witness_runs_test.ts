@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquireFrom } from "../../../src/acquisition.ts";
 import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { Handoff } from "../../../src/internal/handoff/handoff.ts";
+import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
 import type { Lock } from "../../../src/lock.ts";
 import { checkAcquireOptions } from "../../../src/options.ts";
 import type { Claim, Renewal, Store } from "../../../src/store.ts";
@@ -15,7 +15,7 @@ const LEASE = 1_000;
 
 /** Stores that hand a lock on inside a process. */
 const KINDS = {
-  Runs: (store: Store, clock: VirtualClock) => new Handoff(store, clock),
+  Runs: (store: Store, clock: VirtualClock) => new HandoffStore(store, clock),
   cohort: (store: Store, clock: VirtualClock) => new HandoffCohort(store, clock, { keep: 500, linger: 0 }),
 };
 
@@ -121,7 +121,7 @@ async function inherited(spoil: (store: Store) => void = () => {}) {
     if (answer.granted) await arriving.promise;
     return answer;
   };
-  const store = witness.watchHandles(new Handoff(witness.watch(kept), clock));
+  const store = witness.watchHandles(new HandoffStore(witness.watch(kept), clock));
   const get = (trace: Trace, signal?: AbortSignal) => {
     const options = checkAcquireOptions({ lease: LEASE, signal });
     return witness.run(trace, () => acquireFrom(store, "a", options, clock)) as Promise<Lock>;

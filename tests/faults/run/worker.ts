@@ -9,7 +9,7 @@ import { acquire, type Lock, LockError, tryAcquire } from "../../../mod.ts";
 import type { Observer } from "../../../src/events.ts";
 import { cohort } from "../../../src/composed/cohort/mod.ts";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { Handoff } from "../../../src/internal/handoff/handoff.ts";
+import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
 import { redlock } from "../../../src/composed/redlock/mod.ts";
 import type { Store } from "../../../src/store.ts";
 import type { ServerStore } from "../../../src/stores/redis/store.ts";
@@ -91,7 +91,7 @@ function handingOn(kept: Store): Store {
   const { handoff } = work;
   if (handoff === "keep" || handoff === "linger") return cohort(kept, COHORTS[handoff]);
   if (!kept.capabilities?.includes("runs")) return kept;
-  if (handoff === "default") return new Handoff(kept as ServerStore, new SystemClock());
+  if (handoff === "default") return new HandoffStore(kept as ServerStore, new SystemClock());
   // `acquire()` hands on by itself what a store grants in runs.
   return Object.assign(kept, { capabilities: kept.capabilities.filter((each) => each !== "runs") });
 }
@@ -303,7 +303,7 @@ const settled = await Promise.race([all, pause(SETTLING, settling.signal).then((
 settling.abort();
 if (!settled && pending.size === 0) write({ type: "unhandled", message: "a section did not come to its end" });
 write({ type: "finished", pending: [...pending] });
-if (store instanceof Handoff) await store.stop();
+if (store instanceof HandoffStore) await store.stop();
 clients.disconnect();
 registerClient.disconnect();
 stalls[Symbol.dispose]();

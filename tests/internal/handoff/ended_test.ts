@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Handoff } from "../../../src/internal/handoff/handoff.ts";
+import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
 import { StoreError } from "../../../src/errors.ts";
 import type { Attempt, Claim } from "../../../src/store.ts";
 import { busy, granted, ScriptedStore } from "../../support/scripted_store.ts";
@@ -79,7 +79,7 @@ Deno.test("Handoff grants a member one turn when two of its attempts wait for a 
 Deno.test("Handoff hands on no fence below that of a second grant without a run", async () => {
   const clock = new VirtualClock();
   const store = new ScriptedStore(clock);
-  const here = new Handoff(store, clock);
+  const here = new HandoffStore(store, clock);
   const [first, second] = [claim(), claim()];
   const answers: Attempt[] = [
     busy(1_000),

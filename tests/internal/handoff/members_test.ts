@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Handoff } from "../../../src/internal/handoff/handoff.ts";
+import type { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
 import { acquireFrom } from "../../../src/acquisition.ts";
 import { LockLostError, StoreError } from "../../../src/errors.ts";
 import { checkAcquireOptions } from "../../../src/options.ts";
@@ -23,7 +23,10 @@ Deno.test("Handoff hands a lock on without a call of the store", async () => {
 Deno.test("Handoff overtakes nobody", async () => {
   const { here, others, get, wait, order, store } = scene();
   const holder = await get(others);
-  const names: [string, Handoff][] = [["0", here], ["1", here], ["s", others], ["2", here], ["3", here], ["t", others]];
+  const names: [string, HandoffStore][] = [["0", here], ["1", here], ["s", others], ["2", here], ["3", here], [
+    "t",
+    others,
+  ]];
   const waiting = [];
   for (const [label, from] of names) waiting.push((await wait(label, from)).lock);
   await holder.release();
@@ -252,7 +255,7 @@ Deno.test("Handoff wakes those that a run has taken whose reply was lost", async
 });
 
 /** Returns what is woken of a handle's sleep by now. */
-async function isWoken(here: Handoff, claim: Claim): Promise<boolean> {
+async function isWoken(here: HandoffStore, claim: Claim): Promise<boolean> {
   const controller = new AbortController();
   let woken = false;
   void here.wakeup(claim, controller.signal).then(() => {

@@ -1,4 +1,4 @@
-import { Handoff } from "../../../src/internal/handoff/handoff.ts";
+import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
 import { acquireFrom } from "../../../src/acquisition.ts";
 import type { Lock } from "../../../src/lock.ts";
 import { type AcquireOptions, checkAcquireOptions } from "../../../src/options.ts";
@@ -45,7 +45,7 @@ export class Noted extends MemoryStore {
 export function scene() {
   const clock = new VirtualClock();
   const store = new Noted(undefined, clock);
-  const [here, others] = [new Handoff(store, clock), new Handoff(store, clock)];
+  const [here, others] = [new HandoffStore(store, clock), new HandoffStore(store, clock)];
   const order: string[] = [];
   const get = (from: Store, options: AcquireOptions = {}) =>
     acquireFrom(from, "a", checkAcquireOptions({ lease: LEASE, wait: 60_000, ...options }), clock) as Promise<Lock>;

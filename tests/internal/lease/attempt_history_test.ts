@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { LockTimeoutError, StoreError } from "@holdfast/lock";
-import { AttemptHistory, timeoutError } from "../../../src/internal/lease/attempt_history.ts";
+import { AttemptHistory } from "../../../src/internal/lease/attempt_history.ts";
+import { timeoutError } from "../../../src/internal/lease/timeout_error.ts";
 import { acquireFrom } from "../../../src/acquisition.ts";
 import { checkAcquireOptions } from "../../../src/options.ts";
 import { ScriptedStore } from "../../support/scripted_store.ts";

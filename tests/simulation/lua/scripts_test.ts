@@ -2,8 +2,8 @@
 import { assertEquals } from "@std/assert";
 import { type Claim, handleOf } from "../../../src/store.ts";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
-import { look } from "../../../src/stores/redis/commands/look.ts";
-import { recall } from "../../../src/stores/redis/commands/recall.ts";
+import { entries } from "../../../src/stores/redis/commands/entries.ts";
+import { notify } from "../../../src/stores/redis/commands/notify.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { vote as voteCommand } from "../../../src/stores/redis/commands/vote.ts";
 import { NEXT, POLL_MS, TURN, WAITER_TIMEOUT_MS } from "../../../src/stores/redis/constants.ts";
@@ -34,7 +34,7 @@ Deno.test("attempt() gives newcomers later tickets than those that were forgotte
   fixture.ms += 10;
   tickets.push(ticketOf(fixture, newcomer), ticketOf(fixture, forgotten, tickets[1]));
   assertEquals(tickets, [10, 20, 30, 20].map((ms) => `${(START + ms) * 1_000}`));
-  const { pending } = fixture.run(look, { name: "a" });
+  const { pending } = fixture.run(entries, { name: "a" });
   assertEquals(pending.map(({ owner }) => owner), [first, forgotten, newcomer].map(({ owner }) => owner));
 });
 
@@ -46,7 +46,7 @@ Deno.test("attempt() keeps the other waiters that it names in the queue", () => 
   fixture.ms = WAITER_TIMEOUT_MS - 1;
   fixture.run(attempt, { claim: first, waiter, alive: [named.owner] });
   fixture.ms += WAITER_TIMEOUT_MS - 1;
-  const { pending } = fixture.run(look, { name: "a" });
+  const { pending } = fixture.run(entries, { name: "a" });
   assertEquals(pending.map(({ owner }) => owner), [first.owner, named.owner]);
 });
 
@@ -93,7 +93,7 @@ Deno.test("release() wakes whom it serves, and tells the next ones of each clien
   fixture.run(release, holder);
   // The first of them that does not fit looks again some time later, and the first one of another client.
   assertEquals(fixture.sent(), [`${TURN}${waiting[0]}`, `${NEXT}${waiting[1]}`, `${NEXT}${waiting[3]}`]);
-  assertEquals(fixture.run(look, { name: "a" }).pending.map(({ owner }) => owner), waiting.slice(1));
+  assertEquals(fixture.run(entries, { name: "a" }).pending.map(({ owner }) => owner), waiting.slice(1));
 });
 
 Deno.test("release() passes over waiters whose clients are gone, if that is proved", () => {
@@ -105,10 +105,10 @@ Deno.test("release() passes over waiters whose clients are gone, if that is prov
   for (const client of ["gone", "unseen"]) fixture.deaf.add(`holdfast:${client}`);
   fixture.run(release, holder);
   assertEquals(fixture.sent(), [`${TURN}${gone.owner}`, `${TURN}${unseen.owner}`]);
-  assertEquals(fixture.run(look, { name: "a" }).held.map(({ owner }) => owner), [unseen.owner]);
+  assertEquals(fixture.run(entries, { name: "a" }).held.map(({ owner }) => owner), [unseen.owner]);
 });
 
-Deno.test("recall() wakes the first waiter that can be reached, and no more", () => {
+Deno.test("notify() wakes the first waiter that can be reached, and no more", () => {
   const fixture = new ScriptFixture();
   fixture.run(attempt, { claim: claimOf("a") });
   const waiting = ["gone", "x", "y"].map((client) => {
@@ -117,7 +117,7 @@ Deno.test("recall() wakes the first waiter that can be reached, and no more", ()
     return claim.owner;
   });
   fixture.deaf.add("holdfast:gone");
-  fixture.run(recall, undefined);
+  fixture.run(notify, undefined);
   assertEquals(fixture.sent(), waiting.slice(0, 2).map((owner) => `${TURN}${owner}`));
 });
 
@@ -134,7 +134,7 @@ Deno.test("attempt() of an owner that holds the lock wakes its other handles alo
   assertEquals(ticketOf(fixture, waiting[0]!), "granted");
   assertEquals(fixture.sent(), [`${TURN}${second}`, `${TURN}${third}`]);
   for (const claim of [waiting[2]!, waiting[4]!]) assertEquals(ticketOf(fixture, claim), "granted");
-  assertEquals(fixture.run(look, { name: "a" }).pending.length, 2);
+  assertEquals(fixture.run(entries, { name: "a" }).pending.length, 2);
 });
 
 Deno.test("release() wakes the head of the queue only if the lock ends earlier", () => {

@@ -7,9 +7,9 @@ import { confirm } from "../../../src/stores/redis/commands/confirm.ts";
 import { evict } from "../../../src/stores/redis/commands/evict.ts";
 import { held } from "../../../src/stores/redis/commands/held.ts";
 import { inspect } from "../../../src/stores/redis/commands/inspect.ts";
-import { look } from "../../../src/stores/redis/commands/look.ts";
+import { entries } from "../../../src/stores/redis/commands/entries.ts";
 import { prolong } from "../../../src/stores/redis/commands/prolong.ts";
-import { recall } from "../../../src/stores/redis/commands/recall.ts";
+import { notify } from "../../../src/stores/redis/commands/notify.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { renew } from "../../../src/stores/redis/commands/renew.ts";
 import { retake } from "../../../src/stores/redis/commands/retake.ts";
@@ -69,11 +69,11 @@ const CALLS: Readonly<Record<keyof typeof scripts, Call[]>> = {
   }),
   renew: calls(renew, shared, { ...shared, mode: "exclusive" }, exclusive),
   release: calls(release, shared),
-  recall: calls(recall, undefined),
+  notify: calls(notify, undefined),
   prolong: calls(prolong, exclusive),
   held: calls(held, shared),
   evict: calls(evict, { digests, meta: "meta" }, { digests: [], meta: undefined }),
-  look: calls(look, { name: "a" }),
+  entries: calls(entries, { name: "a" }),
 };
 
 function header(script: string) {

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Claim } from "@holdfast/lock";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { held } from "../../../src/stores/redis/commands/held.ts";
-import { look } from "../../../src/stores/redis/commands/look.ts";
+import { entries } from "../../../src/stores/redis/commands/entries.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { renew } from "../../../src/stores/redis/commands/renew.ts";
 import { retake } from "../../../src/stores/redis/commands/retake.ts";
@@ -18,14 +18,14 @@ const [LOCK, , , HOLDERS] = lockKeys("lock:a");
 /** How waiters are reached about whom an undelivered message proves nothing. */
 const waiter = { address: `?holdfast:${crypto.randomUUID()}`, ticket: "" };
 
-Deno.test("held(), renew() and look() count a holder to the last millisecond of its lease", async () => {
+Deno.test("renew() and entries() count a holder to the last millisecond of its lease", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const claim = holder(LONG);
   await after(0, client, attempt, { claim });
   const seen: unknown[] = [];
   for (const ms of [LONG - 1, LONG]) {
-    const listed = await after(ms, client, look, claim);
+    const listed = await after(ms, client, entries, claim);
     seen.push([await after(ms, client, held, claim), listed.held.length]);
   }
   assertEquals(seen, [[true, 1], [false, 0]]);
@@ -89,7 +89,7 @@ Deno.test("attempt() that is repeated leaves a shared holder the lease that it h
   }
 });
 
-Deno.test("release() and look() take a waiter for dead exactly three polls after it asked", async () => {
+Deno.test("release() and entries() take a waiter for dead three polls after it asked", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   for (const [ms, alive] of [[3 * POLL_MS - 1, true], [3 * POLL_MS, false]] as const) {
@@ -97,7 +97,7 @@ Deno.test("release() and look() take a waiter for dead exactly three polls after
     await after(0, client, attempt, { claim: first });
     await after(0, client, attempt, { claim: silent, waiter });
     await after(1, client, attempt, { claim: next, waiter });
-    assertEquals((await after(ms, client, look, first)).pending.length, alive ? 2 : 1);
+    assertEquals((await after(ms, client, entries, first)).pending.length, alive ? 2 : 1);
     await after(ms, client, release, first);
     assertEquals(await client.get(LOCK), alive ? silent.owner : next.owner);
     await client.flushall();

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Claim } from "@holdfast/lock";
 import type { Redis } from "ioredis";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
-import { look } from "../../../src/stores/redis/commands/look.ts";
+import { entries } from "../../../src/stores/redis/commands/entries.ts";
 import { prolong } from "../../../src/stores/redis/commands/prolong.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { BLOCK_LEAD_US } from "../../../src/stores/redis/constants.ts";
@@ -38,7 +38,7 @@ Deno.test("query() lists the members of a run with meta and since, and release()
   const client = server.connect();
   const [head, ...members] = cohort();
   assertEquals(await grantRun(client, [head, ...members]), members.map(({ owner }) => owner));
-  const { pending } = await after(20, client, look, { name: "a" });
+  const { pending } = await after(20, client, entries, { name: "a" });
   assertEquals(
     pending,
     members.map(({ owner, meta }, i) => ({
@@ -70,7 +70,7 @@ Deno.test("query() lists of a run only those that there was a fence for as its m
   await client.set(FENCE, `${BigInt(START + 10) * 1_000n + BigInt(BLOCK_LEAD_US) - 2n}`);
   await after(10, client, attempt, { claim: head, waiter: { ...waiter, ticket: "1" } });
   const pending = async () => {
-    const { pending } = await after(11, client, look, { name: "a" });
+    const { pending } = await after(11, client, entries, { name: "a" });
     return pending.map(({ handle, member }) => [handle, member]);
   };
   assertEquals(await pending(), [[second!.owner, true], ...others.map(({ owner }) => [owner, undefined])]);
@@ -130,7 +130,7 @@ Deno.test("query() lists members for no other holder, nor for several", async ()
   await client.del(LOCK);
   const next = claimOf("a");
   await after(20, client, attempt, { claim: next });
-  assertEquals((await after(20, client, look, { name: "a" })).pending, []);
+  assertEquals((await after(20, client, entries, { name: "a" })).pending, []);
   await after(20, client, release, next);
   assertEquals(await client.keys("*"), [FENCE]);
   await client.flushall();
@@ -139,9 +139,9 @@ Deno.test("query() lists members for no other holder, nor for several", async ()
   const shared = [1, 2].map((i) => ({ ...claimOf("a", "shared"), meta: `{"place":"${i}"}` }));
   for (const claim of shared) {
     await after(30, client, attempt, { claim });
-    assertEquals((await after(30, client, look, { name: "a" })).pending, []);
+    assertEquals((await after(30, client, entries, { name: "a" })).pending, []);
   }
-  const { held } = await after(30, client, look, { name: "a" });
+  const { held } = await after(30, client, entries, { name: "a" });
   assertEquals(held.map(({ meta }) => meta?.["place"]).sort(), ["1", "2"]);
   for (const claim of shared) await after(30, client, release, claim);
   assertEquals(await client.keys("*"), [FENCE]);

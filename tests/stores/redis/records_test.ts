@@ -3,7 +3,7 @@ import type { Claim, Entry, HolderEntry } from "@holdfast/lock";
 import type { Redis } from "ioredis";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { confirm } from "../../../src/stores/redis/commands/confirm.ts";
-import { look } from "../../../src/stores/redis/commands/look.ts";
+import { entries } from "../../../src/stores/redis/commands/entries.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { retake } from "../../../src/stores/redis/commands/retake.ts";
 import { vote } from "../../../src/stores/redis/commands/vote.ts";
@@ -89,7 +89,7 @@ Deno.test("query() tells of each waiter its meta, since when, and its rank", asy
     // The second time it is in the queue already.
     await after(20, client, attempt, { claim, waiter: { ...waiter, group: claim.group } });
   }
-  const { pending } = await after(20, client, look, { name: "a" });
+  const { pending } = await after(20, client, entries, { name: "a" });
   const queued = waiting.filter(({ permits }) => permits === undefined);
   assertEquals(pending.map(identityOf), queued.map(identityOf));
   assertEquals(pending.map(metaOf), queued.map(({ meta }) => meta));
@@ -361,7 +361,7 @@ function described(kind: Parameters<typeof claimOf>[1], owner?: string): Claim &
 
 /** Lists the holders so many milliseconds after the start. */
 async function holders(client: Redis, ms: number): Promise<readonly HolderEntry[]> {
-  return (await after(ms, client, look, { name: "a" })).held;
+  return (await after(ms, client, entries, { name: "a" })).held;
 }
 
 function metaOf({ meta }: Entry): string | undefined {

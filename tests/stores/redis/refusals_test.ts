@@ -241,8 +241,8 @@ Deno.test("acquire() does not flood a server that refuses to wake it any more", 
 });
 
 Deno.test("the rights that suffice are those that the scripts need", () => {
-  const { attempt, renew, release, held, evict, look } = scripts;
-  const sources = [attempt, renew, release, held, evict, look].map(({ source }) => source).join();
+  const { attempt, renew, release, held, evict, entries } = scripts;
+  const sources = [attempt, renew, release, held, evict, entries].map(({ source }) => source).join();
   const calls = [...sources.matchAll(/redis\.p?call\('(\w+)'/g)];
   const needed = new Set(calls.map(([, command]) => `+${command?.toLowerCase()}`));
   assertEquals([...needed].sort(), [...RULE.scripts].sort());

@@ -5,7 +5,7 @@ import { confirm } from "../../../src/stores/redis/commands/confirm.ts";
 import { evict } from "../../../src/stores/redis/commands/evict.ts";
 import { inspect } from "../../../src/stores/redis/commands/inspect.ts";
 import { decodeKind, encodeKind } from "../../../src/stores/redis/commands/kind.ts";
-import { look } from "../../../src/stores/redis/commands/look.ts";
+import { entries } from "../../../src/stores/redis/commands/entries.ts";
 import { release } from "../../../src/stores/redis/commands/release.ts";
 import { renew } from "../../../src/stores/redis/commands/renew.ts";
 import { retake } from "../../../src/stores/redis/commands/retake.ts";
@@ -63,8 +63,8 @@ Deno.test("inspect.decode() and evict.decode() read numbers and names", () => {
   });
 });
 
-Deno.test("look.decode() reads the handles of a lock and what is known of them, in order", () => {
-  const decode = (reply: unknown) => look.decode(reply, { name: "a" });
+Deno.test("entries.decode() reads the handles of a lock and what is known of them, in order", () => {
+  const decode = (reply: unknown) => entries.decode(reply, { name: "a" });
   const held = ["x", "x/1", ":shared", 70, '7:1700000000123456{"pid":"1"}', "y", "y", ":permits=3", -1, ":"];
   const pending = ["z", "z", "", "1700000000123999", '{"pid":"2"}', "w", "w", "", "7000", ""];
   assertEquals(decode([held, pending]), {
@@ -86,9 +86,9 @@ Deno.test("look.decode() reads the handles of a lock and what is known of them, 
   for (const none of [[], [[]], [[], []]]) assertEquals(decode(none), { held: [], pending: [] });
 });
 
-Deno.test("look.decode() leaves out what is no number, and a meta that is none", () => {
+Deno.test("entries.decode() leaves out what is no number, and a meta that is none", () => {
   for (const record of ["", "rival", ":x", ":5", "5:", ':{"pid":1}', ":[]", ":{"]) {
-    const { held: [entry] } = look.decode([["x", "x", "", 0, record], []], { name: "a" });
+    const { held: [entry] } = entries.decode([["x", "x", "", 0, record], []], { name: "a" });
     const { since, fence, meta } = entry!;
     assertEquals([since, fence, meta], [record === ":5" ? 0 : undefined, record === "5:" ? 5n : undefined, undefined]);
   }

@@ -4,7 +4,7 @@ import { type Claim, type RedisClient, type Store, StoreError } from "@holdfast/
 import { EventEmitter } from "node:events";
 import type { Redis } from "ioredis";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { Handoff } from "../../../src/internal/handoff/handoff.ts";
+import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { MAX_RUN } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
@@ -217,7 +217,7 @@ Deno.test("attempt() that is executed twice, and late, loses no member for ever"
 Deno.test("attempt() that is executed twice hands on no fence below its last one", async () => {
   await using server = await RedisServer.start();
   const store = serverStore(await connected(server));
-  const runs = new Handoff(store, new SystemClock());
+  const runs = new HandoffStore(store, new SystemClock());
   const [other, head, second] = [claimOf("a"), claimOf("a"), claimOf("a")];
   await grant(store, other);
   for (const claim of [head, second]) await ask(runs, claim);

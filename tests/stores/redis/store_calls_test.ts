@@ -148,16 +148,16 @@ Deno.test("attempt(), vote() and confirm() reject for good where no fence is lef
   ) assert((await assertRejects(act, StoreError, "the last fence is 9007199254740991")).permanent, "for good");
 });
 
-Deno.test("renew() has the next waiter look only if the lease is over earlier", async () => {
+Deno.test("renew() notifies the next waiter only if the lease is over earlier", async () => {
   for (
     const [reply, outcome, scripts] of [
       [0, "lost", ["renew"]],
       [1, "renewed", ["renew"]],
-      [2, "renewed", ["renew", "recall"]],
+      [2, "renewed", ["renew", "notify"]],
     ] as const
   ) {
     const { store, sent } = fixture((_, { script }) => {
-      if (NAMES.get(script) === "recall") throw new Error("nobody waits for this");
+      if (NAMES.get(script) === "notify") throw new Error("nobody waits for this");
       return reply;
     });
     assertEquals(await store.renew(claimOf("a")), outcome);

@@ -55,7 +55,7 @@ export const TARGETS: readonly Target[] = [
   {
     name: "acquire",
     source:
-      /^src\/(acquire|acquire_all|acquisition|lock|with_lock|internal\/((lease\/)?(attempt_history|failure|owner_key|reason|release|store_state)|time\/(backoff|clock|overdue|timers|wait_scope)))\.ts$/,
+      /^src\/(acquire|acquire_all|acquisition|lock|with_lock|internal\/((lease\/)?(attempt_history|failure|owner_key|reason|release|held_leases|timeout_error)|time\/(backoff|clock|overdue|timers|wait_scope)))\.ts$/,
     stages: [
       {
         tests:

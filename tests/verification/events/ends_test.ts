@@ -4,7 +4,7 @@ import type { Observer, Store } from "@holdfast/lock";
 import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
 import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { RedlockStore } from "../../../src/composed/redlock/store.ts";
-import { Handoff } from "../../../src/internal/handoff/handoff.ts";
+import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { Connection, type Fate } from "./connection.ts";
@@ -46,7 +46,7 @@ Deno.test("acquire() on memory ends in one event, whatever happens", async () =>
 
 Deno.test("acquire() on runs ends in one event, and has no other", async () => {
   const open = virtually((clock, fates, observer) => {
-    return new Handoff(new Connection(new MemoryStore(undefined, clock), clock, fates, observer), clock);
+    return new HandoffStore(new Connection(new MemoryStore(undefined, clock), clock, fates, observer), clock);
   });
   checkCounts(await endsOnce(plansOf(TIMES, { shared: true, faults: true }), RUNS, open));
 });

@@ -1,5 +1,5 @@
-import { clockOf } from "../../../src/internal/lease/store_state.ts";
-import { Handoff } from "../../../src/internal/handoff/handoff.ts";
+import { clockOf } from "../../../src/internal/lease/held_leases.ts";
+import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
 import type { Clock } from "../../../src/internal/time/clock.ts";
 import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import type { Store } from "../../../src/store.ts";
@@ -37,7 +37,7 @@ export function onClock<S extends Store>(store: S, clock: Clock): S {
 export function makeStores(connection: Connection, clock: Clock, handoff: HandoffKind): Stores {
   onClock(connection, clock);
   if (handoff === "none") return { store: connection, target: connection, kept: () => 0 };
-  const target = onClock(new Handoff(connection, clock), clock);
+  const target = onClock(new HandoffStore(connection, clock), clock);
   if (handoff === "default") return { store: target, target, kept: () => target.names.length };
   const store = onClock(new HandoffCohort(connection, clock, handoff, target), clock);
   return { store, target, dispose: () => store[Symbol.asyncDispose](), kept: () => store.names.length };

@@ -1,7 +1,7 @@
 import { reason } from "../../../internal/reason.ts";
 import type { RedisClient, RedisNode } from "./client.ts";
 import { Database } from "./database.ts";
-import { handleAsking } from "./handle_asking.ts";
+import { catchAsking } from "./catch_asking.ts";
 
 /** The connection of a client: how often it was cut, and why it is down. */
 export class Connection {
@@ -34,7 +34,7 @@ export class Connection {
       // A Cluster client loses its nodes one by one, and sends again the commands that they have not answered.
       const adopt = (node: RedisNode) => {
         node.on("close", count);
-        handleAsking(node);
+        catchAsking(node);
       };
       client.on("+node", adopt);
       for (const node of client.nodes?.() ?? []) adopt(node);

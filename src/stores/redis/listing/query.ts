@@ -16,33 +16,33 @@ const BATCH = 100;
  * @param client the client; of a Cluster, all masters are asked
  * @param keys the keys of the locks
  * @param database the database of the client
- * @param look asks the server about the lock of a name
+ * @param listEntries asks the server about the lock of a name
  * @param options which locks are listed
  */
 export async function query(
   client: RedisClient,
   keys: KeySpace,
   database: Database,
-  look: (name: string) => Promise<Snapshot>,
+  listEntries: (name: string) => Promise<Snapshot>,
   options?: QueryOptions,
 ): Promise<Snapshot> {
   const { name, match, limit, cursor } = checkQuery(options);
   const from = cursor === undefined ? undefined : decodeCursor(cursor);
   const only = name ?? (match?.includes("*") ? undefined : match);
-  if (only !== undefined) return await lookAt(only === "" ? [] : [only], look);
+  if (only !== undefined) return await entriesOf(only === "" ? [] : [only], listEntries);
   const search = new Search(client, keys, database, { match });
-  if (limit === undefined && from === undefined) return await lookAt(await search.all(), look);
+  if (limit === undefined && from === undefined) return await entriesOf(await search.all(), listEntries);
   const { names, next } = await search.page(limit ?? Infinity, from);
-  const page = await lookAt(names, look);
+  const page = await entriesOf(names, listEntries);
   return next === undefined ? page : { ...page, cursor: encodeCursor(next) };
 }
 
 /** Lists the locks of these names. */
-async function lookAt(names: Iterable<string>, look: (name: string) => Promise<Snapshot>): Promise<Snapshot> {
+async function entriesOf(names: Iterable<string>, listEntries: (name: string) => Promise<Snapshot>): Promise<Snapshot> {
   const all = [...names];
   const snapshots: Snapshot[] = [];
   for (let i = 0; i < all.length; i += BATCH) {
-    snapshots.push(...await Promise.all(all.slice(i, i + BATCH).map(look)));
+    snapshots.push(...await Promise.all(all.slice(i, i + BATCH).map(listEntries)));
   }
   return { held: snapshots.flatMap(({ held }) => held), pending: snapshots.flatMap(({ pending }) => pending) };
 }

@@ -544,42 +544,7 @@ return 1
   sha: "4c9aee0b9e6935ca7035739271bc86aece691ee6",
 };
 
-export const evict: Script = {
-  source: `local time = redis.call('TIME')
-${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}local meant, others, names = split_holders(ARGV)
-if #meant > 0 or #others == 0 then
-revoke(meant, others, ARGV[2])
-if not holder or allows_several(holder) then serve_queue(tonumber(ARGV[1])) end
-end
-local reply = { #meant }
-for i, digest in ipairs(others) do
-table.insert(reply, digest)
-table.insert(reply, names[i])
-end
-return reply
-`,
-  sha: "74b9ea383e7b0a97bd7d7028d291e02549418480",
-};
-
-export const held: Script = {
-  source: `local time = redis.call('TIME')
-${HOLDERS}return is_holder(ARGV[1]) and 1 or 0
-`,
-  sha: "55d4430d222a43633a7724642ca752f84525a3f5",
-};
-
-export const inspect: Script = {
-  source: `local time = redis.call('TIME')
-${FENCE_VALUE}local counter = string.format('%.0f', counter_in(redis.call('GET', KEYS[6])))
-${HOLDERS}if is_holder(ARGV[1]) then return { 2, counter } end
-local present = sole and marker or holder
-if not present or present == ':shared' and ARGV[2] == present then return { 1, counter } end
-return { 0, counter }
-`,
-  sha: "8c5a678364efca401920ae09c95ee62ae00f0928",
-};
-
-export const look: Script = {
+export const entries: Script = {
   source: `if type(redis.pcall('GET', KEYS[1])) == 'table' then return {} end
 local time = redis.call('TIME')
 ${HOLDERS}${WAITERS}${FENCE_VALUE}${RECORD_OF}${MEMBERS}local in_list, fence_value = list_counts(), redis.pcall('GET', KEYS[6])
@@ -623,18 +588,53 @@ return { holders, waiters, members }
   sha: "5e4e69ab2e0892362a5ab054463d3747df04497e",
 };
 
+export const evict: Script = {
+  source: `local time = redis.call('TIME')
+${HOLDERS}${EXPIRY}${GRANTS}${WAITERS}${NOTIFY}${QUEUE}${REVOKE}local meant, others, names = split_holders(ARGV)
+if #meant > 0 or #others == 0 then
+revoke(meant, others, ARGV[2])
+if not holder or allows_several(holder) then serve_queue(tonumber(ARGV[1])) end
+end
+local reply = { #meant }
+for i, digest in ipairs(others) do
+table.insert(reply, digest)
+table.insert(reply, names[i])
+end
+return reply
+`,
+  sha: "74b9ea383e7b0a97bd7d7028d291e02549418480",
+};
+
+export const held: Script = {
+  source: `local time = redis.call('TIME')
+${HOLDERS}return is_holder(ARGV[1]) and 1 or 0
+`,
+  sha: "55d4430d222a43633a7724642ca752f84525a3f5",
+};
+
+export const inspect: Script = {
+  source: `local time = redis.call('TIME')
+${FENCE_VALUE}local counter = string.format('%.0f', counter_in(redis.call('GET', KEYS[6])))
+${HOLDERS}if is_holder(ARGV[1]) then return { 2, counter } end
+local present = sole and marker or holder
+if not present or present == ':shared' and ARGV[2] == present then return { 1, counter } end
+return { 0, counter }
+`,
+  sha: "8c5a678364efca401920ae09c95ee62ae00f0928",
+};
+
+export const notify: Script = {
+  source: `${WAITERS}${NOTIFY}notify_head()
+`,
+  sha: "1cf2f95f2f4a0b2ae3b723cefafb488591e2fc55",
+};
+
 export const prolong: Script = {
   source: `${MEMBERS}if #read_members(redis.pcall('GET', KEYS[5]), ARGV[1]) > 0 then
 redis.call('PEXPIRE', KEYS[5], ARGV[2])
 end
 `,
   sha: "8654c14fbf3cd90ed1ca900d7b44a252b7b9b957",
-};
-
-export const recall: Script = {
-  source: `${WAITERS}${NOTIFY}notify_head()
-`,
-  sha: "1cf2f95f2f4a0b2ae3b723cefafb488591e2fc55",
 };
 
 export const release: Script = {

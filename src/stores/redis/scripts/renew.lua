@@ -15,7 +15,7 @@
 --
 --   renewal  the number of the renewal; left out when it has none
 --
--- reply  2  renewed, with a number, and the lease ends so much earlier that the queue should look again: see recall.lua
+-- reply  2  renewed, with a number, and the lease ends so much earlier that the queue should look again: see notify.lua
 --        1  renewed, or a later renewal counts
 --        0  lost
 local handle, lease_ms, number = ARGV.handle, tonumber(ARGV.lease_ms), tonumber(ARGV.renewal or 0)

@@ -3,7 +3,7 @@ import type { RedisClient, RedisSubscriber } from "../client/client.ts";
 import { Reconnects } from "./reconnects.ts";
 import { rightsOf, userOf } from "../client/rights.ts";
 import { explain, isReply } from "../client/server_error.ts";
-import { subscribers } from "./subscriber.ts";
+import { secondConnections } from "./second_connections.ts";
 
 /** The callbacks of a subscription. */
 export interface SubscriptionListener {
@@ -131,7 +131,7 @@ export class Subscription {
   /** Makes the next connection; `undefined` when that fails, or a Cluster client knows no node. */
   #make(): RedisSubscriber | undefined {
     try {
-      if (this.#candidates.length === 0) this.#candidates = subscribers(this.#client);
+      if (this.#candidates.length === 0) this.#candidates = secondConnections(this.#client);
       return this.#candidates.shift()?.();
     } catch {
       return undefined; // Without the connection waiters poll: no reason to fail their calls.

@@ -10,7 +10,7 @@ import { findStoreUrls, type StoreSources } from "./store_urls.ts";
 const REMOVE_MS = 3_000;
 
 /** Opens the store of a command when that asks for it, once. */
-export class StoreDoor {
+export class LazyStore {
   readonly #sources: StoreSources;
   readonly #signal: AbortSignal;
   #opening: Promise<OpenedStore> | undefined;

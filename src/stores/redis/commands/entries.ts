@@ -1,12 +1,12 @@
 import type { Entry, HolderEntry, Snapshot } from "../../../store.ts";
 import { withRanks } from "../../../internal/listing/query_options.ts";
 import { readMeta } from "../../../internal/process/meta.ts";
-import { look as script } from "../scripts/generated.ts";
+import { entries as script } from "../scripts/generated.ts";
 import type { Command } from "./command.ts";
 import { decodeKind } from "./kind.ts";
 
-/** What `look` is asked. */
-export interface LookInput {
+/** What is listed. */
+export interface ListInput {
   /** The name of the lock. */
   readonly name: string;
 }
@@ -15,7 +15,7 @@ export interface LookInput {
 const VALUES = 5;
 
 /** Lists the holders and the waiters of a lock. */
-export const look: Command<LookInput, Snapshot> = {
+export const entries: Command<ListInput, Snapshot> = {
   script,
   encode: (keys) => ({ keys: [...keys], args: [] }),
   decode(reply, { name }) {

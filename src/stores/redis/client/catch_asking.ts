@@ -5,7 +5,7 @@ import type { RedisNode } from "./client.ts";
  * there. ioredis (5.11, 6.0) drops the promise of it: when the node dies or does not answer in time, that would be an
  * unhandled rejection, which ends a Node process. The command itself is rejected as well, for its caller.
  */
-export function handleAsking(node: RedisNode): void {
+export function catchAsking(node: RedisNode): void {
   const asking: unknown = Reflect.get(node, "asking");
   if (typeof asking !== "function") return;
   const handled = (...args: unknown[]): unknown => {

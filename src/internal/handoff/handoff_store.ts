@@ -38,7 +38,7 @@ const RUNS: HandoffSettings = { keep: 0, linger: 0 };
  *
  * A handle whose name no other one here wants goes straight to the store: nothing is kept of it but its id.
  */
-export class Handoff<Target extends HandoffTarget = HandoffTarget> implements Store {
+export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implements Store {
   /** Where the locks are kept. */
   readonly target: Target;
   readonly capabilities: readonly Capability[];
@@ -51,7 +51,7 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
   /** The work in the background, for which no caller waits. */
   readonly #requests = new ShortLivedSet<Promise<unknown>>();
   /** All that hand on the locks of the target, this one too: a revocation concerns them all. */
-  readonly #peers: Set<Handoff>;
+  readonly #peers: Set<HandoffStore>;
   readonly #context: HandoffContext;
   #pruneAt = 2 * PRUNE_FROM;
   /** Whether it has stopped handing on. */
@@ -61,7 +61,7 @@ export class Handoff<Target extends HandoffTarget = HandoffTarget> implements St
   #unsubscribe: (() => void) | undefined;
 
   /** Hands on the locks of a store. `peer` hands them on as well, with other settings. */
-  constructor(target: Target, clock: Clock, settings?: HandoffSettings, peer?: Handoff) {
+  constructor(target: Target, clock: Clock, settings?: HandoffSettings, peer?: HandoffStore) {
     this.target = target;
     const track = (request: Promise<unknown>) => this.#track(request);
     this.#context = {

@@ -3,7 +3,7 @@ import { KeySpace } from "../keys/key_space.ts";
 import { DEFAULT_PREFIX } from "../options.ts";
 import { rightsOf, userOf } from "./rights.ts";
 import { explain, isReply } from "./server_error.ts";
-import { subscribers } from "../wakeups/subscriber.ts";
+import { secondConnections } from "../wakeups/second_connections.ts";
 
 /** A client to examine, which sends every command by its words. */
 export interface ExaminedClient extends RedisClient {
@@ -26,7 +26,7 @@ export async function deleteLock(client: ExaminedClient, name: string, prefix = 
  * the connection and, if there is no message yet, the wait.
  */
 export function sendMessage(client: ExaminedClient): { received: Promise<void>; close(): void } {
-  const subscriber = subscribers(client)[0]?.();
+  const subscriber = secondConnections(client)[0]?.();
   if (subscriber === undefined) return { received: Promise.reject(new Error("the client knows no node")), close() {} };
   const channel = `holdfast:doctor:${crypto.randomUUID()}`;
   subscriber.on("error", () => {}); // The subscription is rejected.

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { RedisClient, RedisNode, RedisSubscriber } from "../../../../src/stores/redis/client/client.ts";
 import { POLL_MS } from "../../../../src/stores/redis/constants.ts";
-import { subscribers } from "../../../../src/stores/redis/wakeups/subscriber.ts";
+import { secondConnections } from "../../../../src/stores/redis/wakeups/second_connections.ts";
 
 /** The options that duplicates were made with. */
 interface Made {
@@ -19,29 +19,29 @@ function original<T extends RedisClient | RedisNode>(name: string, made: Made[],
   return { duplicate, ...rest } as unknown as T;
 }
 
-Deno.test("subscribers() returns one connection for a server, which does not reconnect", () => {
+Deno.test("secondConnections() returns one for a server, which does not reconnect", () => {
   const made: Made[] = [];
-  const connections = subscribers(original<RedisClient>("client", made));
+  const connections = secondConnections(original<RedisClient>("client", made));
   for (const connect of connections) connect();
   assertEquals(made.map((each) => [each.of, each.retryStrategy(2), each.keyPrefix]), [["client", null, ""]]);
 });
 
-Deno.test("subscribers() returns one for each node of a Cluster, connected nodes first", () => {
+Deno.test("secondConnections() returns one for each node of a Cluster, connected ones first", () => {
   const orders = new Set<string>();
   for (let i = 0; i < 200; i++) {
     const made: Made[] = [];
     const nodes = ["end", "ready", "wait", "ready"].map((status, i) => original<RedisNode>(`${i}`, made, { status }));
     const client = original<RedisClient>("client", made, { isCluster: true, nodes: () => nodes });
-    for (const connect of subscribers(client)) connect();
+    for (const connect of secondConnections(client)) connect();
     assertEquals(made.map(({ retryStrategy }) => retryStrategy(1)), [null, null, null, null]);
     orders.add(made.map(({ of }) => of).join(""));
   }
   assertEquals([...orders].sort(), ["1302", "1320", "3102", "3120"]);
 });
 
-Deno.test("subscribers() returns connections that end, and never begin again, by themselves", () => {
+Deno.test("secondConnections() returns connections that do not begin again by themselves", () => {
   const made: Made[] = [];
-  for (const connect of subscribers(original<RedisClient>("client", made))) connect();
+  for (const connect of secondConnections(original<RedisClient>("client", made))) connect();
   const { of: _, retryStrategy, ...options } = made[0]!;
   const { sentinelRetryStrategy, ...rest } = options as typeof options & {
     sentinelRetryStrategy: typeof retryStrategy;

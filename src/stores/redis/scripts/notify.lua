@@ -1,4 +1,4 @@
--- recall: notifies the head of the queue that the lock will be free earlier than it was told.
+-- notify: notifies the head of the queue that the lock will be free earlier than it was told.
 --
 -- A script of its own, because renewals must not need the keys of the queue.
 --

@@ -9,7 +9,7 @@ const ANSWER_MS = POLL_MS;
  * names, that is one. Of a Cluster every node passes on all messages, so it is one for each node. None of them connects
  * again by itself: another one may be better by then.
  */
-export function subscribers(client: RedisClient): (() => RedisSubscriber)[] {
+export function secondConnections(client: RedisClient): (() => RedisSubscriber)[] {
   return (client.isCluster ? nodesOf(client) : [client]).map((each) => () => duplicate(each));
 }
 

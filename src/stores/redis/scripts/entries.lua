@@ -1,4 +1,4 @@
--- look: lists the holders and the waiters of a lock. Only reads.
+-- entries: lists the holders and the waiters of a lock. Only reads.
 --
 -- keys  lock queue waiters holders grants fence
 -- args  none
