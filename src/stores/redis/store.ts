@@ -196,9 +196,14 @@ export class ServerStore implements RedisStore, QuorumNode {
   }
 
   release(claim: Claim): Promise<boolean> {
+    const { connection } = this.#wakeups;
+    const { cuts } = connection;
     this.#runs.delete(handleOf(claim));
     this.#wakeups.leave(handleOf(claim));
-    return this.#release(claim);
+    const { keys, args } = release.encode(this.#keys.keysOf(claim.name), claim);
+    // Cut off meanwhile, the client may have sent the release twice: then the first one released the lock.
+    const read = (reply: unknown) => release.decode(reply, claim) || cuts !== connection.cuts;
+    return this.#runner.run(release.script, keys, args, read);
   }
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
@@ -297,12 +302,12 @@ export class ServerStore implements RedisStore, QuorumNode {
   /** Rejects unless enough replicas have the lock that was just granted. Then it is released, unless it is lost already. */
   async #confirmOnReplicas(claim: Claim, replicas: Replicas): Promise<void> {
     const outcome = await this.#renewOnReplicas(claim, replicas).catch(async (error) => {
-      if (error instanceof StoreError) await this.#release(claim);
+      if (error instanceof StoreError) await this.#run(release, claim, claim);
       throw error;
     });
     if (outcome === "lost") throw new Error("the lock was lost before its replicas had it");
     if (outcome === "short") {
-      await this.#release(claim);
+      await this.#run(release, claim, claim);
       throw new StoreError(replicas.shortage);
     }
   }
@@ -322,13 +327,6 @@ export class ServerStore implements RedisStore, QuorumNode {
       else this.#runs.delete(handleOf(claim));
     }
     return renewed ? "renewed" : "lost";
-  }
-
-  #release(claim: Claim): Promise<boolean> {
-    const { connection } = this.#wakeups;
-    const { cuts } = connection;
-    // Cut off meanwhile, the client may have sent the release twice: then the first one released the lock.
-    return this.#runAndRead(release, claim, claim, (released) => released || cuts !== connection.cuts);
   }
 
   /** Runs a script for the lock of this name. */
