@@ -2,21 +2,17 @@
 --
 -- 1. Reserved for this handle, or free and nobody waits: grant. See lib/take.lua.
 -- 2. Else what lib/grant_or_enqueue.lua says, with the owners and kinds that share a lock.
--- 3. Granted: the owner's fence if it has one already. Else the fence is max(last + 1, server's clock in µs), a hybrid
---    logical clock (Kulkarni et al. 2014), which still rises after its key was lost. See lib/set_fence.lua.
--- 4. An exclusive lock of a fresh owner has a block of fences, when it asks for several. The counter is left at the end
---    of the block, which is at most $BLOCK_LEAD_US µs ahead of the clock, unless the first fence is.
--- 5. If it waits with a group instead: the waiters of its group that come next, its run, leave the queue, and have the
---    fences that follow, under the same rule. They leave it last of all, when nothing can fail any more.
---
--- After an error nothing is held.
+-- 3. Granted: the fence is the server's clock in µs, or what lib/issue_fence.lua says if that is no higher than the last.
+-- 4. It has a block of fences if it asks for several. If it waits with a group instead, the waiters of its group that come
+--    next, its run, have the fences that follow. They leave the queue last of all, when nothing can fail. After an error
+--    nothing is held.
 --
 -- keys  lock queue waiters holders grants fence
 -- args  handle lease_ms meta? wakeup_address? group? ticket? kind? fences? other...
 --
 --   meta            what describes the handle, JSON; empty: nothing
 --   wakeup_address  how the waiter is reached: $PROVABLE or $UNPROVABLE, and its channel; empty: it does not wait
---   group          that of the waiter, which only an exclusive claim of a fresh owner may have; empty: it has none
+--   group           that of the waiter, which only an exclusive claim of a fresh owner may have; empty: it has none
 --   ticket          its place in the queue, empty when it has none yet
 --   kind            ":exclusive", ":steal", ":shared" or ":permits=N"; empty: exclusive, by a fresh owner
 --   fences          how many fences it wants, more than 1, only without a kind; there is no run then
@@ -73,28 +69,10 @@ end
 -- include set_fence
 -- @place fence-compare
 if in_list or number >= tonumber(since) then
-  -- include fence_value note_grant
-  local known = owner and -redis.call('ZSCORE', KEYS.holders, owner) or 0
-  if known > 0 then
-    fence = string.format('%.0f', known)
-    write_record(handle, format_record(fence, since, meta))
-    return fence
-  end
-  if number >= $MAX_FENCE then
-    write_fence(last)
-    redis.call('DEL', KEYS.lock)
-    return exhausted(last)
-  end
-  local clock = tonumber(since)
-  local first = math.max(number + 1, clock)
-  -- @place block-lead
-  local highest = math.max(first, math.min(clock + $BLOCK_LEAD_US, $MAX_FENCE))
-  extra = math.min(extra, highest - first)
-  fence = string.format('%.0f', first)
-  if owner then redis.call('ZADD', KEYS.holders, '-' .. fence, owner) end
-  -- @place block-end-ahead
-  counter = string.format('%.0f', first + extra)
-  note_grant(handle, in_list, counter, format_record(fence, since, meta), last)
+  -- include fence_value note_grant issue_fence
+  local reply
+  fence, extra, reply = issue_fence(handle, owner, since, meta, in_list, last, number, extra)
+  if reply then return reply end
 end
 
 -- @place contended

@@ -424,6 +424,30 @@ write_record(handle, record)
 end
 `;
 
+const ISSUE_FENCE = `local function issue_fence(handle, owner, since, meta, in_list, last, number, extra)
+local known = owner and -redis.call('ZSCORE', KEYS[4], owner) or 0
+if known > 0 then
+local fence = string.format('%.0f', known)
+write_record(handle, format_record(fence, since, meta))
+return nil, nil, fence
+end
+if number >= 9007199254740991 then
+write_fence(last)
+redis.call('DEL', KEYS[1])
+return nil, nil, exhausted(last)
+end
+local clock = tonumber(since)
+local first = math.max(number + 1, clock)
+local highest = math.max(first, math.min(clock + 10000, 9007199254740991))
+extra = math.min(extra, highest - first)
+local fence = string.format('%.0f', first)
+if owner then redis.call('ZADD', KEYS[4], '-' .. fence, owner) end
+local counter = string.format('%.0f', first + extra)
+note_grant(handle, in_list, counter, format_record(fence, since, meta), last)
+return fence, extra
+end
+`;
+
 const MEMBERS = `local function write_members(handle, metas, count, ms)
 local queue = redis.pcall('ZRANGE', KEYS[2], 0, count - 1, 'WITHSCORES')
 local record = handle .. '\\2' .. table.concat(queue, '\\0') .. '\\2' .. table.concat(metas, '\\0', 1, count)
@@ -498,25 +522,9 @@ if extra > 0 then
 counter, ttl_ms = string.format('%.0f', since + extra), '604800010'
 end
 ${SET_FENCE}if in_list or number >= tonumber(since) then
-${FENCE_VALUE}${NOTE_GRANT}local known = owner and -redis.call('ZSCORE', KEYS[4], owner) or 0
-if known > 0 then
-fence = string.format('%.0f', known)
-write_record(handle, format_record(fence, since, meta))
-return fence
-end
-if number >= 9007199254740991 then
-write_fence(last)
-redis.call('DEL', KEYS[1])
-return exhausted(last)
-end
-local clock = tonumber(since)
-local first = math.max(number + 1, clock)
-local highest = math.max(first, math.min(clock + 10000, 9007199254740991))
-extra = math.min(extra, highest - first)
-fence = string.format('%.0f', first)
-if owner then redis.call('ZADD', KEYS[4], '-' .. fence, owner) end
-counter = string.format('%.0f', first + extra)
-note_grant(handle, in_list, counter, format_record(fence, since, meta), last)
+${FENCE_VALUE}${NOTE_GRANT}${ISSUE_FENCE}local reply
+fence, extra, reply = issue_fence(handle, owner, since, meta, in_list, last, number, extra)
+if reply then return reply end
 end
 contended = contended or run and extra < #run
 if extra == wish and not contended then return fence end
@@ -528,7 +536,7 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "8b45929c3f9f7bdf5b0fc61a4024263b372bff32",
+  sha: "28c103f63248dbdc13d3125dffcee8a386504c4e",
 };
 
 export const confirm: Script = {
