@@ -7,6 +7,7 @@ import { INTERRUPTED, readOptions } from "../tests/support/command_line.ts";
 import { Interruption, premature, reason } from "../tests/support/interruption.ts";
 import { RedisServer } from "../tests/support/redis_server.ts";
 import { contended } from "./contended.ts";
+import { cpu } from "./cpu.ts";
 import { distinct } from "./distinct.ts";
 import { embedded } from "./embedded.ts";
 import { type Figure, met } from "./figure.ts";
@@ -29,6 +30,7 @@ import { workers } from "./workers.ts";
 
 const ROWS: Readonly<Record<string, Row>> = {
   uncontended,
+  cpu,
   concurrent,
   contended,
   handoff,
