@@ -40,7 +40,6 @@ import {
   QuorumError,
   type QuorumNode,
   type RedisClient,
-  type RedisSubscriber,
   type Renewal,
   type Snapshot,
   type Store,
@@ -60,6 +59,7 @@ import {
   type RedisOptions,
   type RedisPipeline,
   type RedisStore,
+  type RedisSubscriber,
   type ReplicasOptions,
 } from "@holdfast/lock/redis";
 import { type Environment, main } from "@holdfast/lock/cli";
