@@ -44,8 +44,8 @@ interface LeaseGrant {
  * From `begin()` on it is renewed at an interval, until `end()` or its loss. The {@linkcode Deadline} counts from before
  * the request was sent; {@linkcode Renewals} move it. The {@linkcode RenewalSchedule} says when the next one is due.
  *
- * Until the first renewal one timer serves that and the deadline, and signals are made when they are first needed: in
- * Node, one takes longer than the rest of an uncontended acquire.
+ * One timer serves that and the deadline, and signals are made when they are first needed: in Node, one takes longer than
+ * the rest of an uncontended acquire.
  */
 export class Lease implements HeldLease {
   readonly #store: Store;
@@ -55,7 +55,7 @@ export class Lease implements HeldLease {
   readonly #schedule: RenewalSchedule;
   #state = REQUESTED;
   #grant: LeaseGrant | undefined;
-  /** Fires when the first renewal is due or, if that comes first or a renewal is in flight, at the deadline. */
+  /** Fires when a renewal is due or, if that comes first or a renewal is in flight, at the deadline. */
   #timer: Timer | undefined;
   /** The renewals, once there is one. */
   #renewals: Renewals | undefined;
@@ -164,8 +164,6 @@ export class Lease implements HeldLease {
     // One renewal at a time: if two crossed on the wire, the shorter lease could be the one that lasts.
     while (renewals.inFlight !== undefined && this.held) await this.#unlessEnded(renewals.inFlight);
     if (this.held) {
-      // The interval may be another one from now on.
-      renewals.stop();
       renewals.resize(length);
       // A store may hang for longer than the lease lasts.
       const outcome = await this.#unlessEnded(this.#renew());
@@ -193,13 +191,10 @@ export class Lease implements HeldLease {
     return this.#state.phase === "lost" ? this.#state.error : undefined;
   }
 
-  /** Sets the timer, but for a loop, which has its own while no renewal is in flight. */
+  /** Sets the timer to the next renewal or, if that comes first or a renewal is in flight, to the deadline. */
   #setTimer(now = this.#clock.now()): void {
     this.#timer?.cancel();
-    this.#timer = undefined;
-    const { inFlight, looping = false } = this.#renewals ?? {};
-    if (looping && inFlight === undefined) return;
-    const renewal = inFlight === undefined ? this.#schedule.dueIn(now) : Infinity;
+    const renewal = this.renewing === undefined ? this.#schedule.dueIn(now) : Infinity;
     const left = this.#deadline.left(now);
     // Of many leases some may be renewed a bit late; none may be trusted too long.
     this.#timer = this.#clock.timer(Math.min(renewal, left), () => this.#onTimer(), now, left);
@@ -209,14 +204,14 @@ export class Lease implements HeldLease {
     this.#timer = undefined;
     this.#loseIfOver();
     if (this.#state !== HELD) return;
-    const renewals = this.#renewalsOf();
-    if (renewals.inFlight === undefined && !renewals.looping && this.#schedule.dueIn(this.#clock.now()) <= 0) {
-      renewals.start(() => this.#renewInLoop());
-    } else this.#setTimer();
+    if (this.renewing === undefined && this.#schedule.dueIn(this.#clock.now()) <= 0) leasesOf(this.#store).renew(this);
+    else this.#setTimer();
   }
 
-  async #renewInLoop(): Promise<void> {
-    if (!this.held) return;
+  /** Renews at the interval. Never rejects. */
+  async renew(): Promise<void> {
+    // The lease may have ended, or its holder has renewed it, since it was due.
+    if (!this.held || this.renewing !== undefined) return;
     // A reader of the signal is notified of a loss, and may rely on the lock without its handle.
     if (this.#lost === undefined) this.#handle = checkHandle(this.#handle, this.#claim.name);
     await this.#renew();
@@ -234,7 +229,7 @@ export class Lease implements HeldLease {
 
   /** Sends one renewal; never rejects. */
   async #renew(): Promise<RenewalOutcome> {
-    const sent = this.#renewalsOf().send(this.#untilEnd());
+    const sent = this.#renewalsOf().send();
     this.#setTimer();
     const outcome = await sent;
     if (!this.held) return outcome;

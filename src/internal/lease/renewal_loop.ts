@@ -1,42 +1,47 @@
 import { calledOrAborted } from "../time/aborted.ts";
-import type { Clock } from "../time/clock.ts";
-import { unlessAborted } from "../time/wait_scope.ts";
-import type { Deadline } from "./deadline.ts";
-import type { RenewalSchedule } from "./renewal_schedule.ts";
 
-/** When a lease is renewed. */
-interface Times {
-  readonly schedule: RenewalSchedule;
-  readonly deadline: Deadline;
-  readonly clock: Clock;
+/** What is renewed at an interval. */
+export interface Renewable {
+  /** Renews it, if it is still wanted. Never rejects. */
+  renew(): Promise<unknown>;
 }
 
-/** Calls `renew` whenever a renewal is due, one at a time, and at the deadline, until the signal aborts. Never rejects. */
-export async function renewAtInterval(
-  renew: () => Promise<unknown>,
-  times: Times,
-  signal: AbortSignal,
-): Promise<void> {
-  for await (const _ of interval(times, signal)) {
-    // A store may hang for longer than the lease lasts.
-    await unlessAborted(renew(), signal).catch(() => {});
+/**
+ * The loop that renews the leases of one store, each when it is due. One for all of them: ten thousand held leases would
+ * otherwise keep ten thousand loops, and those that are due together are sent together.
+ */
+export class RenewalLoop {
+  readonly #due: Renewable[] = [];
+  readonly #ended = new AbortController();
+  #wake = (): void => {};
+
+  /** Starts the loop. */
+  constructor() {
+    void this.#run(this.#ended.signal);
   }
-}
 
-/** Yields whenever a renewal is due, and at the deadline, until the signal aborts. Does not keep the process alive. */
-async function* interval({ schedule, deadline, clock }: Times, signal: AbortSignal): AsyncGenerator<void, void, void> {
-  while (!signal.aborted) {
-    const now = clock.now();
-    const left = deadline.left(now);
-    const ms = Math.min(schedule.dueIn(now), left);
-    if (ms <= 0) {
-      yield;
-      continue;
+  /** Renews a lease that is due now. */
+  add(lease: Renewable): void {
+    this.#due.push(lease);
+    this.#wake();
+  }
+
+  /** Ends the loop. */
+  end(): void {
+    // A reason of our own: the default is an error with a stack.
+    this.#ended.abort("ended");
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    // Not awaited: a store may hang for longer than the other leases last.
+    for await (const lease of this.#interval(signal)) void lease.renew();
+  }
+
+  /** Yields each lease whenever it is due, until the signal aborts. */
+  async *#interval(signal: AbortSignal): AsyncGenerator<Renewable, void, void> {
+    while (!signal.aborted) {
+      yield* this.#due.splice(0);
+      if (this.#due.length === 0) await calledOrAborted(signal, (wake) => void (this.#wake = wake));
     }
-    await calledOrAborted(signal, (due) => {
-      // Of many leases some may be renewed a bit late; none may be trusted too long.
-      const timer = clock.timer(ms, due, now, left);
-      return () => timer.cancel();
-    });
   }
 }

@@ -1,8 +1,8 @@
 import type { Claim, Store } from "../../store.ts";
-import type { Clock } from "../time/clock.ts";
+import { type Clock, elapsed, type Instant, type Timer } from "../time/clock.ts";
+import { overdue } from "../time/overdue.ts";
 import type { Deadline } from "./deadline.ts";
-import { numbered, type RenewalOutcome, resized, sendRenewal } from "./renewal.ts";
-import { renewAtInterval } from "./renewal_loop.ts";
+import { numbered, type RenewalOutcome, resized } from "./renewal.ts";
 import type { RenewalSchedule } from "./renewal_schedule.ts";
 
 /** The parts of a lease that its renewals use. */
@@ -24,8 +24,8 @@ export class Renewals {
   #claim: Claim;
   #inFlight: Promise<RenewalOutcome> | undefined;
   #fault: unknown;
-  /** Ends the loop that renews at the interval. */
-  #loop: AbortController | undefined;
+  /** Fires when the answer to the renewal in flight is late. */
+  #limit: Timer | undefined;
 
   /** Prepares renewals of what was granted for a claim. */
   constructor(context: RenewalContext, claim: Claim) {
@@ -48,22 +48,10 @@ export class Renewals {
     return this.#fault;
   }
 
-  /** Whether the lease is renewed at its interval. */
-  get looping(): boolean {
-    return this.#loop !== undefined;
-  }
-
-  /** Calls `renew` at the interval, from now on. */
-  start(renew: () => Promise<unknown>): void {
-    this.#loop = new AbortController();
-    void renewAtInterval(renew, this.#context, this.#loop.signal);
-  }
-
-  /** Ends that. */
+  /** Ends the watch for a late answer. */
   stop(): void {
-    // A reason of our own: the default is an error with a stack.
-    this.#loop?.abort("stopped");
-    this.#loop = undefined;
+    this.#limit?.cancel();
+    this.#limit = undefined;
   }
 
   /** Changes the length of the lease with the next renewal. */
@@ -72,8 +60,8 @@ export class Renewals {
     this.#context.schedule.follow(lease);
   }
 
-  /** Sends one renewal. Never rejects. The signal ends the watch for a late answer. */
-  send(signal: AbortSignal): Promise<RenewalOutcome> {
+  /** Sends one renewal. Never rejects. */
+  send(): Promise<RenewalOutcome> {
     const { store, clock, deadline, schedule } = this.#context;
     const sentAt = clock.now();
     this.#claim = numbered(this.#claim);
@@ -81,12 +69,7 @@ export class Renewals {
     // A shorter lease counts from now, whatever the answer: the store may have taken it and the reply got lost.
     deadline.shorten(sentAt, trusted);
     schedule.sent(sentAt);
-    const limitMs = schedule.answerLimitMs(deadline.left(sentAt));
-    const sent = sendRenewal(store, this.#claim, { clock, sentAt, limitMs, signal }, (error) => {
-      this.#fault = error;
-      this.#context.faulted(error);
-    });
-    this.#inFlight = sent.then((outcome) => {
+    this.#inFlight = this.#answer(sentAt, schedule.answerLimitMs(deadline.left(sentAt))).then((outcome) => {
       this.#inFlight = undefined;
       const now = clock.now();
       // The answer may have come after the deadline: then it is too late, whatever it says.
@@ -101,6 +84,28 @@ export class Renewals {
       return outcome;
     });
     return this.#inFlight;
+  }
+
+  /** Resolves to the answer of the store. Its faults are noted, also that the answer is late. */
+  async #answer(sentAt: Instant, limitMs: number): Promise<RenewalOutcome> {
+    const { store, clock } = this.#context;
+    const late = () => {
+      this.#failed(new Error(`the store has not answered for ${Math.round(elapsed(sentAt, clock.now()))} ms`));
+    };
+    this.#limit = overdue(limitMs, late, clock, sentAt);
+    try {
+      return await store.renew(this.#claim);
+    } catch (error) {
+      this.#failed(error);
+      return "unknown";
+    } finally {
+      this.stop();
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#fault = error;
+    this.#context.faulted(error);
   }
 }
 
