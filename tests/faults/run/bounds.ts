@@ -1,3 +1,4 @@
+import { RELEASE_LIMIT_MS } from "../../../src/internal/lease/release.ts";
 import { WAITER_TIMEOUT_MS } from "../../../src/stores/redis/constants.ts";
 import type { Grant, Release } from "../../verification/history/history.ts";
 import { type FaultTimes, minus, type Span } from "./fault_times.ts";
@@ -79,6 +80,9 @@ function left({ remains, breaches, evictions, lease, cluster, faultTimes }: Obse
     }
     // A waiter that has left and is in the queue again is dead. It is skipped when those ahead of it have had the lock.
     if (!held && lost && gone) return [];
+    // A place that no try of its release could reach is dropped when its waiter has not attempted for so long.
+    const tried = faultTimes.quiet(since, since + RELEASE_LIMIT_MS) > 0;
+    if (!held && !tried && gone && until - since <= WAITER_TIMEOUT_MS) return [];
     const quiet = faultTimes.quiet(since, until);
     if (quiet <= GIVEN_BACK + (late ? lease : 0) && (gone || lost)) return [];
     const ms = (until - since).toFixed(0);

@@ -68,6 +68,17 @@ Deno.test("excesses() finds what is left of a waiter, unless its queue was evict
   }
 });
 
+Deno.test("excesses() allows a place until its waiter is dead if no release could reach it", () => {
+  const left = remains({ end: "store", atOnce: undefined, held: false, until: 21_500 });
+  const fault = (end: number) => new FaultTimes([{ start: 9_000, end }], 0);
+  assertEquals(found({ remains: [left] }, fault(15_000)), []);
+  const long = ["lock a was left for 11500 ms after an acquire that ended: store"];
+  assertEquals(found({ remains: [left] }, fault(14_000)), long, "a try could reach it");
+  assertEquals(found({ remains: [{ ...left, held: true }] }, fault(15_000)), long, "not a lock");
+  assertEquals(found({ remains: [{ ...left, gone: false }] }, fault(15_000)), long, "not for ever");
+  assertEquals(found({ remains: [{ ...left, until: 25_500 }] }, fault(15_000)).length, 1, "not for longer");
+});
+
 Deno.test("excesses() finds what is left of a waiter for ever, although data was lost", () => {
   const left = remains({ end: "timeout", atOnce: undefined, held: false, until: 26_000 });
   const breaches = [{ start: 9_500, end: 9_600 }];
