@@ -15,6 +15,7 @@ import { denoArguments, UNSAFE_PROTO } from "./deno_arguments.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import type { Outcome } from "./outcome.ts";
 import { pictures } from "./pictures.ts";
+import { cold } from "./rows/cold.ts";
 import { contended, processes } from "./rows/contended.ts";
 import { concurrent, uncontended } from "./rows/free.ts";
 import { handoff } from "./rows/handoff.ts";
@@ -33,6 +34,7 @@ const ROWS: Readonly<Record<string, PeerRow>> = {
   redlock,
   held,
   idle,
+  cold,
 };
 
 /** Not a row of figures. */

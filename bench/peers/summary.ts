@@ -34,6 +34,7 @@ const MEASURES: readonly Measure[] = [
   { row: "held", key: "cpu", what: "10,000 locks held: processor time per renewal, µs" },
   { row: "held", key: "heap", what: "10,000 locks held: heap per lock, KB" },
   { row: "idle", key: "commands", what: "100 wait for long: commands per waiter and minute" },
+  { row: "cold", key: "total", what: "the first 100 of a process, with its import: time, ms" },
 ];
 
 /**

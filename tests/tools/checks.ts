@@ -12,7 +12,7 @@ The coverage is that of the last "deno task test" and, before the first one, not
 "deno task ok" runs both.`;
 
 /** The programs of the benchmark beside other libraries, which has packages of its own. */
-const PEERS = ["main", "worker_process", "broker", "draw"].map((name) => `bench/peers/${name}.ts`);
+const PEERS = ["main", "worker_process", "cold_process", "broker", "draw"].map((name) => `bench/peers/${name}.ts`);
 
 const { exports } = JSON.parse(await Deno.readTextFile("deno.json"));
 const entries: string[] = Object.values(exports);

@@ -57,7 +57,8 @@ export async function timed(
   return { times, failures };
 }
 
-function pair(session: Session): (name: string) => Promise<unknown> {
+/** Returns what takes a free lock and gives it back. */
+export function pair(session: Session): (name: string) => Promise<unknown> {
   if (session.pair !== undefined) return session.pair.bind(session);
   const lock = need(session, "lock");
   return async (name) => await (await lock(name))();
