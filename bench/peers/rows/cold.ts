@@ -36,7 +36,8 @@ export async function cold(bench: PeerBench): Promise<Outcome[]> {
 }
 
 async function run({ peer, tuned, ...contender }: Contender, port: number): Promise<number> {
-  const name = lockName({ peer, tuned, ...contender }, "cold");
+  // A new one for each process: what a former one left behind does not stand in the way.
+  const name = `${lockName({ peer, tuned, ...contender }, "cold")}:${crypto.randomUUID()}`;
   const order: Cold = { peer: peer.id, tuned, ports: [port], name, pairs: PAIRS };
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: denoArguments("cold_process.ts", peer.broker ? [UNSAFE_PROTO] : [], [JSON.stringify(order)]),
