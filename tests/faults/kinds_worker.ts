@@ -6,8 +6,10 @@
 import { Redis } from "npm:ioredis@^6";
 import { acquire, acquireAll, type LockEvent } from "../../mod.ts";
 import { cohort } from "../../src/composed/cohort/mod.ts";
+import type { Kind } from "../../src/store.ts";
 import { redis } from "../../src/stores/redis/mod.ts";
 import { sqlite } from "../../src/stores/sqlite/mod.ts";
+import { excluded } from "../verification/exclusion.ts";
 import { ACCOUNTS, PERMITS } from "./kinds.ts";
 
 const [kind, address, directory, task, count, options] = Deno.args as [
@@ -39,22 +41,21 @@ async function timed<T>(what: string, run: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/**
- * Enters the section for a moment, marked by a file; fails if `mayBeInside` says that another one must not be inside.
- */
-async function inside(prefix: string, mayBeInside: (files: string[]) => boolean): Promise<void> {
-  const marker = `${directory}/${prefix}-${crypto.randomUUID()}`;
-  Deno.openSync(marker, { write: true, createNew: true }).close();
+/** Enters the section for a moment, marked by a file; fails if another one is inside that must not be. */
+async function inside(kind: Kind): Promise<void> {
+  const marker = `${kind}-${crypto.randomUUID()}`;
+  Deno.openSync(`${directory}/${marker}`, { write: true, createNew: true }).close();
   const look = () => {
-    const files = [...Deno.readDirSync(`${directory}`)].map(({ name }) => name).filter((name) =>
-      /^(shared|exclusive|permit)-/.test(name)
-    );
-    if (!mayBeInside(files)) throw new Error(`${prefix} met ${files}`);
+    const others = [...Deno.readDirSync(directory)].flatMap(({ name }) => {
+      const [, kind] = name === marker ? [] : /^(shared|exclusive|\d+)-/.exec(name) ?? [];
+      return kind === undefined ? [] : [{ kind: (Number(kind) || kind) as Kind }];
+    });
+    if (excluded({ kind }, others).length > 0) throw new Error(`${kind} met ${JSON.stringify(others)}`);
   };
   look();
   await new Promise((resolve) => setTimeout(resolve, Math.random() * 2));
   look();
-  Deno.removeSync(marker);
+  Deno.removeSync(`${directory}/${marker}`);
 }
 
 const tasks: Record<string, () => Promise<void>> = {
@@ -63,11 +64,11 @@ const tasks: Record<string, () => Promise<void>> = {
     mode = Math.random() < 0.9 ? "shared" : "exclusive";
     await using lock = await timed(mode, () => acquire(store, "shared", { mode }));
     note("granted", lock.owner);
-    await inside(mode, (files) => files.length === 1 || files.every((name) => name.startsWith("shared-")));
+    await inside(mode);
   },
   async permits() {
     await using _lock = await timed("permits", () => acquire(store, "pool", { permits: PERMITS }));
-    await inside("permit", (files) => files.length <= PERMITS);
+    await inside(PERMITS);
   },
   /** Moves money between accounts that are picked at random, in files that only the locks protect. */
   async accounts() {

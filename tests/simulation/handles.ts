@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Mode } from "../../src/store.ts";
+import { fenceOrder } from "../verification/exclusion.ts";
 import type { Machine } from "./machine.ts";
 import type { Node } from "./node.ts";
 
@@ -127,7 +128,7 @@ export class Handles {
 
   /** Returns the handle to which the store has granted a fence of a name. */
   granted(name: string, fence: bigint): Handle | undefined {
-    return this.#grants.findLast((grant) => grant.handle.name === name && grant.fence <= fence && fence <= grant.last)
+    return this.#grants.findLast((grant) => grant.handle.name === name && fenceOrder(grant, { fence }) === "repeats")
       ?.handle;
   }
 

@@ -1,5 +1,6 @@
 import { elapsed, type Instant } from "../../src/internal/time/clock.ts";
 import type { Lock } from "../../src/lock.ts";
+import { excluded, fenceOrder, type Fences, type Holder } from "../verification/exclusion.ts";
 import type { Machine } from "./machine.ts";
 import type { World } from "./world.ts";
 
@@ -35,7 +36,7 @@ export interface Ended {
 }
 
 /** A lock that was granted and has not been released. */
-interface HeldLock {
+interface HeldLock extends Holder {
   readonly lock: Lock;
   /** As the holder has it: whether it aborts by itself, although nobody asks the lock. */
   readonly signal: AbortSignal;
@@ -45,9 +46,7 @@ interface HeldLock {
 }
 
 /** A block of fences that was granted; of one, mostly. */
-interface Grant {
-  readonly fence: bigint;
-  readonly last: bigint;
+interface Grant extends Fences {
   readonly at: number;
 }
 
@@ -107,7 +106,7 @@ export class Invariants {
     const grants = this.#grants.get(name) ?? [];
     this.#grants.set(name, grants);
     grants.push(grant);
-    const hold: HeldLock = { lock, signal: lock.signal, machine, left: undefined };
+    const hold: HeldLock = { lock, kind: lock.mode, signal: lock.signal, machine, left: undefined };
     this.#checkAlone(hold);
     if (!lock.held) this.violate(`${machine.name} gets ${name}, which is not held`);
     this.#held.add(hold);
@@ -134,8 +133,7 @@ export class Invariants {
    */
   resumed(machine: Machine, asked: boolean): void {
     for (const hold of this.#held) {
-      if (hold.machine !== machine) continue;
-      if (!asked) continue;
+      if (!asked || hold.machine !== machine) continue;
       hold.left = undefined;
       if (hold.lock.held) this.#checkAlone(hold);
     }
@@ -156,13 +154,14 @@ export class Invariants {
   }
 
   /** Checks that no fence is in two blocks, and that a block is above those of acquires that had returned before. */
-  #checkFences({ name, calledAt, after }: Call, { fence, last }: Grant): void {
+  #checkFences({ name, calledAt, after }: Call, next: Grant): void {
     const { fenceSlack } = this.#assumptions;
     for (const [place, grant] of (this.#grants.get(name) ?? []).entries()) {
       const before = fenceSlack === 0 ? place < after : grant.at + fenceSlack < calledAt;
-      if (before && grant.fence > last) this.violate(`fence ${fence} of ${name} follows ${grant.fence}`);
-      if ((before || fenceSlack === 0) && grant.fence <= last && fence <= grant.last) {
-        this.violate(`fence ${fence > grant.fence ? fence : grant.fence} of ${name} issued twice`);
+      const order = fenceOrder(grant, next);
+      if (before && order === "falls") this.violate(`fence ${next.fence} of ${name} follows ${grant.fence}`);
+      if ((before || fenceSlack === 0) && order === "repeats") {
+        this.violate(`fence ${next.fence > grant.fence ? next.fence : grant.fence} of ${name} issued twice`);
       }
     }
   }
@@ -190,9 +189,10 @@ export class Invariants {
    */
   #checkAlone(holder: HeldLock): void {
     if (!this.#assumptions.exclusion) return;
-    for (const hold of this.#held) {
-      if (hold === holder || hold.lock.name !== holder.lock.name || !hold.machine.awake) continue;
-      if (hold.lock.mode === "shared" && holder.lock.mode === "shared") continue;
+    const others = [...this.#held].filter((hold) => {
+      return hold !== holder && hold.lock.name === holder.lock.name && hold.machine.awake;
+    });
+    for (const hold of excluded(holder, others)) {
       const notified = hold.signal.aborted || hold.machine.late;
       const names = `${holder.machine.name} (fence ${holder.lock.fence}) and ${hold.machine.name} (${hold.lock.fence})`;
       if (hold.lock.held) this.violate(`both hold ${holder.lock.name}: ${names}`);

@@ -1,5 +1,6 @@
 import { candidate } from "../../src/composed/redlock/attempt/fences.ts";
 import { quorum, verdict } from "../../src/composed/redlock/attempt/verdict.ts";
+import { fenceOrder } from "./exclusion.ts";
 import { type Exploration, explore, type Model, type Step } from "../simulation/explore.ts";
 import { type Block, confirm, type Node, PROTOCOL, type Reply, type Rules, vote, YES } from "./fence_node.ts";
 
@@ -181,10 +182,9 @@ export class FenceModel implements Model<State> {
       label: () => `${name(r)} returns with ${text(block)}`,
       state: as(state, r, { ...round, phase: "returned", floor: 0, fence: start, replies: this.#none }),
       violation: this.#invariants.find((invariant) => {
-        if (invariant === "ordered") return start <= round.floor;
-        return state.rounds.some((other) => {
-          return other.phase === "returned" && returned(other).start <= end && start <= returned(other).end;
-        });
+        const order = ({ start: fence, end: last }: Block) => fenceOrder({ fence, last }, { fence: start, last: end });
+        if (invariant === "ordered") return order({ start: 0, end: round.floor }) !== "rises";
+        return state.rounds.some((other) => other.phase === "returned" && order(returned(other)) === "repeats");
       }),
     };
   }

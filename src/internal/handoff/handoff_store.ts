@@ -22,12 +22,6 @@ import { withLocalHandles } from "./listing.ts";
 import { NameHandoff } from "./name_handoff.ts";
 import type { HandoffContext, HandoffSettings, HandoffTarget } from "./context.ts";
 
-/** From so many names on, those that are no longer used are looked for. */
-const PRUNE_FROM = 1_000;
-
-/** For how many names the process remembers that sections are long. */
-const MAX_LONG = 1_000;
-
 /** Hands on what a store grants in runs, in the order of its queue. */
 const RUNS: HandoffSettings = { keep: 0, linger: 0 };
 
@@ -44,16 +38,18 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
   readonly capabilities: readonly Capability[];
   readonly evict?: (name: string, options?: EvictOptions) => Promise<number>;
   readonly query?: (options?: QueryOptions) => Promise<Snapshot>;
-  /** By name: the id of the only handle, or what several share. */
-  readonly #names = new ShortLivedMap<string, string | NameHandoff>();
+  /** By name: the id of the only handle, or what several share. Of the handles some may have been left without a release. */
+  readonly #names = new ShortLivedMap<string, string | NameHandoff>((state, old) => {
+    if (state instanceof NameHandoff) state.prune(this.#context.clock.now());
+    return old && typeof state === "string";
+  });
   /** The names whose sections lasted as long as `keep` when handles last shared the lock, the oldest first. */
-  readonly #long = new ShortLivedSet<string>();
+  readonly #long = new ShortLivedMap<string, true>((_, old) => old);
   /** The work in the background, for which no caller waits. */
   readonly #requests = new ShortLivedSet<Promise<unknown>>();
   /** All that hand on the locks of the target, this one too: a revocation concerns them all. */
   readonly #peers: Set<HandoffStore>;
   readonly #context: HandoffContext;
-  #pruneAt = 2 * PRUNE_FROM;
   /** Whether it has stopped handing on. */
   #stopped = false;
   /** How many names several handles want, and what ends the wait for the end of the store meanwhile. */
@@ -122,7 +118,7 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     if (state === undefined) {
       if (!isPlain(claim) || this.#stopped) return this.target.attempt(claim, options);
       if (this.#context.settings.linger === 0) {
-        if (options.enqueue) this.#add(claim.name, handleOf(claim));
+        if (options.enqueue) this.#names.set(claim.name, handleOf(claim));
         return this.target.attempt(claim, options);
       }
       // To linger, the process itself must have the lock.
@@ -177,17 +173,11 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     await within(RELEASE_LIMIT_MS, settled(), this.#context.clock).catch(() => {});
   }
 
-  /** Notes the only handle of a name. If there are many, forgets them: some may have been left without a release. */
-  #add(name: string, handle: string): void {
-    if (this.#names.size >= this.#pruneAt) this.#prune();
-    this.#names.set(name, handle);
-  }
-
   /** Returns what the handles of a name share from now on, behind the one that has been alone. */
   #share(name: string, direct?: string): NameHandoff {
     const shared = new NameHandoff(this.#context, direct, this.#long.delete(name), (direct, long) => {
       if (this.#names.get(name) !== shared) return;
-      if (long) this.#remember(name);
+      if (long) this.#long.set(name, true);
       if (direct === undefined) this.#names.delete(name);
       else this.#names.set(name, direct);
       if (--this.#shared > 0) return;
@@ -196,25 +186,8 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     });
     if (this.#shared++ === 0) this.#unsubscribe = this.target.onClosed?.(() => this.#wakeAll());
     if (this.#stopped) shared.close();
-    if (this.#names.size >= this.#pruneAt) this.#prune();
     this.#names.set(name, shared);
     return shared;
-  }
-
-  #remember(name: string): void {
-    this.#long.add(name);
-    if (this.#long.size > MAX_LONG) { for (const oldest of this.#long) return void this.#long.delete(oldest); }
-  }
-
-  #prune(): void {
-    const now = this.#context.clock.now();
-    let excess = this.#names.size - PRUNE_FROM;
-    for (const [name, state] of [...this.#names.entries()]) {
-      if (state instanceof NameHandoff) state.prune(now);
-      // The oldest first: they hold the lock, or were never released.
-      else if (excess-- > 0) this.#names.delete(name);
-    }
-    this.#pruneAt = 2 * Math.max(PRUNE_FROM, this.#names.size);
   }
 
   /** Makes all waiters attempt again: they find out that the store was closed. */

@@ -1,14 +1,26 @@
 /** How many entries are deleted, beside as many as there are left, before the rest is copied. */
 const DELETED = 32;
 
+/** How many of the youngest entries are not old. */
+const YOUNG = 1_000;
+
 /**
  * A map whose entries come and go all the time. V8 links each table of a `Map` to the one that replaces it, so that one
  * table that has become old keeps all later ones alive, with their entries, until a full collection: a map with 64
  * entries that each live for a moment took four times the time of one that is copied now and then.
+ *
+ * It can also forget entries that nobody deletes: it looks for them at 2,000 entries, and whenever it has doubled since.
  */
 export class ShortLivedMap<K, V> {
   #map = new Map<K, V>();
   #deleted = 0;
+  #pruneAt = 2 * YOUNG;
+  readonly #isUseless: ((value: V, old: boolean) => boolean) | undefined;
+
+  /** Creates an empty map that forgets what is useless. An entry is old when 1,000 others have come after it. */
+  constructor(isUseless?: (value: V, old: boolean) => boolean) {
+    this.#isUseless = isUseless;
+  }
 
   get size(): number {
     return this.#map.size;
@@ -23,6 +35,7 @@ export class ShortLivedMap<K, V> {
   }
 
   set(key: K, value: V): void {
+    if (this.#map.size >= this.#pruneAt) this.#prune();
     this.#map.set(key, value);
   }
 
@@ -50,6 +63,14 @@ export class ShortLivedMap<K, V> {
 
   values(): Iterable<V> {
     return this.#map.values();
+  }
+
+  #prune(): void {
+    // Looking at an entry may set it.
+    this.#pruneAt = Infinity;
+    let younger = this.#map.size;
+    for (const [key, value] of [...this.#map]) if (this.#isUseless?.(value, younger-- > YOUNG)) this.delete(key);
+    this.#pruneAt = 2 * Math.max(YOUNG, this.#map.size);
   }
 }
 

@@ -1,10 +1,12 @@
-/** How many names have counters of their own. */
-const NAMES = 1_000;
+import { ShortLivedMap } from "../../internal/process/short_lived.ts";
 
 /** The last fence of each name, in bounded memory: names that were not raised for long share the highest of theirs. */
 export class Fences {
   /** The names that were raised last come last. */
-  readonly #last = new Map<string, bigint>();
+  readonly #last = new ShortLivedMap<string, bigint>((fence, old) => {
+    if (old && fence > this.#shared) this.#shared = fence;
+    return old;
+  });
   #shared = 0n;
 
   /** Returns a number that no fence of the name is above: its last fence, unless that was forgotten. */
@@ -16,9 +18,5 @@ export class Fences {
   raise(name: string, fence: bigint): void {
     this.#last.delete(name);
     this.#last.set(name, fence);
-    if (this.#last.size <= NAMES) return;
-    const [oldest, forgotten] = this.#last.entries().next().value!;
-    this.#last.delete(oldest);
-    if (forgotten > this.#shared) this.#shared = forgotten;
   }
 }

@@ -293,7 +293,7 @@ export class MemoryStore implements QuorumNode {
   #grant(lock: MemoryLock, claim: Claim, fence: bigint | undefined): void {
     lock.dequeue(claim);
     lock.grant(claim, fence, this.#clock.now());
-    this.#locks.keepHeld(claim.name, lock);
+    this.#locks.keep(claim.name, lock);
     this.#locks.serve(claim.name, lock);
   }
 }

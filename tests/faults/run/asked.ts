@@ -1,4 +1,5 @@
 import type { Claim, Granted } from "../../../src/store.ts";
+import { fenceOrder, holds } from "../../verification/exclusion.ts";
 import type { Trace } from "./trace.ts";
 
 /** A time during which a lease was never known to be over. */
@@ -33,7 +34,7 @@ export class Asked {
   term: Term = { deadline: -Infinity, begun: -Infinity };
   /** Whether a look at what is left of it was begun, for the first time after it was over. */
   inspected = false;
-  readonly #blocks: { readonly first: bigint; readonly last: bigint }[] = [];
+  readonly #blocks: { readonly fence: bigint; readonly last: bigint }[] = [];
   #renewal = 0;
 
   /** Nothing was granted yet. */
@@ -45,24 +46,24 @@ export class Asked {
 
   /** Whether other handles may hold the lock under this id. */
   get carries(): boolean {
-    return !this.over && this.#blocks.some(({ first, last }) => last > first);
+    return !this.over && this.#blocks.some(({ fence, last }) => last > fence);
   }
 
   /** Returns whether a fence was granted to it. */
   hasFence(fence: bigint): boolean {
-    return this.#blocks.some(({ first, last }) => first <= fence && fence <= last);
+    return this.#blocks.some((block) => fenceOrder(block, { fence }) === "repeats");
   }
 
   /** Returns whether a fence was granted to it after another one: then the lock was handed on inside the process. */
   wasHandedOn(fence: bigint): boolean {
-    return this.#blocks.some(({ first, last }) => first < fence && fence <= last);
+    return this.#blocks.some((block) => block.fence < fence && fenceOrder(block, { fence }) === "repeats");
   }
 
   /** Notes that it was granted a lease that ends then. */
   granted({ fence, fences = 1, run = [] }: Granted, deadline: number, now: number): void {
     this.over = this.inspected = false;
     const more = Math.max(fences - 1, run.length);
-    if (!this.hasFence(fence + BigInt(more))) this.#blocks.push({ first: fence, last: fence + BigInt(more) });
+    if (!this.hasFence(fence + BigInt(more))) this.#blocks.push({ fence, last: fence + BigInt(more) });
     this.#prolong(deadline, now);
   }
 
@@ -80,7 +81,7 @@ export class Asked {
 
   #prolong(deadline: number, now: number): void {
     // For its holder, what comes after the end of the lease is too late, whatever it says.
-    if (now > this.term.deadline) this.term = { deadline, begun: now };
+    if (!holds({ until: this.term.deadline }, now)) this.term = { deadline, begun: now };
     else this.term.deadline = Math.max(this.term.deadline, deadline);
   }
 }

@@ -1,4 +1,5 @@
 import type { Lock } from "../../../src/lock.ts";
+import { holds } from "../../verification/exclusion.ts";
 import type { Trace } from "./trace.ts";
 
 /** What a holder last knew of its lock, and whether it believed in it after the end of its lease. */
@@ -41,13 +42,9 @@ export class Belief {
     const at = this.#now();
     if (!this.#lock.held) return false;
     this.at = at;
-    this.#check(at);
-    return true;
-  }
-
-  #check(at: number): void {
     const { deadline, lease } = this.#trace;
-    if (at > deadline && lease !== undefined) this.#report(at, at - deadline);
+    if (lease !== undefined && !holds({ until: deadline }, at)) this.#report(at, at - deadline);
+    return true;
   }
 
   #report(at: number, ms: number): void {

@@ -1,7 +1,7 @@
 import { RELEASE_LIMIT_MS } from "../../../src/internal/lease/release.ts";
 import { WAITER_TIMEOUT_MS } from "../../../src/stores/redis/constants.ts";
 import type { Grant, Release } from "../../verification/history/history.ts";
-import { type FaultTimes, minus, type Span } from "./fault_times.ts";
+import { FaultTimes, type Span } from "./fault_times.ts";
 import type { Remains } from "./work.ts";
 
 /** How long something may be left of an acquire that is over while nothing is wrong, in milliseconds. */
@@ -21,12 +21,6 @@ const TRIPS = 30;
 
 /** What a handoff may take in any case, in milliseconds: the median, and on average. */
 const [TYPICAL, AVERAGE] = [50, 250];
-
-/** When a lock was lost, as far as its holder knows. */
-interface Loss extends Span {
-  readonly lock: string;
-  readonly why: string;
-}
 
 /** What the bounds are checked on. */
 export interface Observed {
@@ -93,14 +87,13 @@ function left({ remains, breaches, evictions, lease, cluster, faultTimes }: Obse
 /** Returns the locks that were lost although nothing was done that could be the reason. */
 function losses({ grants, releases, faultTimes, lease }: Observed): Excess[] {
   const ends = new Map(releases.map((release) => [release.owner, release]));
-  return grants.flatMap((grant): Loss[] => {
+  return grants.flatMap((grant): Excess[] => {
     const release = ends.get(grant.owner);
     if (release?.outcome !== "lost") return [];
     // What made it lose the lock happened after its last renewal that worked.
-    const { start: end, why = "" } = release;
-    return [{ lock: grant.lock, why, start: Math.max(grant.start, grant.believed - lease), end }];
-  }).filter(({ start, end }) => faultTimes.quiet(start, end) >= end - start).map(({ lock, why, end }) => {
-    return { at: end, what: `lock ${lock} was lost, and nothing had happened (${why})` };
+    const [from, at] = [Math.max(grant.start, grant.believed - lease), release.start];
+    if (faultTimes.quiet(from, at) < at - from) return [];
+    return [{ at, what: `lock ${grant.lock} was lost, and nothing had happened (${release.why ?? ""})` }];
   });
 }
 
@@ -115,10 +108,10 @@ function waits({ grants, releases, kills, cluster, faultTimes }: Observed): Exce
     });
     return all.flatMap(({ start, end }): Excess[] => {
       if (faultTimes.quiet(start, end) <= IDLE) return [];
-      const idle = faultTimes.free({ start, end }).reduce((sum, span) => {
+      const idle = faultTimes.free({ start, end }).reduce((sum, { start, end }) => {
         // Until then faults may have changed their order. From then on nobody overtakes it.
-        const ahead = joined([...held.filter(({ came }) => came <= span.start), ...reserved]);
-        return minus(span, ahead).reduce((sum, { start, end }) => sum + end - start, sum);
+        const ahead = [...held.filter(({ came }) => came <= start), ...reserved];
+        return sum + new FaultTimes(ahead, 0).quiet(start, end);
       }, 0);
       if (idle <= IDLE) return [];
       return [{
@@ -158,17 +151,6 @@ export function handoffs(grants: readonly Grant[], releases: readonly Release[])
       return [{ start: release.start, end: Math.max(release.start, next.end) }];
     });
   });
-}
-
-/** Spans that may overlap, as spans that are apart from each other and in order. */
-function joined(spans: readonly Span[]): Span[] {
-  const apart: { start: number; end: number }[] = [];
-  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
-    const last = apart.at(-1);
-    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
-    else apart.push({ start, end });
-  }
-  return apart;
 }
 
 function median(values: readonly number[]): number {

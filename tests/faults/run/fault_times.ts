@@ -24,21 +24,16 @@ export class FaultTimes {
   }
 
   /** Returns the parts of a time that no fault explains. */
-  free({ start, end }: Span): Span[] {
-    return minus({ start, end }, this.#spans);
+  free(span: Span): Span[] {
+    const left: Span[] = [];
+    let from = span.start;
+    for (const { start, end } of this.#spans) {
+      if (start >= span.end) break;
+      if (end <= from) continue;
+      if (start > from) left.push({ start: from, end: start });
+      from = Math.max(from, end);
+    }
+    if (from < span.end) left.push({ start: from, end: span.end });
+    return left;
   }
-}
-
-/** Returns what is left of a span without others, which are apart from each other and in order. */
-export function minus(span: Span, others: readonly Span[]): Span[] {
-  const left: Span[] = [];
-  let from = span.start;
-  for (const { start, end } of others) {
-    if (start >= span.end) break;
-    if (end <= from) continue;
-    if (start > from) left.push({ start: from, end: start });
-    from = Math.max(from, end);
-  }
-  if (from < span.end) left.push({ start: from, end: span.end });
-  return left;
 }

@@ -1,6 +1,6 @@
 // Deno only: it tests a tool for Deno.
 import { assertEquals } from "@std/assert";
-import { FaultTimes, minus } from "./fault_times.ts";
+import { FaultTimes, type Span } from "./fault_times.ts";
 
 Deno.test("FaultTimes.quiet() leaves out causes and their aftermath, however they overlap", () => {
   const faultTimes = new FaultTimes([{ start: 50, end: 60 }, { start: 10, end: 20 }, { start: 15, end: 17 }], 10);
@@ -12,10 +12,9 @@ Deno.test("FaultTimes.quiet() leaves out causes and their aftermath, however the
   assertEquals(new FaultTimes([{ start: 1, end: Infinity }], 10).quiet(0, 5), 1);
 });
 
-Deno.test("minus() gives the parts of a span outside others", () => {
-  assertEquals(minus({ start: 0, end: 10 }, [{ start: -5, end: 1 }, { start: 4, end: 5 }, { start: 9, end: 20 }]), [
-    { start: 1, end: 4 },
-    { start: 5, end: 9 },
-  ]);
-  assertEquals(minus({ start: 0, end: 10 }, [{ start: -1, end: 11 }]), []);
+Deno.test("FaultTimes.free() gives the parts of a time outside causes", () => {
+  const free = (causes: Span[]) => new FaultTimes(causes, 0).free({ start: 0, end: 10 });
+  const found = free([{ start: -5, end: 1 }, { start: 4, end: 5 }, { start: 9, end: 20 }]);
+  assertEquals(found, [{ start: 1, end: 4 }, { start: 5, end: 9 }]);
+  assertEquals(free([{ start: -1, end: 11 }]), []);
 });

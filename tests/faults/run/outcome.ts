@@ -1,6 +1,6 @@
 import type { Verdict } from "../../verification/history/check.ts";
 import type { History, Write } from "../../verification/history/history.ts";
-import type { Rule } from "../../verification/history/violation.ts";
+import type { Rule } from "../../verification/history/rules.ts";
 import { type Excess, excesses } from "./bounds.ts";
 import type { Ledger } from "./crew.ts";
 import type { Options } from "./options.ts";
@@ -168,13 +168,7 @@ function extent({ grants }: History): [from: number, to: number] {
 /** Returns the part of the time of a history that is outside its breaches. */
 function sound(history: History): number {
   const [from, to] = extent(history);
-  let broken = 0;
-  let covered = from;
-  for (const { start, end } of history.breaches.toSorted((a, b) => a.start - b.start)) {
-    broken += Math.max(0, Math.min(end, to) - Math.max(start, covered));
-    covered = Math.max(covered, Math.min(end, to));
-  }
-  return to > from ? 1 - broken / (to - from) : 0;
+  return to > from ? new FaultTimes(history.breaches, 0).quiet(from, to) / (to - from) : 0;
 }
 
 /** Returns how many updates were accepted and then overwritten by somebody who did not know of them. */

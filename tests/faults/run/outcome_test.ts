@@ -112,6 +112,8 @@ Deno.test("outcome() counts locks believed for too long or restored on a node as
     '2.0 s: lock a was held 12.3 ms after the end of its lease; 1900 ms after the beginning of "FLUSHALL"',
     '3.0 s: lock c was held with a fence that the store had not granted; 2900 ms after the beginning of "FLUSHALL"',
   ]);
+  const both = [{ ...grant("x", 1n, 110), believed: 140 }, grant("y", 2n, 120)];
+  assertEquals(outcome(findings({ grants: both })).violations.length, 1);
 });
 
 Deno.test("outcome() counts only losses and leftovers without a fault as violations", () => {

@@ -23,6 +23,15 @@ Deno.test("Handoff ends a run whose holder lets its lease end and never releases
   assertEquals(await leftovers(store), 0);
 });
 
+Deno.test("Handoff forgets handles that are never released, the oldest first", async () => {
+  const { here } = scene();
+  const take = (name: number) => here.attempt({ ...claim(), name: `${name}` }, { enqueue: true });
+  for (let name = 0; name <= 2_000; name++) await take(name);
+  // Of the name 0 the first handle is forgotten, so that the second one is alone.
+  for (const name of [0, 1_999]) await take(name);
+  assertEquals(here.names, ["1999"]);
+});
+
 Deno.test("Handoff wakes the members when the store is closed and its holder releases", async () => {
   const { clock, store, get, wait, here, others } = scene();
   const holder = await get(others);

@@ -33,14 +33,14 @@ export class Handle implements Wish {
   readonly process: Process;
   /** The store that it was asked from. */
   readonly store: Store;
-  readonly name: string;
-  readonly kind: Kind;
-  readonly owner: string | undefined;
-  readonly lease: number;
-  readonly wait: number;
-  readonly steals: boolean;
-  readonly joint: boolean;
-  readonly forgotten: boolean;
+  declare readonly name: string;
+  declare readonly kind: Kind;
+  declare readonly owner: string | undefined;
+  declare readonly lease: number;
+  declare readonly wait: number;
+  declare readonly steals: boolean;
+  declare readonly joint: boolean;
+  declare readonly forgotten: boolean;
   readonly begunAt: number;
   /** Which attempt of all was its first one, or its first one that was to wait: those who came earlier have a smaller one. */
   place = Infinity;
@@ -61,16 +61,7 @@ export class Handle implements Wish {
   readonly ids: string[] = [];
 
   constructor(wish: Wish, label: string, process: Process, store: Store) {
-    ({
-      name: this.name,
-      kind: this.kind,
-      owner: this.owner,
-      lease: this.lease,
-      wait: this.wait,
-      steals: this.steals,
-      joint: this.joint,
-      forgotten: this.forgotten,
-    } = wish);
+    Object.assign(this, wish);
     this.label = label;
     this.process = process;
     this.store = store;
@@ -85,12 +76,6 @@ export class Handle implements Wish {
   /** Whether it waits, and may be handed the lock: it does not pause after a fault, and is on time. */
   get isReady(): boolean {
     return this.phase === "waiting" && !this.aborted && this.wait > 0 && this.asking === 0 && this.answer === "busy";
-  }
-
-  /** Whether it may have the lock together with another one. */
-  fits(other: Handle): boolean {
-    if (this.owner !== undefined && this.owner === other.owner) return true;
-    return this.kind !== "exclusive" && this.kind === other.kind;
   }
 
   /** Notes an attempt that it makes at its store. */

@@ -25,7 +25,7 @@ for (const [flaw, rules, make] of FLAWS) {
     for (let seed = 1; seed <= NOTICED_WITHIN; seed++) {
       const { violations } = await play(seed, { handoff: "none", flaw: make });
       for (const { rule } of violations) noticed.add(rule);
-      if (rules.some((rule) => noticed.has(rule))) return;
+      if (rules.every((rule) => noticed.has(rule))) return;
     }
     throw new Error(`not noticed in ${NOTICED_WITHIN} worlds; but ${[...noticed].join(", ") || "nothing"}`);
   });

@@ -1,4 +1,5 @@
 import { LockConflictError, LockLostError, LockTimeoutError, StoreError } from "../../../src/errors.ts";
+import { excluded, fenceOrder, mayShare } from "../exclusion.ts";
 import type { Handle } from "./handle.ts";
 import type { Process } from "./process.ts";
 import type { Deed, Scenario } from "./scenario.ts";
@@ -82,9 +83,7 @@ export class Judge {
       if (!this.#firstGrants.has(handle.tenure)) this.#firstGrants.set(handle.tenure, this.#court.turns.now);
       this.#judgeNotice(handle);
     }
-    for (const other of this.#court.handles) {
-      if (other !== handle && other.name === handle.name) this.#judgeHolders(handle, other);
-    }
+    this.#judgeHolders(handle);
     this.#judgeOrder(handle);
   }
 
@@ -177,7 +176,7 @@ export class Judge {
         this.violated("fence of another process", `${label} has fence ${fence} of process ${tenure.process}`);
       }
       const last = this.#fences.get(tenure);
-      if (last !== undefined && fence <= last) {
+      if (last !== undefined && fenceOrder({ fence: last }, { fence }) !== "rises") {
         this.violated("fence fell or repeated", `${label} has fence ${fence} after ${last}`);
       }
       this.#fences.set(tenure, fence);
@@ -217,20 +216,23 @@ export class Judge {
     );
   }
 
-  #judgeHolders(handle: Handle, other: Handle): void {
-    if (handle.fits(other) || !other.believes) return;
-    const revoked = [handle, other].some(({ tenure }) => tenure?.end === "revoked");
-    // A tenure is for one at a time, also when it was revoked.
-    if (revoked && handle.tenure !== other.tenure) return;
-    const where = handle.process === other.process ? "in one process" : "in two processes";
-    this.violated(`two holders ${where}`, `${handle.label} is granted the lock while ${other.label} holds it`);
+  #judgeHolders(handle: Handle): void {
+    const others = this.#court.handles.filter((other) => {
+      if (other === handle || other.name !== handle.name || !other.believes) return false;
+      // A tenure is for one at a time, also when it was revoked.
+      return handle.tenure === other.tenure || [handle, other].every(({ tenure }) => tenure?.end !== "revoked");
+    });
+    for (const other of excluded(handle, others)) {
+      const where = handle.process === other.process ? "in one process" : "in two processes";
+      this.violated(`two holders ${where}`, `${handle.label} is granted the lock while ${other.label} holds it`);
+    }
   }
 
   #judgeOrder(handle: Handle): void {
     if (handle.steals || handle.owner !== undefined) return;
     for (const waiter of this.#court.handles) {
       if (waiter.phase !== "waiting" || waiter.name !== handle.name || waiter === handle) continue;
-      if (waiter.aborted || waiter.wait === 0 || waiter.joint || waiter.fits(handle)) continue;
+      if (waiter.aborted || waiter.wait === 0 || waiter.joint || mayShare(waiter, handle)) continue;
       // It may be about to be told that its time is over.
       if (this.#court.turns.now >= waiter.begunAt + waiter.wait || !this.isSafe(waiter.lease)) continue;
       if (this.#isOvertaken(waiter, handle)) {

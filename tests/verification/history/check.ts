@@ -1,7 +1,7 @@
-import { fenceIsUnique, fencesRise, onlyTheOwnerReleases } from "./fences.ts";
+import { excluded, holds } from "../exclusion.ts";
 import { type Breach, excused, type Grant, type History } from "./history.ts";
-import { fencesAreGranted, noUpdateIsLost, staleWritesAreRefused } from "./resource.ts";
-import type { Violation } from "./violation.ts";
+import { fenceIsUnique, fencesAreGranted, fencesRise, noUpdateIsLost } from "./rules.ts";
+import { onlyTheOwnerReleases, staleWritesAreRefused, type Violation, violation } from "./rules.ts";
 
 /** What a history comes to. */
 export interface Verdict {
@@ -24,15 +24,9 @@ export interface Verdict {
  * and resources never are.
  */
 export function check(history: History): Verdict {
-  const locks = new Map<string, { grants: Grant[]; order: Grant[] }>();
-  for (const grant of history.grants) {
-    const lock = locks.get(grant.lock) ?? { grants: [], order: [] };
-    locks.set(grant.lock, lock);
-    lock.grants.push(grant);
-  }
   const violations: Violation[] = [];
   let doubleHolders = 0;
-  for (const { grants } of locks.values()) {
+  for (const grants of Map.groupBy(history.grants, ({ lock }) => lock).values()) {
     const byFence = grants.toSorted((a, b) => a.fence < b.fence ? -1 : a.fence > b.fence ? 1 : a.start - b.start);
     violations.push(...fenceIsUnique(byFence), ...fencesRise(grants));
     violations.push(...oneHolderAtATime(byFence, history.breaches));
@@ -47,9 +41,7 @@ export function check(history: History): Verdict {
 function oneHolderAtATime(byFence: readonly Grant[], breaches: readonly Breach[]): Violation[] {
   return pairs(byFence, ({ believed }) => believed)
     .filter(([first, second]) => !excused(first, second, breaches))
-    .map(([first, second]) => {
-      return { rule: "one holder at a time", lock: first.lock, at: second.end, entries: [first, second] };
-    });
+    .map(([first, second]) => violation("one holder at a time", second.end, first, second));
 }
 
 /** Returns the grants of which the second returned while the first was still believed, by the measure of `until`. */
@@ -61,7 +53,8 @@ function pairs(byFence: readonly Grant[], until: (grant: Grant) => number): [Gra
   let open: Grant[] = [];
   for (const [i, second] of byFence.entries()) {
     // Whoever was called after the other had returned did not overlap it: then the fences are in the wrong order.
-    for (const first of open) if (until(first) > second.end && first.start <= second.end) found.push([first, second]);
+    const others = open.filter((first) => holds({ start: first.start, until: until(first) }, second.end));
+    for (const first of excluded({ kind: "exclusive" }, others)) found.push([first, second]);
     open.push(second);
     open = open.filter((grant) => until(grant) > (earliest[i + 1] ?? Infinity));
   }

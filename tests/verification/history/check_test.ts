@@ -4,7 +4,7 @@ import { Random } from "../../simulation/random.ts";
 import { check } from "./check.ts";
 import type { Grant, History, Release, Write } from "./history.ts";
 import { invent } from "./invent.ts";
-import type { Rule } from "./violation.ts";
+import type { Rule } from "./rules.ts";
 
 function grant(owner: string, fence: bigint, start: number, end: number, believed = end): Grant {
   return { lock: "a", owner, fence, start, end, believed, acted: believed };

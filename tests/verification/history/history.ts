@@ -64,11 +64,7 @@ export interface Breach {
  * fences may be granted last: when the answers to its request are late and a node loses what it has granted meanwhile,
  * its old fence still wins. The resource refuses it then.
  */
-export function excused(
-  first: { start: number; end: number },
-  second: { end: number },
-  breaches: readonly Breach[],
-): boolean {
+export function excused(first: Grant, second: Grant, breaches: readonly Breach[]): boolean {
   const granted = Math.max(first.end, second.end);
   return breaches.some((breach) => breach.end >= first.start && breach.start <= granted);
 }

@@ -1,5 +1,6 @@
 import type { Claim, Kind } from "@holdfast/lock";
 import { handleOf, kindOf } from "../../../src/store.ts";
+import { excluded } from "../exclusion.ts";
 
 /** What became of a request. */
 export type Fate = "granted" | "waiting" | "conflict" | "gone";
@@ -67,9 +68,8 @@ export class QueueModel {
   }
 
   #fits(claim: Claim): boolean {
-    if (this.#holders.length === 0) return true;
-    if (this.#kind === "exclusive" || this.#kind !== kindOf(claim)) return false;
-    return this.#kind === "shared" || new Set(this.#holders.map(({ owner }) => owner)).size < this.#kind;
+    const [holder, ...others] = [claim, ...this.#holders].map((each) => ({ kind: kindOf(each), owner: each.owner }));
+    return excluded(holder!, others).length === 0;
   }
 
   #grant(claim: Claim): void {

@@ -1,18 +1,16 @@
+import { ShortLivedMap } from "../../../internal/process/short_lived.ts";
 import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
 
 /** For how long a name counts as contended after it was busy, in milliseconds. */
 const RECENT_MS = 1_000;
-
-/** How many names are remembered. */
-const MAX_NAMES = 1_000;
 
 /** Which names are probably busy: the coordinator alone is asked for those first. */
 export class Contention {
   readonly #clock: Clock;
   /** How many handles of this store hold each name or ask for it. */
   readonly #handles = new Map<string, number>();
-  /** When each name was last busy. */
-  readonly #busy = new Map<string, Instant>();
+  /** When each name was last busy, the oldest first. */
+  readonly #busy = new ShortLivedMap<string, Instant>((_, old) => old);
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -32,12 +30,7 @@ export class Contention {
 
   /** Notes that a name is busy. */
   noteBusy(name: string): void {
-    // The oldest first: a name that is noted again moves to the end.
     this.#busy.delete(name);
-    for (const oldest of this.#busy.keys()) {
-      if (this.#busy.size < MAX_NAMES) break;
-      this.#busy.delete(oldest);
-    }
     this.#busy.set(name, this.#clock.now());
   }
 
