@@ -1,6 +1,7 @@
 import { aborted } from "../../internal/time/aborted.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
+import { ShortLivedMap } from "../../internal/process/short_lived.ts";
 import { show } from "../../internal/validation.ts";
 import type { Observer } from "../../events.ts";
 import type {
@@ -141,7 +142,7 @@ export class RedlockStore implements Store {
   readonly #rounds: Rounds;
   readonly #highest = new HighestFence();
   /** The attempts that have no answer yet, by their owners. */
-  readonly #inFlight = new Map<string, { readonly answer: Promise<Attempt>; readonly sentAt: Instant }>();
+  readonly #inFlight = new ShortLivedMap<string, { readonly answer: Promise<Attempt>; readonly sentAt: Instant }>();
 
   /** Makes a store of nodes; `random` gives numbers from 0 to 1. */
   constructor(nodes: readonly QuorumNode[], settings: RedlockSettings, clock: Clock, random: () => number) {

@@ -8,7 +8,7 @@ const RECENT_MS = 1_000;
 export class Contention {
   readonly #clock: Clock;
   /** How many handles of this store hold each name or ask for it. */
-  readonly #handles = new Map<string, number>();
+  readonly #handles = new ShortLivedMap<string, number>();
   /** When each name was last busy, the oldest first. */
   readonly #busy = new ShortLivedMap<string, Instant>((_, old) => old);
 

@@ -1,3 +1,4 @@
+import { ShortLivedMap } from "../../../internal/process/short_lived.ts";
 import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
 import type { Claim } from "../../../store.ts";
 import type { Contention } from "./contention.ts";
@@ -16,7 +17,7 @@ export interface RoundEntry {
 export class Rounds {
   readonly #clock: Clock;
   readonly #contention: Contention;
-  readonly #entries = new Map<string, RoundEntry>();
+  readonly #entries = new ShortLivedMap<string, RoundEntry>();
 
   /** Makes an empty list. `contention` is notified which names are asked for and held. */
   constructor(clock: Clock, contention: Contention) {
