@@ -223,13 +223,14 @@ export class Lease implements HeldLease {
       clock: this.#clock,
       deadline: this.#deadline,
       schedule: this.#schedule,
-      faulted: (error) => notify(this.#store, this.claim, { type: "fault", operation: "renew", error }),
     }, this.#claim);
   }
 
   /** Sends one renewal; never rejects. */
   async #renew(): Promise<RenewalOutcome> {
-    const sent = this.#renewalsOf().send();
+    const sent = this.#renewalsOf().send((error) => {
+      notify(this.#store, this.claim, { type: "fault", operation: "renew", error });
+    });
     this.#setTimer();
     const outcome = await sent;
     if (!this.held) return outcome;

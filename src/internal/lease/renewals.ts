@@ -11,8 +11,6 @@ export interface RenewalContext {
   readonly clock: Clock;
   readonly deadline: Deadline;
   readonly schedule: RenewalSchedule;
-  /** Called with an error of the store, also when its answer is late. */
-  faulted(error: unknown): void;
 }
 
 /**
@@ -60,8 +58,8 @@ export class Renewals {
     this.#context.schedule.follow(lease);
   }
 
-  /** Sends one renewal. Never rejects. */
-  send(): Promise<RenewalOutcome> {
+  /** Sends one renewal. Never rejects. `faulted` is called with an error of the store, also when its answer is late. */
+  send(faulted: (error: unknown) => void): Promise<RenewalOutcome> {
     const { store, clock, deadline, schedule } = this.#context;
     const sentAt = clock.now();
     this.#claim = numbered(this.#claim);
@@ -69,7 +67,11 @@ export class Renewals {
     // A shorter lease counts from now, whatever the answer: the store may have taken it and the reply got lost.
     deadline.shorten(sentAt, trusted);
     schedule.sent(sentAt);
-    this.#inFlight = this.#answer(sentAt, schedule.answerLimitMs(deadline.left(sentAt))).then((outcome) => {
+    const note = (error: unknown) => {
+      this.#fault = error;
+      faulted(error);
+    };
+    this.#inFlight = this.#answer(sentAt, schedule.answerLimitMs(deadline.left(sentAt)), note).then((outcome) => {
       this.#inFlight = undefined;
       const now = clock.now();
       // The answer may have come after the deadline: then it is too late, whatever it says.
@@ -87,25 +89,20 @@ export class Renewals {
   }
 
   /** Resolves to the answer of the store. Its faults are noted, also that the answer is late. */
-  async #answer(sentAt: Instant, limitMs: number): Promise<RenewalOutcome> {
+  async #answer(sentAt: Instant, limitMs: number, note: (error: unknown) => void): Promise<RenewalOutcome> {
     const { store, clock } = this.#context;
     const late = () => {
-      this.#failed(new Error(`the store has not answered for ${Math.round(elapsed(sentAt, clock.now()))} ms`));
+      note(new Error(`the store has not answered for ${Math.round(elapsed(sentAt, clock.now()))} ms`));
     };
     this.#limit = overdue(limitMs, late, clock, sentAt);
     try {
       return await store.renew(this.#claim);
     } catch (error) {
-      this.#failed(error);
+      note(error);
       return "unknown";
     } finally {
       this.stop();
     }
-  }
-
-  #failed(error: unknown): void {
-    this.#fault = error;
-    this.#context.faulted(error);
   }
 }
 
