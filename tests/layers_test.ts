@@ -85,8 +85,8 @@ Deno.test("src/cli/ is imported by nothing, and imports no private code of other
     "src/cli/doctor/redis.ts -> src/stores/redis/client/client_warning.ts",
     "src/cli/doctor/redis.ts -> type src/stores/redis/client/client.ts",
     // And what it needs of the store's own code.
-    "src/cli/doctor/redis.ts -> src/stores/redis/client/doctor_checks.ts",
-    "src/cli/doctor/redis_wakeups.ts -> src/stores/redis/client/doctor_checks.ts",
+    "src/cli/doctor/redis.ts -> src/stores/redis/client/doctor_access.ts",
+    "src/cli/doctor/redis_wakeups.ts -> src/stores/redis/client/doctor_access.ts",
   ]);
 });
 

@@ -5,7 +5,7 @@ import { UNIT_PERMISSIONS, unitTests } from "./tiers.ts";
 Deno.test("unitTests() gives the tests that neither start a process nor import what does", () => {
   const files = unitTests();
   for (
-    const path of ["tests/lease_test.ts", "tests/stores/sqlite/tables/waiter_table_test.ts", "bench/statistics_test.ts"]
+    const path of ["tests/lease_test.ts", "tests/stores/sqlite/watch/local_waiters_test.ts", "bench/statistics_test.ts"]
   ) {
     assert(files.includes(path), `${path} is a unit test`);
   }

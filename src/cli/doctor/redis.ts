@@ -4,7 +4,7 @@ import { reason } from "../../internal/reason.ts";
 import type { Store } from "../../store.ts";
 import { clientWarning } from "../../stores/redis/client/client_warning.ts";
 import type { RedisNode } from "../../stores/redis/client/client.ts";
-import { deleteLock, type ExaminedClient, refusal } from "../../stores/redis/client/doctor_checks.ts";
+import { deleteLock, type ExaminedClient, refusal } from "../../stores/redis/client/doctor_access.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
 import { judgeQuorumSkew, judgeSkew, readSkew, type Skew } from "./clock_skew.ts";
 import { tryLock } from "./lock_cycle.ts";

@@ -1,8 +1,8 @@
 import { checkEvict, isMeant, type Meant } from "../../internal/listing/eviction.ts";
 import type { EvictOptions } from "../../store.ts";
-import { gather } from "./nodes/gather.ts";
+import { gather } from "./nodes/ask_all.ts";
 import type { Nodes } from "./nodes/nodes.ts";
-import { valueOf } from "./nodes/poll.ts";
+import { valueOf } from "./nodes/answers.ts";
 import type { QuorumNode } from "../../quorum_node.ts";
 import { query } from "./listing/quorum_query.ts";
 import { ownerOf } from "./attempt/round_id.ts";

@@ -31,7 +31,7 @@ import type { Statements } from "./tables/statements.ts";
 import { type Grantee, succession } from "./tables/succession.ts";
 import { Sweeper } from "./tables/sweeper.ts";
 import { enqueue, grant, noteRun, revoke } from "./tables/transitions.ts";
-import { type QueuedWaiter, WaiterTable } from "./tables/waiter_table.ts";
+import { LocalWaiters, type QueuedWaiter } from "./watch/local_waiters.ts";
 
 /** A store that has a file open. */
 export interface SqliteStore extends Store, Disposable {
@@ -115,7 +115,7 @@ export class FileStore implements SqliteStore {
   readonly observer: Observer | undefined;
   readonly #clock: Clock;
   readonly #file: LockFile;
-  readonly #waiters: WaiterTable;
+  readonly #waiters: LocalWaiters;
   readonly #heartbeats: Heartbeats;
   readonly #poller: Poller;
   readonly #revocations: RevocationPoll;
@@ -128,7 +128,7 @@ export class FileStore implements SqliteStore {
     this.observer = observer;
     this.#clock = clock;
     this.#file = new LockFile(path, clock);
-    this.#waiters = new WaiterTable(clock);
+    this.#waiters = new LocalWaiters(clock);
     this.#heartbeats = new Heartbeats(this.#file, this.#waiters, clock);
     this.#poller = new Poller(this.#file, this.#waiters, this.#heartbeats, clock);
     this.#revocations = new RevocationPoll(this.#file, clock);

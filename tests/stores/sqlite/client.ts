@@ -4,7 +4,7 @@ import { LockFile } from "../../../src/stores/sqlite/file/file.ts";
 import { Heartbeats } from "../../../src/stores/sqlite/watch/heartbeats.ts";
 import { enqueue } from "../../../src/stores/sqlite/tables/transitions.ts";
 import { Poller } from "../../../src/stores/sqlite/watch/poller.ts";
-import { WaiterTable } from "../../../src/stores/sqlite/tables/waiter_table.ts";
+import { LocalWaiters } from "../../../src/stores/sqlite/watch/local_waiters.ts";
 import type { Fixture } from "./fixture.ts";
 
 /** A poller with a file of its own, of which the pauses are noted. */
@@ -12,7 +12,7 @@ export class Client implements Disposable {
   /** The pauses between polls, in milliseconds. */
   readonly pauses: number[] = [];
   readonly file: LockFile;
-  readonly waiters: WaiterTable;
+  readonly waiters: LocalWaiters;
   readonly heartbeats: Heartbeats;
   readonly poller: Poller;
 
@@ -26,7 +26,7 @@ export class Client implements Disposable {
       },
     };
     this.file = new LockFile(path, noted);
-    this.waiters = new WaiterTable(noted);
+    this.waiters = new LocalWaiters(noted);
     this.heartbeats = new Heartbeats(this.file, this.waiters, noted);
     this.poller = new Poller(this.file, this.waiters, this.heartbeats, noted);
   }

@@ -2,7 +2,7 @@ import type { Clock } from "../../../internal/time/clock.ts";
 import type { Claim } from "../../../store.ts";
 import { blockFrom, candidate, type FenceBlock, type HighestFence } from "./fences.ts";
 import type { Nodes } from "../nodes/nodes.ts";
-import { type Answer, approval, valueOf } from "../nodes/poll.ts";
+import { type Answer, approval, valueOf } from "../nodes/answers.ts";
 import type { Vote, VoteOptions } from "../../../quorum_node.ts";
 import type { Round } from "./round.ts";
 import { endsAttempt, type Verdict, verdictOf } from "./verdict.ts";

@@ -2,7 +2,7 @@ import type { Claim } from "../../../store.ts";
 import type { ReleaseProgress } from "../nodes/node_release.ts";
 import { NodeVote } from "../nodes/node_vote.ts";
 import type { Nodes } from "../nodes/nodes.ts";
-import { approval } from "../nodes/poll.ts";
+import { approval } from "../nodes/answers.ts";
 import type { Vote, VoteOptions } from "../../../quorum_node.ts";
 import { freshId } from "./round_id.ts";
 

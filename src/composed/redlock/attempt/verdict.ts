@@ -1,4 +1,4 @@
-import { type Answer, valueOf } from "../nodes/poll.ts";
+import { type Answer, valueOf } from "../nodes/answers.ts";
 import type { Vote } from "../../../quorum_node.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { checkQuery } from "../../../internal/listing/query_options.ts";
 import { show } from "../../../internal/validation.ts";
 import type { QueryOptions, Snapshot } from "../../../store.ts";
-import { gather, gatherOne } from "../nodes/gather.ts";
+import { gather, gatherOne } from "../nodes/ask_all.ts";
 import { merge } from "./merge.ts";
 import type { Nodes } from "../nodes/nodes.ts";
-import { valueOf } from "../nodes/poll.ts";
+import { valueOf } from "../nodes/answers.ts";
 
 const WHAT = "list locks";
 

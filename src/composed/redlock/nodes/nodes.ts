@@ -1,12 +1,12 @@
 import type { Clock, Instant } from "../../../internal/time/clock.ts";
 import { type NodeFailure, QuorumError, StoreError } from "../../../errors.ts";
 import type { Claim } from "../../../store.ts";
-import { AnswerTime } from "./answer_time.ts";
+import { AnswerTimeouts } from "./answer_timeouts.ts";
 import { coordinators, firstCoordinator } from "../attempt/coordinators.ts";
 import { NodeHealth } from "./node_health.ts";
 import { NodeRelease, type ReleaseProgress } from "./node_release.ts";
 import { nodeTimeoutOf } from "../options.ts";
-import { type Answer, isComplete, majority, poll } from "./poll.ts";
+import { type Answer, isComplete, majority, poll } from "./answers.ts";
 import type { QuorumNode } from "../../../quorum_node.ts";
 import { quorum } from "../attempt/verdict.ts";
 
@@ -33,7 +33,7 @@ export class Nodes {
   /** How many are a majority. */
   readonly needed: number;
   readonly #timeout: number | undefined;
-  readonly #time: AnswerTime;
+  readonly #time: AnswerTimeouts;
   readonly #health: readonly NodeHealth[];
   /** The indices of all nodes. */
   readonly #indices: readonly number[];
@@ -44,7 +44,7 @@ export class Nodes {
     this.needed = quorum(list.length);
     this.#timeout = timeout;
     this.clock = clock;
-    this.#time = new AnswerTime(clock);
+    this.#time = new AnswerTimeouts(clock);
     this.#indices = [...list.keys()];
     this.#health = list.map((node) => new NodeHealth(node, clock));
   }

@@ -2,7 +2,7 @@ import { joinsRun, takesRun } from "../../../internal/handoff/group.ts";
 import { type Claim, kindOf } from "../../../store.ts";
 import type { LockState, LockView } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";
-import type { QueuedWaiter, WaiterTable } from "./waiter_table.ts";
+import type { LocalWaiters, QueuedWaiter } from "../watch/local_waiters.ts";
 
 /** The longest run that one grant takes out of the queue, so that no transaction takes long. */
 export const RUN_LIMIT = 100;
@@ -26,7 +26,7 @@ export interface Grantee {
 }
 
 /** Finds out who comes after a claim. */
-export function succession(run: Statements, waiters: WaiterTable, grantee: Grantee): Succession {
+export function succession(run: Statements, waiters: LocalWaiters, grantee: Grantee): Succession {
   const { claim, state: { ticket, ownFence }, view, stolen } = grantee;
   const next = !stolen && ownFence === undefined;
   // An exclusive claim that is not in the queue is not granted past anybody.

@@ -5,7 +5,7 @@ import { HEARTBEAT_MS, Liveness } from "./liveness.ts";
 import type { LockView } from "../tables/lock_state.ts";
 import type { Statements } from "../tables/statements.ts";
 import { enqueue } from "../tables/transitions.ts";
-import type { QueuedWaiter, WaiterTable } from "../tables/waiter_table.ts";
+import type { LocalWaiters, QueuedWaiter } from "./local_waiters.ts";
 
 /** A waiter that has neither slept nor asked for so many heartbeats, which is 2 s, leaves the queue. */
 const IDLE_LIMIT = 8;
@@ -15,7 +15,7 @@ const IDLE_LIMIT = 8;
  */
 export class Heartbeats {
   readonly #file: LockFile;
-  readonly #waiters: WaiterTable;
+  readonly #waiters: LocalWaiters;
   readonly #clock: Clock;
   readonly #liveness = new Liveness();
   /** The id of the client in the file. */
@@ -23,7 +23,7 @@ export class Heartbeats {
   #writing = false;
 
   /** Creates a client without a waiter. */
-  constructor(file: LockFile, waiters: WaiterTable, clock: Clock) {
+  constructor(file: LockFile, waiters: LocalWaiters, clock: Clock) {
     this.#file = file;
     this.#waiters = waiters;
     this.#clock = clock;

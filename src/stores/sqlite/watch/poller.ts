@@ -7,7 +7,7 @@ import type { Heartbeats } from "./heartbeats.ts";
 import { type LockState, readLockState } from "../tables/lock_state.ts";
 import type { Statements } from "../tables/statements.ts";
 import type { QueuePlace } from "../tables/transitions.ts";
-import type { Queue, QueuedWaiter, WaiterTable } from "../tables/waiter_table.ts";
+import type { LocalWaiters, Queue, QueuedWaiter } from "./local_waiters.ts";
 
 /** The shortest and the longest time between two polls, in milliseconds. */
 const POLL_MS = { min: 1, max: 20 } as const;
@@ -30,7 +30,7 @@ const TURN_MS = 4;
  */
 export class Poller {
   readonly #file: LockFile;
-  readonly #waiters: WaiterTable;
+  readonly #waiters: LocalWaiters;
   readonly #heartbeats: Heartbeats;
   readonly #clock: Clock;
   #dataVersion: number | undefined;
@@ -39,7 +39,7 @@ export class Poller {
   #behind = false;
 
   /** Does not poll until there is a waiter. */
-  constructor(file: LockFile, waiters: WaiterTable, heartbeats: Heartbeats, clock: Clock) {
+  constructor(file: LockFile, waiters: LocalWaiters, heartbeats: Heartbeats, clock: Clock) {
     this.#file = file;
     this.#waiters = waiters;
     this.#heartbeats = heartbeats;

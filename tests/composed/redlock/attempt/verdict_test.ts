@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Answer } from "../../../../src/composed/redlock/nodes/poll.ts";
+import type { Answer } from "../../../../src/composed/redlock/nodes/answers.ts";
 import type { Vote } from "../../../../src/quorum_node.ts";
 import {
   quorum,

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { type Answer, approval, majority, poll, valueOf } from "../../../../src/composed/redlock/nodes/poll.ts";
+import { type Answer, approval, majority, poll, valueOf } from "../../../../src/composed/redlock/nodes/answers.ts";
 import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
 
 const pending = { state: "pending" } as const;

@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import { WaiterTable } from "../../../../src/stores/sqlite/tables/waiter_table.ts";
+import { LocalWaiters } from "../../../../src/stores/sqlite/watch/local_waiters.ts";
 import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
 import { claimOf } from "../fixture.ts";
 
-Deno.test("WaiterTable.idle() returns idle waiters, and forgets them after ten minutes", async () => {
+Deno.test("LocalWaiters.idle() returns idle waiters, and forgets them after ten minutes", async () => {
   const clock = new VirtualClock();
-  const waiters = new WaiterTable(clock);
+  const waiters = new LocalWaiters(clock);
   const [gone, sleeps, asks] = [claimOf(), claimOf(), claimOf()];
   for (const [ticket, claim] of [gone, sleeps, asks].entries()) waiters.add(claim, { ticket, since: 0 });
   waiters.get(sleeps)!.wake = () => {};
@@ -30,8 +30,8 @@ Deno.test("WaiterTable.idle() returns idle waiters, and forgets them after ten m
   await settled();
 });
 
-Deno.test("WaiterTable.delete() keeps nothing of an owner's handle while others wait", () => {
-  const waiters = new WaiterTable(new VirtualClock());
+Deno.test("LocalWaiters.delete() keeps nothing of an owner's handle while others wait", () => {
+  const waiters = new LocalWaiters(new VirtualClock());
   const [handle, other] = [claimOf({ handle: "me/1" }), claimOf()];
   for (const [ticket, claim] of [handle, other].entries()) waiters.add(claim, { ticket, since: 0 });
   assertEquals([...waiters.queue("name")!.owned], [waiters.get(handle)!]);

@@ -1,14 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
-import { AnswerTime } from "../../../../src/composed/redlock/nodes/answer_time.ts";
+import { AnswerTimeouts } from "../../../../src/composed/redlock/nodes/answer_timeouts.ts";
 import { VirtualClock } from "../../../support/virtual_clock.ts";
 
 /** A clock, time on it, and how many limits were reached. */
 function setup() {
   const clock = new VirtualClock();
-  return { clock, time: new AnswerTime(clock), reached: [] as number[] };
+  return { clock, time: new AnswerTimeouts(clock), reached: [] as number[] };
 }
 
-Deno.test("AnswerTime.timer() runs on time where the event loop is not busy", async () => {
+Deno.test("AnswerTimeouts.timer() runs on time where the event loop is not busy", async () => {
   for (const ms of [1, 4, 16, 50, 300]) {
     const { clock, time, reached } = setup();
     time.timer(ms, () => reached.push(ms));
@@ -20,7 +20,7 @@ Deno.test("AnswerTime.timer() runs on time where the event loop is not busy", as
   }
 });
 
-Deno.test("AnswerTime.timer() counts a busy event loop as a moment", async () => {
+Deno.test("AnswerTimeouts.timer() counts a busy event loop as a moment", async () => {
   const { clock, time, reached } = setup();
   time.timer(50, () => reached.push(50));
   await clock.advance(10);
@@ -31,7 +31,7 @@ Deno.test("AnswerTime.timer() counts a busy event loop as a moment", async () =>
   assertEquals(reached, [50]);
 });
 
-Deno.test("AnswerTime.timer() that is late lets arrived answers be read first", async () => {
+Deno.test("AnswerTimeouts.timer() that is late lets arrived answers be read first", async () => {
   const { clock, time, reached } = setup();
   time.timer(50, () => reached.push(50));
   await clock.advance(48);
@@ -42,7 +42,7 @@ Deno.test("AnswerTime.timer() that is late lets arrived answers be read first", 
   assertEquals(reached, [50]);
 });
 
-Deno.test("AnswerTime.timer() runs at last on an event loop that is always busy", async () => {
+Deno.test("AnswerTimeouts.timer() runs at last on an event loop that is always busy", async () => {
   const { clock, time, reached } = setup();
   time.timer(50, () => reached.push(50));
   let turns = 0;
@@ -54,7 +54,7 @@ Deno.test("AnswerTime.timer() runs at last on an event loop that is always busy"
   assertEquals(turns, 11);
 });
 
-Deno.test("AnswerTime.timer() shares one timer, and leaves none when all are cancelled", async () => {
+Deno.test("AnswerTimeouts.timer() shares one timer, and leaves none when all are cancelled", async () => {
   const { clock, time, reached } = setup();
   const timers = Array.from({ length: 1_000 }, (_, i) => time.timer(50 + i % 7, () => reached.push(i)));
   assertEquals(clock.pending, 1);
@@ -66,7 +66,7 @@ Deno.test("AnswerTime.timer() shares one timer, and leaves none when all are can
   assertEquals(reached, []);
 });
 
-Deno.test("AnswerTime.timer() that starts and ends within a slice is on time", async () => {
+Deno.test("AnswerTimeouts.timer() that starts and ends within a slice is on time", async () => {
   const { clock, time, reached } = setup();
   time.timer(50, () => reached.push(50));
   await clock.advance(2);
@@ -77,7 +77,7 @@ Deno.test("AnswerTime.timer() that starts and ends within a slice is on time", a
   assertEquals(reached, [1, 50]);
 });
 
-Deno.test("AnswerTime.timer() that starts within a slice is not early", async () => {
+Deno.test("AnswerTimeouts.timer() that starts within a slice is not early", async () => {
   const { clock, time, reached } = setup();
   time.timer(300, () => reached.push(300));
   await clock.advance(4);
@@ -88,7 +88,7 @@ Deno.test("AnswerTime.timer() that starts within a slice is not early", async ()
   assertEquals(reached, [50]);
 });
 
-Deno.test("AnswerTime.timer() can be cancelled or made by one that runs at the same time", async () => {
+Deno.test("AnswerTimeouts.timer() can be cancelled or made by one that runs at the same time", async () => {
   const { clock, time, reached } = setup();
   time.timer(10, () => {
     reached.push(1);

@@ -18,7 +18,7 @@ interface SharedDeadline {
  * one turn of the event loop, and counts as one slice however long it took. After a late timer, the answers that have
  * arrived are read before a deadline is reached. All deadlines share one timer.
  */
-export class AnswerTime {
+export class AnswerTimeouts {
   readonly #clock: Clock;
   readonly #deadlines = new Set<SharedDeadline>();
   #timer: Timer | undefined;

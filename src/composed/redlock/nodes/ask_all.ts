@@ -1,5 +1,5 @@
 import type { Nodes } from "./nodes.ts";
-import { type Answer, isComplete } from "./poll.ts";
+import { type Answer, isComplete } from "./answers.ts";
 
 /** How long nodes may take for what concerns many locks, in milliseconds. */
 const LIMIT_MS = 10_000;

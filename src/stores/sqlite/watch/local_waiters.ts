@@ -1,7 +1,7 @@
 import type { Clock } from "../../../internal/time/clock.ts";
 import { type Claim, handleOf } from "../../../store.ts";
-import { FORGET_MS } from "./statements.ts";
-import type { QueuePlace } from "./transitions.ts";
+import { FORGET_MS } from "../tables/statements.ts";
+import type { QueuePlace } from "../tables/transitions.ts";
 
 /** A waiting handle of this process. It keeps its place even if the file has lost that. */
 export interface QueuedWaiter extends QueuePlace {
@@ -46,7 +46,7 @@ export interface Queue {
 }
 
 /** The handles of this process that wait, by name. */
-export class WaiterTable {
+export class LocalWaiters {
   readonly #clock: Clock;
   readonly #queues = new Map<string, Queue>();
 
