@@ -88,7 +88,7 @@ Deno.test("AnswerTimeouts.timer() that starts within a slice is not early", asyn
   assertEquals(reached, [50]);
 });
 
-Deno.test("AnswerTimeouts.timer() can be cancelled or made by one that runs at the same time", async () => {
+Deno.test("AnswerTimeouts.timer() can be cancelled or made by one that runs just then", async () => {
   const { clock, time, reached } = setup();
   time.timer(10, () => {
     reached.push(1);
