@@ -26,53 +26,49 @@ export interface PollOptions<T, R> {
 const PENDING = { state: "pending" } as const;
 
 /**
- * Resolves to what the answers of nodes come to that were asked at the same time: all of them settle, each under its
- * time-out. Mostly the outcome is certain before, so that nobody waits for a node that hangs.
+ * Resolves to what the answers of nodes come to that were asked at the same time, once all have settled, each under its
+ * time-out. Mostly the outcome is certain before: then nobody waits for a node that hangs.
  */
-export async function poll<T, R>(calls: readonly Promise<T>[], options: PollOptions<T, R>): Promise<R> {
-  const answers: Answer<T>[] = calls.map(() => PENDING);
-  const { answered, end } = underTimeout(calls, answers, options);
-  let outcome: R | undefined;
-  const decided = () => outcome ??= options.decide(answers);
-  const all = Promise.allSettled(answered).then(decided) as Promise<R>;
-  try {
-    // The early decision: an answer that makes the outcome certain ends the race.
-    return await Promise.race([...answered.map((one) => one.then(() => decided() ?? all)), all]);
-  } finally {
-    end();
-  }
-}
-
-/** Returns a promise for each node that resolves once its answer is noted, and what ends the time-outs. */
-function underTimeout<T>(
-  calls: readonly Promise<T>[],
-  answers: Answer<T>[],
-  { onSettled, timeout, onTimeout, time }: PollOptions<T, unknown>,
-): { answered: Promise<void>[]; end: () => void } {
-  const note: ((answer: Answer<T>) => void)[] = [];
-  const answered = calls.map((call, node) =>
-    new Promise<void>((resolve) => {
-      const settle = note[node] = (answer) => {
-        if (answers[node]!.state === "pending") answers[node] = answer;
-        resolve();
-      };
-      const receive = (answer: Answer<T>) => {
-        onSettled(node, answer.state === "answered");
-        settle(answer);
-      };
-      call.then((value) => receive({ state: "answered", value }), (error) => receive({ state: "failed", error }));
-    })
-  );
-  // Whether late nodes are given more time depends on all of them, so that they have one timer.
-  const expire = () => {
-    const late = [...answers.keys()].filter((node) => answers[node]!.state === "pending");
-    for (const [i, error] of onTimeout(late).entries()) {
-      if (error !== undefined) note[late[i]!]!({ state: "failed", error });
-    }
-    if (!isComplete(answers)) timer = time.timer(timeout, expire);
-  };
-  let timer = time.timer(timeout, expire);
-  return { answered, end: () => timer.cancel() };
+export function poll<T, R>(calls: readonly Promise<T>[], options: PollOptions<T, R>): Promise<R> {
+  const { onSettled, timeout, onTimeout, time } = options;
+  return new Promise((resolve, reject) => {
+    const answers: Answer<T>[] = calls.map(() => PENDING);
+    let decided = false;
+    const decide = () => {
+      if (decided) return;
+      try {
+        const outcome = options.decide(answers);
+        if (outcome === undefined) return;
+        resolve(outcome);
+      } catch (error) {
+        reject(error);
+      }
+      decided = true;
+      timer.cancel();
+    };
+    const receive = (node: number, answer: Answer<T>) => {
+      onSettled(node, answer.state === "answered");
+      if (answers[node]!.state === "pending") answers[node] = answer;
+      decide(); // Early: the others may not matter.
+    };
+    // Whether late nodes are given more time depends on all of them, so that they have one timer.
+    const expire = () => {
+      const late = [...answers.keys()].filter((node) => answers[node]!.state === "pending");
+      for (const [i, error] of onTimeout(late).entries()) {
+        if (error !== undefined) answers[late[i]!] = { state: "failed", error };
+      }
+      if (!isComplete(answers)) timer = time.timer(timeout, expire);
+      decide();
+    };
+    let timer = time.timer(timeout, expire);
+    const settled = calls.map((call, node) =>
+      call.then(
+        (value) => receive(node, { state: "answered", value }),
+        (error: unknown) => receive(node, { state: "failed", error }),
+      )
+    );
+    Promise.allSettled(settled).then(decide);
+  });
 }
 
 /** Returns the answer itself, if there is one. */
