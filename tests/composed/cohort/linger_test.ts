@@ -60,6 +60,15 @@ Deno.test("HandoffCohort shortens the lease that lingers, and renews it for the 
   await place.assertEmpty();
 });
 
+Deno.test("HandoffCohort does not prolong a lease that lingers and is short by itself", async () => {
+  const place = new Place({ keep: 60_000, linger: 10_000 });
+  await (await place.acquire({ lease: 5_000 })).release();
+  await place.clock.advance(1);
+  assertEquals(place.line.count("renew"), 0);
+  await place.cohort[Symbol.asyncDispose]();
+  await place.assertEmpty();
+});
+
 Deno.test("HandoffCohort renews before a grant when the reply to a shortening was lost", async () => {
   const place = new Place({ keep: 60_000, linger: 10_000 });
   await (await place.acquire({ lease: 60_000 })).release();
