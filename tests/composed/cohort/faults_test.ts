@@ -81,6 +81,31 @@ Deno.test("HandoffCohort.wakeup() of the next one resolves when the first one fa
   await place.assertEmpty();
 });
 
+Deno.test("HandoffCohort wakes nobody in the place of one whose earlier attempt fails", async () => {
+  const place = new Place();
+  const [holder, first, next] = [claimOf("a"), claimOf("a"), claimOf("a")];
+  assert((await place.memory.attempt(holder, { enqueue: false })).granted);
+  const over = new AbortController();
+  const woken: string[] = [];
+  for (const claim of [first, next]) {
+    await ask(place.cohort, claim);
+    place.cohort.wakeup(claim, over.signal).then(() => woken.push(claim.owner));
+  }
+  const replies = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  for (const { promise } of replies) place.line.faults.attempt.push((go) => promise.then(go));
+  const [earlier, later] = replies.map(() => place.cohort.attempt(first, { enqueue: true }));
+  replies[0]!.reject(new Error("cut off"));
+  await assertRejects(() => earlier!, Error, "cut off");
+  await settled();
+  assertEquals(woken, []);
+  replies[1]!.resolve();
+  assert(!(await later!).granted);
+  over.abort();
+  await place.memory.release(holder);
+  for (const claim of [first, next]) await place.cohort.release(claim);
+  await place.assertEmpty();
+});
+
 Deno.test("HandoffCohort.attempt() does not wait for one answer for ever", async () => {
   const place = new Place({ keep: 1_000 });
   const late: (() => void)[] = [];
