@@ -102,6 +102,16 @@ Deno.test("HandoffCohort[Symbol.asyncDispose]() waits until the store has the lo
   await place.assertEmpty();
 });
 
+Deno.test("HandoffCohort[Symbol.asyncDispose]() waits for a give-back that is retried", async () => {
+  const place = new Place({ keep: 60_000, linger: 60_000 });
+  await (await place.acquire()).release();
+  place.line.faults.release.push(lost, lost);
+  const disposing = place.cohort[Symbol.asyncDispose]().then(() => place.line.count("release"));
+  await place.clock.advance(1_000);
+  assertEquals(await disposing, 3);
+  await place.assertEmpty();
+});
+
 Deno.test("HandoffCohort[Symbol.asyncDispose]() does not wait for a store that hangs", async () => {
   const place = new Place({ keep: 60_000, linger: 60_000 });
   await (await place.acquire()).release();
