@@ -172,6 +172,22 @@ Deno.test("Handoff gives back what a handle is granted after its release", async
   assertEquals(await leftovers(store), 0);
 });
 
+Deno.test("Handoff does not ask for a handle released while the lease is renewed for it", async () => {
+  const { clock, here, store, first, second } = await pair();
+  assert((await here.attempt(first, { enqueue: true })).granted);
+  await clock.advance(LEASE / 5);
+  const { promise, resolve: renewed } = Promise.withResolvers<void>();
+  store.reply = (call) => call === "renew" ? promise : undefined;
+  await here.release(first);
+  const claiming = here.attempt(second, { enqueue: true });
+  const released = here.release(second);
+  renewed();
+  assert(!(await claiming).granted);
+  await released;
+  await clock.advance(0);
+  assertEquals(await leftovers(store), 0);
+});
+
 Deno.test("Handoff asks for a member with a place of its own when the store wakes it", async () => {
   const { here, store, first, second } = await pair();
   const taken = Promise.withResolvers<void>();
