@@ -123,6 +123,8 @@ Deno.test("HandoffCohort[Symbol.asyncDispose]() does not wait for a store that h
   await place.clock.advance(1);
   assert(disposed);
   await disposing;
+  const again = await Promise.race([place.cohort[Symbol.asyncDispose]().then(() => "disposed"), settled()]);
+  assertEquals(again, "disposed", "the second time does not wait again");
 });
 
 Deno.test("HandoffCohort[Symbol.asyncDispose]() leaves locks and the order as they are", async () => {
