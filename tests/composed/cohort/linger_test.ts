@@ -69,6 +69,19 @@ Deno.test("HandoffCohort does not prolong a lease that lingers and is short by i
   await place.assertEmpty();
 });
 
+Deno.test("HandoffCohort keeps no name after a try that finds its lingering lock lost", async () => {
+  const place = new Place({ keep: 60_000, linger: 60_000 });
+  place.line.revocation = () => new Promise(() => {});
+  await (await place.acquire({ lease: 10_000 })).release();
+  await place.memory.evict("a");
+  const stranger = claimOf("a");
+  await grant(place.memory, stranger);
+  await place.clock.advance(2_000);
+  await ask(place.cohort, claimOf("a", "exclusive", 10_000), false);
+  await place.memory.release(stranger);
+  await place.assertEmpty();
+});
+
 Deno.test("HandoffCohort renews before a grant when the reply to a shortening was lost", async () => {
   const place = new Place({ keep: 60_000, linger: 10_000 });
   await (await place.acquire({ lease: 60_000 })).release();
