@@ -53,6 +53,17 @@ Deno.test("Handoff.query() lists who was handed the lock, since when and with wh
   await end();
 });
 
+Deno.test("Handoff.evict() finds who was handed the lock, by its handle and by its fence", async () => {
+  for (const named of ["handle", "fence"] as const) {
+    const { here, waiters, head, list } = await described();
+    await head.release();
+    const second = await waiters[1]!;
+    const { handle, fence } = (await list()).held[0]!;
+    assertEquals(await here.evict!("a", named === "handle" ? { handle } : { fence: fence! }), 1, named);
+    assert(!second.held || await second.release().then(() => false, () => true), "it has lost the lock");
+  }
+});
+
 Deno.test("Handoff.query() lists in every process which waiters are members of a run", async () => {
   const { others, waiters, since, head, list, store, end } = await described();
   const entries = async (query: () => Promise<Snapshot>) =>
