@@ -132,6 +132,38 @@ Deno.test("HandoffCohort.attempt() does not wait for one answer for ever", async
   await place.assertEmpty();
 });
 
+Deno.test("HandoffCohort.attempt() rejects when the renewal for it takes as long as a lease", async () => {
+  const place = new Place({ keep: 60_000 });
+  const [first, second] = [claimOf("a", "exclusive", 1_000), claimOf("a", "exclusive", 1_000)];
+  await place.rowOf(first, second);
+  await place.clock.advance(200);
+  place.line.faults.renew.push(async (go) => {
+    const renewal = await go();
+    await place.clock.sleep(990);
+    return renewal;
+  });
+  await place.cohort.release(first);
+  const late = place.cohort.attempt(second, { enqueue: true });
+  // It rejects before anybody awaits it.
+  late.catch(() => {});
+  await place.clock.advance(990);
+  await assertRejects(() => late, Error, "took longer than the lease");
+  await place.cohort.release(second);
+  await place.assertEmpty();
+});
+
+Deno.test("HandoffCohort.attempt() of a holder that has lost the lock asks the store", async () => {
+  const place = new Place({ keep: 60_000 });
+  place.line.revocation = () => new Promise(() => {});
+  const [claim, next] = [claimOf("a"), claimOf("a")];
+  await place.rowOf(claim, next);
+  assertEquals(await place.memory.evict("a"), 1);
+  const again = await place.cohort.attempt(claim, { enqueue: true });
+  assert(!again.granted, "it is the turn of the next one");
+  for (const each of [next, claim]) await place.cohort.release(each);
+  await place.assertEmpty();
+});
+
 Deno.test("HandoffCohort undoes an attempt that is answered when nobody waits", async () => {
   const place = new Place();
   let answer = () => {};
