@@ -44,7 +44,7 @@ Deno.test("HandoffCohort hands nothing on after its process stole from a holder"
   }
 });
 
-Deno.test("HandoffCohort.revocation() asks the store once for all that have the lock in turn", async () => {
+Deno.test("HandoffCohort.revocation() asks the store once for all handles of a grant", async () => {
   const place = new Place({ keep: 60_000 });
   let asked = 0;
   place.line.revocation = (claim, signal) => {

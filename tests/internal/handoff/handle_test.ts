@@ -4,7 +4,7 @@ import { Handle } from "../../../src/internal/handoff/handle.ts";
 import { claimOf } from "../../support/claims.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
-Deno.test("Handle.canLead() is true without a sign of its caller while one attempt is unanswered", () => {
+Deno.test("Handle.canLead() is true while an attempt of it is unanswered", () => {
   const now = { monotonic: 10_000, wall: 10_000 };
   const handle = new Handle(claimOf("a"), before(now, 10_000));
   assert(!handle.canLead(now), "nobody has attempted for long");
