@@ -23,4 +23,6 @@ Deno.test("Handle.canLead() is true for a while after its caller has listened", 
   over.abort();
   await listening;
   assert(handle.canLead(clock.now()), "its caller is about to attempt");
+  clock.stall(3_000);
+  assert(!handle.canLead(clock.now()), "its caller does not listen any longer");
 });
