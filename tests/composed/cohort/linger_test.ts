@@ -13,6 +13,7 @@ Deno.test("HandoffCohort lingers, and grants the next handle without a request",
     assertEquals(next.fence, first.fence + i);
     await next.release();
   }
+  assertEquals(place.clock.pending, 1, "one timer for all");
   assertEquals(place.line.calls.length, length);
   await place.clock.advance(50);
   await place.assertEmpty();
