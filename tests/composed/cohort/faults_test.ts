@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { settled } from "../../support/virtual_clock.ts";
-import { ask, claimOf } from "../../support/claims.ts";
+import { ask, claimOf, grant } from "../../support/claims.ts";
 import { lost, never, Place, unheard } from "./place.ts";
 
 Deno.test("HandoffCohort.release() that fails is retried, and the next one asks", async () => {
@@ -103,6 +103,25 @@ Deno.test("HandoffCohort wakes nobody in the place of one whose earlier attempt 
   over.abort();
   await place.memory.release(holder);
   for (const claim of [first, next]) await place.cohort.release(claim);
+  await place.assertEmpty();
+});
+
+Deno.test("HandoffCohort.attempt() is sent after one fault that follows an answer", async () => {
+  const place = new Place();
+  const [holder, alone, first, second, third] = Array.from({ length: 5 }, () => claimOf("a"));
+  const fails = async (claim = first!) => {
+    place.line.faults.attempt.push(lost);
+    await assertRejects(() => place.cohort.attempt(claim, { enqueue: true }), Error, "cut off");
+  };
+  await grant(place.memory, holder!);
+  await ask(place.cohort, alone!);
+  for (const claim of [first, second]) await fails(claim);
+  place.clock.stall(250);
+  await ask(place.cohort, third!);
+  await fails(first);
+  await ask(place.cohort, second!);
+  await place.memory.release(holder!);
+  for (const claim of [alone, first, second, third]) await place.cohort.release(claim!);
   await place.assertEmpty();
 });
 
