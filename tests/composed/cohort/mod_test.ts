@@ -84,6 +84,19 @@ Deno.test("HandoffCohort.capabilities leaves out what its process uses by itself
   assertEquals(cohort.capabilities, without("runs", "fences"));
 });
 
+Deno.test("HandoffCohort.release() of a handle that sleeps here alone sends nothing", async () => {
+  const place = new Place();
+  const [holder, alone, first, sleeping] = Array.from({ length: 4 }, () => claimOf("a"));
+  await grant(place.memory, holder!);
+  for (const claim of [alone, first, sleeping]) await ask(place.cohort, claim!);
+  place.line.calls.length = 0;
+  assert(await place.cohort.release(sleeping!));
+  assertEquals(place.line.calls, []);
+  await place.memory.release(holder!);
+  for (const claim of [alone, first]) await place.cohort.release(claim!);
+  await place.assertEmpty();
+});
+
 Deno.test("HandoffCohort[Symbol.asyncDispose]() gives back, and lingers no more", async () => {
   const place = new Place({ keep: 60_000, linger: 60_000 });
   await (await place.acquire()).release();
