@@ -77,6 +77,10 @@ for (const [when, options] of KINDS) {
     const here = handoffOf(file, clock, options && { ...options, keep: 60_000 });
     {
       using there = new FileStore(path, undefined, clock);
+      // It wakes them also when several have shared a name before, and have left it.
+      const former = [claimOf("b"), claimOf("b")];
+      for (const claim of former) await here.attempt(claim, { enqueue: true });
+      for (const claim of former) await here.release(claim);
       const [before, first, second] = [claimOf("a"), claimOf("a"), claimOf("a")];
       await there.attempt(before, { enqueue: false });
       for (const claim of [first, second]) await here.attempt(claim, { enqueue: true });

@@ -127,7 +127,8 @@ export class Grant {
     this.members = [];
     if (phase.kind !== "next") return [...members];
     phase.cancel();
-    phase.handle.state = phase.handle.place === "none" ? "sleeping" : "queued";
+    // Not if it has given up, which may be why the grant ends.
+    if (phase.handle.waits) phase.handle.state = phase.handle.place === "none" ? "sleeping" : "queued";
     return [phase.handle, ...members];
   }
 }

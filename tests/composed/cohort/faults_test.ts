@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { settled } from "../../support/virtual_clock.ts";
-import { ask, claimOf } from "../../support/claims.ts";
+import { ask, claimOf, grant } from "../../support/claims.ts";
 import { lost, never, Place, unheard } from "./place.ts";
 
 Deno.test("HandoffCohort.release() that fails is retried, and the next one asks", async () => {
@@ -81,6 +81,50 @@ Deno.test("HandoffCohort.wakeup() of the next one resolves when the first one fa
   await place.assertEmpty();
 });
 
+Deno.test("HandoffCohort wakes nobody in the place of one whose earlier attempt fails", async () => {
+  const place = new Place();
+  const [holder, first, next] = [claimOf("a"), claimOf("a"), claimOf("a")];
+  assert((await place.memory.attempt(holder, { enqueue: false })).granted);
+  const over = new AbortController();
+  const woken: string[] = [];
+  for (const claim of [first, next]) {
+    await ask(place.cohort, claim);
+    place.cohort.wakeup(claim, over.signal).then(() => woken.push(claim.owner));
+  }
+  const replies = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  for (const { promise } of replies) place.line.faults.attempt.push((go) => promise.then(go));
+  const [earlier, later] = replies.map(() => place.cohort.attempt(first, { enqueue: true }));
+  replies[0]!.reject(new Error("cut off"));
+  await assertRejects(() => earlier!, Error, "cut off");
+  await settled();
+  assertEquals(woken, []);
+  replies[1]!.resolve();
+  assert(!(await later!).granted);
+  over.abort();
+  await place.memory.release(holder);
+  for (const claim of [first, next]) await place.cohort.release(claim);
+  await place.assertEmpty();
+});
+
+Deno.test("HandoffCohort.attempt() is sent after one fault that follows an answer", async () => {
+  const place = new Place();
+  const [holder, alone, first, second, third] = Array.from({ length: 5 }, () => claimOf("a"));
+  const fails = async (claim = first!) => {
+    place.line.faults.attempt.push(lost);
+    await assertRejects(() => place.cohort.attempt(claim, { enqueue: true }), Error, "cut off");
+  };
+  await grant(place.memory, holder!);
+  await ask(place.cohort, alone!);
+  for (const claim of [first, second]) await fails(claim);
+  place.clock.stall(250);
+  await ask(place.cohort, third!);
+  await fails(first);
+  await ask(place.cohort, second!);
+  await place.memory.release(holder!);
+  for (const claim of [alone, first, second, third]) await place.cohort.release(claim!);
+  await place.assertEmpty();
+});
+
 Deno.test("HandoffCohort.attempt() does not wait for one answer for ever", async () => {
   const place = new Place({ keep: 1_000 });
   const late: (() => void)[] = [];
@@ -104,6 +148,38 @@ Deno.test("HandoffCohort.attempt() does not wait for one answer for ever", async
     await waiters[each]!.lock!.release();
     waiters[each]!.lock = undefined;
   }
+  await place.assertEmpty();
+});
+
+Deno.test("HandoffCohort.attempt() rejects when the renewal for it takes as long as a lease", async () => {
+  const place = new Place({ keep: 60_000 });
+  const [first, second] = [claimOf("a", "exclusive", 1_000), claimOf("a", "exclusive", 1_000)];
+  await place.rowOf(first, second);
+  await place.clock.advance(200);
+  place.line.faults.renew.push(async (go) => {
+    const renewal = await go();
+    await place.clock.sleep(990);
+    return renewal;
+  });
+  await place.cohort.release(first);
+  const late = place.cohort.attempt(second, { enqueue: true });
+  // It rejects before anybody awaits it.
+  late.catch(() => {});
+  await place.clock.advance(990);
+  await assertRejects(() => late, Error, "took longer than the lease");
+  await place.cohort.release(second);
+  await place.assertEmpty();
+});
+
+Deno.test("HandoffCohort.attempt() of a holder that has lost the lock asks the store", async () => {
+  const place = new Place({ keep: 60_000 });
+  place.line.revocation = () => new Promise(() => {});
+  const [claim, next] = [claimOf("a"), claimOf("a")];
+  await place.rowOf(claim, next);
+  assertEquals(await place.memory.evict("a"), 1);
+  const again = await place.cohort.attempt(claim, { enqueue: true });
+  assert(!again.granted, "it is the turn of the next one");
+  for (const each of [next, claim]) await place.cohort.release(each);
   await place.assertEmpty();
 });
 

@@ -13,6 +13,7 @@ Deno.test("HandoffCohort lingers, and grants the next handle without a request",
     assertEquals(next.fence, first.fence + i);
     await next.release();
   }
+  assertEquals(place.clock.pending, 1, "one timer for all");
   assertEquals(place.line.calls.length, length);
   await place.clock.advance(50);
   await place.assertEmpty();
@@ -57,6 +58,28 @@ Deno.test("HandoffCohort shortens the lease that lingers, and renews it for the 
   assert(next.held);
   await ask(place.memory, claimOf("a"), false);
   await next.release();
+  await place.assertEmpty();
+});
+
+Deno.test("HandoffCohort does not prolong a lease that lingers and is short by itself", async () => {
+  const place = new Place({ keep: 60_000, linger: 10_000 });
+  await (await place.acquire({ lease: 5_000 })).release();
+  await place.clock.advance(1);
+  assertEquals(place.line.count("renew"), 0);
+  await place.cohort[Symbol.asyncDispose]();
+  await place.assertEmpty();
+});
+
+Deno.test("HandoffCohort keeps no name after a try that finds its lingering lock lost", async () => {
+  const place = new Place({ keep: 60_000, linger: 60_000 });
+  place.line.revocation = () => new Promise(() => {});
+  await (await place.acquire({ lease: 10_000 })).release();
+  await place.memory.evict("a");
+  const stranger = claimOf("a");
+  await grant(place.memory, stranger);
+  await place.clock.advance(2_000);
+  await ask(place.cohort, claimOf("a", "exclusive", 10_000), false);
+  await place.memory.release(stranger);
   await place.assertEmpty();
 });
 

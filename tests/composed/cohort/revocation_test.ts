@@ -44,6 +44,24 @@ Deno.test("HandoffCohort hands nothing on after its process stole from a holder"
   }
 });
 
+Deno.test("HandoffCohort.revocation() asks the store once for all handles of a grant", async () => {
+  const place = new Place({ keep: 60_000 });
+  let asked = 0;
+  place.line.revocation = (claim, signal) => {
+    asked++;
+    return place.memory.revocation(claim, signal);
+  };
+  const [holder, ...waiters] = await place.row({}, {}, {});
+  await holder.release();
+  for (const { promise } of waiters) {
+    const lock = await promise;
+    assert(!lock.signal.aborted);
+    await lock.release();
+  }
+  assertEquals(asked, 1);
+  await place.assertEmpty();
+});
+
 Deno.test("HandoffCohort.attempt() that was granted before a steal is for one handle only", async () => {
   const place = new Place({ keep: 60_000 });
   let answer = () => {};

@@ -172,6 +172,49 @@ Deno.test("Handoff gives back what a handle is granted after its release", async
   assertEquals(await leftovers(store), 0);
 });
 
+Deno.test("Handoff does not ask for a handle released while the lease is renewed for it", async () => {
+  const { clock, here, store, first, second } = await pair();
+  assert((await here.attempt(first, { enqueue: true })).granted);
+  await clock.advance(LEASE / 5);
+  const { promise, resolve: renewed } = Promise.withResolvers<void>();
+  store.reply = (call) => call === "renew" ? promise : undefined;
+  await here.release(first);
+  const claiming = here.attempt(second, { enqueue: true });
+  const released = here.release(second);
+  renewed();
+  assert(!(await claiming).granted);
+  await released;
+  await clock.advance(0);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Handoff.wakeup() of a holder resolves at once, and makes no waiter of it", async () => {
+  const { clock, here, store, first, second } = await pair();
+  assert((await here.attempt(first, { enqueue: true })).granted);
+  const over = new AbortController();
+  let woken = false;
+  here.wakeup(first, over.signal).then(() => woken = true);
+  await clock.advance(0);
+  assert(woken);
+  over.abort();
+  for (const each of [first, second]) await here.release(each);
+  await clock.advance(0);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Handoff.release() leaves the lock to the next handle, also when stopped", async () => {
+  const { here, store, first, second } = await pair();
+  assert((await here.attempt(first, { enqueue: true })).granted);
+  await here.release(first);
+  assert((await here.attempt(second, { enqueue: true })).granted);
+  await here.stop();
+  // The store knows the lock of the second one by the id of the first.
+  assertEquals(await here.release(first), false);
+  assertEquals((await store.query()).held.length, 1);
+  assert(await here.release(second));
+  assertEquals(await leftovers(store), 0);
+});
+
 Deno.test("Handoff asks for a member with a place of its own when the store wakes it", async () => {
   const { here, store, first, second } = await pair();
   const taken = Promise.withResolvers<void>();

@@ -1,7 +1,9 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { StoreError } from "../../../src/errors.ts";
 import type { Lock } from "../../../src/lock.ts";
 import { onStoreClock } from "../../../src/internal/time/store_time.ts";
 import type { Snapshot } from "../../../src/store.ts";
+import { claimOf } from "../../support/claims.ts";
 import { pair, scene } from "./scene.ts";
 
 /** Three handles of a process in a row, which began to wait at different moments, and a rival behind them. */
@@ -51,6 +53,34 @@ Deno.test("Handoff.query() lists who was handed the lock, since when and with wh
   assertEquals(pending.map(({ meta, rank }) => [meta?.["job"], rank]), [["2", 0], ["s", 1]]);
   assertEquals(pending[0]?.since, since[2]);
   await end();
+});
+
+Deno.test("Handoff.evict() finds who was handed the lock, by its handle and by its fence", async () => {
+  for (const named of ["handle", "fence"] as const) {
+    const { here, waiters, head, list } = await described();
+    await head.release();
+    const second = await waiters[1]!;
+    const { handle, fence } = (await list()).held[0]!;
+    assertEquals(await here.evict!("a", named === "handle" ? { handle } : { fence: fence! }), 1, named);
+    assert(!second.held || await second.release().then(() => false, () => true), "it has lost the lock");
+  }
+});
+
+Deno.test("Handoff.query() lists a handle last whose first attempt has failed", async () => {
+  const { here, others, store, get, wait } = scene();
+  const holder = await get(others);
+  const [alone, late] = [claimOf("a"), claimOf("a")];
+  await here.attempt(alone, { enqueue: true });
+  const stranger = await wait("s", others);
+  const attempt = store.attempt.bind(store);
+  store.attempt = () => Promise.reject(new StoreError("loading"));
+  await assertRejects(() => here.attempt(late, { enqueue: true }), StoreError);
+  store.attempt = attempt;
+  const { pending } = await here.query!();
+  assertEquals([pending.length, pending.at(-1)?.owner], [3, late.owner]);
+  for (const claim of [late, alone]) await here.release(claim);
+  await holder.release();
+  await (await stranger.lock).release();
 });
 
 Deno.test("Handoff.query() lists in every process which waiters are members of a run", async () => {

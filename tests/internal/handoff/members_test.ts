@@ -98,6 +98,25 @@ Deno.test("Handoff renews before it hands an older lease on, and passes its age"
   await third.release();
 });
 
+Deno.test("Handoff renews before it hands a lease on that was older when it was asked for", async () => {
+  const { store, others, get, wait } = scene();
+  const holder = await get(others);
+  const [first, second] = [await wait("0"), await wait("1")];
+  const attempt = store.attempt.bind(store);
+  store.attempt = async (claim, options) => {
+    const answer = await attempt(claim, options);
+    return answer.granted ? { ...answer, age: LEASE / 5 } : answer;
+  };
+  await holder.release();
+  const head = await first.lock;
+  store.calls.length = 0;
+  await head.release();
+  const next = await second.lock;
+  assertEquals(store.calls, ["renew"]);
+  await next.release();
+  assertEquals(await leftovers(store), 0);
+});
+
 Deno.test("Handoff renews a lease that is handed on, at its interval", async () => {
   const { clock, store, waiters, head } = await row(2);
   await clock.advance(LEASE / 20);

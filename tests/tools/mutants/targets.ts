@@ -61,7 +61,7 @@ export const TARGETS: readonly Target[] = [
         tests:
           /^tests\/(acquire|lock|with_lock|internal\/((lease\/)?(attempt_history|failure|reason|release)|time\/(backoff|clock|overdue|wait_scope)))\w*_test\.ts$/,
       },
-      { tests: /^tests\/(kinds|events|options|target|errors|lease)\w*_test\.ts$/ },
+      { tests: /^tests\/(closed_early|kinds|events|options|target|errors|lease)\w*_test\.ts$/ },
       { seeds: 300 },
     ],
   },
