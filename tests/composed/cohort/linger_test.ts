@@ -75,11 +75,11 @@ Deno.test("HandoffCohort keeps no name after a try that finds its lingering lock
   place.line.revocation = () => new Promise(() => {});
   await (await place.acquire({ lease: 10_000 })).release();
   await place.memory.evict("a");
-  const stranger = claimOf("a");
-  await grant(place.memory, stranger);
+  const rival = claimOf("a");
+  await grant(place.memory, rival);
   await place.clock.advance(2_000);
   await ask(place.cohort, claimOf("a", "exclusive", 10_000), false);
-  await place.memory.release(stranger);
+  await place.memory.release(rival);
   await place.assertEmpty();
 });
 

@@ -3,7 +3,7 @@ import { acquire, type Store } from "@holdfast/lock";
 import { cohort, type CohortOptions } from "@holdfast/lock/cohort";
 import { memory } from "@holdfast/lock/memory";
 import { redlock } from "@holdfast/lock/redlock";
-import { Handoff } from "../../../src/internal/handoff/handoff.ts";
+import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
 import { ScriptedStore } from "../../support/scripted_store.ts";
 import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
@@ -80,7 +80,7 @@ Deno.test("cohort() serves acquire() on the clock of the machine", async () => {
 Deno.test("HandoffCohort.capabilities leaves out what its process uses by itself", () => {
   const { memory, clock, cohort } = new Place();
   const without = (...own: string[]) => memory.capabilities.filter((each) => !own.includes(each));
-  assertEquals(new Handoff(memory, clock).capabilities, without("runs"));
+  assertEquals(new HandoffStore(memory, clock).capabilities, without("runs"));
   assertEquals(cohort.capabilities, without("runs", "fences"));
 });
 

@@ -71,7 +71,7 @@ Deno.test("Handoff.query() lists a handle last whose first attempt has failed", 
   const holder = await get(others);
   const [alone, late] = [claimOf("a"), claimOf("a")];
   await here.attempt(alone, { enqueue: true });
-  const stranger = await wait("s", others);
+  const rival = await wait("s", others);
   const attempt = store.attempt.bind(store);
   store.attempt = () => Promise.reject(new StoreError("loading"));
   await assertRejects(() => here.attempt(late, { enqueue: true }), StoreError);
@@ -80,7 +80,7 @@ Deno.test("Handoff.query() lists a handle last whose first attempt has failed", 
   assertEquals([pending.length, pending.at(-1)?.owner], [3, late.owner]);
   for (const claim of [late, alone]) await here.release(claim);
   await holder.release();
-  await (await stranger.lock).release();
+  await (await rival.lock).release();
 });
 
 Deno.test("Handoff.query() lists in every process which waiters are members of a run", async () => {
