@@ -29,6 +29,9 @@ const LATENESS_PER_TIMER_MS = 1 / 1_000;
  */
 const IDLE_MICROTASKS = 16;
 
+/** Runs what is chained to it in a microtask; with less ado than `queueMicrotask` in Node. */
+const MICROTASK = Promise.resolve();
+
 /**
  * Timers that share one real timer, which exists only while one of them does: a lock is often held for less time than it
  * takes to set and clear a real timer.
@@ -38,7 +41,13 @@ export class TimerPool {
   readonly #timers = new ShortLivedSet<PooledTimer>();
   #realTimer: ReturnType<typeof setTimeout> | undefined;
   #firesAt = Infinity;
-  #clearing = false;
+  /** How many microtasks the real timer is kept for, without another timer; 0: it is not about to be cleared. */
+  #idleMicrotasks = 0;
+  readonly #clearWhenIdle = (): void => {
+    if (this.#timers.size > 0) this.#idleMicrotasks = 0;
+    else if (--this.#idleMicrotasks > 0) MICROTASK.then(this.#clearWhenIdle);
+    else this.#clearRealTimer();
+  };
 
   /** Makes an empty pool on a clock. */
   constructor(now: () => Instant) {
@@ -55,14 +64,9 @@ export class TimerPool {
 
   /** Removes a timer. Without timers there is no real timer either. */
   remove(timer: PooledTimer): void {
-    if (this.#timers.delete(timer) && this.#timers.size === 0 && !this.#clearing) void this.#clearWhenIdle();
-  }
-
-  async #clearWhenIdle(): Promise<void> {
-    this.#clearing = true;
-    for (let microtasks = IDLE_MICROTASKS; microtasks > 0 && this.#timers.size === 0; microtasks--) await undefined;
-    this.#clearing = false;
-    if (this.#timers.size === 0) this.#clearRealTimer();
+    if (!this.#timers.delete(timer) || this.#timers.size > 0 || this.#idleMicrotasks > 0) return;
+    this.#idleMicrotasks = IDLE_MICROTASKS;
+    MICROTASK.then(this.#clearWhenIdle);
   }
 
   /** Returns when a timer is to run: not before it is due, and late only if it may be. */
