@@ -20,6 +20,7 @@ export class ShortLivedMap<K, V> {
   /** Creates an empty map that forgets what is useless. An entry is old when 1,000 others have come after it. */
   constructor(isUseless?: (value: V, old: boolean) => boolean) {
     this.#isUseless = isUseless;
+    if (isUseless === undefined) this.#pruneAt = Infinity;
   }
 
   get size(): number {
@@ -69,7 +70,7 @@ export class ShortLivedMap<K, V> {
     // Looking at an entry may set it.
     this.#pruneAt = Infinity;
     let younger = this.#map.size;
-    for (const [key, value] of [...this.#map]) if (this.#isUseless?.(value, younger-- > YOUNG)) this.delete(key);
+    for (const [key, value] of [...this.#map]) if (this.#isUseless!(value, younger-- > YOUNG)) this.delete(key);
     this.#pruneAt = 2 * Math.max(YOUNG, this.#map.size);
   }
 }
