@@ -33,15 +33,18 @@ export class RenewalLoop {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    // Not awaited: a store may hang for longer than the other leases last.
-    for await (const lease of this.#interval(signal)) void lease.renew();
+    for await (const due of this.#interval(signal)) {
+      // In one step: the client can send them in one write. No answer is awaited: a store may hang for longer than the
+      // other leases last.
+      for (const lease of due) void lease.renew();
+    }
   }
 
-  /** Yields each lease whenever it is due, until the signal aborts. */
-  async *#interval(signal: AbortSignal): AsyncGenerator<Renewable, void, void> {
+  /** Yields the leases that are due together, whenever some are, until the signal aborts. */
+  async *#interval(signal: AbortSignal): AsyncGenerator<Renewable[], void, void> {
     while (!signal.aborted) {
-      yield* this.#due.splice(0);
-      if (this.#due.length === 0) await calledOrAborted(signal, (wake) => void (this.#wake = wake));
+      if (this.#due.length > 0) yield this.#due.splice(0);
+      else await calledOrAborted(signal, (wake) => void (this.#wake = wake));
     }
   }
 }

@@ -93,7 +93,8 @@ export class TimerPool {
     this.#clearRealTimer();
     const { monotonic: now, wall } = this.#now();
     // By the wall clock as well: after the machine was suspended, a holder is notified within MAX_REAL_DELAY_MS.
-    const due = [...this.#timers].filter((timer) => timer.dueAt <= now || timer.dueAtWall <= wall);
+    const due: PooledTimer[] = [];
+    for (const timer of this.#timers) if (timer.dueAt <= now || timer.dueAtWall <= wall) due.push(timer);
     // One by one: what one of them runs may cancel another.
     for (const timer of due.sort((a, b) => a.dueAt - b.dueAt)) if (this.#timers.delete(timer)) timer.run();
     let next = Infinity;

@@ -31,6 +31,22 @@ Deno.test("RenewalLoop renews what is due in its order, and waits for no answer"
   loop.end();
 });
 
+Deno.test("RenewalLoop renews in one step what is due together", async () => {
+  const { all, renewed } = leases("a", "b", "c");
+  const loop = new RenewalLoop();
+  await settled();
+  const noted = all.map((lease) => ({
+    renew: () => {
+      queueMicrotask(() => renewed.push("microtask"));
+      return lease.renew();
+    },
+  }));
+  for (const lease of noted) loop.add(lease);
+  await settled();
+  assertEquals(renewed.slice(0, 3), ["a", "b", "c"]);
+  loop.end();
+});
+
 Deno.test("RenewalLoop renews nothing after its end", async () => {
   const { all: [a], renewed } = leases("a");
   const loop = new RenewalLoop();
