@@ -1,5 +1,6 @@
 import { StoreError } from "../../errors.ts";
 import { showDuration } from "../../internal/display/duration.ts";
+import { backoffMs } from "../../internal/time/backoff.ts";
 import { elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import type { Invocation, Verb } from "../command.ts";
 import { parseDuration } from "../locks/durations.ts";
@@ -66,7 +67,7 @@ interface Patience {
 async function untilFree(opened: OpenedStore, name: string, { started, limit, signal }: Patience): Promise<ListedLock> {
   const clock = new SystemClock();
   let answered = started;
-  for (let pause = FIRST_PAUSE_MS;; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
+  for (let tries = 0;; tries++) {
     try {
       const lock = await lockOf(opened, name, signal);
       answered = clock.now();
@@ -78,7 +79,7 @@ async function untilFree(opened: OpenedStore, name: string, { started, limit, si
       if (!bearable || elapsed(answered, now) > FAULT_LIMIT_MS || elapsed(started, now) >= limit) throw error;
     }
     const left = Math.max(0, limit - elapsed(started, clock.now()));
-    await clock.sleep(Math.min(pause, left), signal);
+    await clock.sleep(Math.min(backoffMs(tries, FIRST_PAUSE_MS, MAX_PAUSE_MS), left), signal);
     signal.throwIfAborted();
   }
 }

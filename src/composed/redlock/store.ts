@@ -1,4 +1,5 @@
 import { aborted } from "../../internal/time/aborted.ts";
+import { backoffMs } from "../../internal/time/backoff.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
 import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
 import { ShortLivedMap } from "../../internal/process/short_lived.ts";
@@ -225,10 +226,8 @@ export class RedlockStore implements Store {
         else this.#rounds.forget(claim);
         round.release(claim, coordinator);
         if (refusal !== undefined) return { granted: false, retryAfter: Math.min(refusal.retryAfter, POLL_MS) };
-        return {
-          granted: false,
-          retryAfter: 1 + this.#random() * Math.min(SPLIT_PAUSE_MS * 2 ** round.splits, POLL_MS),
-        };
+        const pauseMs = this.#random() * backoffMs(round.splits, SPLIT_PAUSE_MS, POLL_MS);
+        return { granted: false, retryAfter: 1 + pauseMs };
       }
     }
   }

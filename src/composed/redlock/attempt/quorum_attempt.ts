@@ -1,3 +1,4 @@
+import { backoffMs } from "../../../internal/time/backoff.ts";
 import type { Clock } from "../../../internal/time/clock.ts";
 import type { Claim } from "../../../store.ts";
 import { blockFrom, candidate, type FenceBlock, type HighestFence } from "./fences.ts";
@@ -10,8 +11,9 @@ import { endsAttempt, type Verdict, verdictOf } from "./verdict.ts";
 /** The longest pause between tries on the other nodes when the coordinator has granted, in milliseconds; the first is 1. */
 const MAX_HANDOFF_PAUSE_MS = 16;
 
-/** How often a fence is asked for beside others who share the lock; the pause doubles each time. */
+/** How often a fence is asked for beside others who share the lock, and the first pause of those, in milliseconds. */
 const MAX_FENCE_TRIES = 6;
+const FIRST_PAUSE_MS = 1;
 
 /** How an attempt ended. */
 export type QuorumOutcome =
@@ -118,7 +120,7 @@ export class QuorumAttempt {
         }
       }
       // Others who share the lock have raised the counters meanwhile: it is held, and only its fence is missing.
-      await this.#clock.sleep(this.#random() * 2 ** tries);
+      await this.#clock.sleep(this.#random() * backoffMs(tries, FIRST_PAUSE_MS, Infinity));
       this.#votes.clear();
       this.#block = this.#blockFrom(this.#highest.guess(this.#clock.now().wall));
     }

@@ -1,3 +1,4 @@
+import { backoffMs } from "../../../internal/time/backoff.ts";
 import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
 import type { QuorumNode } from "../../../quorum_node.ts";
 
@@ -15,8 +16,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 type HealthState =
   | { readonly name: "healthy" }
-  /** It has failed, and is down for `ms` milliseconds from then on. */
-  | { readonly name: "failed"; readonly since: Instant; readonly ms: number };
+  /** It has failed so often in a row, the last time at that moment. */
+  | { readonly name: "failed"; readonly since: Instant; readonly failures: number };
 
 const HEALTHY = { name: "healthy" } as const;
 
@@ -41,7 +42,9 @@ export class NodeHealth {
 
   /** Whether it failed a short time ago. */
   get down(): boolean {
-    return this.#state.name === "failed" && elapsed(this.#state.since, this.#clock.now()) < this.#state.ms;
+    if (this.#state.name !== "failed") return false;
+    const { since, failures } = this.#state;
+    return elapsed(since, this.#clock.now()) < backoffMs(failures - 1, DOWN_MS, MAX_DOWN_MS);
   }
 
   /** Whether its client is connecting, and has not been for too long. */
@@ -62,7 +65,7 @@ export class NodeHealth {
   }
 
   #fail(): void {
-    const ms = this.#state.name === "failed" ? Math.min(this.#state.ms * 2, MAX_DOWN_MS) : DOWN_MS;
-    this.#state = { name: "failed", since: this.#clock.now(), ms };
+    const failures = this.#state.name === "failed" ? this.#state.failures + 1 : 1;
+    this.#state = { name: "failed", since: this.#clock.now(), failures };
   }
 }

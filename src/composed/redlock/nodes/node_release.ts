@@ -1,3 +1,4 @@
+import { backoffMs } from "../../../internal/time/backoff.ts";
 import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
 import { StoreError } from "../../../errors.ts";
 import type { Claim } from "../../../store.ts";
@@ -56,10 +57,10 @@ export class NodeRelease implements ReleaseProgress {
 
   async #retry(failure: unknown): Promise<boolean> {
     const limit = Math.max(this.#claim.lease, this.#node.queueTimeout ?? 0);
-    for (let pause = FIRST_PAUSE_MS;; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
+    for (let retries = 0;; retries++) {
       const useless = this.#node.closed || failure instanceof StoreError && failure.permanent;
       if (useless || elapsed(this.#began, this.#clock.now()) >= limit) throw failure;
-      await this.#pause(pause);
+      await this.#pause(backoffMs(retries, FIRST_PAUSE_MS, MAX_PAUSE_MS));
       const outcome = await this.#try.then((released) => ({ released }), (error: unknown) => ({ error }));
       if ("released" in outcome) return outcome.released;
       failure = outcome.error;
