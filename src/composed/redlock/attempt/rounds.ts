@@ -9,8 +9,10 @@ export interface RoundEntry {
   /** As it was last asked for or renewed. */
   readonly claim: Claim;
   readonly round: Round;
-  /** When that was: it can last for the lease of the claim from then on. */
+  /** When that was. */
   readonly since: Instant;
+  /** For how long it can last from then on, in milliseconds. */
+  readonly lease: number;
 }
 
 /** The present round of each handle, by its owner; those that were not used for longest come first. */
@@ -33,8 +35,11 @@ export class Rounds {
 
   /** Keeps the round of an owner that asks for a lock or renews it. */
   keep(claim: Claim, round: Round, since = this.#clock.now()): void {
+    const before = this.#entries.get(claim.owner);
     if (!this.#entries.delete(claim.owner)) this.#contention.add(claim.name);
-    this.#entries.set(claim.owner, { claim, round, since });
+    // The lock may have a longer lease by now than an attempt that is repeated asks for.
+    const left = before === undefined ? 0 : before.lease - elapsed(before.since, since);
+    this.#entries.set(claim.owner, { claim, round, since, lease: Math.max(claim.lease, left) });
   }
 
   /** Forgets the round of an owner. */
@@ -51,11 +56,11 @@ export class Rounds {
     if (this.#entries.size === 0) return forgotten;
     const now = this.#clock.now();
     for (const entry of this.#entries.values()) {
-      const { claim, round, since } = entry;
+      const { claim, round, since, lease } = entry;
       const kept = !round.attempting && (round.fence !== undefined || round.released);
       // A renewal whose answer was lost may have been executed until the end of the lease: until then there is something
       // to release.
-      if (!kept || elapsed(since, now) < 2 * claim.lease) break;
+      if (!kept || elapsed(since, now) < 2 * lease) break;
       this.forget(claim);
       forgotten.push(entry);
     }

@@ -356,3 +356,19 @@ Deno.test("attempt() after an unconfirmed fence asks for a higher one", async ()
   await after(clock, store.attempt(claimOf(), attempt));
   assert(guesses.length > 0 && guesses.every((guess) => guess > candidate!), `${guesses} after ${candidate}`);
 });
+
+Deno.test("attempt() that comes late, for a shorter lease, does not end the lock early", async () => {
+  const { clock, store } = quorum(3);
+  const claim = claimOf("a", LEASE);
+  const first = { ...claim, lease: LEASE / 3 };
+  assert((await store.attempt(first, attempt)).granted);
+  assertEquals(await store.renew({ ...claim, renewal: 1 }), "renewed");
+  assert((await store.attempt(first, attempt)).granted);
+  await clock.advance(LEASE * 0.8);
+  // The first attempt of a rival looks for locks that nobody releases.
+  for (let tries = 0; tries < 2; tries++) {
+    assert(!(await store.attempt(claimOf(), attempt)).granted);
+    await settled();
+  }
+  assert(await store.release(claim));
+});
