@@ -29,7 +29,7 @@ const LATENESS_PER_TIMER_MS = 1 / 1_000;
  */
 const IDLE_MICROTASKS = 16;
 
-/** Runs what is chained to it in a microtask; with less ado than `queueMicrotask` in Node. */
+/** Callbacks chained to it run in a microtask, which costs less than `queueMicrotask` in Node. */
 const MICROTASK = Promise.resolve();
 
 /**
