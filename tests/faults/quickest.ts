@@ -1,3 +1,5 @@
+import { type Clock, elapsed, SystemClock, type Timer } from "../../src/internal/time/clock.ts";
+
 /** How often something may be slow because the machine is: what is slow by itself is slow every time. */
 const TRIES = 5;
 
@@ -22,19 +24,25 @@ const [BEAT, LATE] = [10, 5];
 export class Lateness implements Disposable {
   /** So far, in milliseconds. */
   ms = 0;
-  readonly #timer: ReturnType<typeof setInterval>;
-  #last = performance.now();
+  readonly #clock: Clock;
+  #timer: Timer;
 
   /** Begins to measure. */
-  constructor() {
-    this.#timer = setInterval(() => {
-      const late = performance.now() - this.#last - BEAT;
+  constructor(clock: Clock = new SystemClock()) {
+    this.#clock = clock;
+    this.#timer = this.#beat();
+  }
+
+  #beat(): Timer {
+    const from = this.#clock.now();
+    return this.#clock.timer(BEAT, () => {
+      const late = elapsed(from, this.#clock.now()) - BEAT;
       if (late > LATE) this.ms += late;
-      this.#last += late + BEAT;
-    }, BEAT);
+      this.#timer = this.#beat();
+    }, from);
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
+    this.#timer.cancel();
   }
 }

@@ -1,6 +1,6 @@
 // Deno only: it tests a tool of tests that are for Deno only.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { delay } from "@std/async";
+import { VirtualClock } from "../support/virtual_clock.ts";
 import { Lateness, quickest } from "./quickest.ts";
 
 Deno.test("quickest() runs until it was quick once, and rejects when it never is", async () => {
@@ -14,14 +14,11 @@ Deno.test("quickest() runs until it was quick once, and rejects when it never is
 });
 
 Deno.test("Lateness counts the time in which the process did not run, and no other", async () => {
-  await quickest(0, async () => {
-    using lateness = new Lateness();
-    await delay(100);
-    return lateness.ms;
-  });
-  using lateness = new Lateness();
-  await delay(20);
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
-  await delay(20);
-  assert(lateness.ms >= 185, `${lateness.ms} ms`);
+  const clock = new VirtualClock();
+  using lateness = new Lateness(clock);
+  await clock.advance(100);
+  assertEquals(lateness.ms, 0);
+  clock.stall(200);
+  await clock.advance(100);
+  assert(lateness.ms >= 185 && lateness.ms <= 200, `${lateness.ms} ms`);
 });
