@@ -1,5 +1,6 @@
 import { install } from "../tests/runtimes/install.ts";
 import { MODULES } from "../tests/runtimes/versions.ts";
+import { runChild } from "./child.ts";
 import type { CpuOptions, CpuRounds, CpuTimes } from "./cpu_process.ts";
 import type { Figure } from "./figure.ts";
 import type { Bench } from "./row.ts";
@@ -73,23 +74,8 @@ function figure(
 }
 
 /** Runs a process of its own, in which nothing else works. */
-async function run({ command, args, ioredis }: Runtime, { server, scale, stack }: Bench): Promise<CpuRounds> {
+function run({ command, args, ioredis }: Runtime, { server, scale, stack }: Bench): Promise<CpuRounds> {
   const options: CpuOptions = { port: server.port, ioredis, pairs: PAIRS, rounds: Math.ceil(ROUNDS * scale) };
-  const process = new Deno.Command(command, {
-    args: [...args, new URL("cpu_process.ts", import.meta.url).pathname, JSON.stringify(options)],
-    stdin: "null",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  stack.defer(async () => {
-    try {
-      process.kill("SIGKILL");
-    } catch {
-      // It has ended already.
-    }
-    await process.status;
-  });
-  const { success, stdout } = await process.output();
-  if (!success) throw new Error(`the process that was to take locks failed: ${command}`);
-  return JSON.parse(new TextDecoder().decode(stdout));
+  const program = new URL("cpu_process.ts", import.meta.url).pathname;
+  return runChild(command, [...args, program, JSON.stringify(options)], stack);
 }

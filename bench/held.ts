@@ -1,3 +1,4 @@
+import { runChild } from "./child.ts";
 import type { Figure, Quantity } from "./figure.ts";
 import type { Held, HeldOptions } from "./held_process.ts";
 import type { Bench } from "./row.ts";
@@ -39,25 +40,8 @@ function perLock(bytes: number): Quantity {
 }
 
 /** Runs a process of its own, because the garbage collector is exposed only if that is asked for at the start. */
-async function run(options: HeldOptions, stack: AsyncDisposableStack): Promise<Held> {
-  const process = new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", "--v8-flags=--expose-gc", "--allow-net=127.0.0.1", "--allow-env"],
-      ...[new URL("held_process.ts", import.meta.url).href, JSON.stringify(options)],
-    ],
-    stdin: "null",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  stack.defer(async () => {
-    try {
-      process.kill("SIGKILL");
-    } catch {
-      // It has ended already.
-    }
-    await process.status;
-  });
-  const { success, stdout } = await process.output();
-  if (!success) throw new Error("the process that was to hold the locks failed");
-  return JSON.parse(new TextDecoder().decode(stdout));
+function run(options: HeldOptions, stack: AsyncDisposableStack): Promise<Held> {
+  const program = new URL("held_process.ts", import.meta.url).href;
+  const args = ["run", "--v8-flags=--expose-gc", "--allow-net=127.0.0.1", "--allow-env", program];
+  return runChild(Deno.execPath(), [...args, JSON.stringify(options)], stack);
 }
