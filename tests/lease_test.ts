@@ -601,6 +601,22 @@ Deno.test("extend() waits for the renewal in flight, and for another extend()", 
   lease.end();
 });
 
+Deno.test("Lease.renew() sends nothing while a renewal is in flight, nor once it has ended", async () => {
+  const { store, lease } = scene({ lease: 900 });
+  const answer = Promise.withResolvers<Renewal>();
+  store.onRenew = () => answer.promise;
+  const extending = lease.extend(1_800);
+  await settled();
+  // It became due at the moment at which its holder extended it.
+  await lease.renew();
+  assertEquals(store.calls.map((call) => call.claim.lease), [1_800]);
+  answer.resolve("renewed");
+  await extending;
+  lease.end();
+  await lease.renew();
+  assertEquals(store.calls.length, 1);
+});
+
 Deno.test("extend() rejects with LockLostError when the lock is lost or was released", async () => {
   const all = scene({ lease: 900 });
   all.store.onRenew = lost;
