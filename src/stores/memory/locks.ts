@@ -36,10 +36,9 @@ export class Locks {
     this.#locks.set(name, lock);
   }
 
-  /** Wakes the waiters of a lock that can hold it now. Forgets the lock if nobody holds it or waits for it. */
-  serve(name: string, lock: MemoryLock): void {
-    if (lock.unused) this.#locks.delete(name);
-    lock.wakeNext(this.#clock.now());
+  /** Forgets a lock that nobody holds or waits for. */
+  delete(name: string): void {
+    this.#locks.delete(name);
   }
 
   #isUnused(lock: MemoryLock): boolean {

@@ -2,8 +2,6 @@ import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../quorum_nod
 import type { Observer } from "../../events.ts";
 import { aborted, calledOrAborted } from "../../internal/time/aborted.ts";
 import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
-import { wishedFences } from "../../internal/handoff/group.ts";
-import { blockLength } from "../../internal/lease/fence_block.ts";
 import { checkEvict, type EvictTarget } from "../../internal/listing/eviction.ts";
 import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
 import { checkQuery, pageOf, withRanks } from "../../internal/listing/query_options.ts";
@@ -18,7 +16,6 @@ import {
   handleOf,
   type HolderEntry,
   type Kind,
-  kindOf,
   type Meta,
   type QueryOptions,
   type Renewal,
@@ -27,9 +24,11 @@ import {
 } from "../../store.ts";
 import { entryOf } from "../../internal/listing/entry.ts";
 import { Fences } from "./fences.ts";
-import { DEAD_MS, type Holder, isDead, type MemoryLock, type MemoryWaiter, RETRY_MS } from "./lock.ts";
+import type { Admission } from "../../internal/lock_record/lock_record.ts";
+import { fits } from "../../internal/lock_record/occupancy.ts";
+import { readMeta } from "../../internal/process/meta.ts";
+import { DEAD_MS, isDead, type MemoryHolder, type MemoryLock, type MemoryWaiter, RETRY_MS } from "./lock.ts";
 import { Locks } from "./locks.ts";
-import { fits, permitsOf } from "./occupancy.ts";
 import { checkMemoryOptions, type MemoryOptions } from "./options.ts";
 
 /**
@@ -55,19 +54,13 @@ const CAPABILITIES: readonly Capability[] = [
   ...["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const,
 ];
 
-/** The longest run that one grant takes out of the queue. */
-const RUN_LIMIT = 100;
-
 /** An attempt that was not granted. */
 type RefusedAttempt = Exclude<Attempt, { granted: true }>;
 
-/** A lock that can be granted. */
-interface Admission {
+/** A lock that is granted to a claim now. */
+interface Admitted {
   readonly lock: MemoryLock;
-  /** The fence of the claim's owner, if that holds the lock already. */
-  readonly fence: bigint | undefined;
-  /** Whether it is the claim's turn, so that those in the queue directly follow it. */
-  readonly next: boolean;
+  readonly admission: Admission;
 }
 
 /** The plainest store that keeps the contract. */
@@ -94,22 +87,24 @@ export class MemoryStore implements QuorumNode {
   }
 
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
-    const admission = this.#admit(claim, options);
-    if ("granted" in admission) return Promise.resolve(admission);
-    const { lock, next } = admission;
-    const wish = wishedFences(claim);
+    const admitted = this.#admit(claim, options);
+    if ("granted" in admitted) return Promise.resolve(admitted);
+    const { lock, admission } = admitted;
     const now = this.#clock.now();
-    // A handle that asks again for several gets new ones: it is not known how many it had.
-    const own = wish === 1 ? admission.fence : undefined;
-    const fence = own ?? this.#nextFence(claim.name, now);
-    lock.dequeue(claim);
-    const run = next ? lock.takeRun(claim, now, blockLength(fence, RUN_LIMIT + 1, now.wall) - 1) : [];
-    const fences = blockLength(fence, wish, now.wall);
-    if (own === undefined) this.#fences.raise(claim.name, fence + BigInt(Math.max(fences - 1, run.length)));
-    this.#grant(lock, claim, fence);
-    if (run.length > 0) lock.holders.get(handleOf(claim))!.run = run;
-    const contended = lock.queue.some((waiter) => !isDead(waiter, now));
-    return Promise.resolve({ granted: true, fence, fences, contended, run: run.map(({ claim }) => handleOf(claim)) });
+    const alive = (waiter: MemoryWaiter) => !isDead(waiter, now);
+    const last = this.#fences.last(claim.name);
+    const issue = lock.issue(claim, admission, last, now.wall, alive);
+    if (issue.last > last) this.#fences.raise(claim.name, issue.last);
+    this.#grant(lock, claim, issue.fence, issue.run);
+    const { fence, fences } = issue;
+    const contended = lock.queue.some(alive);
+    return Promise.resolve({
+      granted: true,
+      fence,
+      fences,
+      contended,
+      run: issue.run.map(({ claim }) => handleOf(claim)),
+    });
   }
 
   /** Forgets the place of a handle that a run took out of the queue: it does not come back. */
@@ -129,9 +124,9 @@ export class MemoryStore implements QuorumNode {
   }
 
   vote(claim: Claim, { guess, end = guess, maxClockSkew, ...options }: VoteOptions): Promise<Vote> {
-    const admission = this.#admit(claim, options);
-    if ("granted" in admission) {
-      const retryAfter = "conflict" in admission ? RETRY_MS : admission.retryAfter;
+    const admitted = this.#admit(claim, options);
+    if ("granted" in admitted) {
+      const retryAfter = "conflict" in admitted ? RETRY_MS : admitted.retryAfter;
       const heldFor = this.#locks.get(claim.name)?.heldFor(claim, this.#clock.now());
       return Promise.resolve({ granted: false, retryAfter, heldFor });
     }
@@ -141,7 +136,7 @@ export class MemoryStore implements QuorumNode {
     const counter = raised ? end : last;
     if (raised) this.#fences.raise(claim.name, counter);
     // A counter that was in the way is not its fence: a majority confirms one.
-    this.#grant(admission.lock, claim, raised ? guess : admission.fence);
+    this.#grant(admitted.lock, claim, raised ? guess : admitted.admission.ownFence);
     return Promise.resolve({ granted: true, counter, raised });
   }
 
@@ -191,7 +186,7 @@ export class MemoryStore implements QuorumNode {
     const lock = this.#locks.get(claim.name);
     if (lock === undefined) return Promise.resolve(false);
     const released = lock.holders.delete(handleOf(claim)) || lock.dequeue(claim);
-    this.#locks.serve(claim.name, lock);
+    this.#serve(claim.name, lock);
     return Promise.resolve(released);
   }
 
@@ -199,7 +194,9 @@ export class MemoryStore implements QuorumNode {
     const lock = this.#locks.get(claim.name);
     const waiter = lock?.waiter(claim);
     // It may have become its turn between the attempt and this call.
-    const due = lock !== undefined && waiter !== undefined && lock.admissible(this.#clock.now()).includes(waiter);
+    const now = this.#clock.now();
+    const alive = (waiter: MemoryWaiter) => !isDead(waiter, now);
+    const due = lock !== undefined && waiter !== undefined && lock.admissible(alive).includes(waiter);
     if (due) return Promise.resolve();
     if (waiter === undefined) return aborted(signal);
     return calledOrAborted(signal, (wake) => {
@@ -225,8 +222,8 @@ export class MemoryStore implements QuorumNode {
   #evict(name: string, target: EvictTarget): number {
     const lock = this.#locks.get(name);
     if (lock === undefined) return 0;
-    const evicted = lock.revoke(target.meta, target);
-    this.#locks.serve(name, lock);
+    const evicted = this.#revoke(lock, target.meta, target);
+    this.#serve(name, lock);
     return evicted;
   }
 
@@ -252,37 +249,23 @@ export class MemoryStore implements QuorumNode {
   }
 
   /** Finds out whether the claim can be granted. If it cannot, and is to wait, puts it into the queue. */
-  #admit(claim: Claim, options: AttemptOptions): RefusedAttempt | Admission {
+  #admit(claim: Claim, { enqueue, steal = false }: AttemptOptions): RefusedAttempt | Admitted {
     const lock = this.#locks.getOrCreate(claim.name);
     const present = lock.occupancy.kind;
-    const own = lock.holderOfOwner(claim);
-    if (own !== undefined) {
-      const fitsOwn = lock.holders.has(handleOf(claim)) || present === "exclusive" || present === kindOf(claim);
-      return fitsOwn ? { lock, fence: own.fence, next: false } : { granted: false, conflict: { present, own: true } };
-    }
-    if (options.steal) {
-      lock.revoke(claim.meta);
-      return { lock, fence: undefined, next: false };
-    }
     const now = this.#clock.now();
     const queued = lock.waiter(claim);
     const known = queued ?? lock.taken.get(handleOf(claim));
     const waiter = known ?? { claim, ticket: ++this.#lastTicket, queuedAt: now.wall, asked: now, wake: undefined };
     waiter.asked = now;
-    if (lock.admissible(now, waiter).includes(waiter)) return { lock, fence: undefined, next: true };
-    // A queued claim was no conflict when it came, and may be none again.
-    if (known === undefined && lock.holders.size > 0 && permitsOf(present) !== permitsOf(kindOf(claim))) {
-      return { granted: false, conflict: { present, own: false } };
+    const decision = lock.decide(claim, waiter, known !== undefined, steal, (waiter) => !isDead(waiter, now));
+    if (decision.outcome === "conflict") return { granted: false, conflict: decision.conflict };
+    if (decision.outcome === "free") {
+      if (decision.steals) this.#revoke(lock, claim.meta);
+      return { lock, admission: decision };
     }
-    if (queued === undefined && options.enqueue) this.#enqueue(lock, waiter);
-    this.#locks.serve(claim.name, lock);
+    if (queued === undefined && enqueue) this.#enqueue(lock, waiter);
+    this.#serve(claim.name, lock);
     return { granted: false, retryAfter: retryAfter(lock, present, now) };
-  }
-
-  #nextFence(name: string, now: Instant): bigint {
-    const microseconds = BigInt(Math.floor(now.wall * 1000));
-    const last = this.#fences.last(name);
-    return microseconds > last ? microseconds : last + 1n;
   }
 
   #enqueue(lock: MemoryLock, waiter: MemoryWaiter): void {
@@ -290,15 +273,28 @@ export class MemoryStore implements QuorumNode {
     this.#locks.keep(waiter.claim.name, lock);
   }
 
-  #grant(lock: MemoryLock, claim: Claim, fence: bigint | undefined): void {
-    lock.dequeue(claim);
-    lock.grant(claim, fence, this.#clock.now());
+  #grant(lock: MemoryLock, claim: Claim, fence: bigint | undefined, run?: readonly MemoryWaiter[]): void {
+    lock.grant(claim, fence, this.#clock.now(), run);
     this.#locks.keep(claim.name, lock);
-    this.#locks.serve(claim.name, lock);
+    this.#serve(claim.name, lock);
+  }
+
+  /** Takes the lock from all its holders, or from those that are meant, and notifies them. Returns how many they are. */
+  #revoke(lock: MemoryLock, by: string | undefined, target?: EvictTarget): number {
+    const revoked = lock.revoke(target);
+    for (const holder of revoked) holder.revoked?.(readMeta(by));
+    return revoked.length;
+  }
+
+  /** Wakes the waiters of a lock that can hold it now. Forgets the lock if nobody holds it or waits for it. */
+  #serve(name: string, lock: MemoryLock): void {
+    if (lock.unused) this.#locks.delete(name);
+    const now = this.#clock.now();
+    for (const { wake } of lock.next((waiter) => !isDead(waiter, now))) wake?.();
   }
 }
 
-function holderEntry({ claim, grantedAt, since, lease, fence }: Holder, now: Instant): HolderEntry {
+function holderEntry({ claim, grantedAt, since, lease, fence }: MemoryHolder, now: Instant): HolderEntry {
   return { ...entryOf(claim), since: grantedAt, expiresIn: lease - elapsed(since, now), fence };
 }
 

@@ -1,4 +1,4 @@
-import { ownerKey } from "../../internal/owner_key.ts";
+import { ownerKey } from "../owner_key.ts";
 import { type Claim, type Kind, kindOf } from "../../store.ts";
 
 /** How a lock is held: as which kind, and by which owners. */
