@@ -1,0 +1,282 @@
+import { StoreError } from "../../errors.ts";
+import { LATE, within } from "../../internal/lease/release.ts";
+import { backoffMs } from "../../internal/time/backoff.ts";
+import type { Clock, Instant } from "../../internal/time/clock.ts";
+import type { Backend } from "./backend.ts";
+import { formatDocument, type LockDocument } from "./document.ts";
+import { OwnWaiters } from "./own_waiters.ts";
+import { Observations } from "./observations.ts";
+import { Sighting } from "./sighting.ts";
+import { type DocumentView, giveTurn, tidy } from "./tidy.ts";
+
+/** How long a call of the backend may take, in milliseconds; a write no longer than a third of the shortest lease in it. */
+const ANSWER_MS = 2_000;
+
+/** The pauses of a call whose write was refused, in milliseconds: the first one and the longest one, each times a random part. */
+const FIRST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 2_000;
+
+/** How many bytes of a document are kept for holders. */
+const RESERVED_BYTES = 4_096;
+
+/** What all locks of one store object share. */
+export interface CasContext {
+  readonly backend: Backend;
+  readonly clock: Clock;
+  /** The id of the store object. */
+  readonly store: string;
+  readonly maxClockSkew: number;
+  readonly maxBytes: number;
+  /** Returns a random number from 0 to 1. */
+  readonly random: () => number;
+}
+
+/** What a call does with a document. */
+export interface DocumentChange<T> {
+  /** Whether its handle does not wait, so that it cannot watch for how long a document stays as it is. */
+  readonly cannotWatch?: boolean;
+  /** Whether it writes again at once after a refused write, given what is there instead. */
+  readonly isUrgent: (document: LockDocument) => boolean;
+  /** Changes the document. */
+  readonly apply: (document: LockDocument, moment: Moment) => Effect<T>;
+}
+
+/** The moment of a change. */
+export interface Moment {
+  /** The clock for what is written, in milliseconds since the Unix epoch. */
+  readonly now: number;
+  /** Takes room in the document. Throws a `StoreError` if there is too little. */
+  readonly reserve: (bytes: number) => void;
+}
+
+/** What a change has done. */
+export interface Effect<T> {
+  /**
+   * What the answer needs: *write*: the changed document. *proof*: that the document was the present one, which an accepted
+   * write shows, or a refused one that says what is there. *read*: only what was read after the call began.
+   */
+  readonly needs: "write" | "proof" | "read";
+  /** Returns the answer, from the document as it was written. */
+  readonly answer: (written: LockDocument) => T;
+}
+
+/** A call that waits for its answer. */
+interface PendingCall {
+  readonly change: DocumentChange<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  retries: number;
+}
+
+/** What a document becomes, and what the calls are answered then. */
+interface Plan {
+  readonly document: LockDocument;
+  readonly needs: "write" | "proof" | "read";
+  readonly notBefore: number | undefined;
+  /** Whether a lease may be over by now that was not when the server told its time. */
+  readonly mayBeOver: boolean;
+  readonly now: number;
+  /** The calls, with what each has done; those that have failed are left out. */
+  readonly effects: readonly (readonly [PendingCall, Effect<unknown>])[];
+}
+
+/** One lock, as one store object knows it: what it has seen of the document, and the calls that read and write it. */
+export class CasLock {
+  readonly name: string;
+  readonly waiters: OwnWaiters;
+  readonly #context: CasContext;
+  readonly #observations = new Observations();
+  /** Called when the document was read or written. */
+  readonly #sighted: (lock: CasLock, document: LockDocument) => void;
+  #last: Sighting | undefined;
+  #receivedAt: Instant | undefined;
+  #calls: PendingCall[] = [];
+  #working = false;
+
+  constructor(name: string, context: CasContext, sighted: (lock: CasLock, document: LockDocument) => void) {
+    this.name = name;
+    this.#context = context;
+    this.#sighted = sighted;
+    this.waiters = new OwnWaiters(context.clock);
+  }
+
+  /** Whether nothing is lost with it: no call, no waiter, and nothing that it remembers. */
+  get isUseless(): boolean {
+    return !this.#working && this.waiters.size === 0 && (this.#last?.isStale(this.#context.clock.now()) ?? true);
+  }
+
+  /** What was seen last. */
+  get last(): Sighting | undefined {
+    return this.#last;
+  }
+
+  /** Returns how this store object sees the document that it has seen last, at this moment. */
+  view(sighting: Sighting, cannotWatch: boolean, time = sighting.time): DocumentView {
+    const { clock, store, maxClockSkew, maxBytes, backend } = this.#context;
+    const now = clock.now();
+    return {
+      store,
+      owns: (handle) => this.waiters.owns(handle),
+      now: sighting.at(now),
+      time,
+      skew: time === undefined || backend.severalClocks ? maxClockSkew : 0,
+      cannotWatch,
+      seenFor: (sign) => this.#observations.seenFor(sign, now),
+      fullness: sighting.bytes / maxBytes,
+    };
+  }
+
+  /** Returns how this store object sees the document now, without asking the server for its clock. */
+  get present(): DocumentView | undefined {
+    if (this.#last === undefined) return undefined;
+    return this.view(this.#last, false, this.#last.earliest(this.#context.clock.now(), this.#receivedAt!));
+  }
+
+  /** Changes the document, together with other calls; one write at a time. Resolves to the answer. */
+  change<T>(change: DocumentChange<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#add({ change, resolve: resolve as PendingCall["resolve"], reject, retries: 0 });
+    });
+  }
+
+  #add(call: PendingCall): void {
+    this.#calls.push(call);
+    if (!this.#working) void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    this.#working = true;
+    while (this.#calls.length > 0) {
+      await this.#answer(this.#calls.splice(0));
+    }
+    this.#working = false;
+  }
+
+  /** Answers calls, with as few trips as possible. Those that pause are answered later. */
+  async #answer(calls: readonly PendingCall[]): Promise<void> {
+    try {
+      let seen = this.#remembered();
+      let source: "memory" | "read" | "refusal" = seen === undefined ? "read" : "memory";
+      seen ??= await this.#read();
+      while (calls.length > 0) {
+        const plan = this.#plan(seen, calls);
+        if (source === "memory" && (plan.needs === "read" || plan.mayBeOver)) {
+          seen = await this.#read();
+          source = "read";
+          continue;
+        }
+        if (plan.needs === "read" || plan.needs === "proof" && source === "refusal") return settle(plan);
+        const refusal = await this.#write(seen, plan);
+        if (refusal === undefined) return settle(plan);
+        const contended = source !== "memory";
+        source = refusal.found === undefined ? "read" : "refusal";
+        seen = refusal.found ?? await this.#read();
+        if (contended) calls = this.#pause(calls, seen);
+      }
+    } catch (error) {
+      for (const { reject } of calls) reject(error);
+    }
+  }
+
+  #remembered(): Sighting | undefined {
+    return this.#last?.isStale(this.#context.clock.now()) === false ? this.#last : undefined;
+  }
+
+  #plan(seen: Sighting, calls: readonly PendingCall[]): Plan {
+    const view = this.view(seen, calls.some(({ change }) => change.cannotWatch));
+    const { now } = view;
+    const document = seen.take();
+    const mayBeOver = view.time !== undefined && Array.from(document.holders.values()).some(({ end }) => end <= now);
+    const { changed, notBefore } = tidy(document, view);
+    const effects: [PendingCall, Effect<unknown>][] = [];
+    let room = this.#context.maxBytes - seen.bytes - RESERVED_BYTES;
+    const reserve = (bytes: number) => {
+      if (room < bytes) throw this.#fullError(document);
+      room -= bytes;
+    };
+    for (const call of calls) {
+      try {
+        effects.push([call, call.change.apply(document, { now, reserve })]);
+      } catch (error) {
+        call.reject(error);
+      }
+    }
+    const { turn } = document;
+    giveTurn(document, now);
+    const all = effects.map(([, { needs }]) => needs);
+    const writes = changed || turn !== document.turn || all.includes("write");
+    const needs = writes ? "write" : all.includes("proof") ? "proof" : "read";
+    return { document, needs, notBefore, mayBeOver, now, effects };
+  }
+
+  async #read(): Promise<Sighting> {
+    const { backend, clock } = this.#context;
+    const sentAt = clock.now();
+    const found = await this.#inTime(ANSWER_MS, backend.read(this.name), "read");
+    return this.#saw(new Sighting(this.name, found, sentAt));
+  }
+
+  /** Writes a planned document. Resolves to what is there instead, if that is said, when the write is refused. */
+  async #write(seen: Sighting, plan: Plan): Promise<{ readonly found: Sighting | undefined } | undefined> {
+    const { backend, clock } = this.#context;
+    const { document, notBefore, now } = plan;
+    document.used = now;
+    const value = formatDocument(this.name, document);
+    const shortest = Math.min(...Array.from(document.holders.values(), ({ lease }) => lease / 3));
+    const sentAt = clock.now();
+    // Until it is answered it is not known what is there.
+    this.#last = undefined;
+    const request = backend.write(this.name, value, seen.version, { notBefore });
+    const reply = await this.#inTime(Math.min(ANSWER_MS, shortest), request, "write");
+    if (!reply.written) {
+      return { found: reply.found && this.#saw(new Sighting(this.name, reply.found, sentAt)) };
+    }
+    const { version, time } = reply;
+    this.#saw(new Sighting(this.name, { value, version, time }, sentAt, document));
+    return undefined;
+  }
+
+  #saw(sighting: Sighting): Sighting {
+    const { document } = sighting;
+    this.#last = sighting;
+    this.#receivedAt = this.#context.clock.now();
+    this.#observations.note(document, this.#receivedAt);
+    this.#sighted(this, document);
+    return sighting;
+  }
+
+  async #inTime<T>(ms: number, request: Promise<T>, what: string): Promise<T> {
+    try {
+      return await within(ms, request, this.#context.clock);
+    } catch (error) {
+      throw error === LATE ? new Error(`no answer to a ${what} within ${Math.round(ms)} ms`) : error;
+    }
+  }
+
+  /** Returns the calls that are urgent. The others pause, and are answered later. */
+  #pause(calls: readonly PendingCall[], { document }: Sighting): readonly PendingCall[] {
+    const urgent = calls.filter(({ change }) => change.isUrgent(document));
+    for (const call of calls) {
+      if (urgent.includes(call)) continue;
+      const ms = this.#context.random() * backoffMs(call.retries++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+      void this.#context.clock.sleep(ms).then(() => this.#add(call));
+    }
+    return urgent;
+  }
+
+  #fullError({ queue }: LockDocument): StoreError {
+    const { maxBytes } = this.#context;
+    const why = `${queue.length} waiters are in its document, which may have ${maxBytes} bytes`;
+    return new StoreError(`Cannot wait for lock "${this.name}": ${why}`);
+  }
+}
+
+function settle({ effects, document }: Plan): void {
+  for (const [{ resolve, reject }, { answer }] of effects) {
+    try {
+      resolve(answer(document));
+    } catch (error) {
+      reject(error);
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { Backend } from "./backend.ts";
+import type { CasLock, DocumentChange } from "./lock.ts";
+import { calledOrAborted } from "../../internal/time/aborted.ts";
+import type { Clock } from "../../internal/time/clock.ts";
+import { backoffMs } from "../../internal/time/backoff.ts";
+import type { Sighting } from "./sighting.ts";
+import { leaseLeft, rollCallLeft, turnLeft } from "./tidy.ts";
+
+/** How often a document is read that waiters wait for, in milliseconds: with a backend that watches, and without. */
+const LOOK_MS = 5_000;
+const FIRST_POLL_MS = 50;
+const LONGEST_POLL_MS = 500;
+
+/** The same where only holders watch for revocation, which the next renewal finds out as well. */
+const REVOCATION_POLL_MS = 1_000;
+
+/** The shortest time between two reads, in milliseconds. */
+const LEAST_MS = 20;
+
+/** Changes nothing but what is over, and what the read finds wakes the waiters. */
+const LOOK: DocumentChange<void> = {
+  isUrgent: () => false,
+  apply: () => ({ needs: "read", answer: () => {} }),
+};
+
+/**
+ * Looks at the document of a lock for as long as somebody wants it: when the backend says that it has changed, when a lease
+ * or a turn in it is over, and now and then.
+ */
+export class Watcher {
+  readonly #lock: CasLock;
+  readonly #backend: Backend;
+  readonly #clock: Clock;
+  /** Whether somebody wants it. */
+  readonly #isWanted: () => boolean;
+  /** Ends the present pause. */
+  #pause: AbortController | undefined;
+  #running = false;
+  /** How often the same version was read in a row. */
+  #idle = 0;
+
+  constructor(lock: CasLock, backend: Backend, clock: Clock, isWanted: () => boolean) {
+    this.#lock = lock;
+    this.#backend = backend;
+    this.#clock = clock;
+    this.#isWanted = isWanted;
+  }
+
+  /** Begins to look, or ends the looking if nobody wants it any more. */
+  update(): void {
+    if (!this.#isWanted()) this.#pause?.abort("unwanted");
+    else if (!this.#running) void this.#run();
+  }
+
+  /** Notes that this store object has itself read or written the document: that is as good as a look. */
+  seen(): void {
+    this.#pause?.abort("seen");
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    while (this.#isWanted()) {
+      const { last } = this.#lock;
+      await this.#wait(last);
+      if (!this.#isWanted()) break;
+      if (last !== this.#lock.last) continue;
+      try {
+        await this.#lock.change(LOOK);
+        this.#idle = this.#lock.last?.version === last?.version ? this.#idle + 1 : 0;
+      } catch {
+        // They attempt, and find the fault.
+        this.#lock.waiters.wakeAll();
+        this.#idle = Infinity;
+      }
+    }
+    this.#running = false;
+  }
+
+  /** Waits until the document may have changed, or is to be looked at. */
+  async #wait(last: Sighting | undefined): Promise<void> {
+    const pause = new AbortController();
+    this.#pause = pause;
+    await calledOrAborted(pause.signal, (look) => {
+      const timer = this.#clock.timer(this.#lookIn(last), () => look());
+      // If the watch fails, the timer is left.
+      if (last !== undefined) this.#backend.watch?.(this.#lock.name, last.version, pause.signal).then(look, () => {});
+      return () => timer.cancel();
+    });
+    pause.abort("over");
+    this.#pause = undefined;
+  }
+
+  /** The longest time between two looks, in milliseconds. */
+  get #pollMs(): number {
+    if (this.#backend.watch !== undefined) return LOOK_MS;
+    const waits = this.#lock.waiters.sleeping.length > 0;
+    return waits ? backoffMs(this.#idle, FIRST_POLL_MS, LONGEST_POLL_MS) : REVOCATION_POLL_MS;
+  }
+
+  /** Returns in how many milliseconds the document is to be looked at, whether it has changed or not. */
+  #lookIn(last: Sighting | undefined): number {
+    if (this.#idle === Infinity) return LONGEST_POLL_MS;
+    const view = this.#lock.present;
+    if (last === undefined || view === undefined) return LEAST_MS;
+    const { holders, turn, rollCall, queue } = last.document;
+    const left = Array.from(holders.values(), (holder) => leaseLeft(holder, view));
+    if (turn !== undefined) left.push(turnLeft(turn, view));
+    if (queue.some(({ roll }) => roll < rollCall.number)) left.push(rollCallLeft(rollCall, view));
+    return Math.min(this.#pollMs, ...left.map((ms) => Math.max(ms, LEAST_MS)));
+  }
+}

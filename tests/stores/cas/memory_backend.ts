@@ -1,0 +1,91 @@
+import type {
+  Backend,
+  FoundDocument,
+  ListedDocuments,
+  WriteOptions,
+  WriteResult,
+} from "../../../src/stores/cas/mod.ts";
+
+/** What a backend in memory keeps. Several backends may share it, as several clients share a server. */
+export class Documents {
+  readonly texts: Map<string, { readonly value: string; readonly version: number }> = new Map();
+  readonly #watchers = new Map<string, Set<() => void>>();
+  #version = 0;
+
+  set(key: string, value: string): number {
+    this.texts.set(key, { value, version: ++this.#version });
+    this.#notify(key);
+    return this.#version;
+  }
+
+  delete(key: string): void {
+    this.texts.delete(key);
+    this.#notify(key);
+  }
+
+  /** Calls a function at each change of a key. Returns what ends that. */
+  onChange(key: string, run: () => void): () => void {
+    const all = this.#watchers.get(key) ?? new Set();
+    this.#watchers.set(key, all);
+    all.add(run);
+    return () => void all.delete(run);
+  }
+
+  #notify(key: string): void {
+    for (const run of this.#watchers.get(key) ?? []) run();
+  }
+}
+
+/** What a backend in memory can do besides. */
+export interface MemoryBackendOptions {
+  /** The clock of the server, in milliseconds since the Unix epoch, if it has one. */
+  readonly clock?: (() => number) | undefined;
+  /** Whether it notifies of changes. */
+  readonly watches?: boolean;
+}
+
+/** Returns a backend in memory. */
+export function memoryBackend(
+  documents: Documents,
+  { clock, watches = true }: MemoryBackendOptions = {},
+): Backend<number> {
+  const found = (key: string): FoundDocument<number> => {
+    const { value, version = 0 } = documents.texts.get(key) ?? {};
+    return { value, version, time: clock?.() };
+  };
+  const write = (key: string, value: string, version: number, { notBefore = 0 }: WriteOptions): WriteResult<number> => {
+    const present = found(key);
+    const { time } = present;
+    if (present.version !== version || (time ?? Infinity) < notBefore) return { written: false, found: present };
+    return { written: true, version: documents.set(key, value), time };
+  };
+  const remove = (key: string, version: number): boolean => {
+    if (found(key).version !== version) return false;
+    documents.delete(key);
+    return true;
+  };
+  const list = (limit: number, cursor = ""): ListedDocuments<number> => {
+    const keys = [...documents.texts.keys()].filter((key) => key > cursor).sort();
+    const page = keys.slice(0, limit);
+    const next = page.length < keys.length ? page.at(-1) : undefined;
+    return { documents: page.map((key) => ({ key, ...found(key) })), cursor: next };
+  };
+  const watch = (key: string, version: number, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      if (signal.aborted || found(key).version !== version) return resolve();
+      const end = documents.onChange(key, () => done());
+      const done = () => {
+        end();
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      signal.addEventListener("abort", done);
+    });
+  return {
+    read: (key) => Promise.resolve(found(key)),
+    write: (...written) => Promise.resolve(write(...written)),
+    remove: (key, version) => Promise.resolve(remove(key, version)),
+    list: (limit, cursor) => Promise.resolve(list(limit, cursor)),
+    ...watches ? { watch } : {},
+  };
+}
