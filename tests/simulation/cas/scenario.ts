@@ -1,0 +1,85 @@
+import type { Drift } from "../machine.ts";
+import type { Random } from "../random.ts";
+import type { Quality } from "./server.ts";
+
+/** What a run is about. */
+export interface Scenario {
+  readonly clients: readonly Drift[];
+  readonly server: Drift;
+  /** Whether the server has a clock, and notifies of changes. */
+  readonly clock: boolean;
+  readonly watch: boolean;
+  readonly maxClockSkew: number;
+  readonly names: readonly string[];
+  /** How many tasks each client has. */
+  readonly workers: number;
+  readonly leases: readonly [number, number];
+  /** How often a lock is shared. */
+  readonly shared: number;
+  /** How often a caller does not wait. */
+  readonly impatient: number;
+  /** Whether locks are handed on inside a client. */
+  readonly handsOn: boolean;
+  /** How long a worker thinks at the most, in milliseconds. */
+  readonly thinking: number;
+  /** How long a lock is held at the most, in leases. */
+  readonly holding: number;
+  /** When faults end, in milliseconds. */
+  readonly length: number;
+  readonly faults: boolean;
+  readonly quality: Quality;
+  readonly faultGap: number;
+  /** Whose wall clocks are set; machines are suspended only if none is. */
+  readonly sets: "none" | "clients" | "server";
+  /** Whether clients die. */
+  readonly deaths: boolean;
+}
+
+/** How much faster or slower a clock may be than allowed for: the drift of a lease is 1 %, for both sides together. */
+const RATE = 0.004;
+
+const FAULTLESS: Quality = { lost: 0, doubled: 0, delayed: 0, longest: 0, old: 0, missed: 0 };
+
+/** Draws the run of a seed. */
+export function draw(random: Random): Scenario {
+  const faults = random.chance(0.85);
+  const clock = random.chance(0.5);
+  const sets = faults ? random.pick(["none", "none", "clients", clock ? "server" : "clients"] as const) : "none";
+  // Where a wall clock is set it lies by more than that: nobody may go by it.
+  const maxClockSkew = clock ? 10_000 : sets === "none" ? random.pick([500, 2_000, Infinity]) : Infinity;
+  const skew = clock ? 100_000 : Math.min(maxClockSkew, 10_000) * 0.45;
+  const drift = (): Drift => ({
+    rate: 1 + random.between(-RATE, RATE),
+    skew: random.between(-skew, skew),
+    step: random.pick([0.01, 1, 16]),
+  });
+  const lease = random.spread(200, 5_000);
+  return {
+    clients: Array.from({ length: random.integer(2, 4) }, drift),
+    server: drift(),
+    clock,
+    watch: random.chance(0.5),
+    maxClockSkew,
+    names: random.chance(0.7) ? ["a"] : ["a", "b"],
+    workers: random.integer(1, 3),
+    leases: [lease, lease * random.pick([1, 4])],
+    shared: random.pick([0, 0, 0.5]),
+    impatient: random.pick([0, 0.3, 0.8]),
+    handsOn: random.chance(0.4),
+    thinking: random.pick([30, 1_000, 4_000]),
+    holding: random.pick([0.1, 2, 4]),
+    length: faults ? random.between(8_000, 25_000) : 6_000,
+    faults,
+    quality: !faults ? FAULTLESS : {
+      lost: random.pick([0, 0.01, 0.1]),
+      doubled: random.pick([0, 0.02, 0.2]),
+      delayed: random.pick([0, 0.02, 0.2]),
+      longest: random.pick([100, 4_000]),
+      old: random.pick([0, 0, 0.1]),
+      missed: random.pick([0, 0.1]),
+    },
+    faultGap: random.spread(200, 3_000),
+    sets,
+    deaths: faults && random.chance(0.6),
+  };
+}

@@ -1,0 +1,206 @@
+import type { Backend, FoundDocument, WriteOptions, WriteResult } from "../../../src/stores/cas/mod.ts";
+import type { Disturbances } from "../disturbances.ts";
+import type { Machine } from "../machine.ts";
+import type { Random } from "../random.ts";
+import type { World } from "../world.ts";
+
+/** How bad the way to the server is: probabilities, for each message. */
+export interface Quality {
+  readonly lost: number;
+  readonly doubled: number;
+  readonly delayed: number;
+  /** How long a message that is delayed takes at the most, in milliseconds. */
+  readonly longest: number;
+  /** How often a read gives what was there before the last write. */
+  readonly old: number;
+  /** How often a watch never ends. */
+  readonly missed: number;
+}
+
+/** What a server does otherwise than it must, to see whether that is noticed. */
+export interface ServerFlaws {
+  /** Versions are numbers of a short row, which begins anew. */
+  readonly repeatsVersions?: boolean;
+  /** The time in a reply is that of another machine. */
+  readonly otherTime?: ((time: number) => number) | undefined;
+}
+
+/** What is kept under a key. */
+interface Kept {
+  readonly value: string | undefined;
+  readonly version: number;
+}
+
+const ABSENT: Kept = { value: undefined, version: 0 };
+
+/** How long a message usually takes, in milliseconds. */
+const USUAL = [0.1, 2] as const;
+
+/** How long a message that is delayed takes at the least, in milliseconds. */
+const HELD_UP = 2;
+
+/** How long a client takes to notice that its request was lost, if it does, in milliseconds. */
+const NOTICED = [0.1, 300] as const;
+
+/** How often it does. */
+const NOTICES = 0.5;
+
+/** A server that keeps documents, and compares versions. Its clients reach it over a bad network. */
+export class DocumentServer {
+  readonly machine: Machine;
+  readonly #world: World;
+  readonly #random: Random;
+  readonly #disturbances: Disturbances;
+  readonly #flaws: ServerFlaws;
+  /** Whether replies have its clock, and clients may watch. */
+  readonly #has: { readonly clock: boolean; readonly watch: boolean };
+  #quality: Quality;
+  #version = 0;
+  readonly #kept = new Map<string, Kept>();
+  readonly #before = new Map<string, Kept>();
+  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #cutUntil = new Map<Machine, number>();
+
+  constructor(
+    world: World,
+    machine: Machine,
+    random: Random,
+    quality: Quality,
+    disturbances: Disturbances,
+    has: { readonly clock: boolean; readonly watch: boolean },
+    flaws: ServerFlaws,
+  ) {
+    this.#world = world;
+    this.machine = machine;
+    this.#random = random;
+    this.#quality = quality;
+    this.#disturbances = disturbances;
+    this.#has = has;
+    this.#flaws = flaws;
+  }
+
+  /** Returns what a client asks it through. */
+  connect(client: Machine): Backend<number> {
+    return {
+      read: (key) => this.#call(client, `read ${key}`, () => this.#read(key)),
+      write: (key, value, version, options) =>
+        this.#call(client, `write ${key} over ${version}`, () => this.#write(key, value, version, options)),
+      ...this.#has.watch
+        ? { watch: (key: string, version: number, signal: AbortSignal) => this.#watch(client, key, version, signal) }
+        : {},
+    };
+  }
+
+  /** Lets nothing through to a client and back for a while. */
+  cut(client: Machine, ms: number): void {
+    this.#world.trace(client.name, `cut off for ${ms.toFixed(0)} ms`);
+    this.#disturbances.note(this.#world.now + ms + NOTICED[1]);
+    this.#cutUntil.set(client, this.#world.now + ms);
+  }
+
+  /** Ends every fault; what is on its way stays there. */
+  restore(): void {
+    this.#quality = { lost: 0, doubled: 0, delayed: 0, longest: 0, old: 0, missed: 0 };
+    this.#cutUntil.clear();
+  }
+
+  #read(key: string): FoundDocument<number> {
+    const kept = this.#kept.get(key) ?? ABSENT;
+    const old = this.#before.get(key);
+    return old !== undefined && this.#random.chance(this.#quality.old)
+      ? { ...old, time: this.#time }
+      : this.#found(kept);
+  }
+
+  #found(kept: Kept): FoundDocument<number> {
+    return { ...kept, time: this.#time };
+  }
+
+  get #time(): number | undefined {
+    if (!this.#has.clock) return undefined;
+    const { wall } = this.machine.now();
+    return this.#flaws.otherTime?.(wall) ?? wall;
+  }
+
+  #write(key: string, value: string, version: number, { notBefore = -Infinity }: WriteOptions): WriteResult<number> {
+    const kept = this.#kept.get(key) ?? ABSENT;
+    const early = this.#has.clock && this.machine.now().wall < notBefore;
+    // Some servers do not say what is there.
+    const found = this.#random.chance(0.5) ? this.#found(kept) : undefined;
+    if (kept.version !== version || early) return { written: false, found };
+    this.#before.set(key, kept);
+    const next = { value, version: this.#nextVersion() };
+    this.#kept.set(key, next);
+    for (const run of this.#watchers.get(key) ?? []) run();
+    return { written: true, version: next.version, time: this.#time };
+  }
+
+  #nextVersion(): number {
+    this.#version++;
+    return this.#flaws.repeatsVersions ? 1 + this.#version % 3 : this.#version;
+  }
+
+  #watch(client: Machine, key: string, version: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const watchers = this.#watchers.get(key) ?? new Set();
+      this.#watchers.set(key, watchers);
+      const end = () => {
+        watchers.delete(changed);
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const changed = () => {
+        watchers.delete(changed);
+        if (this.#random.chance(this.#quality.missed) || this.#isLost(client)) return;
+        this.#world.after(this.#delay(), () => client.deliver(end));
+      };
+      signal.addEventListener("abort", end);
+      this.#world.after(this.#delay(), () => {
+        if (signal.aborted || this.#isLost(client)) return;
+        if ((this.#kept.get(key) ?? ABSENT).version === version) watchers.add(changed);
+        else changed();
+      });
+    });
+  }
+
+  #call<T>(client: Machine, what: string, work: () => T): Promise<T> {
+    this.#world.trace(client.name, `→ ${what}`);
+    return new Promise((resolve, reject) => {
+      const lost = () => {
+        this.#world.trace(client.name, `⇥ ${what} lost`);
+        if (!this.#random.chance(NOTICES)) return;
+        this.#world.after(
+          this.#random.spread(...NOTICED),
+          () => client.deliver(() => reject(new Error("connection lost"))),
+        );
+      };
+      const copies = this.#random.chance(this.#quality.doubled) ? 2 : 1;
+      for (let copy = 0; copy < copies; copy++) {
+        if (this.#isLost(client)) return lost();
+        this.#world.after(this.#delay(), () =>
+          this.machine.deliver(() => {
+            const value = work();
+            if (this.#world.logs) {
+              this.#world.trace(this.machine.name, `did ${client.name}'s ${what} = ${JSON.stringify(value)}`);
+            }
+            if (this.#isLost(client)) {
+              return lost();
+            }
+            this.#world.after(this.#delay(), () => client.deliver(() => resolve(value)));
+          }));
+      }
+    });
+  }
+
+  #isLost(client: Machine): boolean {
+    return this.#world.now < (this.#cutUntil.get(client) ?? 0) || this.#random.chance(this.#quality.lost);
+  }
+
+  #delay(): number {
+    if (!this.#random.chance(this.#quality.delayed)) return this.#random.between(...USUAL);
+    const delay = this.#random.spread(HELD_UP, this.#quality.longest);
+    this.#disturbances.note(this.#world.now + delay);
+    return delay;
+  }
+}

@@ -1,0 +1,121 @@
+import { acquireFrom } from "../../../src/acquisition.ts";
+import { LockLostError, LockTimeoutError, StoreError } from "../../../src/errors.ts";
+import type { Lock } from "../../../src/lock.ts";
+import { checkAcquireOptions } from "../../../src/options.ts";
+import type { Store } from "../../../src/store.ts";
+import type { Invariants } from "../invariants.ts";
+import type { Machine } from "../machine.ts";
+import type { Random } from "../random.ts";
+import type { World } from "../world.ts";
+import type { Scenario } from "./scenario.ts";
+
+/** Nobody keeps a lock for longer, in milliseconds. */
+const LONGEST_HOLD = 6_000;
+
+/** A lock that a worker has, and what is called when it is released. */
+interface Holding {
+  readonly lock: Lock;
+  readonly over: () => void;
+}
+
+/** What a worker works on. */
+export interface Workplace {
+  readonly world: World;
+  readonly scenario: Scenario;
+  readonly invariants: Invariants;
+  readonly machine: Machine;
+  readonly store: Store;
+}
+
+/** Acquires locks, holds and releases them, one after the other, as users do. */
+export class Worker {
+  readonly #place: Workplace;
+  readonly #random: Random;
+  /** What it does at present. */
+  doing = "nothing yet";
+
+  constructor(place: Workplace, random: Random) {
+    this.#place = place;
+    this.#random = random;
+  }
+
+  /** Works until no more faults happen. */
+  async run(): Promise<void> {
+    const { world, scenario, machine } = this.#place;
+    while (world.now < scenario.length) {
+      this.#log("thinking");
+      await machine.sleep(this.#random.spread(1, scenario.thinking));
+      const { impatient, names } = scenario;
+      const wait = this.#random.chance(impatient) ? 0 : this.#random.pick([this.#random.spread(20, 10_000), Infinity]);
+      const holding = await this.#acquire(this.#random.pick(names), wait);
+      if (holding !== undefined) await this.#hold(holding);
+    }
+    this.#log("done");
+  }
+
+  /** Acquires each lock once more: whatever was left behind must have ended. */
+  async acquireAll(wait: number): Promise<void> {
+    for (const name of this.#place.scenario.names) {
+      const holding = await this.#acquire(name, wait);
+      if (holding !== undefined) await this.#release(holding);
+      else this.#place.invariants.violate(`${name} is not free although nothing fails any more`);
+    }
+    this.#log("done");
+  }
+
+  async #acquire(name: string, wait: number): Promise<Holding | undefined> {
+    const { scenario, invariants, machine, store } = this.#place;
+    const lease = Math.ceil(this.#random.between(...scenario.leases));
+    const mode = this.#random.chance(scenario.shared) ? "shared" : "exclusive";
+    const settings = checkAcquireOptions({ mode, wait, lease, renew: this.#random.pick([true, true, false]) });
+    this.#log(`acquiring ${name} (${mode}), lease ${lease} ms, wait ${wait.toFixed(0)} ms`);
+    const call = invariants.called(name, machine);
+    const began = machine.now().monotonic;
+    try {
+      const lock = await acquireFrom(store, name, settings, machine);
+      this.#log(lock === null ? `${name} is busy` : `got ${name}, fence ${lock.fence}`);
+      return lock === null ? undefined : { lock, over: invariants.got(call, lock, 1) };
+    } catch (error) {
+      this.#log(`rejected: ${error}`);
+      if (!(error instanceof LockTimeoutError || error instanceof StoreError)) {
+        invariants.violate(`acquire failed with ${(error as Error).stack}`);
+      }
+      // A call whose write was refused pauses, perhaps for longer than a short wait.
+      const unanswered = machine.now().monotonic - began >= wait;
+      if (!scenario.faults && error instanceof StoreError && !unanswered) invariants.violate(`no fault, but ${error}`);
+      return undefined;
+    }
+  }
+
+  async #hold(holding: Holding): Promise<void> {
+    const { scenario, machine } = this.#place;
+    const { lock } = holding;
+    const longest = Math.min(scenario.holding * lock.remaining(), LONGEST_HOLD);
+    await machine.sleep(
+      this.#random.spread(1, Math.max(2, longest)),
+      this.#random.chance(0.5) ? lock.signal : undefined,
+    );
+    await this.#release(holding);
+  }
+
+  async #release({ lock, over }: Holding): Promise<void> {
+    const { machine, invariants, scenario } = this.#place;
+    if (machine.dead) return;
+    this.#log(`releasing ${lock.name}`);
+    const released = lock.release();
+    over();
+    try {
+      await released;
+    } catch (error) {
+      this.#log(`release: ${error}`);
+      const expected = error instanceof LockLostError || error instanceof StoreError;
+      if (!expected) invariants.violate(`release failed with ${(error as Error).stack}`);
+      if (!scenario.faults && error instanceof StoreError) invariants.violate(`no fault, but ${error}`);
+    }
+  }
+
+  #log(what: string): void {
+    this.doing = what;
+    this.#place.world.trace(this.#place.machine.name, what);
+  }
+}
