@@ -5,7 +5,9 @@ import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
 import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { RedlockStore } from "../../../src/composed/redlock/store.ts";
 import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
+import { CasStore } from "../../../src/stores/cas/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
+import { Documents, memoryBackend } from "../../stores/cas/memory_backend.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { Connection, type Fate } from "./connection.ts";
 import { endsOnce, type Fixture, plansOf, type Times } from "./ends.ts";
@@ -50,6 +52,18 @@ Deno.test("acquire() on runs ends in one event, and has no other", async () => {
   });
   checkCounts(await endsOnce(plansOf(TIMES, { shared: true, faults: true }), RUNS, open));
 });
+
+for (const kind of ["with a clock", "without a clock"]) {
+  Deno.test(`acquire() on cas() ${kind} ends in one event, whatever happens`, async () => {
+    const open = virtually((clock, fates, observer) => {
+      const time = kind === "with a clock" ? () => clock.now().wall : undefined;
+      const settings = { maxClockSkew: 10_000, observer: undefined };
+      const store = new CasStore(memoryBackend(new Documents(), { clock: time }), settings, clock);
+      return new Connection(store, clock, fates, observer);
+    });
+    checkCounts(await endsOnce(plansOf(TIMES, { shared: true, faults: true }), RUNS, open));
+  });
+}
 
 for (const options of [{}, { keep: 200, linger: 50 }]) {
   Deno.test(`acquire() on cohort ${JSON.stringify(options)} ends in one event, and has no other`, async () => {

@@ -4,6 +4,8 @@ import { sqlite } from "@holdfast/lock/sqlite";
 import { RedisServer } from "../../support/redis_server.ts";
 import { agrees } from "./agrees.ts";
 import { serverStore } from "../../support/server_store.ts";
+import { cas } from "../../../src/stores/cas/mod.ts";
+import { Documents, memoryBackend } from "../../stores/cas/memory_backend.ts";
 
 /** How many of the runs wait for leases to end; each does so several times. */
 const ENDING = 15;
@@ -25,3 +27,12 @@ Deno.test("redis() grants what the model of the queue grants, in the same order"
   await agrees(store, { runs: 500, ending: false });
   await agrees(store, { runs: ENDING, ending: true });
 });
+
+for (const clock of [undefined, Date.now]) {
+  const kind = clock === undefined ? "without a clock" : "with a clock";
+  Deno.test(`cas() on a backend ${kind} grants what the model of the queue grants`, async () => {
+    const store = cas(memoryBackend(new Documents(), { clock }));
+    await agrees(store, { runs: 1_000, ending: false });
+    await agrees(store, { runs: ENDING, ending: true });
+  });
+}

@@ -1,0 +1,31 @@
+import { storeSuite } from "@holdfast/lock/testing";
+import { parseDocument } from "../../../src/stores/cas/document.ts";
+import { cas } from "../../../src/stores/cas/mod.ts";
+import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
+import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import { Documents, memoryBackend } from "./memory_backend.ts";
+
+for (const clock of [undefined, Date.now]) {
+  const kind = clock === undefined ? "without a clock" : "with a clock";
+  storeSuite({
+    test: ofSeveral(`cohorts of cas() ${kind}`),
+    capabilities: FULL,
+    open: () => {
+      const documents = new Documents();
+      const cohorts: HandoffCohort[] = [];
+      return {
+        connect: () => {
+          const cohort = made(cas(memoryBackend(documents, { clock })), {});
+          cohorts.push(cohort);
+          return cohort;
+        },
+        leftovers: async () => {
+          await dispose(cohorts);
+          const left = [...documents.texts].filter(([name, { value }]) => !parseDocument(name, value).unused);
+          return [...left.map(([name]) => name), ...cohorts.flatMap(({ names }) => names)];
+        },
+        close: () => {},
+      };
+    },
+  });
+}
