@@ -9,6 +9,8 @@ export interface Scenario {
   /** Whether the server has a clock, and notifies of changes. */
   readonly clock: boolean;
   readonly watch: boolean;
+  /** The largest document, in bytes. */
+  readonly maxBytes: number | undefined;
   readonly maxClockSkew: number;
   readonly names: readonly string[];
   /** How many tasks each client has. */
@@ -59,6 +61,8 @@ export function draw(random: Random): Scenario {
     server: drift(),
     clock,
     watch: random.chance(0.5),
+    // Where it is small, a few waiters are many: with faults, since a further one may be refused.
+    maxBytes: faults ? random.pick([undefined, undefined, 6_500]) : undefined,
     maxClockSkew,
     names: random.chance(0.7) ? ["a"] : ["a", "b"],
     workers: random.integer(1, 3),

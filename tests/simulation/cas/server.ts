@@ -1,5 +1,6 @@
 import type { Backend, FoundDocument, WriteOptions, WriteResult } from "../../../src/stores/cas/mod.ts";
 import type { Disturbances } from "../disturbances.ts";
+import type { Transitions } from "./transitions.ts";
 import type { Machine } from "../machine.ts";
 import type { Random } from "../random.ts";
 import type { World } from "../world.ts";
@@ -25,6 +26,25 @@ export interface ServerFlaws {
   readonly otherTime?: ((time: number) => number) | undefined;
 }
 
+/** What a server can do. */
+export interface Abilities {
+  /** Whether replies have its clock. */
+  readonly clock: boolean;
+  /** Whether clients may watch. */
+  readonly watch: boolean;
+  /** The largest document, in bytes. */
+  readonly maxBytes: number | undefined;
+}
+
+/** What surrounds a server. */
+export interface Circumstances {
+  readonly quality: Quality;
+  readonly disturbances: Disturbances;
+  readonly abilities: Abilities;
+  readonly flaws: ServerFlaws;
+  readonly transitions: Transitions;
+}
+
 /** What is kept under a key. */
 interface Kept {
   readonly value: string | undefined;
@@ -45,6 +65,9 @@ const NOTICED = [0.1, 300] as const;
 /** How often it does. */
 const NOTICES = 0.5;
 
+/** A client takes no answer to a write after so many milliseconds. */
+const UNANSWERED = 2_000;
+
 /** A server that keeps documents, and compares versions. Its clients reach it over a bad network. */
 export class DocumentServer {
   readonly machine: Machine;
@@ -52,8 +75,8 @@ export class DocumentServer {
   readonly #random: Random;
   readonly #disturbances: Disturbances;
   readonly #flaws: ServerFlaws;
-  /** Whether replies have its clock, and clients may watch. */
-  readonly #has: { readonly clock: boolean; readonly watch: boolean };
+  readonly #transitions: Transitions;
+  readonly #has: Abilities;
   #quality: Quality;
   #version = 0;
   readonly #kept = new Map<string, Kept>();
@@ -61,33 +84,32 @@ export class DocumentServer {
   readonly #watchers = new Map<string, Set<() => void>>();
   readonly #cutUntil = new Map<Machine, number>();
 
-  constructor(
-    world: World,
-    machine: Machine,
-    random: Random,
-    quality: Quality,
-    disturbances: Disturbances,
-    has: { readonly clock: boolean; readonly watch: boolean },
-    flaws: ServerFlaws,
-  ) {
+  constructor(world: World, machine: Machine, random: Random, circumstances: Circumstances) {
     this.#world = world;
     this.machine = machine;
     this.#random = random;
-    this.#quality = quality;
-    this.#disturbances = disturbances;
-    this.#has = has;
-    this.#flaws = flaws;
+    this.#quality = circumstances.quality;
+    this.#disturbances = circumstances.disturbances;
+    this.#has = circumstances.abilities;
+    this.#flaws = circumstances.flaws;
+    this.#transitions = circumstances.transitions;
   }
 
   /** Returns what a client asks it through. */
   connect(client: Machine): Backend<number> {
     return {
       read: (key) => this.#call(client, `read ${key}`, () => this.#read(key)),
-      write: (key, value, version, options) =>
-        this.#call(client, `write ${key} over ${version}`, () => this.#write(key, value, version, options)),
+      write: (key, value, version, options) => {
+        const sentAt = this.#world.now;
+        return this.#call(client, `write ${key} over ${version}`, () => {
+          if (this.#world.now - sentAt > UNANSWERED) this.#transitions.take("executed late");
+          return this.#write(client, { key, value, version }, options);
+        });
+      },
       ...this.#has.watch
         ? { watch: (key: string, version: number, signal: AbortSignal) => this.#watch(client, key, version, signal) }
         : {},
+      maxBytes: this.#has.maxBytes,
     };
   }
 
@@ -122,12 +144,19 @@ export class DocumentServer {
     return this.#flaws.otherTime?.(wall) ?? wall;
   }
 
-  #write(key: string, value: string, version: number, { notBefore = -Infinity }: WriteOptions): WriteResult<number> {
+  #write(
+    client: Machine,
+    { key, value, version }: { readonly key: string; readonly value: string; readonly version: number },
+    { notBefore = -Infinity }: WriteOptions,
+  ): WriteResult<number> {
     const kept = this.#kept.get(key) ?? ABSENT;
     const early = this.#has.clock && this.machine.now().wall < notBefore;
-    // Some servers do not say what is there.
-    const found = this.#random.chance(0.5) ? this.#found(kept) : undefined;
-    if (kept.version !== version || early) return { written: false, found };
+    if (kept.version !== version || early) {
+      this.#transitions.take(early ? "refused: too early" : "refused: another version");
+      // Some servers do not say what is there.
+      return { written: false, found: this.#random.chance(0.5) ? this.#found(kept) : undefined };
+    }
+    this.#transitions.written({ client: client.name, key, before: kept.value, after: value });
     this.#before.set(key, kept);
     const next = { value, version: this.#nextVersion() };
     this.#kept.set(key, next);

@@ -9,6 +9,7 @@ import { Random } from "../random.ts";
 import { World } from "../world.ts";
 import { draw, type Scenario } from "./scenario.ts";
 import { DocumentServer, type ServerFlaws } from "./server.ts";
+import { Transitions } from "./transitions.ts";
 import { Worker } from "./worker.ts";
 
 /** Makes the store of a client; another one than the shipped one shows what the simulator notices. */
@@ -25,6 +26,7 @@ export interface SimulationOptions {
 export interface Outcome {
   readonly violations: readonly string[];
   readonly granted: number;
+  readonly transitions: Transitions;
 }
 
 /** How long after the last fault every call must have returned, in milliseconds. */
@@ -60,15 +62,14 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
     },
   });
   const machine = new Machine(world, "s", scenario.server);
-  const server = new DocumentServer(
-    world,
-    machine,
-    random.fork(),
-    scenario.quality,
+  const transitions = new Transitions();
+  const server = new DocumentServer(world, machine, random.fork(), {
+    quality: scenario.quality,
     disturbances,
-    scenario,
-    serverFlaws,
-  );
+    abilities: scenario,
+    flaws: serverFlaws,
+    transitions,
+  });
   const working = new Map<Worker, Machine>();
   const stores = new Map<Machine, Store>();
   const employ = (client: Machine, job: (worker: Worker) => Promise<void>) => {
@@ -108,7 +109,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   for (const { name, dead, pending } of clients) {
     if (!dead && pending > 0 && !failed()) invariants.violate(`${pending} timers are left behind on ${name}`);
   }
-  return { violations: invariants.violations, granted: invariants.granted };
+  return { violations: invariants.violations, granted: invariants.granted, transitions };
 }
 
 /** Lets one fault happen after the other, until their time is over. */

@@ -1,0 +1,116 @@
+import { LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
+
+/** What writes do to a document: a simulator that does not reach one proves nothing about it. */
+const TRANSITIONS = [
+  "granted at once",
+  "granted in its turn",
+  "granted beside others",
+  "granted with a run",
+  "granted again, or renewed",
+  "released by its client",
+  "declared over by another client",
+  "end brought nearer",
+  "queued at the end",
+  "back at its former place",
+  "turn given",
+  "turn not taken",
+  "roll call begun",
+  "roll call answered",
+  "struck off after a roll call",
+  "several changes in one write",
+  "refused: another version",
+  "refused: too early",
+  "executed late",
+] as const;
+
+/** One of them. */
+export type Transition = typeof TRANSITIONS[number];
+
+/** A write that a server has executed. */
+export interface ExecutedWrite {
+  readonly client: string;
+  readonly key: string;
+  readonly before: string | undefined;
+  readonly after: string;
+}
+
+/** Counts what writes do. */
+export class Transitions {
+  readonly #taken = new Map<Transition, number>();
+  /** The client of each handle, by what it wrote first. */
+  readonly #clients = new Map<string, string>();
+
+  /** Counts one. */
+  take(transition: Transition, times = 1): void {
+    this.#taken.set(transition, (this.#taken.get(transition) ?? 0) + times);
+  }
+
+  /** Counts those of another run as well. */
+  add(other: Transitions): void {
+    for (const [transition, times] of other.#taken) this.take(transition, times);
+  }
+
+  /** Those that were never taken. */
+  get missing(): Transition[] {
+    return TRANSITIONS.filter((transition) => !this.#taken.has(transition));
+  }
+
+  /** Counts what a write has done. */
+  written({ client, key, before: text, after: written }: ExecutedWrite): void {
+    const [before, after] = [parseDocument(key, text), parseDocument(key, written)];
+    const changes = this.#holders(client, before, after) + this.#queue(client, before, after);
+    if (changes > 1) this.take("several changes in one write");
+    if (after.turn !== undefined && after.turn.number !== before.turn?.number) this.take("turn given");
+    if (after.rollCall.number !== before.rollCall.number) this.take("roll call begun");
+    const rolls = new Map(before.queue.map(({ claim, roll }) => [claim.owner, roll]));
+    const answered = ({ claim, roll }: { claim: { owner: string }; roll: number }) =>
+      (rolls.get(claim.owner) ?? roll) < roll;
+    if (after.queue.some(answered)) this.take("roll call answered");
+  }
+
+  /** Counts what has happened to holders; returns how much that is. */
+  #holders(client: string, before: LockDocument, after: LockDocument): number {
+    let changes = 0;
+    for (const [handle, { beat, end, run }] of after.holders) {
+      const known = before.holders.get(handle);
+      if (known === undefined) {
+        changes++;
+        this.#clients.set(handle, client);
+        const waited = before.queue.some(({ claim }) => claim.owner === handle);
+        this.take(
+          before.holders.size > 0 && after.holders.size > 1
+            ? "granted beside others"
+            : waited
+            ? "granted in its turn"
+            : "granted at once",
+        );
+        if (run.length > 0) this.take("granted with a run");
+      } else if (beat !== known.beat) this.take("granted again, or renewed");
+      else if (end < known.end) this.take("end brought nearer");
+    }
+    for (const handle of before.holders.keys()) {
+      if (after.holders.has(handle)) continue;
+      changes++;
+      this.take(this.#clients.get(handle) === client ? "released by its client" : "declared over by another client");
+    }
+    return changes;
+  }
+
+  /** Counts what has happened to the queue; returns how much that is. */
+  #queue(client: string, before: LockDocument, after: LockDocument): number {
+    const queued = new Set(before.queue.map(({ claim }) => claim.owner));
+    const left = new Set(after.queue.map(({ claim }) => claim.owner));
+    const come = after.queue.filter(({ claim }) => !queued.has(claim.owner));
+    for (const { claim, ticket } of come) {
+      this.#clients.set(claim.owner, client);
+      this.take(ticket > before.counter ? "queued at the end" : "back at its former place");
+    }
+    for (const { claim, roll } of before.queue) {
+      if (left.has(claim.owner) || after.holders.has(claim.owner) || this.#clients.get(claim.owner) === client) {
+        continue;
+      }
+      this.take(roll < before.rollCall.number ? "struck off after a roll call" : "turn not taken");
+    }
+    return come.length;
+  }
+}
