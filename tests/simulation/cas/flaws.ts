@@ -39,6 +39,11 @@ const ENGINE: Readonly<Record<string, readonly Edit[]>> = {
     from: 'return { needs: "write", answer: (written) => written.holders.has(handle)',
     to: 'return { needs: "read", answer: (written) => written.holders.has(handle)',
   }],
+  "a loss that is answered from a read": [{
+    file: "changes.ts",
+    from: 'return { needs: "proof", answer: () => "lost" }',
+    to: 'return { needs: "read", answer: () => "lost" }',
+  }],
   "a turn that is never over": [{ file: "tidy.ts", from: "TURN_MS = 1_500", to: "TURN_MS = Infinity" }],
   "a write that is never answered": [{
     file: "lock.ts",

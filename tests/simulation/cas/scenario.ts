@@ -74,7 +74,7 @@ export function draw(random: Random): Scenario {
     holding: random.pick([0.1, 2, 4]),
     length: faults ? random.between(8_000, 25_000) : 6_000,
     faults,
-    quality: !faults ? FAULTLESS : {
+    quality: !faults ? { ...FAULTLESS, old: random.pick([0, 0.1]) } : {
       lost: random.pick([0, 0.01, 0.1]),
       doubled: random.pick([0, 0.02, 0.2]),
       delayed: random.pick([0, 0.02, 0.2]),

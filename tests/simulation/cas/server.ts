@@ -12,7 +12,7 @@ export interface Quality {
   readonly delayed: number;
   /** How long a message that is delayed takes at the most, in milliseconds. */
   readonly longest: number;
-  /** How often a read gives what was there before the last write. */
+  /** How often a read gives what was there before one of the last writes. */
   readonly old: number;
   /** How often a watch never ends. */
   readonly missed: number;
@@ -65,6 +65,9 @@ const NOTICED = [0.1, 300] as const;
 /** How often it does. */
 const NOTICES = 0.5;
 
+/** An old read is older than so many writes at the most. */
+const OLD = 5;
+
 /** A client takes no answer to a write after so many milliseconds. */
 const UNANSWERED = 2_000;
 
@@ -80,7 +83,8 @@ export class DocumentServer {
   #quality: Quality;
   #version = 0;
   readonly #kept = new Map<string, Kept>();
-  readonly #before = new Map<string, Kept>();
+  /** What was there before the last writes. */
+  readonly #before = new Map<string, Kept[]>();
   readonly #watchers = new Map<string, Set<() => void>>();
   readonly #cutUntil = new Map<Machine, number>();
 
@@ -127,11 +131,9 @@ export class DocumentServer {
   }
 
   #read(key: string): FoundDocument<number> {
-    const kept = this.#kept.get(key) ?? ABSENT;
-    const old = this.#before.get(key);
-    return old !== undefined && this.#random.chance(this.#quality.old)
-      ? { ...old, time: this.#time }
-      : this.#found(kept);
+    const before = this.#before.get(key) ?? [];
+    const old = before.length > 0 && this.#random.chance(this.#quality.old);
+    return this.#found(old ? this.#random.pick(before) : this.#kept.get(key) ?? ABSENT);
   }
 
   #found(kept: Kept): FoundDocument<number> {
@@ -157,7 +159,7 @@ export class DocumentServer {
       return { written: false, found: this.#random.chance(0.5) ? this.#found(kept) : undefined };
     }
     this.#transitions.written({ client: client.name, key, before: kept.value, after: value });
-    this.#before.set(key, kept);
+    this.#before.set(key, [...this.#before.get(key) ?? [], kept].slice(-OLD));
     const next = { value, version: this.#nextVersion() };
     this.#kept.set(key, next);
     for (const run of this.#watchers.get(key) ?? []) run();

@@ -57,8 +57,10 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
     disturbedUntil: () => disturbances.last,
     longestGap: (_, last) => {
       if (scenario.faults) return RECOVERED + 2 * leases[1] + clients.length * workers * 2_000;
+      // What is read once may be old: it is read again after a while.
+      const handover = scenario.quality.old > 0 ? HANDED_OVER + 1_000 : HANDED_OVER;
       // Who came after the grant has to watch a holder for its whole lease.
-      return last?.lapsed ? HANDED_OVER + leases[1] : HANDED_OVER;
+      return last?.lapsed ? handover + leases[1] : handover;
     },
   });
   const machine = new Machine(world, "s", scenario.server);

@@ -15,6 +15,8 @@ const LONGEST_HOLD = 6_000;
 /** A lock that a worker has, and what is called when it is released. */
 interface Holding {
   readonly lock: Lock;
+  /** Whether it is renewed. */
+  readonly renewed: boolean;
   readonly over: () => void;
 }
 
@@ -67,14 +69,15 @@ export class Worker {
     const { scenario, invariants, machine, store } = this.#place;
     const lease = Math.ceil(this.#random.between(...scenario.leases));
     const mode = this.#random.chance(scenario.shared) ? "shared" : "exclusive";
-    const settings = checkAcquireOptions({ mode, wait, lease, renew: this.#random.pick([true, true, false]) });
+    const renew = this.#random.pick([true, true, false]);
+    const settings = checkAcquireOptions({ mode, wait, lease, renew });
     this.#log(`acquiring ${name} (${mode}), lease ${lease} ms, wait ${wait.toFixed(0)} ms`);
     const call = invariants.called(name, machine);
     const began = machine.now().monotonic;
     try {
       const lock = await acquireFrom(store, name, settings, machine);
       this.#log(lock === null ? `${name} is busy` : `got ${name}, fence ${lock.fence}`);
-      return lock === null ? undefined : { lock, over: invariants.got(call, lock, 1) };
+      return lock === null ? undefined : { lock, renewed: renew, over: invariants.got(call, lock, 1) };
     } catch (error) {
       this.#log(`rejected: ${error}`);
       if (!(error instanceof LockTimeoutError || error instanceof StoreError)) {
@@ -98,7 +101,7 @@ export class Worker {
     await this.#release(holding);
   }
 
-  async #release({ lock, over }: Holding): Promise<void> {
+  async #release({ lock, renewed, over }: Holding): Promise<void> {
     const { machine, invariants, scenario } = this.#place;
     if (machine.dead) return;
     this.#log(`releasing ${lock.name}`);
@@ -110,7 +113,8 @@ export class Worker {
       this.#log(`release: ${error}`);
       const expected = error instanceof LockLostError || error instanceof StoreError;
       if (!expected) invariants.violate(`release failed with ${(error as Error).stack}`);
-      if (!scenario.faults && error instanceof StoreError) invariants.violate(`no fault, but ${error}`);
+      const lost = error instanceof LockLostError && renewed;
+      if (!scenario.faults && (lost || error instanceof StoreError)) invariants.violate(`no fault, but ${error}`);
     }
   }
 
