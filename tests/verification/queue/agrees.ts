@@ -19,6 +19,9 @@ type Step =
   | { readonly release: number }
   | { readonly end: true };
 
+/** A waiter that does not attempt for so many milliseconds is alive on every store. */
+const SILENT = 300;
+
 /** A lease that never ends, and one that ends when a run waits for it, in milliseconds. */
 const LONG = 60_000;
 const SHORT = 150;
@@ -136,8 +139,9 @@ export async function agrees(
             fates.set(handleOf(claim), "gone");
           }
         }
-        // On a machine that stood still for so long, leases may have ended that the run did not wait for.
-        if (ending && performance.now() - renewed > ("end" in step ? OVER : 0) + SHORT / 2) break;
+        // On a machine that stood still for so long, leases may have ended that the run did not wait for, or waiters
+        // that did not attempt may have been taken for dead.
+        if (performance.now() - renewed > ("end" in step && ending ? OVER : 0) + (ending ? SHORT / 2 : SILENT)) break;
         renewed = performance.now();
         assertEquals(
           [...fates.values()],
