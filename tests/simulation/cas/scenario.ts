@@ -53,7 +53,7 @@ export function draw(random: Random): Scenario {
   const drift = (): Drift => ({
     rate: 1 + random.between(-RATE, RATE),
     skew: random.between(-skew, skew),
-    step: random.pick([0.01, 1, 16]),
+    step: random.pick([0.01, 1]),
   });
   const lease = random.spread(200, 5_000);
   return {
