@@ -76,7 +76,7 @@ interface Plan {
   /** Whether a lease may be over by now that was not when the server told its time. */
   readonly mayBeOver: boolean;
   readonly now: number;
-  /** The calls, with what each has done; those that have failed are left out. */
+  /** The calls, with what each has done. */
   readonly effects: readonly (readonly [PendingCall, Effect<unknown>])[];
 }
 
@@ -198,7 +198,11 @@ export class CasLock {
       try {
         effects.push([call, call.change.apply(document, { now, reserve })]);
       } catch (error) {
-        call.reject(error);
+        // As with other answers, what it rests on may be out of date.
+        const answer = () => {
+          throw error;
+        };
+        effects.push([call, { needs: "read", answer }]);
       }
     }
     const { turn } = document;

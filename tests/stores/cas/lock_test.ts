@@ -1,0 +1,46 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { ask, claimOf, grant } from "../../support/claims.ts";
+import { heldUp, NAME, Place } from "./controlled_backend.ts";
+import { StoreError } from "../../../src/errors.ts";
+
+/** Returns a claim with a description of so many characters, each of `bytes` bytes. */
+function described(characters: number, letter: string) {
+  return { ...claimOf(NAME), meta: JSON.stringify({ job: letter.repeat(characters) }) };
+}
+
+Deno.test("change() refuses no call because of what is remembered", async () => {
+  const place = new Place();
+  const maxBytes = 12_000;
+  const [a, b, c] = [0, 1, 2].map(() => place.connect({ maxBytes }));
+  const held = claimOf(NAME);
+  await grant(a!.store, held);
+  const waiters = Array.from({ length: 8 }, () => described(800, "x"));
+  for (const waiter of waiters) await ask(b!.store, waiter);
+  // It remembers a document that is full.
+  await assertRejects(() => c!.store.attempt(described(800, "x"), { enqueue: true }), StoreError);
+  for (const waiter of waiters) await b!.store.release(waiter);
+  const late = described(800, "x");
+  await ask(c!.store, late);
+  assertEquals(place.handles.queue, [late.owner]);
+});
+
+Deno.test("change() does not execute a call that it has refused", async () => {
+  const place = new Place();
+  const [a, b, c] = [0, 1, 2].map(() => place.connect({ maxBytes: 12_000 }));
+  const held = claimOf(NAME);
+  await grant(a!.store, held);
+  const waiters = Array.from({ length: 8 }, () => described(800, "x"));
+  for (const waiter of waiters) await ask(b!.store, waiter);
+  // It goes together with a release, whose write is refused because there is room again.
+  let left = 2;
+  c!.backend.onWrite = async (execute) => {
+    if (--left === 0) { for (const waiter of waiters) await b!.store.release(waiter); }
+    return await execute();
+  };
+  const [, , late] = await Promise.allSettled([
+    c!.store.release(claimOf(NAME)),
+    c!.store.release(claimOf(NAME)),
+    c!.store.attempt(described(800, "x"), { enqueue: true }),
+  ]);
+  assertEquals(place.handles.queue.length, late.status === "fulfilled" ? 1 : 0);
+});
