@@ -44,3 +44,17 @@ Deno.test("change() does not execute a call that it has refused", async () => {
   ]);
   assertEquals(place.handles.queue.length, late.status === "fulfilled" ? 1 : 0);
 });
+
+Deno.test("change() counts the room of waiters in bytes", async () => {
+  const place = new Place();
+  const maxBytes = 12_000;
+  const [a, b] = [place.connect({ maxBytes }), place.connect({ maxBytes })];
+  const held = claimOf(NAME);
+  await grant(a.store, held);
+  await a.store.renew(held);
+  // 300 characters are 900 bytes.
+  await Promise.allSettled(Array.from({ length: 30 }, () => b.store.attempt(described(300, "€"), { enqueue: true })));
+  const { value } = place.documents.texts.get(NAME)!;
+  const bytes = new TextEncoder().encode(value).length;
+  assert(bytes <= maxBytes - 4_000, `${bytes} bytes`);
+});
