@@ -92,6 +92,8 @@ export class CasLock {
   #receivedAt: Instant | undefined;
   #calls: PendingCall[] = [];
   #working = false;
+  /** How many calls pause. */
+  #paused = 0;
 
   constructor(name: string, context: CasContext, sighted: (lock: CasLock, document: LockDocument) => void) {
     this.name = name;
@@ -102,7 +104,8 @@ export class CasLock {
 
   /** Whether nothing is lost with it: no call, no waiter, and nothing that it remembers. */
   get isUseless(): boolean {
-    return !this.#working && this.waiters.size === 0 && (this.#last?.isStale(this.#context.clock.now()) ?? true);
+    return !this.#working && this.#paused === 0 && this.waiters.size === 0 &&
+      (this.#last?.isStale(this.#context.clock.now()) ?? true);
   }
 
   /** What was seen last. */
@@ -263,7 +266,11 @@ export class CasLock {
     for (const call of calls) {
       if (urgent.includes(call)) continue;
       const ms = this.#context.random() * backoffMs(call.retries++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-      void this.#context.clock.sleep(ms).then(() => this.#add(call));
+      this.#paused++;
+      void this.#context.clock.sleep(ms).then(() => {
+        this.#paused--;
+        this.#add(call);
+      });
     }
     return urgent;
   }

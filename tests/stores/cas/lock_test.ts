@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ask, claimOf, grant } from "../../support/claims.ts";
-import { heldUp, NAME, Place } from "./controlled_backend.ts";
+import { NAME, Place } from "./controlled_backend.ts";
 import { StoreError } from "../../../src/errors.ts";
 
 /** Returns a claim with a description of so many characters, each of `bytes` bytes. */
@@ -57,4 +57,36 @@ Deno.test("change() counts the room of waiters in bytes", async () => {
   const { value } = place.documents.texts.get(NAME)!;
   const bytes = new TextEncoder().encode(value).length;
   assert(bytes <= maxBytes - 4_000, `${bytes} bytes`);
+});
+
+Deno.test("change() keeps its lock while a call pauses", async () => {
+  const place = new Place();
+  const { store, backend } = place.connect();
+  const other = place.connect().store;
+  await grant(other, claimOf(NAME, "shared"));
+  // Its write is refused, so that the call pauses.
+  let left = 1;
+  backend.onWrite = async (execute) => {
+    if (left-- > 0) await other.attempt(claimOf(NAME, "shared"), { enqueue: false });
+    return await execute();
+  };
+  const granted = store.attempt(claimOf(NAME, "shared"), { enqueue: false });
+  await place.clock.advance(0);
+  assertEquals(left, 0);
+  // What is not remembered is forgotten at 2,000 names.
+  backend.onWrite = () => Promise.reject(new Error("not now"));
+  await assertRejects(() => store.renew(claimOf(NAME)), Error);
+  for (let i = 0; i < 2_100; i++) await assertRejects(() => store.release(claimOf(`other ${i}`)), Error);
+  let [writing, most] = [0, 0];
+  backend.onWrite = async (execute) => {
+    most = Math.max(most, ++writing);
+    await place.clock.sleep(100);
+    return await execute().finally(() => writing--);
+  };
+  const second = store.attempt(claimOf(NAME, "shared"), { enqueue: false });
+  await place.clock.advance(10);
+  const third = store.attempt(claimOf(NAME, "shared"), { enqueue: false });
+  await place.clock.advance(1_000);
+  await Promise.all([granted, second, third]);
+  assertEquals(most, 1);
 });
