@@ -186,7 +186,9 @@ export class CasLock {
   }
 
   #plan(seen: Sighting, calls: readonly PendingCall[]): Plan {
-    const view = this.view(seen, calls.some(({ change }) => change.cannotWatch));
+    // One whose clocks have moved apart since it read does not go by them.
+    const isSteady = !seen.isStale(this.#context.clock.now());
+    const view = this.view(seen, isSteady && calls.some(({ change }) => change.cannotWatch));
     const { now } = view;
     const document = seen.take();
     const mayBeOver = view.time !== undefined && Array.from(document.holders.values()).some(({ end }) => end <= now);

@@ -90,3 +90,16 @@ Deno.test("change() keeps its lock while a call pauses", async () => {
   await Promise.all([granted, second, third]);
   assertEquals(most, 1);
 });
+
+Deno.test("change() declares no lease over while its clocks disagree", async () => {
+  const place = new Place();
+  const [{ store }, other] = [place.connect(), place.connect()];
+  await grant(store, claimOf(NAME, "exclusive", 30_000));
+  other.backend.onRead = async (execute) => {
+    const found = await execute();
+    place.clock.setWall(3_600_000);
+    return found;
+  };
+  const attempt = await other.store.attempt(claimOf(NAME), { enqueue: false });
+  assertEquals(attempt.granted, false);
+});
