@@ -238,10 +238,10 @@ export class CasLock {
     const request = backend.write(this.name, value, seen.version, { notBefore });
     const reply = await this.#inTime(Math.min(ANSWER_MS, shortest), request, "write");
     if (!reply.written) {
-      return { found: reply.found && this.#saw(new Sighting(this.name, reply.found, sentAt)) };
+      return { found: reply.found && this.#saw(seen.replaced(reply.found, sentAt)) };
     }
     const { version, time } = reply;
-    this.#saw(new Sighting(this.name, { value, version, time }, sentAt, document));
+    this.#saw(seen.replaced({ value, version, time }, sentAt, document));
     return undefined;
   }
 

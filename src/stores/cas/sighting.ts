@@ -62,6 +62,16 @@ export class Sighting {
     return document;
   }
 
+  /**
+   * Notes what the reply to a write over it says. If that does not tell the time, the older one counts: where the server
+   * has a clock, no other one must take its place.
+   */
+  replaced(found: FoundDocument, sentAt: Instant, document?: LockDocument): Sighting {
+    const isTimed = found.time !== undefined || this.time === undefined;
+    if (isTimed) return new Sighting(this.#name, found, sentAt, document);
+    return new Sighting(this.#name, { ...found, time: this.time }, this.#sentAt, document);
+  }
+
   /** Whether the document is worth nothing at a moment, because it was seen too long ago. */
   isStale(now: Instant): boolean {
     const [monotonic, wall] = [now.monotonic - this.#sentAt.monotonic, now.wall - this.#sentAt.wall];

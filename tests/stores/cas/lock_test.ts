@@ -103,3 +103,17 @@ Deno.test("change() declares no lease over while its clocks disagree", async () 
   const attempt = await other.store.attempt(claimOf(NAME), { enqueue: false });
   assertEquals(attempt.granted, false);
 });
+
+Deno.test("change() keeps the clock of the server if a write does not tell it", async () => {
+  const place = new Place({ clock: () => place.clock.now().wall + 3_600_000 });
+  const { store, backend } = place.connect();
+  backend.onWrite = async (execute) => {
+    const reply = await execute();
+    return reply.written ? { written: true, version: reply.version } : { written: false };
+  };
+  const held = claimOf(NAME, "exclusive", 30_000);
+  await grant(store, held);
+  assertEquals(await store.renew(held), "renewed");
+  const attempt = await place.connect().store.attempt(claimOf(NAME), { enqueue: false });
+  assertEquals(attempt.granted, false);
+});
