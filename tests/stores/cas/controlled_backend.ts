@@ -1,5 +1,4 @@
-import { CasStore, type FoundDocument, type WriteResult } from "../../../src/stores/cas/mod.ts";
-import type { Backend } from "../../../src/stores/cas/mod.ts";
+import { type Backend, CasStore, type FoundDocument, type WriteResult } from "../../../src/stores/cas/mod.ts";
 import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { Documents, memoryBackend, type MemoryBackendOptions } from "./memory_backend.ts";
@@ -19,13 +18,13 @@ export class ControlledBackend implements Backend<number> {
   readonly #backend: Backend<number>;
   readonly read: Backend<number>["read"];
   readonly write: Backend<number>["write"];
-  readonly remove: Backend<number>["remove"];
-  readonly list: Backend<number>["list"];
+  readonly remove: NonNullable<Backend<number>["remove"]>;
+  readonly list: NonNullable<Backend<number>["list"]>;
   watch?: Backend<number>["watch"];
   maxBytes?: number;
   severalClocks?: boolean;
 
-  constructor(documents: Documents, options: MemoryBackendOptions = {}) {
+  constructor(documents: Documents, options: MemoryBackendOptions) {
     this.#backend = memoryBackend(documents, options);
     this.read = (key) => {
       this.reads++;
@@ -35,8 +34,8 @@ export class ControlledBackend implements Backend<number> {
       this.writes++;
       return this.onWrite(() => this.#backend.write(...written));
     };
-    this.remove = this.#backend.remove;
-    this.list = this.#backend.list;
+    this.remove = this.#backend.remove!;
+    this.list = this.#backend.list!;
     this.watch = this.#backend.watch;
   }
 
@@ -54,8 +53,10 @@ export class Place {
   readonly clock = new VirtualClock();
   readonly #options: MemoryBackendOptions;
 
-  constructor(options: MemoryBackendOptions = {}) {
-    this.#options = options;
+  /** Makes a server whose clock is so many milliseconds ahead, if it has one. */
+  constructor({ ahead, watches }: { readonly ahead?: number; readonly watches?: boolean } = {}) {
+    const clock = ahead === undefined ? undefined : () => this.clock.now().wall + ahead;
+    this.#options = { clock, ...watches === undefined ? {} : { watches } };
   }
 
   /** Connects another process, by default one on the same clock. */

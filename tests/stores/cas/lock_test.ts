@@ -105,7 +105,7 @@ Deno.test("change() declares no lease over while its clocks disagree", async () 
 });
 
 Deno.test("change() keeps the clock of the server if a write does not tell it", async () => {
-  const place = new Place({ clock: () => place.clock.now().wall + 3_600_000 });
+  const place = new Place({ ahead: 3_600_000 });
   const { store, backend } = place.connect();
   backend.onWrite = async (execute) => {
     const reply = await execute();

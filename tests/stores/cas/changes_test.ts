@@ -1,0 +1,35 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { ask, claimOf, grant } from "../../support/claims.ts";
+import { heldUp, NAME, Place } from "./controlled_backend.ts";
+
+Deno.test("succeed() gives a place to another handle in one write", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const [held, from, to, later] = [claimOf(NAME), claimOf(NAME), claimOf(NAME), claimOf(NAME)];
+  await grant(a.store, held);
+  await ask(b.store, from);
+  await ask(b.store, later);
+  const { ticket } = place.document.queue[0]!;
+  b.backend.trips();
+  await b.store.succeed(from, to);
+  assertEquals(b.backend.trips(), { reads: 0, writes: 1 });
+  await b.store.release(from);
+  assertEquals(place.handles.queue, [to.owner, later.owner]);
+  assertEquals(place.document.queue[0]!.ticket, ticket);
+});
+
+Deno.test("succeed() never leaves a place empty", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const [held, from, to, later] = [claimOf(NAME), claimOf(NAME), claimOf(NAME), claimOf(NAME)];
+  await grant(a.store, held);
+  await ask(b.store, from);
+  await ask(a.store, later);
+  await b.store.succeed(from, to);
+  await b.store.release(from);
+  // It has not attempted yet, and it is its turn.
+  await a.store.release(held);
+  assertEquals(place.document.turn?.handle, to.owner);
+  assertEquals((await a.store.attempt(later, { enqueue: true })).granted, false);
+  await grant(b.store, to);
+});
