@@ -111,10 +111,13 @@ export class CasStore implements Store {
     const { lock, watcher } = this.#entry(claim.name);
     lock.waiters.notice(claim);
     this.#sweeper.sweepIfDue();
-    const released = await lock.change(release(claim));
-    lock.waiters.delete(claim);
-    watcher.update();
-    return released;
+    try {
+      return await lock.change(release(claim));
+    } finally {
+      // Also if that failed: the next write of this store object removes what nobody owns.
+      lock.waiters.delete(claim);
+      watcher.update();
+    }
   }
 
   async succeed(from: Claim, to: Claim): Promise<void> {

@@ -33,3 +33,17 @@ Deno.test("succeed() never leaves a place empty", async () => {
   assertEquals((await a.store.attempt(later, { enqueue: true })).granted, false);
   await grant(b.store, to);
 });
+
+Deno.test("release() that fails keeps nothing of its handle", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const waiting = claimOf(NAME);
+  await grant(a.store, claimOf(NAME));
+  await ask(b.store, waiting);
+  b.backend.onWrite = () => Promise.reject(new Error("not now"));
+  await assertRejects(() => b.store.release(waiting), Error);
+  b.backend.onWrite = (execute) => execute();
+  // Another call of the same process removes it.
+  await b.store.release(claimOf(NAME));
+  assertEquals(place.handles.queue, []);
+});
