@@ -47,3 +47,24 @@ Deno.test("release() that fails keeps nothing of its handle", async () => {
   await b.store.release(claimOf(NAME));
   assertEquals(place.handles.queue, []);
 });
+
+Deno.test("attempt() keeps the place of a waiter whose call hangs", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const [first, second, third] = [claimOf(NAME), claimOf(NAME), claimOf(NAME)];
+  await grant(a.store, claimOf(NAME));
+  await ask(b.store, first);
+  await ask(b.store, second);
+  for (let i = 0; i < 2; i++) {
+    await ask(b.store, second);
+    b.backend.onRead = heldUp<never>(() => b.backend.onRead = (execute) => execute()).hook;
+    const hung = assertRejects(() => b.store.attempt(first, { enqueue: true }), Error);
+    await place.clock.advance(1_000);
+    const others = [b.store.attempt(second, { enqueue: true }), b.store.release(claimOf(NAME))];
+    await place.clock.advance(1_100);
+    await Promise.all([hung, ...others]);
+    assertEquals(place.handles.queue, [first.owner, second.owner]);
+  }
+  await ask(b.store, third);
+  assertEquals(place.handles.queue, [first.owner, second.owner, third.owner]);
+});
