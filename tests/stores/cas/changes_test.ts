@@ -68,3 +68,19 @@ Deno.test("attempt() keeps the place of a waiter whose call hangs", async () => 
   await ask(b.store, third);
   assertEquals(place.handles.queue, [first.owner, second.owner, third.owner]);
 });
+
+Deno.test("attempt() does not prolong a lease when the clock was set back", async () => {
+  const place = new Place();
+  const { store, backend } = place.connect();
+  const held = claimOf(NAME, "exclusive", 30_000);
+  backend.onWrite = async (execute) => {
+    await execute();
+    throw new Error("the reply was lost");
+  };
+  await assertRejects(() => store.attempt(held, { enqueue: false }), Error);
+  backend.onWrite = (execute) => execute();
+  place.clock.setWall(-3_600_000);
+  await grant(store, held);
+  const { lease, end } = place.document.holders.get(held.owner)!;
+  assertEquals([lease, end - place.clock.now().wall], [30_000, 30_000]);
+});
