@@ -4,7 +4,7 @@ export interface FoundDocument<Version = unknown> {
   readonly value: string | undefined;
   /** The version of the text, or of its absence. */
   readonly version: Version;
-  /** The server's clock, in milliseconds since the Unix epoch, where the server has one. */
+  /** The server's clock, in milliseconds since the Unix epoch, where the server has one: in each read. */
   readonly time?: number | undefined;
 }
 
@@ -14,7 +14,7 @@ export type WriteResult<Version = unknown> =
     readonly written: true;
     /** The version of what was written. */
     readonly version: Version;
-    /** The server's clock, see {@linkcode FoundDocument.time}. */
+    /** The server's clock, see {@linkcode FoundDocument.time}, if that costs no further trip. */
     readonly time?: number | undefined;
   }
   | {

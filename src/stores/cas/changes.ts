@@ -4,6 +4,7 @@ import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal }
 import { type DocumentWaiter, formatWaiter, type LockDocument } from "./document.ts";
 import type { OwnWaiters } from "./own_waiters.ts";
 import type { DocumentChange, Effect, Moment } from "./lock.ts";
+import { bytesOf } from "./sighting.ts";
 
 /** Who changes a document because it holds the lock writes again at once after a refused write. */
 const URGENT = () => true;
@@ -41,7 +42,7 @@ export function attempt(
   };
 
   const wait = (document: LockDocument, waiter: DocumentWaiter, { reserve }: Moment): Effect<Attempt> => {
-    reserve(formatWaiter(waiter).length);
+    reserve(bytesOf(formatWaiter(waiter)));
     document.counter = Math.max(document.counter, waiter.ticket);
     if (document.queue.length === 0) document.rollCall = { ...document.rollCall, since: waiter.queuedAt };
     document.enqueue(waiter);

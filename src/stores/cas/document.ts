@@ -72,7 +72,8 @@ export class LockDocument extends LockRecord<DocumentHolder, DocumentWaiter> {
     const { lease, renewal = 0 } = claim;
     const handle = handleOf(claim);
     const known = this.holders.get(handle);
-    const end = Math.max(now + lease, known?.end ?? 0);
+    // A clock that was set back since would make it longer.
+    const end = Math.max(now + lease, known === undefined ? 0 : Math.min(known.end, now + known.lease));
     const holder: DocumentHolder = {
       claim,
       grantedAt: known?.grantedAt ?? Math.floor(now),

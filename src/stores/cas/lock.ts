@@ -76,7 +76,7 @@ interface Plan {
   /** Whether a lease may be over by now that was not when the server told its time. */
   readonly mayBeOver: boolean;
   readonly now: number;
-  /** The calls, with what each has done; those that have failed are left out. */
+  /** The calls, with what each has done. */
   readonly effects: readonly (readonly [PendingCall, Effect<unknown>])[];
 }
 
@@ -92,6 +92,8 @@ export class CasLock {
   #receivedAt: Instant | undefined;
   #calls: PendingCall[] = [];
   #working = false;
+  /** How many calls pause. */
+  #paused = 0;
 
   constructor(name: string, context: CasContext, sighted: (lock: CasLock, document: LockDocument) => void) {
     this.name = name;
@@ -102,7 +104,8 @@ export class CasLock {
 
   /** Whether nothing is lost with it: no call, no waiter, and nothing that it remembers. */
   get isUseless(): boolean {
-    return !this.#working && this.waiters.size === 0 && (this.#last?.isStale(this.#context.clock.now()) ?? true);
+    return !this.#working && this.#paused === 0 && this.waiters.size === 0 &&
+      (this.#last?.isStale(this.#context.clock.now()) ?? true);
   }
 
   /** What was seen last. */
@@ -183,7 +186,9 @@ export class CasLock {
   }
 
   #plan(seen: Sighting, calls: readonly PendingCall[]): Plan {
-    const view = this.view(seen, calls.some(({ change }) => change.cannotWatch));
+    // One whose clocks have moved apart since it read does not go by them.
+    const isSteady = !seen.isStale(this.#context.clock.now());
+    const view = this.view(seen, isSteady && calls.some(({ change }) => change.cannotWatch));
     const { now } = view;
     const document = seen.take();
     const mayBeOver = view.time !== undefined && Array.from(document.holders.values()).some(({ end }) => end <= now);
@@ -198,7 +203,11 @@ export class CasLock {
       try {
         effects.push([call, call.change.apply(document, { now, reserve })]);
       } catch (error) {
-        call.reject(error);
+        // As with other answers, what it rests on may be out of date.
+        const answer = () => {
+          throw error;
+        };
+        effects.push([call, { needs: "read", answer }]);
       }
     }
     const { turn } = document;
@@ -229,10 +238,10 @@ export class CasLock {
     const request = backend.write(this.name, value, seen.version, { notBefore });
     const reply = await this.#inTime(Math.min(ANSWER_MS, shortest), request, "write");
     if (!reply.written) {
-      return { found: reply.found && this.#saw(new Sighting(this.name, reply.found, sentAt)) };
+      return { found: reply.found && this.#saw(seen.replaced(reply.found, sentAt)) };
     }
     const { version, time } = reply;
-    this.#saw(new Sighting(this.name, { value, version, time }, sentAt, document));
+    this.#saw(seen.replaced({ value, version, time }, sentAt, document));
     return undefined;
   }
 
@@ -259,7 +268,11 @@ export class CasLock {
     for (const call of calls) {
       if (urgent.includes(call)) continue;
       const ms = this.#context.random() * backoffMs(call.retries++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-      void this.#context.clock.sleep(ms).then(() => this.#add(call));
+      this.#paused++;
+      void this.#context.clock.sleep(ms).then(() => {
+        this.#paused--;
+        this.#add(call);
+      });
     }
     return urgent;
   }

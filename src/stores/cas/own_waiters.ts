@@ -112,9 +112,8 @@ export class OwnWaiters {
 
   /** Gives the place of one handle to another one. */
   succeed(from: Claim, to: Claim): void {
-    const { place } = this.get(from) ?? {};
-    this.delete(from);
-    this.asks(to).place = place;
+    // The first one lives until it is released: it is in the queue until this is written.
+    this.asks(to).place = this.notice(from)?.place;
   }
 
   /** Returns whether a handle waits here, and is alive. */

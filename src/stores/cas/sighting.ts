@@ -11,6 +11,11 @@ const APART_MS = 1_000;
 
 const ENCODER = new TextEncoder();
 
+/** Returns how long a text is, in bytes of UTF-8; 0 if there is none. */
+export function bytesOf(text: string | undefined): number {
+  return ENCODER.encode(text).length;
+}
+
 /** A document as the backend had it once. */
 export class Sighting {
   readonly #name: string;
@@ -37,7 +42,7 @@ export class Sighting {
 
   /** How long the text is, in bytes of UTF-8. */
   get bytes(): number {
-    return ENCODER.encode(this.#found.value).length;
+    return bytesOf(this.#found.value);
   }
 
   /** The server's clock when it answered, where it has one. */
@@ -55,6 +60,16 @@ export class Sighting {
     const { document } = this;
     this.#document = undefined;
     return document;
+  }
+
+  /**
+   * Notes what the reply to a write over it says. If that does not tell the time, the older one counts: where the server
+   * has a clock, no other one must take its place.
+   */
+  replaced(found: FoundDocument, sentAt: Instant, document?: LockDocument): Sighting {
+    const isTimed = found.time !== undefined || this.time === undefined;
+    if (isTimed) return new Sighting(this.#name, found, sentAt, document);
+    return new Sighting(this.#name, { ...found, time: this.time }, this.#sentAt, document);
   }
 
   /** Whether the document is worth nothing at a moment, because it was seen too long ago. */

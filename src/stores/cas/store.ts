@@ -98,9 +98,13 @@ export class CasStore implements Store {
   async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const { lock, watcher } = this.#entry(claim.name);
     if (options.enqueue) lock.waiters.asks(claim);
-    const answer = await lock.change(attempt(claim, options, lock.waiters, this.#context.store));
-    watcher.update();
-    return answer;
+    try {
+      return await lock.change(attempt(claim, options, lock.waiters, this.#context.store));
+    } finally {
+      // It is alive, however long that took.
+      lock.waiters.notice(claim);
+      watcher.update();
+    }
   }
 
   renew(claim: Claim): Promise<Renewal> {
@@ -111,10 +115,13 @@ export class CasStore implements Store {
     const { lock, watcher } = this.#entry(claim.name);
     lock.waiters.notice(claim);
     this.#sweeper.sweepIfDue();
-    const released = await lock.change(release(claim));
-    lock.waiters.delete(claim);
-    watcher.update();
-    return released;
+    try {
+      return await lock.change(release(claim));
+    } finally {
+      // Also if that failed: the next write of this store object removes what nobody owns.
+      lock.waiters.delete(claim);
+      watcher.update();
+    }
   }
 
   async succeed(from: Claim, to: Claim): Promise<void> {

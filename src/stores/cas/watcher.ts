@@ -38,6 +38,8 @@ export class Watcher {
   #running = false;
   /** How often the same version was read in a row. */
   #idle = 0;
+  /** How many watches in a row have ended although nothing was found to have changed. */
+  #vain = 0;
 
   constructor(lock: CasLock, backend: Backend, clock: Clock, isWanted: () => boolean) {
     this.#lock = lock;
@@ -61,7 +63,7 @@ export class Watcher {
     this.#running = true;
     while (this.#isWanted()) {
       const { last } = this.#lock;
-      await this.#wait(last);
+      const watchEnded = await this.#wait(last);
       if (!this.#isWanted()) break;
       if (last !== this.#lock.last) continue;
       try {
@@ -72,22 +74,45 @@ export class Watcher {
         this.#lock.waiters.wakeAll();
         this.#idle = Infinity;
       }
+      this.#vain = watchEnded && this.#idle > 0 ? this.#vain + 1 : 0;
     }
     this.#running = false;
   }
 
-  /** Waits until the document may have changed, or is to be looked at. */
-  async #wait(last: Sighting | undefined): Promise<void> {
+  /** Waits until the document may have changed, or is to be looked at. Resolves to whether the backend's watch has ended. */
+  async #wait(last: Sighting | undefined): Promise<boolean> {
     const pause = new AbortController();
     this.#pause = pause;
+    let watchEnded = false;
     await calledOrAborted(pause.signal, (look) => {
-      const timer = this.#clock.timer(this.#lookIn(last), () => look());
-      // If the watch fails, the timer is left.
-      if (last !== undefined) this.#backend.watch?.(this.#lock.name, last.version, pause.signal).then(look, () => {});
-      return () => timer.cancel();
+      const timers = [this.#clock.timer(this.#lookIn(last), () => look())];
+      let over = false;
+      if (last !== undefined && this.#backend.watch !== undefined) {
+        void this.#watch(last, pause.signal).then((isSound) => {
+          if (over) return;
+          watchEnded = true;
+          if (isSound && this.#vain === 0) look();
+          else timers.push(this.#clock.timer(backoffMs(this.#vain, FIRST_POLL_MS, LONGEST_POLL_MS), () => look()));
+        });
+      }
+      return () => {
+        over = true;
+        for (const timer of timers) timer.cancel();
+      };
     });
     pause.abort("over");
     this.#pause = undefined;
+    return watchEnded;
+  }
+
+  /** Resolves when the backend's watch ends, to whether it has not failed. */
+  async #watch({ version }: Sighting, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#backend.watch!(this.#lock.name, version, signal);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** The longest time between two looks, in milliseconds. */

@@ -1,0 +1,86 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { ask, claimOf, grant } from "../../support/claims.ts";
+import { heldUp, NAME, Place } from "./controlled_backend.ts";
+
+Deno.test("succeed() gives a place to another handle in one write", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const [held, from, to, later] = [claimOf(NAME), claimOf(NAME), claimOf(NAME), claimOf(NAME)];
+  await grant(a.store, held);
+  await ask(b.store, from);
+  await ask(b.store, later);
+  const { ticket } = place.document.queue[0]!;
+  b.backend.trips();
+  await b.store.succeed(from, to);
+  assertEquals(b.backend.trips(), { reads: 0, writes: 1 });
+  await b.store.release(from);
+  assertEquals(place.handles.queue, [to.owner, later.owner]);
+  assertEquals(place.document.queue[0]!.ticket, ticket);
+});
+
+Deno.test("succeed() never leaves a place empty", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const [held, from, to, later] = [claimOf(NAME), claimOf(NAME), claimOf(NAME), claimOf(NAME)];
+  await grant(a.store, held);
+  await ask(b.store, from);
+  await ask(a.store, later);
+  await b.store.succeed(from, to);
+  await b.store.release(from);
+  // It has not attempted yet, and it is its turn.
+  await a.store.release(held);
+  assertEquals(place.document.turn?.handle, to.owner);
+  assertEquals((await a.store.attempt(later, { enqueue: true })).granted, false);
+  await grant(b.store, to);
+});
+
+Deno.test("release() that fails keeps nothing of its handle", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const waiting = claimOf(NAME);
+  await grant(a.store, claimOf(NAME));
+  await ask(b.store, waiting);
+  b.backend.onWrite = () => Promise.reject(new Error("not now"));
+  await assertRejects(() => b.store.release(waiting), Error);
+  b.backend.onWrite = (execute) => execute();
+  // Another call of the same process removes it.
+  await b.store.release(claimOf(NAME));
+  assertEquals(place.handles.queue, []);
+});
+
+Deno.test("attempt() keeps the place of a waiter whose call hangs", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const [first, second, third] = [claimOf(NAME), claimOf(NAME), claimOf(NAME)];
+  await grant(a.store, claimOf(NAME));
+  await ask(b.store, first);
+  await ask(b.store, second);
+  for (let i = 0; i < 2; i++) {
+    await ask(b.store, second);
+    b.backend.onRead = heldUp<never>(() => b.backend.onRead = (execute) => execute()).hook;
+    const hung = assertRejects(() => b.store.attempt(first, { enqueue: true }), Error);
+    await place.clock.advance(1_000);
+    const others = [b.store.attempt(second, { enqueue: true }), b.store.release(claimOf(NAME))];
+    await place.clock.advance(1_100);
+    await Promise.all([hung, ...others]);
+    assertEquals(place.handles.queue, [first.owner, second.owner]);
+  }
+  await ask(b.store, third);
+  assertEquals(place.handles.queue, [first.owner, second.owner, third.owner]);
+});
+
+Deno.test("attempt() does not prolong a lease when the clock was set back", async () => {
+  const place = new Place();
+  const { store, backend } = place.connect();
+  const held = claimOf(NAME, "exclusive", 30_000);
+  backend.onWrite = async (execute) => {
+    await execute();
+    throw new Error("the reply was lost");
+  };
+  await assertRejects(() => store.attempt(held, { enqueue: false }), Error);
+  backend.onWrite = (execute) => execute();
+  place.clock.setWall(-3_600_000);
+  await grant(store, held);
+  const { lease, end } = place.document.holders.get(held.owner)!;
+  assertEquals([lease, end - place.clock.now().wall], [30_000, 30_000]);
+});

@@ -1,0 +1,119 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { ask, claimOf, grant } from "../../support/claims.ts";
+import { NAME, Place } from "./controlled_backend.ts";
+import { StoreError } from "../../../src/errors.ts";
+
+/** Returns a claim with a description of so many characters, each of `bytes` bytes. */
+function described(characters: number, letter: string) {
+  return { ...claimOf(NAME), meta: JSON.stringify({ job: letter.repeat(characters) }) };
+}
+
+Deno.test("change() refuses no call because of what is remembered", async () => {
+  const place = new Place();
+  const maxBytes = 12_000;
+  const [a, b, c] = [0, 1, 2].map(() => place.connect({ maxBytes }));
+  const held = claimOf(NAME);
+  await grant(a!.store, held);
+  const waiters = Array.from({ length: 8 }, () => described(800, "x"));
+  for (const waiter of waiters) await ask(b!.store, waiter);
+  // It remembers a document that is full.
+  await assertRejects(() => c!.store.attempt(described(800, "x"), { enqueue: true }), StoreError);
+  for (const waiter of waiters) await b!.store.release(waiter);
+  const late = described(800, "x");
+  await ask(c!.store, late);
+  assertEquals(place.handles.queue, [late.owner]);
+});
+
+Deno.test("change() does not execute a call that it has refused", async () => {
+  const place = new Place();
+  const [a, b, c] = [0, 1, 2].map(() => place.connect({ maxBytes: 12_000 }));
+  const held = claimOf(NAME);
+  await grant(a!.store, held);
+  const waiters = Array.from({ length: 8 }, () => described(800, "x"));
+  for (const waiter of waiters) await ask(b!.store, waiter);
+  // It goes together with a release, whose write is refused because there is room again.
+  let left = 2;
+  c!.backend.onWrite = async (execute) => {
+    if (--left === 0) { for (const waiter of waiters) await b!.store.release(waiter); }
+    return await execute();
+  };
+  const [, , late] = await Promise.allSettled([
+    c!.store.release(claimOf(NAME)),
+    c!.store.release(claimOf(NAME)),
+    c!.store.attempt(described(800, "x"), { enqueue: true }),
+  ]);
+  assertEquals(place.handles.queue.length, late.status === "fulfilled" ? 1 : 0);
+});
+
+Deno.test("change() counts the room of waiters in bytes", async () => {
+  const place = new Place();
+  const maxBytes = 12_000;
+  const [a, b] = [place.connect({ maxBytes }), place.connect({ maxBytes })];
+  const held = claimOf(NAME);
+  await grant(a.store, held);
+  await a.store.renew(held);
+  // 300 characters are 900 bytes.
+  await Promise.allSettled(Array.from({ length: 30 }, () => b.store.attempt(described(300, "€"), { enqueue: true })));
+  const { value } = place.documents.texts.get(NAME)!;
+  const bytes = new TextEncoder().encode(value).length;
+  assert(bytes <= maxBytes - 4_000, `${bytes} bytes`);
+});
+
+Deno.test("change() keeps its lock while a call pauses", async () => {
+  const place = new Place();
+  const { store, backend } = place.connect();
+  const other = place.connect().store;
+  await grant(other, claimOf(NAME, "shared"));
+  // Its write is refused, so that the call pauses.
+  let left = 1;
+  backend.onWrite = async (execute) => {
+    if (left-- > 0) await other.attempt(claimOf(NAME, "shared"), { enqueue: false });
+    return await execute();
+  };
+  const granted = store.attempt(claimOf(NAME, "shared"), { enqueue: false });
+  await place.clock.advance(0);
+  assertEquals(left, 0);
+  // What is not remembered is forgotten at 2,000 names.
+  backend.onWrite = () => Promise.reject(new Error("not now"));
+  await assertRejects(() => store.renew(claimOf(NAME)), Error);
+  for (let i = 0; i < 2_100; i++) await assertRejects(() => store.release(claimOf(`other ${i}`)), Error);
+  let [writing, most] = [0, 0];
+  backend.onWrite = async (execute) => {
+    most = Math.max(most, ++writing);
+    await place.clock.sleep(100);
+    return await execute().finally(() => writing--);
+  };
+  const second = store.attempt(claimOf(NAME, "shared"), { enqueue: false });
+  await place.clock.advance(10);
+  const third = store.attempt(claimOf(NAME, "shared"), { enqueue: false });
+  await place.clock.advance(1_000);
+  await Promise.all([granted, second, third]);
+  assertEquals(most, 1);
+});
+
+Deno.test("change() declares no lease over while its clocks disagree", async () => {
+  const place = new Place();
+  const [{ store }, other] = [place.connect(), place.connect()];
+  await grant(store, claimOf(NAME, "exclusive", 30_000));
+  other.backend.onRead = async (execute) => {
+    const found = await execute();
+    place.clock.setWall(3_600_000);
+    return found;
+  };
+  const attempt = await other.store.attempt(claimOf(NAME), { enqueue: false });
+  assertEquals(attempt.granted, false);
+});
+
+Deno.test("change() keeps the clock of the server if a write does not tell it", async () => {
+  const place = new Place({ ahead: 3_600_000 });
+  const { store, backend } = place.connect();
+  backend.onWrite = async (execute) => {
+    const reply = await execute();
+    return reply.written ? { written: true, version: reply.version } : { written: false };
+  };
+  const held = claimOf(NAME, "exclusive", 30_000);
+  await grant(store, held);
+  assertEquals(await store.renew(held), "renewed");
+  const attempt = await place.connect().store.attempt(claimOf(NAME), { enqueue: false });
+  assertEquals(attempt.granted, false);
+});
