@@ -1,4 +1,4 @@
-import { LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
+import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
 
 /** What writes do to a document: a simulator that does not reach one proves nothing about it. */
 const TRANSITIONS = [

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { ask, claimOf, grant } from "../../support/claims.ts";
+import type { FoundDocument } from "../../../src/stores/cas/mod.ts";
 import { heldUp, NAME, Place } from "./controlled_backend.ts";
 
 Deno.test("succeed() gives a place to another handle in one write", async () => {
@@ -57,7 +58,7 @@ Deno.test("attempt() keeps the place of a waiter whose call hangs", async () => 
   await ask(b.store, second);
   for (let i = 0; i < 2; i++) {
     await ask(b.store, second);
-    b.backend.onRead = heldUp<never>(() => b.backend.onRead = (execute) => execute()).hook;
+    b.backend.onRead = heldUp<FoundDocument<number>>(() => b.backend.onRead = (execute) => execute()).hook;
     const hung = assertRejects(() => b.store.attempt(first, { enqueue: true }), Error);
     await place.clock.advance(1_000);
     const others = [b.store.attempt(second, { enqueue: true }), b.store.release(claimOf(NAME))];

@@ -10,7 +10,7 @@ export const NAME = "a";
 export type Hook<T> = (execute: () => Promise<T>) => Promise<T>;
 
 /** A backend in memory that counts its requests, and lets a test decide what becomes of them. */
-export class ControlledBackend implements Backend<number> {
+export class ControlledBackend {
   reads = 0;
   writes = 0;
   onRead: Hook<FoundDocument<number>> = (execute) => execute();
