@@ -35,14 +35,14 @@ export function holderSign({ claim, beat }: DocumentHolder): string {
   return `${beat} ${claim.handle ?? claim.owner}`;
 }
 
-/** Returns the sign of a turn. */
-export function turnSign({ number }: Turn): string {
-  return `${number} turn`;
+/** Returns the sign of a turn. The number alone comes back if the document is removed and made anew. */
+export function turnSign({ number, handle }: Turn): string {
+  return `${number} turn ${handle}`;
 }
 
-/** Returns the sign of a roll call. */
-export function rollCallSign({ number }: RollCall): string {
-  return `${number} roll call`;
+/** Returns the sign of a roll call, or of a queue that begins. */
+export function rollCallSign({ number, since }: RollCall): string {
+  return `${number} roll call ${since}`;
 }
 
 function* signsOf({ holders, turn, rollCall }: LockDocument): Generator<string> {

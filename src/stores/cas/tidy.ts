@@ -60,7 +60,9 @@ export function tidy(document: LockDocument, view: DocumentView): Tidied {
     if (leaseLeft(holder, view) > 0) continue;
     document.holders.delete(handleOf(holder.claim));
     changed = true;
-    if (view.time !== undefined) notBefore = Math.max(notBefore ?? 0, holder.end + view.skew);
+    // One that was seen for long enough may end later by the server's clock, if that was set back.
+    const end = holder.end + view.skew;
+    if (view.time !== undefined && end <= view.time) notBefore = Math.max(notBefore ?? 0, end);
   }
   const dead = deadWaiters(document, view);
   for (const { claim } of dead) document.dequeue(claim);
@@ -68,14 +70,14 @@ export function tidy(document: LockDocument, view: DocumentView): Tidied {
 }
 
 /**
- * Returns how many milliseconds are left until a store object may declare a lease over, as far as it knows at present. With
- * a server's clock that decides. Without one a store object must have seen the holder unchanged for the whole lease; or,
- * if it cannot watch, the end must be past by both clocks, as far as these may be apart.
+ * Returns how many milliseconds are left until a store object may declare a lease over, as far as it knows at present: when it
+ * has seen the holder unchanged for the whole lease, or when the end is past by the server's clock. Where there is none, and
+ * it cannot watch, the end must be past by the clocks of both, as far as these may be apart.
  */
 export function leaseLeft(holder: DocumentHolder, view: DocumentView): number {
   const { end, lease } = holder;
-  if (view.time !== undefined) return end + view.skew - view.time;
   const unseen = lease - view.seenFor(holderSign(holder));
+  if (view.time !== undefined) return Math.min(unseen, end + view.skew - view.time);
   return view.cannotWatch ? Math.min(unseen, end + view.skew - view.now) : unseen;
 }
 
@@ -133,13 +135,16 @@ function deadWaiters(document: LockDocument, view: DocumentView): DocumentWaiter
 }
 
 /** Answers a roll call, or begins one. Returns whether that changes the document. */
-function callRoll(document: LockDocument, { store, now, fullness }: DocumentView): boolean {
+function callRoll(document: LockDocument, view: DocumentView): boolean {
+  const { store, now, fullness } = view;
   const { queue, rollCall } = document;
   const own = queue.filter((waiter) => waiter.store === store);
   const pending = queue.some(({ roll }) => roll < rollCall.number);
   const interval = fullness > LARGE ? LARGE_INTERVAL_MS : ROLL_CALL_INTERVAL_MS;
-  // A roll call does no harm, so that a clock which is wrong does not matter.
-  const begins = !pending && own.length < queue.length && Math.abs(now - rollCall.since) >= interval;
+  // One too many does no harm. But where two clocks are apart only one may find the other's roll call old, or they call
+  // without end.
+  const isDue = left(rollCall.since, interval, rollCallSign(rollCall), { ...view, cannotWatch: true, skew: 0 }) <= 0;
+  const begins = !pending && own.length < queue.length && isDue;
   if (begins) document.rollCall = { number: ++document.counter, since: Math.floor(now) };
   const unanswered = own.filter(({ roll }) => roll < document.rollCall.number);
   for (const waiter of unanswered) waiter.roll = document.rollCall.number;
