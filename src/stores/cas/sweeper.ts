@@ -36,8 +36,13 @@ export class DocumentSweeper {
   async #sweep(): Promise<void> {
     const { documents, cursor } = await this.#backend.list!(PAGE, this.#cursor);
     this.#cursor = cursor;
+    const now = this.#clock.now().wall;
     for (const { key, ...found } of documents) {
-      if (isOld(key, found, found.time ?? this.#clock.now().wall)) await this.#backend.remove!(key, found.version);
+      try {
+        if (isOld(key, found, found.time ?? now)) await this.#backend.remove!(key, found.version);
+      } catch {
+        // No document, or not to be removed at present: the others are.
+      }
     }
   }
 }
