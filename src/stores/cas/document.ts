@@ -139,7 +139,7 @@ export function formatDocument(name: string, document: LockDocument): string {
     counter,
     used: Math.floor(used),
     turn,
-    rollCall: rollCall.number > 0 ? rollCall : undefined,
+    rollCall: rollCall.since > 0 ? rollCall : undefined,
     revoked,
     holders: Array.from(holders.values(), holderFields),
     queue: queue.map(waiterFields),
