@@ -1,5 +1,6 @@
 // Deno only: it is about an engine that is no entry point of the package yet.
 import { assertEquals, assertRejects } from "@std/assert";
+import type { FoundDocument } from "../../../src/stores/cas/mod.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
 import type { FoundDocument } from "../../../src/stores/cas/mod.ts";
 import { heldUp, NAME, Place } from "./controlled_backend.ts";

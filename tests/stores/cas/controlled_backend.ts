@@ -20,7 +20,7 @@ export class ControlledBackend {
   readonly write: Backend<number>["write"];
   readonly remove: NonNullable<Backend<number>["remove"]>;
   readonly list: NonNullable<Backend<number>["list"]>;
-  watch?: Backend<number>["watch"];
+  watch?: NonNullable<Backend<number>["watch"]>;
   maxBytes?: number;
   severalClocks?: boolean;
 
@@ -36,7 +36,7 @@ export class ControlledBackend {
     };
     this.remove = this.#backend.remove!;
     this.list = this.#backend.list!;
-    this.watch = this.#backend.watch;
+    if (this.#backend.watch !== undefined) this.watch = this.#backend.watch;
   }
 
   /** How many requests there were since the last call of this. */
@@ -62,7 +62,7 @@ export class Place {
   /** Connects another process, by default one on the same clock. */
   connect(
     { clock = this.clock, maxClockSkew = 10_000, ...changed }:
-      & { clock?: VirtualClock; maxClockSkew?: number }
+      & { readonly clock?: VirtualClock; readonly maxClockSkew?: number }
       & Pick<ControlledBackend, "maxBytes" | "severalClocks" | "watch"> = {},
   ): { readonly store: CasStore; readonly backend: ControlledBackend } {
     const backend = Object.assign(new ControlledBackend(this.documents, this.#options), changed);

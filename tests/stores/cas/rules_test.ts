@@ -1,0 +1,268 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { formatDocument, LockDocument } from "../../../src/stores/cas/document.ts";
+import type { WriteResult } from "../../../src/stores/cas/mod.ts";
+import { StoreError } from "../../../src/errors.ts";
+import { ask, claimOf, grant } from "../../support/claims.ts";
+import { heldUp, NAME, Place } from "./controlled_backend.ts";
+
+Deno.test("attempt() takes one write where this process wrote last, else two trips", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const held = claimOf(NAME);
+  await grant(a.store, held);
+  assertEquals(a.backend.trips(), { reads: 1, writes: 1 });
+  await a.store.renew(held);
+  assertEquals(a.backend.trips(), { reads: 0, writes: 1 });
+  await a.store.release(held);
+  assertEquals(a.backend.trips(), { reads: 0, writes: 1 });
+  const again = claimOf(NAME);
+  await grant(a.store, again);
+  assertEquals(a.backend.trips(), { reads: 0, writes: 1 });
+  await a.store.release(again);
+  const other = claimOf(NAME);
+  await grant(b.store, other);
+  assertEquals(b.backend.trips(), { reads: 1, writes: 1 });
+  await b.store.release(other);
+  a.backend.trips();
+  // Its write is refused with what is there.
+  await grant(a.store, claimOf(NAME));
+  assertEquals(a.backend.trips(), { reads: 0, writes: 2 });
+});
+
+Deno.test("attempt() writes once to queue, and a waiter writes nothing while it waits", async () => {
+  const place = new Place();
+  const [holder, a, b] = [place.connect(), place.connect(), place.connect()];
+  const held = claimOf(NAME, "exclusive", 20_000);
+  await grant(holder.store, held);
+  const scope = new AbortController();
+  const waiters = [{ at: a, claim: claimOf(NAME) }, { at: b, claim: claimOf(NAME) }];
+  for (const { at, claim } of waiters) {
+    await ask(at.store, claim);
+    assertEquals(at.backend.trips(), { reads: 1, writes: 1 });
+    void at.store.wakeup(claim, scope.signal);
+  }
+  for (let i = 0; i < 20; i++) {
+    await place.clock.advance(10_000);
+    await holder.store.renew(held);
+    for (const { at, claim } of waiters) await ask(at.store, claim);
+  }
+  assertEquals([a.backend.writes, b.backend.writes], [0, 0]);
+  scope.abort();
+});
+
+Deno.test("renew() answers lost only after a write", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const held = claimOf(NAME);
+  await grant(a.store, held);
+  await b.store.evict(NAME);
+  a.backend.onRead = async (execute) => {
+    await execute();
+    return { value: undefined, version: 0 };
+  };
+  place.clock.stall(61_000);
+  a.backend.trips();
+  assertEquals(await a.store.renew(held), "lost");
+  assert(a.backend.writes > 0, "no write");
+});
+
+Deno.test("release() that finds nothing makes a late write fail", async () => {
+  const place = new Place();
+  const { store, backend } = place.connect();
+  const { hook, request } = heldUp<WriteResult<number>>(() => backend.onWrite = (execute) => execute());
+  backend.onWrite = hook;
+  const claim = claimOf(NAME, "exclusive", 30_000);
+  const attempt = assertRejects(() => store.attempt(claim, { enqueue: false }), Error);
+  const { execute } = await request;
+  await place.clock.advance(10_000);
+  await attempt;
+  assertEquals(await store.release(claim), false);
+  await execute();
+  assertEquals(place.handles.holders, []);
+});
+
+Deno.test("change() reads what it saw 60 s ago, or before its clocks disagreed", async () => {
+  const place = new Place();
+  const { store, backend } = place.connect();
+  const use = async () => {
+    await store.release(claimOf(NAME));
+    return backend.trips();
+  };
+  await use();
+  place.clock.stall(59_000);
+  assertEquals(await use(), { reads: 0, writes: 1 });
+  place.clock.stall(60_000);
+  assertEquals(await use(), { reads: 1, writes: 1 });
+  place.clock.setWall(-1_500);
+  assertEquals(await use(), { reads: 1, writes: 1 });
+  place.clock.setWall(60_000);
+  assertEquals(await use(), { reads: 1, writes: 1 });
+});
+
+Deno.test("tidy() goes by the time of the server with its age, not by the clock of the process", async () => {
+  const place = new Place({ ahead: -3_600_000 });
+  const [a, b] = [place.connect(), place.connect()];
+  const held = claimOf(NAME, "exclusive", 10_000);
+  await grant(a.store, held);
+  const { end } = place.document.holders.get(held.owner)!;
+  assert(Math.abs(end - (place.clock.now().wall - 3_590_000)) < 10, `${end}`);
+  await place.clock.advance(9_990);
+  await ask(b.store, claimOf(NAME), false);
+  await place.clock.advance(20);
+  await grant(b.store, claimOf(NAME));
+});
+
+Deno.test("tidy() caps an end that is further away than its lease", async () => {
+  const place = new Place({ ahead: 0 });
+  const [a, b] = [place.connect(), place.connect()];
+  const held = claimOf(NAME, "exclusive", 10_000);
+  await grant(a.store, held);
+  place.clock.setWall(-3_600_000);
+  const waiting = claimOf(NAME);
+  await ask(b.store, waiting);
+  const { end } = place.document.holders.get(held.owner)!;
+  assertEquals(end, place.clock.now().wall + 10_000);
+});
+
+Deno.test("tidy() lets those who cannot watch succeed a holder after maxClockSkew", async () => {
+  const place = new Place();
+  const [a, b, c] = [place.connect(), place.connect(), place.connect({ maxClockSkew: Infinity })];
+  await grant(a.store, claimOf(NAME, "exclusive", 1_000));
+  await place.clock.advance(10_900);
+  await ask(b.store, claimOf(NAME), false);
+  await place.clock.advance(200);
+  await ask(c.store, claimOf(NAME), false);
+  await grant(place.connect().store, claimOf(NAME));
+  // A store object keeps what it has seen: it has watched a lease of its own.
+  await grant(place.connect().store, claimOf("b", "exclusive", 1_000));
+  await ask(c.store, claimOf("b"), false);
+  await place.clock.advance(1_001);
+  await grant(c.store, claimOf("b"));
+});
+
+Deno.test("giveTurn() gives a waiter that was struck off its place, and the second time the end", async () => {
+  const place = new Place();
+  const [a, b, c] = [place.connect(), place.connect(), place.connect()];
+  const [first, second] = [claimOf(NAME), claimOf(NAME)];
+  let held = claimOf(NAME);
+  await grant(a.store, held);
+  await ask(b.store, first);
+  await ask(c.store, second);
+  for (const order of [[first, second], [second, first]]) {
+    await a.store.release(held);
+    // The first one does not take its turn, as the other one sees.
+    await ask(c.store, second);
+    await place.clock.advance(1_400);
+    await ask(c.store, second);
+    assertEquals(place.handles.queue, [first.owner, second.owner]);
+    await place.clock.advance(101);
+    await ask(c.store, claimOf(NAME), false);
+    assertEquals(place.handles.queue, [second.owner]);
+    held = claimOf(NAME);
+    await grant(a.store, held, { steal: true });
+    await ask(b.store, first);
+    assertEquals(place.handles.queue, order.map(({ owner }) => owner));
+  }
+});
+
+Deno.test("deadWaiters() strikes off all waiters of a process that misses its turn", async () => {
+  const place = new Place();
+  const [a, b, c] = [place.connect(), place.connect(), place.connect()];
+  const [held, own] = [claimOf(NAME), claimOf(NAME)];
+  await grant(a.store, held);
+  await ask(b.store, claimOf(NAME));
+  await ask(c.store, own);
+  await ask(b.store, claimOf(NAME));
+  await a.store.release(held);
+  await ask(c.store, own);
+  await place.clock.advance(1_400);
+  await ask(c.store, own);
+  await place.clock.advance(101);
+  await ask(c.store, claimOf(NAME), false);
+  assertEquals(place.handles.queue, [own.owner]);
+});
+
+Deno.test("change() rejects after a third of the shortest lease, and goes on", async () => {
+  const place = new Place();
+  const { store, backend } = place.connect();
+  const held = claimOf(NAME, "exclusive", 900);
+  await grant(store, held);
+  backend.onWrite = heldUp<WriteResult<number>>(() => backend.onWrite = (execute) => execute()).hook;
+  const hung = assertRejects(() => store.renew(held), Error);
+  const next = store.renew(held);
+  await place.clock.advance(301);
+  await hung;
+  assertEquals(await next, "renewed");
+  assertEquals(place.clock.pending, 0);
+});
+
+Deno.test("change() delays no holder by the pause of another call", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const held = claimOf(NAME);
+  await grant(a.store, held);
+  let refusals = 6;
+  a.backend.onWrite = async (execute) => {
+    if (refusals-- > 0) await b.store.release(claimOf(NAME));
+    return await execute();
+  };
+  const waiting = a.store.attempt(claimOf(NAME), { enqueue: true });
+  assertEquals(await a.store.renew(held), "renewed");
+  assertEquals(place.handles.queue, []);
+  await place.clock.advance(5_000);
+  await waiting;
+  assertEquals(place.clock.pending, 0);
+});
+
+Deno.test("issue() gives fences that rise, also when the clock falls", async () => {
+  const place = new Place();
+  const { store } = place.connect();
+  const next = async (fences = 1): Promise<readonly [bigint, number]> => {
+    const claim = { ...claimOf(NAME), fences };
+    const attempt = await store.attempt(claim, { enqueue: false });
+    assert(attempt.granted, "granted");
+    await store.release(claim);
+    return [attempt.fence, attempt.fences ?? 1];
+  };
+  const now = () => BigInt(place.clock.now().wall) * 1_000n;
+  assertEquals(await next(), [now(), 1]);
+  assertEquals(await next(5), [now() + 1n, 5]);
+  assertEquals(await next(), [now() + 6n, 1]);
+  const last = now() + 6n;
+  place.clock.setWall(-3_600_000);
+  assertEquals(await next(), [last + 1n, 1]);
+  // None of a block is further than 10 ms ahead of the clock.
+  assertEquals(await next(100), [last + 2n, 1]);
+});
+
+Deno.test("reserve() refuses waiters alone, and tells how many there are", async () => {
+  const place = new Place();
+  const maxBytes = 9_000;
+  const [a, b] = [place.connect({ maxBytes }), place.connect({ maxBytes })];
+  const held = claimOf(NAME);
+  await grant(a.store, held);
+  const waiters = Array.from({ length: 40 }, () => claimOf(NAME));
+  const answers = await Promise.allSettled(waiters.map((claim) => b.store.attempt(claim, { enqueue: true })));
+  const refused = answers.flatMap((answer) => answer.status === "rejected" ? [answer.reason] : []);
+  const queued = place.handles.queue.length;
+  assertEquals(refused.length, 40 - queued);
+  assert(queued > 5 && refused[0] instanceof StoreError, `${refused[0]}`);
+  assert(refused.at(-1).message.includes(`${queued} waiters`) && refused.at(-1).message.includes("9000"));
+  // Those that hold it go on.
+  assertEquals(await a.store.renew(held), "renewed");
+  assertEquals(await a.store.release(held), true);
+  await grant(b.store, waiters[0]!);
+});
+
+Deno.test("formatDocument() keeps the description of holders and waiters", async () => {
+  const place = new Place();
+  const { store } = place.connect();
+  const described = (job: string) => ({ ...claimOf(NAME), meta: JSON.stringify({ job }) });
+  const [held, waiting] = [described("x"), described("y")];
+  await grant(store, held);
+  await ask(store, waiting);
+  await place.connect().store.release(claimOf(NAME));
+  const { held: holders, pending } = await store.query!();
+  assertEquals([...holders, ...pending].map(({ meta }) => meta), [{ job: "x" }, { job: "y" }]);
+  assertEquals(JSON.parse(formatDocument(NAME, new LockDocument())).holders, []);
+});
