@@ -2,7 +2,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { FoundDocument } from "../../../src/stores/cas/mod.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
-import type { FoundDocument } from "../../../src/stores/cas/mod.ts";
 import { heldUp, NAME, Place } from "./controlled_backend.ts";
 
 Deno.test("succeed() gives a place to another handle in one write", async () => {

@@ -1,3 +1,4 @@
+// Deno only: it is about an engine that is no entry point of the package yet.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { formatDocument, LockDocument } from "../../../src/stores/cas/document.ts";
 import type { WriteResult } from "../../../src/stores/cas/mod.ts";
@@ -99,7 +100,7 @@ Deno.test("change() reads what it saw 60 s ago, or before its clocks disagreed",
   assertEquals(await use(), { reads: 1, writes: 1 });
 });
 
-Deno.test("tidy() goes by the time of the server with its age, not by the clock of the process", async () => {
+Deno.test("tidy() goes by the time of the server with its age, not by its own clock", async () => {
   const place = new Place({ ahead: -3_600_000 });
   const [a, b] = [place.connect(), place.connect()];
   const held = claimOf(NAME, "exclusive", 10_000);
@@ -140,7 +141,7 @@ Deno.test("tidy() lets those who cannot watch succeed a holder after maxClockSke
   await grant(c.store, claimOf("b"));
 });
 
-Deno.test("giveTurn() gives a waiter that was struck off its place, and the second time the end", async () => {
+Deno.test("giveTurn() restores the place of who was struck off, once", async () => {
   const place = new Place();
   const [a, b, c] = [place.connect(), place.connect(), place.connect()];
   const [first, second] = [claimOf(NAME), claimOf(NAME)];
