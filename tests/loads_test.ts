@@ -60,6 +60,7 @@ Deno.test("acquire() on a Redis client is what loads the Redis store", async () 
 for (
   const [entry, stores] of [
     ["stores/memory/mod.ts", ["src/stores/memory/"]],
+    ["stores/cas/mod.ts", ["src/stores/cas/"]],
     ["stores/sqlite/mod.ts", ["src/stores/sqlite/"]],
     ["stores/redis/mod.ts", ["src/stores/redis/"]],
     ["composed/redlock/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],

@@ -38,10 +38,10 @@ import { Watcher } from "./watcher.ts";
  * @throws {TypeError} when the backend lacks a method, or an option is unknown or of the wrong kind
  * @throws {RangeError} when `maxClockSkew` is negative
  */
-export function cas(backend: Backend, options: CasOptions = {}): Store {
-  const settings = checkCasOptions(backend, options);
+export function cas<Version>(backend: Backend<Version>, options: CasOptions = {}): Store {
+  const settings = checkCasOptions(backend as Backend, options);
   const clock = new SystemClock();
-  return new HandoffStore(new CasStore(backend, settings, clock), clock);
+  return new HandoffStore(new CasStore(backend as Backend, settings, clock), clock);
 }
 
 const CAPABILITIES: readonly Capability[] = [

@@ -52,6 +52,15 @@ import {
   type WaiterEntry,
   withLock,
 } from "@holdfast/lock";
+import {
+  type Backend,
+  cas,
+  type CasOptions,
+  type FoundDocument,
+  type ListedDocuments,
+  type WriteOptions,
+  type WriteResult,
+} from "@holdfast/lock/cas";
 import { memory, type MemoryOptions } from "@holdfast/lock/memory";
 import {
   redis,
@@ -159,6 +168,7 @@ export async function use(): Promise<void> {
     nodes,
     shared,
     memory({ observer } satisfies MemoryOptions),
+    cas(new NoDocuments(), { maxClockSkew: 5_000, observer } satisfies CasOptions),
     own,
     ...clients,
     clients,
@@ -262,6 +272,19 @@ export const own: Store = {
   release: () => Promise.resolve(true),
   drift: (lease) => lease / 100,
 };
+
+/** Where the engine keeps its documents. */
+class NoDocuments implements Backend<number> {
+  read(): Promise<FoundDocument<number>> {
+    return Promise.resolve({ value: undefined, version: 0 });
+  }
+  write(_key: string, value: string, version: number, { notBefore = 0 }: WriteOptions): Promise<WriteResult<number>> {
+    return Promise.resolve(notBefore > 0 ? { written: false } : { written: true, version: version + value.length });
+  }
+  list(): Promise<ListedDocuments<number>> {
+    return Promise.resolve({ documents: [] });
+  }
+}
 
 /** How a quorum asks. */
 export function vote(node: QuorumNode, claim: Claim, options: VoteOptions): Promise<Vote> {

@@ -1,4 +1,3 @@
-// Deno only: it is about an engine that is no entry point of the package yet.
 import { assertEquals, assertRejects } from "@std/assert";
 import type { FoundDocument } from "../../../src/stores/cas/mod.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";

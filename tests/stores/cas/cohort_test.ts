@@ -1,4 +1,3 @@
-// Deno only: it is about an engine that is no entry point of the package yet.
 import { storeSuite } from "@holdfast/lock/testing";
 import { parseDocument } from "../../../src/stores/cas/document.ts";
 import { cas } from "../../../src/stores/cas/mod.ts";

@@ -1,4 +1,5 @@
-import { type Backend, CasStore, type FoundDocument, type WriteResult } from "../../../src/stores/cas/mod.ts";
+import type { Backend, FoundDocument, WriteResult } from "../../../src/stores/cas/mod.ts";
+import { CasStore } from "../../../src/stores/cas/store.ts";
 import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { Documents, memoryBackend, type MemoryBackendOptions } from "./memory_backend.ts";

@@ -1,4 +1,3 @@
-// Deno only: it is about an engine that is no entry point of the package yet.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ask, claimOf, grant } from "../../support/claims.ts";
 import { NAME, Place } from "./controlled_backend.ts";

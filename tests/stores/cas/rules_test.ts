@@ -1,4 +1,3 @@
-// Deno only: it is about an engine that is no entry point of the package yet.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { formatDocument, LockDocument } from "../../../src/stores/cas/document.ts";
 import type { WriteResult } from "../../../src/stores/cas/mod.ts";

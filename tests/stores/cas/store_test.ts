@@ -1,4 +1,3 @@
-// Deno only: it is about an engine that is no entry point of the package yet.
 import { storeSuite } from "@holdfast/lock/testing";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { CasStore } from "../../../src/stores/cas/store.ts";

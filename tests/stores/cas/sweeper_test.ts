@@ -1,4 +1,3 @@
-// Deno only: it is about an engine that is no entry point of the package yet.
 import { assertEquals } from "@std/assert";
 import { claimOf, grant } from "../../support/claims.ts";
 import { Place } from "./controlled_backend.ts";

@@ -1,4 +1,3 @@
-// Deno only: it is about an engine that is no entry point of the package yet.
 import { assert, assertEquals } from "@std/assert";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";

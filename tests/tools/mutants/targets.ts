@@ -93,6 +93,15 @@ export const TARGETS: readonly Target[] = [
     ],
   },
   {
+    name: "cas",
+    source: /^src\/stores\/cas\/\w+\.ts$/,
+    stages: [
+      { tests: /^tests\/stores\/cas\/\w+_test\.ts$/, except: /(cohort|store)_test\.ts$/ },
+      { tests: /^tests\/stores\/cas\/store_test\.ts$/ },
+      { tests: /^tests\/simulation\/cas\/simulation_test\.ts$/, filter: /^cas\(\) keeps its promises/ },
+    ],
+  },
+  {
     name: "web_locks",
     source: /^src\/web_locks\/\w+\.ts$/,
     stages: [{ tests: /^tests\/web_locks\/\w+_test\.ts$/, except: SLOW }],
