@@ -114,9 +114,8 @@ export class CasLock {
   }
 
   /** Returns how this store object sees the document that it has seen last, at this moment. */
-  view(sighting: Sighting, cannotWatch: boolean, time = sighting.time): DocumentView {
-    const { clock, store, maxClockSkew, maxBytes, backend } = this.#context;
-    const now = clock.now();
+  #view(sighting: Sighting, cannotWatch: boolean, now: Instant, time = sighting.time): DocumentView {
+    const { store, maxClockSkew, maxBytes, backend } = this.#context;
     return {
       store,
       owns: (handle) => this.waiters.owns(handle),
@@ -125,14 +124,15 @@ export class CasLock {
       skew: time === undefined || backend.severalClocks ? maxClockSkew : 0,
       cannotWatch,
       seenFor: (sign) => this.#observations.seenFor(sign, now),
-      fullness: sighting.bytes / maxBytes,
+      fullness: () => sighting.bytes / maxBytes,
     };
   }
 
   /** Returns how this store object sees the document now, without asking the server for its clock. */
   get present(): DocumentView | undefined {
     if (this.#last === undefined) return undefined;
-    return this.view(this.#last, false, this.#last.earliest(this.#context.clock.now(), this.#receivedAt!));
+    const now = this.#context.clock.now();
+    return this.#view(this.#last, false, now, this.#last.earliest(now, this.#receivedAt!));
   }
 
   /** Changes the document, together with other calls; one write at a time. Resolves to the answer. */
@@ -157,19 +157,21 @@ export class CasLock {
 
   /** Answers calls, with as few trips as possible. Those that pause are answered later. */
   async #answer(calls: readonly PendingCall[]): Promise<void> {
+    const { clock } = this.#context;
     try {
       let seen = this.#remembered();
       let source: "memory" | "read" | "refusal" = seen === undefined ? "read" : "memory";
       seen ??= await this.#read();
       while (calls.length > 0) {
-        const plan = this.#plan(seen, calls);
+        const now = clock.now();
+        const plan = this.#plan(seen, calls, now);
         if (source === "memory" && (plan.needs === "read" || plan.mayBeOver)) {
           seen = await this.#read();
           source = "read";
           continue;
         }
         if (plan.needs === "read" || plan.needs === "proof" && source === "refusal") return settle(plan);
-        const refusal = await this.#write(seen, plan);
+        const refusal = await this.#write(seen, plan, now);
         if (refusal === undefined) return settle(plan);
         const contended = source !== "memory";
         source = refusal.found === undefined ? "read" : "refusal";
@@ -185,17 +187,18 @@ export class CasLock {
     return this.#last?.isStale(this.#context.clock.now()) === false ? this.#last : undefined;
   }
 
-  #plan(seen: Sighting, calls: readonly PendingCall[]): Plan {
+  #plan(seen: Sighting, calls: readonly PendingCall[], at: Instant): Plan {
     // One whose clocks have moved apart since it read does not go by them.
-    const isSteady = !seen.isStale(this.#context.clock.now());
-    const view = this.view(seen, isSteady && calls.some(({ change }) => change.cannotWatch));
+    const isSteady = !seen.isStale(at);
+    const view = this.#view(seen, isSteady && calls.some(({ change }) => change.cannotWatch), at);
     const { now } = view;
     const document = seen.take();
     const mayBeOver = view.time !== undefined && Array.from(document.holders.values()).some(({ end }) => end <= now);
     const { changed, notBefore } = tidy(document, view);
     const effects: [PendingCall, Effect<unknown>][] = [];
-    let room = this.#context.maxBytes - seen.bytes - RESERVED_BYTES;
+    let room: number | undefined;
     const reserve = (bytes: number) => {
+      room ??= this.#context.maxBytes - seen.bytes - RESERVED_BYTES;
       if (room < bytes) throw this.#fullError(document);
       room -= bytes;
     };
@@ -221,22 +224,25 @@ export class CasLock {
   async #read(): Promise<Sighting> {
     const { backend, clock } = this.#context;
     const sentAt = clock.now();
-    const found = await this.#inTime(ANSWER_MS, backend.read(this.name), "read");
+    const found = await this.#inTime(ANSWER_MS, backend.read(this.name), "read", sentAt);
     return this.#saw(new Sighting(this.name, found, sentAt));
   }
 
   /** Writes a planned document. Resolves to what is there instead, if that is said, when the write is refused. */
-  async #write(seen: Sighting, plan: Plan): Promise<{ readonly found: Sighting | undefined } | undefined> {
-    const { backend, clock } = this.#context;
+  async #write(
+    seen: Sighting,
+    plan: Plan,
+    sentAt: Instant,
+  ): Promise<{ readonly found: Sighting | undefined } | undefined> {
+    const { backend } = this.#context;
     const { document, notBefore, now } = plan;
     document.used = now;
     const value = formatDocument(this.name, document);
     const shortest = Math.min(...Array.from(document.holders.values(), ({ lease }) => lease / 3));
-    const sentAt = clock.now();
     // Until it is answered it is not known what is there.
     this.#last = undefined;
     const request = backend.write(this.name, value, seen.version, { notBefore });
-    const reply = await this.#inTime(Math.min(ANSWER_MS, shortest), request, "write");
+    const reply = await this.#inTime(Math.min(ANSWER_MS, shortest), request, "write", sentAt);
     if (!reply.written) {
       return { found: reply.found && this.#saw(seen.replaced(reply.found, sentAt)) };
     }
@@ -254,9 +260,9 @@ export class CasLock {
     return sighting;
   }
 
-  async #inTime<T>(ms: number, request: Promise<T>, what: string): Promise<T> {
+  async #inTime<T>(ms: number, request: Promise<T>, what: string, sentAt: Instant): Promise<T> {
     try {
-      return await within(ms, request, this.#context.clock);
+      return await within(ms, request, this.#context.clock, sentAt);
     } catch (error) {
       throw error === LATE ? new Error(`no answer to a ${what} within ${Math.round(ms)} ms`) : error;
     }

@@ -1,6 +1,6 @@
 import { handleOf } from "../../store.ts";
 import type { DocumentHolder, DocumentWaiter, LockDocument, RollCall, Turn } from "./document.ts";
-import { holderSign, rollCallSign, turnSign } from "./observations.ts";
+import { holderSign, rollCallSign, type Sign, turnSign } from "./observations.ts";
 
 /** For how long a turn may not be taken, in milliseconds. */
 export const TURN_MS = 1_500;
@@ -36,9 +36,9 @@ export interface DocumentView {
   /** Whether the call cannot watch, so that without a server's clock it goes by the clock of the holder. */
   readonly cannotWatch: boolean;
   /** For how long the store object has seen something in the document. */
-  readonly seenFor: (sign: string) => number;
-  /** How much of its largest size the document has. */
-  readonly fullness: number;
+  readonly seenFor: (sign: Sign) => number;
+  /** Returns how much of its largest size the document has. */
+  readonly fullness: () => number;
 }
 
 /** What was tidied up. */
@@ -64,6 +64,8 @@ export function tidy(document: LockDocument, view: DocumentView): Tidied {
     const end = holder.end + view.skew;
     if (view.time !== undefined && end <= view.time) notBefore = Math.max(notBefore ?? 0, end);
   }
+  // Most locks have no queue.
+  if (document.queue.length === 0) return { changed, notBefore };
   const dead = deadWaiters(document, view);
   for (const { claim } of dead) document.dequeue(claim);
   return { changed: callRoll(document, view) || changed || dead.length > 0, notBefore };
@@ -94,7 +96,7 @@ export function rollCallLeft(rollCall: RollCall, view: DocumentView): number {
 function left(
   since: number,
   ms: number,
-  sign: string,
+  sign: Sign,
   { time, now, skew, cannotWatch, seenFor }: DocumentView,
 ): number {
   // The clock may have been set back since: what was seen for long enough is over as well.
@@ -104,7 +106,7 @@ function left(
 
 /** Gives the turn to the waiter at the head of the queue, if that can acquire the lock. */
 export function giveTurn(document: LockDocument, now: number): void {
-  const [head] = document.admissible(() => true);
+  const [head] = document.queue.length === 0 ? [] : document.admissible(() => true);
   if (head === undefined) {
     document.turn = undefined;
     return;
@@ -140,7 +142,7 @@ function callRoll(document: LockDocument, view: DocumentView): boolean {
   const { queue, rollCall } = document;
   const own = queue.filter((waiter) => waiter.store === store);
   const pending = queue.some(({ roll }) => roll < rollCall.number);
-  const interval = fullness > LARGE ? LARGE_INTERVAL_MS : ROLL_CALL_INTERVAL_MS;
+  const interval = fullness() > LARGE ? LARGE_INTERVAL_MS : ROLL_CALL_INTERVAL_MS;
   // One too many does no harm. But where two clocks are apart only one may find the other's roll call old, or they call
   // without end.
   const isDue = left(rollCall.since, interval, rollCallSign(rollCall), { ...view, cannotWatch: true, skew: 0 }) <= 0;

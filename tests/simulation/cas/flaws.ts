@@ -47,7 +47,7 @@ const ENGINE: Readonly<Record<string, readonly Edit[]>> = {
   "a turn that is never over": [{ file: "tidy.ts", from: "TURN_MS = 1_500", to: "TURN_MS = Infinity" }],
   "a write that is never answered": [{
     file: "lock.ts",
-    from: "await within(ms, request, this.#context.clock)",
+    from: "await within(ms, request, this.#context.clock, sentAt)",
     to: "await request",
   }],
   "the engine's own time instead of the server's": [{
