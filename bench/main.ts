@@ -10,6 +10,7 @@ import { contended } from "./contended.ts";
 import { cpu } from "./cpu.ts";
 import { distinct } from "./distinct.ts";
 import { embedded } from "./embedded.ts";
+import { engine } from "./engine.ts";
 import { type Figure, met } from "./figure.ts";
 import { handoff } from "./handoff.ts";
 import { held } from "./held.ts";
@@ -38,6 +39,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   kinds,
   redlock,
   embedded,
+  engine,
   workers,
   local,
   repeated,

@@ -1,9 +1,11 @@
 import type { LockTarget, Store } from "@holdfast/lock";
 import { cohort } from "@holdfast/lock/cohort";
+import { cas } from "@holdfast/lock/cas";
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import { sqlite } from "@holdfast/lock/sqlite";
 import type { Redis } from "ioredis";
+import { Documents, memoryBackend } from "../tests/stores/cas/memory_backend.ts";
 import { countCommands, resetCommands } from "./commands.ts";
 import type { Figure, Target } from "./figure.ts";
 import { masters } from "./masters.ts";
@@ -56,7 +58,7 @@ interface Round extends Sections {
 /** Many tasks of one process want one name all the time, for sections in which nothing is done. */
 export async function workers(bench: Bench): Promise<Figure[]> {
   const figures: Figure[] = [];
-  for (const open of [onRedis, onSqlite, onRedlock]) figures.push(...await contest(await open(bench), bench));
+  for (const open of [onRedis, onSqlite, onRedlock, onEngine]) figures.push(...await contest(await open(bench), bench));
   return figures;
 }
 
@@ -109,6 +111,17 @@ async function onRedlock(bench: Bench): Promise<Place> {
   return {
     name: `Redlock, ${MASTERS} masters`,
     sides: [{ name: "plain", store: plain(open()) }, keep(open(), 30, bench)],
+  };
+}
+
+function onEngine(): Place {
+  const open = () => cas(memoryBackend(new Documents()));
+  return {
+    name: "engine in memory",
+    sides: [
+      { name: "plain", store: plain(open()) },
+      { name: "runs", store: open(), target: { bound: "at least", value: 3 } },
+    ],
   };
 }
 
