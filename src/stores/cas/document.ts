@@ -212,8 +212,17 @@ function ownerOf({ owner, handle }: Claim): string | undefined {
 }
 
 function claimOf(name: string, { handle, owner, kind, meta }: ClaimFields, lease: number, group?: string): Claim {
-  const kinds = typeof kind === "number" ? { mode: "exclusive", permits: kind } as const : { mode: kind };
-  return { name, owner: owner ?? handle, ...owner === undefined ? {} : { handle }, ...kinds, lease, group, meta };
+  const isSemaphore = typeof kind === "number";
+  return {
+    name,
+    owner: owner ?? handle,
+    handle: owner === undefined ? undefined : handle,
+    mode: isSemaphore ? "exclusive" : kind,
+    permits: isSemaphore ? kind : undefined,
+    lease,
+    group,
+    meta,
+  };
 }
 
 function waiterOf(name: string, fields: WaiterFields): DocumentWaiter {
