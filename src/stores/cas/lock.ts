@@ -19,6 +19,9 @@ const LONGEST_PAUSE_MS = 2_000;
 /** How many bytes of a document are kept for holders. */
 const RESERVED_BYTES = 4_096;
 
+/** A document that has more than this part of its largest size is large. */
+const LARGE = 1 / 4;
+
 /** What all locks of one store object share. */
 export interface CasContext {
   readonly backend: Backend;
@@ -124,7 +127,7 @@ export class CasLock {
       skew: time === undefined || backend.severalClocks ? maxClockSkew : 0,
       cannotWatch,
       seenFor: (sign) => this.#observations.seenFor(sign, now),
-      fullness: () => sighting.bytes / maxBytes,
+      isLarge: () => sighting.isLongerThan(maxBytes * LARGE),
     };
   }
 
@@ -198,7 +201,7 @@ export class CasLock {
     const effects: [PendingCall, Effect<unknown>][] = [];
     let room: number | undefined;
     const reserve = (bytes: number) => {
-      room ??= this.#context.maxBytes - seen.bytes - RESERVED_BYTES;
+      room ??= this.#context.maxBytes - seen.bytes() - RESERVED_BYTES;
       if (room < bytes) throw this.#fullError(document);
       room -= bytes;
     };

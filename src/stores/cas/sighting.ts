@@ -11,8 +11,11 @@ const APART_MS = 1_000;
 
 const ENCODER = new TextEncoder();
 
-/** Returns how long a text is, in bytes of UTF-8; 0 if there is none. */
-export function bytesOf(text: string | undefined): number {
+/** How many bytes of UTF-8 a character of a string takes at the most. */
+const BYTES_PER_CHARACTER = 3;
+
+/** Returns how long a text is, in bytes of UTF-8. */
+export function bytesOf(text: string): number {
   return ENCODER.encode(text).length;
 }
 
@@ -40,9 +43,15 @@ export class Sighting {
     return this.#found.version;
   }
 
-  /** How long the text is, in bytes of UTF-8. */
-  get bytes(): number {
-    return bytesOf(this.#found.value);
+  /** Returns how long the text is, in bytes of UTF-8. */
+  bytes(): number {
+    return bytesOf(this.#found.value ?? "");
+  }
+
+  /** Returns whether the text is longer than so many bytes. */
+  isLongerThan(bytes: number): boolean {
+    const { length } = this.#found.value ?? "";
+    return length > bytes || length * BYTES_PER_CHARACTER > bytes && this.bytes() > bytes;
   }
 
   /** The server's clock when it answered, where it has one. */

@@ -12,9 +12,6 @@ export const ROLL_CALL_MS = 5_000;
 const ROLL_CALL_INTERVAL_MS = 300_000;
 const LARGE_INTERVAL_MS = 30_000;
 
-/** A document that has more than this part of its largest size is large. */
-const LARGE = 1 / 4;
-
 /**
  * How much further away than its lease the end of a holder may be, in milliseconds. The time of the server is rounded up
  * when an end is written, by its age and by the drift of that.
@@ -37,8 +34,8 @@ export interface DocumentView {
   readonly cannotWatch: boolean;
   /** For how long the store object has seen something in the document. */
   readonly seenFor: (sign: Sign) => number;
-  /** Returns how much of its largest size the document has. */
-  readonly fullness: () => number;
+  /** Returns whether the document has more than a quarter of its largest size. */
+  readonly isLarge: () => boolean;
 }
 
 /** What was tidied up. */
@@ -138,11 +135,11 @@ function deadWaiters(document: LockDocument, view: DocumentView): DocumentWaiter
 
 /** Answers a roll call, or begins one. Returns whether that changes the document. */
 function callRoll(document: LockDocument, view: DocumentView): boolean {
-  const { store, now, fullness } = view;
+  const { store, now, isLarge } = view;
   const { queue, rollCall } = document;
   const own = queue.filter((waiter) => waiter.store === store);
   const pending = queue.some(({ roll }) => roll < rollCall.number);
-  const interval = fullness() > LARGE ? LARGE_INTERVAL_MS : ROLL_CALL_INTERVAL_MS;
+  const interval = isLarge() ? LARGE_INTERVAL_MS : ROLL_CALL_INTERVAL_MS;
   // One too many does no harm. But where two clocks are apart only one may find the other's roll call old, or they call
   // without end.
   const isDue = left(rollCall.since, interval, rollCallSign(rollCall), { ...view, cannotWatch: true, skew: 0 }) <= 0;
