@@ -22,7 +22,8 @@ export function attempt(
   const handle = handleOf(claim);
   const busy = (): Attempt => ({ granted: false, retryAfter: local.retryAfter(claim) });
 
-  const grant = (document: LockDocument, admission: Admission, now: number): Effect<Attempt> => {
+  const grant = (document: LockDocument, admission: Admission, { now, checkRoom }: Moment): Effect<Attempt> => {
+    if (!document.holders.has(handle)) checkRoom();
     if (admission.steals) noteRevoked(document, document.revoke().map(({ claim }) => handleOf(claim)), claim.meta);
     const issue = document.issue(claim, admission, document.fence, now, everybody);
     document.fence = issue.last;
@@ -59,14 +60,14 @@ export function attempt(
     cannotWatch: !enqueue,
     isUrgent: ({ turn, holders }) => turn?.handle === handle || holders.has(handle),
     apply: (document, moment) => {
-      const { now } = moment;
       const queued = document.waiter(claim);
-      const place = queued ?? local.placeOf(claim) ?? { ticket: document.counter + 1, queuedAt: Math.floor(now) };
+      const place = queued ?? local.placeOf(claim) ??
+        { ticket: document.counter + 1, queuedAt: Math.floor(moment.now) };
       const known = queued !== undefined || place.ticket <= document.counter;
       const { ticket, queuedAt } = place;
       const asking = queued ?? { claim, ticket, queuedAt, store, roll: document.rollCall.number };
       const decision = document.decide(claim, asking, known, steal, everybody);
-      if (decision.outcome === "free") return grant(document, decision, now);
+      if (decision.outcome === "free") return grant(document, decision, moment);
       if (decision.outcome === "conflict") {
         const { conflict } = decision;
         return { needs: "proof", answer: () => ({ granted: false, conflict }) };

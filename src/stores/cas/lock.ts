@@ -1,7 +1,7 @@
 import { StoreError } from "../../errors.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
 import { backoffMs } from "../../internal/time/backoff.ts";
-import type { Clock, Instant } from "../../internal/time/clock.ts";
+import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
 import type { Backend } from "./backend.ts";
 import { formatDocument, type LockDocument } from "./document.ts";
 import { OwnWaiters } from "./own_waiters.ts";
@@ -16,8 +16,13 @@ const ANSWER_MS = 2_000;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** How many bytes of a document are kept for holders. */
+/** How often a call writes again without a pause, and for how long at all, in milliseconds. */
+const AT_ONCE = 20;
+const LONGEST_CONTENTION_MS = 10_000;
+
+/** How many bytes of a document are kept for holders, and how many of them for those that are there. */
 const RESERVED_BYTES = 4_096;
+const RESERVED_FOR_PRESENT_BYTES = 1_024;
 
 /** A document that has more than this part of its largest size is large. */
 const LARGE = 1 / 4;
@@ -48,8 +53,10 @@ export interface DocumentChange<T> {
 export interface Moment {
   /** The clock for what is written, in milliseconds since the Unix epoch. */
   readonly now: number;
-  /** Takes room in the document. Throws a `StoreError` if there is too little. */
+  /** Takes room in the document for a waiter. Throws a `StoreError` if there is too little. */
   readonly reserve: (bytes: number) => void;
+  /** Throws a `StoreError` if there is no room for another holder. */
+  readonly checkRoom: () => void;
 }
 
 /** What a change has done. */
@@ -69,6 +76,8 @@ interface PendingCall {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   retries: number;
+  /** When it paused for the first time. */
+  pausedAt: Instant | undefined;
 }
 
 /** What a document becomes, and what the calls are answered then. */
@@ -93,6 +102,8 @@ export class CasLock {
   readonly #sighted: (lock: CasLock, document: LockDocument) => void;
   #last: Sighting | undefined;
   #receivedAt: Instant | undefined;
+  /** How long a request may take. */
+  #answerMs = ANSWER_MS;
   #calls: PendingCall[] = [];
   #working = false;
   /** How many calls pause. */
@@ -141,7 +152,7 @@ export class CasLock {
   /** Changes the document, together with other calls; one write at a time. Resolves to the answer. */
   change<T>(change: DocumentChange<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#add({ change, resolve: resolve as PendingCall["resolve"], reject, retries: 0 });
+      this.#add({ change, resolve: resolve as PendingCall["resolve"], reject, retries: 0, pausedAt: undefined });
     });
   }
 
@@ -202,12 +213,16 @@ export class CasLock {
     let room: number | undefined;
     const reserve = (bytes: number) => {
       room ??= this.#context.maxBytes - seen.bytes() - RESERVED_BYTES;
-      if (room < bytes) throw this.#fullError(document);
+      if (room < bytes) throw this.#fullError(`${document.queue.length} waiters`);
       room -= bytes;
+    };
+    const checkRoom = () => {
+      if (!seen.isLongerThan(this.#context.maxBytes - RESERVED_FOR_PRESENT_BYTES)) return;
+      throw this.#fullError(`${document.holders.size} holders and ${document.queue.length} waiters`);
     };
     for (const call of calls) {
       try {
-        effects.push([call, call.change.apply(document, { now, reserve })]);
+        effects.push([call, call.change.apply(document, { now, reserve, checkRoom })]);
       } catch (error) {
         // As with other answers, what it rests on may be out of date.
         const answer = () => {
@@ -227,7 +242,7 @@ export class CasLock {
   async #read(): Promise<Sighting> {
     const { backend, clock } = this.#context;
     const sentAt = clock.now();
-    const found = await this.#inTime(ANSWER_MS, backend.read(this.name), "read", sentAt);
+    const found = await this.#inTime(backend.read(this.name), "read", sentAt);
     return this.#saw(new Sighting(this.name, found, sentAt));
   }
 
@@ -241,11 +256,11 @@ export class CasLock {
     const { document, notBefore, now } = plan;
     document.used = now;
     const value = formatDocument(this.name, document);
-    const shortest = Math.min(...Array.from(document.holders.values(), ({ lease }) => lease / 3));
+    this.#limitAnswers(document);
     // Until it is answered it is not known what is there.
     this.#last = undefined;
     const request = backend.write(this.name, value, seen.version, { notBefore });
-    const reply = await this.#inTime(Math.min(ANSWER_MS, shortest), request, "write", sentAt);
+    const reply = await this.#inTime(request, "write", sentAt);
     if (!reply.written) {
       return { found: reply.found && this.#saw(seen.replaced(reply.found, sentAt)) };
     }
@@ -259,11 +274,19 @@ export class CasLock {
     this.#last = sighting;
     this.#receivedAt = this.#context.clock.now();
     this.#observations.note(document, this.#receivedAt);
+    this.#limitAnswers(document);
     this.#sighted(this, document);
     return sighting;
   }
 
-  async #inTime<T>(ms: number, request: Promise<T>, what: string, sentAt: Instant): Promise<T> {
+  /** Limits requests to a third of the shortest lease: renewals wait for them. */
+  #limitAnswers({ holders }: LockDocument): void {
+    this.#answerMs = ANSWER_MS;
+    for (const { lease } of holders.values()) this.#answerMs = Math.min(this.#answerMs, lease / 3);
+  }
+
+  async #inTime<T>(request: Promise<T>, what: string, sentAt: Instant): Promise<T> {
+    const ms = this.#answerMs;
     try {
       return await within(ms, request, this.#context.clock, sentAt);
     } catch (error) {
@@ -271,25 +294,34 @@ export class CasLock {
     }
   }
 
-  /** Returns the calls that are urgent. The others pause, and are answered later. */
+  /** Returns the calls that are urgent. The others pause, and are answered later, or fail if that takes too long. */
   #pause(calls: readonly PendingCall[], { document }: Sighting): readonly PendingCall[] {
-    const urgent = calls.filter(({ change }) => change.isUrgent(document));
+    const { clock, random } = this.#context;
+    const now = clock.now();
+    const urgent: PendingCall[] = [];
     for (const call of calls) {
-      if (urgent.includes(call)) continue;
-      const ms = this.#context.random() * backoffMs(call.retries++, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-      this.#paused++;
-      void this.#context.clock.sleep(ms).then(() => {
-        this.#paused--;
-        this.#add(call);
-      });
+      const retries = call.retries++;
+      call.pausedAt ??= now;
+      if (elapsed(call.pausedAt, now) > LONGEST_CONTENTION_MS) {
+        const why = `others wrote it first, ${call.retries} times within ${LONGEST_CONTENTION_MS} ms`;
+        call.reject(new StoreError(`Cannot write the document of lock "${this.name}": ${why}`));
+      } else if (retries < AT_ONCE && call.change.isUrgent(document)) {
+        urgent.push(call);
+      } else {
+        this.#paused++;
+        void clock.sleep(random() * backoffMs(retries, FIRST_PAUSE_MS, LONGEST_PAUSE_MS)).then(() => {
+          this.#paused--;
+          this.#add(call);
+        });
+      }
     }
     return urgent;
   }
 
-  #fullError({ queue }: LockDocument): StoreError {
+  #fullError(who: string): StoreError {
     const { maxBytes } = this.#context;
-    const why = `${queue.length} waiters are in its document, which may have ${maxBytes} bytes`;
-    return new StoreError(`Cannot wait for lock "${this.name}": ${why}`);
+    const why = `${who} are in its document, which may have ${maxBytes} bytes`;
+    return new StoreError(`Cannot acquire lock "${this.name}": ${why}`);
   }
 }
 

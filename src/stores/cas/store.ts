@@ -23,7 +23,7 @@ import {
   type Snapshot,
   type Store,
 } from "../../store.ts";
-import type { Backend, FoundDocument } from "./backend.ts";
+import type { Backend, ListedDocuments } from "./backend.ts";
 import { attempt, evict, release, renew, succeed } from "./changes.ts";
 import { type LockDocument, parseDocument } from "./document.ts";
 import { type CasContext, CasLock } from "./lock.ts";
@@ -60,6 +60,13 @@ interface Known {
   readonly watcher: Watcher;
   /** The holders here that watch for revocation, by their handles. */
   readonly watching: Map<string, (document: LockDocument) => void>;
+}
+
+/** A lock in a listing. */
+interface ListedLock {
+  readonly document: LockDocument;
+  /** The server's clock, where it has one. */
+  readonly time: number | undefined;
 }
 
 /** Keeps locks as documents. */
@@ -184,24 +191,26 @@ export class CasStore implements Store {
   async #query(options?: QueryOptions): Promise<Snapshot> {
     const { name, limit, cursor, ...rest } = checkQuery(options);
     const { backend } = this.#context;
-    if (name !== undefined) return this.#snapshot([{ name, found: await backend.read(name) }]);
+    if (name !== undefined) {
+      const { value, time } = await backend.read(name);
+      return this.#snapshot([{ document: parseDocument(name, value), time }]);
+    }
     const matches = nameFilter(rest);
-    const documents: { readonly name: string; readonly found: FoundDocument }[] = [];
+    const listed: ListedLock[] = [];
     let next = cursor;
     do {
       const page = await backend.list!(limit ?? PAGE, next);
-      for (const { key, ...found } of page.documents) if (matches(key)) documents.push({ name: key, found });
+      listed.push(...page.documents.filter(({ key }) => matches(key)).flatMap(listedLocks));
       next = page.cursor;
     } while (next !== undefined && limit === undefined);
-    return { ...this.#snapshot(documents), ...next === undefined ? {} : { cursor: next } };
+    return { ...this.#snapshot(listed), ...next === undefined ? {} : { cursor: next } };
   }
 
-  #snapshot(documents: readonly { readonly name: string; readonly found: FoundDocument }[]): Snapshot {
+  #snapshot(listed: readonly ListedLock[]): Snapshot {
     const held: HolderEntry[] = [];
     const pending: (Entry & { readonly member?: boolean })[] = [];
-    for (const { name, found } of documents) {
-      const document = parseDocument(name, found.value);
-      const now = found.time ?? this.#context.clock.now().wall;
+    for (const { document, time } of listed) {
+      const now = time ?? this.#context.clock.now().wall;
       for (const holder of document.holders.values()) {
         const { claim, grantedAt, end, lease, fence } = holder;
         const expiresIn = Math.min(end - now, lease);
@@ -228,6 +237,15 @@ export class CasStore implements Store {
     const entry = { lock, watcher, watching };
     this.#locks.set(name, entry);
     return entry;
+  }
+}
+
+/** Reads a document of a listing; none if it is no document of this version, so that it does not hide the others. */
+function listedLocks({ key, value, time }: ListedDocuments["documents"][number]): ListedLock[] {
+  try {
+    return [{ document: parseDocument(key, value), time }];
+  } catch {
+    return [];
   }
 }
 

@@ -117,3 +117,56 @@ Deno.test("change() keeps the clock of the server if a write does not tell it", 
   const attempt = await place.connect().store.attempt(claimOf(NAME), { enqueue: false });
   assertEquals(attempt.granted, false);
 });
+
+Deno.test("change() gives up after 10 s in which each write is refused", async () => {
+  const place = new Place();
+  const { store, backend } = place.connect();
+  backend.onWrite = () => Promise.resolve({ written: false });
+  const renewed = assertRejects(() => store.renew(claimOf(NAME)), StoreError, "others wrote it first");
+  const attempted = assertRejects(() => store.attempt(claimOf(NAME), { enqueue: true }), StoreError);
+  await place.clock.advance(60_000);
+  await Promise.all([renewed, attempted]);
+  assert(backend.writes < 100, `${backend.writes} writes`);
+  assertEquals(place.clock.pending, 0);
+});
+
+Deno.test("change() waits for a read no longer than a third of the shortest lease", async () => {
+  const place = new Place();
+  const { store, backend } = place.connect();
+  const held = claimOf(NAME, "exclusive", 900);
+  await grant(store, held);
+  backend.onRead = () => new Promise(() => {});
+  const hung = assertRejects(() => store.attempt(claimOf(NAME), { enqueue: false }), Error, "no answer to a read");
+  const renewed = store.renew(held);
+  await place.clock.advance(301);
+  await hung;
+  assertEquals(await renewed, "renewed");
+});
+
+Deno.test("change() refuses a further holder when the document is full", async () => {
+  const place = new Place();
+  const maxBytes = 8_000;
+  const [a, b] = [place.connect({ maxBytes }), place.connect({ maxBytes })];
+  const holders = Array.from({ length: 50 }, () => claimOf(NAME, "shared"));
+  const granted = [];
+  for (const holder of holders) {
+    const attempt = await a.store.attempt(holder, { enqueue: false }).catch((error) => error);
+    if (attempt.granted) granted.push(holder);
+    else assert(attempt instanceof StoreError && attempt.message.includes(`${granted.length} holders`), `${attempt}`);
+  }
+  assert(granted.length > 10 && granted.length < 50, `${granted.length} granted`);
+  const { value } = place.documents.texts.get(NAME)!;
+  assert(value.length <= maxBytes, `${value.length} characters`);
+  for (const holder of granted) assertEquals(await a.store.renew(holder), "renewed");
+  assertEquals(await a.store.release(granted[0]!), true);
+  await grant(b.store, claimOf(NAME, "shared"));
+});
+
+Deno.test("query() leaves out what is no document, and names it when asked for it", async () => {
+  const place = new Place();
+  const { store } = place.connect();
+  await grant(store, claimOf(NAME));
+  place.documents.set("other", "a text of another program");
+  assertEquals((await store.query!()).held.map(({ name }) => name), [NAME]);
+  await assertRejects(() => store.query!({ name: "other" }), StoreError, 'lock "other"');
+});
