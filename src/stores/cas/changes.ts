@@ -3,7 +3,7 @@ import type { Admission } from "../../internal/lock_record/lock_record.ts";
 import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../store.ts";
 import { type DocumentWaiter, formatWaiter, type LockDocument } from "./document.ts";
 import type { OwnWaiters } from "./own_waiters.ts";
-import type { DocumentChange, Effect, Moment } from "./lock.ts";
+import type { DocumentChange, Effect, Moment } from "./plan.ts";
 import { bytesOf } from "./sighting.ts";
 
 /** Who changes a document because it holds the lock writes again at once after a refused write. */

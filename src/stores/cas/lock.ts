@@ -6,8 +6,9 @@ import type { Backend } from "./backend.ts";
 import { formatDocument, type LockDocument } from "./document.ts";
 import { OwnWaiters } from "./own_waiters.ts";
 import { Observations } from "./observations.ts";
+import { type DocumentChange, type PendingCall, type Plan, planOf, settle } from "./plan.ts";
 import { Sighting } from "./sighting.ts";
-import { type DocumentView, giveTurn, tidy } from "./tidy.ts";
+import type { DocumentView } from "./tidy.ts";
 
 /** How long a call of the backend may take, in milliseconds; a write no longer than a third of the shortest lease in it. */
 const ANSWER_MS = 2_000;
@@ -19,10 +20,6 @@ const LONGEST_PAUSE_MS = 2_000;
 /** How often a call writes again without a pause, and for how long at all, in milliseconds. */
 const AT_ONCE = 20;
 const LONGEST_CONTENTION_MS = 10_000;
-
-/** How many bytes of a document are kept for holders, and how many of them for those that are there. */
-const RESERVED_BYTES = 4_096;
-const RESERVED_FOR_PRESENT_BYTES = 1_024;
 
 /** A document that has more than this part of its largest size is large. */
 const LARGE = 1 / 4;
@@ -37,59 +34,6 @@ export interface CasContext {
   readonly maxBytes: number;
   /** Returns a random number from 0 to 1. */
   readonly random: () => number;
-}
-
-/** What a call does with a document. */
-export interface DocumentChange<T> {
-  /** Whether its handle does not wait, so that it cannot watch for how long a document stays as it is. */
-  readonly cannotWatch?: boolean;
-  /** Whether it writes again at once after a refused write, given what is there instead. */
-  readonly isUrgent: (document: LockDocument) => boolean;
-  /** Changes the document. */
-  readonly apply: (document: LockDocument, moment: Moment) => Effect<T>;
-}
-
-/** The moment of a change. */
-export interface Moment {
-  /** The clock for what is written, in milliseconds since the Unix epoch. */
-  readonly now: number;
-  /** Takes room in the document for a waiter. Throws a `StoreError` if there is too little. */
-  readonly reserve: (bytes: number) => void;
-  /** Throws a `StoreError` if there is no room for another holder. */
-  readonly checkRoom: () => void;
-}
-
-/** What a change has done. */
-export interface Effect<T> {
-  /**
-   * What the answer needs: *write*: the changed document. *proof*: that the document was the present one, which an accepted
-   * write shows, or a refused one that says what is there. *read*: only what was read after the call began.
-   */
-  readonly needs: "write" | "proof" | "read";
-  /** Returns the answer, from the document as it was written. */
-  readonly answer: (written: LockDocument) => T;
-}
-
-/** A call that waits for its answer. */
-interface PendingCall {
-  readonly change: DocumentChange<unknown>;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: unknown) => void;
-  retries: number;
-  /** When it paused for the first time. */
-  pausedAt: Instant | undefined;
-}
-
-/** What a document becomes, and what the calls are answered then. */
-interface Plan {
-  readonly document: LockDocument;
-  readonly needs: "write" | "proof" | "read";
-  readonly notBefore: number | undefined;
-  /** Whether a lease may be over by now that was not when the server told its time. */
-  readonly mayBeOver: boolean;
-  readonly now: number;
-  /** The calls, with what each has done. */
-  readonly effects: readonly (readonly [PendingCall, Effect<unknown>])[];
 }
 
 /** One lock, as one store object knows it: what it has seen of the document, and the calls that read and write it. */
@@ -201,42 +145,10 @@ export class CasLock {
     return this.#last?.isStale(this.#context.clock.now()) === false ? this.#last : undefined;
   }
 
-  #plan(seen: Sighting, calls: readonly PendingCall[], at: Instant): Plan {
+  #plan(seen: Sighting, calls: readonly PendingCall[], now: Instant): Plan {
     // One whose clocks have moved apart since it read does not go by them.
-    const isSteady = !seen.isStale(at);
-    const view = this.#view(seen, isSteady && calls.some(({ change }) => change.cannotWatch), at);
-    const { now } = view;
-    const document = seen.take();
-    const mayBeOver = view.time !== undefined && Array.from(document.holders.values()).some(({ end }) => end <= now);
-    const { changed, notBefore } = tidy(document, view);
-    const effects: [PendingCall, Effect<unknown>][] = [];
-    let room: number | undefined;
-    const reserve = (bytes: number) => {
-      room ??= this.#context.maxBytes - seen.bytes() - RESERVED_BYTES;
-      if (room < bytes) throw this.#fullError(`${document.queue.length} waiters`);
-      room -= bytes;
-    };
-    const checkRoom = () => {
-      if (!seen.isLongerThan(this.#context.maxBytes - RESERVED_FOR_PRESENT_BYTES)) return;
-      throw this.#fullError(`${document.holders.size} holders and ${document.queue.length} waiters`);
-    };
-    for (const call of calls) {
-      try {
-        effects.push([call, call.change.apply(document, { now, reserve, checkRoom })]);
-      } catch (error) {
-        // As with other answers, what it rests on may be out of date.
-        const answer = () => {
-          throw error;
-        };
-        effects.push([call, { needs: "read", answer }]);
-      }
-    }
-    const { turn } = document;
-    giveTurn(document, now);
-    const all = effects.map(([, { needs }]) => needs);
-    const writes = changed || turn !== document.turn || all.includes("write");
-    const needs = writes ? "write" : all.includes("proof") ? "proof" : "read";
-    return { document, needs, notBefore, mayBeOver, now, effects };
+    const cannotWatch = !seen.isStale(now) && calls.some(({ change }) => change.cannotWatch);
+    return planOf(this.name, seen, calls, this.#view(seen, cannotWatch, now), this.#context.maxBytes);
   }
 
   async #read(): Promise<Sighting> {
@@ -316,21 +228,5 @@ export class CasLock {
       }
     }
     return urgent;
-  }
-
-  #fullError(who: string): StoreError {
-    const { maxBytes } = this.#context;
-    const why = `${who} are in its document, which may have ${maxBytes} bytes`;
-    return new StoreError(`Cannot acquire lock "${this.name}": ${why}`);
-  }
-}
-
-function settle({ effects, document }: Plan): void {
-  for (const [{ resolve, reject }, { answer }] of effects) {
-    try {
-      resolve(answer(document));
-    } catch (error) {
-      reject(error);
-    }
   }
 }

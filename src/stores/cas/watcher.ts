@@ -1,8 +1,9 @@
 import type { Backend } from "./backend.ts";
-import type { CasLock, DocumentChange } from "./lock.ts";
+import type { CasLock } from "./lock.ts";
 import { calledOrAborted } from "../../internal/time/aborted.ts";
 import type { Clock } from "../../internal/time/clock.ts";
 import { backoffMs } from "../../internal/time/backoff.ts";
+import type { DocumentChange } from "./plan.ts";
 import type { Sighting } from "./sighting.ts";
 import { leaseLeft, rollCallLeft, turnLeft } from "./tidy.ts";
 

@@ -1,0 +1,124 @@
+import { StoreError } from "../../errors.ts";
+import type { Instant } from "../../internal/time/clock.ts";
+import type { LockDocument } from "./document.ts";
+import type { Sighting } from "./sighting.ts";
+import { type DocumentView, giveTurn, tidy } from "./tidy.ts";
+
+/** How many bytes of a document are kept for holders, and how many of them for those that are there. */
+const RESERVED_BYTES = 4_096;
+const RESERVED_FOR_PRESENT_BYTES = 1_024;
+
+/** What a call does with a document. */
+export interface DocumentChange<T> {
+  /** Whether its handle does not wait, so that it cannot watch for how long a document stays as it is. */
+  readonly cannotWatch?: boolean;
+  /** Whether it writes again at once after a refused write, given what is there instead. */
+  readonly isUrgent: (document: LockDocument) => boolean;
+  /** Changes the document. */
+  readonly apply: (document: LockDocument, moment: Moment) => Effect<T>;
+}
+
+/** The moment of a change. */
+export interface Moment {
+  /** The clock for what is written, in milliseconds since the Unix epoch. */
+  readonly now: number;
+  /** Takes room in the document for a waiter. Throws a `StoreError` if there is too little. */
+  readonly reserve: (bytes: number) => void;
+  /** Throws a `StoreError` if there is no room for another holder. */
+  readonly checkRoom: () => void;
+}
+
+/** What a change has done. */
+export interface Effect<T> {
+  /**
+   * What the answer needs: *write*: the changed document. *proof*: that the document was the present one, which an accepted
+   * write shows, or a refused one that says what is there. *read*: only what was read after the call began.
+   */
+  readonly needs: "write" | "proof" | "read";
+  /** Returns the answer, from the document as it was written. */
+  readonly answer: (written: LockDocument) => T;
+}
+
+/** A call that waits for its answer. */
+export interface PendingCall {
+  readonly change: DocumentChange<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  retries: number;
+  /** When it paused for the first time. */
+  pausedAt: Instant | undefined;
+}
+
+/** What a document becomes, and what the calls are answered then. */
+export interface Plan {
+  readonly document: LockDocument;
+  readonly needs: "write" | "proof" | "read";
+  readonly notBefore: number | undefined;
+  /** Whether a lease may be over by now that was not when the server told its time. */
+  readonly mayBeOver: boolean;
+  readonly now: number;
+  /** The calls, with what each has done. */
+  readonly effects: readonly (readonly [PendingCall, Effect<unknown>])[];
+}
+
+/**
+ * Returns what a document becomes when calls change it, each after the one before. Nothing is read or written.
+ *
+ * @param view how the store object sees the document now
+ */
+export function planOf(
+  name: string,
+  seen: Sighting,
+  calls: readonly PendingCall[],
+  view: DocumentView,
+  maxBytes: number,
+): Plan {
+  const { now } = view;
+  const document = seen.take();
+  const mayBeOver = view.time !== undefined && Array.from(document.holders.values()).some(({ end }) => end <= now);
+  const { changed, notBefore } = tidy(document, view);
+  const effects: [PendingCall, Effect<unknown>][] = [];
+  let room: number | undefined;
+  const reserve = (bytes: number) => {
+    room ??= maxBytes - seen.bytes() - RESERVED_BYTES;
+    if (room < bytes) throw fullError(name, maxBytes, `${document.queue.length} waiters`);
+    room -= bytes;
+  };
+  const checkRoom = () => {
+    if (!seen.isLongerThan(maxBytes - RESERVED_FOR_PRESENT_BYTES)) return;
+    throw fullError(name, maxBytes, `${document.holders.size} holders and ${document.queue.length} waiters`);
+  };
+  for (const call of calls) {
+    try {
+      effects.push([call, call.change.apply(document, { now, reserve, checkRoom })]);
+    } catch (error) {
+      // As with other answers, what it rests on may be out of date.
+      const answer = () => {
+        throw error;
+      };
+      effects.push([call, { needs: "read", answer }]);
+    }
+  }
+  const { turn } = document;
+  giveTurn(document, now);
+  const all = effects.map(([, { needs }]) => needs);
+  const writes = changed || turn !== document.turn || all.includes("write");
+  const needs = writes ? "write" : all.includes("proof") ? "proof" : "read";
+  return { document, needs, notBefore, mayBeOver, now, effects };
+}
+
+/** Answers the calls of a plan, from the document as it was written or found. */
+export function settle({ effects, document }: Plan): void {
+  for (const [{ resolve, reject }, { answer }] of effects) {
+    try {
+      resolve(answer(document));
+    } catch (error) {
+      reject(error);
+    }
+  }
+}
+
+function fullError(name: string, maxBytes: number, who: string): StoreError {
+  const why = `${who} are in its document, which may have ${maxBytes} bytes`;
+  return new StoreError(`Cannot acquire lock "${name}": ${why}`);
+}
