@@ -63,7 +63,7 @@ interface Known {
 }
 
 /** A lock in a listing. */
-interface ListedLock {
+interface ListedDocument {
   readonly document: LockDocument;
   /** The server's clock, where it has one. */
   readonly time: number | undefined;
@@ -196,17 +196,17 @@ export class CasStore implements Store {
       return this.#snapshot([{ document: parseDocument(name, value), time }]);
     }
     const matches = nameFilter(rest);
-    const listed: ListedLock[] = [];
+    const listed: ListedDocument[] = [];
     let next = cursor;
     do {
       const page = await backend.list!(limit ?? PAGE, next);
-      listed.push(...page.documents.filter(({ key }) => matches(key)).flatMap(listedLocks));
+      listed.push(...page.documents.filter(({ key }) => matches(key)).flatMap(listedDocuments));
       next = page.cursor;
     } while (next !== undefined && limit === undefined);
     return { ...this.#snapshot(listed), ...next === undefined ? {} : { cursor: next } };
   }
 
-  #snapshot(listed: readonly ListedLock[]): Snapshot {
+  #snapshot(listed: readonly ListedDocument[]): Snapshot {
     const held: HolderEntry[] = [];
     const pending: (Entry & { readonly member?: boolean })[] = [];
     for (const { document, time } of listed) {
@@ -241,7 +241,7 @@ export class CasStore implements Store {
 }
 
 /** Reads a document of a listing; none if it is no document of this version, so that it does not hide the others. */
-function listedLocks({ key, value, time }: ListedDocuments["documents"][number]): ListedLock[] {
+function listedDocuments({ key, value, time }: ListedDocuments["documents"][number]): ListedDocument[] {
   try {
     return [{ document: parseDocument(key, value), time }];
   } catch {
