@@ -22,6 +22,7 @@ const REQUIREMENTS: readonly (Requirement & { readonly variable: string })[] = [
 /** What some tests start, which are skipped without it. */
 const OPTIONAL: readonly Requirement[] = [
   { programs: ["chromium", "chromium-browser", "google-chrome"], packages: ["chromium"], variable: "CHROMIUM" },
+  { programs: ["memcached"], packages: ["memcached"], variable: "MEMCACHED" },
   { programs: ["zsh"], packages: ["zsh"] },
   { programs: ["fish"], packages: ["fish"] },
 ];

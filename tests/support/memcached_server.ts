@@ -1,0 +1,146 @@
+import { MemcacheClient } from "memcache-client";
+import { deadline } from "@std/async";
+import { findProgram, type Found } from "./debian_programs.ts";
+import { freePort } from "./redis_server.ts";
+
+/** How long a server may take to answer, in milliseconds. */
+const ANSWER_LIMIT_MS = 5_000;
+
+/** How often a server is started on a port that was free, and may be taken a moment later. */
+const STARTS = 3;
+
+/** What the last line of a reply begins with. */
+const LAST_LINE = /^(?:END|OK|DELETED|NOT_FOUND|BUSY|ERROR|CLIENT_ERROR|SERVER_ERROR)\b.*\r\n$/m;
+
+/** Finds a memcached: the one that MEMCACHED names, or one in the PATH. */
+export function findMemcached(): Found {
+  return findProgram("memcached", "MEMCACHED");
+}
+
+/** A memcached server that a test has started, on a free port of the loopback interface. */
+export class MemcachedServer implements AsyncDisposable {
+  readonly port: number = freePort();
+  readonly #settings: readonly string[];
+  readonly #clients = new Set<MemcacheClient>();
+  #process: Deno.ChildProcess | undefined;
+
+  private constructor(settings: readonly string[]) {
+    this.#settings = settings;
+  }
+
+  /** Starts a server; settings are those of its command line, such as `"-m", "8"` for its memory in MB. */
+  static async start(settings: readonly string[] = []): Promise<MemcachedServer> {
+    for (let starts = 1;; starts++) {
+      const server = new MemcachedServer(settings);
+      try {
+        await server.start();
+        return server;
+      } catch (error) {
+        await server[Symbol.asyncDispose]();
+        if (starts === STARTS) throw error;
+      }
+    }
+  }
+
+  /** Where clients connect. */
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** Starts the process, and waits until it answers. */
+  async start(): Promise<void> {
+    const found = findMemcached();
+    if ("missing" in found) throw new Error(found.missing);
+    const process = this.#process = new Deno.Command(found.program, {
+      // As root it wants to be told so.
+      args: ["-l", "127.0.0.1", "-p", `${this.port}`, "-u", "root", ...this.#settings],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    let ended = false;
+    void process.status.then(() => ended = true);
+    for (let tries = 0;; tries++) {
+      try {
+        const stats = await this.command("stats");
+        // Another process may have been quicker on that port.
+        if (stats.includes(`STAT pid ${process.pid}\r\n`)) return;
+        throw new Error(`another server has taken port ${this.port}`);
+      } catch (error) {
+        if (ended || tries === 500) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    }
+  }
+
+  /** Returns a new client of this server, closed with it. */
+  connect(): MemcacheClient {
+    const client = new MemcacheClient({ server: this.address });
+    this.#clients.add(client);
+    return client;
+  }
+
+  /** Sends one command over a connection of its own, and returns the reply. */
+  async command(line: string): Promise<string> {
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
+    return await deadline(reply(connection, line), ANSWER_LIMIT_MS);
+  }
+
+  /** Returns the keys on the server. */
+  async keys(): Promise<string[]> {
+    const dump = await this.command("lru_crawler metadump all");
+    return Array.from(dump.matchAll(/^key=(\S+) /gm), ([, key]) => decodeURIComponent(key!));
+  }
+
+  /** Returns the values on the server. */
+  async values(): Promise<string[]> {
+    const replies = await Promise.all((await this.keys()).map((key) => this.command(`get ${key}`)));
+    return replies.flatMap((reply) => reply.match(/^VALUE [^\n]*\n([^]*)\r\nEND\r\n$/)?.[1] ?? []);
+  }
+
+  /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
+  freeze(): void {
+    this.#signal("SIGSTOP");
+  }
+
+  /** Lets it go on. */
+  thaw(): void {
+    this.#signal("SIGCONT");
+  }
+
+  /** Kills the process, and waits until it is gone. With it goes all that it kept. */
+  async kill(): Promise<void> {
+    const process = this.#process;
+    this.#signal("SIGKILL");
+    this.#process = undefined;
+    await process?.status;
+  }
+
+  #signal(signal: Deno.Signal): void {
+    try {
+      this.#process?.kill(signal);
+    } catch (error) {
+      // It has ended already: Ctrl-C reaches all processes of a terminal.
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const client of this.#clients) client.shutdown();
+    await this.kill();
+  }
+}
+
+/** Sends one command, and returns the reply. */
+async function reply(connection: Deno.Conn, line: string): Promise<string> {
+  await connection.write(new TextEncoder().encode(`${line}\r\n`));
+  const decoder = new TextDecoder();
+  const buffer = new Uint8Array(65_536);
+  let text = "";
+  while (!LAST_LINE.test(text)) {
+    const size = await connection.read(buffer);
+    if (size === null) throw new Error(`the connection was closed after ${JSON.stringify(text)}`);
+    text += decoder.decode(buffer.subarray(0, size), { stream: true });
+  }
+  return text;
+}
