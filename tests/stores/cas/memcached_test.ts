@@ -7,6 +7,7 @@ import { cas, CasStore } from "../../../src/stores/cas/store.ts";
 import { claimOf, grant } from "../../support/claims.ts";
 import { memcached } from "../../support/memcached_backend.ts";
 import { findMemcached, MemcachedServer } from "../../support/memcached_server.ts";
+import { agrees } from "../../verification/queue/agrees.ts";
 
 const SETTINGS = { maxClockSkew: 10_000, observer: undefined };
 
@@ -87,7 +88,7 @@ test("memcached() keeps the largest text of a backend, and any name", async (ser
   assertEquals(await backend.read(`${name} `).then(({ value }) => value), undefined);
 });
 
-test("cas() on memcached tells a holder whose document was evicted that its lock is lost", async (server) => {
+test("cas() on memcached tells a holder whose document was evicted that it has lost", async (server) => {
   const [held, next] = [claimOf("a"), claimOf("a")];
   const [holder, other] = [0, 1].map(() => cas(memcached(server.connect())));
   const fence = await grant(holder!, held);
@@ -96,6 +97,10 @@ test("cas() on memcached tells a holder whose document was evicted that its lock
   assert(later > fence, `${later} > ${fence}`);
   assertEquals(await holder!.renew(held), "lost");
   assertEquals(await other!.renew(next), "renewed");
+});
+
+test("cas() on memcached grants what the model of the queue grants", async (server) => {
+  await agrees(cas(memcached(server.connect())), { runs: 200, ending: false });
 });
 
 test("cas() on memcached lets nothing expire", async (server) => {
