@@ -21,6 +21,7 @@ import { describe, headline, type Machine } from "./machine.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import { Progress } from "./progress.ts";
 import { json, table } from "./report.ts";
+import { onMemcached } from "./memcached.ts";
 import { observed } from "./observed.ts";
 import { redlock } from "./redlock.ts";
 import { repeated } from "./repeated.ts";
@@ -40,6 +41,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   redlock,
   embedded,
   engine,
+  memcached: onMemcached,
   workers,
   local,
   repeated,
