@@ -21,6 +21,23 @@
  * console.log(lock.held); // true
  * ```
  *
+ * @example
+ * ```ts
+ * import { acquire } from "@holdfast/lock";
+ * import { type Backend, cas } from "@holdfast/lock/cas";
+ *
+ * const texts = new Map<string, { value: string; version: number }>(); // in place of a server
+ * const backend: Backend<number> = {
+ *   read: (key) => Promise.resolve({ value: undefined, version: 0, ...texts.get(key) }),
+ *   write: (key, value, version) => {
+ *     if ((texts.get(key)?.version ?? 0) !== version) return Promise.resolve({ written: false });
+ *     texts.set(key, { value, version: version + 1 });
+ *     return Promise.resolve({ written: true, version: version + 1 });
+ *   },
+ * };
+ * await using lock = await acquire(cas(backend), "invoice:42");
+ * ```
+ *
  * @module
  */
 export { cas } from "./store.ts";
