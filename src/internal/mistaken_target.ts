@@ -36,6 +36,9 @@ export function describeMistake(value: unknown): string {
       "database: new Redis(url)";
   }
   if (has("prepare", "exec")) return 'an open SQLite database. Pass sqlite("locks.db") of @holdfast/lock/sqlite';
+  if (has("read", "write")) {
+    return "an object with read() and write(). If it is a backend, pass cas(backend) of @holdfast/lock/cas";
+  }
   if (has(...STORE)) return "a Store. Pass it alone, or several of redis() as redlock([…]) of @holdfast/lock/redlock";
   for (const [known, methods] of [["Store", STORE], ["client of ioredis's shape", CLIENT]] as const) {
     const missing = methods.filter((method) => !has(method));

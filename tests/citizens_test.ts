@@ -1,0 +1,309 @@
+// Deno only: it looks at the sources.
+import { assert, assertEquals } from "@std/assert";
+import { sourceFiles, textOf } from "./support/test_files.ts";
+
+/** The repository, or a copy of it in which something is missing. */
+interface Tree {
+  /** Returns the paths of all files under a folder, such as `src/stores/`. */
+  readonly files: (folder: string) => readonly string[];
+  /** Returns the text of a file; an empty one if there is none. */
+  readonly text: (path: string) => string;
+}
+
+/** A folder of `src/stores/`, such as `deno_kv`. */
+interface StoreFolder {
+  readonly name: string;
+  /** How it is imported, such as `@holdfast/lock/deno-kv`. */
+  readonly specifier: string;
+  /** What it is called in a text. */
+  readonly called: RegExp;
+}
+
+type Check = (tree: Tree, store: StoreFolder) => boolean;
+
+const HEADINGS = [
+  ...["When to use it", "Set-up", "What is stored", "What it promises", "What it does not promise", "Rights"],
+  "Operations",
+];
+
+/** What makes a store a full citizen, as listed in docs/writing_a_store.md. */
+const ITEMS: Readonly<Record<string, Check>> = {
+  "entry point": isExported,
+  "module docs": (tree, { name }) => {
+    const [docs = ""] = tree.text(`src/stores/${name}/mod.ts`).match(/^\/\*\*[^]*?\*\//) ?? [];
+    return /@example[^]*```ts[^]*```[^]*@module/.test(docs);
+  },
+  "page": (tree, { name }) => {
+    const headings = Array.from(tree.text(pageOf(name)).matchAll(/^## (.+)$/gm), ([, heading]) => heading!);
+    return headings.filter((heading) => HEADINGS.includes(heading)).join() === HEADINGS.join();
+  },
+  "README": (tree, { name }) => rowsOf(tree.text("README.md"), "Stores").some((row) => row.includes(pageOf(name))),
+  "guarantees": (tree, { called }) => {
+    return rowsOf(tree.text("docs/guarantees.md"), "What this rests on").some((row) => called.test(cellsOf(row)[0]!));
+  },
+  "architecture": (tree, { name }) => {
+    return rowsOf(tree.text("docs/architecture.md"), "Where is …?").some((row) => row.includes(`src/stores/${name}/`));
+  },
+  "change log": (tree, { called }) => called.test(tree.text("CHANGELOG.md")),
+  "permission flags": (tree, { called }) => {
+    return rowsOf(tree.text("docs/typescript.md"), "Permissions of Deno").some((row) => called.test(row));
+  },
+  "store suite": (tree, { name }) => suitesOf(tree, name).length > 0,
+  "capabilities": (tree, { name }) => {
+    const [, list = ""] = tree.text("src/store.ts").match(/type Capability =([^;]+);/) ?? [];
+    const all = Array.from(list.matchAll(/"\w+"/g), ([capability]) => capability);
+    assert(all.length > 0, "the capabilities were found");
+    const suites = suitesOf(tree, name);
+    // Without a suite there is one thing to be said, not two.
+    return suites.length === 0 || suites.some((text) => all.every((capability) => text.includes(capability)));
+  },
+  "queue model": (tree, store) => isTestedBy(tree, store, "tests/verification/queue/agrees.ts"),
+  "events": (tree, store) => isTestedBy(tree, store, "tests/verification/events/ends.ts"),
+  "cohort suite": (tree, store) => isTestedBy(tree, store, "tests/composed/cohort/suites.ts"),
+  "fault run": (tree, store) => {
+    const files = tree.files("tests/faults/run/").filter((path) => !path.endsWith("_test.ts"));
+    return files.some((path) => importsOf(tree, path).some((target) => belongsTo(target, store)));
+  },
+  "mutants": (tree, { name }) => {
+    const sources = tree.text("tests/tools/mutants/targets.ts").matchAll(/source:\s*\/(.+)\/,$/gm);
+    const targets = Array.from(sources, ([, source]) => new RegExp(source!));
+    return tree.files(`src/stores/${name}/`).some((path) => targets.some((target) => target.test(path)));
+  },
+  "benchmark": (tree, store) => reaches(tree, ["bench/main.ts"], store, /^(bench|tests\/support)\//),
+  "size": (tree, { name }) => tree.text("tests/tools/size.ts").includes(`"src/stores/${name}/mod.ts"`),
+  "loads": (tree, { name }) => tree.text("tests/loads_test.ts").includes(`"stores/${name}/mod.ts"`),
+  "types": (tree, { specifier }) => tree.text("tests/runtimes/types/program.ts").includes(`from "${specifier}"`),
+  "import map": (tree, { name, specifier }) => {
+    const { imports } = JSON.parse(tree.text("tests/tools/offline/import_map.json"));
+    return imports[specifier] === `../../../src/stores/${name}/mod.ts`;
+  },
+  "URL": (tree, store) => {
+    const urls = rowsOf(tree.text("docs/command_line.md"), "The store");
+    const isDescribed = urls.some((row) => row.includes(`(stores/${store.name}.md`));
+    return isDescribed && reaches(tree, ["src/cli/schemes/registry.ts"], store, /^src\/cli\//);
+  },
+  "doctor": (tree, { name, called }) => {
+    const codes = rowsOf(tree.text("docs/command_line.md"), "Verbs").filter((row) =>
+      called.test(cellsOf(row)[2] ?? "")
+    );
+    return codes.length > 0 && tree.text(`src/cli/doctor/${name}.ts`) !== "";
+  },
+  "mistake": (tree, { specifier }) => {
+    return tree.text("src/internal/mistaken_target.ts").replace(/^const EXAMPLES =[^;]+;/m, "").includes(specifier);
+  },
+};
+
+/** Why a store lacks something. */
+type Reasons = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+const REASONS: Reasons = {
+  memory: {
+    "architecture": "Its rules are those of `src/internal/lock_record/`, which are listed.",
+    "mutants": "For each behaviour of the suite `tests/testing_test.ts` plants a fault in it by hand.",
+    "fault run": "It ends with its process.",
+    "URL": "No other process can reach it.",
+    "doctor": "No other process can reach it.",
+    "mistake": "It has no client that could be passed instead.",
+  },
+  redis: {
+    "mistake": "`acquire` takes its client as it is.",
+  },
+  sqlite: {
+    "fault run": "The run knows only Redis so far.",
+  },
+  cas: {
+    "fault run": "The run knows only Redis so far.",
+    "URL": "A backend is code, which no URL can name.",
+    "doctor": "A backend is code, which no URL can name.",
+  },
+};
+
+function pageOf(name: string): string {
+  return `docs/stores/${name}.md`;
+}
+
+function isExported(tree: Tree, { name, specifier }: StoreFolder): boolean {
+  const { exports, publish } = JSON.parse(tree.text("deno.json"));
+  const isPacked = !publish.exclude.some((path: string) =>
+    path.startsWith(`src/stores/${name}`) && !path.includes("*")
+  );
+  return isPacked && exports[specifier.replace("@holdfast/lock", ".")] === `./src/stores/${name}/mod.ts`;
+}
+
+/** Returns the rows of the tables under a heading. */
+function rowsOf(text: string, heading: string): string[] {
+  const [section = ""] = text.split(/^## /m).filter((section) => section.startsWith(`${heading}\n`));
+  return section.split("\n").filter((line) => line.startsWith("|"));
+}
+
+function cellsOf(row: string): string[] {
+  return row.split("|").slice(1).map((cell) => cell.trim());
+}
+
+/** Returns the texts of the tests of a store that run the store suite. */
+function suitesOf(tree: Tree, name: string): string[] {
+  const tests = tree.files(`tests/stores/${name}/`).filter((path) => path.endsWith("_test.ts"));
+  return tests.map((path) => tree.text(path)).filter((text) => text.includes("storeSuite("));
+}
+
+/** Whether a test uses a harness, and a store with it. */
+function isTestedBy(tree: Tree, store: StoreFolder, harness: string): boolean {
+  const tests = tree.files("tests/").filter((path) => path.endsWith("_test.ts"));
+  return tests.some((test) => {
+    const imported = importsOf(tree, test);
+    if (!imported.includes(harness)) return false;
+    return imported.some((target) => belongsTo(target, store)) ||
+      reaches(tree, imported.filter((target) => target !== harness), store, /^tests\//);
+  });
+}
+
+/** Whether files of some rooms, or what they import of these rooms, import a store. */
+function reaches(tree: Tree, files: readonly string[], store: StoreFolder, rooms: RegExp): boolean {
+  const seen = new Set<string>();
+  const visit = (path: string): boolean => {
+    if (seen.has(path) || !rooms.test(path)) return false;
+    seen.add(path);
+    const imported = importsOf(tree, path);
+    return imported.some((target) => belongsTo(target, store)) || imported.some(visit);
+  };
+  return files.some(visit);
+}
+
+/** Whether what is imported is a store or a file of it. */
+function belongsTo(target: string, { name, specifier }: StoreFolder): boolean {
+  return target === specifier || target.startsWith(`src/stores/${name}/`);
+}
+
+const IMPORTS = /(?:^(?:import|export)\s+(?!type\b)[^;"]*from\s+|\bimport\()"([^"]+)"/gm;
+
+/** Returns what a file imports, but for types: paths and specifiers. */
+function importsOf(tree: Tree, path: string): string[] {
+  return Array.from(tree.text(path).matchAll(IMPORTS), ([, target = ""]) => {
+    return target.startsWith(".") ? new URL(target, `file:///${path}`).pathname.slice(1) : target;
+  });
+}
+
+function storesOf(tree: Tree): StoreFolder[] {
+  const names = new Set(tree.files("src/stores/").map((path) => path.split("/")[2]!));
+  return [...names].sort().map((name) => ({
+    name,
+    specifier: `@holdfast/lock/${name.replaceAll("_", "-")}`,
+    called: new RegExp(`\\b${name.replaceAll("_", "[ _-]")}`, "i"),
+  }));
+}
+
+/** Returns what stores lack without a reason, and the reasons for what they do not lack. */
+function judge(tree: Tree, reasons: Reasons): string[] {
+  const stores = storesOf(tree);
+  const lacking = stores.flatMap((store) => {
+    return Object.entries(ITEMS).filter(([, check]) => !check(tree, store)).map(([item]) => `${store.name}: ${item}`);
+  });
+  const explained = Object.entries(reasons).flatMap(([name, items]) =>
+    Object.keys(items).map((item) => `${name}: ${item}`)
+  );
+  return [
+    ...lacking.filter((lack) => !explained.includes(lack)).map((lack) => `${lack} is lacking`),
+    ...explained.filter((lack) => !lacking.includes(lack)).map((lack) => `${lack} has a reason, and is not lacking`),
+  ];
+}
+
+/** The repository as it is. Each file is read once. */
+class Repository implements Tree {
+  readonly #paths = ["docs/", "src/", "tests/", "bench/"].flatMap((folder) => sourceFiles(folder, ""));
+  readonly #texts = new Map<string, string>();
+
+  files(folder: string): string[] {
+    return this.#paths.filter((path) => path.startsWith(folder));
+  }
+
+  text(path: string): string {
+    const isThere = !path.includes("/") || this.#paths.includes(path);
+    const text = this.#texts.get(path) ?? (isThere ? textOf(path) : "");
+    this.#texts.set(path, text);
+    return text;
+  }
+}
+
+const REPOSITORY = new Repository();
+
+/** Returns the repository, with other texts in place of some files. */
+function treeWith(changed: Readonly<Record<string, string>>): Tree {
+  return {
+    files: (folder) => {
+      const added = Object.keys(changed).filter((path) => path.startsWith(folder));
+      return [...new Set([...REPOSITORY.files(folder), ...added])].filter((path) => changed[path] !== "");
+    },
+    text: (path) => changed[path] ?? REPOSITORY.text(path),
+  };
+}
+
+/** What a store lacks when a text is replaced everywhere in a file, or when there is no such file. */
+const PLANTED: Readonly<Record<string, readonly [store: string, path: string, text?: string]>> = {
+  "entry point": ["sqlite", "deno.json", "./sqlite"],
+  "module docs": ["sqlite", "src/stores/sqlite/mod.ts", "@example"],
+  "page": ["sqlite", "docs/stores/sqlite.md", "## Rights\n"],
+  "README": ["sqlite", "README.md", "docs/stores/sqlite.md"],
+  "guarantees": ["sqlite", "docs/guarantees.md", "[SQLite](stores/sqlite.md)"],
+  "architecture": ["sqlite", "docs/architecture.md", "src/stores/sqlite/"],
+  "change log": ["sqlite", "CHANGELOG.md", "SQLite"],
+  "permission flags": ["sqlite", "docs/typescript.md", "SQLite"],
+  "store suite": ["sqlite", "tests/stores/sqlite/store_test.ts"],
+  "capabilities": ["sqlite", "tests/stores/sqlite/store_test.ts", '"runs"'],
+  "queue model": ["sqlite", "tests/verification/queue/model_test.ts", "@holdfast/lock/sqlite"],
+  "events": ["sqlite", "tests/verification/events/ends_sqlite_test.ts"],
+  "cohort suite": ["cas", "tests/stores/cas/cohort_test.ts"],
+  "mutants": ["sqlite", "tests/tools/mutants/targets.ts", "stores\\/sqlite"],
+  "benchmark": ["cas", "bench/main.ts", "./memcached.ts"],
+  "size": ["sqlite", "tests/tools/size.ts", "src/stores/sqlite/mod.ts"],
+  "loads": ["sqlite", "tests/loads_test.ts", "stores/sqlite/mod.ts"],
+  "types": ["sqlite", "tests/runtimes/types/program.ts", "@holdfast/lock/sqlite"],
+  "import map": ["sqlite", "tests/tools/offline/import_map.json", "@holdfast/lock/sqlite"],
+  "URL": ["sqlite", "src/cli/schemes/registry.ts", "./sqlite.ts"],
+  "doctor": ["sqlite", "src/cli/doctor/sqlite.ts"],
+  "mistake": ["sqlite", "src/internal/mistaken_target.ts", "@holdfast/lock/sqlite"],
+};
+
+Deno.test("each folder of src/stores/ is a full citizen, or has a reason for what it lacks", () => {
+  assertEquals(judge(REPOSITORY, REASONS), []);
+  const texts = Object.values(REASONS).flatMap((items) => Object.values(items));
+  assertEquals(texts.filter((text) => !/^[A-Z`][^.]*(\.\w[^.]*)*\.$/.test(text)), []);
+});
+
+Deno.test("docs/writing_a_store.md lists what makes a full citizen", () => {
+  const [section = ""] = textOf("docs/writing_a_store.md").split(/^## /m).filter((text) =>
+    text.startsWith("A full cit")
+  );
+  const listed = Array.from(section.matchAll(/^- \*\*(.+?)\*\*:/gm), ([, item]) => item!);
+  assertEquals(listed, Object.keys(ITEMS));
+});
+
+for (const [item, [store, path, text]] of Object.entries(PLANTED)) {
+  Deno.test(`judge() finds a store without: ${item}`, () => {
+    const changed = text === undefined ? "" : textOf(path).replaceAll(text, "gone");
+    assertEquals(judge(treeWith({ [path]: changed }), REASONS), [`${store}: ${item} is lacking`]);
+  });
+}
+
+Deno.test("judge() finds a store without: fault run", () => {
+  const files = sourceFiles("tests/faults/run/", ".ts").filter((path) => !path.endsWith("_test.ts"));
+  const found = judge(treeWith(Object.fromEntries(files.map((path) => [path, ""]))), REASONS);
+  assertEquals(found.filter((each) => each.startsWith("redis: ")), ["redis: fault run is lacking"]);
+});
+
+Deno.test("judge() finds that a new folder lacks all but what needs nothing of its own", () => {
+  const found = judge(treeWith({ "src/stores/new_store/store.ts": "export {};" }), REASONS);
+  assertEquals(
+    found,
+    Object.keys(ITEMS).filter((item) => item !== "capabilities").map((item) => {
+      return `new_store: ${item} is lacking`;
+    }),
+  );
+});
+
+Deno.test("judge() finds a reason for what is not lacking, and for no store", () => {
+  const reasons = { ...REASONS, sqlite: { ...REASONS["sqlite"], page: "None." }, etcd: { page: "None." } };
+  assertEquals(judge(REPOSITORY, reasons), [
+    "sqlite: page has a reason, and is not lacking",
+    "etcd: page has a reason, and is not lacking",
+  ]);
+});
