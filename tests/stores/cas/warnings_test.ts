@@ -21,7 +21,7 @@ Deno.test("attempt() with a clock that is wrong by more than maxClockSkew ends a
   assertEquals(await holder.store.renew(held), "lost");
 });
 
-Deno.test("attempt() without a server's clock ends the lease of a machine that slept unnoticed", async () => {
+Deno.test("attempt() ends the lease of a machine that slept while its clock was set back", async () => {
   const place = new Place();
   const clock = new VirtualClock();
   const [holder, other] = [place.connect({ clock }), place.connect()];
