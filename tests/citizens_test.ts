@@ -253,7 +253,6 @@ const PLANTED: Readonly<Record<string, readonly [store: string, path: string, te
   "events": ["sqlite", "tests/verification/events/ends_sqlite_test.ts"],
   "cohort suite": ["cas", "tests/stores/cas/cohort_test.ts"],
   "mutants": ["sqlite", "tests/tools/mutants/targets.ts", "stores\\/sqlite"],
-  "benchmark": ["cas", "bench/main.ts", "./memcached.ts"],
   "size": ["sqlite", "tests/tools/size.ts", "src/stores/sqlite/mod.ts"],
   "loads": ["sqlite", "tests/loads_test.ts", "stores/sqlite/mod.ts"],
   "types": ["sqlite", "tests/runtimes/types/program.ts", "@holdfast/lock/sqlite"],
@@ -284,10 +283,19 @@ for (const [item, [store, path, text]] of Object.entries(PLANTED)) {
   });
 }
 
-Deno.test("judge() finds a store without: fault run", () => {
-  const files = sourceFiles("tests/faults/run/", ".ts").filter((path) => !path.endsWith("_test.ts"));
-  const found = judge(treeWith(Object.fromEntries(files.map((path) => [path, ""]))), REASONS);
-  assertEquals(found.filter((each) => each.startsWith("redis: ")), ["redis: fault run is lacking"]);
+/** The folders of the programs that have several stores. */
+const PROGRAMS = { "benchmark": "bench/", "fault run": "tests/faults/run/" };
+
+for (const [item, folder] of Object.entries(PROGRAMS)) {
+  Deno.test(`judge() finds a store without: ${item}`, () => {
+    const files = REPOSITORY.files(folder).filter((path) => !path.endsWith("_test.ts"));
+    const found = judge(treeWith(Object.fromEntries(files.map((path) => [path, ""]))), REASONS);
+    assertEquals(found.filter((each) => each.startsWith("redis: ")), [`redis: ${item} is lacking`]);
+  });
+}
+
+Deno.test("judge() has a fault planted for each item", () => {
+  assertEquals([...Object.keys(PLANTED), ...Object.keys(PROGRAMS)].sort(), Object.keys(ITEMS).sort());
 });
 
 Deno.test("judge() finds that a new folder lacks all but what needs nothing of its own", () => {
