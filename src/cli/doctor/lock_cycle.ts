@@ -19,8 +19,17 @@ const LOOK_MS = 10;
 /** How long the clean-up may take, in milliseconds. */
 const REMOVE_MS = 1_000;
 
+/** What to do about locks that do not work, in the words of one technology. */
+export interface LockAdvice {
+  /** Returns what to do about a failure that says this; `undefined` where the message says all. */
+  failed(message: string): string | undefined;
+  /** What to do if waiters are not woken. */
+  readonly unwoken: string;
+}
+
 /** How a lock is tried. */
 export interface Trial {
+  readonly advice: LockAdvice;
   /** Ends it; nothing is left behind all the same. */
   readonly signal: AbortSignal;
   /** Removes what a store keeps of a lock that was released. */
@@ -29,9 +38,9 @@ export interface Trial {
 
 /**
  * Does with a lock of its own what programs do: acquires it, has another handle wait, renews, lists and releases. What
- * the user may not do shows here, with the rule that grants it. Rejects with the reason of the signal.
+ * the user may not do shows here. Rejects with the reason of the signal.
  */
-export async function tryLock(store: Store, { signal, remove }: Trial): Promise<Finding[]> {
+export async function tryLock(store: Store, { signal, advice, remove }: Trial): Promise<Finding[]> {
   signal.throwIfAborted();
   // Others may examine the same store.
   const name = `holdfast:doctor:${crypto.randomUUID()}`;
@@ -39,10 +48,10 @@ export async function tryLock(store: Store, { signal, remove }: Trial): Promise<
   try {
     await handOver(store, name, signal, (next) => step = next);
     const found = "a lock was acquired, waited for, renewed, listed and released";
-    return [ok("lock", found, "The user has all rights that locks need.")];
+    return [ok("lock", found, "Programs can use locks in the same way.")];
   } catch (fault) {
     signal.throwIfAborted();
-    return [failure(step, fault)];
+    return [failure(step, fault, advice)];
   } finally {
     if (remove !== undefined) await within(REMOVE_MS, remove(name), CLOCK).catch(() => {});
   }
@@ -74,13 +83,11 @@ async function handOver(store: Store, name: string, signal: AbortSignal, begin: 
   }
 }
 
-function failure(step: Step, fault: unknown): Finding {
+function failure(step: Step, fault: unknown, advice: LockAdvice): Finding {
   const found = reason(fault);
-  const code = fault instanceof LockError && fault.code === "timeout" ? "busy" : "lock";
-  return error(
-    code,
-    `to ${step} a lock failed: ${found}`,
-    `Programs cannot ${step} locks either.`,
-    /ACL SETUSER/.test(found) ? "Give the user the right that the message names." : "See the message.",
-  );
+  const words = `to ${step} a lock failed: ${found}`;
+  if (fault instanceof LockError && fault.code === "timeout") {
+    return error("busy", words, "Waiters are not woken in time: those of programs wait too long, too.", advice.unwoken);
+  }
+  return error("lock", words, `Programs cannot ${step} locks either.`, advice.failed(found) ?? "See the message.");
 }

@@ -10,7 +10,7 @@ import { judgeQuorumSkew, judgeSkew, readSkew, type Skew } from "./clock_skew.ts
 import { tryLock } from "./lock_cycle.ts";
 import { readInfo, type RedisInfo, type RedisProbe } from "./redis_info.ts";
 import { examineServer } from "./redis_server.ts";
-import { examineWakeups } from "./redis_wakeups.ts";
+import { ADVICE, examineWakeups } from "./redis_wakeups.ts";
 
 /** How long a server may take to answer, in milliseconds. */
 const ANSWER_MS = 3_000;
@@ -80,7 +80,7 @@ export async function examineRedis(
   // A lock on servers that are no quorum proves nothing.
   if (findings.some(({ code }) => code === "not-independent")) return findings;
   const remove = (name: string) => Promise.all(clients.map((client) => deleteLock(client, name, prefix)));
-  return [...findings, ...await tryLock(store, { signal, remove })];
+  return [...findings, ...await tryLock(store, { signal, advice: ADVICE, remove })];
 }
 
 /** Examines one server of a client. */

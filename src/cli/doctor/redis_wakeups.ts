@@ -3,6 +3,13 @@ import { LATE, within } from "../../internal/lease/release.ts";
 import { reason } from "../../internal/reason.ts";
 import { type ExaminedClient, refusal, sendMessage } from "../../stores/redis/client/doctor_access.ts";
 import { type Finding, ok, warning } from "./finding.ts";
+import type { LockAdvice } from "./lock_cycle.ts";
+
+/** What to do about locks that do not work. */
+export const ADVICE: LockAdvice = {
+  failed: (message) => /ACL SETUSER/.test(message) ? "Give the user the right that the message names." : undefined,
+  unwoken: "Look at what lies between here and the server, and how many clients that accepts.",
+};
 
 /** How long a message may take, in milliseconds. */
 const MESSAGE_MS = 3_000;
@@ -29,8 +36,6 @@ function unwoken(error: unknown, refusal: string | undefined): Finding {
     "wake-up",
     refusal ?? words,
     "Waiters are not woken: each finds out by asking again, after up to 5 s.",
-    refusal === undefined
-      ? "Look at what lies between here and the server, and how many clients that accepts."
-      : "Give the user the right that the message names.",
+    refusal === undefined ? ADVICE.unwoken : "Give the user the right that the message names.",
   );
 }

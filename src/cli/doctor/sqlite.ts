@@ -3,7 +3,7 @@ import { access, constants, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Store } from "../../store.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
-import { tryLock } from "./lock_cycle.ts";
+import { type LockAdvice, tryLock } from "./lock_cycle.ts";
 
 /** File systems by the numbers that Linux has for them (statfs(2)), on which locks of files cannot be relied upon. */
 const NETWORK: ReadonlyMap<number, string> = new Map([
@@ -27,6 +27,14 @@ const PASSING: ReadonlyMap<number, string> = new Map([
   [0x794c7630, "overlay (the writable layer of a container)"],
 ]);
 
+/** The one thing that keeps a file that can be opened from all others for long. */
+const WRITER = "Look for a process that writes to the file for seconds, or was stopped while it wrote.";
+
+const ADVICE: LockAdvice = {
+  failed: (message) => /did not answer|kept it to itself/.test(message) ? WRITER : undefined,
+  unwoken: WRITER,
+};
+
 /** Below so many bytes the disk is nearly full. */
 const LOW_BYTES = 16 * 1_024 * 1_024;
 
@@ -42,7 +50,7 @@ export async function examineSqlite(path: string, store: Store, signal: AbortSig
   const folder = dirname(path);
   const writable = await mayWrite(path, folder);
   if (writable !== undefined) return [writable];
-  return [...judgePlace(await placeOf(folder)), ...await tryLock(store, { signal })];
+  return [...judgePlace(await placeOf(folder)), ...await tryLock(store, { signal, advice: ADVICE })];
 }
 
 async function placeOf(folder: string): Promise<Place> {

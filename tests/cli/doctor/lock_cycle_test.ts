@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Store } from "@holdfast/lock";
+import { type Store, StoreError } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { tryLock } from "../../../src/cli/doctor/lock_cycle.ts";
+import { type LockAdvice, tryLock } from "../../../src/cli/doctor/lock_cycle.ts";
 
 /** A store that calls back before each call, with its name. */
 function watched(store: Store, before: (call: string) => void): Store {
@@ -13,6 +13,8 @@ function watched(store: Store, before: (call: string) => void): Store {
   return { drift: store.drift, wakeup: store.wakeup!.bind(store), ...calls } as unknown as Store;
 }
 
+const ADVICE: LockAdvice = { failed: (message) => message.replace(/.*: /, "mend "), unwoken: "wake them" };
+
 Deno.test("tryLock() hands on a lock whose name nobody else has", async () => {
   const names = new Set<string>();
   for (let times = 0; times < 2; times++) {
@@ -22,6 +24,7 @@ Deno.test("tryLock() hands on a lock whose name nobody else has", async () => {
     const remove = (name: string) => Promise.resolve(removed.push(name));
     const findings = await tryLock(watched(store, (call) => calls.push(call)), {
       signal: new AbortController().signal,
+      advice: ADVICE,
       remove,
     });
     assertEquals(findings.map(({ level, code }) => `${level} ${code}`), ["ok lock"]);
@@ -40,7 +43,7 @@ Deno.test("tryLock() leaves nothing behind wherever it is aborted", async () => 
     const over = new AbortController();
     let removed = 0;
     const remove = () => Promise.resolve(removed++);
-    const trial = { signal: over.signal, remove };
+    const trial = { signal: over.signal, advice: ADVICE, remove };
     const error = await assertRejects(
       () => tryLock(watched(store, (call) => call === step && over.abort(reason)), trial),
       Error,
@@ -52,6 +55,25 @@ Deno.test("tryLock() leaves nothing behind wherever it is aborted", async () => 
 
 Deno.test("tryLock() ends although what is left cannot be removed", async () => {
   const remove = () => Promise.reject(new Error("no right"));
-  const findings = await tryLock(memory(), { signal: new AbortController().signal, remove });
+  const findings = await tryLock(memory(), { signal: new AbortController().signal, advice: ADVICE, remove });
   assertEquals(findings.map(({ code }) => code), ["lock"]);
+});
+
+Deno.test("tryLock() gives the advice of the technology", async () => {
+  const failing = watched(memory(), (call) => {
+    if (call === "release") throw new StoreError("Cannot use it: the disk", { permanent: true });
+  });
+  const { signal } = new AbortController();
+  const [lock] = await tryLock(failing, { signal, advice: ADVICE });
+  assertEquals([lock?.code, lock?.advice], ["lock", "mend the disk"]);
+
+  const { wakeup, ...deaf } = watched(memory(), () => {});
+  assert(wakeup !== undefined);
+  // Nobody wakes the waiter, who is told to come back when it is too late.
+  const attempt: Store["attempt"] = async (...args) => {
+    const outcome = await deaf.attempt(...args);
+    return "retryAfter" in outcome ? { ...outcome, retryAfter: 60_000 } : outcome;
+  };
+  const [busy] = await tryLock({ ...deaf, attempt }, { signal, advice: ADVICE });
+  assertEquals([busy?.code, busy?.advice], ["busy", "wake them"]);
 });

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { examineSqlite, judgePlace } from "../../../src/cli/doctor/sqlite.ts";
 import type { Finding } from "../../../src/cli/doctor/finding.ts";
@@ -25,6 +26,31 @@ Deno.test("examineSqlite() finds a folder that does not exist", async () => {
   const findings = await examineSqlite("no/such/folder/locks.db", store, new AbortController().signal);
   assertEquals(faults(findings), ["error file"]);
   assert(/no\/such\/folder/.test(findings[0]!.found), findings[0]!.found);
+});
+
+Deno.test("examineSqlite() advises what helps with a file, and never a right of Redis", async () => {
+  // The words with which the store of Redis names a right.
+  const folder = Deno.makeTempDirSync({ prefix: "ACL SETUSER " });
+  try {
+    const path = `${folder}/locks.db`;
+    using store = sqlite(path);
+    await store.query();
+    using writer = new DatabaseSync(path);
+    writer.exec("BEGIN IMMEDIATE; DROP TABLE holdfast_holders");
+    const advice = async () => {
+      const findings = await examineSqlite(path, store, new AbortController().signal);
+      const { code, advice } = findings.at(-1)!;
+      return `${code}: ${advice}`;
+    };
+    const locked = await advice();
+    writer.exec("COMMIT");
+    assertEquals([locked, await advice()], [
+      "lock: Look for a process that writes to the file for seconds, or was stopped while it wrote.",
+      "lock: See the message.",
+    ]);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
 });
 
 Deno.test("judgePlace() finds network file systems, passing ones, and full disks", () => {
