@@ -69,7 +69,7 @@ const isSqlite = ({ from, to, types }: Import) => room(from) === "stores/sqlite"
 /** The command line is a program: it runs where there is `node:`, and loads a client library when a URL asks for it. */
 const isProgram = ({ from, to }: Import) =>
   room(from) === "cli" &&
-  (to.startsWith("node:") || from === "src/cli/schemes/redis_client.ts" && to === "what is computed");
+  (to.startsWith("node:") || from === "src/cli/schemes/client_library.ts" && to === "what is computed");
 
 Deno.test("src/ has no dependency", () => {
   const outside = files("src/").flatMap(imports).filter((arrow) => !arrow.to.startsWith("src/") && !arrow.types);

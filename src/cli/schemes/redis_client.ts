@@ -1,9 +1,6 @@
-import process from "node:process";
 import { SystemClock } from "../../internal/time/clock.ts";
-import { reason } from "../../internal/reason.ts";
-import { UsageError } from "../command.ts";
 import type { RedisPatient } from "../doctor/redis.ts";
-import { oneLine } from "../terminal/shown.ts";
+import { loadClientLibrary } from "./client_library.ts";
 import type { RedisPlace } from "./redis_url.ts";
 
 /** A client of the command line, which closes it itself. */
@@ -38,24 +35,9 @@ const CLOSE_MS = 250;
 const SOCKET_TIMEOUT_MS = 2_000;
 const SENTINEL_TIMEOUT_MS = 1_000;
 
-/**
- * Loads the client library: this package depends on none.
- *
- * @throws {UsageError} which says what to install
- */
+/** Loads the package `ioredis`. */
 export async function loadRedisModule(): Promise<RedisModule> {
-  const isDeno = process.versions["deno"] !== undefined;
-  // Computed: Deno would else load it with this module, and bundlers would look for it.
-  const specifier = isDeno ? "npm:ioredis@^6" : "ioredis";
-  try {
-    return await import(specifier);
-  } catch (error) {
-    const why = oneLine(reason(error));
-    const how = isDeno
-      ? `Deno could not load ${specifier}`
-      : `install it beside this package: npm install ${specifier}`;
-    throw new UsageError(`Redis needs the package ioredis: ${how} (${why})`);
-  }
+  return await loadClientLibrary<RedisModule>({ of: "Redis", name: "ioredis", version: "^6" });
 }
 
 /** Makes a client, which connects in the background. */
