@@ -1,8 +1,12 @@
+import { LATE, within } from "../../internal/lease/release.ts";
+import { reason } from "../../internal/reason.ts";
 import { elapsed, SystemClock } from "../../internal/time/clock.ts";
-import { error, type Finding, ok, warning } from "./finding.ts";
-import type { RedisProbe } from "./redis_info.ts";
+import { error, type Finding, named, ok, warning } from "./finding.ts";
 
 const CLOCK = new SystemClock();
+
+/** How long a server may take to say its time so often, in milliseconds. */
+const ANSWER_MS = 3_000;
 
 /** How often the clock is read: the shortest trip says most. */
 const READINGS = 5;
@@ -13,27 +17,59 @@ const WARN_MS = 1_000;
 /** How far the clocks of a quorum may be apart, in milliseconds: the default of its option `maxClockSkew`. */
 const QUORUM_LIMIT_MS = 10_000;
 
+/** The clock of a server that answers. */
+export interface ServerClock {
+  /** What to call the server. */
+  readonly label: string;
+  /** Resolves to the time of the server, in milliseconds since 1970. */
+  now(): Promise<number>;
+}
+
 /** How far a server's clock is ahead of this machine's, in milliseconds, and how far that may be wrong. */
-export interface Skew {
+interface Skew {
   readonly ms: number;
   readonly uncertainty: number;
 }
 
+/** Examines the clocks of servers beside that of this machine, and those of a quorum beside each other. */
+export async function examineClocks(clocks: readonly ServerClock[], quorum: boolean): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const skews: Skew[] = [];
+  for (const clock of clocks) {
+    try {
+      const skew = await within(ANSWER_MS, readSkew(clock), CLOCK);
+      skews.push(skew);
+      findings.push(named(judgeSkew(skew), clock.label));
+    } catch (fault) {
+      findings.push(named(unread(fault), clock.label));
+    }
+  }
+  return quorum && skews.length > 1 ? [...findings, judgeQuorumSkew(skews)] : findings;
+}
+
 /** Reads the clock of a server beside that of this machine. */
-export async function readSkew(probe: RedisProbe): Promise<Skew> {
+async function readSkew(clock: ServerClock): Promise<Skew> {
   let best: Skew = { ms: 0, uncertainty: Infinity };
   for (let reading = 0; reading < READINGS; reading++) {
     const sent = CLOCK.now();
-    const [seconds, microseconds] = await probe.call("TIME") as [string | number, string | number];
+    const server = await clock.now();
     const trip = elapsed(sent, CLOCK.now());
-    const server = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
     if (trip / 2 < best.uncertainty) best = { ms: server - (sent.wall + trip / 2), uncertainty: trip / 2 };
   }
   return best;
 }
 
+function unread(fault: unknown): Finding {
+  return warning(
+    "clock",
+    `the server did not tell its time: ${fault === LATE ? `no answer within ${ANSWER_MS / 1_000} s` : reason(fault)}`,
+    "It is not known whether its clock and that of this machine agree.",
+    "See the message.",
+  );
+}
+
 /** Judges the clock of one server. */
-export function judgeSkew({ ms, uncertainty }: Skew): Finding {
+function judgeSkew({ ms, uncertainty }: Skew): Finding {
   const found =
     `the server's clock is ${Math.abs(Math.round(ms))} ms ${ms < 0 ? "behind" : "ahead of"} this machine's, ` +
     `± ${Math.ceil(uncertainty)} ms`;
@@ -50,7 +86,7 @@ export function judgeSkew({ ms, uncertainty }: Skew): Finding {
 }
 
 /** Judges the clocks of a quorum beside each other. */
-export function judgeQuorumSkew(skews: readonly Skew[]): Finding {
+function judgeQuorumSkew(skews: readonly Skew[]): Finding {
   const all = skews.map(({ ms }) => ms);
   const apart = Math.max(...all) - Math.min(...all);
   const found = `the clocks of the servers are ${Math.round(apart)} ms apart`;

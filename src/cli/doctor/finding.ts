@@ -26,3 +26,8 @@ export function warning(code: string, found: string, meaning: string, advice: st
 export function error(code: string, found: string, meaning: string, advice: string): Finding {
   return { level: "error", code, found, meaning, advice };
 }
+
+/** Returns a finding that names where it was found. */
+export function named(finding: Finding, label: string): Finding {
+  return { ...finding, found: `${label}: ${finding.found}` };
+}

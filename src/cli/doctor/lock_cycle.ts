@@ -33,7 +33,7 @@ export interface Trial {
   /** Ends it; nothing is left behind all the same. */
   readonly signal: AbortSignal;
   /** Removes what a store keeps of a lock that was released. */
-  remove?(name: string): Promise<unknown>;
+  readonly remove?: ((name: string) => Promise<unknown>) | undefined;
 }
 
 /**

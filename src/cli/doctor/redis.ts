@@ -5,9 +5,9 @@ import type { Store } from "../../store.ts";
 import { clientWarning } from "../../stores/redis/client/client_warning.ts";
 import type { RedisNode } from "../../stores/redis/client/client.ts";
 import { deleteLock, type ExaminedClient, refusal } from "../../stores/redis/client/doctor_access.ts";
-import { error, type Finding, ok, warning } from "./finding.ts";
-import { judgeQuorumSkew, judgeSkew, readSkew, type Skew } from "./clock_skew.ts";
-import { tryLock } from "./lock_cycle.ts";
+import type { ServerClock } from "./clock_skew.ts";
+import type { Examined, Patient } from "./examination.ts";
+import { error, type Finding, named, ok, warning } from "./finding.ts";
 import { readInfo, type RedisInfo, type RedisProbe } from "./redis_info.ts";
 import { examineServer } from "./redis_server.ts";
 import { ADVICE, examineWakeups } from "./redis_wakeups.ts";
@@ -17,42 +17,48 @@ const ANSWER_MS = 3_000;
 
 const CLOCK = new SystemClock();
 
-/** A client to examine: of one server, behind Sentinel, or of a Cluster. */
-export type RedisPatient = ExaminedClient;
+export type { ExaminedClient };
 
 /** What else is known of servers that are examined. */
-export interface RedisExamination {
-  /** Ends the examination. */
-  readonly signal: AbortSignal;
+export interface RedisServers {
+  /** What to call each client's server, in the order of the clients. */
+  readonly labels: readonly string[];
+  /** The store that they are used for. */
+  readonly store: Store;
   /** What stands before the names of locks; that of the store by default. */
   readonly prefix?: string | undefined;
   /** Resolves to what is wrong with the address of the client at this place, if that is known. */
   diagnose?(place: number): Promise<string | undefined>;
+  /** Closes the clients. */
+  close?(): Promise<void>;
 }
 
 /** What was read of one server. */
-interface Examined {
+interface ExaminedServer {
   readonly label: string;
+  readonly probe: RedisProbe;
   readonly info: RedisInfo;
-  readonly skew: Skew;
 }
 
-/**
- * Examines Redis or Valkey.
- *
- * @param clients the client, or those of a quorum; in the order of the labels
- * @param labels what to call each server
- * @param store the store that they are used for
- * @param options what else is known of them
- */
-export async function examineRedis(
-  clients: readonly RedisPatient[],
-  labels: readonly string[],
-  store: Store,
-  { signal, prefix, diagnose }: RedisExamination,
-): Promise<Finding[]> {
+/** Returns Redis or Valkey, to examine it: the client, or those of a quorum. */
+export function redisPatient(clients: readonly ExaminedClient[], servers: RedisServers): Patient {
+  const { store, prefix, close = () => Promise.resolve() } = servers;
+  return {
+    store,
+    advice: ADVICE,
+    examine: (signal) => examineServers(clients, servers, signal),
+    remove: (name) => Promise.all(clients.map((client) => deleteLock(client, name, prefix))),
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function examineServers(
+  clients: readonly ExaminedClient[],
+  { labels, store, diagnose }: RedisServers,
+  signal: AbortSignal,
+): Promise<Examined> {
   const findings: Finding[] = [];
-  const examined: Examined[] = [];
+  const examined: ExaminedServer[] = [];
   for (const [place, client] of clients.entries()) {
     const label = labels[place] ?? `server ${place + 1}`;
     const misconfigured = clientWarning(client);
@@ -63,7 +69,7 @@ export async function examineRedis(
       signal.throwIfAborted();
       try {
         const found = await examineOne(client, probe);
-        examined.push({ label: called, ...found });
+        examined.push({ label: called, probe, info: found.info });
         findings.push(...found.findings.map((each) => named(each, called)));
       } catch (fault) {
         findings.push(named(unreachable(store, fault, await diagnose?.(place)), called));
@@ -76,28 +82,31 @@ export async function examineRedis(
       findings.push(named(wrongClient(), label));
     }
   }
-  if (clients.length > 1) findings.push(...examineQuorum(examined, clients.length));
+  const quorum = clients.length > 1;
+  if (quorum) findings.push(...examineQuorum(examined, clients.length));
+  const clocks = examined.map(({ label, probe }): ServerClock => ({ label, now: () => timeOf(probe) }));
   // A lock on servers that are no quorum proves nothing.
-  if (findings.some(({ code }) => code === "not-independent")) return findings;
-  const remove = (name: string) => Promise.all(clients.map((client) => deleteLock(client, name, prefix)));
-  return [...findings, ...await tryLock(store, { signal, advice: ADVICE, remove })];
+  return { findings, clocks, quorum, futile: findings.some(({ code }) => code === "not-independent") };
 }
 
 /** Examines one server of a client. */
 async function examineOne(
-  client: RedisPatient,
+  client: ExaminedClient,
   probe: RedisProbe,
-): Promise<Omit<Examined, "label"> & { findings: Finding[] }> {
-  const findings: Finding[] = [];
-  const info = await within(ANSWER_MS, readInfo(probe), CLOCK).catch((error): RedisInfo => {
+): Promise<{ info: RedisInfo; findings: Finding[] }> {
+  const info = await within(ANSWER_MS, readInfo(probe), CLOCK).catch((error: unknown) => {
     const words = refusal(client, error);
     if (words === undefined || !words.includes("NOPERM")) throw error;
-    findings.push(secretive(words));
-    return new Map();
+    return words;
   });
-  const skew = await within(ANSWER_MS, readSkew(probe), CLOCK);
-  if (info.size > 0) findings.push(...await examineServer(probe, info));
-  return { info, skew, findings: [...findings, judgeSkew(skew)] };
+  if (typeof info === "string") return { info: new Map(), findings: [secretive(info)] };
+  if (info.get("redis_mode") === "sentinel") throw new Error("a Sentinel answers");
+  return { info, findings: await examineServer(probe, info) };
+}
+
+async function timeOf(probe: RedisProbe): Promise<number> {
+  const [seconds, microseconds] = await probe.call("TIME") as [string | number, string | number];
+  return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
 }
 
 /** A user who may not read what the server says of itself. */
@@ -111,13 +120,9 @@ function secretive(found: string): Finding {
 }
 
 /** The servers behind a client. The nodes of a Cluster client are clients too, which take any command. */
-function serversOf(client: RedisPatient): readonly RedisProbe[] {
+function serversOf(client: ExaminedClient): readonly RedisProbe[] {
   if (!client.isCluster) return [client];
   return (client.nodes?.("master") ?? []).filter((node): node is RedisNode & RedisProbe => "call" in node);
-}
-
-function named(finding: Finding, label: string): Finding {
-  return { ...finding, found: `${label}: ${finding.found}` };
 }
 
 function badOptions(found: string): Finding {
@@ -149,7 +154,7 @@ function wrongClient(): Finding {
 }
 
 /** Examines whether the servers of a quorum fail independently of each other. */
-function examineQuorum(examined: readonly Examined[], count: number): Finding[] {
+function examineQuorum(examined: readonly ExaminedServer[], count: number): Finding[] {
   const findings: Finding[] = [size(count)];
   const seen = new Map<string, string>();
   for (const { label, info } of examined) {
@@ -164,7 +169,6 @@ function examineQuorum(examined: readonly Examined[], count: number): Finding[] 
     const groups = examined.map(({ label, info }) => `${label} (${info.get("role")})`).join(", ");
     findings.push(notIndependent(`some of them replicate one another: ${groups}`));
   }
-  if (examined.length > 1) findings.push(judgeQuorumSkew(examined.map(({ skew }) => skew)));
   return findings;
 }
 

@@ -1,9 +1,10 @@
 import { reason } from "../../internal/reason.ts";
 import { access, constants, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Store } from "../../store.ts";
+import type { SqliteStore } from "../../stores/sqlite/mod.ts";
+import type { Examined, Patient } from "./examination.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
-import { type LockAdvice, tryLock } from "./lock_cycle.ts";
+import type { LockAdvice } from "./lock_cycle.ts";
 
 /** File systems by the numbers that Linux has for them (statfs(2)), on which locks of files cannot be relied upon. */
 const NETWORK: ReadonlyMap<number, string> = new Map([
@@ -45,12 +46,21 @@ export interface Place {
   readonly free: number;
 }
 
-/** Examines a file with locks, and the place where it lies. */
-export async function examineSqlite(path: string, store: Store, signal: AbortSignal): Promise<Finding[]> {
+/** Returns a file with locks, to examine it and the place where it lies. */
+export function sqlitePatient(path: string, store: SqliteStore): Patient {
+  return {
+    store,
+    advice: ADVICE,
+    examine: () => examineFile(path),
+    [Symbol.asyncDispose]: () => Promise.resolve(store.close()),
+  };
+}
+
+async function examineFile(path: string): Promise<Examined> {
   const folder = dirname(path);
   const writable = await mayWrite(path, folder);
-  if (writable !== undefined) return [writable];
-  return [...judgePlace(await placeOf(folder)), ...await tryLock(store, { signal, advice: ADVICE })];
+  if (writable !== undefined) return { findings: [writable], futile: true };
+  return { findings: judgePlace(await placeOf(folder)) };
 }
 
 async function placeOf(folder: string): Promise<Place> {

@@ -1,6 +1,7 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { within } from "../../internal/lease/release.ts";
 import { diagnosed } from "../terminal/answer.ts";
+import { examine } from "../doctor/examination.ts";
 import type { Finding } from "../doctor/finding.ts";
 import type { OpenedStore, OpenOptions } from "./scheme.ts";
 import { schemeOf } from "./registry.ts";
@@ -62,7 +63,7 @@ export class LazyStore {
 
   async #examine(): Promise<Finding[]> {
     const urls = await findStoreUrls(this.#sources);
-    return await schemeOf(urls).examine(urls, this.#signal);
+    return await examine(schemeOf(urls).examination(urls), this.#signal);
   }
 
   async #open(options: OpenOptions | undefined): Promise<OpenedStore> {

@@ -1,9 +1,9 @@
 import { answerOf, diagnosed } from "../terminal/answer.ts";
 import { UsageError } from "../command.ts";
 import { deniedPermissions } from "../permissions.ts";
-import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";
-import { examineRedis } from "../doctor/redis.ts";
-import type { Finding } from "../doctor/finding.ts";
+import { permissionFor } from "../doctor/deno_permissions.ts";
+import type { Examination } from "../doctor/examination.ts";
+import { redisPatient } from "../doctor/redis.ts";
 import type { OpenedStore, Scheme } from "./scheme.ts";
 import { loadRedisModule, type OpenClient, openClient } from "./redis_client.ts";
 import { wrongServer } from "./listener.ts";
@@ -14,7 +14,7 @@ export const redis: Scheme = {
   protocols: PROTOCOLS,
   example: "redis://127.0.0.1:6379",
   open,
-  examine,
+  examination,
 };
 
 /** What stands before the names of locks where the URL does not say it: as in a program that gives no prefix. */
@@ -51,27 +51,28 @@ async function open(urls: readonly URL[]): Promise<OpenedStore> {
   }
 }
 
-async function examine(urls: readonly URL[], signal: AbortSignal): Promise<Finding[]> {
+function examination(urls: readonly URL[]): Examination {
   const places = urls.map(readRedisUrl);
-  const permissions = await examinePermissions([
-    ...addressesOf(places).map((host) => permissionFor("net", host, "The server cannot be reached.")),
-    HOSTNAME,
-  ]);
-  if (permissions.some(({ level }) => level === "error")) return permissions;
-  const module = await loadRedisModule();
-  const clients = places.map((place) => openClient(module, place));
-  try {
-    const store = await storeOf(clients, places);
-    const labels = places.map(({ label }) => label);
-    const found = await examineRedis(clients.map(({ client }) => client), labels, store, {
-      signal,
-      prefix: places[0]?.prefix,
-      diagnose: (place) => wrongServer(places[place]!),
-    });
-    return [...permissions, ...found];
-  } finally {
-    await Promise.all(clients.map((client) => client.close()));
-  }
+  return {
+    permissions: addressesOf(places).map((host) => permissionFor("net", host, "The server cannot be reached.")),
+    async open() {
+      const module = await loadRedisModule();
+      const clients = places.map((place) => openClient(module, place));
+      const close = async () => void await Promise.all(clients.map((client) => client.close()));
+      try {
+        return redisPatient(clients.map(({ client }) => client), {
+          labels: places.map(({ label }) => label),
+          store: await storeOf(clients, places),
+          prefix: places[0]?.prefix,
+          diagnose: (place) => wrongServer(places[place]!),
+          close,
+        });
+      } catch (error) {
+        await close();
+        throw error;
+      }
+    },
+  };
 }
 
 async function storeOf(clients: readonly OpenClient[], places: readonly RedisPlace[]): Promise<OpenedStore["store"]> {

@@ -1,10 +1,10 @@
 import { SystemClock } from "../../internal/time/clock.ts";
-import type { RedisPatient } from "../doctor/redis.ts";
+import type { ExaminedClient } from "../doctor/redis.ts";
 import { loadClientLibrary } from "./client_library.ts";
 import type { RedisPlace } from "./redis_url.ts";
 
 /** A client of the command line, which closes it itself. */
-interface Client extends RedisPatient {
+interface Client extends ExaminedClient {
   disconnect(): void;
 }
 
@@ -16,7 +16,7 @@ export interface RedisModule {
 
 /** A client that is closed with the command. */
 export interface OpenClient {
-  readonly client: RedisPatient;
+  readonly client: ExaminedClient;
   /** Resolves when it knows all servers: before that, a Cluster client lists only those that it was given. */
   ready(): Promise<void>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-import type { Finding } from "../doctor/finding.ts";
+import type { Examination } from "../doctor/examination.ts";
 import type { Store } from "../../store.ts";
 
 /** A store that was opened for a command. */
@@ -28,6 +28,6 @@ export interface Scheme {
   readonly example: string;
   /** Opens the store; several URLs are a quorum. Throws a `UsageError` if they are wrong or a package is missing. */
   open(urls: readonly URL[], options?: OpenOptions): Promise<OpenedStore>;
-  /** Examines what the locks rest on, until the signal aborts: then it rejects when what it has written is removed. */
-  examine(urls: readonly URL[], signal: AbortSignal): Promise<Finding[]>;
+  /** Returns what `doctor` examines. Throws a `UsageError` if the URLs are wrong. */
+  examination(urls: readonly URL[]): Examination;
 }

@@ -3,9 +3,9 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { UsageError } from "../command.ts";
 import { deniedPermissions } from "../permissions.ts";
-import { examinePermissions, HOSTNAME, permissionFor } from "../doctor/deno_permissions.ts";
-import { examineSqlite } from "../doctor/sqlite.ts";
-import type { Finding } from "../doctor/finding.ts";
+import { permissionFor } from "../doctor/deno_permissions.ts";
+import type { Examination } from "../doctor/examination.ts";
+import { sqlitePatient } from "../doctor/sqlite.ts";
 import type { OpenedStore, OpenOptions, Scheme } from "./scheme.ts";
 import { shown } from "../terminal/shown.ts";
 
@@ -16,7 +16,7 @@ export const sqlite: Scheme = {
   protocols: ["sqlite:"],
   example: EXAMPLE,
   open,
-  examine,
+  examination,
 };
 
 async function open([url, ...others]: readonly URL[], { existing = false }: OpenOptions = {}): Promise<OpenedStore> {
@@ -34,24 +34,21 @@ async function open([url, ...others]: readonly URL[], { existing = false }: Open
   return { store, label: `sqlite:${path}`, [Symbol.asyncDispose]: () => Promise.resolve(store.close()) };
 }
 
-async function examine([url, ...others]: readonly URL[], signal: AbortSignal): Promise<Finding[]> {
+function examination([url, ...others]: readonly URL[]): Examination {
   if (url === undefined || others.length > 0) throw new UsageError("an SQLite file cannot be one of several stores");
   const path = pathOf(url);
-  const permissions = await examinePermissions([
-    permissionFor("read", path, "The file cannot be opened."),
-    permissionFor("write", path, "No lock can be written."),
-    HOSTNAME,
-  ]);
-  if (permissions.some(({ level }) => level === "error")) return permissions;
-  await checkFolderPermissions(dirname(path));
-  checkExists(path);
-  const { sqlite } = await import("../../stores/sqlite/mod.ts");
-  const store = sqlite(path);
-  try {
-    return [...permissions, ...await examineSqlite(path, store, signal)];
-  } finally {
-    store.close();
-  }
+  return {
+    permissions: [
+      permissionFor("read", path, "The file cannot be opened."),
+      permissionFor("write", path, "No lock can be written."),
+    ],
+    async open() {
+      await checkFolderPermissions(dirname(path));
+      checkExists(path);
+      const { sqlite } = await import("../../stores/sqlite/mod.ts");
+      return sqlitePatient(path, sqlite(path));
+    },
+  };
 }
 
 function pathOf(url: URL): string {

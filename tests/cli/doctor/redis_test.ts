@@ -3,7 +3,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { Redis } from "ioredis";
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
-import { examineRedis, type RedisPatient } from "../../../src/cli/doctor/redis.ts";
+import { examinePatient } from "../../../src/cli/doctor/examination.ts";
+import { type ExaminedClient, redisPatient } from "../../../src/cli/doctor/redis.ts";
 import type { Finding } from "../../../src/cli/doctor/finding.ts";
 import { SentinelDeployment } from "../../deployments/sentinel.ts";
 import { ProcessClock } from "../../support/process_clock.ts";
@@ -16,10 +17,10 @@ const HEALTHY = ["--appendonly", "yes"];
 
 /** Examines servers as their users do. */
 async function examine(...clients: Redis[]): Promise<Finding[]> {
-  const patients: readonly RedisPatient[] = clients;
-  const store = patients.length === 1 ? redis(patients[0]!) : redlock(patients);
-  const { signal } = new AbortController();
-  return await examineRedis(patients, patients.map((_, place) => `server ${place + 1}`), store, { signal });
+  const examined: readonly ExaminedClient[] = clients;
+  const store = examined.length === 1 ? redis(examined[0]!) : redlock(examined);
+  const labels = examined.map((_, place) => `server ${place + 1}`);
+  return await examinePatient(redisPatient(examined, { labels, store }), new AbortController().signal);
 }
 
 /** Returns the findings that are not as they should be, as `level code`. */
@@ -27,18 +28,18 @@ function faults(findings: readonly Finding[]): string[] {
   return findings.filter(({ level }) => level !== "ok").map(({ level, code }) => `${level} ${code}`);
 }
 
-Deno.test("examineRedis() finds nothing on a healthy server", async () => {
+Deno.test("redisPatient() finds nothing on a healthy server", async () => {
   await using server = await RedisServer.start(HEALTHY);
   const findings = await examine(server.connect());
   assertEquals(faults(findings), []);
   assertEquals(findings.map(({ code }) => code), [
-    ...["version", "role", "memory", "persistence", "clock"],
-    ...["wake-up", "lock"],
+    ...["version", "role", "memory", "persistence"],
+    ...["wake-up", "clock", "lock"],
   ]);
   assertEquals(await server.command("KEYS", "*"), [], "nothing is left behind");
 });
 
-Deno.test("examineRedis() finds an eviction policy that deletes locks", async () => {
+Deno.test("redisPatient() finds an eviction policy that deletes locks", async () => {
   await using server = await RedisServer.start([
     ...HEALTHY,
     ...["--maxmemory", "64mb", "--maxmemory-policy", "volatile-ttl"],
@@ -46,7 +47,7 @@ Deno.test("examineRedis() finds an eviction policy that deletes locks", async ()
   assertEquals(faults(await examine(server.connect())), ["error eviction-policy"]);
 });
 
-Deno.test("examineRedis() finds a memory that is nearly full", async () => {
+Deno.test("redisPatient() finds a memory that is nearly full", async () => {
   await using server = await RedisServer.start(HEALTHY);
   const used = Number(/used_memory:(\d+)/.exec(String(await server.command("INFO", "memory")))?.[1]);
   await server.command("CONFIG", "SET", "maxmemory", Math.round(used * 1.08));
@@ -54,12 +55,12 @@ Deno.test("examineRedis() finds a memory that is nearly full", async () => {
   assert(faults(findings).includes("warning memory"), faults(findings).join());
 });
 
-Deno.test("examineRedis() finds that a restart forgets the locks", async () => {
+Deno.test("redisPatient() finds that a restart forgets the locks", async () => {
   await using server = await RedisServer.start();
   assertEquals(faults(await examine(server.connect())), ["warning persistence"]);
 });
 
-Deno.test("examineRedis() finds the rights that are missing, with the rule", async () => {
+Deno.test("redisPatient() finds the rights that are missing, with the rule", async () => {
   await using server = await RedisServer.start(HEALTHY);
   const user = ["ACL", "SETUSER", "worker", "on", ">secret", "~*", "&*", "+@all", "-evalsha", "-eval"] as const;
   await server.command(...user);
@@ -68,7 +69,7 @@ Deno.test("examineRedis() finds the rights that are missing, with the rule", asy
   assert(/"ACL SETUSER worker \+evalsha \+eval"/.test(findings.at(-1)!.found), findings.at(-1)!.found);
 });
 
-Deno.test("examineRedis() finds that waiters are not woken", async () => {
+Deno.test("redisPatient() finds that waiters are not woken", async () => {
   await using server = await RedisServer.start(HEALTHY);
   // It may use no channel.
   await server.command("ACL", "SETUSER", "worker", "on", ">secret", "~*", "resetchannels", "+@all");
@@ -76,7 +77,7 @@ Deno.test("examineRedis() finds that waiters are not woken", async () => {
   assertEquals(faults(findings), ["warning wake-up"]);
 });
 
-Deno.test("examineRedis() finds that the server is a replica", async () => {
+Deno.test("redisPatient() finds that the server is a replica", async () => {
   await using master = await RedisServer.start(HEALTHY);
   await using replica = await RedisServer.start([...HEALTHY, "--replicaof", `127.0.0.1 ${master.port}`]);
   const findings = await examine(replica.connect());
@@ -84,7 +85,7 @@ Deno.test("examineRedis() finds that the server is a replica", async () => {
   assert(faults(findings).includes("error lock"), "no lock can be acquired");
 });
 
-Deno.test("examineRedis() finds a replica that is behind", async () => {
+Deno.test("redisPatient() finds a replica that is behind", async () => {
   await using master = await RedisServer.start(HEALTHY);
   await using replica = await RedisServer.start(["--replicaof", `127.0.0.1 ${master.port}`]);
   const info = async () => String(await master.command("INFO", "replication"));
@@ -96,7 +97,7 @@ Deno.test("examineRedis() finds a replica that is behind", async () => {
   replica.thaw();
 });
 
-Deno.test("examineRedis() finds a clock that is wrong", async () => {
+Deno.test("redisPatient() finds a clock that is wrong", async () => {
   using clock = await ProcessClock.make();
   clock.shift(-5_000);
   await using server = await RedisServer.start(HEALTHY, clock.env);
@@ -108,12 +109,12 @@ Deno.test("examineRedis() finds a clock that is wrong", async () => {
   );
 });
 
-Deno.test("examineRedis() finds a Cluster node that is taken for a server", async () => {
+Deno.test("redisPatient() finds a Cluster node that is taken for a server", async () => {
   await using server = await RedisServer.start([...HEALTHY, "--cluster-enabled", "yes"]);
   assert(faults(await examine(server.connect())).includes("error cluster"));
 });
 
-Deno.test("examineRedis() finds a server that is away", async () => {
+Deno.test("redisPatient() finds a server that is away", async () => {
   await using server = await RedisServer.start();
   await server.kill();
   const client = server.connect({ maxRetriesPerRequest: 0, retryStrategy: () => 50 });
@@ -121,7 +122,7 @@ Deno.test("examineRedis() finds a server that is away", async () => {
   assertEquals(faults(findings), ["error unreachable", "error lock"]);
 });
 
-Deno.test("examineRedis() finds options of a Sentinel client that hide failures", async () => {
+Deno.test("redisPatient() finds options of a Sentinel client that hide failures", async () => {
   await using deployment = await SentinelDeployment.start({ replicas: 1, sentinels: 1, settings: HEALTHY });
   const findings = await examine(deployment.connect());
   assert(faults(findings).includes("error client-options"), faults(findings).join());
@@ -130,7 +131,7 @@ Deno.test("examineRedis() finds options of a Sentinel client that hide failures"
   assert(!faults(careful).includes("error client-options"), faults(careful).join());
 });
 
-Deno.test("examineRedis() finds a quorum that counts one server twice", async () => {
+Deno.test("redisPatient() finds a quorum that counts one server twice", async () => {
   await using one = await RedisServer.start(HEALTHY);
   await using two = await RedisServer.start(HEALTHY);
   const findings = await examine(one.connect(), two.connect(), one.connect());
@@ -141,7 +142,7 @@ Deno.test("examineRedis() finds a quorum that counts one server twice", async ()
   );
 });
 
-Deno.test("examineRedis() finds a quorum whose servers replicate one another", async () => {
+Deno.test("redisPatient() finds a quorum whose servers replicate one another", async () => {
   await using one = await RedisServer.start(HEALTHY);
   await using two = await RedisServer.start([...HEALTHY, "--replicaof", `127.0.0.1 ${one.port}`]);
   await using three = await RedisServer.start(HEALTHY);
@@ -150,7 +151,7 @@ Deno.test("examineRedis() finds a quorum whose servers replicate one another", a
   assert(faults(findings).includes("error not-independent"), faults(findings).join());
 });
 
-Deno.test("examineRedis() finds a quorum of two, and clocks that are far apart", async () => {
+Deno.test("redisPatient() finds a quorum of two, and clocks that are far apart", async () => {
   using clock = await ProcessClock.make();
   clock.shift(-20_000);
   await using one = await RedisServer.start(HEALTHY);
@@ -159,21 +160,21 @@ Deno.test("examineRedis() finds a quorum of two, and clocks that are far apart",
   for (const fault of ["warning quorum", "error clocks-apart", "warning clock"]) assert(found.includes(fault), fault);
 });
 
-Deno.test("examineRedis() finds nothing on a healthy quorum", async () => {
+Deno.test("redisPatient() finds nothing on a healthy quorum", async () => {
   await using one = await RedisServer.start(HEALTHY);
   await using two = await RedisServer.start(HEALTHY);
   await using three = await RedisServer.start(HEALTHY);
   assertEquals(faults(await examine(one.connect(), two.connect(), three.connect())), []);
 });
 
-Deno.test("examineRedis() finds nothing when many examine a server at the same time", async () => {
+Deno.test("redisPatient() finds nothing when many examine a server at the same time", async () => {
   await using server = await RedisServer.start(HEALTHY);
   const found = await Promise.all(Array.from({ length: 10 }, () => examine(server.connect())));
   assertEquals(found.flatMap(faults), []);
   assertEquals(await server.command("KEYS", "*"), [], "nothing is left behind");
 });
 
-Deno.test("examineRedis() does not take a slow server for one that wakes nobody", async () => {
+Deno.test("redisPatient() does not take a slow server for one that wakes nobody", async () => {
   await using server = await RedisServer.start(HEALTHY);
   await using proxy = await TcpProxy.start(server.port);
   const client = proxy.connect();
@@ -181,11 +182,11 @@ Deno.test("examineRedis() does not take a slow server for one that wakes nobody"
   assertEquals(faults(await examine(client)), []);
 });
 
-Deno.test("examineRedis() tries locks also where the user may not read INFO", async () => {
+Deno.test("redisPatient() tries locks also where the user may not read INFO", async () => {
   await using server = await RedisServer.start(HEALTHY);
   await server.command("ACL", "SETUSER", "worker", "on", ">secret", "~*", "&*", "+@all", "-info");
   const findings = await examine(server.connect({ username: "worker", password: "secret" }));
   assertEquals(faults(findings), ["warning info"]);
   assert(/"ACL SETUSER worker \+info" grants it/.test(findings[0]!.found), findings[0]!.found);
-  assertEquals(findings.map(({ code }) => code), ["info", "clock", "wake-up", "lock"]);
+  assertEquals(findings.map(({ code }) => code), ["info", "wake-up", "clock", "lock"]);
 });

@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { sqlite } from "@holdfast/lock/sqlite";
-import { examineSqlite, judgePlace } from "../../../src/cli/doctor/sqlite.ts";
+import { examinePatient } from "../../../src/cli/doctor/examination.ts";
+import { judgePlace, sqlitePatient } from "../../../src/cli/doctor/sqlite.ts";
 import type { Finding } from "../../../src/cli/doctor/finding.ts";
 
 /** Returns the findings that are not as they should be, as `level code`. */
@@ -9,11 +10,11 @@ function faults(findings: readonly Finding[]): string[] {
   return findings.filter(({ level }) => level !== "ok").map(({ level, code }) => `${level} ${code}`);
 }
 
-Deno.test("examineSqlite() finds nothing wrong with a lock on a local disk", async () => {
+Deno.test("sqlitePatient() finds nothing wrong with a lock on a local disk", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "holdfast_doctor_" });
   try {
     using store = sqlite(`${folder}/locks.db`);
-    const findings = await examineSqlite(`${folder}/locks.db`, store, new AbortController().signal);
+    const findings = await examinePatient(sqlitePatient(`${folder}/locks.db`, store), new AbortController().signal);
     assertEquals(findings.filter(({ level }) => level === "error"), []);
     for (const code of ["file-system", "lock"]) assert(findings.some((each) => each.code === code), code);
   } finally {
@@ -21,14 +22,14 @@ Deno.test("examineSqlite() finds nothing wrong with a lock on a local disk", asy
   }
 });
 
-Deno.test("examineSqlite() finds a folder that does not exist", async () => {
+Deno.test("sqlitePatient() finds a folder that does not exist", async () => {
   using store = sqlite(":memory:");
-  const findings = await examineSqlite("no/such/folder/locks.db", store, new AbortController().signal);
+  const findings = await examinePatient(sqlitePatient("no/such/folder/locks.db", store), new AbortController().signal);
   assertEquals(faults(findings), ["error file"]);
   assert(/no\/such\/folder/.test(findings[0]!.found), findings[0]!.found);
 });
 
-Deno.test("examineSqlite() advises what helps with a file, and never a right of Redis", async () => {
+Deno.test("sqlitePatient() advises what helps with a file, and never a right of Redis", async () => {
   // The words with which the store of Redis names a right.
   const folder = Deno.makeTempDirSync({ prefix: "ACL SETUSER " });
   try {
@@ -38,7 +39,7 @@ Deno.test("examineSqlite() advises what helps with a file, and never a right of 
     using writer = new DatabaseSync(path);
     writer.exec("BEGIN IMMEDIATE; DROP TABLE holdfast_holders");
     const advice = async () => {
-      const findings = await examineSqlite(path, store, new AbortController().signal);
+      const findings = await examinePatient(sqlitePatient(path, store), new AbortController().signal);
       const { code, advice } = findings.at(-1)!;
       return `${code}: ${advice}`;
     };
