@@ -36,6 +36,6 @@ function unwoken(error: unknown, refusal: string | undefined): Finding {
     "wake-up",
     refusal ?? words,
     "Waiters are not woken: each finds out by asking again, after up to 5 s.",
-    refusal === undefined ? ADVICE.unwoken : "Give the user the right that the message names.",
+    ADVICE.failed(refusal ?? words) ?? ADVICE.unwoken,
   );
 }

@@ -75,6 +75,8 @@ Deno.test("redisPatient() finds that waiters are not woken", async () => {
   await server.command("ACL", "SETUSER", "worker", "on", ">secret", "~*", "resetchannels", "+@all");
   const findings = await examine(server.connect({ username: "worker", password: "secret" }));
   assertEquals(faults(findings), ["warning wake-up"]);
+  const { advice } = findings.find(({ code }) => code === "wake-up")!;
+  assertEquals(advice, "Give the user the right that the message names.");
 });
 
 Deno.test("redisPatient() finds that the server is a replica", async () => {
