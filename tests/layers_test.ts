@@ -81,10 +81,8 @@ Deno.test("src/cli/ is imported by nothing, and imports no private code of other
   assertEquals(into, []);
   const isPublic = ({ to }: Import) => /\/mod\.ts$/.test(to) || /^(core|internal)$/.test(room(to));
   assertEquals(offenders((room) => room === "cli", (arrow) => isPublic(arrow) || isProgram(arrow)), [
-    // What the store says of a client that is configured badly is what doctor says.
-    "src/cli/doctor/redis.ts -> src/stores/redis/client/client_warning.ts",
+    // What doctor needs of the store's own code.
     "src/cli/doctor/redis.ts -> type src/stores/redis/client/client.ts",
-    // And what it needs of the store's own code.
     "src/cli/doctor/redis.ts -> src/stores/redis/client/doctor_access.ts",
     "src/cli/doctor/redis_wakeups.ts -> src/stores/redis/client/doctor_access.ts",
   ]);

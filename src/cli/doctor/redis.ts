@@ -2,7 +2,6 @@ import { SystemClock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
 import { reason } from "../../internal/reason.ts";
 import type { Store } from "../../store.ts";
-import { clientWarning } from "../../stores/redis/client/client_warning.ts";
 import type { RedisNode } from "../../stores/redis/client/client.ts";
 import { deleteLock, type ExaminedClient, refusal } from "../../stores/redis/client/doctor_access.ts";
 import type { ServerClock } from "./clock_skew.ts";
@@ -61,8 +60,6 @@ async function examineServers(
   const examined: ExaminedServer[] = [];
   for (const [place, client] of clients.entries()) {
     const label = labels[place] ?? `server ${place + 1}`;
-    const misconfigured = clientWarning(client);
-    if (misconfigured !== undefined) findings.push(named(badOptions(misconfigured), label));
     const before = examined.length;
     for (const [node, probe] of serversOf(client).entries()) {
       const called = client.isCluster ? `${label}, master ${node + 1}` : label;
@@ -123,15 +120,6 @@ function secretive(found: string): Finding {
 function serversOf(client: ExaminedClient): readonly RedisProbe[] {
   if (!client.isCluster) return [client];
   return (client.nodes?.("master") ?? []).filter((node): node is RedisNode & RedisProbe => "call" in node);
-}
-
-function badOptions(found: string): Finding {
-  return error(
-    "client-options",
-    found,
-    "Calls hang although another server could answer them, or never fail although the service is down.",
-    "Set the options that the message names.",
-  );
 }
 
 function unreachable({ connectionError }: Store, fault: unknown, diagnosis?: string): Finding {

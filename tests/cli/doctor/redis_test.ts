@@ -6,7 +6,6 @@ import { redlock } from "@holdfast/lock/redlock";
 import { examinePatient } from "../../../src/cli/doctor/examination.ts";
 import { type ExaminedClient, redisPatient } from "../../../src/cli/doctor/redis.ts";
 import type { Finding } from "../../../src/cli/doctor/finding.ts";
-import { SentinelDeployment } from "../../deployments/sentinel.ts";
 import { ProcessClock } from "../../support/process_clock.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
@@ -122,15 +121,6 @@ Deno.test("redisPatient() finds a server that is away", async () => {
   const client = server.connect({ maxRetriesPerRequest: 0, retryStrategy: () => 50 });
   const findings = await examine(client);
   assertEquals(faults(findings), ["error unreachable", "error lock"]);
-});
-
-Deno.test("redisPatient() finds options of a Sentinel client that hide failures", async () => {
-  await using deployment = await SentinelDeployment.start({ replicas: 1, sentinels: 1, settings: HEALTHY });
-  const findings = await examine(deployment.connect());
-  assert(faults(findings).includes("error client-options"), faults(findings).join());
-  assert(/socketTimeout/.test(findings[0]!.found), findings[0]!.found);
-  const careful = await examine(deployment.connect({ socketTimeout: 1_000, sentinelCommandTimeout: 1_000 }));
-  assert(!faults(careful).includes("error client-options"), faults(careful).join());
 });
 
 Deno.test("redisPatient() finds a quorum that counts one server twice", async () => {
