@@ -1,9 +1,36 @@
+/** The codes of all findings, which scripts may rely on: docs/command_line.md says what each examines. */
+export const CODES = [
+  "permission",
+  "unreachable",
+  "version",
+  "role",
+  "cluster",
+  "eviction-policy",
+  "memory",
+  "persistence",
+  "replica-lag",
+  "min-replicas",
+  "clock",
+  "quorum",
+  "not-independent",
+  "clocks-apart",
+  "file",
+  "file-system",
+  "disk",
+  "lock",
+  "busy",
+  "wake-up",
+  "info",
+] as const;
+
+/** A short name of what is examined, which stays the same. */
+export type Code = typeof CODES[number];
+
 /** What `doctor` found. */
 export interface Finding {
   /** `error`: a promise of the lock would be broken. `warning`: it may be, or something is missing. `ok`: as it should be. */
   readonly level: "ok" | "warning" | "error";
-  /** A short name that stays the same, such as `eviction-policy`. */
-  readonly code: string;
+  readonly code: Code;
   /** What was found, with the values. */
   readonly found: string;
   /** What it means for a lock. */
@@ -13,17 +40,17 @@ export interface Finding {
 }
 
 /** Returns what is as it should be; `advice` where it is worth knowing all the same. */
-export function ok(code: string, found: string, meaning: string, advice = ""): Finding {
+export function ok(code: Code, found: string, meaning: string, advice = ""): Finding {
   return { level: "ok", code, found, meaning, advice };
 }
 
 /** Returns what may break a promise of the lock, or is missing. */
-export function warning(code: string, found: string, meaning: string, advice: string): Finding {
+export function warning(code: Code, found: string, meaning: string, advice: string): Finding {
   return { level: "warning", code, found, meaning, advice };
 }
 
 /** Returns what would break a promise of the lock. */
-export function error(code: string, found: string, meaning: string, advice: string): Finding {
+export function error(code: Code, found: string, meaning: string, advice: string): Finding {
   return { level: "error", code, found, meaning, advice };
 }
 
