@@ -4,7 +4,7 @@ import { deniedPermissions } from "../permissions.ts";
 import { permissionFor } from "../doctor/deno_permissions.ts";
 import type { Examination } from "../doctor/examination.ts";
 import { redisPatient } from "../doctor/redis.ts";
-import type { OpenedStore, Scheme } from "./scheme.ts";
+import type { OpenedStore, Scheme, StoreUrls } from "./scheme.ts";
 import { loadRedisModule, type OpenClient, openClient } from "./redis_client.ts";
 import { wrongServer } from "./listener.ts";
 import { hostAndPort, PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_url.ts";
@@ -13,6 +13,7 @@ import { hostAndPort, PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_u
 export const redis: Scheme = {
   protocols: PROTOCOLS,
   example: "redis://127.0.0.1:6379",
+  quorum: "Redis servers",
   open,
   examination,
 };
@@ -23,7 +24,7 @@ const DEFAULT_PREFIX = "lock:";
 /** How many servers a quorum has at most. */
 const MAX_NODES = 9;
 
-async function open(urls: readonly URL[]): Promise<OpenedStore> {
+async function open(urls: StoreUrls): Promise<OpenedStore> {
   const places = urls.map(readRedisUrl);
   checkQuorum(places);
   await checkNetwork(places);
@@ -51,7 +52,7 @@ async function open(urls: readonly URL[]): Promise<OpenedStore> {
   }
 }
 
-function examination(urls: readonly URL[]): Examination {
+function examination(urls: StoreUrls): Examination {
   const places = urls.map(readRedisUrl);
   return {
     permissions: addressesOf(places).map((host) => permissionFor("net", host, "The server cannot be reached.")),

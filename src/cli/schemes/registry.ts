@@ -1,5 +1,5 @@
 import { UsageError } from "../command.ts";
-import type { Scheme } from "./scheme.ts";
+import type { Scheme, StoreUrls } from "./scheme.ts";
 import { shown } from "../terminal/shown.ts";
 import { redis } from "./redis.ts";
 import { sqlite } from "./sqlite.ts";
@@ -10,18 +10,19 @@ export const SCHEMES: readonly Scheme[] = [redis, sqlite];
 /**
  * Returns what opens the stores of these URLs together.
  *
- * @throws {UsageError} if no technology has such URLs, or they belong to several
+ * @throws {UsageError} if no technology has such URLs, or they are no quorum of one
  */
-export function schemeOf(urls: readonly URL[]): Scheme {
-  const schemes = urls.map(({ protocol }) => {
-    const scheme = SCHEMES.find(({ protocols }) => protocols.includes(protocol));
-    if (scheme !== undefined) return scheme;
-    const known = SCHEMES.flatMap(({ protocols }) => protocols).join(" ");
-    throw new UsageError(`no store has URLs that begin with ${shown(protocol)} (known: ${known})`);
-  });
-  const [scheme] = schemes;
-  if (scheme === undefined || schemes.some((each) => each !== scheme)) {
-    throw new UsageError("several stores must be Redis servers, of which the lock is held on a majority (Redlock)");
-  }
-  return scheme;
+export function schemeOf([first, ...others]: StoreUrls): Scheme {
+  const scheme = schemeFor(first);
+  if (others.length === 0) return scheme;
+  if (scheme.quorum !== undefined && others.every((url) => schemeFor(url) === scheme)) return scheme;
+  const quorums = SCHEMES.flatMap(({ quorum = [] }) => quorum).join(" or ");
+  throw new UsageError(`several stores must be ${quorums}, of which the lock is held on a majority (Redlock)`);
+}
+
+function schemeFor({ protocol }: URL): Scheme {
+  const scheme = SCHEMES.find(({ protocols }) => protocols.includes(protocol));
+  if (scheme !== undefined) return scheme;
+  const known = SCHEMES.flatMap(({ protocols }) => protocols).join(" ");
+  throw new UsageError(`no store has URLs that begin with ${shown(protocol)} (known: ${known})`);
 }

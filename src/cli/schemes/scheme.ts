@@ -1,6 +1,9 @@
 import type { Examination } from "../doctor/examination.ts";
 import type { Store } from "../../store.ts";
 
+/** The URL of a store, or those of several that are used together. */
+export type StoreUrls = readonly [URL, ...URL[]];
+
 /** A store that was opened for a command. */
 export interface OpenedStore extends AsyncDisposable {
   readonly store: Store;
@@ -26,8 +29,10 @@ export interface Scheme {
   readonly protocols: readonly string[];
   /** A URL as the help shows it. */
   readonly example: string;
-  /** Opens the store; several URLs are a quorum. Throws a `UsageError` if they are wrong or a package is missing. */
-  open(urls: readonly URL[], options?: OpenOptions): Promise<OpenedStore>;
+  /** What several of its stores are called that are a quorum; left out where it is opened by one URL only. */
+  readonly quorum?: string;
+  /** Opens the store. Throws a `UsageError` if the URLs are wrong or a package is missing. */
+  open(urls: StoreUrls, options?: OpenOptions): Promise<OpenedStore>;
   /** Returns what `doctor` examines. Throws a `UsageError` if the URLs are wrong. */
-  examination(urls: readonly URL[]): Examination;
+  examination(urls: StoreUrls): Examination;
 }

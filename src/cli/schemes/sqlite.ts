@@ -6,7 +6,7 @@ import { deniedPermissions } from "../permissions.ts";
 import { permissionFor } from "../doctor/deno_permissions.ts";
 import type { Examination } from "../doctor/examination.ts";
 import { sqlitePatient } from "../doctor/sqlite.ts";
-import type { OpenedStore, OpenOptions, Scheme } from "./scheme.ts";
+import type { OpenedStore, OpenOptions, Scheme, StoreUrls } from "./scheme.ts";
 import { shown } from "../terminal/shown.ts";
 
 const EXAMPLE = "sqlite:path/to/locks.db";
@@ -19,8 +19,7 @@ export const sqlite: Scheme = {
   examination,
 };
 
-async function open([url, ...others]: readonly URL[], { existing = false }: OpenOptions = {}): Promise<OpenedStore> {
-  if (url === undefined || others.length > 0) throw new UsageError("an SQLite file cannot be one of several stores");
+async function open([url]: StoreUrls, { existing = false }: OpenOptions = {}): Promise<OpenedStore> {
   const path = pathOf(url);
   await checkPermissions(path);
   if (existing) checkExists(path);
@@ -34,8 +33,7 @@ async function open([url, ...others]: readonly URL[], { existing = false }: Open
   return { store, label: `sqlite:${path}`, [Symbol.asyncDispose]: () => Promise.resolve(store.close()) };
 }
 
-function examination([url, ...others]: readonly URL[]): Examination {
-  if (url === undefined || others.length > 0) throw new UsageError("an SQLite file cannot be one of several stores");
+function examination([url]: StoreUrls): Examination {
   const path = pathOf(url);
   return {
     permissions: [

@@ -2,6 +2,7 @@ import { UsageError } from "../command.ts";
 import { DEFAULT_CONFIG, readConfig } from "../arguments/config_file.ts";
 import type { Environment } from "../arguments/environment.ts";
 import { shown } from "../terminal/shown.ts";
+import type { StoreUrls } from "./scheme.ts";
 
 /** The environment variable that names the store, or several. */
 const VARIABLE = "HOLDFAST_STORE";
@@ -20,21 +21,24 @@ export interface StoreSources {
  *
  * @throws {UsageError} if no source has one, or what it has is wrong
  */
-export async function findStoreUrls({ stores, config, env }: StoreSources): Promise<URL[]> {
-  if (stores.length > 0) return stores.map((text) => storeUrl(text, "--store"));
+export async function findStoreUrls({ stores, config, env }: StoreSources): Promise<StoreUrls> {
+  if (stores.length > 0) return storeUrls(stores, "--store");
   const variable = env[VARIABLE]?.trim() ?? "";
-  if (config === undefined && variable !== "") return split(variable).map((text) => storeUrl(text, VARIABLE));
+  if (config === undefined && variable !== "") return storeUrls(split(variable), VARIABLE);
   const found = await readConfig(config);
-  if (found === undefined) {
-    throw new UsageError(
-      `no store: give --store URL, such as redis://127.0.0.1:6379, or set ${VARIABLE}, or write ${DEFAULT_CONFIG}`,
-    );
-  }
-  const urls = found.stores.map((text) => storeUrl(text, shown(found.path)));
+  const urls = storeUrls(found?.stores ?? [], shown(found?.path ?? DEFAULT_CONFIG));
   for (const { searchParams } of urls) {
-    if (found.prefix !== undefined && !searchParams.has("prefix")) searchParams.set("prefix", found.prefix);
+    if (found?.prefix !== undefined && !searchParams.has("prefix")) searchParams.set("prefix", found.prefix);
   }
   return urls;
+}
+
+function storeUrls(texts: readonly string[], source: string): StoreUrls {
+  const [first, ...others] = texts.map((text) => storeUrl(text, source));
+  if (first !== undefined) return [first, ...others];
+  throw new UsageError(
+    `no store: give --store URL, such as redis://127.0.0.1:6379, or set ${VARIABLE}, or write ${DEFAULT_CONFIG}`,
+  );
 }
 
 /**

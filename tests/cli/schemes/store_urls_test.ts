@@ -153,13 +153,15 @@ Deno.test("readRedisUrl() says what is wrong with a URL, without the password", 
   }
 });
 
-Deno.test("schemeOf() refuses unknown URLs, and stores that are no quorum", () => {
-  const scheme = (...texts: string[]) => schemeOf(texts.map((text) => storeUrl(text, "--store")));
-  assertThrows(
-    () => scheme("mysql://u:secret@h"),
+Deno.test("schemeOf() refuses unknown URLs, and stores that are no quorum", async () => {
+  const scheme = async (...stores: string[]) => schemeOf(await findStoreUrls({ stores, config: undefined, env: {} }));
+  await assertRejects(
+    () => scheme("ftp://u:secret@h"),
     UsageError,
-    "no store has URLs that begin with mysql: (known: redis:",
+    "no store has URLs that begin with ftp: (known: redis:",
   );
-  assertThrows(() => scheme("redis://a", "sqlite:b.db"), UsageError, "several stores must be Redis servers");
-  assertEquals(scheme("redis://a", "rediss://b").protocols.includes("redis:"), true);
+  for (const stores of [["redis://a", "sqlite:b.db"], ["sqlite:a.db", "redis://b"], ["sqlite:a.db", "sqlite:b.db"]]) {
+    await assertRejects(() => scheme(...stores), UsageError, "several stores must be Redis servers, of which");
+  }
+  assertEquals((await scheme("redis://a", "rediss://b")).protocols.includes("redis:"), true);
 });
