@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { SystemClock } from "../../internal/time/clock.ts";
-import { type Address, hostAndPort, type RedisPlace } from "./redis_url.ts";
+import { type Address, hostAndPort } from "./address.ts";
+import type { RedisPlace } from "./redis_url.ts";
 
 /** How long an address may take to answer, in milliseconds. */
 const ANSWER_MS = 1_000;

@@ -1,13 +1,12 @@
 import { answerOf, diagnosed } from "../terminal/answer.ts";
 import { UsageError } from "../command.ts";
-import { deniedPermissions } from "../permissions.ts";
-import { permissionFor } from "../doctor/deno_permissions.ts";
+import { type Address, checkNetwork, networkPermission } from "./address.ts";
 import type { Examination } from "../doctor/examination.ts";
 import { redisPatient } from "../doctor/redis.ts";
 import type { OpenedStore, Scheme, StoreUrls } from "./scheme.ts";
 import { loadRedisModule, type OpenClient, openClient } from "./redis_client.ts";
 import { wrongServer } from "./listener.ts";
-import { hostAndPort, PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_url.ts";
+import { PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_url.ts";
 
 /** Redis and Valkey: one server, Sentinel, a Cluster, or several independent ones (Redlock). */
 export const redis: Scheme = {
@@ -27,7 +26,7 @@ const MAX_NODES = 9;
 async function open(urls: StoreUrls): Promise<OpenedStore> {
   const places = urls.map(readRedisUrl);
   checkQuorum(places);
-  await checkNetwork(places);
+  await checkNetwork(addressesOf(places), furtherServers(places));
   const module = await loadRedisModule();
   const clients = places.map((place) => openClient(module, place));
   const close = async () => void await Promise.all(clients.map((client) => client.close()));
@@ -55,7 +54,7 @@ async function open(urls: StoreUrls): Promise<OpenedStore> {
 function examination(urls: StoreUrls): Examination {
   const places = urls.map(readRedisUrl);
   return {
-    permissions: addressesOf(places).map((host) => permissionFor("net", host, "The server cannot be reached.")),
+    permissions: addressesOf(places).map(networkPermission),
     async open() {
       const module = await loadRedisModule();
       const clients = places.map((place) => openClient(module, place));
@@ -114,16 +113,11 @@ function checkQuorum(places: readonly RedisPlace[]): void {
   }
 }
 
-async function checkNetwork(places: readonly RedisPlace[]): Promise<void> {
-  const denied = await deniedPermissions(addressesOf(places).map((of) => ({ name: "net", of })));
-  if (denied.length === 0) return;
-  // Sentinels and Clusters name further servers.
-  const more = places.some(({ deployment }) => deployment !== "single")
-    ? ", and allow the servers behind them too"
-    : "";
-  throw new UsageError(`Deno denies access to the network: run with ${denied.join(" ")}${more}`);
+function addressesOf(places: readonly RedisPlace[]): Address[] {
+  return places.flatMap(({ addresses }) => addresses);
 }
 
-function addressesOf(places: readonly RedisPlace[]): string[] {
-  return places.flatMap(({ addresses }) => addresses.map(hostAndPort));
+/** Sentinels and Clusters name further servers. */
+function furtherServers(places: readonly RedisPlace[]): string {
+  return places.some(({ deployment }) => deployment !== "single") ? ", and allow the servers behind them too" : "";
 }

@@ -1,17 +1,7 @@
 import { UsageError } from "../command.ts";
 import { shown } from "../terminal/shown.ts";
+import { type Address, addressOf, type Fail } from "./address.ts";
 import { hostsOf, labelOf } from "./store_urls.ts";
-
-/** What listens on a port. */
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** Returns an address as URLs have it. */
-export function hostAndPort({ host, port }: Address): string {
-  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
 
 /** Which servers a URL means. */
 export type Deployment = "single" | "sentinel" | "cluster";
@@ -101,8 +91,6 @@ export function readRedisUrl(url: URL): RedisPlace {
   };
 }
 
-type Fail = (what: string) => UsageError;
-
 /** Reads the database, and behind Sentinel the name of the master before it. */
 function readPath(deployment: Deployment, path: readonly string[], fail: Fail): Pick<RedisPlace, "db" | "master"> {
   const [master, ...others] = deployment === "sentinel" ? path : [undefined, ...path];
@@ -113,16 +101,6 @@ function readPath(deployment: Deployment, path: readonly string[], fail: Fail): 
   if (!/^\d{1,9}$/.test(db) || more.length > 0) throw fail(`has the path /${path.join("/")}: a database is a number`);
   if (deployment === "cluster" && db !== "0") throw fail("has a database: a Cluster has only one");
   return { db: Number(db), master };
-}
-
-function addressOf(text: string, defaultPort: number, fail: Fail): Address {
-  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  const number = port === undefined ? defaultPort : Number(port);
-  if (host === undefined || number < 1 || number > 65_535) {
-    throw fail(`has the address ${shown(text)}: write host:port`);
-  }
-  return { host, port: number };
 }
 
 function replicasOf(text: string | null, fail: Fail): number | undefined {
