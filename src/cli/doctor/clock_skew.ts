@@ -2,11 +2,9 @@ import { LATE, within } from "../../internal/lease/release.ts";
 import { reason } from "../../internal/reason.ts";
 import { elapsed, SystemClock } from "../../internal/time/clock.ts";
 import { error, type Finding, named, ok, warning } from "./finding.ts";
+import { ANSWER_MS } from "./unreachable.ts";
 
 const CLOCK = new SystemClock();
-
-/** How long a server may take to say its time so often, in milliseconds. */
-const ANSWER_MS = 3_000;
 
 /** How often the clock is read: the shortest trip says most. */
 const READINGS = 5;

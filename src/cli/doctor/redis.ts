@@ -1,6 +1,5 @@
 import { SystemClock } from "../../internal/time/clock.ts";
-import { LATE, within } from "../../internal/lease/release.ts";
-import { reason } from "../../internal/reason.ts";
+import { within } from "../../internal/lease/release.ts";
 import type { Store } from "../../store.ts";
 import type { RedisNode } from "../../stores/redis/client/client.ts";
 import { deleteLock, type ExaminedClient, refusal } from "../../stores/redis/client/doctor_access.ts";
@@ -10,9 +9,7 @@ import { error, type Finding, named, ok, warning } from "./finding.ts";
 import { readInfo, type RedisInfo, type RedisProbe } from "./redis_info.ts";
 import { examineServer } from "./redis_server.ts";
 import { ADVICE, examineWakeups } from "./redis_wakeups.ts";
-
-/** How long a server may take to answer, in milliseconds. */
-const ANSWER_MS = 3_000;
+import { ANSWER_MS, unreachable } from "./unreachable.ts";
 
 const CLOCK = new SystemClock();
 
@@ -120,16 +117,6 @@ function secretive(found: string): Finding {
 function serversOf(client: ExaminedClient): readonly RedisProbe[] {
   if (!client.isCluster) return [client];
   return (client.nodes?.("master") ?? []).filter((node): node is RedisNode & RedisProbe => "call" in node);
-}
-
-function unreachable({ connectionError }: Store, fault: unknown, diagnosis?: string): Finding {
-  const late = `no answer within ${ANSWER_MS / 1_000} s${connectionError ? `: ${connectionError.message}` : ""}`;
-  return error(
-    "unreachable",
-    diagnosis ?? (fault === LATE ? late : reason(fault)),
-    "No lock can be acquired there.",
-    diagnosis === undefined ? "Look at the address, the password, the network and the server." : "Correct the URL.",
-  );
 }
 
 function wrongClient(): Finding {
