@@ -34,7 +34,7 @@ function openRuns(): DatabaseSync {
 }
 
 async function nightly(night: string): Promise<void> {
-  using opened = await openStore(where);
+  await using opened = await openStore(where);
   using database = openRuns();
   await using lock = await acquire(opened.store, "nightly-report", { lease: 6_000 });
   const run = database.prepare("SELECT instance FROM runs WHERE night = ?").get(night);

@@ -3,10 +3,10 @@
  * they lose none; then a holder is killed, and another one is frozen and continues too late.
  *
  * ```sh
- * deno run --allow-run --allow-read --allow-write examples/demo.ts
+ * deno run --allow-run --allow-read --allow-write examples/demo.ts [STORE]
  * ```
  *
- * `--help` lists the options.
+ * STORE is explained in `examples/store.ts`; `--help` lists the options.
  *
  * @module
  */
@@ -39,7 +39,7 @@ async function main(): Promise<number> {
 }
 
 /** Runs the demo. Leaves no process and no file behind, however it ends. */
-async function run({ redis, sections }: Options): Promise<number> {
+async function run({ store, sections }: Options): Promise<number> {
   let status: number | undefined;
   let crew: Crew | undefined;
   // A signal would end the process without cleaning up. Instead it stops the workers, which ends the demo with an error.
@@ -51,7 +51,12 @@ async function run({ redis, sections }: Options): Promise<number> {
   }
   const directory = Deno.makeTempDirSync({ prefix: "holdfast_demo_" });
   try {
-    await using workers = new Crew({ directory, redis, sections, lock: `holdfast-demo:${crypto.randomUUID()}` });
+    await using workers = new Crew({
+      directory,
+      store: store ?? `sqlite:${directory}/locks.db`,
+      sections,
+      lock: `holdfast-demo:${crypto.randomUUID()}`,
+    });
     crew = workers;
     const held = await show(workers);
     status ??= held ? 0 : 1;

@@ -17,7 +17,7 @@ import { acquire, type Lock } from "@holdfast/lock";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "./store.ts";
 
-using opened = await openStore(Deno.args[0]);
+await using opened = await openStore(Deno.args[0]);
 const database = new DatabaseSync(":memory:");
 database.exec("CREATE TABLE invoice (id INTEGER PRIMARY KEY, state TEXT NOT NULL, fence INTEGER NOT NULL)");
 database.exec("INSERT INTO invoice VALUES (42, 'open', 0)");

@@ -17,7 +17,7 @@ import { acquire, isLockLost } from "@holdfast/lock";
 import { setTimeout as delay } from "node:timers/promises";
 import { openStore } from "./store.ts";
 
-using opened = await openStore(Deno.args[0]);
+await using opened = await openStore(Deno.args[0]);
 
 async function importPages(pages: number, signal: AbortSignal): Promise<void> {
   for (let page = 1; page <= pages; page++) {

@@ -41,7 +41,7 @@ function observe(event: LockEvent): void {
   }
 }
 
-using opened = await openStore(Deno.args[0], observe);
+await using opened = await openStore(Deno.args[0], observe);
 
 async function section(duration: number): Promise<void> {
   await using lock = await acquire(opened.store, "invoice:42");

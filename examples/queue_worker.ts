@@ -25,7 +25,7 @@ const WORKERS = 4;
 const LEASE_MS = 10_000;
 const POLL_MS = 200;
 
-using opened = await openStore(Deno.args[0]);
+await using opened = await openStore(Deno.args[0]);
 using database = new DatabaseSync("jobs.db"); // any queue that all workers share
 database.exec(`
   PRAGMA busy_timeout = 5000;

@@ -29,7 +29,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-using opened = await openStore(Deno.args[0]);
+await using opened = await openStore(Deno.args[0]);
 try {
   console.log("waiting for the lock");
   await using lock = await acquire(opened.store, "import", { signal: stop.signal }); // a signal also ends the wait

@@ -1,14 +1,14 @@
 /**
- * The store that the first argument of an example names: an SQLite file (the default), a Redis or Valkey server, or the
- * servers of Redlock.
+ * The store that the first argument of an example names by its URL: an SQLite file, a Redis or Valkey server, or the
+ * servers of Redlock with commas between them.
  *
  * ```text
- * locks.db  or  sqlite:locks.db
+ * sqlite:locks.db
  * redis://127.0.0.1:6379
  * redis://127.0.0.1:6379,redis://127.0.0.1:6380,redis://127.0.0.1:6381
  * ```
  *
- * SQLite needs `--allow-read=.` and `--allow-write=.`, a server `--allow-net=HOST:PORT` and `--allow-env`.
+ * SQLite, the default, needs `--allow-read=.` and `--allow-write=.`, a server `--allow-net=HOST:PORT` and `--allow-env`.
  *
  * @module
  */
@@ -16,21 +16,70 @@ import type { Observer, Store } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import { sqlite } from "@holdfast/lock/sqlite";
+import type { Redis } from "ioredis";
+import { dirname } from "node:path";
 
 /** An open store. Leaving its scope closes the file or the connections. */
-export interface OpenStore extends Disposable {
+export interface OpenStore extends AsyncDisposable {
   readonly store: Store;
 }
 
-/** Opens the store at a path or URL, or Redlock at several URLs with commas between them. */
-export async function openStore(where = "locks.db", observer: Observer = () => {}): Promise<OpenStore> {
-  if (!/^rediss?:/.test(where)) {
-    const store = sqlite(where.replace(/^sqlite:/, ""), { observer });
-    return { store, [Symbol.dispose]: () => store.close() };
-  }
+/** How a store is opened by its URL, and the port of its server where the URL has none. */
+interface Technology {
+  readonly open: (where: string, observer: Observer) => Promise<OpenStore>;
+  readonly port?: number;
+}
+
+/** What each protocol stands for. */
+const TECHNOLOGIES: Readonly<Record<string, Technology>> = {
+  "sqlite:": { open: openSqlite },
+  "redis:": { open: openRedis, port: 6379 },
+  "rediss:": { open: openRedis, port: 6379 },
+};
+
+/** Opens the store of a URL, or Redlock of several URLs with commas between them. Rejects if no server answers. */
+export async function openStore(where = "sqlite:locks.db", observer: Observer = () => {}): Promise<OpenStore> {
+  return await technologyOf(where).open(where, observer);
+}
+
+/** Returns the flags with which Deno permits the use of a store; throws a `TypeError` if it is no URL of one. */
+export function permissionsOf(where: string): string[] {
+  const { port } = technologyOf(where);
+  if (port === undefined) return ["read", "write"].map((access) => `--allow-${access}=${dirname(pathOf(where))}`);
+  const hosts = where.split(",").map((url) => new URL(url)).map((url) => `${url.hostname}:${url.port || port}`);
+  return [`--allow-net=${hosts.join(",")}`, "--allow-env"]; // clients read variables of their own choice
+}
+
+function technologyOf(where: string): Technology {
+  const technology = TECHNOLOGIES[/^[a-z]+:/.exec(where)?.[0] ?? ""];
+  if (technology !== undefined) return technology;
+  throw new TypeError(`a store is a URL such as redis://127.0.0.1:6379 or sqlite:locks.db: got '${where}'`);
+}
+
+function pathOf(where: string): string {
+  return decodeURIComponent(new URL(where).pathname);
+}
+
+function openSqlite(where: string, observer: Observer): Promise<OpenStore> {
+  const store = sqlite(pathOf(where), { observer });
+  return Promise.resolve({ store, [Symbol.asyncDispose]: () => Promise.resolve(store.close()) });
+}
+
+async function openRedis(where: string, observer: Observer): Promise<OpenStore> {
   const { Redis } = await import("ioredis"); // here, because the examples on SQLite need no client
-  const clients = where.split(",").map((url) => new Redis(url));
+  const clients = where.split(",").map((url) => new Redis(url, { lazyConnect: true }));
+  const close = () => Promise.resolve(clients.forEach((client) => client.disconnect()));
+  await Promise.any(clients.map(connect)).catch(async ({ errors }: AggregateError) => {
+    await close();
+    throw errors[0];
+  });
   const [client] = clients;
   const store = clients.length === 1 ? redis(client!, { observer }) : redlock(clients, { observer });
-  return { store, [Symbol.dispose]: () => clients.forEach((client) => client.disconnect()) };
+  return { store, [Symbol.asyncDispose]: close };
+}
+
+/** Resolves when the server answers; rejects at the first failure, after which the client goes on trying. */
+async function connect(client: Redis): Promise<void> {
+  const failure = new Promise<never>((_, reject) => client.once("error", reject));
+  await Promise.race([client.connect(), failure]);
 }

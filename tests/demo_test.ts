@@ -82,7 +82,7 @@ Deno.test("examples/demo.ts shows that all promises hold on SQLite and leaves no
 Deno.test("examples/demo.ts shows that all promises hold on Redis and leaves only a fence", async () => {
   using directory = new Directory();
   await using server = await RedisServer.start();
-  await using demo = new Program(directory, "demo.ts", ["--sections=10", `--redis=redis://127.0.0.1:${server.port}`]);
+  await using demo = new Program(directory, "demo.ts", ["--sections=10", `redis://127.0.0.1:${server.port}`]);
   await assertHeld(demo);
   assertEquals(directory.leftovers(), []);
   assertEquals(await server.leftovers(), []);
@@ -95,7 +95,7 @@ Deno.test("examples/demo.ts shows that all promises hold on Redis and leaves onl
 Deno.test("examples/demo.ts exits with 1 when something does not hold", async () => {
   using directory = new Directory();
   await using server = await RedisServer.start();
-  const args = ["--sections", "50", "--redis", `redis://127.0.0.1:${server.port}`];
+  const args = ["--sections", "50", `redis://127.0.0.1:${server.port}`];
   await using demo = new Program(directory, "demo.ts", args);
   await demo.printed("2. With a lock");
   // A rival sets the fence far ahead, and once somebody has got such a one, back again.
@@ -137,17 +137,17 @@ Deno.test("examples/demo.ts explains itself and its mistakes", async () => {
   };
   const help = await run(["--help"]);
   assertEquals([help.status, help.errors, help.left], [0, "", []]);
-  for (const option of ["--redis", "--sections", "--help"]) assert(help.output.includes(option), help.output);
+  for (const option of ["STORE", "--sections", "--help"]) assert(help.output.includes(option), help.output);
 
   const withoutSqlite = "data:text/javascript,process.getBuiltinModule = () => undefined";
   const mistakes: [status: number, says: string, args: string[], flags?: string[]][] = [
     [2, "'--foo'", ["--foo"]],
     [2, "'foo'", ["foo"]],
-    [2, "--redis", ["--redis"]],
-    [2, "'localhost:6379'", ["--redis", "localhost:6379"]],
+    [2, "'localhost:6379'", ["localhost:6379"]],
+    [2, "'redis://b'", ["redis://a", "redis://b"]],
     [2, "'0'", ["--sections", "0"]],
     [2, "'many'", ["--sections=many"]],
-    [1, "ECONNREFUSED", ["--redis", `redis://127.0.0.1:${freePort()}`]],
+    [1, "ECONNREFUSED", [`redis://127.0.0.1:${freePort()}`]],
     [1, "node:sqlite", [], ["--preload", withoutSqlite]],
   ];
   // All have ended before the first one can fail the test.

@@ -1,17 +1,18 @@
 // Deno only: it starts processes of Deno.
 import { acquire } from "@holdfast/lock";
-import { sqlite } from "@holdfast/lock/sqlite";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
+import { openStore, permissionsOf } from "../examples/store.ts";
 import { Directory, Program } from "./support/program.ts";
 import { RedisServer } from "./support/redis_server.ts";
 
 /** The night that the cron jobs of the tests write about. */
 const NIGHT = "2026-01-31";
 
-/** What a program needs besides to lock on these servers. */
-function rights(servers: readonly RedisServer[]): string[] {
-  return [`--allow-net=${servers.map(({ port }) => `127.0.0.1:${port}`).join(",")}`, "--allow-env"];
+/** Starts an example, with what else it needs to use the store that its first argument names. */
+function start(directory: Directory, name: string, ...args: string[]): Program {
+  const [where] = args;
+  return new Program(directory, name, args, where === undefined ? [] : permissionsOf(where));
 }
 
 /** Fails unless one of the programs has written the report, and the others have found it written. */
@@ -24,17 +25,17 @@ async function assertWrittenOnce(programs: readonly Program[]): Promise<void> {
 
 Deno.test("examples/cron.ts runs the job once in three processes", async () => {
   using directory = new Directory();
-  await using first = new Program(directory, "cron.ts", ["locks.db", NIGHT]);
-  await using second = new Program(directory, "cron.ts", ["sqlite:locks.db", NIGHT]);
-  await using third = new Program(directory, "cron.ts", ["locks.db", NIGHT]);
+  await using first = start(directory, "cron.ts", "sqlite:locks.db", NIGHT);
+  await using second = start(directory, "cron.ts", "sqlite:locks.db", NIGHT);
+  await using third = start(directory, "cron.ts", "sqlite:locks.db", NIGHT);
   await assertWrittenOnce([first, second, third]);
 });
 
 Deno.test("examples/cron.ts runs the job again when the process that ran it is killed", async () => {
   using directory = new Directory();
-  await using first = new Program(directory, "cron.ts", ["locks.db", NIGHT]);
+  await using first = start(directory, "cron.ts", "sqlite:locks.db", NIGHT);
   await first.printed("writing");
-  await using second = new Program(directory, "cron.ts", ["locks.db", NIGHT]);
+  await using second = start(directory, "cron.ts", "sqlite:locks.db", NIGHT);
   first.kill("SIGKILL");
   await second.printed("is written");
   assert(!first.output.includes("is written"), `${first}`);
@@ -43,9 +44,9 @@ Deno.test("examples/cron.ts runs the job again when the process that ran it is k
 Deno.test("examples/cron.ts runs the job once on a Redis server", async () => {
   using directory = new Directory();
   await using server = await RedisServer.start();
-  const args = [`redis://127.0.0.1:${server.port}`, NIGHT];
-  await using first = new Program(directory, "cron.ts", args, rights([server]));
-  await using second = new Program(directory, "cron.ts", args, rights([server]));
+  const where = `redis://127.0.0.1:${server.port}`;
+  await using first = start(directory, "cron.ts", where, NIGHT);
+  await using second = start(directory, "cron.ts", where, NIGHT);
   await assertWrittenOnce([first, second]);
 });
 
@@ -54,9 +55,9 @@ Deno.test("examples/cron.ts runs the job once on the servers of Redlock", async 
   await using a = await RedisServer.start();
   await using b = await RedisServer.start();
   await using c = await RedisServer.start();
-  const args = [[a, b, c].map(({ port }) => `redis://127.0.0.1:${port}`).join(","), NIGHT];
-  await using first = new Program(directory, "cron.ts", args, rights([a, b, c]));
-  await using second = new Program(directory, "cron.ts", args, rights([a, b, c]));
+  const where = [a, b, c].map(({ port }) => `redis://127.0.0.1:${port}`).join(",");
+  await using first = start(directory, "cron.ts", where, NIGHT);
+  await using second = start(directory, "cron.ts", where, NIGHT);
   await assertWrittenOnce([first, second]);
 });
 
@@ -74,8 +75,8 @@ async function withdraw(address: string): Promise<number> {
 
 Deno.test("examples/http.ts never overdraws although two servers are asked at once", async () => {
   using directory = new Directory();
-  await using first = new Program(directory, "http.ts", ["locks.db", "0"]);
-  await using second = new Program(directory, "http.ts", ["locks.db", "0"]);
+  await using first = start(directory, "http.ts", "sqlite:locks.db", "0");
+  await using second = start(directory, "http.ts", "sqlite:locks.db", "0");
   const addresses = [await addressOf(first), await addressOf(second)];
   const statuses = await Promise.all([0, 1, 0, 1, 0, 1].map((server) => withdraw(addresses[server]!)));
   // On a very busy machine some of the requests may end with 503: they did not pay either.
@@ -88,11 +89,11 @@ Deno.test("examples/http.ts never overdraws although two servers are asked at on
 
 Deno.test("examples/http.ts answers 503 while the user's lock is held", async () => {
   using directory = new Directory();
-  await using server = new Program(directory, "http.ts", ["locks.db", "0"]);
+  await using server = start(directory, "http.ts", "sqlite:locks.db", "0");
   const address = await addressOf(server);
-  using store = sqlite(`${directory.path}/locks.db`);
+  await using opened = await openStore(`sqlite:${directory.path}/locks.db`);
   {
-    await using _lock = await acquire(store, "user:ada");
+    await using _lock = await acquire(opened.store, "user:ada");
     assertEquals(await withdraw(address), 503, `${server}`);
   }
   assertEquals(await withdraw(address), 200, `${server}`);
@@ -100,8 +101,8 @@ Deno.test("examples/http.ts answers 503 while the user's lock is held", async ()
 
 Deno.test("examples/queue_worker.ts does each job once, and three at most at the same time", async () => {
   using directory = new Directory();
-  await using first = new Program(directory, "queue_worker.ts");
-  await using second = new Program(directory, "queue_worker.ts");
+  await using first = start(directory, "queue_worker.ts");
+  await using second = start(directory, "queue_worker.ts");
   for (const program of [first, second]) assertEquals(await program.status(), 0, `${program}`);
   const done = [...(first.output + second.output).matchAll(/^job (\d+) is done/gm)].map(([, id]) => Number(id));
   assertEquals(done.sort((a, b) => a - b), Array.from({ length: 12 }, (_, index) => index + 1));
@@ -117,7 +118,7 @@ Deno.test("examples/queue_worker.ts does each job once, and three at most at the
 
 Deno.test("examples/observer.ts tells of a slow wait and of a lost lock", async () => {
   using directory = new Directory();
-  await using program = new Program(directory, "observer.ts");
+  await using program = start(directory, "observer.ts");
   assertEquals(await program.status(), 0, `${program}`);
   assert(/^slow: .*"invoice:42"$/m.test(program.output), `${program}`);
   assert(/^lost \(expired\): "report": Lost lock "report"/m.test(program.output), `${program}`);
@@ -128,7 +129,7 @@ Deno.test("examples/observer.ts tells of a slow wait and of a lost lock", async 
 
 Deno.test("examples/fenced_update.ts refuses the write of a stale holder", async () => {
   using directory = new Directory();
-  await using program = new Program(directory, "fenced_update.ts");
+  await using program = start(directory, "fenced_update.ts");
   assertEquals(await program.status(), 0, `${program}`);
   const verdicts = [...program.output.matchAll(/^fence \d+ writes "(.*)": (.*)$/gm)].map((match) => match.slice(1));
   assertEquals(verdicts, [["paid", "accepted"], ["cancelled", "refused"], ["archived", "accepted"]]);
@@ -137,7 +138,7 @@ Deno.test("examples/fenced_update.ts refuses the write of a stale holder", async
 
 Deno.test("examples/long_job.ts stops when its lock is lost", async () => {
   using directory = new Directory();
-  await using program = new Program(directory, "long_job.ts");
+  await using program = start(directory, "long_job.ts");
   assertEquals(await program.status(), 0, `${program}`);
   assert(program.output.includes("stopped: the lock is lost"), `${program}`);
   assert(!program.output.includes("page 10 of 10"), `${program}`);
@@ -145,15 +146,15 @@ Deno.test("examples/long_job.ts stops when its lock is lost", async () => {
 
 Deno.test("examples/sigterm.ts releases its lock, or stops waiting, when it is stopped", async () => {
   using directory = new Directory();
-  await using first = new Program(directory, "sigterm.ts", ["locks.db"]);
+  await using first = start(directory, "sigterm.ts");
   await first.printed("working");
-  await using second = new Program(directory, "sigterm.ts", ["locks.db"]);
+  await using second = start(directory, "sigterm.ts");
   await second.printed("waiting");
   second.kill("SIGTERM");
   assertEquals(await second.status(), 143, `${second}`);
   assert(!second.output.includes("working"), `${second}`);
 
-  await using third = new Program(directory, "sigterm.ts", ["locks.db"]);
+  await using third = start(directory, "sigterm.ts");
   await third.printed("waiting");
   first.kill("SIGINT");
   const stopped = performance.now();

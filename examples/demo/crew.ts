@@ -1,3 +1,4 @@
+import { permissionsOf } from "../store.ts";
 import { lines } from "./lines.ts";
 import type { Message, Order } from "./worker.ts";
 
@@ -5,7 +6,7 @@ import type { Message, Order } from "./worker.ts";
 const SILENCE_MS = 15_000;
 
 /** What all workers of one run have in common. */
-export type Run = Pick<Order, "directory" | "redis" | "lock" | "sections">;
+export type Run = Pick<Order, "directory" | "store" | "lock" | "sections">;
 
 /** The worker processes of one run. Disposing of it ends all of them. */
 export class Crew implements AsyncDisposable {
@@ -107,12 +108,8 @@ export class Worker {
   }
 }
 
-/** What a worker may do: touch the shared files, and talk to the server if there is one. */
-function permissions({ directory, redis }: Order): string[] {
+/** What a worker may do: touch the shared files, and use the store. */
+function permissions({ directory, store }: Order): string[] {
   const files = directory.replaceAll(",", ",,"); // A single comma would begin another path.
-  const flags = [`--allow-read=${files}`, `--allow-write=${files}`];
-  if (redis === undefined) return flags;
-  const { hostname, port } = new URL(redis);
-  // ioredis reads variables of its own choice.
-  return [...flags, `--allow-net=${hostname}:${port || 6379}`, "--allow-env"];
+  return [`--allow-read=${files}`, `--allow-write=${files}`, ...permissionsOf(store)];
 }

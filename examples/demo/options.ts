@@ -1,48 +1,44 @@
 import { parseArgs } from "node:util";
+import { permissionsOf } from "../store.ts";
 
 /** What `--help` prints. */
-export const HELP = `Shows in about 10 seconds what Holdfast does, with real processes, on an SQLite file.
+export const HELP = `Shows in about 10 seconds what Holdfast does, with real processes.
 
-Usage: deno task demo [options]
+Usage: deno task demo [STORE] [options]
 
-  --redis URL     keep the lock on a Redis server, for example redis://127.0.0.1:6379.
-                  The name of the lock is a fresh one. Its last fence expires after
-                  7 days, its other keys within 15 s
+  STORE           the URL of a store to keep the lock in, for example
+                  redis://127.0.0.1:6379; an SQLite file of its own by default.
+                  The name of the lock is a fresh one. On Redis its last fence
+                  expires after 7 days, its other keys within 15 s
   --sections N    how often each process raises the counter, 1 to 10000 (default 150)
   --help          this text
 
 Exit status: 0 if everything held, 1 if not, 2 for a bad argument; 130 after Ctrl-C.`;
 
-/** The options of the command line. */
+/** The arguments of the command line. */
 export interface Options {
   readonly help: boolean;
-  readonly redis: string | undefined;
+  /** The URL of the store; `undefined`: an SQLite file of its own. */
+  readonly store: string | undefined;
   readonly sections: number;
 }
 
 /** Parses the command line; throws an error that says what is wrong with it. */
 export function parse(args: readonly string[]): Options {
-  const { values } = parseArgs({
+  const { values, positionals: [store, ...others] } = parseArgs({
     // Users of npm put "--" before the arguments of a task.
     args: args[0] === "--" ? args.slice(1) : [...args],
     options: {
       help: { type: "boolean", short: "h", default: false },
-      redis: { type: "string" },
       sections: { type: "string", default: "150" },
     },
+    allowPositionals: true,
   });
-  const { help, redis } = values;
-  if (redis !== undefined && !isRedisUrl(redis)) {
-    throw new TypeError(`--redis must be a URL such as redis://127.0.0.1:6379: got '${redis}'`);
-  }
+  if (store !== undefined) permissionsOf(store);
+  if (others.length > 0) throw new TypeError(`there is one store: got '${others.join(" ")}' as well`);
   const sections = Number(values.sections);
   if (!Number.isInteger(sections) || sections < 1 || sections > 10_000) {
     throw new RangeError(`--sections must be a whole number from 1 to 10000: got '${values.sections}'`);
   }
-  return { help, redis, sections };
-}
-
-function isRedisUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== "";
+  return { help: values.help, store, sections };
 }

@@ -8,8 +8,9 @@ const TAKEOVER_MARGIN_MS = 2_000;
 
 /** Shows everything, in order; resolves to whether all that a lock promises held. */
 export async function show(crew: Crew): Promise<boolean> {
-  const { redis, sections } = crew.run;
-  const where = redis === undefined ? "an SQLite file" : `Redis at ${new URL(redis).host}`;
+  const { store, sections } = crew.run;
+  // Without passwords.
+  const where = store.startsWith("sqlite:") ? "an SQLite file" : store.replaceAll(/\/\/[^@,]*@/g, "//");
   try {
     await probe(crew);
   } catch (error) {

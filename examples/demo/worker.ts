@@ -4,9 +4,8 @@
  *
  * @module
  */
-import { acquire, isLockLost, type Observer, type Store } from "@holdfast/lock";
-import { redis } from "@holdfast/lock/redis";
-import { sqlite } from "@holdfast/lock/sqlite";
+import { acquire, isLockLost, type Store } from "@holdfast/lock";
+import { openStore } from "../store.ts";
 import { Counter } from "./counter.ts";
 import { lines } from "./lines.ts";
 import { write } from "./record.ts";
@@ -19,8 +18,8 @@ export interface Order {
   readonly author: string;
   /** Where the shared files are. */
   readonly directory: string;
-  /** The URL of the Redis server that keeps the lock; `undefined`: an SQLite file. */
-  readonly redis: string | undefined;
+  /** The URL of the store that keeps the lock. */
+  readonly store: string;
   /** The name of the lock. */
   readonly lock: string;
   /** In milliseconds. */
@@ -38,9 +37,6 @@ export type Message =
   | { readonly type: "released"; readonly lost: boolean }
   | { readonly type: "failed"; readonly reason: string };
 
-/** The longest time that the server may take to answer. */
-const ANSWER_LIMIT_MS = 3_000;
-
 if (import.meta.main) {
   try {
     await work(JSON.parse(Deno.args[0] ?? "{}"), lines(Deno.stdin.readable));
@@ -52,27 +48,13 @@ if (import.meta.main) {
 }
 
 async function work(order: Order, commands: AsyncGenerator<string, void>): Promise<void> {
-  const store = await open(order, (event) => {
+  await using opened = await openStore(order.store, (event) => {
     if (event.type === "waiting" && order.task === "hold") say({ type: "waiting" });
   });
   say({ type: "ready" });
   if ((await commands.next()).done) return;
-  if (order.task === "hold") await hold(order, store, commands);
-  else await count(order, store);
-}
-
-async function open(order: Order, observer: Observer): Promise<Store> {
-  if (order.redis === undefined) return sqlite(`${order.directory}/locks.db`, { observer });
-  // Imported here, because without a server no client is needed.
-  const { Redis } = await import("ioredis");
-  const limits = { connectTimeout: ANSWER_LIMIT_MS, commandTimeout: ANSWER_LIMIT_MS, retryStrategy: () => null };
-  const client = new Redis(order.redis, { ...limits, lazyConnect: true });
-  let reason: unknown;
-  client.on("error", (error) => reason = error);
-  await client.connect().catch((error: unknown) => {
-    throw reason ?? error;
-  });
-  return redis(client, { observer });
+  if (order.task === "hold") await hold(order, opened.store, commands);
+  else await count(order, opened.store);
 }
 
 /** Raises the counter, each time in a critical section. */
