@@ -1,5 +1,6 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
+import { openStore } from "../examples/store.ts";
 import { until } from "./support/until.ts";
 import { RedisServer } from "./support/redis_server.ts";
 import { RULE } from "./stores/redis/rights.ts";
@@ -17,30 +18,56 @@ function blocks(path: string, tag: string): { name: string; code: string }[] {
   }));
 }
 
-/** Servers for the examples: on the port that a client uses by itself, and on the two after that. */
-class Servers implements AsyncDisposable {
-  readonly all: readonly RedisServer[];
+/** A server for the examples. */
+interface Server extends AsyncDisposable {
+  readonly port: number;
+  /** Returns what is left on it, but for fences. */
+  leftovers(): Promise<string[]>;
+}
 
-  private constructor(all: readonly RedisServer[]) {
-    this.all = all;
+/** How a server is started, and the URL of its store. */
+interface Technology {
+  start(): Promise<Server>;
+  url(port: number): string;
+}
+
+const REDIS: Technology = { start: () => RedisServer.start(), url: (port) => `redis://127.0.0.1:${port}` };
+
+/** What the examples expect at each port: that which a client uses by itself, and for Redlock the two after it. */
+const SERVERS: Readonly<Record<string, Technology>> = { 6379: REDIS, 6380: REDIS, 6381: REDIS };
+
+/** The servers for the examples. */
+class Servers implements AsyncDisposable {
+  /** By the port that the examples name. */
+  readonly #all: ReadonlyMap<string, Server>;
+
+  private constructor(all: ReadonlyMap<string, Server>) {
+    this.#all = all;
   }
 
   static async start(): Promise<Servers> {
-    return new Servers(await Promise.all([0, 1, 2].map(() => RedisServer.start())));
+    const starting = Object.entries(SERVERS).map(async ([port, { start }]) => [port, await start()] as const);
+    return new Servers(new Map(await Promise.all(starting)));
   }
 
   /** The code, with their real ports. */
   place(code: string): string {
+    const ports = new RegExp(`\\b(${Object.keys(SERVERS).join("|")})\\b`, "g");
     return code.replaceAll("new Redis()", "new Redis(6379)")
-      .replaceAll(/\b(6379|6380|6381)\b/g, (port) => `${this.all[Number(port) - 6379]!.port}`);
+      .replaceAll(ports, (port) => `${this.#all.get(port)!.port}`);
   }
 
   async leftovers(): Promise<string[]> {
-    return (await Promise.all(this.all.map((server) => server.leftovers()))).flat();
+    const left = [...this.#all].map(async ([port, server]) => {
+      await using opened = await openStore(SERVERS[port]!.url(server.port));
+      const { held = [], pending = [] } = await opened.store.query?.() ?? {};
+      return [...[...held, ...pending].map(({ name }) => name), ...await server.leftovers()];
+    });
+    return (await Promise.all(left)).flat();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.all.map((server) => server[Symbol.asyncDispose]()));
+    await Promise.all([...this.#all.values()].map((server) => server[Symbol.asyncDispose]()));
   }
 }
 
