@@ -12,7 +12,7 @@ const MARKS = {
 /** Examines what the locks rest on. */
 export const doctor: Verb = {
   name: "doctor",
-  summary: "Examine the server or file and this process for what would break a lock",
+  summary: "Examine the store and this process for what would break a lock",
   usage: "[options]",
   options: {
     quiet: { type: "boolean", short: "q", help: "say nothing of what is as it should be" },
