@@ -78,6 +78,14 @@ Deno.test("redisPatient() finds that waiters are not woken", async () => {
   assertEquals(advice, "Give the user the right that the message names.");
 });
 
+Deno.test("redisPatient() does not take each error of a wake-up for a missing right", async () => {
+  await using server = await RedisServer.start([...HEALTHY, "--rename-command", "PUBLISH", ""]);
+  const findings = await examine(server.connect());
+  const { level, found, advice } = findings.find(({ code }) => code === "wake-up")!;
+  assert(level === "warning" && found.includes("unknown command"), found);
+  assert(advice.startsWith("Look at what lies between"), advice);
+});
+
 Deno.test("redisPatient() finds that the server is a replica", async () => {
   await using master = await RedisServer.start(HEALTHY);
   await using replica = await RedisServer.start([...HEALTHY, "--replicaof", `127.0.0.1 ${master.port}`]);
