@@ -1,0 +1,158 @@
+import { StoreError } from "../../errors.ts";
+import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
+import { type Backend, cas, type FoundDocument, type ListedDocuments, type WriteResult } from "../cas/mod.ts";
+import { checkDenoKvOptions, type DenoKv, type DenoKvEntry, type DenoKvOptions } from "./options.ts";
+
+/** A store in a Deno KV. */
+export interface DenoKvStore extends Store {
+  /** Takes the lock from all its holders, or from those that are named. Resolves to how many lost it. */
+  evict(name: string, options?: EvictOptions): Promise<number>;
+  /** Lists the holders and the waiters of all locks in this Deno KV, in the order of the names. */
+  query(options?: QueryOptions): Promise<Snapshot>;
+}
+
+/**
+ * Returns a store in a Deno KV. **A local file serves one process**: with several, calls fail with "database is locked",
+ * and watches do not notice what another process writes. On Deno Deploy this was not tried.
+ *
+ * **Clocks.** A Deno KV tells no time, so leases go by the clocks of the processes. A waiter succeeds a dead holder when
+ * it has itself seen for a whole lease that this did not renew; `tryAcquire`, which does not wait, `maxClockSkew` after
+ * the lease has ended. If a clock is wrong by more than that, two callers may believe for a moment that they hold the
+ * lock; the fence orders them.
+ *
+ * **Closing.** After `kv.close()` calls and waiters reject with a `StoreError` that is `permanent`, and held locks end
+ * with their leases.
+ *
+ * @example
+ * ```ts
+ * import { acquire } from "@holdfast/lock";
+ * import { denoKv } from "@holdfast/lock/deno-kv";
+ *
+ * using kv = await Deno.openKv(":memory:");
+ * const store = denoKv(kv, { maxClockSkew: 5_000 });
+ * await using lock = await acquire(store, "nightly-report", { wait: 1_000 });
+ * ```
+ *
+ * @param kv what `Deno.openKv()` resolves to
+ * @param options a prefix, an observer, and how far clocks may be apart
+ * @throws {TypeError} when `kv` is no Deno KV, or an option is unknown or of the wrong kind
+ * @throws {RangeError} when `maxClockSkew` is negative
+ */
+export function denoKv(kv: DenoKv, options: DenoKvOptions = {}): DenoKvStore {
+  const { prefix, engine } = checkDenoKvOptions(kv, options);
+  // A backend that lists gives a store with both methods.
+  return cas(new KvBackend(kv, prefix), engine) as DenoKvStore;
+}
+
+/** The largest document, in bytes: less than the 65,536 that a value may have. */
+const MAX_BYTES = 65_000;
+
+/** How many entries a request of a listing asks for at most. */
+const BATCH = 100;
+
+/** What Deno says of arguments that it does not take: of a long prefix, of a document that has grown too large. */
+const BAD_ARGUMENT = /too large|cursor/i;
+
+/** Keeps documents in a Deno KV: as UTF-8, because a string takes two bytes for each character if one is not Latin-1. */
+export class KvBackend implements Backend<string | null> {
+  readonly maxBytes = MAX_BYTES;
+  readonly #kv: DenoKv;
+  readonly #prefix: string;
+  readonly #closed = new Set<() => void>();
+  #isClosed = false;
+
+  constructor(kv: DenoKv, prefix: string) {
+    this.#kv = kv;
+    this.#prefix = prefix;
+  }
+
+  /** Whether a call has found it closed: a Deno KV does not say so by itself. */
+  get closed(): boolean {
+    return this.#isClosed;
+  }
+
+  onClosed(run: () => void): () => void {
+    this.#closed.add(run);
+    return () => this.#closed.delete(run);
+  }
+
+  read(key: string): Promise<FoundDocument<string | null>> {
+    return this.#call(async () => foundIn(await this.#kv.get(this.#keyOf(key), { consistency: "strong" })));
+  }
+
+  write(key: string, value: string, versionstamp: string | null): Promise<WriteResult<string | null>> {
+    return this.#call(async () => {
+      const path = this.#keyOf(key);
+      const bytes = new TextEncoder().encode(value);
+      const reply = await this.#kv.atomic().check({ key: path, versionstamp }).set(path, bytes).commit();
+      return reply.ok ? { written: true, version: reply.versionstamp } : { written: false };
+    });
+  }
+
+  remove(key: string, versionstamp: string | null): Promise<boolean> {
+    return this.#call(async () => {
+      const path = this.#keyOf(key);
+      return (await this.#kv.atomic().check({ key: path, versionstamp }).delete(path).commit()).ok;
+    });
+  }
+
+  list(limit: number, cursor?: string): Promise<ListedDocuments<string | null>> {
+    return this.#call(async () => {
+      const page = { limit, batchSize: Math.min(limit, BATCH), ...cursor === undefined ? {} : { cursor } };
+      const entries = this.#kv.list({ prefix: [this.#prefix] }, { ...page, consistency: "strong" });
+      const documents = [];
+      for await (const entry of entries) documents.push({ key: String(entry.key[1]), ...foundIn(entry) });
+      return { documents, cursor: entries.cursor || undefined };
+    });
+  }
+
+  watch(key: string, version: string | null, signal: AbortSignal): Promise<void> {
+    return this.#call(async () => {
+      if (signal.aborted) return;
+      const reader = this.#kv.watch([this.#keyOf(key)]).getReader();
+      // A read that waits resolves then.
+      const cancel = () => void reader.cancel().catch(() => {});
+      signal.addEventListener("abort", cancel);
+      try {
+        for (;;) {
+          const { done, value } = await reader.read();
+          if (done || value[0]?.versionstamp !== version) return;
+        }
+      } finally {
+        signal.removeEventListener("abort", cancel);
+        cancel();
+      }
+    });
+  }
+
+  #keyOf(name: string): [prefix: string, name: string] {
+    return [this.#prefix, name];
+  }
+
+  async #call<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (cause) {
+      // What Deno throws for a resource that was closed.
+      if (cause instanceof Error && cause.name === "BadResource") throw this.#closedError(cause);
+      // Also what a retry helps against is a TypeError of Deno: "database is locked".
+      if (cause instanceof TypeError && !BAD_ARGUMENT.test(cause.message)) throw new Error(cause.message, { cause });
+      throw cause;
+    }
+  }
+
+  #closedError(cause: Error): StoreError {
+    if (!this.#isClosed) {
+      this.#isClosed = true;
+      for (const run of this.#closed) run();
+    }
+    return new StoreError("The Deno KV is closed", { permanent: true, cause });
+  }
+}
+
+function foundIn({ value, versionstamp }: DenoKvEntry): FoundDocument<string | null> {
+  if (versionstamp === null) return { value: undefined, version: null };
+  // What another program has set is no document: the engine quotes it in its error.
+  const text = value instanceof Uint8Array ? new TextDecoder().decode(value) : String(value);
+  return { value: text, version: versionstamp };
+}

@@ -1,0 +1,27 @@
+// Deno only: it needs Deno.openKv.
+import { denoKv } from "@holdfast/lock/deno-kv";
+import { storeSuite } from "@holdfast/lock/testing";
+import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
+import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import { Place } from "./place.ts";
+
+storeSuite({
+  test: ofSeveral("cohorts of denoKv()"),
+  capabilities: FULL,
+  open: () => {
+    const place = new Place("memory");
+    const cohorts: HandoffCohort[] = [];
+    return {
+      connect: async () => {
+        const cohort = made(denoKv(await place.open()), {});
+        cohorts.push(cohort);
+        return cohort;
+      },
+      leftovers: async () => {
+        await dispose(cohorts);
+        return [...await place.used(), ...cohorts.flatMap(({ names }) => names)];
+      },
+      close: () => place[Symbol.dispose](),
+    };
+  },
+});

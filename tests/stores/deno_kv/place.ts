@@ -1,0 +1,46 @@
+import { parseDocument } from "../../../src/stores/cas/document.ts";
+
+/** A Deno KV of a test, in memory or in a file. It is open once at a time: a file serves no more. */
+export class Place implements Disposable {
+  readonly #directory: string | undefined;
+  #opening: Promise<Deno.Kv> | undefined;
+  #kv: Deno.Kv | undefined;
+
+  /** Makes an empty one. */
+  constructor(kind: "memory" | "file") {
+    if (kind === "file") this.#directory = Deno.makeTempDirSync({ prefix: "holdfast_deno_kv_" });
+  }
+
+  /** The path of the file, or what Deno takes for a Deno KV in memory. */
+  get path(): string {
+    return this.#directory === undefined ? ":memory:" : `${this.#directory}/kv.db`;
+  }
+
+  /** Opens it, unless it is open. */
+  async open(): Promise<Deno.Kv> {
+    this.#opening ??= Deno.openKv(this.path);
+    this.#kv = await this.#opening;
+    return this.#kv;
+  }
+
+  /** Returns the names of the locks that are held or waited for. */
+  async used(): Promise<string[]> {
+    const names: string[] = [];
+    for await (const { key, value } of (await this.open()).list<Uint8Array>({ prefix: ["holdfast"] })) {
+      const name = String(key[1]);
+      if (!parseDocument(name, new TextDecoder().decode(value)).unused) names.push(name);
+    }
+    return names;
+  }
+
+  /** Closes it. What is in memory is gone then. */
+  close(): void {
+    this.#kv?.close();
+    [this.#kv, this.#opening] = [undefined, undefined];
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+    if (this.#directory !== undefined) Deno.removeSync(this.#directory, { recursive: true });
+  }
+}
