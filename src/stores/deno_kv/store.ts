@@ -50,9 +50,6 @@ const MAX_BYTES = 65_000;
 /** How many entries a request of a listing asks for at most. */
 const BATCH = 100;
 
-/** What Deno says of arguments that it does not take: of a long prefix, of a document that has grown too large. */
-const BAD_ARGUMENT = /too large|cursor/i;
-
 /** Keeps documents in a Deno KV: as UTF-8, because a string takes two bytes for each character if one is not Latin-1. */
 export class KvBackend implements Backend<string | null> {
   readonly maxBytes = MAX_BYTES;
@@ -135,9 +132,11 @@ export class KvBackend implements Backend<string | null> {
     } catch (cause) {
       // What Deno throws for a resource that was closed.
       if (cause instanceof Error && cause.name === "BadResource") throw this.#closedError(cause);
-      // Also what a retry helps against is a TypeError of Deno: "database is locked".
-      if (cause instanceof TypeError && !BAD_ARGUMENT.test(cause.message)) throw new Error(cause.message, { cause });
-      throw cause;
+      if (!(cause instanceof TypeError) || /cursor/.test(cause.message)) throw cause;
+      // A key with a long prefix, or a document that has grown: nothing was done.
+      if (/too large/.test(cause.message)) throw new StoreError(cause.message, { permanent: true, cause });
+      // Deno also throws one where a retry helps: "database is locked".
+      throw new Error(cause.message, { cause });
     }
   }
 

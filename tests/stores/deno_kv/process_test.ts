@@ -1,0 +1,101 @@
+// Deno only: it starts processes of Deno, and needs Deno.openKv.
+import { assert, assertEquals } from "@std/assert";
+import { acquire, tryAcquire } from "@holdfast/lock";
+import { denoKv } from "@holdfast/lock/deno-kv";
+import { parseDocument } from "../../../src/stores/cas/document.ts";
+import { lines } from "../../support/lines.ts";
+import { until } from "../../support/until.ts";
+import { withoutCoverage } from "../../support/without_coverage.ts";
+import { Place } from "./place.ts";
+
+const LEASE = 2_000;
+
+/** Runs a process that acquires the lock "a", and kills it while it holds that. Returns its fence. */
+async function killHolder(place: Place): Promise<bigint> {
+  const program = new URL("holder_process.ts", import.meta.url).pathname;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-check", "--unstable-kv", "--allow-all", program, place.path, `${LEASE}`],
+    clearEnv: true,
+    env: withoutCoverage(),
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+  let fence: string | undefined;
+  for await (const line of lines(child.stdout)) {
+    fence = line;
+    child.kill("SIGKILL");
+  }
+  await child.status;
+  assert(fence !== undefined, "it held the lock");
+  return BigInt(fence);
+}
+
+/** Returns when the lease of the killed process ends, by its clock. */
+async function endOfLease(kv: Deno.Kv): Promise<number> {
+  const { value } = await kv.get<Uint8Array>(["holdfast", "a"]);
+  const [holder] = parseDocument("a", new TextDecoder().decode(value!)).holders.values();
+  assert(holder !== undefined, "it is still in the document");
+  return holder.end;
+}
+
+Deno.test("acquire() gets the lock of a killed process after it has watched for a whole lease", async () => {
+  using place = new Place("file");
+  const fence = await killHolder(place);
+  const kv = await place.open();
+  const started = performance.now();
+  await using lock = await acquire(denoKv(kv), "a", { wait: LEASE + 10_000 });
+  const waited = performance.now() - started;
+  assert(waited >= LEASE, `${waited} ms`);
+  assert(lock.fence > fence);
+});
+
+for (const maxClockSkew of [0, 1_500]) {
+  Deno.test(`tryAcquire() gets the lock of a killed process ${maxClockSkew} ms after its lease`, async () => {
+    using place = new Place("file");
+    const fence = await killHolder(place);
+    const kv = await place.open();
+    const end = await endOfLease(kv);
+    // Each time a store object that has seen nothing yet.
+    const get = (skew: number) => tryAcquire(denoKv(kv, { maxClockSkew: skew }), "a");
+    await until(async () => {
+      const lock = await get(maxClockSkew);
+      if (lock === null) return false;
+      const late = Date.now() - end;
+      assert(late >= maxClockSkew, `${late} ms after its end`);
+      assert(lock.fence > fence);
+      await lock.release();
+      return true;
+    }, "it is granted");
+  });
+}
+
+Deno.test("tryAcquire() with an infinite maxClockSkew does not go by the clock of a killed process", async () => {
+  using place = new Place("file");
+  await killHolder(place);
+  const kv = await place.open();
+  const end = await endOfLease(kv);
+  await until(() => Date.now() > end + LEASE, "its lease is over");
+  assertEquals(await tryAcquire(denoKv(kv, { maxClockSkew: Infinity }), "a"), null);
+});
+
+Deno.test("denoKv() names the flag where Deno.openKv is missing", async () => {
+  const program = `
+    import { denoKv } from ${JSON.stringify(new URL("../../../src/stores/deno_kv/mod.ts", import.meta.url).href)};
+    denoKv(await Deno.openKv?.(":memory:"));
+  `;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-config", "--no-check", "--ext=ts", "--allow-all", "-"],
+    clearEnv: true,
+    env: { ...withoutCoverage(), NO_COLOR: "1" },
+    stdin: "piped",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(program));
+  await writer.close();
+  const { success, stderr } = await child.output();
+  assertEquals(success, false);
+  const said = new TextDecoder().decode(stderr);
+  assert(/TypeError: kv must be a Deno\.Kv, .* --unstable-kv: got undefined/.test(said), said);
+});

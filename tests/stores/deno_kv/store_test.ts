@@ -1,0 +1,239 @@
+// Deno only: it needs Deno.openKv.
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { deadline } from "@std/async";
+import { DatabaseSync } from "node:sqlite";
+import { acquire, LockLostError, StoreError, tryAcquire } from "@holdfast/lock";
+import { denoKv } from "@holdfast/lock/deno-kv";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
+import { CasStore } from "../../../src/stores/cas/store.ts";
+import { KvBackend } from "../../../src/stores/deno_kv/store.ts";
+import { ask, claimOf, grant } from "../../support/claims.ts";
+import { until } from "../../support/until.ts";
+import { CountedKv } from "./counted_kv.ts";
+import { Place } from "./place.ts";
+
+/** Sooner than a waiter looks by itself, in milliseconds. */
+const SOON = 4_000;
+
+Deno.test("denoKv() throws for what is no Deno KV, and names the flag", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const opening = Deno.openKv(":memory:");
+  for (const wrong of [undefined, null, "kv.db", {}, opening, { get: () => {}, list: () => {}, atomic: () => {} }]) {
+    assertThrows(() => denoKv(wrong as never), TypeError, "--unstable-kv");
+  }
+  assertThrows(() => denoKv(undefined as never), TypeError, "got undefined");
+  assertThrows(() => denoKv({ ...methodsOf(kv), watch: 7 } as never), TypeError, "without watch()");
+  (await opening).close();
+});
+
+function methodsOf(kv: Deno.Kv): Record<string, unknown> {
+  return { get: kv.get, list: kv.list, atomic: kv.atomic, watch: kv.watch };
+}
+
+Deno.test("denoKv() throws for a wrong option", async () => {
+  using kv = await Deno.openKv(":memory:");
+  assertThrows(() => denoKv(kv, { expireIn: 1_000 } as never), TypeError, '"expireIn": known are prefix');
+  assertThrows(() => denoKv(kv, { prefix: 7 } as never), TypeError, "prefix must be a string: got 7");
+  assertThrows(() => denoKv(kv, { prefix: "\ud800" }), TypeError, "well-formed");
+  assertThrows(() => denoKv(kv, { maxClockSkew: -1 }), RangeError, "maxClockSkew");
+  assertThrows(() => denoKv(kv, { observer: 7 as never }), TypeError, "observer");
+});
+
+Deno.test("denoKv() takes an observer, and declares all capabilities that callers use", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const types: string[] = [];
+  const store = denoKv(kv, { observer: ({ type }) => types.push(type) });
+  await (await acquire(store, "a")).release();
+  assertEquals(types, ["acquired", "released"]);
+  const capabilities = ["evict", "fences", "owner", "permits", "query", "shared", "steal"];
+  assertEquals([...store.capabilities ?? []].sort(), capabilities);
+});
+
+Deno.test("denoKv() keeps locks of other prefixes apart", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const [one, other, empty] = [denoKv(kv), denoKv(kv, { prefix: "other" }), denoKv(kv, { prefix: "" })];
+  for (const store of [one, other, empty]) {
+    await using _lock = await acquire(store, "a", { wait: 0 });
+    assertEquals((await store.query()).held.length, 1);
+  }
+  assertEquals((await kv.get(["holdfast", "a"])).versionstamp !== null, true);
+  assertEquals((await kv.get(["other", "a"])).versionstamp !== null, true);
+});
+
+Deno.test("denoKv() keeps each name byte for byte", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const store = denoKv(kv);
+  const names = ["a", "A", "a\0", "a\0b", "\0", "\u00e9", "e\u0301", "\uffff", "\u{1f512}", "é".repeat(512), "/", ".."];
+  const locks = await Promise.all(names.map((name) => acquire(store, name, { wait: 0 })));
+  assertEquals((await store.query()).held.map(({ name }) => name).sort(), [...names].sort());
+  const pages: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.query({ limit: 1, cursor });
+    pages.push(...page.held.map(({ name }) => name));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  assertEquals(pages.sort(), [...names].sort());
+  for (const lock of locks) await lock.release();
+});
+
+Deno.test("denoKv() lists more locks than one request of Deno KV gives", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const store = denoKv(kv);
+  const locks = await Promise.all(Array.from({ length: 1_100 }, (_, i) => acquire(store, `${i}`)));
+  assertEquals(new Set((await store.query()).held.map(({ name }) => name)).size, 1_100);
+  await Promise.all(locks.map((lock) => lock.release()));
+});
+
+Deno.test("acquire() rejects at once for a key that is too long", async () => {
+  using kv = await Deno.openKv(":memory:");
+  // A key has each NUL twice.
+  for (const [prefix, name] of [["a".repeat(2_000), "a".repeat(100)], ["a", "\0".repeat(1_024)]] as const) {
+    const error = await assertRejects(() => acquire(denoKv(kv, { prefix }), name), StoreError, "Key too large");
+    assert(error.permanent);
+  }
+});
+
+Deno.test("acquire() says what it has found that is no document", async () => {
+  using kv = await Deno.openKv(":memory:");
+  for (const value of ["a text", 7, { a: 1 }, null, new Uint8Array([0xff, 0xfe])]) {
+    await kv.set(["holdfast", "a"], value);
+    const error = await assertRejects(() => acquire(denoKv(kv), "a"), StoreError, "is no document");
+    assert(error.permanent);
+  }
+});
+
+Deno.test("attempt() refuses the waiters that do not fit, and the holder goes on", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const settings = { maxClockSkew: 10_000, observer: undefined };
+  const store = new CasStore(new KvBackend(kv, "holdfast"), settings, new SystemClock());
+  const holder = claimOf("a");
+  await grant(store, holder);
+  // Three bytes of UTF-8 each, of which a string of Deno KV takes two.
+  const meta = JSON.stringify({ text: "€".repeat(300) });
+  const waiters = [];
+  const fill = async () => {
+    for (; waiters.length < 1_000; waiters.push(claimOf("a"))) await ask(store, { ...claimOf("a"), meta });
+  };
+  const { message } = await assertRejects(fill, StoreError);
+  assert(message.includes(`${waiters.length} waiters`) && message.includes("65000 bytes"), message);
+  const bytes = (await kv.get<Uint8Array>(["holdfast", "a"])).value!.length;
+  assert(bytes > 58_000 && bytes <= 65_000, `${bytes} bytes`);
+  assertEquals(await store.renew(holder), "renewed");
+  assertEquals(await store.release(holder), true);
+});
+
+Deno.test("denoKv() in a document has room for 250 waiters with the default meta", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const store = denoKv(kv);
+  const over = new AbortController();
+  const lock = await acquire(store, "a");
+  const waiting = Array.from(
+    { length: 250 },
+    () => acquire(store, "a", { signal: over.signal, owner: crypto.randomUUID() }),
+  );
+  await until(async () => (await store.query()).pending.length === 250, "all wait");
+  over.abort(new Error("enough"));
+  for (const result of await Promise.allSettled(waiting)) assertEquals(result.status, "rejected");
+  await lock.release();
+});
+
+Deno.test("acquire() rejects when the Deno KV is closed", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const store = denoKv(kv);
+  assertEquals(store.closed, false);
+  kv.close();
+  const error = await assertRejects(() => acquire(store, "a"), StoreError, "The Deno KV is closed");
+  assert(error.permanent && error.cause instanceof Deno.errors.BadResource);
+  assertEquals(store.closed, true);
+  await assertRejects(() => tryAcquire(store, "a"), StoreError, "closed");
+  await assertRejects(() => store.query(), StoreError, "closed");
+  await assertRejects(() => store.evict("a"), StoreError, "closed");
+});
+
+Deno.test("acquire() that waits rejects soon when the Deno KV is closed, and leaves nothing", async () => {
+  const kv = new Place("memory");
+  const counted = new CountedKv(await kv.open());
+  const [a, b] = [denoKv(counted), denoKv(counted)];
+  const lock = await acquire(a, "a", { lease: 1_000 });
+  const waiting = [acquire(a, "a"), acquire(a, "a"), acquire(b, "a"), acquire(b, "a", { mode: "shared" })];
+  await until(async () => (await a.query()).pending.length === 4, "all wait");
+  kv.close();
+  const results = await deadline(Promise.allSettled(waiting), SOON);
+  for (const result of results) {
+    assert(result.status === "rejected" && result.reason instanceof StoreError, `${result.status}`);
+    assert(result.reason.message.includes("closed") && result.reason.permanent, result.reason.message);
+  }
+  // What it holds ends with its lease.
+  await until(() => !lock.held, "its lease has ended");
+  await assertRejects(() => lock.release(), LockLostError);
+  await until(() => counted.watches === 0, "no watch is open");
+});
+
+Deno.test("acquire() goes on when another program has the file for itself meanwhile", async () => {
+  using place = new Place("file");
+  const store = denoKv(await place.open());
+  await (await acquire(store, "a")).release();
+  using other = new DatabaseSync(place.path);
+  other.exec("BEGIN IMMEDIATE");
+  const faults: unknown[] = [];
+  const observed = denoKv(await place.open(), {
+    observer: (event) => {
+      if (event.type === "fault") faults.push(event);
+    },
+  });
+  const waiting = acquire(observed, "a", { wait: 10_000 });
+  await until(() => faults.length > 0, "it was refused");
+  other.exec("COMMIT");
+  await (await waiting).release();
+});
+
+Deno.test("attempt() takes one trip to Deno KV where this process wrote last, else two", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const [a, b] = [new CountedKv(kv), new CountedKv(kv)];
+  const [one, two] = [denoKv(a), denoKv(b)];
+  const first = await acquire(one, "a");
+  assertEquals(a.trips(), { reads: 1, writes: 1 });
+  await first.extend(20_000);
+  assertEquals(a.trips(), { reads: 0, writes: 1 });
+  await first.release();
+  assertEquals(a.trips(), { reads: 0, writes: 1 });
+  await (await acquire(one, "a")).release();
+  assertEquals(a.trips(), { reads: 0, writes: 2 });
+  await (await acquire(two, "a")).release();
+  assertEquals(b.trips(), { reads: 1, writes: 2 });
+});
+
+Deno.test("acquire() that waits writes once to queue, and leaves no watch", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const [a, b] = [new CountedKv(kv), new CountedKv(kv)];
+  const lock = await acquire(denoKv(a), "a");
+  const waiting = acquire(denoKv(b), "a");
+  await until(() => b.watches === 1, "it watches");
+  assertEquals(b.trips(), { reads: 1, writes: 1 });
+  await lock.extend(20_000);
+  await until(() => b.trips().reads > 0, "it has looked");
+  assertEquals(b.trips(), { reads: 0, writes: 0 });
+  await lock.release();
+  const next = await waiting;
+  next.signal.throwIfAborted();
+  await until(() => b.watches === 1, "it watches for revocation");
+  await next.release();
+  await until(() => a.watches === 0 && b.watches === 0, "no watch is open");
+  const over = new AbortController();
+  const holder = await acquire(denoKv(a), "a");
+  const stopped = acquire(denoKv(b), "a", { signal: over.signal });
+  await until(() => b.watches === 1, "it watches");
+  over.abort(new Error("enough"));
+  await assertRejects(() => stopped, Error, "enough");
+  await holder.release();
+  await until(() => a.watches === 0 && b.watches === 0, "no watch is open");
+});
+
+Deno.test("denoKv() never lets Deno KV expire a lock", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const counted = new CountedKv(kv);
+  await (await acquire(denoKv(counted), "a")).release();
+  // An expiry would be in a third argument.
+  assertEquals(counted.sets, [2, 2]);
+});
