@@ -8,6 +8,7 @@ import { Interruption, premature, reason } from "../tests/support/interruption.t
 import { RedisServer } from "../tests/support/redis_server.ts";
 import { contended } from "./contended.ts";
 import { cpu } from "./cpu.ts";
+import { inDenoKv } from "./deno_kv.ts";
 import { distinct } from "./distinct.ts";
 import { embedded } from "./embedded.ts";
 import { engine } from "./engine.ts";
@@ -42,6 +43,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   embedded,
   engine,
   memcached: onMemcached,
+  "deno-kv": inDenoKv,
   workers,
   local,
   repeated,

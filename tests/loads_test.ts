@@ -61,6 +61,7 @@ for (
   const [entry, stores] of [
     ["stores/memory/mod.ts", ["src/stores/memory/"]],
     ["stores/cas/mod.ts", ["src/stores/cas/"]],
+    ["stores/deno_kv/mod.ts", ["src/stores/deno_kv/", "src/stores/cas/"]],
     ["stores/sqlite/mod.ts", ["src/stores/sqlite/"]],
     ["stores/redis/mod.ts", ["src/stores/redis/"]],
     ["composed/redlock/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],

@@ -17,6 +17,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "with memory": [MAIN, "src/stores/memory/mod.ts"],
   "with sqlite": [MAIN, "src/stores/sqlite/mod.ts"],
   "with cas": [MAIN, "src/stores/cas/mod.ts"],
+  "with deno-kv": [MAIN, "src/stores/deno_kv/mod.ts"],
   "with redis": [MAIN, "src/stores/redis/mod.ts"],
   "with redlock": [MAIN, "src/composed/redlock/mod.ts"],
   "with cohort": [MAIN, "src/composed/cohort/mod.ts"],

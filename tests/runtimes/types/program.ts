@@ -73,6 +73,15 @@ import {
 } from "@holdfast/lock/redis";
 import { type Environment, main } from "@holdfast/lock/cli";
 import { type Cohort, cohort, type CohortOptions } from "@holdfast/lock/cohort";
+import {
+  type DenoKv,
+  denoKv,
+  type DenoKvAtomic,
+  type DenoKvEntry,
+  type DenoKvList,
+  type DenoKvOptions,
+  type DenoKvStore,
+} from "@holdfast/lock/deno-kv";
 import { type Dashboard, dashboard, type DashboardOptions, type EvictionRight } from "@holdfast/lock/dashboard";
 import { redlock, type RedlockOptions } from "@holdfast/lock/redlock";
 import {
@@ -284,6 +293,18 @@ class NoDocuments implements Backend<number> {
   list(): Promise<ListedDocuments<number>> {
     return Promise.resolve({ documents: [] });
   }
+}
+
+/** Takes a lock in a Deno KV. */
+export async function inDenoKv(kv: DenoKv, atomic: DenoKvAtomic): Promise<void> {
+  const options: DenoKvOptions = { prefix: "locks", maxClockSkew: 5_000, observer };
+  const store: DenoKvStore = denoKv({ ...kv, atomic: () => atomic }, options);
+  await using lock = await acquire(store, "a");
+  console.log(lock.held, await store.evict("a"), (await store.query()).held.length);
+  const listed: DenoKvList = kv.list({ prefix: ["locks"] }, { limit: 1, batchSize: 1, consistency: "strong" });
+  for await (const { key, versionstamp } of listed) console.log(key.length, versionstamp?.length);
+  const entry: DenoKvEntry = await kv.get(["locks", "a"], { consistency: "strong" });
+  console.log(entry.value);
 }
 
 /** How a quorum asks. */

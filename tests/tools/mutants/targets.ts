@@ -102,6 +102,14 @@ export const TARGETS: readonly Target[] = [
     ],
   },
   {
+    name: "deno_kv",
+    source: /^src\/stores\/deno_kv\/\w+\.ts$/,
+    stages: [
+      { tests: /^tests\/stores\/deno_kv\/store_test\.ts$/ },
+      { tests: /^tests\/stores\/deno_kv\/\w+_test\.ts$/, except: /(cohort|store)_test\.ts$/ },
+    ],
+  },
+  {
     name: "web_locks",
     source: /^src\/web_locks\/\w+\.ts$/,
     stages: [{ tests: /^tests\/web_locks\/\w+_test\.ts$/, except: SLOW }],

@@ -1,4 +1,5 @@
 // Deno only: it takes long, and compares the stores with each other.
+import { denoKv } from "@holdfast/lock/deno-kv";
 import { memory } from "@holdfast/lock/memory";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { RedisServer } from "../../support/redis_server.ts";
@@ -24,6 +25,13 @@ Deno.test("sqlite() grants what the model of the queue grants, in the same order
 Deno.test("redis() grants what the model of the queue grants, in the same order", async () => {
   await using server = await RedisServer.start();
   const store = serverStore(server.connect());
+  await agrees(store, { runs: 500, ending: false });
+  await agrees(store, { runs: ENDING, ending: true });
+});
+
+Deno.test("denoKv() grants what the model of the queue grants, in the same order", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const store = denoKv(kv);
   await agrees(store, { runs: 500, ending: false });
   await agrees(store, { runs: ENDING, ending: true });
 });
