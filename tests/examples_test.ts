@@ -99,6 +99,24 @@ Deno.test("examples/http.ts answers 503 while the user's lock is held", async ()
   assertEquals(await withdraw(address), 200, `${server}`);
 });
 
+Deno.test("examples/deno_deploy.ts never overdraws although a user asks several times at once", async () => {
+  using directory = new Directory();
+  await using server = new Program(directory, "deno_deploy.ts", ["kv.db", "0"]);
+  const address = await addressOf(server);
+  const statuses = await Promise.all(Array.from({ length: 6 }, () => withdraw(address)));
+  assertEquals(statuses.sort(), [200, 200, 200, 409, 409, 409], `${server}`);
+});
+
+Deno.test("examples/deno_deploy.ts writes the report once, whoever asks for it", async () => {
+  using directory = new Directory();
+  await using server = new Program(directory, "deno_deploy.ts", ["kv.db", "0"]);
+  const address = await addressOf(server);
+  const ask = async () => await (await fetch(`${address}/report`, { method: "POST" })).text();
+  const said = await Promise.all([ask(), ask(), ask()]);
+  assertEquals(said.filter((each) => each === "the report is written").length, 1, `${said} ${server}`);
+  assertEquals(await ask(), "the report is already written");
+});
+
 Deno.test("examples/queue_worker.ts does each job once, and three at most at the same time", async () => {
   using directory = new Directory();
   await using first = start(directory, "queue_worker.ts");

@@ -1,4 +1,4 @@
-import { parseDocument } from "../../../src/stores/cas/document.ts";
+import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
 
 /** A Deno KV of a test, in memory or in a file. It is open once at a time: a file serves no more. */
 export class Place implements Disposable {
@@ -26,9 +26,10 @@ export class Place implements Disposable {
   /** Returns the names of the locks that are held or waited for. */
   async used(): Promise<string[]> {
     const names: string[] = [];
-    for await (const { key, value } of (await this.open()).list<Uint8Array>({ prefix: ["holdfast"] })) {
+    const kv = await this.open();
+    for await (const { key } of kv.list({ prefix: ["holdfast"] })) {
       const name = String(key[1]);
-      if (!parseDocument(name, new TextDecoder().decode(value)).unused) names.push(name);
+      if (!(await documentOf(kv, name)).unused) names.push(name);
     }
     return names;
   }
@@ -43,4 +44,10 @@ export class Place implements Disposable {
     this.close();
     if (this.#directory !== undefined) Deno.removeSync(this.#directory, { recursive: true });
   }
+}
+
+/** Reads the document of a lock. */
+export async function documentOf(kv: Deno.Kv, name: string): Promise<LockDocument> {
+  const { value } = await kv.get<Uint8Array>(["holdfast", name]);
+  return parseDocument(name, value === null ? undefined : new TextDecoder().decode(value));
 }

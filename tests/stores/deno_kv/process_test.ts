@@ -2,11 +2,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, tryAcquire } from "@holdfast/lock";
 import { denoKv } from "@holdfast/lock/deno-kv";
-import { parseDocument } from "../../../src/stores/cas/document.ts";
 import { lines } from "../../support/lines.ts";
 import { until } from "../../support/until.ts";
 import { withoutCoverage } from "../../support/without_coverage.ts";
-import { Place } from "./place.ts";
+import { documentOf, Place } from "./place.ts";
 
 const LEASE = 2_000;
 
@@ -32,8 +31,7 @@ async function killHolder(place: Place): Promise<bigint> {
 
 /** Returns when the lease of the killed process ends, by its clock. */
 async function endOfLease(kv: Deno.Kv): Promise<number> {
-  const { value } = await kv.get<Uint8Array>(["holdfast", "a"]);
-  const [holder] = parseDocument("a", new TextDecoder().decode(value!)).holders.values();
+  const [holder] = (await documentOf(kv, "a")).holders.values();
   assert(holder !== undefined, "it is still in the document");
   return holder.end;
 }

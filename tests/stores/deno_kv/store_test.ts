@@ -1,8 +1,8 @@
 // Deno only: it needs Deno.openKv.
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { deadline } from "@std/async";
+import { deadline, delay } from "@std/async";
 import { DatabaseSync } from "node:sqlite";
-import { acquire, LockLostError, StoreError, tryAcquire } from "@holdfast/lock";
+import { acquire, type Lock, LockLostError, type Observer, type Store, StoreError, tryAcquire } from "@holdfast/lock";
 import { denoKv } from "@holdfast/lock/deno-kv";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { CasStore } from "../../../src/stores/cas/store.ts";
@@ -10,7 +10,7 @@ import { KvBackend } from "../../../src/stores/deno_kv/store.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
 import { until } from "../../support/until.ts";
 import { CountedKv } from "./counted_kv.ts";
-import { Place } from "./place.ts";
+import { documentOf, Place } from "./place.ts";
 
 /** Sooner than a waiter looks by itself, in milliseconds. */
 const SOON = 4_000;
@@ -92,6 +92,7 @@ Deno.test("acquire() rejects at once for a key that is too long", async () => {
     const error = await assertRejects(() => acquire(denoKv(kv, { prefix }), name), StoreError, "Key too large");
     assert(error.permanent);
   }
+  await (await acquire(denoKv(kv, { prefix: "a".repeat(900) }), "a".repeat(1_024))).release();
 });
 
 Deno.test("acquire() says what it has found that is no document", async () => {
@@ -123,19 +124,33 @@ Deno.test("attempt() refuses the waiters that do not fit, and the holder goes on
   assertEquals(await store.release(holder), true);
 });
 
-Deno.test("denoKv() in a document has room for 250 waiters with the default meta", async () => {
+Deno.test("acquire() with the default meta has room for 200 waiters in a document", async () => {
   using kv = await Deno.openKv(":memory:");
   const store = denoKv(kv);
-  const over = new AbortController();
   const lock = await acquire(store, "a");
-  const waiting = Array.from(
-    { length: 250 },
-    () => acquire(store, "a", { signal: over.signal, owner: crypto.randomUUID() }),
-  );
-  await until(async () => (await store.query()).pending.length === 250, "all wait");
+  const over = new AbortController();
+  const waiting = Array.from({ length: 200 }, () => {
+    return acquire(store, "a", { signal: over.signal, owner: crypto.randomUUID() });
+  });
+  await until(async () => (await documentOf(kv, "a")).queue.length === 200, "all are in the queue");
   over.abort(new Error("enough"));
-  for (const result of await Promise.allSettled(waiting)) assertEquals(result.status, "rejected");
+  await Promise.allSettled(waiting);
   await lock.release();
+  assertEquals((await documentOf(kv, "a")).unused, true);
+});
+
+Deno.test("acquire() beside 200 shared holders is granted, and rejects when the document has no room", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const store = denoKv(kv);
+  const held: Lock[] = [];
+  const fill = async () => {
+    while (held.length < 1_000) held.push(await acquire(store, "a", { mode: "shared", lease: 60_000 }));
+  };
+  const error = await assertRejects(fill, StoreError, "Value too large");
+  assert(error.permanent && held.length >= 200, `${held.length} holders`);
+  await held[0]!.extend(60_000);
+  await Promise.all(held.map((lock) => lock.release()));
+  assertEquals((await store.query()).held, []);
 });
 
 Deno.test("acquire() rejects when the Deno KV is closed", async () => {
@@ -186,6 +201,27 @@ Deno.test("acquire() goes on when another program has the file for itself meanwh
   await until(() => faults.length > 0, "it was refused");
   other.exec("COMMIT");
   await (await waiting).release();
+});
+
+Deno.test("denoKv() on a file that is open twice finds it locked, and never has two holders", async () => {
+  using place = new Place("file");
+  using again = await Deno.openKv(place.path);
+  const kvs = [await place.open(), again];
+  const refusals: string[] = [];
+  let holders = 0;
+  const work = async (store: Store) => {
+    while (refusals.length === 0) {
+      await using _lock = await acquire(store, "a");
+      assertEquals(++holders, 1);
+      await delay(1);
+      holders--;
+    }
+  };
+  const observer: Observer = (event) => {
+    if (event.type === "fault") refusals.push(String(event.error));
+  };
+  await Promise.all(kvs.map((kv) => work(denoKv(kv, { observer }))));
+  assert(refusals[0]!.includes("database is locked"), refusals[0]);
 });
 
 Deno.test("attempt() takes one trip to Deno KV where this process wrote last, else two", async () => {
