@@ -273,3 +273,69 @@ Deno.test("denoKv() never lets Deno KV expire a lock", async () => {
   // An expiry would be in a third argument.
   assertEquals(counted.sets, [2, 2]);
 });
+
+Deno.test("KvBackend writes and removes only the version that is given", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const backend = new KvBackend(kv, "p");
+  const absent = await backend.read("a");
+  assertEquals(absent, { value: undefined, version: null });
+  const first = await backend.write("a", "one", null);
+  assert(first.written);
+  assertEquals(await backend.read("a"), { value: "one", version: first.version });
+  assertEquals(await backend.write("a", "two", null), { written: false });
+  const second = await backend.write("a", "two", first.version);
+  assert(second.written && second.version !== first.version);
+  assertEquals(await backend.remove("a", first.version), false);
+  assertEquals((await backend.read("a")).value, "two");
+  assertEquals(await backend.remove("a", second.version), true);
+  assertEquals((await kv.get(["p", "a"])).versionstamp, null);
+});
+
+Deno.test("KvBackend.watch() resolves when another version is there, and when its signal aborts", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const counted = new CountedKv(kv);
+  const backend = new KvBackend(counted, "p");
+  const over = new AbortController();
+  await backend.watch("a", "another", over.signal);
+  let resolved = false;
+  const watch = backend.watch("a", null, over.signal).then(() => resolved = true);
+  // Other keys are none of its business.
+  await kv.set(["p", "b"], 1);
+  await kv.get(["p", "a"]);
+  assertEquals([resolved, counted.watches], [false, 1]);
+  await backend.write("a", "one", null);
+  await watch;
+  const { version } = await backend.read("a");
+  const aborted = backend.watch("a", version, over.signal);
+  over.abort();
+  await aborted;
+  await backend.watch("a", version, over.signal);
+  assertEquals(counted.watches, 0);
+});
+
+Deno.test("KvBackend.list() gives pages of the asked size, and a cursor until the last one", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const backend = new KvBackend(kv, "p");
+  for (const key of ["c", "a", "b"]) await backend.write(key, key, null);
+  await kv.set(["other", "d"], "d");
+  const pages: string[][] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await backend.list(2, cursor);
+    pages.push(page.documents.map(({ key, value }) => `${key}=${value}`));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  assertEquals(pages, [["a=a", "b=b"], ["c=c"]]);
+  await assertRejects(() => backend.list(2, "no cursor"), TypeError, "cursor");
+});
+
+Deno.test("KvBackend calls what wants to know that it was closed once, unless that was cancelled", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const backend = new KvBackend(kv, "p");
+  const calls: string[] = [];
+  backend.onClosed(() => calls.push("one"));
+  backend.onClosed(() => calls.push("cancelled"))();
+  kv.close();
+  for (let i = 0; i < 2; i++) await assertRejects(() => backend.read("a"), StoreError, "closed");
+  assertEquals([calls, backend.closed], [["one"], true]);
+});
