@@ -133,7 +133,7 @@ export class KvBackend implements Backend<string | null> {
       // What Deno throws for a resource that was closed.
       if (cause instanceof Error && cause.name === "BadResource") throw this.#closedError(cause);
       if (!(cause instanceof TypeError) || /cursor/.test(cause.message)) throw cause;
-      // A key with a long prefix, or a document that has grown: nothing was done.
+      // A key with a long prefix, above all: nothing was done.
       if (/too large/.test(cause.message)) throw new StoreError(cause.message, { permanent: true, cause });
       // Deno also throws one where a retry helps: "database is locked".
       throw new Error(cause.message, { cause });
