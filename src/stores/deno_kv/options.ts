@@ -60,7 +60,7 @@ export function checkDenoKvOptions(kv: DenoKv, options: DenoKvOptions): { prefix
   for (const method of ["get", "list", "atomic", "watch"]) {
     if (typeof Reflect.get(Object(kv), method) !== "function") {
       const wanted = "kv must be a Deno.Kv, as await Deno.openKv() gives it with the flag --unstable-kv";
-      throw new TypeError(`${wanted}: got ${show(kv)} without ${method}()`);
+      throw new TypeError(`${wanted}: got ${show(kv)}, ${method}() is missing`);
     }
   }
   const { prefix = "holdfast", ...engine } = checkKeys(options, ["prefix", "maxClockSkew", "observer"]);

@@ -22,7 +22,7 @@ Deno.test("denoKv() throws for what is no Deno KV, and names the flag", async ()
     assertThrows(() => denoKv(wrong as never), TypeError, "--unstable-kv");
   }
   assertThrows(() => denoKv(undefined as never), TypeError, "got undefined");
-  assertThrows(() => denoKv({ ...methodsOf(kv), watch: 7 } as never), TypeError, "without watch()");
+  assertThrows(() => denoKv({ ...methodsOf(kv), watch: 7 } as never), TypeError, "watch() is missing");
   (await opening).close();
 });
 
