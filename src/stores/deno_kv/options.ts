@@ -38,7 +38,6 @@ export interface DenoKv {
     selector: { readonly prefix: readonly string[] },
     options: {
       readonly limit: number;
-      readonly batchSize: number;
       readonly cursor?: string;
       readonly consistency: "strong";
     },

@@ -47,9 +47,6 @@ export function denoKv(kv: DenoKv, options: DenoKvOptions = {}): DenoKvStore {
 /** The largest document, in bytes: less than the 65,536 that a value may have. */
 const MAX_BYTES = 65_000;
 
-/** How many entries a request of a listing asks for at most. */
-const BATCH = 100;
-
 /** Keeps documents in a Deno KV: as UTF-8, because a string takes two bytes for each character if one is not Latin-1. */
 export class KvBackend implements Backend<string | null> {
   readonly maxBytes = MAX_BYTES;
@@ -95,7 +92,7 @@ export class KvBackend implements Backend<string | null> {
 
   list(limit: number, cursor?: string): Promise<ListedDocuments<string | null>> {
     return this.#call(async () => {
-      const page = { limit, batchSize: Math.min(limit, BATCH), ...cursor === undefined ? {} : { cursor } };
+      const page = { limit, ...cursor === undefined ? {} : { cursor } };
       const entries = this.#kv.list({ prefix: [this.#prefix] }, { ...page, consistency: "strong" });
       const documents = [];
       for await (const entry of entries) documents.push({ key: String(entry.key[1]), ...foundIn(entry) });

@@ -301,7 +301,7 @@ export async function inDenoKv(kv: DenoKv, atomic: DenoKvAtomic): Promise<void> 
   const store: DenoKvStore = denoKv({ ...kv, atomic: () => atomic }, options);
   await using lock = await acquire(store, "a");
   console.log(lock.held, await store.evict("a"), (await store.query()).held.length);
-  const listed: DenoKvList = kv.list({ prefix: ["locks"] }, { limit: 1, batchSize: 1, consistency: "strong" });
+  const listed: DenoKvList = kv.list({ prefix: ["locks"] }, { limit: 1, consistency: "strong" });
   for await (const { key, versionstamp } of listed) console.log(key.length, versionstamp?.length);
   const entry: DenoKvEntry = await kv.get(["locks", "a"], { consistency: "strong" });
   console.log(entry.value);

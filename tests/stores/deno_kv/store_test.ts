@@ -306,6 +306,7 @@ Deno.test("KvBackend.watch() resolves when another version is there, and when it
   const counted = new CountedKv(kv);
   const backend = new KvBackend(counted, "p");
   const over = new AbortController();
+  const listeners = listenersOf(over.signal);
   await backend.watch("a", "another", over.signal);
   let resolved = false;
   const watch = backend.watch("a", null, over.signal).then(() => resolved = true);
@@ -320,8 +321,23 @@ Deno.test("KvBackend.watch() resolves when another version is there, and when it
   over.abort();
   await aborted;
   await backend.watch("a", version, over.signal);
-  assertEquals(counted.watches, 0);
+  assertEquals([counted.watches, listeners.size], [0, 0]);
 });
+
+/** Returns the listeners that are added to a signal and not removed, from now on. */
+function listenersOf(signal: AbortSignal): ReadonlySet<unknown> {
+  const listeners = new Set<unknown>();
+  const [add, remove] = [signal.addEventListener.bind(signal), signal.removeEventListener.bind(signal)];
+  signal.addEventListener = (type: string, listener: EventListener) => {
+    listeners.add(listener);
+    add(type, listener);
+  };
+  signal.removeEventListener = (type: string, listener: EventListener) => {
+    listeners.delete(listener);
+    remove(type, listener);
+  };
+  return listeners;
+}
 
 Deno.test("KvBackend.list() gives pages of the asked size, and a cursor until the last one", async () => {
   using kv = await Deno.openKv(":memory:");
