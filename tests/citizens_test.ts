@@ -111,6 +111,11 @@ const REASONS: Reasons = {
   sqlite: {
     "fault run": "The run knows only Redis so far.",
   },
+  deno_kv: {
+    "fault run": "A local file serves one process, which a test of its own kills.",
+    "URL": "A local file serves one process, so that another one cannot look into it.",
+    "doctor": "A local file serves one process, so that another one cannot look into it.",
+  },
   cas: {
     "fault run": "The run knows only Redis so far.",
     "URL": "A backend is code, which no URL can name.",

@@ -99,7 +99,7 @@ Deno.test("examples/http.ts answers 503 while the user's lock is held", async ()
   assertEquals(await withdraw(address), 200, `${server}`);
 });
 
-Deno.test("examples/deno_deploy.ts never overdraws although a user asks several times at once", async () => {
+Deno.test("examples/deno_deploy.ts never overdraws although a user asks several times", async () => {
   using directory = new Directory();
   await using server = new Program(directory, "deno_deploy.ts", ["kv.db", "0"]);
   const address = await addressOf(server);

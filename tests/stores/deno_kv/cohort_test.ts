@@ -3,6 +3,7 @@ import { denoKv } from "@holdfast/lock/deno-kv";
 import { storeSuite } from "@holdfast/lock/testing";
 import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import { patient } from "./patient.ts";
 import { Place } from "./place.ts";
 
 storeSuite({
@@ -13,7 +14,7 @@ storeSuite({
     const cohorts: HandoffCohort[] = [];
     return {
       connect: async () => {
-        const cohort = made(denoKv(await place.open()), {});
+        const cohort = made(patient(denoKv(await place.open())), {});
         cohorts.push(cohort);
         return cohort;
       },

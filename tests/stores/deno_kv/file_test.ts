@@ -1,11 +1,29 @@
-// Deno only: it starts processes of Deno, and needs Deno.openKv.
+// Deno only: it needs Deno.openKv, and starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
-import { acquire, tryAcquire } from "@holdfast/lock";
+import { delay } from "@std/async";
+import { DatabaseSync } from "node:sqlite";
+import { acquire, type Observer, type Store, tryAcquire } from "@holdfast/lock";
 import { denoKv } from "@holdfast/lock/deno-kv";
+import { storeSuite } from "@holdfast/lock/testing";
 import { lines } from "../../support/lines.ts";
 import { until } from "../../support/until.ts";
 import { withoutCoverage } from "../../support/without_coverage.ts";
+import { engineOn } from "./engine.ts";
 import { documentOf, Place } from "./place.ts";
+
+storeSuite({
+  test: (name, run) => Deno.test(`denoKv() in a file: ${name}`, run),
+  capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
+  open: () => {
+    const place = new Place("file");
+    return {
+      connect: async () => engineOn(await place.open()),
+      leftovers: () => place.used(),
+      restart: () => place.close(),
+      close: () => place[Symbol.dispose](),
+    };
+  },
+});
 
 const LEASE = 2_000;
 
@@ -31,12 +49,12 @@ async function killHolder(place: Place): Promise<bigint> {
 
 /** Returns when the lease of the killed process ends, by its clock. */
 async function endOfLease(kv: Deno.Kv): Promise<number> {
-  const [holder] = (await documentOf(kv, "a")).holders.values();
+  const [holder] = (await documentOf(kv, "a")).holders;
   assert(holder !== undefined, "it is still in the document");
   return holder.end;
 }
 
-Deno.test("acquire() gets the lock of a killed process after it has watched for a whole lease", async () => {
+Deno.test("acquire() gets the lock of a killed process once it has watched for a lease", async () => {
   using place = new Place("file");
   const fence = await killHolder(place);
   const kv = await place.open();
@@ -67,13 +85,52 @@ for (const maxClockSkew of [0, 1_500]) {
   });
 }
 
-Deno.test("tryAcquire() with an infinite maxClockSkew does not go by the clock of a killed process", async () => {
+Deno.test("tryAcquire() with an infinite maxClockSkew goes by no clock of a killed process", async () => {
   using place = new Place("file");
   await killHolder(place);
   const kv = await place.open();
   const end = await endOfLease(kv);
   await until(() => Date.now() > end + LEASE, "its lease is over");
   assertEquals(await tryAcquire(denoKv(kv, { maxClockSkew: Infinity }), "a"), null);
+});
+
+Deno.test("acquire() goes on when another program has the file for itself meanwhile", async () => {
+  using place = new Place("file");
+  const store = denoKv(await place.open());
+  await (await acquire(store, "a")).release();
+  using other = new DatabaseSync(place.path);
+  other.exec("BEGIN IMMEDIATE");
+  const faults: unknown[] = [];
+  const observed = denoKv(await place.open(), {
+    observer: (event) => {
+      if (event.type === "fault") faults.push(event);
+    },
+  });
+  const waiting = acquire(observed, "a", { wait: 10_000 });
+  await until(() => faults.length > 0, "it was refused");
+  other.exec("COMMIT");
+  await (await waiting).release();
+});
+
+Deno.test("denoKv() on a file that is open twice finds it locked, and never has two holders", async () => {
+  using place = new Place("file");
+  using again = await Deno.openKv(place.path);
+  const kvs = [await place.open(), again];
+  const refusals: string[] = [];
+  let holders = 0;
+  const work = async (store: Store) => {
+    while (refusals.length === 0) {
+      await using _lock = await acquire(store, "a");
+      assertEquals(++holders, 1);
+      await delay(1);
+      holders--;
+    }
+  };
+  const observer: Observer = (event) => {
+    if (event.type === "fault") refusals.push(String(event.error));
+  };
+  await Promise.all(kvs.map((kv) => work(denoKv(kv, { observer }))));
+  assert(refusals[0]!.includes("database is locked"), refusals[0]);
 });
 
 Deno.test("denoKv() names the flag where Deno.openKv is missing", async () => {
