@@ -2,7 +2,7 @@ import { assertRejects } from "@std/assert";
 import { UsageError } from "../../../src/cli/command.ts";
 import { loadClientLibrary } from "../../../src/cli/schemes/client_library.ts";
 
-Deno.test("loadClientLibrary() says how to install a package that is missing, in each runtime", async () => {
+Deno.test("loadClientLibrary() says how to install a missing package in each runtime", async () => {
   const words = {
     deno: "Example needs the package no-such: Deno could not load npm:no-such@(( (",
     node: "Example needs the package no-such: install it beside this package: npm install no-such (",
