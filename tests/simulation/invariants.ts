@@ -1,4 +1,4 @@
-import { elapsed, type Instant } from "../../src/internal/time/clock.ts";
+import type { Instant } from "../../src/internal/time/clock.ts";
 import type { Lock } from "../../src/lock.ts";
 import { excluded, fenceOrder, type Fences, type Holder } from "../verification/exclusion.ts";
 import type { Machine } from "./machine.ts";
@@ -41,8 +41,8 @@ interface HeldLock extends Holder {
   /** As the holder has it: whether it aborts by itself, although nobody asks the lock. */
   readonly signal: AbortSignal;
   readonly machine: Machine;
-  /** How long it was to last when its machine was paused. */
-  left: { readonly ms: number; readonly at: Instant } | undefined;
+  /** How long it was to last by each clock of its machine when that was paused. */
+  left: { readonly ms: Instant; readonly at: Instant } | undefined;
 }
 
 /** A block of fences that was granted; of one, mostly. */
@@ -123,7 +123,9 @@ export class Invariants {
   paused(machine: Machine): void {
     const at = machine.now();
     for (const hold of this.#held) {
-      if (hold.machine === machine && hold.lock.held) hold.left = { ms: hold.lock.remaining(), at };
+      if (hold.machine !== machine || !hold.lock.held) continue;
+      const leftBy = (clock: keyof Instant) => machine.byOne(clock, () => hold.lock.remaining());
+      hold.left = { ms: { monotonic: leftBy("monotonic"), wall: leftBy("wall") }, at };
     }
   }
 
@@ -144,7 +146,9 @@ export class Invariants {
     const now = machine.now();
     for (const hold of this.#held) {
       if (hold.machine !== machine || hold.left === undefined || machine.late || !machine.awake) continue;
-      const over = elapsed(hold.left.at, now) - hold.left.ms;
+      const { at, ms } = hold.left;
+      // By the clock that has moved further since the lease began, which is not the one that did so during the pause.
+      const over = Math.max(now.monotonic - at.monotonic - ms.monotonic, now.wall - at.wall - ms.wall);
       hold.left = undefined;
       if (over > 0 && hold.lock.held) {
         this.violate(`${machine.name} believes in ${hold.lock.name} though its lease ended ${over.toFixed(0)} ms ago`);

@@ -52,6 +52,8 @@ export class Machine implements Clock {
   #pending = 0;
   #late = 0;
   #first: Work | undefined;
+  /** The clock that is read alone, if one is. */
+  #alone: keyof Instant | undefined;
   readonly #deferred: Deferred[] = [];
   /** Called when it is paused. */
   paused: (() => void) | undefined;
@@ -94,8 +96,21 @@ export class Machine implements Clock {
 
   now(): Instant {
     const progress = this.#world.now * this.rate;
-    const wall = EPOCH + progress + this.#skew;
-    return { monotonic: progress - this.#slept, wall: Math.floor(wall / this.#step) * this.#step };
+    const wall = Math.floor((EPOCH + progress + this.#skew) / this.#step) * this.#step;
+    return {
+      monotonic: this.#alone === "wall" ? -Infinity : progress - this.#slept,
+      wall: this.#alone === "monotonic" ? -Infinity : wall,
+    };
+  }
+
+  /** Returns what a function reads if only one of the clocks goes on. */
+  byOne<T>(clock: keyof Instant, read: () => T): T {
+    this.#alone = clock;
+    try {
+      return read();
+    } finally {
+      this.#alone = undefined;
+    }
   }
 
   timer(ms: number, run: () => void): Timer {
