@@ -1,12 +1,15 @@
 /**
- * The simulator, `deno task sim`: the shipped Redlock, Redis and lease code in a world where time, messages and mishaps
- * are drawn from a seed.
+ * The simulator, `deno task sim`: the shipped code of locks and stores in a world where time, messages and mishaps are
+ * drawn from a seed.
  *
  * @module
  */
 import { INTERRUPTED, readOptions } from "../support/command_line.ts";
-import { type Options, parseOptions, usage } from "./options.ts";
+import { simulate as simulateCas } from "./cas/simulate.ts";
+import { Transitions as CasTransitions } from "./cas/transitions.ts";
+import { type Options, parseOptions, usage, type WorldName } from "./options.ts";
 import { simulate } from "./simulate.ts";
+import type { Taken } from "./taken.ts";
 import { Transitions } from "./transitions.ts";
 
 /** How many lines before the violation are shown of the log of a run that failed. */
@@ -18,17 +21,52 @@ const PROGRESS = { terminal: 500, log: 30_000 } as const;
 /** With so many seeds or more every transition has to be taken. */
 const ENOUGH = 2_000;
 
+/** Gets the log of a run, line by line. */
+type Log = (line: string) => void;
+
+/** How a run ended. */
+interface RunOutcome {
+  readonly violations: readonly string[];
+  readonly granted: number;
+}
+
+/** Runs the seeds of one world, and counts what was done in them. */
+interface Runs {
+  readonly run: (seed: number, log?: Log) => Promise<RunOutcome>;
+  readonly transitions: Pick<Taken<string>, "missing" | "toString">;
+}
+
 async function main(args: string[]): Promise<number> {
   const options = readOptions(() => parseOptions(args), () => usage());
   if (typeof options === "number") return options;
-  return await run(options);
+  return await runAll(options);
 }
 
-async function run({ seeds, from, verbose, coverage }: Options): Promise<number> {
-  let unhandled: unknown;
+/** Returns what runs a world; each of its seeds counts once. */
+function runsOf(world: WorldName): Runs {
+  return world === "redlock" ? counted(simulate, new Transitions()) : counted(simulateCas, new CasTransitions());
+}
+
+function counted<T extends string>(
+  simulate: (seed: number, options: { readonly log?: Log | undefined }) => Promise<
+    RunOutcome & { readonly transitions: Taken<T> }
+  >,
+  transitions: Taken<T>,
+): Runs {
+  const run = async (seed: number, log?: Log) => {
+    const outcome = await simulate(seed, { log });
+    transitions.add(outcome.transitions);
+    return outcome;
+  };
+  return { run, transitions };
+}
+
+async function runAll(options: Options): Promise<number> {
+  const { seeds, from, world, verbose, keepGoing } = options;
+  const unhandled: unknown[] = [];
   globalThis.addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
-    unhandled = event.reason;
+    unhandled.push(event.reason);
   });
   let interrupted = false;
   const interrupt = () => void (interrupted = true);
@@ -36,38 +74,37 @@ async function run({ seeds, from, verbose, coverage }: Options): Promise<number>
   const started = performance.now();
   let shown = started;
   let granted = 0;
-  const transitions = new Transitions();
+  let seed = from;
+  const failed: number[] = [];
+  const { run, transitions } = runsOf(world);
   const interval = Deno.stderr.isTerminal() ? PROGRESS.terminal : PROGRESS.log;
-  for (let seed = from; seed < from + seeds; seed++) {
-    const outcome = await simulate(seed, { log: verbose ? console.log : undefined });
-    const violations = [
-      ...outcome.violations,
-      ...(unhandled === undefined ? [] : [`unhandled rejection: ${unhandled}`]),
-    ];
+  while (seed < from + seeds && !interrupted && (failed.length === 0 || keepGoing)) {
+    const outcome = await run(seed, verbose ? console.log : undefined);
+    const violations = [...outcome.violations, ...unhandled.splice(0).map((why) => `unhandled rejection: ${why}`)];
     granted += outcome.granted;
-    transitions.add(outcome.transitions);
     if (violations.length > 0) {
-      await report(seed, violations, verbose);
-      return 1;
-    }
-    if (interrupted) {
-      progress("");
-      console.log(`Interrupted after seed ${seed}: ${granted} locks granted, nothing wrong so far`);
-      return INTERRUPTED;
+      failed.push(seed);
+      await report(seed, violations, options);
     }
     if (performance.now() - shown > interval) {
       shown = performance.now();
-      progress(`seed ${seed} of ${from} to ${from + seeds - 1}, ${granted} locks`);
+      progress(`seed ${seed} of ${from} to ${from + seeds - 1}, ${granted} locks, ${failed.length} seeds failed`);
     }
+    seed++;
   }
   Deno.removeSignalListener("SIGINT", interrupt);
   progress("");
-  if (coverage) console.log(`How often each transition was taken:\n${transitions}`);
-  const seconds = (performance.now() - started) / 1_000;
-  console.log(`${seeds} seeds from ${from}: ${granted} locks granted, nothing wrong, in ${seconds.toFixed(1)} s`);
-  const gaps = untested(seeds, granted, transitions.missing);
+  if (options.coverage) console.log(`How often each transition was taken:\n${transitions}`);
+  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+  const wrong = failed.length === 0 ? "nothing wrong" : `${failed.length} failed: ${failed.join(", ")}`;
+  if (interrupted && seed < from + seeds) {
+    console.log(`Interrupted after seed ${seed - 1}: ${granted} locks granted, ${wrong} so far`);
+    return INTERRUPTED;
+  }
+  console.log(`${seed - from} seeds from ${from}: ${granted} locks granted, ${wrong}, in ${seconds} s`);
+  const gaps = untested(seed - from, granted, transitions.missing);
   for (const gap of gaps) console.log(gap);
-  return gaps.length === 0 ? 0 : 1;
+  return gaps.length === 0 && failed.length === 0 ? 0 : 1;
 }
 
 /** Returns what so many seeds, with so many locks granted, have not tested. */
@@ -77,16 +114,16 @@ export function untested(seeds: number, granted: number, missing: readonly strin
 }
 
 /** Shows what led to the violations. */
-async function report(seed: number, violations: readonly string[], logged: boolean): Promise<void> {
+async function report(seed: number, violations: readonly string[], { world, verbose }: Options): Promise<void> {
   progress("");
-  if (!logged) {
+  if (!verbose) {
     const lines: string[] = [];
-    await simulate(seed, { log: (line) => lines.push(line) });
+    await runsOf(world).run(seed, (line) => lines.push(line));
     if (lines.length > SHOWN + 1) lines.splice(1, lines.length - SHOWN - 1, "            … (all of it with --verbose)");
     console.log(lines.join("\n"));
   }
   console.log(`\nSeed ${seed} fails:\n${violations.map((violation) => `  ${violation}`).join("\n")}`);
-  console.log(`Again: deno task sim --seeds 1 --from ${seed} --verbose`);
+  console.log(`Again: deno task sim --world ${world} --seeds 1 --from ${seed} --verbose`);
 }
 
 /** Shows one line: on a terminal one that changes. */

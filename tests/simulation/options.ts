@@ -1,11 +1,17 @@
 import { parseArgs } from "node:util";
-import { wholeNumber } from "../support/command_line.ts";
+import { oneOf, wholeNumber } from "../support/command_line.ts";
+
+/** What can be simulated. */
+export type WorldName = "redlock" | "cas";
 
 /** What the command line asks for. */
 export interface Options {
   readonly help: boolean;
+  readonly world: WorldName;
   readonly seeds: number;
   readonly from: number;
+  /** Whether other seeds follow one that fails. */
+  readonly keepGoing: boolean;
   readonly verbose: boolean;
   readonly coverage: boolean;
 }
@@ -17,14 +23,18 @@ export function parseOptions(args: string[]): Options {
     allowPositionals: false,
     options: {
       help: { type: "boolean", default: false },
+      world: { type: "string", default: "redlock" },
       seeds: { type: "string", default: "2000" },
       from: { type: "string", default: "1" },
+      "keep-going": { type: "boolean", default: false },
       verbose: { type: "boolean", default: false },
       coverage: { type: "boolean", default: false },
     },
   });
   return {
     help: values.help,
+    world: oneOf<WorldName>("world", values.world, ["redlock", "cas"]),
+    keepGoing: values["keep-going"],
     verbose: values.verbose,
     coverage: values.coverage,
     seeds: wholeNumber("--seeds", values.seeds, 1),
@@ -34,17 +44,20 @@ export function parseOptions(args: string[]): Options {
 
 /** Returns what `--help` prints. */
 export function usage(): string {
-  return `Runs the lock on simulated nodes, over a simulated network, with clocks that drift, until something is wrong: on a quorum
-of stores in memory, on a quorum of servers that run the scripts for Redis, and on one such server. Processes hand locks on
-inside, as acquire() does, and as cohorts.
+  return `Runs the lock in a simulated world, with clocks that drift and messages that are lost, until something is wrong. One
+world is Redlock's: a quorum of stores in memory, or of servers that run the scripts for Redis, or one such server, and
+processes that hand locks on inside, as acquire() does, and as cohorts. The other one is that of the engine cas(): a
+server that keeps documents, and compares and sets them.
 
 Usage: deno task sim [options]
 
-  --seeds N   how many runs (default: 2000)
-  --from S    the seed of the first run (default: 1); a seed determines everything that happens in its run
-  --verbose   log all that happens, to replay a seed that fails
-  --coverage  show how often each transition of the protocol was taken
-  --help      this text
+  --world W     redlock (default) or cas
+  --seeds N     how many runs (default: 2000)
+  --from S      the seed of the first run (default: 1); a seed determines everything that happens in its run
+  --keep-going  after a seed that fails, run the others as well, and name those that failed at the end
+  --verbose     log all that happens, to replay a seed that fails
+  --coverage    show how often each transition of the protocol was taken
+  --help        this text
 
 With 2,000 seeds or more every transition must be taken.
 Ctrl-C ends it after the present seed.

@@ -57,9 +57,14 @@ Deno.test("untested() misses locks, and with many seeds transitions", () => {
 });
 
 Deno.test("parseOptions() refuses what is no number of seeds", () => {
-  const none = { help: false, verbose: false, coverage: false };
+  const none = { help: false, world: "redlock", keepGoing: false, verbose: false, coverage: false } as const;
   assertEquals(parseOptions(["--seeds", "7", "--from", "0"]), { ...none, seeds: 7, from: 0 });
-  for (const args of [["--seeds", "0"], ["--seeds", "many"], ["--from", "-1"], ["--from="], ["--sedes", "3"], ["3"]]) {
+  assertEquals(parseOptions(["--world", "cas"]).world, "cas");
+  const wrong = [["--seeds", "0"], ["--seeds", "many"], ["--from", "-1"], ["--from="], ["--sedes", "3"], ["3"], [
+    "--world",
+    "x",
+  ]];
+  for (const args of wrong) {
     let refused = false;
     try {
       parseOptions(args);

@@ -1,4 +1,6 @@
-/** What a run of Redlock can do, step by step: each has to happen in the runs of a change, or it is not tested. */
+import { Taken } from "./taken.ts";
+
+/** What a run of Redlock can do, step by step. */
 export const TRANSITIONS = [
   "vote granted, counter raised",
   "vote granted, counter not raised",
@@ -69,31 +71,9 @@ export const TRANSITIONS = [
 export type Transition = typeof TRANSITIONS[number];
 
 /** How often each transition was taken. */
-export class Transitions {
-  readonly #taken = new Map<Transition, number>();
-
-  /** Counts one. */
-  take(transition: Transition, times = 1): void {
-    this.#taken.set(transition, (this.#taken.get(transition) ?? 0) + times);
-  }
-
-  /** Counts those of another run as well. */
-  add(other: Transitions): void {
-    for (const [transition, times] of other.#taken) this.take(transition, times);
-  }
-
-  /** Returns how often one was taken. */
-  times(transition: Transition): number {
-    return this.#taken.get(transition) ?? 0;
-  }
-
-  /** Those that were never taken. */
-  get missing(): Transition[] {
-    return TRANSITIONS.filter((transition) => this.times(transition) === 0);
-  }
-
-  /** Returns all of them with how often they were taken, a line for each. */
-  toString(): string {
-    return TRANSITIONS.map((transition) => `${String(this.times(transition)).padStart(10)}  ${transition}`).join("\n");
+export class Transitions extends Taken<Transition> {
+  /** Counts none. */
+  constructor() {
+    super(TRANSITIONS);
   }
 }

@@ -1,6 +1,7 @@
 import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
+import { Taken } from "../taken.ts";
 
-/** What writes do to a document: a simulator that does not reach one proves nothing about it. */
+/** What writes do to a document. */
 const TRANSITIONS = [
   "granted at once",
   "granted in its turn",
@@ -35,24 +36,13 @@ export interface ExecutedWrite {
 }
 
 /** Counts what writes do. */
-export class Transitions {
-  readonly #taken = new Map<Transition, number>();
+export class Transitions extends Taken<Transition> {
   /** The client of each handle, by what it wrote first. */
   readonly #clients = new Map<string, string>();
 
-  /** Counts one. */
-  take(transition: Transition, times = 1): void {
-    this.#taken.set(transition, (this.#taken.get(transition) ?? 0) + times);
-  }
-
-  /** Counts those of another run as well. */
-  add(other: Transitions): void {
-    for (const [transition, times] of other.#taken) this.take(transition, times);
-  }
-
-  /** Those that were never taken. */
-  get missing(): Transition[] {
-    return TRANSITIONS.filter((transition) => !this.#taken.has(transition));
+  /** Counts none. */
+  constructor() {
+    super(TRANSITIONS);
   }
 
   /** Counts what a write has done. */
