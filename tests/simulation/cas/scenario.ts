@@ -1,6 +1,12 @@
 import type { Drift } from "../machine.ts";
 import type { Random } from "../random.ts";
-import type { Quality } from "./server.ts";
+import { FAULTLESS, type Quality } from "./server.ts";
+
+/** A time in which nobody does anything, in milliseconds since the beginning. */
+export interface Rest {
+  readonly from: number;
+  readonly until: number;
+}
 
 /** What a run is about. */
 export interface Scenario {
@@ -9,6 +15,8 @@ export interface Scenario {
   /** Whether the server has a clock, and notifies of changes. */
   readonly clock: boolean;
   readonly watch: boolean;
+  /** How far the clock of a second machine is ahead that decides on writes, in milliseconds, if one does. */
+  readonly second: number | undefined;
   /** The largest document, in bytes. */
   readonly maxBytes: number | undefined;
   readonly maxClockSkew: number;
@@ -33,22 +41,64 @@ export interface Scenario {
   readonly faultGap: number;
   /** Whose wall clocks are set; machines are suspended only if none is. */
   readonly sets: "none" | "clients" | "server";
-  /** Whether clients die. */
+  /** Whether clients die, and others come in their place. */
   readonly deaths: boolean;
+  /** The days in which nothing is used, so that documents are removed. */
+  readonly rest: Rest | undefined;
+  /** How many processes begin, wait and die while a lock is held for long. */
+  readonly crashes: number;
 }
 
 /** How much faster or slower a clock may be than allowed for: the drift of a lease is 1 %, for both sides together. */
 const RATE = 0.004;
 
-const FAULTLESS: Quality = { lost: 0, doubled: 0, delayed: 0, longest: 0, old: 0, missed: 0 };
+/** The largest document where a few waiters are many, in bytes. */
+const SMALL = 6_500;
+
+/** For how long nobody does anything: longer than documents are kept that nobody uses. */
+const REST = 8 * 24 * 3_600_000;
 
 /** Draws the run of a seed. */
 export function draw(random: Random): Scenario {
+  const theme = random.next();
+  if (theme < 0.025) return crashLoop(random);
+  const scenario = anything(random);
+  return theme < 0.1 ? rested(scenario) : scenario;
+}
+
+/** Makes a run in which nobody does anything for days. */
+function rested(scenario: Scenario): Scenario {
+  const from = scenario.length / 2;
+  return { ...scenario, length: scenario.length + REST, rest: { from, until: from + REST } };
+}
+
+/** Draws a run in which processes die while they wait, and nothing else happens. */
+function crashLoop(random: Random): Scenario {
+  return {
+    ...anything(random),
+    quality: { ...FAULTLESS, old: random.pick([0, 0.1]) },
+    maxBytes: SMALL,
+    names: ["a"],
+    workers: 2,
+    shared: 0,
+    impatient: 0.3,
+    thinking: 1_000,
+    holding: 0.1,
+    length: 66_000,
+    faults: true,
+    faultGap: Infinity,
+    crashes: 40,
+  };
+}
+
+function anything(random: Random): Scenario {
   const faults = random.chance(0.85);
   const clock = random.chance(0.5);
+  const several = clock && random.chance(0.25);
   const sets = faults ? random.pick(["none", "none", "clients", clock ? "server" : "clients"] as const) : "none";
   // Where a wall clock is set it lies by more than that: nobody may go by it.
-  const maxClockSkew = clock ? 10_000 : sets === "none" ? random.pick([500, 2_000, Infinity]) : Infinity;
+  const skews = several ? [500, 3_000, 10_000] : [500, 2_000, Infinity];
+  const maxClockSkew = several || !clock && sets === "none" ? random.pick(skews) : clock ? 10_000 : Infinity;
   const skew = clock ? 100_000 : Math.min(maxClockSkew, 10_000) * 0.45;
   const drift = (): Drift => ({
     rate: 1 + random.between(-RATE, RATE),
@@ -61,8 +111,9 @@ export function draw(random: Random): Scenario {
     server: drift(),
     clock,
     watch: random.chance(0.5),
+    second: several ? random.between(-maxClockSkew, maxClockSkew) : undefined,
     // Where it is small, a few waiters are many: with faults, since a further one may be refused.
-    maxBytes: faults ? random.pick([undefined, undefined, 6_500]) : undefined,
+    maxBytes: faults ? random.pick([undefined, undefined, SMALL]) : undefined,
     maxClockSkew,
     names: random.chance(0.7) ? ["a"] : ["a", "b"],
     workers: random.integer(1, 3),
@@ -85,5 +136,7 @@ export function draw(random: Random): Scenario {
     faultGap: random.spread(200, 3_000),
     sets,
     deaths: faults && random.chance(0.6),
+    rest: undefined,
+    crashes: 0,
   };
 }

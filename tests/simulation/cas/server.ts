@@ -1,4 +1,10 @@
-import type { Backend, FoundDocument, WriteOptions, WriteResult } from "../../../src/stores/cas/mod.ts";
+import type {
+  Backend,
+  FoundDocument,
+  ListedDocuments,
+  WriteOptions,
+  WriteResult,
+} from "../../../src/stores/cas/mod.ts";
 import type { Disturbances } from "../disturbances.ts";
 import type { Transitions } from "./transitions.ts";
 import type { Machine } from "../machine.ts";
@@ -18,18 +24,25 @@ export interface Quality {
   readonly missed: number;
 }
 
+/** A way on which nothing goes wrong. */
+export const FAULTLESS: Quality = { lost: 0, doubled: 0, delayed: 0, longest: 0, old: 0, missed: 0 };
+
 /** What a server does otherwise than it must, to see whether that is noticed. */
 export interface ServerFlaws {
   /** Versions are numbers of a short row, which begins anew. */
   readonly repeatsVersions?: boolean;
-  /** The time in a reply is that of another machine. */
+  /** The time in a reply is another one. */
   readonly otherTime?: ((time: number) => number) | undefined;
+  /** It does not say that several machines decide. */
+  readonly hidesMachines?: boolean;
 }
 
 /** What a server can do. */
 export interface Abilities {
   /** Whether replies have its clock. */
   readonly clock: boolean;
+  /** How far the clock of a second machine is ahead of that, which decides on every other write; `undefined` if none does. */
+  readonly second: number | undefined;
   /** Whether clients may watch. */
   readonly watch: boolean;
   /** The largest document, in bytes. */
@@ -43,6 +56,8 @@ export interface Circumstances {
   readonly abilities: Abilities;
   readonly flaws: ServerFlaws;
   readonly transitions: Transitions;
+  /** Notes something that must not happen. */
+  readonly violate: (what: string) => void;
 }
 
 /** What is kept under a key. */
@@ -79,6 +94,7 @@ export class DocumentServer {
   readonly #disturbances: Disturbances;
   readonly #flaws: ServerFlaws;
   readonly #transitions: Transitions;
+  readonly #violate: (what: string) => void;
   readonly #has: Abilities;
   #quality: Quality;
   #version = 0;
@@ -87,6 +103,8 @@ export class DocumentServer {
   readonly #before = new Map<string, Kept[]>();
   readonly #watchers = new Map<string, Set<() => void>>();
   readonly #cutUntil = new Map<Machine, number>();
+  /** How long the next write of a client is on its way, in milliseconds. */
+  readonly #heldUp = new Map<Machine, number>();
 
   constructor(world: World, machine: Machine, random: Random, circumstances: Circumstances) {
     this.#world = world;
@@ -97,6 +115,7 @@ export class DocumentServer {
     this.#has = circumstances.abilities;
     this.#flaws = circumstances.flaws;
     this.#transitions = circumstances.transitions;
+    this.#violate = circumstances.violate;
   }
 
   /** Returns what a client asks it through. */
@@ -108,12 +127,15 @@ export class DocumentServer {
         return this.#call(client, `write ${key} over ${version}`, () => {
           if (this.#world.now - sentAt > UNANSWERED) this.#transitions.take("executed late");
           return this.#write(client, { key, value, version }, options);
-        });
+        }, this.#takeHeldUp(client));
       },
+      remove: (key, version) => this.#call(client, `remove ${key} at ${version}`, () => this.#remove(key, version)),
+      list: () => this.#call(client, "list", () => this.#list()),
       ...this.#has.watch
         ? { watch: (key: string, version: number, signal: AbortSignal) => this.#watch(client, key, version, signal) }
         : {},
       maxBytes: this.#has.maxBytes,
+      severalClocks: this.#has.second !== undefined && !this.#flaws.hidesMachines,
     };
   }
 
@@ -124,9 +146,20 @@ export class DocumentServer {
     this.#cutUntil.set(client, this.#world.now + ms);
   }
 
+  /** Lets the next write of a client arrive after so many milliseconds. */
+  holdUpWrite(client: Machine, ms: number): void {
+    this.#heldUp.set(client, ms);
+  }
+
+  #takeHeldUp(client: Machine): number | undefined {
+    const ms = this.#heldUp.get(client);
+    this.#heldUp.delete(client);
+    return ms;
+  }
+
   /** Ends every fault; what is on its way stays there. */
   restore(): void {
-    this.#quality = { lost: 0, doubled: 0, delayed: 0, longest: 0, old: 0, missed: 0 };
+    this.#quality = FAULTLESS;
     this.#cutUntil.clear();
   }
 
@@ -137,13 +170,19 @@ export class DocumentServer {
   }
 
   #found(kept: Kept): FoundDocument<number> {
-    return { ...kept, time: this.#time };
+    return { ...kept, time: this.#told(this.#decider()) };
   }
 
-  get #time(): number | undefined {
-    if (!this.#has.clock) return undefined;
+  /** Returns the clock of the machine that executes a request. */
+  #decider(): number {
+    const { second } = this.#has;
     const { wall } = this.machine.now();
-    return this.#flaws.otherTime?.(wall) ?? wall;
+    return second !== undefined && this.#random.chance(0.5) ? wall + second : wall;
+  }
+
+  /** Returns what a reply says of a clock. */
+  #told(time: number): number | undefined {
+    return this.#has.clock ? this.#flaws.otherTime?.(time) ?? time : undefined;
   }
 
   #write(
@@ -151,19 +190,39 @@ export class DocumentServer {
     { key, value, version }: { readonly key: string; readonly value: string; readonly version: number },
     { notBefore = -Infinity }: WriteOptions,
   ): WriteResult<number> {
+    const { maxBytes = Infinity } = this.#has;
+    if (value.length > maxBytes) this.#violate(`${client.name} writes ${value.length} bytes under ${key}`);
     const kept = this.#kept.get(key) ?? ABSENT;
-    const early = this.#has.clock && this.machine.now().wall < notBefore;
+    const time = this.#decider();
+    const early = this.#has.clock && time < notBefore;
     if (kept.version !== version || early) {
       this.#transitions.take(early ? "refused: too early" : "refused: another version");
       // Some servers do not say what is there.
       return { written: false, found: this.#random.chance(0.5) ? this.#found(kept) : undefined };
     }
     this.#transitions.written({ client: client.name, key, before: kept.value, after: value });
-    this.#before.set(key, [...this.#before.get(key) ?? [], kept].slice(-OLD));
     const next = { value, version: this.#nextVersion() };
+    this.#replace(key, next);
+    return { written: true, version: next.version, time: this.#told(time) };
+  }
+
+  #remove(key: string, version: number): boolean {
+    const kept = this.#kept.get(key) ?? ABSENT;
+    const isSame = kept.version === version && kept !== ABSENT;
+    this.#transitions.take(isSame ? "removed" : "not removed: another version");
+    if (isSame) this.#replace(key, ABSENT);
+    return isSame;
+  }
+
+  #list(): ListedDocuments<number> {
+    const documents = [...this.#kept].filter(([, kept]) => kept !== ABSENT);
+    return { documents: documents.map(([key, kept]) => ({ key, ...this.#found(kept) })) };
+  }
+
+  #replace(key: string, next: Kept): void {
+    this.#before.set(key, [...this.#before.get(key) ?? [], this.#kept.get(key) ?? ABSENT].slice(-OLD));
     this.#kept.set(key, next);
     for (const run of this.#watchers.get(key) ?? []) run();
-    return { written: true, version: next.version, time: this.#time };
   }
 
   #nextVersion(): number {
@@ -195,7 +254,7 @@ export class DocumentServer {
     });
   }
 
-  #call<T>(client: Machine, what: string, work: () => T): Promise<T> {
+  #call<T>(client: Machine, what: string, work: () => T, heldUp?: number): Promise<T> {
     this.#world.trace(client.name, `→ ${what}`);
     return new Promise((resolve, reject) => {
       const lost = () => {
@@ -209,7 +268,7 @@ export class DocumentServer {
       const copies = this.#random.chance(this.#quality.doubled) ? 2 : 1;
       for (let copy = 0; copy < copies; copy++) {
         if (this.#isLost(client)) return lost();
-        this.#world.after(this.#delay(), () =>
+        this.#world.after(heldUp ?? this.#delay(), () =>
           this.machine.deliver(() => {
             const value = work();
             if (this.#world.logs) {

@@ -3,17 +3,24 @@ import type { Backend } from "../../../src/stores/cas/mod.ts";
 import { CasStore } from "../../../src/stores/cas/store.ts";
 import type { Store } from "../../../src/store.ts";
 import { Disturbances } from "../disturbances.ts";
+import { HandleIds } from "./handle_ids.ts";
 import { Invariants } from "../invariants.ts";
-import { Machine } from "../machine.ts";
+import { type Drift, Machine } from "../machine.ts";
 import { Random } from "../random.ts";
 import { World } from "../world.ts";
+import { type Breakable, FaultSchedule, setAtRest, setRight } from "./fault_schedule.ts";
 import { draw, type Scenario } from "./scenario.ts";
 import { DocumentServer, type ServerFlaws } from "./server.ts";
 import { Transitions } from "./transitions.ts";
 import { Worker } from "./worker.ts";
 
 /** Makes the store of a client; another one than the shipped one shows what the simulator notices. */
-export type MakeStore = (backend: Backend, scenario: Scenario, client: Machine, luck: () => number) => Store;
+export type MakeStore = (
+  backend: Backend,
+  scenario: Pick<Scenario, "maxClockSkew" | "handsOn">,
+  client: Machine,
+  luck: () => number,
+) => Store;
 
 /** What is to be simulated besides the seed. */
 export interface SimulationOptions {
@@ -36,123 +43,188 @@ const BOUND = 60_000;
 const RECOVERED = 10_000;
 const HANDED_OVER = 700;
 
-const soundStore: MakeStore = (backend, { maxClockSkew, handsOn }, client, luck) => {
+/** When a loop of crashes begins and ends, and until when the lock is held that its processes wait for, in milliseconds. */
+const CRASHES = { from: 1_000, until: 11_000, held: 60_000 } as const;
+
+/** For how long such a process lives, in milliseconds. */
+const LIFE = [20, 1_000] as const;
+
+/** Makes the shipped store. */
+export const soundStore: MakeStore = (backend, { maxClockSkew, handsOn }, client, luck) => {
   const store = new CasStore(backend, { maxClockSkew, observer: undefined }, client, luck);
   return handsOn ? new HandoffStore(store, client) : store;
 };
 
 /** Simulates the run that a seed determines. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome> {
-  const { log, makeStore = soundStore, serverFlaws = {} } = options;
   const random = new Random(seed);
-  const world = new World(log);
+  const world = new World(options.log);
   const scenario = draw(random);
   world.trace("", `seed ${seed}: ${JSON.stringify(scenario)}`);
-  const disturbances = new Disturbances();
-  const clients = scenario.clients.map((drift, i) => new Machine(world, `c${i}`, drift));
-  const { leases, workers } = scenario;
-  const invariants = new Invariants(world, {
-    exclusion: true,
-    fenceSlack: 0,
-    disturbedUntil: () => disturbances.last,
-    longestGap: (_, last) => {
-      if (scenario.faults) return RECOVERED + 2 * leases[1] + clients.length * workers * 2_000;
-      // What is read once may be old: it is read again after a while.
-      const handover = scenario.quality.old > 0 ? HANDED_OVER + 1_000 : HANDED_OVER;
-      // Who came after the grant has to watch a holder for its whole lease.
-      return last?.lapsed ? handover + leases[1] : handover;
-    },
-  });
-  const machine = new Machine(world, "s", scenario.server);
-  const transitions = new Transitions();
-  const server = new DocumentServer(world, machine, random.fork(), {
-    quality: scenario.quality,
-    disturbances,
-    abilities: scenario,
-    flaws: serverFlaws,
-    transitions,
-  });
-  const working = new Map<Worker, Machine>();
-  const stores = new Map<Machine, Store>();
-  const employ = (client: Machine, job: (worker: Worker) => Promise<void>) => {
-    const place = { world, scenario, invariants, machine: client, store: stores.get(client)! };
-    const worker = new Worker(place, random.fork());
-    working.set(worker, client);
-    job(worker).catch((error) => invariants.violate(`a worker failed: ${error.stack}`)).finally(() =>
-      working.delete(worker)
-    );
-  };
-  for (const client of clients) {
-    const asks = random.fork();
+  using _ids = new HandleIds();
+  return await new Simulation(world, random, scenario, options).run();
+}
+
+/** One run. */
+class Simulation {
+  readonly #world: World;
+  readonly #random: Random;
+  readonly #scenario: Scenario;
+  readonly #makeStore: MakeStore;
+  readonly #disturbances = new Disturbances();
+  readonly #transitions = new Transitions();
+  readonly #invariants: Invariants;
+  readonly #server: DocumentServer;
+  /** Those that have not died, or may come in the place of one that has. */
+  readonly #clients: Machine[] = [];
+  readonly #stores = new Map<Machine, Store>();
+  readonly #working = new Map<Worker, Machine>();
+
+  constructor(
+    world: World,
+    random: Random,
+    scenario: Scenario,
+    { makeStore = soundStore, serverFlaws = {} }: SimulationOptions,
+  ) {
+    this.#world = world;
+    this.#random = random;
+    this.#scenario = scenario;
+    this.#makeStore = makeStore;
+    this.#invariants = new Invariants(world, {
+      exclusion: true,
+      fenceSlack: 0,
+      disturbedUntil: () => this.#disturbances.last,
+      longestGap: (_, last) => this.#longestGap(last?.lapsed ?? false),
+    });
+    this.#server = new DocumentServer(world, new Machine(world, "s", scenario.server), random.fork(), {
+      quality: scenario.quality,
+      disturbances: this.#disturbances,
+      abilities: scenario,
+      flaws: serverFlaws,
+      transitions: this.#transitions,
+      violate: (what) => this.#invariants.violate(what),
+    });
+  }
+
+  async run(): Promise<Outcome> {
+    const world = this.#world;
+    const { clients, length, faults, crashes, rest } = this.#scenario;
+    for (const [i, drift] of clients.entries()) this.#begin(`c${i}`, drift, crashes > 0 && i === 0);
+    if (faults) new FaultSchedule(this.#breakable, this.#random.fork());
+    if (rest !== undefined) setAtRest(this.#breakable, rest, this.#random.fork());
+    if (crashes > 0) this.#crash(0);
+    await world.run(this.#failed, length);
+    world.trace("", "no more faults");
+    this.#disturbances.note(world.now);
+    this.#server.restore();
+    await this.#returned();
+    for (const client of this.#clients) {
+      if (!client.dead && !this.#failed()) this.#employ(client, (worker) => worker.acquireAll(Infinity));
+    }
+    await this.#returned();
+    await world.run(this.#failed, world.now + 2_000);
+    for (const { name, dead, pending } of this.#clients) {
+      if (!dead && pending > 0 && !this.#failed()) {
+        this.#invariants.violate(`${pending} timers are left behind on ${name}`);
+      }
+    }
+    const { violations, granted } = this.#invariants;
+    return { violations, granted, transitions: this.#transitions };
+  }
+
+  readonly #failed = () => this.#invariants.violations.length > 0;
+
+  get #breakable(): Breakable {
+    return {
+      world: this.#world,
+      scenario: this.#scenario,
+      server: this.#server,
+      disturbances: this.#disturbances,
+      clients: this.#clients,
+      begin: (name, drift) => this.#begin(name, drift),
+    };
+  }
+
+  #longestGap(lapsed: boolean): number {
+    const { faults, leases, clients, workers, quality } = this.#scenario;
+    if (faults) {
+      const dead = this.#clients.filter(({ dead }) => dead).length;
+      return RECOVERED + 2 * leases[1] + (clients.length + dead) * workers * 2_000;
+    }
+    // What is read once may be old: it is read again after a while.
+    const handover = quality.old > 0 ? HANDED_OVER + 1_000 : HANDED_OVER;
+    // Who came after the grant has to watch a holder for its whole lease.
+    return lapsed ? handover + leases[1] : handover;
+  }
+
+  /** Begins a process, with workers; one of them keeps a lock for long, if that is so. */
+  #begin(name: string, drift: Drift, keeps = false): void {
+    const client = this.#connect(name, drift);
+    this.#clients.push(client);
+    const { rest } = this.#scenario;
+    if (rest !== undefined && this.#world.now > rest.until) setRight(client, rest.until);
+    for (let i = 0; i < this.#scenario.workers; i++) {
+      this.#employ(client, (worker) => keeps && i === 0 ? worker.keep(CRASHES.held) : worker.run());
+    }
+  }
+
+  #connect(name: string, drift: Drift): Machine {
+    const invariants = this.#invariants;
+    const client = new Machine(this.#world, name, drift);
+    const asks = this.#random.fork();
     client.paused = () => invariants.paused(client);
     client.resumed = () => invariants.resumed(client, asks.chance(0.5));
     client.caughtUp = () => invariants.caughtUp(client);
-    const luck = random.fork();
-    stores.set(client, makeStore(server.connect(client) as Backend, scenario, client, () => luck.next()));
-    for (let i = 0; i < workers; i++) employ(client, (worker) => worker.run());
-  }
-  if (scenario.faults) schedule(world, random.fork(), scenario, server, clients, disturbances);
-  const failed = () => invariants.violations.length > 0;
-  const done = () => failed() || [...working.values()].every((machine) => machine.dead);
-  const returned = async () => {
-    if (await world.run(done, world.now + BOUND)) return;
-    for (const [{ doing }, { dead, name }] of working) {
-      if (!dead) invariants.violate(`${name} has a call that does not return: ${doing}`);
-    }
-  };
-  await world.run(failed, scenario.length);
-  world.trace("", "no more faults");
-  disturbances.note(world.now);
-  server.restore();
-  await returned();
-  for (const client of clients) if (!client.dead && !failed()) employ(client, (worker) => worker.acquireAll(Infinity));
-  await returned();
-  await world.run(failed, world.now + 2_000);
-  for (const { name, dead, pending } of clients) {
-    if (!dead && pending > 0 && !failed()) invariants.violate(`${pending} timers are left behind on ${name}`);
-  }
-  return { violations: invariants.violations, granted: invariants.granted, transitions };
-}
-
-/** Lets one fault happen after the other, until their time is over. */
-function schedule(
-  world: World,
-  random: Random,
-  scenario: Scenario,
-  server: DocumentServer,
-  clients: readonly Machine[],
-  disturbances: Disturbances,
-): void {
-  const some = () => random.pick(clients);
-  const pause = () => {
-    const ms = random.spread(2, 8_000);
-    disturbances.note(world.now + ms);
-    const suspended = scenario.sets === "none" && random.chance(0.5);
-    some().pause({ ms, suspended, first: random.pick([undefined, "timer", "message"] as const) });
-  };
-  const freeze = () => {
-    const ms = random.spread(2, 4_000);
-    disturbances.note(world.now + ms);
-    server.machine.pause({ ms });
-  };
-  const set = () => {
-    disturbances.note(world.now);
-    const by = random.spread(10, 30_000) * random.pick([-1, 1]);
-    if (scenario.sets === "clients") some().setWall(by);
-    // Leases end early where the clock that decides is set forward: no promise is left then.
-    else server.machine.setWall(-Math.abs(by));
-  };
-  const kill = () => {
-    if (scenario.deaths && random.chance(0.4) && clients.filter(({ dead }) => !dead).length > 1) some().kill();
-  };
-  const cut = () => server.cut(some(), random.spread(2, 8_000));
-  const faults = [pause, pause, freeze, cut, cut, kill, ...scenario.sets === "none" ? [] : [set]];
-  const next = () => {
-    world.after(random.spread(scenario.faultGap / 5, scenario.faultGap * 2), () => {
-      if (world.now >= scenario.length) return;
-      random.pick(faults)();
-      next();
+    const luck = this.#random.fork();
+    const backend = this.#server.connect(client) as Backend;
+    this.#world.on(client, () => {
+      this.#stores.set(client, this.#makeStore(backend, this.#scenario, client, () => luck.next()));
     });
-  };
-  next();
+    return client;
+  }
+
+  #employ(machine: Machine, job: (worker: Worker) => Promise<void>): void {
+    const place = {
+      world: this.#world,
+      scenario: this.#scenario,
+      invariants: this.#invariants,
+      disturbances: this.#disturbances,
+      transitions: this.#transitions,
+      machine,
+      store: this.#stores.get(machine)!,
+    };
+    const worker = new Worker(place, this.#random.fork());
+    this.#working.set(worker, machine);
+    this.#world.on(machine, () => {
+      job(worker).catch((error) => this.#invariants.violate(`a worker failed: ${error.stack}`)).finally(() =>
+        this.#working.delete(worker)
+      );
+    });
+  }
+
+  /** Lets a process begin, wait and die, and then the next one. */
+  #crash(number: number): void {
+    const { crashes, clients } = this.#scenario;
+    if (number === crashes) return;
+    const world = this.#world;
+    world.at(CRASHES.from + number * (CRASHES.until - CRASHES.from) / crashes, () => {
+      const client = this.#connect(`x${number}`, this.#random.pick(clients));
+      this.#employ(client, (worker) => worker.wait());
+      world.after(this.#random.spread(...LIFE), () => {
+        client.kill();
+        this.#disturbances.note(world.now);
+        this.#crash(number + 1);
+      });
+    });
+  }
+
+  /** Waits until all calls have returned. */
+  async #returned(): Promise<void> {
+    const working = this.#working;
+    const done = () => this.#failed() || [...working.values()].every((machine) => machine.dead);
+    if (await this.#world.run(done, this.#world.now + BOUND)) return;
+    for (const [{ doing }, { dead, name }] of working) {
+      if (!dead) this.#invariants.violate(`${name} has a call that does not return: ${doing}`);
+    }
+  }
 }

@@ -22,6 +22,9 @@ const TRANSITIONS = [
   "refused: another version",
   "refused: too early",
   "executed late",
+  "removed",
+  "not removed: another version",
+  "no room for a waiter",
 ] as const;
 
 /** One of them. */

@@ -3,14 +3,25 @@ import { LockLostError, LockTimeoutError, StoreError } from "../../../src/errors
 import type { Lock } from "../../../src/lock.ts";
 import { checkAcquireOptions } from "../../../src/options.ts";
 import type { Store } from "../../../src/store.ts";
+import type { Disturbances } from "../disturbances.ts";
 import type { Invariants } from "../invariants.ts";
 import type { Machine } from "../machine.ts";
 import type { Random } from "../random.ts";
 import type { World } from "../world.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Rest, Scenario } from "./scenario.ts";
+import type { Transitions } from "./transitions.ts";
 
 /** Nobody keeps a lock for longer, in milliseconds. */
 const LONGEST_HOLD = 6_000;
+
+/** A name that is used once after a rest: the store then looks for documents that are not used any more. */
+const ANOTHER = "z";
+
+/**
+ * How long after the last death of a process there is room for a waiter again, in milliseconds: 30 s until a roll call
+ * is due, 5 s for the answers, and until somebody looks after that.
+ */
+const ROOM = 45_000;
 
 /** A lock that a worker has, and what is called when it is released. */
 interface Holding {
@@ -25,6 +36,8 @@ export interface Workplace {
   readonly world: World;
   readonly scenario: Scenario;
   readonly invariants: Invariants;
+  readonly disturbances: Disturbances;
+  readonly transitions: Transitions;
   readonly machine: Machine;
   readonly store: Store;
 }
@@ -44,7 +57,9 @@ export class Worker {
   /** Works until no more faults happen. */
   async run(): Promise<void> {
     const { world, scenario, machine } = this.#place;
+    const { rest } = scenario;
     while (world.now < scenario.length) {
+      if (rest !== undefined && world.now >= rest.from && world.now < rest.until) await this.#rest(rest);
       this.#log("thinking");
       await machine.sleep(this.#random.spread(1, scenario.thinking));
       const { impatient, names } = scenario;
@@ -53,6 +68,23 @@ export class Worker {
       if (holding !== undefined) await this.#hold(holding);
     }
     this.#log("done");
+  }
+
+  /** Holds a lock for long, then works as usual. */
+  async keep(until: number): Promise<void> {
+    const { world, scenario, machine } = this.#place;
+    const holding = await this.#acquire(scenario.names[0]!, Infinity, true);
+    if (holding !== undefined) {
+      await machine.sleep(until - world.now);
+      await this.#release(holding);
+    }
+    await this.run();
+  }
+
+  /** Waits for a lock for as long as its process lives. */
+  async wait(): Promise<void> {
+    const holding = await this.#acquire(this.#place.scenario.names[0]!, Infinity);
+    if (holding !== undefined) await this.#release(holding);
   }
 
   /** Acquires each lock once more: whatever was left behind must have ended. */
@@ -65,11 +97,22 @@ export class Worker {
     this.#log("done");
   }
 
-  async #acquire(name: string, wait: number): Promise<Holding | undefined> {
+  async #rest({ until }: Rest): Promise<void> {
+    const { world, machine } = this.#place;
+    this.#log("resting");
+    // By true time, which the clocks leave behind in days.
+    await new Promise<void>((resolve) => void world.at(until, () => machine.deliver(resolve)));
+    if (!this.#random.chance(0.5)) return;
+    const holding = await this.#acquire(ANOTHER, 0);
+    if (holding !== undefined) await this.#release(holding);
+  }
+
+  async #acquire(name: string, wait: number, renew = this.#random.pick([true, true, false])): Promise<
+    Holding | undefined
+  > {
     const { scenario, invariants, machine, store } = this.#place;
     const lease = Math.ceil(this.#random.between(...scenario.leases));
     const mode = this.#random.chance(scenario.shared) ? "shared" : "exclusive";
-    const renew = this.#random.pick([true, true, false]);
     const settings = checkAcquireOptions({ mode, wait, lease, renew });
     this.#log(`acquiring ${name} (${mode}), lease ${lease} ms, wait ${wait.toFixed(0)} ms`);
     const call = invariants.called(name, machine);
@@ -83,10 +126,21 @@ export class Worker {
       if (!(error instanceof LockTimeoutError || error instanceof StoreError)) {
         invariants.violate(`acquire failed with ${(error as Error).stack}`);
       }
+      if (String(error).includes("waiters are in its document")) this.#noRoom(name);
       // A call whose write was refused pauses, perhaps for longer than a short wait.
       const unanswered = machine.now().monotonic - began >= wait;
       if (!scenario.faults && error instanceof StoreError && !unanswered) invariants.violate(`no fault, but ${error}`);
       return undefined;
+    }
+  }
+
+  /** Notes that a document had no room: only processes that live, or have died not long ago, may fill it. */
+  #noRoom(name: string): void {
+    const { world, scenario, invariants, disturbances, transitions } = this.#place;
+    transitions.take("no room for a waiter");
+    const ms = world.now - disturbances.last;
+    if (scenario.crashes > 0 && ms > ROOM) {
+      invariants.violate(`no room to wait for ${name}, ${ms.toFixed(0)} ms after a process died`);
     }
   }
 
