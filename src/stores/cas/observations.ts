@@ -1,5 +1,4 @@
 import type { Instant } from "../../internal/time/clock.ts";
-import { handleOf } from "../../store.ts";
 import type { DocumentHolder, LockDocument, RollCall, Turn } from "./document.ts";
 
 /** Something that a document says: a grant or a renewal, a turn, a roll call. */
@@ -7,7 +6,7 @@ export interface Sign {
   /** From the counter of the document, from which all of them take their numbers. */
   readonly number: number;
   /** Tells it from one with that number in a document that was removed and made anew. */
-  readonly of: string | number;
+  readonly of: string | number | bigint | undefined;
 }
 
 /** A sign, and for how long this store object has seen it. */
@@ -40,13 +39,13 @@ export class Observations {
   /** Returns for how many milliseconds a sign has been seen. */
   seenFor({ number, of }: Sign, now: Instant): number {
     const seen = this.#all.get(number);
-    return seen?.sign.of === of ? seen.ms + leastElapsed(seen.lastLook, now) : 0;
+    return seen === undefined || seen.sign.of !== of ? 0 : seen.ms + leastElapsed(seen.lastLook, now);
   }
 }
 
-/** Returns the sign of a grant or a renewal. */
-export function holderSign({ claim, beat }: DocumentHolder): Sign {
-  return { number: beat, of: handleOf(claim) };
+/** Returns the sign of a grant or a renewal. A handle may be granted the lock again in a document that was made anew. */
+export function holderSign({ beat, fence }: DocumentHolder): Sign {
+  return { number: beat, of: fence };
 }
 
 /** Returns the sign of a turn. */

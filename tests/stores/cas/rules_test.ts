@@ -99,6 +99,20 @@ Deno.test("change() reads what it saw 60 s ago, or before its clocks disagreed",
   assertEquals(await use(), { reads: 1, writes: 1 });
 });
 
+Deno.test("holderSign() is another one in a document that was removed and made anew", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  // A machine that sleeps for a week in a call goes on with the same handle, and the counter begins anew.
+  const held = claimOf(NAME, "exclusive", 1_000);
+  await grant(a.store, held);
+  await ask(b.store, claimOf(NAME), false);
+  await a.store.release(held);
+  place.documents.delete(NAME);
+  place.clock.stall(8 * 24 * 3_600_000);
+  await grant(a.store, held);
+  await ask(b.store, claimOf(NAME), false);
+});
+
 Deno.test("tidy() goes by the time of the server with its age, not by its own clock", async () => {
   const place = new Place({ ahead: -3_600_000 });
   const [a, b] = [place.connect(), place.connect()];
