@@ -29,11 +29,19 @@ const RESTART = [50, 5_000] as const;
 
 /** Sets clocks while nobody holds a lock: by hours, and forward as well; or by what they went wrong in days. */
 export function setAtRest(
-  { world, scenario: { sets, clock }, disturbances, server, clients }: Breakable,
+  { world, scenario: { sets, clock, faults }, disturbances, server, clients }: Breakable,
   { from, until }: Rest,
   random: Random,
 ): void {
   world.at(until, () => disturbances.note(world.now));
+  if (faults && random.chance(0.5)) {
+    // In the middle of a call, or while it holds a lock.
+    const pause = { ms: until - from, suspended: sets === "none" && random.chance(0.5) };
+    world.at(from - random.between(0, from / 4), () => {
+      disturbances.note(until);
+      random.pick(clients).pause(pause);
+    });
+  }
   world.at(from + OVER, () => {
     if (sets === "none" && clock) return;
     if (sets === "none") return clients.forEach((client) => setRight(client, until));
