@@ -113,10 +113,13 @@ export function giveTurn(document: LockDocument, now: number): void {
   document.turn = { handle, number: ++document.counter, since: Math.floor(now) };
 }
 
-/** Cuts a lease that ends later than if it began now: the server's clock was set back. Returns whether it was cut. */
-function cap(holder: DocumentHolder, { time }: DocumentView): boolean {
-  if (time === undefined || holder.end <= time + holder.lease + OVERLONG_MS) return false;
-  holder.end = time + holder.lease;
+/**
+ * Cuts a lease that ends later than if it began now: the server's clock was set back. Returns whether it was cut. What the
+ * server told may be older than the renewal, if writes do not tell its clock.
+ */
+function cap(holder: DocumentHolder, { time, now }: DocumentView): boolean {
+  if (time === undefined || holder.end <= now + holder.lease + OVERLONG_MS) return false;
+  holder.end = now + holder.lease;
   return true;
 }
 
