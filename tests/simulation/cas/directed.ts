@@ -81,7 +81,7 @@ class Place {
     this.server = new DocumentServer(this.#world, this.#machine("s"), this.#random, {
       quality: FAULTLESS,
       disturbances: new Disturbances(),
-      abilities: { clock, second: undefined, watch: true, maxBytes: undefined },
+      abilities: { clock, timedWrites: true, second: undefined, watch: true, maxBytes: undefined },
       flaws: serverFlaws,
       transitions: this.#transitions,
       violate: (what) => this.violations.push(what),

@@ -22,7 +22,7 @@ const OVER = 600_000;
 
 /** By how much clocks are set, in milliseconds: while locks are held, and in a rest. */
 const SET = [10, 30_000] as const;
-const SET_AT_REST = [10_000, 10_800_000] as const;
+const SET_AT_REST = [3_600_000, 43_200_000] as const;
 
 /** When a process comes in the place of one that has died, in milliseconds. */
 const RESTART = [50, 5_000] as const;
@@ -45,7 +45,7 @@ export function setAtRest(
   world.at(from + OVER, () => {
     if (sets === "none" && clock) return;
     if (sets === "none") return clients.forEach((client) => setRight(client, until));
-    const by = () => random.spread(...SET_AT_REST) * random.pick([-1, 1]);
+    const by = () => random.spread(...SET_AT_REST) * random.pick([-1, 1, 1]);
     if (sets === "server") server.machine.setWall(by());
     else for (const client of clients) client.setWall(by());
   });

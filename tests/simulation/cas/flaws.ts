@@ -1,5 +1,6 @@
 import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
 import type { CasStore } from "../../../src/stores/cas/store.ts";
+import type { Scenario } from "./scenario.ts";
 import type { ServerFlaws } from "./server.ts";
 import type { MakeStore, SimulationOptions } from "./simulate.ts";
 
@@ -17,6 +18,8 @@ const FOLDER = "stores/cas";
 export interface Flaw {
   /** What it must cause: anything else may be an accident. */
   readonly causes: RegExp;
+  /** The runs that it can be noticed in; all when left out. */
+  readonly in?: (scenario: Scenario) => boolean;
   /** What is changed in the engine's files. */
   readonly engine?: readonly Edit[];
   /** What the server does otherwise. */
@@ -25,6 +28,9 @@ export interface Flaw {
   readonly directed?: boolean;
 }
 
+const FAULTY = ({ faults, crashes }: Scenario) => faults && crashes === 0;
+const CLOCKED = ({ clock }: Scenario) => clock;
+
 const TWO_HOLDERS = /^both hold /;
 const NEVER_RETURNS = / has a call that does not return: acquiring /;
 
@@ -32,6 +38,7 @@ const NEVER_RETURNS = / has a call that does not return: acquiring /;
 export const FLAWS: Readonly<Record<string, Flaw>> = {
   "clocks of clients that are compared directly": {
     causes: TWO_HOLDERS,
+    in: ({ clock }) => !clock,
     engine: [{
       file: "tidy.ts",
       from: "view.cannotWatch ? Math.min(unseen, end + view.skew - view.now) : unseen",
@@ -40,6 +47,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   "an observation by the clock that has moved further": {
     causes: TWO_HOLDERS,
+    in: FAULTY,
     engine: [{
       file: "observations.ts",
       from: "Math.max(0, Math.min(to.monotonic - from.monotonic, to.wall - from.wall))",
@@ -48,6 +56,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   "an observation from before the read": {
     causes: TWO_HOLDERS,
+    in: FAULTY,
     engine: [
       {
         file: "sighting.ts",
@@ -59,10 +68,12 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   "a renewal that does not raise the beat": {
     causes: TWO_HOLDERS,
+    in: FAULTY,
     engine: [{ file: "changes.ts", from: "holder.beat = ++document.counter;", to: "" }],
   },
   "a beat that begins anew": {
     causes: TWO_HOLDERS,
+    in: FAULTY,
     engine: [{ file: "document.ts", from: "beat: ++this.counter,", to: "beat: 1," }],
   },
   "a renewal that is answered from a read": {
@@ -75,6 +86,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   "a loss that is answered from a read": {
     causes: /^no fault, but LockLostError/,
+    in: ({ faults, quality }) => !faults && quality.old > 0,
     engine: [{
       file: "changes.ts",
       from: 'return { needs: "proof", answer: () => "lost" }',
@@ -92,10 +104,12 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   "a document that is remembered for days": {
     causes: TWO_HOLDERS,
+    in: ({ rest, sets }) => rest !== undefined && sets === "server",
     engine: [{ file: "sighting.ts", from: "REMEMBERED_MS = 60_000", to: "REMEMBERED_MS = 30 * 24 * 3_600_000" }],
   },
-  "a sweep that removes what is used": {
-    causes: TWO_HOLDERS,
+  "a sweep that removes what was just used": {
+    causes: /^fence \d+ of \w follows /,
+    in: ({ rest }) => rest !== undefined,
     engine: [{ file: "sweeper.ts", from: "return document.unused && ", to: "return document.unused || " }],
   },
   "a turn that is never over": {
@@ -104,6 +118,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   "a crash loop of waiters without a roll call": {
     causes: /^no room to wait for /,
+    in: ({ crashes }) => crashes > 0,
     engine: [{ file: "tidy.ts", from: "const begins = !pending", to: "const begins = false && !pending" }],
   },
   "a write that is never answered": {
@@ -112,15 +127,25 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   "the engine's own time instead of the server's": {
     causes: TWO_HOLDERS,
+    in: CLOCKED,
     engine: [{ file: "sighting.ts", from: "return this.time + age + drift(age);", to: "return now.wall;" }],
   },
   "a version that repeats": { causes: TWO_HOLDERS, server: { repeatsVersions: true } },
-  "an old time of the server": { causes: TWO_HOLDERS, server: { otherTime: (time) => time - time % 5_000 } },
+  "an old time of the server": {
+    causes: TWO_HOLDERS,
+    in: CLOCKED,
+    server: { otherTime: (time) => time - time % 5_000 },
+  },
   "the time of another machine": {
     causes: TWO_HOLDERS,
+    in: CLOCKED,
     server: { otherTime: (time) => time + (time % 2_000 < 1_000 ? 3_000 : -3_000) },
   },
-  "two machines that decide like one": { causes: TWO_HOLDERS, server: { hidesMachines: true } },
+  "two machines that decide like one": {
+    causes: TWO_HOLDERS,
+    in: ({ second }) => second !== undefined,
+    server: { hidesMachines: true },
+  },
 };
 
 /** Returns what simulates a fault. */

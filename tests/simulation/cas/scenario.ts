@@ -1,19 +1,22 @@
 import type { Drift } from "../machine.ts";
-import type { Random } from "../random.ts";
+import { Random } from "../random.ts";
 import { FAULTLESS, type Quality } from "./server.ts";
 
 /** A time in which nobody does anything, in milliseconds since the beginning. */
 export interface Rest {
   readonly from: number;
   readonly until: number;
+  /** Whether documents are swept at its end. */
+  readonly sweeps: boolean;
 }
 
 /** What a run is about. */
 export interface Scenario {
   readonly clients: readonly Drift[];
   readonly server: Drift;
-  /** Whether the server has a clock, and notifies of changes. */
+  /** Whether the server has a clock, tells it when it has written, and notifies of changes. */
   readonly clock: boolean;
+  readonly timedWrites: boolean;
   readonly watch: boolean;
   /** How far the clock of a second machine is ahead that decides on writes, in milliseconds, if one does. */
   readonly second: number | undefined;
@@ -53,23 +56,57 @@ export interface Scenario {
 const RATE = 0.004;
 
 /** The largest document where a few waiters are many, in bytes. */
-const SMALL = 6_500;
+const SMALL = 6_000;
 
 /** For how long nobody does anything: longer than documents are kept that nobody uses. */
 const REST = 8 * 24 * 3_600_000;
+
+/** Returns what the run of a seed is about. */
+export function scenarioOf(seed: number): Scenario {
+  return draw(new Random(seed));
+}
 
 /** Draws the run of a seed. */
 export function draw(random: Random): Scenario {
   const theme = random.next();
   if (theme < 0.025) return crashLoop(random);
-  const scenario = anything(random);
-  return theme < 0.1 ? rested(scenario) : scenario;
+  if (theme < 0.125) return rested(random);
+  return theme < 0.225 ? slow(random) : anything(random);
 }
 
-/** Makes a run in which nobody does anything for days. */
-function rested(scenario: Scenario): Scenario {
-  const from = scenario.length / 2;
-  return { ...scenario, length: scenario.length + REST, rest: { from, until: from + REST } };
+/** Draws a run in which nobody does anything for days. */
+function rested(random: Random): Scenario {
+  const scenario = anything(random);
+  const { length, clock, faults } = scenario;
+  const from = length / 2;
+  return {
+    ...scenario,
+    length: length + REST,
+    thinking: random.pick([30, 1_000]),
+    holding: random.pick([2, 4]),
+    rest: { from, until: from + REST, sweeps: random.chance(0.5) },
+    sets: clock && faults ? "server" : scenario.sets,
+  };
+}
+
+/** Draws a run in which messages take long, or are lost, and little else happens: leases are held until they end. */
+function slow(random: Random): Scenario {
+  const lease = random.spread(600, 3_000);
+  return {
+    ...anything(random),
+    names: ["a"],
+    workers: 1,
+    leases: [lease, lease],
+    shared: 0,
+    impatient: random.pick([0, 0.3]),
+    thinking: 30,
+    holding: 4,
+    length: random.between(15_000, 25_000),
+    faults: true,
+    quality: { ...FAULTLESS, lost: random.pick([0, 0.1]), delayed: random.pick([0, 0.3]), longest: lease / 2 },
+    faultGap: 3_000,
+    deaths: false,
+  };
 }
 
 /** Draws a run in which processes die while they wait, and nothing else happens. */
@@ -110,6 +147,7 @@ function anything(random: Random): Scenario {
     clients: Array.from({ length: random.integer(2, 4) }, drift),
     server: drift(),
     clock,
+    timedWrites: random.chance(0.5),
     watch: random.chance(0.5),
     second: several ? random.between(-maxClockSkew, maxClockSkew) : undefined,
     // Where it is small, a few waiters are many: with faults, since a further one may be refused.
@@ -125,7 +163,7 @@ function anything(random: Random): Scenario {
     holding: random.pick([0.1, 2, 4]),
     length: faults ? random.between(8_000, 25_000) : 6_000,
     faults,
-    quality: !faults ? { ...FAULTLESS, old: random.pick([0, 0.1]) } : {
+    quality: !faults ? { ...FAULTLESS, old: random.pick([0, 0.2]) } : {
       lost: random.pick([0, 0.01, 0.1]),
       doubled: random.pick([0, 0.02, 0.2]),
       delayed: random.pick([0, 0.02, 0.2]),

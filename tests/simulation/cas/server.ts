@@ -41,6 +41,8 @@ export interface ServerFlaws {
 export interface Abilities {
   /** Whether replies have its clock. */
   readonly clock: boolean;
+  /** Whether it tells its clock in the reply to a write that it has executed, too. */
+  readonly timedWrites: boolean;
   /** How far the clock of a second machine is ahead of that, which decides on every other write; `undefined` if none does. */
   readonly second: number | undefined;
   /** Whether clients may watch. */
@@ -203,7 +205,7 @@ export class DocumentServer {
     this.#transitions.written({ client: client.name, key, before: kept.value, after: value });
     const next = { value, version: this.#nextVersion() };
     this.#replace(key, next);
-    return { written: true, version: next.version, time: this.#told(time) };
+    return { written: true, version: next.version, time: this.#has.timedWrites ? this.#told(time) : undefined };
   }
 
   #remove(key: string, version: number): boolean {

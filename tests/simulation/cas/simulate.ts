@@ -152,7 +152,7 @@ class Simulation {
       return RECOVERED + 2 * leases[1] + (clients.length + dead) * workers * 2_000;
     }
     // What is read once may be old: it is read again after a while.
-    const handover = quality.old > 0 ? HANDED_OVER + 1_000 : HANDED_OVER;
+    const handover = quality.old > 0 ? HANDED_OVER + 2_000 : HANDED_OVER;
     // Who came after the grant has to watch a holder for its whole lease.
     return lapsed ? handover + leases[1] : handover;
   }

@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { DenoProcess } from "../../support/deno_process.ts";
 import { abandonAttempts } from "./directed.ts";
 import { type Flaw, flawed, FLAWS } from "./flaws.ts";
+import { scenarioOf } from "./scenario.ts";
 import { simulate } from "./simulate.ts";
 
 /** How many runs there are on every change, and within how many a fault must be noticed. */
@@ -35,7 +36,10 @@ async function assertNoticed(flaw: Flaw): Promise<void> {
   const options = await flawed(flaw);
   const isNoticed = (violations: readonly string[]) => violations.some((what) => flaw.causes.test(what));
   if (flaw.directed) return assert(isNoticed(await abandonAttempts(options)), "not noticed");
-  for (let seed = 1; seed <= SEEDS; seed++) if (isNoticed((await simulate(seed, options)).violations)) return;
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    if (flaw.in?.(scenarioOf(seed)) === false) continue;
+    if (isNoticed((await simulate(seed, options)).violations)) return;
+  }
   throw new Error(`not noticed in ${SEEDS} runs`);
 }
 

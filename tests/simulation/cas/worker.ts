@@ -97,12 +97,12 @@ export class Worker {
     this.#log("done");
   }
 
-  async #rest({ until }: Rest): Promise<void> {
+  async #rest({ until, sweeps }: Rest): Promise<void> {
     const { world, machine } = this.#place;
     this.#log("resting");
     // By true time, which the clocks leave behind in days.
     await new Promise<void>((resolve) => void world.at(until, () => machine.deliver(resolve)));
-    if (!this.#random.chance(0.5)) return;
+    if (!sweeps || !this.#random.chance(0.5)) return;
     const holding = await this.#acquire(ANOTHER, 0);
     if (holding !== undefined) await this.#release(holding);
   }
@@ -113,7 +113,8 @@ export class Worker {
     const { scenario, invariants, machine, store } = this.#place;
     const lease = Math.ceil(this.#random.between(...scenario.leases));
     const mode = this.#random.chance(scenario.shared) ? "shared" : "exclusive";
-    const settings = checkAcquireOptions({ mode, wait, lease, renew });
+    // By default the description differs from one process that simulates to the other, and so does its length.
+    const settings = checkAcquireOptions({ mode, wait, lease, renew, meta: false });
     this.#log(`acquiring ${name} (${mode}), lease ${lease} ms, wait ${wait.toFixed(0)} ms`);
     const call = invariants.called(name, machine);
     const began = machine.now().monotonic;
