@@ -102,6 +102,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
       to: 'return { needs: released ? "write" : "read", answer: () => released }',
     }],
   },
+  // A lease that is dated by a clock which was set forward since is over for everybody else.
   "a document that is remembered for days": {
     causes: TWO_HOLDERS,
     in: ({ rest, sets }) => rest !== undefined && sets === "server",
@@ -111,6 +112,15 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
     causes: /^fence \d+ of \w follows /,
     in: ({ rest }) => rest !== undefined,
     engine: [{ file: "sweeper.ts", from: "return document.unused && ", to: "return document.unused || " }],
+  },
+  "an end that is cut by an old time": {
+    causes: TWO_HOLDERS,
+    in: ({ clock, timedWrites, crashes }) => clock && !timedWrites && crashes > 0,
+    engine: [{
+      file: "tidy.ts",
+      from: "{ time, now }: DocumentView): boolean {",
+      to: "{ time, time: now }: DocumentView): boolean {",
+    }],
   },
   "a turn that is never over": {
     causes: NEVER_RETURNS,
