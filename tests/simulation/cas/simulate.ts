@@ -75,7 +75,7 @@ class Simulation {
   readonly #transitions = new Transitions();
   readonly #invariants: Invariants;
   readonly #server: DocumentServer;
-  /** Those that have not died, or may come in the place of one that has. */
+  /** All processes, also those that have died, but none of a crash loop. */
   readonly #clients: Machine[] = [];
   readonly #stores = new Map<Machine, Store>();
   readonly #working = new Map<Worker, Machine>();
