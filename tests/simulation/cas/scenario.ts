@@ -55,6 +55,12 @@ export interface Scenario {
 /** How much faster or slower a clock may be than allowed for: the drift of a lease is 1 %, for both sides together. */
 const RATE = 0.004;
 
+/** How far two clocks move away from true time until a run ends, each, with something to spare, in milliseconds. */
+const APART = 125;
+
+/** How far two clocks are apart at the most at the end of a crash loop, which takes longer, in milliseconds. */
+const FAR_APART = 3_000;
+
 /** The largest document where a few waiters are many, in bytes. */
 const SMALL = 6_000;
 
@@ -111,8 +117,10 @@ function slow(random: Random): Scenario {
 
 /** Draws a run in which processes die while they wait, and nothing else happens. */
 function crashLoop(random: Random): Scenario {
+  const scenario = anything(random);
   return {
-    ...anything(random),
+    ...scenario,
+    maxClockSkew: Math.max(scenario.maxClockSkew, FAR_APART),
     quality: { ...FAULTLESS, old: random.pick([0, 0.1]) },
     maxBytes: SMALL,
     names: ["a"],
@@ -136,7 +144,7 @@ function anything(random: Random): Scenario {
   // Where a wall clock is set it lies by more than that: nobody may go by it.
   const skews = several ? [500, 3_000, 10_000] : [500, 2_000, Infinity];
   const maxClockSkew = several || !clock && sets === "none" ? random.pick(skews) : clock ? 10_000 : Infinity;
-  const skew = clock ? 100_000 : Math.min(maxClockSkew, 10_000) * 0.45;
+  const skew = clock ? 100_000 : Math.min(maxClockSkew, 10_000) / 2 - APART;
   const drift = (): Drift => ({
     rate: 1 + random.between(-RATE, RATE),
     skew: random.between(-skew, skew),
