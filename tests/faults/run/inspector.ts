@@ -1,4 +1,4 @@
-import { type Evaluator, type Look, look } from "./look.ts";
+import { type Evaluator, type Look, look } from "./redis/look.ts";
 import type { Remains } from "./work.ts";
 
 /**

@@ -7,7 +7,7 @@ import { clientFaults } from "./client_faults.ts";
 import { Crew } from "./crew.ts";
 import { type Fault, pause } from "./fault.ts";
 import { networkFaults } from "./network_faults.ts";
-import { type Quorum, quorumFaults } from "./quorum_faults.ts";
+import { type Quorum, quorumFaults } from "./redis/quorum_faults.ts";
 import type { DeploymentKind, Options } from "./options.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { logKey } from "./register.ts";

@@ -3,7 +3,7 @@ import type { RedisServer } from "../../../support/redis_server.ts";
 import type { Random } from "../../../simulation/random.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { type Fault, pause } from "../fault.ts";
-import { commandFaults, freezing, promoting } from "../server_faults.ts";
+import { commandFaults, freezing, promoting } from "../redis/server_faults.ts";
 import { type Deployment, nat } from "../deployment.ts";
 
 /** Starts a Cluster of three masters with a replica each. A failover loses what the replica has not received. */

@@ -1,8 +1,8 @@
 import { RedisServer } from "../../../support/redis_server.ts";
 import type { Random } from "../../../simulation/random.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
-import { DataDirectory, durable, empty } from "../directory.ts";
-import { answers, commandFaults, freezing, killing } from "../server_faults.ts";
+import { DataDirectory, durable, empty } from "../redis/directory.ts";
+import { answers, commandFaults, freezing, killing } from "../redis/server_faults.ts";
 import type { Deployment } from "../deployment.ts";
 
 /** How many servers there are. */

@@ -1,7 +1,7 @@
 import { SentinelDeployment } from "../../../deployments/sentinel.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { type Fault, pause } from "../fault.ts";
-import { commandFaults, freezing, promoting } from "../server_faults.ts";
+import { commandFaults, freezing, promoting } from "../redis/server_faults.ts";
 import { type Deployment, nat } from "../deployment.ts";
 
 /** How long a Sentinel may be frozen, in milliseconds: after 2 s it distrusts its clock and does nothing for 30 s. */

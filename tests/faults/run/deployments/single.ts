@@ -1,9 +1,9 @@
 import { RedisServer } from "../../../support/redis_server.ts";
 import { ProcessClock } from "../../../support/process_clock.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
-import { DataDirectory, durable, empty } from "../directory.ts";
+import { DataDirectory, durable, empty } from "../redis/directory.ts";
 import { type Fault, pause } from "../fault.ts";
-import { answers, commandFaults, freezing, killing } from "../server_faults.ts";
+import { answers, commandFaults, freezing, killing } from "../redis/server_faults.ts";
 import type { Deployment } from "../deployment.ts";
 
 /** How far the server's clock is set, in milliseconds: more than a lease, at the most. */

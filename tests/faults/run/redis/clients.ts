@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from "npm:ioredis@^6";
-import type { Target } from "./work.ts";
+import type { Target } from "../work.ts";
 
 /** A client of one server, or of a deployment of servers. */
 type Client = Redis | Cluster;

@@ -1,4 +1,4 @@
-import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
+import { lockKeys } from "../../../../src/stores/redis/keys/keys.ts";
 
 /** What looking needs of a client. */
 export interface Evaluator {

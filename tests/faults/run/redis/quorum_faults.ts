@@ -1,10 +1,10 @@
-import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
-import { retake } from "../../../src/stores/redis/scripts/generated.ts";
-import type { RedisServer } from "../../support/redis_server.ts";
-import type { TcpProxy } from "../../support/tcp_proxy.ts";
-import type { Random } from "../../simulation/random.ts";
-import { now } from "../../verification/history/history.ts";
-import { type Fault, pause } from "./fault.ts";
+import { lockKeys } from "../../../../src/stores/redis/keys/keys.ts";
+import { retake } from "../../../../src/stores/redis/scripts/generated.ts";
+import type { RedisServer } from "../../../support/redis_server.ts";
+import type { TcpProxy } from "../../../support/tcp_proxy.ts";
+import type { Random } from "../../../simulation/random.ts";
+import { now } from "../../../verification/history/history.ts";
+import { type Fault, pause } from "../fault.ts";
 import { look } from "./look.ts";
 
 /** How long the replies of a node are held back, in leases: longer than the time between two renewals. */

@@ -1,13 +1,13 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Redis } from "ioredis";
-import { SentinelDeployment } from "../../deployments/sentinel.ts";
-import type { RedisServer } from "../../support/redis_server.ts";
-import { Random } from "../../simulation/random.ts";
-import { until } from "../../support/until.ts";
-import type { Fault } from "./fault.ts";
+import { SentinelDeployment } from "../../../deployments/sentinel.ts";
+import type { RedisServer } from "../../../support/redis_server.ts";
+import { Random } from "../../../simulation/random.ts";
+import { until } from "../../../support/until.ts";
+import type { Fault } from "../fault.ts";
 import { promoting } from "./server_faults.ts";
-import { single } from "./deployments/single.ts";
+import { single } from "../deployments/single.ts";
 
 /** What a fault does to a server, as a client that is connected to it sees that while it lasts, or afterwards. */
 const EFFECTS: Readonly<Record<string, (client: Redis, server: RedisServer) => Promise<unknown>>> = {

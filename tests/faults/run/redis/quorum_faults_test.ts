@@ -1,11 +1,11 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
-import { retake } from "../../../src/stores/redis/scripts/generated.ts";
-import { RedisServer } from "../../support/redis_server.ts";
-import { Random } from "../../simulation/random.ts";
-import { TcpProxy } from "../../support/tcp_proxy.ts";
-import { until } from "../../support/until.ts";
+import { lockKeys } from "../../../../src/stores/redis/keys/keys.ts";
+import { retake } from "../../../../src/stores/redis/scripts/generated.ts";
+import { RedisServer } from "../../../support/redis_server.ts";
+import { Random } from "../../../simulation/random.ts";
+import { TcpProxy } from "../../../support/tcp_proxy.ts";
+import { until } from "../../../support/until.ts";
 import { quorumFaults } from "./quorum_faults.ts";
 
 /** Much longer than the test, in milliseconds: what is held back stays so until the fault is over. */

@@ -1,7 +1,7 @@
-import type { Random } from "../../simulation/random.ts";
-import type { RedisServer } from "../../support/redis_server.ts";
-import { until } from "../../support/until.ts";
-import { type Fault, pause } from "./fault.ts";
+import type { Random } from "../../../simulation/random.ts";
+import type { RedisServer } from "../../../support/redis_server.ts";
+import { until } from "../../../support/until.ts";
+import { type Fault, pause } from "../fault.ts";
 
 /** What the faults of servers are about. */
 export interface Ward {
