@@ -1,26 +1,17 @@
 import { RELEASE_LIMIT_MS } from "../../../src/internal/lease/release.ts";
-import { WAITER_TIMEOUT_MS } from "../../../src/stores/redis/constants.ts";
 import type { Grant, Release } from "../../verification/history/history.ts";
+import type { Traits } from "./deployment.ts";
 import { FaultTimes, type Span } from "./fault_times.ts";
 import type { Remains } from "./work.ts";
 
 /** How long something may be left of an acquire that is over while nothing is wrong, in milliseconds. */
 const GIVEN_BACK = 500;
 
-/**
- * How long a lock may be free for a waiter, or held by those behind it, while nothing is wrong, in milliseconds: a wake-up was lost when
- * something was, so that it takes until the next poll, of 5 s; then it is reserved, for 1.5 s each, for two who are gone.
- */
-const IDLE = 8_000;
-
 /** How many handoffs, and how many looks at what is left, there must be before it means anything. */
 const [ENOUGH, LOOKS] = [20, 20];
 
 /** A handoff takes a few trips over the ways that are disturbed; the register is reached directly. */
 const TRIPS = 30;
-
-/** What a handoff may take in any case, in milliseconds: the median, and on average. */
-const [TYPICAL, AVERAGE] = [50, 250];
 
 /** What the bounds are checked on. */
 export interface Observed {
@@ -37,11 +28,7 @@ export interface Observed {
   readonly lease: number;
   /** When workers were killed. */
   readonly kills: readonly Span[];
-  /**
-   * Whether it is a Cluster: while a slot is moved, its clients wait before they send a command again, and send it also
-   * after they have rejected it; and its nodes cannot tell that nobody receives the wake-ups of a dead waiter.
-   */
-  readonly cluster: boolean;
+  readonly traits: Traits;
   readonly faultTimes: FaultTimes;
 }
 
@@ -57,7 +44,7 @@ export function excesses(observed: Observed): Excess[] {
 }
 
 /** Returns what was left of acquires that were over: at once after a release that was answered, or for long. */
-function left({ remains, breaches, evictions, lease, cluster, faultTimes }: Observed): Excess[] {
+function left({ remains, breaches, evictions, lease, traits, faultTimes }: Observed): Excess[] {
   const looked = remains.filter(({ atOnce }) => atOnce !== undefined).length;
   const released = remains.filter(({ end }) => end === "released").length;
   const blind: Excess[] = released >= LOOKS && looked === 0
@@ -68,7 +55,7 @@ function left({ remains, breaches, evictions, lease, cluster, faultTimes }: Obse
     // A waiter whose queue was evicted can get the lock past it. What else was kept of the waiter goes with the others'.
     if (!held && evictions.some((eviction) => eviction.start <= since && eviction.end >= from)) return [];
     const lost = breaches.some((breach) => breach.start <= until && breach.end >= since - 1_000);
-    const late = cluster && each.unanswered;
+    const late = traits.executesLate && each.unanswered;
     if (atOnce === true && !lost && !late) {
       return [{ at, what: `lock ${lock} was left after a release that was answered` }];
     }
@@ -76,7 +63,7 @@ function left({ remains, breaches, evictions, lease, cluster, faultTimes }: Obse
     if (!held && lost && gone) return [];
     // A place that no try of its release could reach is dropped when its waiter has not attempted for so long.
     const tried = faultTimes.quiet(since, since + RELEASE_LIMIT_MS) > 0;
-    if (!held && !tried && gone && until - since <= WAITER_TIMEOUT_MS) return [];
+    if (!held && !tried && gone && until - since <= traits.waiterTimeout) return [];
     const quiet = faultTimes.quiet(since, until);
     if (quiet <= GIVEN_BACK + (late ? lease : 0) && (gone || lost)) return [];
     const ms = (until - since).toFixed(0);
@@ -98,22 +85,23 @@ function losses({ grants, releases, faultTimes, lease }: Observed): Excess[] {
 }
 
 /** Returns the waits of which too long a part cannot be explained by those ahead and by what has been done. */
-function waits({ grants, releases, kills, cluster, faultTimes }: Observed): Excess[] {
+function waits({ grants, releases, kills, traits, faultTimes }: Observed): Excess[] {
   const ends = new Map(releases.map((release) => [release.owner, release.end]));
   // The lock is reserved, in turn, for the waiters of a process that was killed, until they have not asked for so long.
-  const reserved = cluster ? kills.map(({ start, end }) => ({ start, end: end + WAITER_TIMEOUT_MS })) : [];
+  const { keepsTurns, waiterTimeout, idle: most } = traits;
+  const reserved = keepsTurns ? kills.map(({ start, end }) => ({ start, end: end + waiterTimeout })) : [];
   return [...Map.groupBy(grants, ({ lock }) => lock)].flatMap(([lock, all]) => {
     const held = all.map(({ owner, start, end, believed }) => {
       return { came: start, start: end, end: ends.get(owner) ?? believed };
     });
     return all.flatMap(({ start, end }): Excess[] => {
-      if (faultTimes.quiet(start, end) <= IDLE) return [];
+      if (faultTimes.quiet(start, end) <= most) return [];
       const idle = faultTimes.free({ start, end }).reduce((sum, { start, end }) => {
         // Until then faults may have changed their order. From then on nobody overtakes it.
         const ahead = [...held.filter(({ came }) => came <= start), ...reserved];
         return sum + new FaultTimes(ahead, 0).quiet(start, end);
       }, 0);
-      if (idle <= IDLE) return [];
+      if (idle <= most) return [];
       return [{
         at: end,
         what: `a waiter for lock ${lock} waited ${idle.toFixed(0)} ms while nobody ahead of it had it`,
@@ -123,11 +111,12 @@ function waits({ grants, releases, kills, cluster, faultTimes }: Observed): Exce
 }
 
 /** Returns whether handoffs between well processes were as fast as trips to the register let expect. */
-function pace({ grants, releases, faultTimes, trips }: Observed): Excess[] {
+function pace({ grants, releases, faultTimes, trips, traits }: Observed): Excess[] {
   const gaps = handoffs(grants, releases).filter(({ start, end }) => faultTimes.quiet(start, end) >= end - start);
   if (gaps.length < ENOUGH) return [];
   const times = gaps.map(({ start, end }) => end - start);
   const trip = median(trips);
+  const [typical, most] = traits.pace;
   const average = times.reduce((sum, ms) => sum + ms) / times.length;
   const at = gaps.at(-1)!.end;
   const excess = (what: string, ms: number, bound: number): Excess[] => {
@@ -135,8 +124,8 @@ function pace({ grants, releases, faultTimes, trips }: Observed): Excess[] {
     return [{ at, what: `${what} handoff took ${ms.toFixed(0)} ms, more than ${bound.toFixed(0)} ms` }];
   };
   return [
-    ...excess("the median", median(times), Math.max(TYPICAL, TRIPS * trip)),
-    ...excess("the average", average, Math.max(AVERAGE, 5 * TRIPS * trip)),
+    ...excess("the median", median(times), Math.max(typical, TRIPS * trip)),
+    ...excess("the average", average, Math.max(most, 5 * TRIPS * trip)),
   ];
 }
 

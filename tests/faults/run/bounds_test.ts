@@ -3,14 +3,19 @@ import { assertEquals } from "@std/assert";
 import type { Grant, Release } from "../../verification/history/history.ts";
 import { excesses, type Observed } from "./bounds.ts";
 import { FaultTimes } from "./fault_times.ts";
+import { TRAITS } from "./redis/traits.ts";
 import type { Remains } from "./work.ts";
 
 const LEASE = 1_500;
 
+/** What is particular to a Cluster. */
+const LATE = { ...TRAITS, executesLate: true };
+const KEPT = { ...TRAITS, keepsTurns: true };
+
 /** Returns what a run in which nothing happened came to, but for some of it. */
 function observed(parts: Partial<Observed>, faultTimes = new FaultTimes([], 0)): Observed {
   const nothing = { grants: [], releases: [], remains: [], breaches: [], evictions: [] };
-  return { ...nothing, trips: [1], lease: LEASE, kills: [], cluster: false, faultTimes, ...parts };
+  return { ...nothing, trips: [1], lease: LEASE, kills: [], traits: TRAITS, faultTimes, ...parts };
 }
 
 function found(parts: Partial<Observed>, faultTimes?: FaultTimes): string[] {
@@ -92,11 +97,11 @@ Deno.test("excesses() finds what is left of a waiter for ever, although data was
 Deno.test("excesses() allows a late attempt a lease, if the clients may send it late", () => {
   const left = remains({ unanswered: true, atOnce: true, until: 10_000 + LEASE });
   const what = ["lock a was left after a release that was answered"];
-  assertEquals(found({ remains: [left], cluster: true }), []);
+  assertEquals(found({ remains: [left], traits: LATE }), []);
   assertEquals(found({ remains: [left] }), what);
-  assertEquals(found({ remains: [{ ...left, unanswered: false }], cluster: true }), what);
+  assertEquals(found({ remains: [{ ...left, unanswered: false }], traits: LATE }), what);
   const longer = { ...left, until: left.until + 600 };
-  assertEquals(found({ remains: [longer], cluster: true }).length, 1);
+  assertEquals(found({ remains: [longer], traits: LATE }).length, 1);
 });
 
 Deno.test("excesses() finds that nothing could be looked at", () => {
@@ -133,8 +138,8 @@ Deno.test("excesses() allows a free lock for dead waiters after a kill in a Clus
   const grants = [grant("x", 1n, 0, 100, 200), grant("y", 2n, 100, 9_500, 9_600)];
   const releases = [release("x", 200, 210)];
   const kills = [{ start: 50, end: 60 }];
-  assertEquals(found({ grants, releases, kills, cluster: true }), []);
-  for (const other of [{ kills }, { cluster: true }, { kills: [{ start: 9_000, end: 9_010 }], cluster: true }]) {
+  assertEquals(found({ grants, releases, kills, traits: KEPT }), []);
+  for (const other of [{ kills }, { traits: KEPT }, { kills: [{ start: 9_000, end: 9_010 }], traits: KEPT }]) {
     const [what, ...more] = found({ grants, releases, ...other });
     assertEquals([/^a waiter for lock a waited \d+ ms while nobody ahead of it had it$/.test(what ?? ""), more], [
       true,

@@ -19,7 +19,7 @@ const CUT_OFF = [1.05, 1.4] as const;
 export function clientFaults(ways: readonly Ways[], lease: number): Fault[] {
   // One of several is left alone: it gets the locks meanwhile.
   const struck = ways.length > 1 ? ways.slice(1) : ways;
-  return struck.flatMap(({ proxies }, i) => faultsOf(proxies, lease, `client ${i}`));
+  return struck.flatMap(({ proxies }, i) => proxies.length === 0 ? [] : faultsOf(proxies, lease, `client ${i}`));
 }
 
 /** Returns the faults of one process. */

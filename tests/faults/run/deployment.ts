@@ -1,37 +1,75 @@
-import type { RedisServer } from "../../support/redis_server.ts";
+import type { Store } from "../../../src/store.ts";
 import type { TcpProxy } from "../../support/tcp_proxy.ts";
+import type { Crew } from "./crew.ts";
 import type { Fault } from "./fault.ts";
-import type { Nat, Target } from "./work.ts";
+import type { Ways } from "./ways.ts";
+import type { Target } from "./work.ts";
 
-/** A deployment of servers that the locks of a run are kept on, and what can happen to it. */
+/**
+ * What the locks of a run are kept on, and what can happen to it. How a worker process reaches it is an
+ * `Access`, which belongs to its {@linkcode Target}.
+ */
 export interface Deployment extends AsyncDisposable {
   /** Returns what clients connect to that reach the servers, in the order of the proxies, at other ports. */
   target(ports: readonly number[]): Target;
-  /** The ports of the servers themselves, in the same order. */
+  /** The ports of the servers themselves, in the same order; none where there is no server. */
   readonly ports: readonly number[];
   /** The ways to the servers that all processes share. */
   readonly proxies: readonly TcpProxy[];
-  /** What can happen to the servers. */
+  /** A text that each request has which changes a lock. */
+  readonly request: string;
+  /** How what happened on it is judged. */
+  readonly traits: Traits;
+  /** What can happen to what the locks are kept on. */
   readonly faults: readonly Fault[];
-  /** Returns where keys could be left. */
-  masters(): Promise<readonly RedisServer[]>;
+  /** Returns what can happen besides, which concerns the processes that use it. */
+  userFaults?(users: Users): readonly Fault[];
+  /** Returns the servers that decide now, where others can take their places: data may be lost then. */
+  masters?(): Promise<readonly { readonly port: number }[]>;
+  /** Returns what is left. */
+  left(): Promise<Left>;
 }
 
-/** Returns how the ways to servers replace the servers. */
-export function nat(servers: readonly RedisServer[], ports: readonly number[]): Nat {
-  return Object.fromEntries(
-    servers.map(({ port }, i) => [`127.0.0.1:${port}`, { host: "127.0.0.1", port: ports[i]! }]),
-  );
+/** The processes that use a deployment. */
+export interface Users {
+  readonly crew: Crew;
+  /** The ways of each process to the servers. */
+  readonly ways: readonly Ways[];
+  /** The lease of all locks, in milliseconds. */
+  readonly lease: number;
+  /** The lock that the first process mostly holds. */
+  readonly kept: string;
 }
 
-/** Returns the keys that are left, without fences, and the connections of clients that have gone. */
-export async function leaks(deployment: Deployment): Promise<{ keys: string[]; connections: string[] }> {
-  const masters = await deployment.masters();
-  const keys = (await Promise.all(masters.map((server) => server.leftovers()))).flat();
-  const lists = await Promise.all(masters.map((server) => server.command("CLIENT", "LIST")));
-  // All but the one that asks, other servers and Sentinels.
-  const connections = lists.flatMap((list) => String(list).trim().split("\n")).filter((line) => {
-    return !/ cmd=client(\|list)? /.test(line) && !/ flags=[^ ]*[SM]/.test(line) && !/ name=sentinel-/.test(line);
-  });
-  return { keys, connections };
+/** What is left when nobody uses a deployment any longer. */
+export interface Left {
+  /** What is kept of holders and waiters, or for them. */
+  readonly entries: readonly string[];
+  /** Connections of clients that have gone. */
+  readonly connections: readonly string[];
+}
+
+/** What is particular to a deployment. Durations are in milliseconds. */
+export interface Traits {
+  /** Whether its store grants runs, so that locks are handed on inside a process by themselves. */
+  readonly runs: boolean;
+  /** Whether a call that has failed may be executed later: it may leave a lock for a lease then. */
+  readonly executesLate: boolean;
+  /** Whether a turn is also kept for each waiter that is dead, until it has not attempted for `waiterTimeout`. */
+  readonly keepsTurns: boolean;
+  /** For how long the place of a dead waiter may be kept, unless its release comes through. */
+  readonly waiterTimeout: number;
+  /** How long a lock may be free for a waiter, or held by those behind it, while nothing is wrong. */
+  readonly idle: number;
+  /** What the handoff to a waiter may take in any case: the median, and on average. */
+  readonly pace: readonly [typical: number, average: number];
+}
+
+/** Returns all that a store lists, as text. */
+export async function listed(store: Pick<Store, "query">): Promise<string[]> {
+  const { held, pending } = await store.query!();
+  return [
+    ...held.map(({ name, handle }) => `lock ${name} held by ${handle}`),
+    ...pending.map(({ name, handle }) => `lock ${name} waited for by ${handle}`),
+  ];
 }

@@ -1,4 +1,4 @@
-import { type Evaluator, type Look, look } from "./redis/look.ts";
+import type { Look, View } from "./view.ts";
 import type { Remains } from "./work.ts";
 
 /**
@@ -29,23 +29,23 @@ export interface Leftover {
   readonly used?: () => boolean;
 }
 
-/** Looks at what the servers keep of an acquire that is over, beside all ways on which something can happen. */
+/** Looks at what is kept of an acquire that is over, beside all ways on which something can happen. */
 export class Inspector {
-  readonly #clients: readonly Evaluator[];
+  readonly #views: readonly View[];
   readonly #now: () => number;
   readonly #report: (remains: Remains) => void;
   #waiting = 0;
 
-  /** Asks one client for each independent server, or deployment of servers. */
-  constructor(clients: readonly Evaluator[], now: () => number, report: (remains: Remains) => void) {
-    this.#clients = clients;
+  /** Looks at one view for each independent server, or deployment of servers. */
+  constructor(views: readonly View[], now: () => number, report: (remains: Remains) => void) {
+    this.#views = views;
     this.#now = now;
     this.#report = report;
   }
 
   /** Returns what each of the servers has of some ids; `undefined` when it does not answer. */
   look(lock: string, ids: ReadonlySet<string>): Promise<(Look | undefined)[]> {
-    return Promise.all(this.#clients.map((client) => look(client, lock, ids).catch(() => undefined)));
+    return Promise.all(this.#views.map((view) => view.look(lock, ids).catch(() => undefined)));
   }
 
   /**

@@ -5,6 +5,7 @@ import { redis } from "@holdfast/lock/redis";
 import { RedisServer } from "../../support/redis_server.ts";
 import { until } from "../../support/until.ts";
 import { Inspector } from "./inspector.ts";
+import { redisView } from "./redis/view.ts";
 import { Trace } from "./trace.ts";
 import { Witness } from "./witness.ts";
 import type { Remains } from "./work.ts";
@@ -17,7 +18,7 @@ async function scene(stack: AsyncDisposableStack, spoil: (store: Store) => void 
   const witness = new Witness(Date.now);
   witness.watchHandles(witness.watch(store));
   const reported: Remains[] = [];
-  const inspector = new Inspector([server.connect()], Date.now, (remains) => reported.push(remains));
+  const inspector = new Inspector([redisView(server.connect())], Date.now, (remains) => reported.push(remains));
   const take = async (signal?: AbortSignal) => {
     const trace = new Trace();
     const lock = await witness.run(trace, () => acquire(store, "a", { lease: 60_000, ...(signal && { signal }) }))
@@ -105,7 +106,7 @@ Deno.test("Inspector.over() allows a minority to be behind, and needs a majority
     const reported: Remains[] = [];
     // The clock runs so fast that it is not looked a third time.
     let time = 0;
-    const inspector = new Inspector(clients, () => time += 10_000, (remains) => reported.push(remains));
+    const inspector = new Inspector(clients.map(redisView), () => time += 10_000, (remains) => reported.push(remains));
     await inspector.over("a", { end: "released", last: ids, ids });
     await until(() => reported.length > 0, "it is reported");
     assertEquals(reported[0]!.atOnce, atOnce);
@@ -120,7 +121,7 @@ Deno.test("Inspector.over() looks at a lease that was handed on until it is used
     let time = 0;
     let looks = 0;
     const has = { eval: () => Promise.resolve((looks++, [1, 1])) };
-    const inspector = new Inspector([has], () => time += 4_000, (remains) => reported.push(remains));
+    const inspector = new Inspector([redisView(has)], () => time += 4_000, (remains) => reported.push(remains));
     const used = () => looks >= usedAfter;
     await inspector.over("a", { end: "handed on", last: ids, ids, used });
     await until(() => reported.length > 0 || used(), "it is reported or used");
@@ -140,7 +141,7 @@ Deno.test("Inspector.over() waits for a dead waiter for as long as others are ah
       },
     };
     const reported: Remains[] = [];
-    const inspector = new Inspector([evaluator], () => now, (remains) => reported.push(remains));
+    const inspector = new Inspector([redisView(evaluator)], () => now, (remains) => reported.push(remains));
     const ids = new Set(["x"]);
     await inspector.over("a", { end: "timeout", last: ids, ids });
     await until(() => reported.length > 0, "it is reported");

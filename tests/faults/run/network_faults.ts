@@ -9,8 +9,13 @@ const DURATION = [50, 3_000] as const;
 /** How long it is waited that a server is asked something, in milliseconds. */
 const ASKED = 500;
 
-/** Returns the faults of networks; each on the way to one server, or on all of them at once. */
-export function networkFaults(proxies: readonly TcpProxy[]): Fault[] {
+/**
+ * Returns the faults of networks; each on the way to one server, or on all of them at once.
+ *
+ * @param request a text that each request has which changes a lock
+ */
+export function networkFaults(proxies: readonly TcpProxy[], request: string): Fault[] {
+  if (proxies.length === 0) return [];
   const disturbance = (kind: string, manners: (random: Random) => Manners) => {
     return fault(kind, (random) => (proxy) => proxy.disturb(manners(random)));
   };
@@ -33,12 +38,12 @@ export function networkFaults(proxies: readonly TcpProxy[]): Fault[] {
     disturbance("replies dropped", () => ({ replies: "drop" })),
     fault("half-open", () => (proxy) => proxy.halfOpen()),
     fault("connections cut", () => (proxy) => proxy.cut()),
-    replyLost(proxies),
+    replyLost(proxies, request),
   ];
 }
 
 /** Returns a fault in which the server executes a command, and the connection is cut instead of a reply. */
-function replyLost(proxies: readonly TcpProxy[]): Fault {
+function replyLost(proxies: readonly TcpProxy[], request: string): Fault {
   return {
     kind: "reply lost",
     where: "network",
@@ -47,7 +52,7 @@ function replyLost(proxies: readonly TcpProxy[]): Fault {
       const first = random.integer(0, proxies.length - 1);
       // A server that nobody asks has no reply to lose: such as a replica.
       for (const proxy of [...proxies.slice(first), ...proxies.slice(0, first)]) {
-        const lost = proxy.loseReply("evalsha").then(() => true, () => false);
+        const lost = proxy.loseReply(request).then(() => true, () => false);
         const struck = await Promise.race([lost, pause(ASKED, over).then(() => false)]);
         proxy.forget();
         if (struck || over.aborted) return struck;

@@ -3,6 +3,7 @@ import type { History, Write } from "../../verification/history/history.ts";
 import type { Rule } from "../../verification/history/rules.ts";
 import { type Excess, excesses } from "./bounds.ts";
 import type { Ledger } from "./crew.ts";
+import type { Left, Traits } from "./deployment.ts";
 import type { Options } from "./options.ts";
 import type { FaultSchedule } from "./fault_schedule.ts";
 import { FaultTimes, type Span } from "./fault_times.ts";
@@ -20,7 +21,8 @@ export interface Findings {
   readonly began: number;
   /** The lease of all locks, in milliseconds. */
   readonly lease: number;
-  readonly left: { readonly keys: readonly string[]; readonly connections: readonly string[] };
+  readonly traits: Traits;
+  readonly left: Left;
 }
 
 /** What a run comes to. */
@@ -99,18 +101,17 @@ function countsOf({ options, ledger, schedule, history, verdict, left }: Finding
     ["unhandled rejections", ledger.unhandled.length],
     ["processes that died", ledger.died.length],
     ["processes that lingered", ledger.lingered],
-    ["keys left", left.keys.length],
+    ["entries left", left.entries.length],
     ["connections left", left.connections.length],
   ]);
 }
 
 /** Returns what must not happen and has happened: first what has a time, in order. */
 function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
-  const { options, ledger, schedule, history, verdict, left, lease, began } = findings;
+  const { options, ledger, schedule, history, verdict, left, traits, lease, began } = findings;
   const broken = verdict.violations.filter(({ rule }) => options.fences || !FENCED.includes(rule));
   const evictions = schedule.happenings.filter(({ what }) => TEARING.includes(what));
   const kills = schedule.happenings.filter(({ what }) => what === "worker killed");
-  const cluster = options.deployment === "cluster";
   const unmade = options.only.filter((kind) => schedule.happenings.every(({ what }) => what !== kind));
   const timed: Excess[] = [
     ...broken.map(({ rule, lock, at, entries }) => ({ at, what: `${rule}: lock ${lock}, ${show(entries)}` })),
@@ -126,7 +127,7 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
         what: `lock ${lock} was restored on node ${node} after others had had it, and no majority had kept it`,
       };
     }),
-    ...excesses({ ...ledger, ...history, evictions, kills, cluster, lease, faultTimes }),
+    ...excesses({ ...ledger, ...history, evictions, kills, traits, lease, faultTimes }),
     ...ledger.lost.map(({ lock, start }) => ({ at: start, what: `a waiter for lock ${lock} was lost` })),
   ];
   const second = (at: number) => ((at - began) / 1_000).toFixed(1);
@@ -134,7 +135,7 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
     ...timed.sort((a, b) => a.at - b.at).map(({ at, what }) => `${second(at)} s: ${what}; ${before(schedule, at)}`),
     ...ledger.unhandled.map((message) => `unhandled rejection: ${message}`),
     ...ledger.died,
-    ...left.keys.map((key) => `key left: ${key}`),
+    ...left.entries.map((entry) => `left: ${entry}`),
     ...left.connections.map((connection) => `connection left: ${connection}`),
     ...schedule.failures.map((failure) => `a fault could not be made to happen: ${failure}`),
     ...schedule.missing,
@@ -142,15 +143,15 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
       ? ["no fault has happened"]
       : unmade.map((kind) => `"${kind}" has not happened`)),
     ...(history.grants.length === 0 ? ["no lock was granted"] : []),
-    ...(handsOn(options) && history.grants.length >= ENOUGH && ledger.handedOn === 0
+    ...(handsOn(findings) && history.grants.length >= ENOUGH && ledger.handedOn === 0
       ? ["no lock was handed on inside a process"]
       : []),
   ];
 }
 
-/** Returns whether processes hand locks on; Redlock grants no runs. */
-function handsOn({ handoff, deployment }: Findings["options"]): boolean {
-  return handoff !== "none" && (handoff !== "default" || deployment !== "redlock");
+/** Returns whether processes hand locks on. */
+function handsOn({ options: { handoff }, traits }: Findings): boolean {
+  return handoff !== "none" && (handoff !== "default" || traits.runs);
 }
 
 /** Returns when something may go wrong: for as long as faults and stalls have effects. */

@@ -8,6 +8,7 @@ import type { Fault } from "./fault.ts";
 import { type Findings, outcome } from "./outcome.ts";
 import { report } from "./report.ts";
 import { FaultSchedule } from "./fault_schedule.ts";
+import { TRAITS } from "./redis/traits.ts";
 
 function grant(owner: string, fence: bigint, start: number): Grant {
   return { lock: "a", owner, fence, start, end: start + 10, believed: start + 15, acted: start + 15 };
@@ -36,7 +37,8 @@ function findings(history: Partial<History>, fences = true): Findings {
     stalls: [],
     began: 0,
     lease: 1_500,
-    left: { keys: [], connections: [] },
+    traits: TRAITS,
+    left: { entries: [], connections: [] },
   };
 }
 
@@ -78,13 +80,13 @@ Deno.test("outcome() counts lost waiters, rejections, deaths and leaks as violat
   found.ledger.lost.push({ lock: "a", start: 5 });
   found.ledger.unhandled.push("Error: oops");
   found.ledger.died.push("a worker process ended by itself");
-  const left = { keys: ["lock:a"], connections: ["id=7"] };
+  const left = { entries: ["key lock:a"], connections: ["id=7"] };
   const { violations } = outcome({ ...found, left });
   assertEquals(violations, [
     "0.0 s: a waiter for lock a was lost; before any fault",
     "unhandled rejection: Error: oops",
     "a worker process ended by itself",
-    "key left: lock:a",
+    "left: key lock:a",
     "connection left: id=7",
   ]);
 });
@@ -161,9 +163,8 @@ Deno.test("outcome() of a run without a fault, a lock or a handoff is a violatio
   const many = findings({ grants });
   assertEquals(outcome(many).violations, ["no lock was handed on inside a process"]);
   assertEquals(outcome({ ...many, ledger: { ...many.ledger, handedOn: 1 } }).violations, []);
-  for (const kind of [{ handoff: "none" }, { deployment: "redlock" }] as const) {
-    assertEquals(outcome({ ...many, options: { ...many.options, ...kind } }).violations, []);
-  }
+  assertEquals(outcome({ ...many, options: { ...many.options, handoff: "none" } }).violations, []);
+  assertEquals(outcome({ ...many, traits: { ...TRAITS, runs: false } }).violations, []);
   const found = findings({ breaches: [] });
   found.schedule.happenings.length = 0;
   assertEquals(outcome(found).violations, ["no fault has happened"]);

@@ -7,11 +7,10 @@ import { clientFaults } from "./client_faults.ts";
 import { Crew } from "./crew.ts";
 import { type Fault, pause } from "./fault.ts";
 import { networkFaults } from "./network_faults.ts";
-import { type Quorum, quorumFaults } from "./redis/quorum_faults.ts";
 import type { DeploymentKind, Options } from "./options.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { logKey } from "./register.ts";
-import { type Deployment, leaks } from "./deployment.ts";
+import type { Deployment, Left } from "./deployment.ts";
 import { cluster } from "./deployments/cluster.ts";
 import { redlock } from "./deployments/redlock.ts";
 import { sentinel } from "./deployments/sentinel.ts";
@@ -39,7 +38,7 @@ const TIMEOUTS = [undefined, 300, undefined, 1_000];
  */
 const [ALL_MS, SINGLE_MS, NONE_MS] = [8_000, 7_000, 12_500];
 
-/** How long keys and connections may take to go, in milliseconds: queues with dead waiters only go by themselves. */
+/** How long entries and connections may take to go, in milliseconds: queues with dead waiters only go by themselves. */
 const LEAKS_GONE = 20_000;
 
 /** By how much the machine's clock may be set in a run, in milliseconds: the processes read it. */
@@ -104,11 +103,11 @@ export async function run(
   const slow = stack.use(new SlowServer(() => pinged.ping()));
   const crew = stack.use(new Crew(work, random.fork()));
   const all = [
-    ...networkFaults(deployment.proxies),
+    ...networkFaults(deployment.proxies, deployment.request),
     ...clientFaults(ways, LEASE),
     ...deployment.faults,
+    ...deployment.userFaults?.({ crew, ways, lease: LEASE, kept: own(0).kept }) ?? [],
     ...workerFaults(crew, LEASE),
-    ...(options.deployment === "redlock" ? quorumFaults(await quorum(deployment, ways[0]!, crew)) : []),
   ];
   const faults = chosen(all, options.only);
   await Promise.all(Array.from({ length: options.workers }, (_, place) => crew.start(place)));
@@ -120,7 +119,8 @@ export async function run(
   const ticking = setInterval(() => report({ crew, schedule, elapsed: now() - began }), 200);
   stack.defer(() => clearInterval(ticking));
   const breaching = () => schedule.happenings.some(({ fault, over }) => fault.breach && !over);
-  const switches = stack.use(new Switches(() => deployment.masters(), breaching));
+  const masters = () => deployment.masters?.() ?? Promise.resolve([]);
+  const switches = stack.use(new Switches(masters, breaching));
   const happening = alternate(schedule, faults, random.fork(), over.signal);
   await pause(options.minutes * 60_000, over.signal);
   over.abort();
@@ -142,6 +142,7 @@ export async function run(
     stalls: [...stalls.seen, ...slow.seen],
     began,
     lease: LEASE,
+    traits: deployment.traits,
     left: await remaining(deployment),
   });
 }
@@ -151,13 +152,6 @@ function historyOf(crew: Crew, schedule: FaultSchedule, switches: Switches, writ
   const { grants, releases } = crew.ledger;
   const faults = schedule.happenings.filter(({ fault }) => fault.breach);
   return { grants: [...grants.values()], releases, writes, breaches: [...faults, ...switches.seen] };
-}
-
-/** Returns the nodes of a quorum with the ways of the first process, and the lock that it holds mostly. */
-async function quorum(deployment: Deployment, { proxies }: Ways, { ledger }: Crew): Promise<Quorum> {
-  const lock = own(0).kept;
-  const putBack = (node: number) => void ledger.putBack.push({ lock, at: now(), node });
-  return { servers: await deployment.masters(), proxies, lock, lease: LEASE, putBack };
 }
 
 /** Returns the faults of these kinds; all of them, if none is named. Throws when there is no such kind. */
@@ -223,10 +217,10 @@ async function writes(server: RedisServer, locks: readonly string[]): Promise<Wr
 }
 
 /** Returns what is still there when it had time to go. */
-async function remaining(deployment: Deployment): Promise<Awaited<ReturnType<typeof leaks>>> {
+async function remaining(deployment: Deployment): Promise<Left> {
   for (const deadline = performance.now() + LEAKS_GONE;;) {
-    const left = await leaks(deployment);
-    if (left.keys.length + left.connections.length === 0 || performance.now() > deadline) return left;
+    const left = await deployment.left();
+    if (left.entries.length + left.connections.length === 0 || performance.now() > deadline) return left;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

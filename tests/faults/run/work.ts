@@ -2,7 +2,10 @@ import type { HandoffName } from "../../verification/handoff/scenario.ts";
 import type { Release } from "../../verification/history/history.ts";
 
 /** What the clients of a process connect to. */
-export type Target =
+export type Target = RedisTarget;
+
+/** Redis servers. */
+export type RedisTarget =
   | { readonly kind: "single"; readonly port: number }
   | { readonly kind: "redlock"; readonly ports: readonly number[] }
   | { readonly kind: "sentinel"; readonly sentinels: readonly Address[]; readonly name: string; readonly nat: Nat }
@@ -18,10 +21,10 @@ export interface Address {
 export type Nat = Readonly<Record<string, Address>>;
 
 /** What a worker process does; durations are in milliseconds. */
-export interface Work {
-  readonly target: Target;
+export interface Work<T extends Target = Target> {
+  readonly target: T;
   /** The same servers, reached without what happens to the way to them. */
-  readonly direct: Target;
+  readonly direct: T;
   /** The port of the server that keeps what the locks protect. */
   readonly register: number;
   /** Whether the register checks fences. */
@@ -41,7 +44,7 @@ export interface Work {
   readonly handoff: HandoffName;
 }
 
-/** What servers still had of an acquire that was over. */
+/** What was still kept of an acquire that was over. */
 export interface Remains {
   readonly lock: string;
   /** How it was over: it was released, or handed on to another handle, or the outcome of the refusal. */

@@ -10,31 +10,24 @@ import type { Observer } from "../../../src/events.ts";
 import { cohort } from "../../../src/composed/cohort/mod.ts";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
-import { redlock } from "../../../src/composed/redlock/mod.ts";
 import type { Store } from "../../../src/store.ts";
-import type { ServerStore } from "../../../src/stores/redis/store.ts";
 import { now } from "../../verification/history/history.ts";
 import { Random } from "../../simulation/random.ts";
+import { connect } from "./access.ts";
 import { Belief } from "./belief.ts";
 import { pause } from "./fault.ts";
-import { Clients } from "./redis/clients.ts";
 import { Inspector } from "./inspector.ts";
-import type { Evaluator } from "./redis/look.ts";
 import { Register } from "./register.ts";
 import { Stalls } from "./stalls.ts";
 import { Trace } from "./trace.ts";
 import { Witness } from "./witness.ts";
 import type { Line, Work } from "./work.ts";
-import { serverStore } from "../../support/server_store.ts";
 
 /** How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s. */
 const SETTLING = 40_000;
 
 /** How long it may take to end by itself when all is closed, in milliseconds. */
 const LINGERING = 5_000;
-
-/** How long a look at a server may take, in milliseconds: what is not seen soon is not looked at. */
-const LOOK = 300;
 
 /** The pause of a holder that does nothing but ask whether it holds, in milliseconds. */
 const ASKED = 20;
@@ -65,20 +58,9 @@ const observer: Observer = ({ type, owner }) => {
   if (type === "waiting") waiting.add(owner);
 };
 
-const clients = new Clients();
-
 const witness = new Witness(now, work.target.kind === "redlock" ? work.target.ports.length : 0);
 
-/** Returns the store that keeps the locks, watched by the witness. */
-function open(): Store {
-  const servers = clients.connect(
-    work.target,
-    work.commandTimeout === null ? {} : { commandTimeout: work.commandTimeout, maxRetriesPerRequest: 2 },
-  );
-  if (work.target.kind !== "redlock") return witness.watch(serverStore(servers[0]!, { observer }));
-  const nodes = servers.map((client) => witness.watchNode(serverStore(client)));
-  return witness.watch(redlock(nodes, { observer }));
-}
+const access = connect(work, witness, observer);
 
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
@@ -91,18 +73,13 @@ function handingOn(kept: Store): Store {
   const { handoff } = work;
   if (handoff === "keep" || handoff === "linger") return cohort(kept, COHORTS[handoff]);
   if (!kept.capabilities?.includes("runs")) return kept;
-  if (handoff === "default") return new HandoffStore(kept as ServerStore, new SystemClock());
+  if (handoff === "default") return new HandoffStore(kept, new SystemClock());
   // `acquire()` hands on by itself what a store grants in runs.
   return Object.assign(kept, { capabilities: kept.capabilities.filter((each) => each !== "runs") });
 }
 
-const store = witness.watchHandles(handingOn(open()));
-const direct = clients.connect(work.direct, { commandTimeout: LOOK, maxRetriesPerRequest: 0 });
-const inspector = new Inspector(
-  direct as unknown as Evaluator[],
-  now,
-  (remains) => write({ type: "looked", ...remains }),
-);
+const store = witness.watchHandles(handingOn(witness.watch(access.store)));
+const inspector = new Inspector(access.views, now, (remains) => write({ type: "looked", ...remains }));
 const registerClient = new Redis(work.register, "127.0.0.1");
 const register = new Register(registerClient, work.fences);
 
@@ -304,7 +281,7 @@ settling.abort();
 if (!settled && pending.size === 0) write({ type: "unhandled", message: "a section did not come to its end" });
 write({ type: "finished", pending: [...pending] });
 if (store instanceof HandoffStore) await store.stop();
-clients.disconnect();
+access.close();
 registerClient.disconnect();
 stalls[Symbol.dispose]();
 // By itself if it can: what is left over keeps it alive, such as a client that looks for its Sentinels when it is

@@ -3,8 +3,11 @@ import type { RedisServer } from "../../../support/redis_server.ts";
 import type { Random } from "../../../simulation/random.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { type Fault, pause } from "../fault.ts";
+import { redisLeft } from "../redis/left.ts";
 import { commandFaults, freezing, promoting } from "../redis/server_faults.ts";
-import { type Deployment, nat } from "../deployment.ts";
+import { nat } from "../redis/nat.ts";
+import { REQUEST, TRAITS } from "../redis/traits.ts";
+import type { Deployment } from "../deployment.ts";
 
 /** Starts a Cluster of three masters with a replica each. A failover loses what the replica has not received. */
 export async function cluster(locks: readonly string[]): Promise<Deployment> {
@@ -44,6 +47,7 @@ export async function cluster(locks: readonly string[]): Promise<Deployment> {
         await ready();
       });
     });
+  const masters = async (): Promise<RedisServer[]> => (await deployment.masters()).map(({ server }) => server);
   const owned = stack.move();
   return {
     target: (ports) => ({
@@ -53,6 +57,10 @@ export async function cluster(locks: readonly string[]): Promise<Deployment> {
     }),
     ports: servers.map(({ port }) => port),
     proxies,
+    request: REQUEST,
+    // While a slot is moved, clients wait before they send a command again, and send it also after they have rejected it;
+    // and the nodes cannot tell that nobody receives the wake-ups of a dead waiter.
+    traits: { ...TRAITS, executesLate: true, keepsTurns: true },
     faults: [
       ...commandFaults(ward),
       freezing(ward, true, ready),
@@ -67,7 +75,8 @@ export async function cluster(locks: readonly string[]): Promise<Deployment> {
         await migration.finish();
       }),
     ],
-    masters: async (): Promise<RedisServer[]> => (await deployment.masters()).map(({ server }) => server),
+    masters,
+    left: async () => await redisLeft(await masters()),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

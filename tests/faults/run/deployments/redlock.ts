@@ -1,8 +1,12 @@
 import { RedisServer } from "../../../support/redis_server.ts";
 import type { Random } from "../../../simulation/random.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
+import { now } from "../../../verification/history/history.ts";
 import { DataDirectory, durable, empty } from "../redis/directory.ts";
+import { redisLeft } from "../redis/left.ts";
+import { quorumFaults } from "../redis/quorum_faults.ts";
 import { answers, commandFaults, freezing, killing } from "../redis/server_faults.ts";
+import { REQUEST, TRAITS } from "../redis/traits.ts";
 import type { Deployment } from "../deployment.ts";
 
 /** How many servers there are. */
@@ -27,8 +31,15 @@ export async function redlock(): Promise<Deployment> {
     target: (ports) => ({ kind: "redlock", ports }),
     ports: servers.map(({ port }) => port),
     proxies,
+    request: REQUEST,
+    // Redlock grants no runs.
+    traits: { ...TRAITS, runs: false },
     faults: [...commandFaults(ward), freezing(ward, false, well), killing(ward), killing(ward, wipe)],
-    masters: () => Promise.resolve(servers),
+    userFaults: ({ crew, ways, lease, kept: lock }) => {
+      const putBack = (node: number) => void crew.ledger.putBack.push({ lock, at: now(), node });
+      return quorumFaults({ servers, proxies: ways[0]!.proxies, lock, lease, putBack });
+    },
+    left: () => redisLeft(servers),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

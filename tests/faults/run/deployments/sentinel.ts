@@ -1,8 +1,11 @@
 import { SentinelDeployment } from "../../../deployments/sentinel.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { type Fault, pause } from "../fault.ts";
+import { redisLeft } from "../redis/left.ts";
 import { commandFaults, freezing, promoting } from "../redis/server_faults.ts";
-import { type Deployment, nat } from "../deployment.ts";
+import { nat } from "../redis/nat.ts";
+import { REQUEST, TRAITS } from "../redis/traits.ts";
+import type { Deployment } from "../deployment.ts";
 
 /** How long a Sentinel may be frozen, in milliseconds: after 2 s it distrusts its clock and does nothing for 30 s. */
 const TILT = 1_500;
@@ -50,6 +53,7 @@ export async function sentinel(): Promise<Deployment> {
       return true;
     },
   };
+  const masters = async () => [await deployment.master()];
   const owned = stack.move();
   return {
     target: (ports) => {
@@ -57,6 +61,8 @@ export async function sentinel(): Promise<Deployment> {
     },
     ports: servers.map(({ port }) => port),
     proxies,
+    request: REQUEST,
+    traits: TRAITS,
     faults: [
       ...commandFaults(ward).map((fault) => fault.kind === "CLIENT PAUSE" ? outage(fault, ready) : fault),
       freezing(ward, true, ready),
@@ -65,7 +71,8 @@ export async function sentinel(): Promise<Deployment> {
       dying("writes lost", true),
       failover,
     ],
-    masters: async () => [await deployment.master()],
+    masters,
+    left: async () => await redisLeft(await masters()),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

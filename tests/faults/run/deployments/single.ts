@@ -3,14 +3,16 @@ import { ProcessClock } from "../../../support/process_clock.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { DataDirectory, durable, empty } from "../redis/directory.ts";
 import { type Fault, pause } from "../fault.ts";
+import { redisLeft } from "../redis/left.ts";
 import { answers, commandFaults, freezing, killing } from "../redis/server_faults.ts";
+import { REQUEST, TRAITS } from "../redis/traits.ts";
 import type { Deployment } from "../deployment.ts";
 
 /** How far the server's clock is set, in milliseconds: more than a lease, at the most. */
 const SHIFT = [100, 3_000] as const;
 
 /** Starts one server that keeps its data on disk. */
-export async function single(): Promise<Deployment> {
+export async function single(): Promise<Deployment & { readonly server: RedisServer }> {
   await using stack = new AsyncDisposableStack();
   const clock = stack.use(await ProcessClock.make());
   const { path } = stack.use(new DataDirectory());
@@ -35,8 +37,11 @@ export async function single(): Promise<Deployment> {
     target: ([port]) => ({ kind: "single", port: port! }),
     ports: [server.port],
     proxies: [proxy],
+    request: REQUEST,
+    traits: TRAITS,
     faults: noted,
-    masters: () => Promise.resolve([server]),
+    server,
+    left: () => redisLeft([server]),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

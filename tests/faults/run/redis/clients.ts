@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from "npm:ioredis@^6";
-import type { Target } from "../work.ts";
+import type { RedisTarget } from "../work.ts";
 
 /** A client of one server, or of a deployment of servers. */
 type Client = Redis | Cluster;
@@ -12,7 +12,7 @@ export class Clients {
   readonly #clients: Client[] = [];
 
   /** Returns one client for each independent server, or deployment of servers. */
-  connect(target: Target, options: Omit<RedisOptions, "replyMapping">): Client[] {
+  connect(target: RedisTarget, options: Omit<RedisOptions, "replyMapping">): Client[] {
     const retryStrategy = () => 100;
     switch (target.kind) {
       case "single":

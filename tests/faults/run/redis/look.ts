@@ -1,18 +1,9 @@
 import { lockKeys } from "../../../../src/stores/redis/keys/keys.ts";
+import type { Look } from "../view.ts";
 
 /** What looking needs of a client. */
 export interface Evaluator {
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
-}
-
-/** What a server has of some ids. */
-export interface Look {
-  /** Whether any of them is anywhere in what the server keeps of the lock. */
-  readonly present: boolean;
-  /** Whether any of them is anywhere but where waiters are kept. */
-  readonly held: boolean;
-  /** Whether one of them waits behind others. */
-  readonly behind: boolean;
 }
 
 /**

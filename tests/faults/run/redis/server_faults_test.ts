@@ -47,7 +47,7 @@ async function atOnce(answer: Promise<unknown>): Promise<void> {
 
 Deno.test("single() can do to its server what it says, and takes it back", async (t) => {
   await using deployment = await single();
-  const [server] = await deployment.masters() as [RedisServer];
+  const { server } = deployment;
   for (const fault of deployment.faults) {
     await t.step(fault.kind, async () => {
       const client = server.connect({ maxRetriesPerRequest: 0, retryStrategy: () => 10 });
@@ -68,12 +68,12 @@ Deno.test({
     await using deployment = await single();
     const [loss, set] = ["FLUSHALL", "clock set"].map((kind) => deployment.faults.find((fault) => fault.kind === kind));
     assert(set !== undefined);
-    const [server] = await deployment.masters();
+    const { server } = deployment;
     for (let seed = 1; seed <= 8; seed++) {
       await loss!.inject(new Random(seed), new AbortController().signal, () => {});
       const over = new AbortController();
       const happens = set.inject(new Random(seed), over.signal, () => {});
-      const [seconds, microseconds] = await server!.command("TIME") as [string, string];
+      const [seconds, microseconds] = await server.command("TIME") as [string, string];
       const ahead = Number(seconds) * 1_000 + Number(microseconds) / 1_000 - Date.now();
       over.abort();
       await happens;

@@ -1,0 +1,17 @@
+import { WAITER_TIMEOUT_MS } from "../../../../src/stores/redis/constants.ts";
+import type { Traits } from "../deployment.ts";
+
+/** A text that each request has which runs a script. */
+export const REQUEST = "evalsha";
+
+/** What is particular to the store on Redis. */
+export const TRAITS: Traits = {
+  runs: true,
+  executesLate: false,
+  keepsTurns: false,
+  waiterTimeout: WAITER_TIMEOUT_MS,
+  // A wake-up was lost when something was, so that it takes until the next poll, of 5 s; then it is reserved, for 1.5 s
+  // each, for two who are gone.
+  idle: 8_000,
+  pace: [50, 250],
+};
