@@ -9,12 +9,13 @@ export class DenoProcess implements AsyncDisposable {
   readonly #process: Deno.ChildProcess;
   readonly #input: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
 
-  /** Starts the program with this address, such as `import.meta.resolve("./worker.ts")`. */
-  constructor(program: string, ...args: string[]) {
+  /** Starts the program with this address, such as `import.meta.resolve("./worker.ts")`, and with these variables. */
+  constructor(program: string | { readonly program: string; readonly env: Record<string, string> }, ...args: string[]) {
+    const { program: address, env } = typeof program === "string" ? { program, env: {} } : program;
     this.#process = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--quiet", "--allow-all", program, ...args],
+      args: ["run", "--quiet", "--allow-all", address, ...args],
       clearEnv: true,
-      env: withoutCoverage(),
+      env: { ...withoutCoverage(), ...env },
       stdin: "piped",
       stdout: "piped",
       stderr: "inherit",

@@ -4,9 +4,12 @@ const REMEDY = 'install one with "apt-get install gcc libc6-dev"';
 /** The wall clock of processes that are started with an environment of its own; the true time until it is set. */
 export class ProcessClock implements Disposable {
   readonly #directory: string;
+  readonly #file: string;
+  readonly #others: ProcessClock[] = [];
 
-  private constructor(directory: string) {
+  private constructor(directory: string, number = 0) {
     this.#directory = directory;
+    this.#file = `${directory}/clock${number}`;
   }
 
   /** Compiles the library that sets it; rejects with a sentence that says why when that cannot be done. */
@@ -20,6 +23,14 @@ export class ProcessClock implements Disposable {
       clock[Symbol.dispose]();
       throw error;
     }
+  }
+
+  /** Returns another clock, which is gone with this one. */
+  another(): ProcessClock {
+    const clock = new ProcessClock(this.#directory, this.#others.length + 1);
+    this.#others.push(clock);
+    clock.shift(0);
+    return clock;
   }
 
   /** What a process must find in its environment. */
@@ -43,10 +54,6 @@ export class ProcessClock implements Disposable {
 
   get #library(): string {
     return `${this.#directory}/process_clock.so`;
-  }
-
-  get #file(): string {
-    return `${this.#directory}/clock`;
   }
 }
 
