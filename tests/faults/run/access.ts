@@ -1,9 +1,10 @@
 import type { Observer } from "../../../src/events.ts";
 import type { Store } from "../../../src/store.ts";
 import { redisAccess } from "./redis/access.ts";
+import { sqliteAccess } from "./sqlite/access.ts";
 import type { View } from "./view.ts";
 import type { Witness } from "./witness.ts";
-import type { Work } from "./work.ts";
+import type { RedisTarget, Work } from "./work.ts";
 
 /** How long a look at what is kept may take, in milliseconds: what is not seen soon is not looked at. */
 export const LOOK_MS = 300;
@@ -16,9 +17,13 @@ export interface Access {
   readonly views: readonly View[];
   /** Closes all connections. */
   close(): void;
+  /** Returns what is open although all was closed, as far as only this process can know. */
+  unclosed?(): string[];
 }
 
 /** Connects to what a process works on. */
 export function connect(work: Work, witness: Witness, observer: Observer): Access {
-  return redisAccess(work, witness, observer);
+  const { target, direct } = work;
+  if (target.kind === "sqlite") return sqliteAccess(target, observer);
+  return redisAccess({ ...work, target, direct: direct as RedisTarget }, witness, observer);
 }

@@ -5,6 +5,7 @@ import { inTime } from "../../support/in_time.ts";
 import { agree } from "./clocks.ts";
 import type { Span } from "./fault_times.ts";
 import type { Line, Remains, Work } from "./work.ts";
+import type { WorkerClocks } from "./worker_clocks.ts";
 
 /** How long a process may take to begin, and to end when it is asked to, in milliseconds. */
 const PROCESS_LIMIT_MS = 120_000;
@@ -30,6 +31,8 @@ export interface Ledger {
   readonly stalls: Span[];
   /** How long trips to the register took, in milliseconds. */
   readonly trips: number[];
+  /** What processes had open when they had closed their stores. */
+  readonly unclosed: string[];
   /** Processes that ended by themselves. */
   readonly died: string[];
   /** Processes that something kept alive when they had closed their clients. */
@@ -58,6 +61,7 @@ export function ledger(): Ledger {
     lost: [],
     unhandled: [],
     died: [],
+    unclosed: [],
     ...observed,
     ...counts,
   };
@@ -74,9 +78,9 @@ class Worker {
   readonly #reading: Promise<void>;
   readonly #ledger: Ledger;
 
-  constructor(work: Work, ledger: Ledger) {
+  constructor(work: Work, ledger: Ledger, env: Record<string, string>) {
     this.#ledger = ledger;
-    this.#process = new DenoProcess(import.meta.resolve("./worker.ts"), JSON.stringify(work));
+    this.#process = new DenoProcess({ program: import.meta.resolve("./worker.ts"), env }, JSON.stringify(work));
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ready = promise;
     this.#reading = this.#read(resolve);
@@ -133,13 +137,15 @@ export class Crew implements AsyncDisposable {
   readonly ledger = ledger();
   readonly #work: (seed: number, place: number) => Work;
   readonly #random: Random;
+  readonly #clocks: WorkerClocks | undefined;
   readonly #workers: Worker[] = [];
   #closed = false;
 
-  /** Makes an empty crew; `work` returns what the process at a place does. */
-  constructor(work: (seed: number, place: number) => Work, random: Random) {
+  /** Makes an empty crew; `work` returns what the process at a place does, and `clocks` has the clocks of all. */
+  constructor(work: (seed: number, place: number) => Work, random: Random, clocks?: WorkerClocks) {
     this.#work = work;
     this.#random = random;
+    this.#clocks = clocks;
   }
 
   /** How many there are. */
@@ -149,8 +155,13 @@ export class Crew implements AsyncDisposable {
 
   /** Starts the process at a place, and replaces the one that was there. */
   async start(place: number): Promise<void> {
+    await (this.#clocks?.keep(() => this.#start(place)) ?? this.#start(place));
+  }
+
+  async #start(place: number): Promise<void> {
     if (this.#closed) return;
-    const worker = new Worker(this.#work(this.#random.integer(0, 2 ** 31), place), this.ledger);
+    const work = this.#work(this.#random.integer(0, 2 ** 31), place);
+    const worker = new Worker(work, this.ledger, this.#clocks?.env(place) ?? {});
     this.#workers[place] = worker;
     await inTime(worker.ready, PROCESS_LIMIT_MS, "the start of a worker process");
     if (!worker.ending) await inTime(worker.agree(), PROCESS_LIMIT_MS, "the clock of a worker process");
@@ -227,6 +238,9 @@ function note(line: Exclude<Line, { type: "ready" | "time" }>, ledger: Ledger): 
       return;
     case "unhandled":
       ledger.unhandled.push(line.message);
+      return;
+    case "unclosed":
+      ledger.unclosed.push(line.what);
       return;
     case "lingering":
       ledger.lingered++;

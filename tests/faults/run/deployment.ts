@@ -4,6 +4,7 @@ import type { Crew } from "./crew.ts";
 import type { Fault } from "./fault.ts";
 import type { Ways } from "./ways.ts";
 import type { Target } from "./work.ts";
+import type { WorkerClocks } from "./worker_clocks.ts";
 
 /**
  * What the locks of a run are kept on, and what can happen to it. How a worker process reaches it is an
@@ -18,6 +19,8 @@ export interface Deployment extends AsyncDisposable {
   readonly proxies: readonly TcpProxy[];
   /** A text that each request has which changes a lock. */
   readonly request: string;
+  /** The wall clocks of the processes that use it, where faults set them. */
+  readonly clocks?: WorkerClocks;
   /** How what happened on it is judged. */
   readonly traits: Traits;
   /** What can happen to what the locks are kept on. */

@@ -102,7 +102,7 @@ function countsOf({ options, ledger, schedule, history, verdict, left }: Finding
     ["processes that died", ledger.died.length],
     ["processes that lingered", ledger.lingered],
     ["entries left", left.entries.length],
-    ["connections left", left.connections.length],
+    ["connections left", left.connections.length + ledger.unclosed.length],
   ]);
 }
 
@@ -136,7 +136,7 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
     ...ledger.unhandled.map((message) => `unhandled rejection: ${message}`),
     ...ledger.died,
     ...left.entries.map((entry) => `left: ${entry}`),
-    ...left.connections.map((connection) => `connection left: ${connection}`),
+    ...[...left.connections, ...ledger.unclosed].map((connection) => `connection left: ${connection}`),
     ...schedule.failures.map((failure) => `a fault could not be made to happen: ${failure}`),
     ...schedule.missing,
     ...(schedule.happenings.length === 0

@@ -15,6 +15,7 @@ import { cluster } from "./deployments/cluster.ts";
 import { redlock } from "./deployments/redlock.ts";
 import { sentinel } from "./deployments/sentinel.ts";
 import { single } from "./deployments/single.ts";
+import { sqlite } from "./deployments/sqlite.ts";
 import { SlowServer, Stalls } from "./stalls.ts";
 import { FaultSchedule } from "./fault_schedule.ts";
 import { Switches } from "./switches.ts";
@@ -55,6 +56,7 @@ const DEPLOYMENT_OF: Readonly<Record<DeploymentKind, (locks: readonly string[]) 
   redlock,
   sentinel,
   cluster,
+  sqlite,
 };
 
 /** What a run is at. */
@@ -101,7 +103,7 @@ export async function run(
   const stalls = stack.use(new Stalls());
   const pinged = server.connect();
   const slow = stack.use(new SlowServer(() => pinged.ping()));
-  const crew = stack.use(new Crew(work, random.fork()));
+  const crew = stack.use(new Crew(work, random.fork(), deployment.clocks));
   const all = [
     ...networkFaults(deployment.proxies, deployment.request),
     ...clientFaults(ways, LEASE),

@@ -2,7 +2,13 @@ import type { HandoffName } from "../../verification/handoff/scenario.ts";
 import type { Release } from "../../verification/history/history.ts";
 
 /** What the clients of a process connect to. */
-export type Target = RedisTarget;
+export type Target = RedisTarget | SqliteTarget;
+
+/** A file. */
+export interface SqliteTarget {
+  readonly kind: "sqlite";
+  readonly path: string;
+}
 
 /** Redis servers. */
 export type RedisTarget =
@@ -113,6 +119,8 @@ export type Line =
   | { readonly type: "refused"; readonly outcome: string; readonly start: number; readonly end: number }
   /** Something failed that nobody handles. */
   | { readonly type: "unhandled"; readonly message: string }
+  /** It had something open when it had closed its store. */
+  | { readonly type: "unclosed"; readonly what: string }
   /** Something kept it alive when all was over. */
   | { readonly type: "lingering" }
   /** It was asked to finish and has; with the calls that have not returned. */

@@ -282,6 +282,7 @@ if (!settled && pending.size === 0) write({ type: "unhandled", message: "a secti
 write({ type: "finished", pending: [...pending] });
 if (store instanceof HandoffStore) await store.stop();
 access.close();
+for (const what of access.unclosed?.() ?? []) write({ type: "unclosed", what });
 registerClient.disconnect();
 stalls[Symbol.dispose]();
 // By itself if it can: what is left over keeps it alive, such as a client that looks for its Sentinels when it is

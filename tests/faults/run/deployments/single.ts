@@ -1,7 +1,8 @@
 import { RedisServer } from "../../../support/redis_server.ts";
 import { ProcessClock } from "../../../support/process_clock.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
-import { DataDirectory, durable, empty } from "../redis/directory.ts";
+import { DataDirectory } from "../directory.ts";
+import { durable, empty } from "../redis/data.ts";
 import { type Fault, pause } from "../fault.ts";
 import { redisLeft } from "../redis/left.ts";
 import { answers, commandFaults, freezing, killing } from "../redis/server_faults.ts";

@@ -5,15 +5,6 @@ export function durable(directory: string): string[] {
   return ["--dir", directory, ...aof];
 }
 
-/** A directory for the data of a server. */
-export class DataDirectory implements AsyncDisposable {
-  readonly path = Deno.makeTempDirSync({ prefix: "holdfast_data_" });
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Deno.remove(this.path, { recursive: true });
-  }
-}
-
 /** Deletes what is in a directory. */
 export async function empty(path: string): Promise<void> {
   for await (const { name } of Deno.readDir(path)) await Deno.remove(`${path}/${name}`, { recursive: true });

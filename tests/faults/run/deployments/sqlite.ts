@@ -1,0 +1,73 @@
+import { DatabaseSync } from "node:sqlite";
+import { sqlite as open } from "../../../../src/stores/sqlite/mod.ts";
+import { DataDirectory } from "../directory.ts";
+import { type Deployment, type Left, listed, type Traits, type Users } from "../deployment.ts";
+import { type Fault, pause } from "../fault.ts";
+import { fileFaults, Intruder } from "../sqlite/file_faults.ts";
+import { WorkerClocks } from "../worker_clocks.ts";
+
+/** How far the machine's clock is set, in milliseconds: more than a lease, at the most. */
+const SHIFT = [100, 3_000] as const;
+
+/** What is particular to the store in a file. */
+const TRAITS: Traits = {
+  runs: true,
+  executesLate: false,
+  keepsTurns: false,
+  // A process that has just come takes others for dead after 6 s.
+  waiterTimeout: 6_000,
+  // After that those behind a dead waiter ask again.
+  idle: 8_000,
+  pace: [50, 250],
+};
+
+/** Makes a file that several processes keep their locks in. */
+export async function sqlite(): Promise<Deployment> {
+  await using stack = new AsyncDisposableStack();
+  const { path: directory } = stack.use(new DataDirectory());
+  const path = `${directory}/locks.db`;
+  using store = open(path);
+  await store.query();
+  const clocks = stack.use(await WorkerClocks.make({ shared: true }));
+  const intruder = stack.use(await Intruder.start(path));
+  const owned = stack.move();
+  return {
+    target: () => ({ kind: "sqlite", path }),
+    ports: [],
+    proxies: [],
+    request: "",
+    clocks,
+    traits: TRAITS,
+    faults: fileFaults(intruder),
+    userFaults: (users) => [clockSet(clocks, users)],
+    left: () => left(path),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Returns what the file lists, and what is wrong with it. */
+async function left(path: string): Promise<Left> {
+  using store = open(path);
+  const entries = await listed(store);
+  using database = new DatabaseSync(path);
+  const found = database.prepare("PRAGMA integrity_check").all().map((row) => String(row["integrity_check"]));
+  return { entries: [...entries, ...found.filter((text) => text !== "ok")], connections: [] };
+}
+
+/**
+ * Returns the fault that sets the machine's clock. Holders see that as well as others do: a jump ahead ends their leases,
+ * and one back makes none longer. So nobody may be granted a lock that is believed in.
+ */
+function clockSet(clocks: WorkerClocks, { crew }: Users): Fault {
+  return {
+    kind: "clock set",
+    where: "servers",
+    breach: false,
+    async inject(random, over) {
+      const ms = random.spread(...SHIFT) * random.pick([-1, 1]);
+      const shifts = new Map(Array.from({ length: crew.size }, (_, place) => [place, ms]));
+      await clocks.set(shifts, () => pause(random.spread(10, 2_000), over));
+      return true;
+    },
+  };
+}
