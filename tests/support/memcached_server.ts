@@ -1,6 +1,6 @@
 import { MemcacheClient } from "memcache-client";
-import { deadline } from "@std/async";
 import { findProgram, type Found } from "./debian_programs.ts";
+import { inTime } from "./in_time.ts";
 import { freePort } from "./redis_server.ts";
 
 /** How long a server may take to answer, in milliseconds. */
@@ -83,7 +83,7 @@ export class MemcachedServer implements AsyncDisposable {
   /** Sends one command over a connection of its own, and returns the reply. */
   async command(line: string): Promise<string> {
     using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
-    return await deadline(reply(connection, line), ANSWER_LIMIT_MS);
+    return await inTime(reply(connection, line), ANSWER_LIMIT_MS, `the answer to "${line}"`);
   }
 
   /** Returns the keys on the server. */
