@@ -1,10 +1,11 @@
 import type { Observer } from "../../../src/events.ts";
 import type { Store } from "../../../src/store.ts";
+import { memcachedAccess } from "./memcached/access.ts";
 import { redisAccess } from "./redis/access.ts";
 import { sqliteAccess } from "./sqlite/access.ts";
 import type { View } from "./view.ts";
 import type { Witness } from "./witness.ts";
-import type { RedisTarget, Work } from "./work.ts";
+import type { MemcachedTarget, RedisTarget, Work } from "./work.ts";
 
 /** How long a look at what is kept may take, in milliseconds: what is not seen soon is not looked at. */
 export const LOOK_MS = 300;
@@ -25,5 +26,8 @@ export interface Access {
 export function connect(work: Work, witness: Witness, observer: Observer): Access {
   const { target, direct } = work;
   if (target.kind === "sqlite") return sqliteAccess(target, observer);
+  if (target.kind === "memcached") {
+    return memcachedAccess({ ...work, target, direct: direct as MemcachedTarget }, observer);
+  }
   return redisAccess({ ...work, target, direct: direct as RedisTarget }, witness, observer);
 }

@@ -3,7 +3,7 @@ import { oneOf, wholeNumber } from "../../support/command_line.ts";
 import { type HandoffName, HANDOFFS } from "../../verification/handoff/scenario.ts";
 
 /** The deployments that there are. */
-export const DEPLOYMENTS = ["single", "sentinel", "cluster", "redlock", "sqlite"] as const;
+export const DEPLOYMENTS = ["single", "sentinel", "cluster", "redlock", "sqlite", "memcached"] as const;
 
 /** What the locks of a run are kept on. */
 export type DeploymentKind = typeof DEPLOYMENTS[number];

@@ -12,6 +12,7 @@ import { type Outcome, outcome } from "./outcome.ts";
 import { logKey } from "./register.ts";
 import type { Deployment, Left } from "./deployment.ts";
 import { cluster } from "./deployments/cluster.ts";
+import { memcached } from "./deployments/memcached.ts";
 import { redlock } from "./deployments/redlock.ts";
 import { sentinel } from "./deployments/sentinel.ts";
 import { single } from "./deployments/single.ts";
@@ -57,6 +58,7 @@ const DEPLOYMENT_OF: Readonly<Record<DeploymentKind, (locks: readonly string[]) 
   sentinel,
   cluster,
   sqlite,
+  memcached,
 };
 
 /** What a run is at. */

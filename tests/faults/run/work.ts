@@ -2,7 +2,13 @@ import type { HandoffName } from "../../verification/handoff/scenario.ts";
 import type { Release } from "../../verification/history/history.ts";
 
 /** What the clients of a process connect to. */
-export type Target = RedisTarget | SqliteTarget;
+export type Target = RedisTarget | SqliteTarget | MemcachedTarget;
+
+/** A memcached server. */
+export interface MemcachedTarget {
+  readonly kind: "memcached";
+  readonly port: number;
+}
 
 /** A file. */
 export interface SqliteTarget {

@@ -4,9 +4,10 @@ import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { now } from "../../../verification/history/history.ts";
 import { DataDirectory } from "../directory.ts";
 import { durable, empty } from "../redis/data.ts";
+import { freezing } from "../freezing.ts";
 import { redisLeft } from "../redis/left.ts";
 import { quorumFaults } from "../redis/quorum_faults.ts";
-import { answers, commandFaults, freezing, killing } from "../redis/server_faults.ts";
+import { answers, commandFaults, killing } from "../redis/server_faults.ts";
 import { REQUEST, TRAITS } from "../redis/traits.ts";
 import type { Deployment } from "../deployment.ts";
 

@@ -4,8 +4,9 @@ import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { DataDirectory } from "../directory.ts";
 import { durable, empty } from "../redis/data.ts";
 import { type Fault, pause } from "../fault.ts";
+import { freezing } from "../freezing.ts";
 import { redisLeft } from "../redis/left.ts";
-import { answers, commandFaults, freezing, killing } from "../redis/server_faults.ts";
+import { answers, commandFaults, killing } from "../redis/server_faults.ts";
 import { REQUEST, TRAITS } from "../redis/traits.ts";
 import type { Deployment } from "../deployment.ts";
 

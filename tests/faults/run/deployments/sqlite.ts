@@ -6,8 +6,8 @@ import { type Fault, pause } from "../fault.ts";
 import { fileFaults, Intruder } from "../sqlite/file_faults.ts";
 import { WorkerClocks } from "../worker_clocks.ts";
 
-/** How far the machine's clock is set, in milliseconds: more than a lease, at the most. */
-const SHIFT = [100, 3_000] as const;
+/** How far the machine's clock is set, in leases: mostly so far that it ends all of them. */
+const SHIFT = [0.2, 3] as const;
 
 /** What is particular to the store in a file. */
 const TRAITS: Traits = {
@@ -39,7 +39,8 @@ export async function sqlite(): Promise<Deployment> {
     clocks,
     traits: TRAITS,
     faults: fileFaults(intruder),
-    userFaults: (users) => [clockSet(clocks, users)],
+    // More often than the others, because it ends leases that holders believe in.
+    userFaults: (users) => [clockSet(clocks, users), clockSet(clocks, users)],
     left: () => left(path),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -58,13 +59,13 @@ async function left(path: string): Promise<Left> {
  * Returns the fault that sets the machine's clock. Holders see that as well as others do: a jump ahead ends their leases,
  * and one back makes none longer. So nobody may be granted a lock that is believed in.
  */
-function clockSet(clocks: WorkerClocks, { crew }: Users): Fault {
+function clockSet(clocks: WorkerClocks, { crew, lease }: Users): Fault {
   return {
     kind: "clock set",
     where: "servers",
     breach: false,
     async inject(random, over) {
-      const ms = random.spread(...SHIFT) * random.pick([-1, 1]);
+      const ms = lease * random.between(...SHIFT) * random.pick([-1, 1]);
       const shifts = new Map(Array.from({ length: crew.size }, (_, place) => [place, ms]));
       await clocks.set(shifts, () => pause(random.spread(10, 2_000), over));
       return true;

@@ -54,23 +54,6 @@ export function commandFaults({ servers, mayLose = () => true }: Ward): Fault[] 
   ];
 }
 
-/** Returns the fault that freezes the process of a server, for at most so many milliseconds. */
-export function freezing({ servers }: Ward, breach: boolean, well: () => Promise<void>, longest = 3_000): Fault {
-  return {
-    kind: "server frozen",
-    where: "servers",
-    breach,
-    async inject(random, over) {
-      const server = random.pick(await servers(random));
-      server.freeze();
-      await pause(random.spread(20, longest), over);
-      server.thaw();
-      await well();
-      return true;
-    },
-  };
-}
-
 /** Returns the fault that kills the process of a server, and starts it again with the data that it had, or without. */
 export function killing({ servers, mayLose = () => true }: Ward, wipe?: (server: RedisServer) => Promise<void>): Fault {
   return {

@@ -1,0 +1,49 @@
+import type { Backend } from "../../../../src/stores/cas/mod.ts";
+import { memcached as backendOf } from "../../../support/memcached_backend.ts";
+import { MemcachedServer } from "../../../support/memcached_server.ts";
+import { TcpProxy } from "../../../support/tcp_proxy.ts";
+import type { Deployment, Traits } from "../deployment.ts";
+import { freezing } from "../freezing.ts";
+import { clockFaults, LostFences } from "../memcached/clock_faults.ts";
+import { memcachedLeft } from "../memcached/left.ts";
+import { losses } from "../memcached/server_faults.ts";
+import { WorkerClocks } from "../worker_clocks.ts";
+
+/** As little memory as there can be, of which no part is moved from values of one size to others later on. */
+const SETTINGS = ["-m", "1", "-I", "512k", "-o", "slab_automove=0"];
+
+/** What is particular to the engine on a server without a clock that notifies of nothing. */
+const TRAITS: Traits = {
+  runs: true,
+  executesLate: false,
+  keepsTurns: false,
+  waiterTimeout: 15_000,
+  // A lease is watched before it is over, and so are the turns of waiters that are gone, one process after the other.
+  idle: 8_000,
+  // Waiters look every 50 to 500 ms.
+  pace: [500, 750],
+};
+
+/** Starts a memcached server, on which the engine runs in several processes. */
+export async function memcached(locks: readonly string[]): Promise<Deployment> {
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(await MemcachedServer.start(SETTINGS));
+  const proxy = stack.use(await TcpProxy.start(server.port));
+  const clocks = stack.use(await WorkerClocks.make({ shared: false }));
+  const fences = new LostFences();
+  const backend = backendOf(server.connect()) as Backend;
+  const ward = { server, backend, locks, mayLose: () => fences.mayLose(), lost: () => fences.lost() };
+  const owned = stack.move();
+  return {
+    target: ([port]) => ({ kind: "memcached", port: port! }),
+    ports: [server.port],
+    proxies: [proxy],
+    request: "cas holdfast:",
+    clocks,
+    traits: TRAITS,
+    faults: [freezing({ servers: () => Promise.resolve([server]) }, false, () => Promise.resolve()), ...losses(ward)],
+    userFaults: ({ crew }) => clockFaults(clocks, crew, fences),
+    left: () => memcachedLeft(server, locks),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

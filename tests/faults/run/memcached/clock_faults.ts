@@ -1,0 +1,72 @@
+import { pause } from "../fault.ts";
+import type { Fault } from "../fault.ts";
+import type { Crew } from "../crew.ts";
+import type { Random } from "../../../simulation/random.ts";
+import type { WorkerClocks } from "../worker_clocks.ts";
+
+/** How far each clock is set at most, in milliseconds: two of them are apart by less than `maxClockSkew`, 10 s. */
+const WITHIN = 4_900;
+
+/** How far one clock is set, in milliseconds: more than a lease and `maxClockSkew`. */
+const BEYOND = [12_500, 20_000] as const;
+
+/** How long clocks are set, in milliseconds. */
+const DURATION = [500, 4_000] as const;
+
+/** What is known of lost data, and of clocks that were ahead. */
+export class LostFences {
+  #aheadUntil = 0;
+  #lostAt = -Infinity;
+
+  /** Notes that documents were lost. Their fences are only outdone by clocks that have gone on since. */
+  lost(): void {
+    this.#lostAt = performance.now();
+  }
+
+  /** Whether a clock may be so many milliseconds behind. */
+  mayBeBehind(ms: number): boolean {
+    return performance.now() > this.#lostAt + ms + 1_000;
+  }
+
+  /** Whether documents may be lost: no fence in them is from a clock that was ahead, or all clocks have gone on since. */
+  mayLose(): boolean {
+    return performance.now() > this.#aheadUntil;
+  }
+
+  /** Notes that clocks are up to so many milliseconds wrong, while something lasts. */
+  async wrong(ms: number, during: () => Promise<void>): Promise<void> {
+    this.#aheadUntil = Infinity;
+    try {
+      await during();
+    } finally {
+      this.#aheadUntil = performance.now() + ms + 1_000;
+    }
+  }
+}
+
+/** Returns the faults of the processes' clocks. */
+export function clockFaults(clocks: WorkerClocks, crew: Crew, fences: LostFences): Fault[] {
+  const fault = (kind: string, breach: boolean, shiftsOf: (random: Random) => Map<number, number>): Fault => ({
+    kind,
+    where: "servers",
+    breach,
+    async inject(random, over) {
+      const shifts = shiftsOf(random);
+      const most = Math.max(...[...shifts.values()].map(Math.abs));
+      if (!fences.mayBeBehind(most)) return false;
+      await fences.wrong(most, () => clocks.set(shifts, () => pause(random.spread(...DURATION), over)));
+      return true;
+    },
+  });
+  const places = () => Array.from({ length: crew.size }, (_, place) => place);
+  return [
+    // All promises hold.
+    fault("clocks apart", false, (random) => {
+      return new Map(places().map((place) => [place, random.between(-WITHIN, WITHIN)]));
+    }),
+    // One that does not wait may take a lock that is held.
+    fault("clock wrong", true, (random) => {
+      return new Map([[random.pick(places()), random.between(...BEYOND) * random.pick([-1, 1])]]);
+    }),
+  ];
+}

@@ -1,0 +1,39 @@
+import type { Backend } from "../../../../src/stores/cas/mod.ts";
+import type { View } from "../view.ts";
+
+/** The parts of a document that are told from the others. */
+interface Fields {
+  /** The last number that the document has issued. It only falls when the document is lost. */
+  readonly counter: number;
+  readonly queue: readonly unknown[];
+  readonly holders: readonly { readonly run?: unknown }[];
+  readonly turn?: unknown;
+  readonly revoked?: unknown;
+}
+
+/** Reads a document as the plain text that it is, not as the engine does: what that overlooks is to be found. */
+export async function readFields(backend: Backend, lock: string): Promise<Fields | undefined> {
+  const { value } = await backend.read(lock);
+  return value === undefined ? undefined : JSON.parse(value);
+}
+
+/**
+ * Returns how locks are seen in their documents. All that is kept is looked through, but for what names handles that are
+ * over: the members of a run also when they were served, and who has lost the lock.
+ */
+export function documentView(backend: Backend): View {
+  return {
+    async look(lock, ids) {
+      const names = (part: unknown) => {
+        const text = JSON.stringify(part) ?? "";
+        return [...ids].some((id) => text.includes(id));
+      };
+      const fields = await readFields(backend, lock);
+      if (fields === undefined) return { present: false, held: false, behind: false };
+      const { queue, turn, revoked: _, holders, ...rest } = fields;
+      const held = names({ ...rest, holders: holders.map(({ run: _, ...holder }) => holder) });
+      const waits = names(queue) || names(turn);
+      return { present: held || waits, held, behind: names(queue.slice(1)) };
+    },
+  };
+}
