@@ -12,13 +12,17 @@ const PASSED_OVER_MS = 15_000;
  * Returns what is in documents when each lock was used once more, and connections of clients that have gone. What processes
  * left that were killed stays in a document until somebody wants the lock, and no longer.
  */
-export async function memcachedLeft(server: MemcachedServer, locks: readonly string[]): Promise<Left> {
+export async function memcachedLeft(
+  server: MemcachedServer,
+  locks: readonly string[],
+  wait: number = PASSED_OVER_MS,
+): Promise<Left> {
   const client = server.connect();
   try {
     const backend = memcached(client) as Backend;
     const store = cas(backend);
     const entries = await Promise.all(locks.map(async (lock) => {
-      const failure = await acquire(store, lock, { wait: PASSED_OVER_MS, lease: PASSED_OVER_MS })
+      const failure = await acquire(store, lock, { wait, lease: wait })
         .then((held) => held.release(), (error: Error) => error.message);
       if (failure !== undefined) return [failure];
       const { holders = [], queue = [] } = await readFields(backend, lock) ?? {};

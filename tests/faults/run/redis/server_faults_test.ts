@@ -5,7 +5,7 @@ import { SentinelDeployment } from "../../../deployments/sentinel.ts";
 import type { RedisServer } from "../../../support/redis_server.ts";
 import { Random } from "../../../simulation/random.ts";
 import { until } from "../../../support/until.ts";
-import type { Fault } from "../fault.ts";
+import { strikes } from "../strikes.ts";
 import { promoting } from "./server_faults.ts";
 import { single } from "../deployments/single.ts";
 
@@ -104,22 +104,3 @@ Deno.test({
     assertEquals(ends, 5);
   },
 });
-
-/** Whether an effect is seen when a fault happens; with some seeds it is over too soon, or milder. */
-async function strikes(fault: Fault, effect: () => Promise<unknown>): Promise<boolean> {
-  const never = new AbortController().signal;
-  for (let seed = 1; seed <= 20; seed++) {
-    let over = false;
-    let struck = false;
-    const injected = fault.inject(new Random(seed), never, () => {}).finally(() => over = true);
-    const look = () => effect().catch(() => struck = true);
-    while (!over && !struck) {
-      await look();
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
-    const happened = await injected;
-    if (happened && !struck) await look();
-    if (struck && happened) return true;
-  }
-  return false;
-}
