@@ -9,6 +9,9 @@ import { WorkerClocks } from "../worker_clocks.ts";
 /** How far the machine's clock is set, in leases: mostly so far that it ends all of them. */
 const SHIFT = [0.2, 3] as const;
 
+/** The signal of what is not to be ended. */
+const NEVER = new AbortController().signal;
+
 /** What is particular to the store in a file. */
 const TRAITS: Traits = {
   runs: true,
@@ -39,8 +42,7 @@ export async function sqlite(): Promise<Deployment> {
     clocks,
     traits: TRAITS,
     faults: fileFaults(intruder),
-    // More often than the others, because it ends leases that holders believe in.
-    userFaults: (users) => [clockSet(clocks, users), clockSet(clocks, users)],
+    userFaults: (users) => clockFaults(clocks, users),
     left: () => left(path),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -56,19 +58,24 @@ async function left(path: string): Promise<Left> {
 }
 
 /**
- * Returns the fault that sets the machine's clock. Holders see that as well as others do: a jump ahead ends their leases,
- * and one back makes none longer. So nobody may be granted a lock that is believed in.
+ * Returns the faults that set the machine's clock. Holders see that as well as others do: a jump ahead ends their leases,
+ * and one back makes none longer. So nobody may be granted a lock that is believed in, unless the clock is right again
+ * within a lease: then a holder may not have looked meanwhile.
  */
-function clockSet(clocks: WorkerClocks, { crew, lease }: Users): Fault {
-  return {
-    kind: "clock set",
+function clockFaults(clocks: WorkerClocks, { crew, lease }: Users): Fault[] {
+  const fault = (kind: string, breach: boolean, duration: readonly [number, number]): Fault => ({
+    kind,
     where: "servers",
-    breach: false,
-    async inject(random, over) {
+    breach,
+    async inject(random) {
       const ms = lease * random.between(...SHIFT) * random.pick([-1, 1]);
       const shifts = new Map(Array.from({ length: crew.size }, (_, place) => [place, ms]));
-      await clocks.set(shifts, () => pause(random.spread(10, 2_000), over));
+      // Not ended early: it would be another fault.
+      await clocks.set(shifts, () => pause(lease * random.between(...duration), NEVER));
       return true;
     },
-  };
+  });
+  const set = fault("clock set", false, [1.05, 2]);
+  // More often than the others, because it ends leases that holders believe in.
+  return [set, set, fault("clock set for a moment", true, [0.01, 0.5])];
 }

@@ -1,0 +1,75 @@
+// Deno only: it starts a server, of which the runtime knows nothing.
+import { assert, assertEquals } from "@std/assert";
+import { acquire, tryAcquire } from "@holdfast/lock";
+import { type Backend, cas } from "@holdfast/lock/cas";
+import { HandoffStore } from "../../src/internal/handoff/handoff_store.ts";
+import { type Instant, SystemClock } from "../../src/internal/time/clock.ts";
+import { CasStore } from "../../src/stores/cas/store.ts";
+import { memcached } from "../support/memcached_backend.ts";
+import { findMemcached, MemcachedServer } from "../support/memcached_server.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { flood } from "./run/memcached/server_faults.ts";
+import { Register } from "./run/register.ts";
+
+// What docs/writing_a_store.md and docs/stores/cas.md warn of happens on a real server, and the fence orders it.
+
+const found = findMemcached();
+
+/** The clock of a machine that is wrong. */
+class WrongClock extends SystemClock {
+  readonly #ms: number;
+
+  constructor(ms: number) {
+    super();
+    this.#ms = ms;
+  }
+
+  override now(): Instant {
+    const { monotonic, wall } = super.now();
+    return { monotonic, wall: wall + this.#ms };
+  }
+}
+
+/** Defines a test in which a lock is given away while it is held. */
+function test(name: string, betray: (server: MemcachedServer) => Promise<void>, wrong = 0): void {
+  const fn = async () => {
+    await using server = await MemcachedServer.start(["-m", "1", "-I", "512k"]);
+    await using registering = await RedisServer.start();
+    const register = new Register(registering.connect(), true);
+    const backend = () => memcached(server.connect()) as Backend;
+    const settings = { maxClockSkew: 10_000, observer: undefined };
+    const clock = new WrongClock(wrong);
+    const first = new HandoffStore(new CasStore(backend(), settings, clock), clock);
+    const held = await acquire(first, "a", { lease: 30_000 });
+    assertEquals(await register.read("a", held.fence), 0);
+    if (wrong === 0) assertEquals(await tryAcquire(cas(backend()), "a"), null);
+    await betray(server);
+    await using next = await tryAcquire(cas(backend()), "a");
+    assert(next !== null, "it is granted");
+    assertEquals([held.held, next.held], [true, true], "both believe that they hold it");
+    assert(next.fence > held.fence, `${next.fence} > ${held.fence}`);
+    assertEquals(await register.read("a", next.fence), 0);
+    assertEquals(await register.write("a", held.fence, 1), false, "the stale write is refused");
+    assertEquals(await register.write("a", next.fence, 1), true);
+    assertEquals(await held.release().catch((error) => error.code), "lost");
+  };
+  // The client has timers for a while after it was closed.
+  Deno.test({ name, fn, ignore: "missing" in found, sanitizeOps: false, sanitizeResources: false });
+}
+
+test("tryAcquire() gets a lock that is held when memcached was restarted, with a larger fence", async (server) => {
+  await server.kill();
+  await server.start();
+});
+
+test("tryAcquire() gets a lock that is held when its document was evicted, with a larger fence", async (server) => {
+  const [value] = await server.values();
+  await flood(server, value!.length);
+  assertEquals(await server.keys(), []);
+});
+
+test(
+  "tryAcquire() gets a lock from a holder whose clock is 45 s behind, with a larger fence",
+  () => Promise.resolve(),
+  -45_000,
+);
