@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Claim } from "../../../src/store.ts";
+import { elapsed } from "../../../src/internal/time/clock.ts";
 import { ask, claimOf, LEASE, testWithFixture } from "./fixture.ts";
 
 testWithFixture("attempt() restarts a lease when it finds that the clock was set back", async (fixture) => {
@@ -86,3 +87,19 @@ testWithFixture("attempt() keeps waiters in order after a clock step or a suspen
     for (const [i, waiter] of waiters.entries()) assert(await storeOf(i).release(waiter));
   }
 });
+
+testWithFixture(
+  "attempt() ends a live lease while the clock is wrong, and its holder may overlook that",
+  async (fixture) => {
+    const [holder, next] = [claimOf(), claimOf()];
+    const granted = await fixture.a.attempt(holder, { enqueue: false });
+    const grantedAt = fixture.clock.now();
+    fixture.clock.setWall(LEASE + 1);
+    const later = await fixture.b.attempt(next, { enqueue: false });
+    fixture.clock.setWall(-LEASE - 1);
+    assertEquals(elapsed(grantedAt, fixture.clock.now()), 0);
+    assert(granted.granted && later.granted && later.fence > granted.fence, "the fence orders them");
+    assertEquals(await fixture.a.renew(holder), "lost");
+    await fixture.b.release(next);
+  },
+);
