@@ -61,7 +61,8 @@ export function usage(): string {
 
 Usage: deno task faults [options]
 
-  --deployment D   ${DEPLOYMENTS.join(", ")} (default: single)
+  --deployment D   ${DEPLOYMENTS.slice(0, 4).join(", ")}: Redis; sqlite: a file; memcached: the engine of cas()
+                   (default: single)
   --minutes M      how long faults happen (default: 1)
   --seed S         what determines the faults and what the processes do; the times of both are real ones
                    (default: a new one, which is printed)
