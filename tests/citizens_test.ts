@@ -108,16 +108,12 @@ const REASONS: Reasons = {
   redis: {
     "mistake": "`acquire` takes its client as it is.",
   },
-  sqlite: {
-    "fault run": "The run knows only Redis so far.",
-  },
   deno_kv: {
     "fault run": "A local file serves one process, which a test of its own kills.",
     "URL": "A local file serves one process, so that another one cannot look into it.",
     "doctor": "A local file serves one process, so that another one cannot look into it.",
   },
   cas: {
-    "fault run": "The run knows only Redis so far.",
     "URL": "A backend is code, which no URL can name.",
     "doctor": "A backend is code, which no URL can name.",
   },
@@ -314,7 +310,7 @@ Deno.test("judge() finds that a new folder lacks all but what needs nothing of i
 });
 
 Deno.test("judge() finds a reason for what is not lacking, and for no store", () => {
-  const reasons = { ...REASONS, sqlite: { ...REASONS["sqlite"], page: "None." }, etcd: { page: "None." } };
+  const reasons = { ...REASONS, sqlite: { page: "None." }, etcd: { page: "None." } };
   assertEquals(judge(REPOSITORY, reasons), [
     "sqlite: page has a reason, and is not lacking",
     "etcd: page has a reason, and is not lacking",

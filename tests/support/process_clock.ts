@@ -1,6 +1,9 @@
 /** What to do when the library that sets the clock cannot be compiled. */
 const REMEDY = 'install one with "apt-get install gcc libc6-dev"';
 
+/** How long the text in a file is, in bytes: as long as what a process reads of it. */
+const LENGTH = 31;
+
 /** The wall clock of processes that are started with an environment of its own; the true time until it is set. */
 export class ProcessClock implements Disposable {
   readonly #directory: string;
@@ -40,12 +43,18 @@ export class ProcessClock implements Disposable {
 
   /** Sets it to the true time and `ms` milliseconds. */
   shift(ms: number): void {
-    Deno.writeTextFileSync(this.#file, `${Math.round(ms * 1_000)}`);
+    this.#write(`${Math.round(ms * 1_000)}`);
   }
 
   /** Lets it stand still, so many microseconds after 1970. */
   stop(us: number): void {
-    Deno.writeTextFileSync(this.#file, `@${us}`);
+    this.#write(`@${us}`);
+  }
+
+  /** Writes all at once: while a file is empty, a process that has not looked for a while goes by what it saw then. */
+  #write(text: string): void {
+    using file = Deno.openSync(this.#file, { write: true, create: true });
+    file.writeSync(new TextEncoder().encode(text.padEnd(LENGTH)));
   }
 
   [Symbol.dispose](): void {

@@ -42,13 +42,14 @@ export class WorkerClocks implements Disposable {
   /** Sets each clock by so many milliseconds while something lasts; after that they show the true time again. */
   async set(shifts: ReadonlyMap<number, number>, during: () => Promise<void>): Promise<void> {
     while (this.#starts.size > 0) await Promise.allSettled(this.#starts);
-    for (const [place, ms] of shifts) this.#at(place).shift(ms);
+    const clocks = new Map([...shifts].map(([place, ms]) => [this.#at(place), ms]));
+    for (const [clock, ms] of clocks) clock.shift(ms);
     const lasting = during();
     this.#setting = lasting.catch(() => {});
     try {
       await lasting;
     } finally {
-      for (const place of shifts.keys()) this.#at(place).shift(0);
+      for (const clock of clocks.keys()) clock.shift(0);
       this.#setting = undefined;
     }
   }

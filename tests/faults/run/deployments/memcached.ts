@@ -1,5 +1,3 @@
-import type { Backend } from "../../../../src/stores/cas/mod.ts";
-import { memcached as backendOf } from "../../../support/memcached_backend.ts";
 import { MemcachedServer } from "../../../support/memcached_server.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import type { Deployment, Traits } from "../deployment.ts";
@@ -31,8 +29,7 @@ export async function memcached(locks: readonly string[]): Promise<Deployment> {
   const proxy = stack.use(await TcpProxy.start(server.port));
   const clocks = stack.use(await WorkerClocks.make({ shared: false }));
   const fences = new LostFences();
-  const backend = backendOf(server.connect()) as Backend;
-  const ward = { server, backend, locks, mayLose: () => fences.mayLose(), lost: () => fences.lost() };
+  const ward = { server, locks, mayLose: () => fences.mayLose(), lost: () => fences.lost() };
   const owned = stack.move();
   return {
     target: ([port]) => ({ kind: "memcached", port: port! }),

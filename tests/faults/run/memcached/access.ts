@@ -1,12 +1,10 @@
-import { MemcacheClient } from "memcache-client";
 import type { Observer } from "../../../../src/events.ts";
 import { SystemClock } from "../../../../src/internal/time/clock.ts";
 import { checkCasOptions } from "../../../../src/stores/cas/options.ts";
 import { CasStore } from "../../../../src/stores/cas/store.ts";
-import type { Backend } from "../../../../src/stores/cas/mod.ts";
-import { memcached } from "../../../support/memcached_backend.ts";
 import { type Access, LOOK_MS } from "../access.ts";
 import type { MemcachedTarget, Work } from "../work.ts";
+import { connectTo } from "./connection.ts";
 import { documentView } from "./documents.ts";
 
 /** Connects to a store on a memcached server. */
@@ -14,16 +12,12 @@ export function memcachedAccess(
   { target, direct, commandTimeout }: Work<MemcachedTarget>,
   observer: Observer,
 ): Access {
-  const client = ({ port }: MemcachedTarget, cmdTimeout?: number) => {
-    const connected = new MemcacheClient({ server: `127.0.0.1:${port}`, ...(cmdTimeout && { cmdTimeout }) });
-    return { connected, backend: memcached(connected) as Backend };
-  };
-  const [used, looking] = [client(target, commandTimeout ?? undefined), client(direct, LOOK_MS)];
+  const [used, looking] = [connectTo(target.port, commandTimeout ?? undefined), connectTo(direct.port, LOOK_MS)];
   return {
     store: new CasStore(used.backend, checkCasOptions(used.backend, { observer }), new SystemClock()),
     views: [documentView(looking.backend)],
     close: () => {
-      for (const { connected } of [used, looking]) connected.shutdown();
+      for (const connection of [used, looking]) connection.close();
     },
   };
 }

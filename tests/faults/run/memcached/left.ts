@@ -1,8 +1,8 @@
 import { acquire } from "../../../../mod.ts";
-import { type Backend, cas } from "../../../../src/stores/cas/mod.ts";
-import { memcached } from "../../../support/memcached_backend.ts";
+import { cas } from "../../../../src/stores/cas/mod.ts";
 import type { MemcachedServer } from "../../../support/memcached_server.ts";
 import type { Left } from "../deployment.ts";
+import { connectTo } from "./connection.ts";
 import { readFields } from "./documents.ts";
 
 /** How long the next user of a lock may wait for dead holders and waiters, in milliseconds. */
@@ -17,9 +17,14 @@ export async function memcachedLeft(
   locks: readonly string[],
   wait: number = PASSED_OVER_MS,
 ): Promise<Left> {
-  const client = server.connect();
+  const entries = await used(server, locks, wait);
+  return { entries, connections: await connections(server) };
+}
+
+/** Uses each lock once. Returns what is in its document then. */
+async function used(server: MemcachedServer, locks: readonly string[], wait: number): Promise<string[]> {
+  const { backend, close } = connectTo(server.port);
   try {
-    const backend = memcached(client) as Backend;
     const store = cas(backend);
     const entries = await Promise.all(locks.map(async (lock) => {
       const failure = await acquire(store, lock, { wait, lease: wait })
@@ -28,15 +33,15 @@ export async function memcachedLeft(
       const { holders = [], queue = [] } = await readFields(backend, lock) ?? {};
       return [...holders, ...queue].map((entry) => `in the document of lock ${lock}: ${JSON.stringify(entry)}`);
     }));
-    return { entries: entries.flat(), connections: await connections(server) };
+    return entries.flat();
   } finally {
-    client.shutdown();
+    close();
   }
 }
 
-/** Returns the connections of a server, but for that which asks and that of the only client. */
+/** Returns the connections of clients with a server, but for that which asks. */
 async function connections(server: MemcachedServer): Promise<string[]> {
   const reply = await server.command("stats conns");
-  const addresses = Array.from(reply.matchAll(/^STAT (\d+):addr (\S+)\r\nSTAT \1:listen_addr /gm), ([, , at]) => at!);
-  return addresses.slice(2);
+  const all = reply.matchAll(/^STAT (\d+):addr (\S+)\r\nSTAT \1:listen_addr \S+\r\nSTAT \1:state (\S+)\r\n/gm);
+  return Array.from(all).filter(([, , , state]) => state !== "conn_parse_cmd").map(([, , address]) => address!);
 }

@@ -1,7 +1,7 @@
-import type { Backend } from "../../../../src/stores/cas/mod.ts";
 import type { Random } from "../../../simulation/random.ts";
 import type { MemcachedServer } from "../../../support/memcached_server.ts";
 import { type Fault, pause } from "../fault.ts";
+import { connectTo } from "./connection.ts";
 import { readFields } from "./documents.ts";
 
 /** How long a key of a document is, in bytes: others of that length need as much room. */
@@ -16,8 +16,6 @@ const HEADER_BYTES = 60;
 /** What the faults are about. */
 export interface Ward {
   readonly server: MemcachedServer;
-  /** A backend that reads from the server directly. */
-  readonly backend: Backend;
   /** The locks whose documents may be evicted. */
   readonly locks: readonly string[];
   /** Whether data may be lost now. */
@@ -27,7 +25,7 @@ export interface Ward {
 }
 
 /** Returns the faults in which a server loses documents. */
-export function losses({ server, backend, locks, mayLose, lost }: Ward): Fault[] {
+export function losses({ server, locks, mayLose, lost }: Ward): Fault[] {
   const loss = (kind: string, run: (random: Random, over: AbortSignal) => Promise<boolean>): Fault => ({
     kind,
     where: "servers",
@@ -53,7 +51,7 @@ export function losses({ server, backend, locks, mayLose, lost }: Ward): Fault[]
       const shuffled = locks.map((lock) => ({ lock, at: random.next() })).sort((a, b) => a.at - b.at);
       for (const { lock } of shuffled) {
         if (over.aborted) return false;
-        if (await evicted(server, backend, lock)) return true;
+        if (await evicted(server, lock)) return true;
       }
       return false;
     }),
@@ -61,13 +59,18 @@ export function losses({ server, backend, locks, mayLose, lost }: Ward): Fault[]
 }
 
 /** Fills the server with values of the size of a document, until that is gone. Resolves to whether it is. */
-async function evicted(server: MemcachedServer, backend: Backend, lock: string): Promise<boolean> {
-  const before = await readFields(backend, lock);
-  if (before === undefined) return false;
-  const { value } = await backend.read(lock);
-  await flood(server, new TextEncoder().encode(value).length + crypto.randomUUID().length);
-  const after = await readFields(backend, lock);
-  return after === undefined || after.counter < before.counter;
+async function evicted(server: MemcachedServer, lock: string): Promise<boolean> {
+  const { backend, close } = connectTo(server.port);
+  try {
+    const before = await readFields(backend, lock);
+    if (before === undefined) return false;
+    const { value } = await backend.read(lock);
+    await flood(server, new TextEncoder().encode(value).length + crypto.randomUUID().length);
+    const after = await readFields(backend, lock);
+    return after === undefined || after.counter < before.counter;
+  } finally {
+    close();
+  }
 }
 
 /** Writes many values of one size, as other users of the server do, and deletes them again. */

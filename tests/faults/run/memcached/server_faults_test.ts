@@ -1,13 +1,13 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { MemcacheClient } from "memcache-client";
 import { type Backend, cas } from "@holdfast/lock/cas";
 import { Random } from "../../../simulation/random.ts";
 import { claimOf, grant } from "../../../support/claims.ts";
-import { memcached as backendOf } from "../../../support/memcached_backend.ts";
 import { findMemcached, MemcachedServer } from "../../../support/memcached_server.ts";
+import { until } from "../../../support/until.ts";
 import { memcached } from "../deployments/memcached.ts";
 import { strikes } from "../strikes.ts";
+import { connectTo } from "./connection.ts";
 import { documentView, readFields } from "./documents.ts";
 import { memcachedLeft } from "./left.ts";
 import { losses } from "./server_faults.ts";
@@ -21,7 +21,7 @@ const OPTIONS = { ignore: "missing" in found, sanitizeOps: false, sanitizeResour
 function test(name: string, run: (server: MemcachedServer, backend: Backend) => Promise<void>): void {
   const fn = async () => {
     await using server = await MemcachedServer.start(["-m", "1", "-I", "512k", "-o", "slab_automove=0"]);
-    const backend = backendOf(server.connect()) as Backend;
+    const { backend, close } = connectTo(server.port);
     const store = cas(backend);
     for (const lock of ["a", "b"]) {
       const claim = claimOf(lock);
@@ -29,6 +29,7 @@ function test(name: string, run: (server: MemcachedServer, backend: Backend) => 
       await store.release(claim);
     }
     await run(server, backend);
+    close();
   };
   Deno.test({ name, fn, ...OPTIONS });
 }
@@ -38,7 +39,7 @@ const over = new AbortController().signal;
 for (const kind of ["server restarted", "flush_all", "document evicted"]) {
   test(`losses() lose a document: ${kind}`, async (server, backend) => {
     let lost = 0;
-    const ward = { server, backend, locks: ["a"], mayLose: () => true, lost: () => lost++ };
+    const ward = { server, locks: ["a"], mayLose: () => true, lost: () => lost++ };
     const fault = losses(ward).find((each) => each.kind === kind)!;
     assertEquals([await fault.inject(new Random(1), over, () => {}), lost], [true, 1]);
     assertEquals(await readFields(backend, "a"), undefined);
@@ -46,7 +47,7 @@ for (const kind of ["server restarted", "flush_all", "document evicted"]) {
   });
 
   test(`losses() wait until documents may be lost: ${kind}`, async (server, backend) => {
-    const ward = { server, backend, locks: ["a"], mayLose: () => false, lost: () => {} };
+    const ward = { server, locks: ["a"], mayLose: () => false, lost: () => {} };
     const fault = losses(ward).find((each) => each.kind === kind)!;
     assertEquals(await fault.inject(new Random(1), over, () => {}), false);
     assert(await readFields(backend, "a") !== undefined);
@@ -58,8 +59,7 @@ Deno.test({
   ...OPTIONS,
   fn: async () => {
     await using deployment = await memcached(["a"]);
-    const client = new MemcacheClient({ server: `127.0.0.1:${deployment.ports[0]}` });
-    const backend = backendOf(client) as Backend;
+    const { backend, close } = connectTo(deployment.ports[0]!);
     const slow = async () => {
       const started = performance.now();
       await backend.read("a");
@@ -67,7 +67,7 @@ Deno.test({
     };
     assert(await strikes(deployment.faults.find(({ kind }) => kind === "server frozen")!, slow));
     await slow();
-    client.shutdown();
+    close();
   },
 });
 
@@ -100,5 +100,7 @@ test("memcachedLeft() finds a lock that is held, and a connection", async (serve
   const { entries, connections } = await memcachedLeft(server, ["a", "b"], 300);
   assertEquals(entries.length, 1);
   assert(/^Cannot acquire lock "a" within 300 ms/.test(entries[0]!), entries[0]);
-  assertEquals(connections.length, 1);
+  // That of the look itself may not be closed at once.
+  assert(connections.length >= 1);
+  await until(async () => (await memcachedLeft(server, [])).connections.length === 1, "one is open");
 });
