@@ -70,10 +70,13 @@ export function excused(first: Grant, second: Grant, breaches: readonly Breach[]
 }
 
 /**
- * How long the clocks of a process are compared, in milliseconds, and how often at least: the wall clock has whole
- * ones.
+ * How often the clocks of a process are compared at least, and how long at most, in milliseconds. The wall clock has
+ * whole ones: how far it is ahead is known as exactly as it is known when the next one begins.
  */
-const [COMPARED, READINGS] = [3, 100];
+const [READINGS, COMPARED] = [100, 100];
+
+/** How many times the next millisecond must have been seen to begin, and how exactly, in milliseconds. */
+const [TICKS, EXACTLY] = [3, 0.02];
 
 /**
  * By how much this process's monotonic clock is behind the wall clock, in milliseconds. `performance.timeOrigin` alone
@@ -94,12 +97,16 @@ export function now(): number {
  * interruption between two readings makes the difference smaller, so the largest one is the best.
  */
 export function compare(wall: () => number, fine: () => number): number {
-  let largest = -Infinity;
-  const end = fine() + COMPARED;
+  let last = { wall: wall(), fine: fine() };
+  const end = last.fine + COMPARED;
+  let largest = last.wall - last.fine;
+  let ticks = 0;
   // However long the process was interrupted, it has read them.
-  for (let readings = 0; readings < READINGS || fine() < end; readings++) {
-    const before = wall();
-    largest = Math.max(largest, before - fine());
+  for (let readings = 0; readings < READINGS || ticks < TICKS && last.fine < end; readings++) {
+    const next = { wall: wall(), fine: fine() };
+    largest = Math.max(largest, next.wall - next.fine);
+    if (next.wall > last.wall && next.fine - last.fine < EXACTLY) ticks++;
+    last = next;
   }
   return largest;
 }
