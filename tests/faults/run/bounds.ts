@@ -4,9 +4,6 @@ import type { Traits } from "./deployment.ts";
 import { FaultTimes, type Span } from "./fault_times.ts";
 import type { Remains } from "./work.ts";
 
-/** How long something may be left of an acquire that is over while nothing is wrong, in milliseconds. */
-const GIVEN_BACK = 500;
-
 /** How many handoffs, and how many looks at what is left, there must be before it means anything. */
 const [ENOUGH, LOOKS] = [20, 20];
 
@@ -65,7 +62,7 @@ function left({ remains, breaches, evictions, lease, traits, faultTimes }: Obser
     const tried = faultTimes.quiet(since, since + RELEASE_LIMIT_MS) > 0;
     if (!held && !tried && gone && until - since <= traits.waiterTimeout) return [];
     const quiet = faultTimes.quiet(since, until);
-    if (quiet <= GIVEN_BACK + (late ? lease : 0) && (gone || lost)) return [];
+    if (quiet <= traits.givenBack + (late ? lease : 0) && (gone || lost)) return [];
     const ms = (until - since).toFixed(0);
     return [{ at: until, what: `lock ${lock} was left for ${ms} ms after an acquire that ended: ${end}` }];
   }));

@@ -64,6 +64,10 @@ export interface Traits {
   readonly waiterTimeout: number;
   /** How long a lock may be free for a waiter, or held by those behind it, while nothing is wrong. */
   readonly idle: number;
+  /** How long something may be left of an acquire that is over while nothing is wrong. */
+  readonly givenBack: number;
+  /** How long a process may stand still, or a server that nothing happens to take to answer, without an effect. */
+  readonly stall: number;
   /** What the handoff to a waiter may take in any case: the median, and on average. */
   readonly pace: readonly [typical: number, average: number];
 }

@@ -98,13 +98,14 @@ export async function run(
     locks: LOCKS,
     ...own(place),
     lease: LEASE,
+    stall: deployment.traits.stall,
     commandTimeout: TIMEOUTS[place % TIMEOUTS.length] ?? null,
     handoff: handoff(place),
   });
   // From before the first process on: the ways lie in this one.
-  const stalls = stack.use(new Stalls());
+  const stalls = stack.use(new Stalls(deployment.traits.stall));
   const pinged = server.connect();
-  const slow = stack.use(new SlowServer(() => pinged.ping()));
+  const slow = stack.use(new SlowServer(deployment.traits.stall, () => pinged.ping()));
   const crew = stack.use(new Crew(work, random.fork(), deployment.clocks));
   const all = [
     ...networkFaults(deployment.proxies, deployment.request),

@@ -1,8 +1,8 @@
 import { now } from "../../verification/history/history.ts";
 import type { Span } from "./fault_times.ts";
 
-/** How often it is seen whether the process stands still, and how long is too long, in milliseconds. */
-const [BEAT, STILL] = [20, 200];
+/** How often it is seen whether the process stands still, in milliseconds. */
+const BEAT = 20;
 
 /** Notes when this process stands still, because it was stopped or the machine has more to do than it can. */
 export class Stalls implements Disposable {
@@ -10,12 +10,12 @@ export class Stalls implements Disposable {
   readonly #timer: ReturnType<typeof setInterval>;
   #last = now();
 
-  /** Begins to watch; `report` gets each stall at once. */
-  constructor(report: (stall: Span) => void = () => {}) {
+  /** Begins to watch; `report` gets each stall that is longer than so many milliseconds at once. */
+  constructor(longest: number, report: (stall: Span) => void = () => {}) {
     this.#timer = setInterval(() => {
       const [start, end] = [this.#last, now()];
       this.#last = end;
-      if (end - start <= STILL) return;
+      if (end - start <= longest) return;
       this.seen.push({ start, end });
       report({ start, end });
     }, BEAT);
@@ -32,17 +32,17 @@ export class SlowServer implements AsyncDisposable {
   readonly #ended: Promise<void>;
   #over = false;
 
-  /** Begins to ask; `ask` resolves when the server has answered. */
-  constructor(ask: () => Promise<unknown>) {
-    this.#ended = this.#watch(ask);
+  /** Begins to ask; `ask` resolves when the server has answered, and notes when that takes longer than `longest`. */
+  constructor(longest: number, ask: () => Promise<unknown>) {
+    this.#ended = this.#watch(longest, ask);
   }
 
-  async #watch(ask: () => Promise<unknown>): Promise<void> {
+  async #watch(longest: number, ask: () => Promise<unknown>): Promise<void> {
     while (!this.#over) {
       const start = now();
       await ask();
       const end = now();
-      if (end - start > STILL) this.seen.push({ start, end });
+      if (end - start > longest) this.seen.push({ start, end });
       await new Promise((resolve) => setTimeout(resolve, BEAT));
     }
   }

@@ -5,7 +5,7 @@ import { until } from "../../support/until.ts";
 
 Deno.test("Stalls notes when the process stood still", async () => {
   const reported: unknown[] = [];
-  using stalls = new Stalls((stall) => reported.push(stall));
+  using stalls = new Stalls(200, (stall) => reported.push(stall));
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
   await until(() => stalls.seen.length > 0, "the stall is noted");
   const [{ start, end }] = stalls.seen as [{ start: number; end: number }];
@@ -15,7 +15,7 @@ Deno.test("Stalls notes when the process stood still", async () => {
 
 Deno.test("SlowServer notes only answers that take too long", async () => {
   let asked = 0;
-  await using slow = new SlowServer(() => new Promise((resolve) => setTimeout(resolve, asked++ === 1 ? 250 : 0)));
+  await using slow = new SlowServer(200, () => new Promise((resolve) => setTimeout(resolve, asked++ === 1 ? 250 : 0)));
   await until(() => asked > 3, "it is asked again and again");
   assertEquals(slow.seen.map(({ start, end }) => end - start >= 249), [true]);
 });

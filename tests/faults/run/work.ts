@@ -50,6 +50,8 @@ export interface Work<T extends Target = Target> {
   /** A lock that many parts of this process and of another one want at the same time. */
   readonly crowded: string;
   readonly lease: number;
+  /** The longest time for which it may stand still without an effect. */
+  readonly stall: number;
   /** How long its commands wait for their servers; for as long as it takes, if `null`. */
   readonly commandTimeout: number | null;
   /** How the process hands locks on from one of its handles to the next. */

@@ -262,7 +262,7 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-const stalls = new Stalls((stall) => write({ type: "stalled", ...stall }));
+const stalls = new Stalls(work.stall, (stall) => write({ type: "stalled", ...stall }));
 
 await registerClient.ping();
 write({ type: "ready" });

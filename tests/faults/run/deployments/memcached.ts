@@ -18,6 +18,10 @@ const TRAITS: Traits = {
   waiterTimeout: 15_000,
   // A lease is watched before it is over, and so are the turns of waiters that are gone, one process after the other.
   idle: 8_000,
+  // The call of a waiter whose write was refused pauses for up to 2 s.
+  givenBack: 2_500,
+  // A write is two trips, and must be answered within a third of the lease.
+  stall: 50,
   // Waiters look every 50 to 500 ms.
   pace: [500, 750],
 };

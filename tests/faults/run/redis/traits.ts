@@ -13,5 +13,7 @@ export const TRAITS: Traits = {
   // A wake-up was lost when something was, so that it takes until the next poll, of 5 s; then it is reserved, for 1.5 s
   // each, for two who are gone.
   idle: 8_000,
+  givenBack: 500,
+  stall: 200,
   pace: [50, 250],
 };
