@@ -40,6 +40,13 @@ Deno.test("compare() takes its readings although it was interrupted before the f
   assert(Math.abs(found) < 0.1, `${found}`);
 });
 
+Deno.test("compare() goes on until it has seen milliseconds begin", () => {
+  let fine = 100;
+  // For 10 ms the process is interrupted whenever one begins.
+  const found = compare(() => Math.floor(fine), () => fine += fine < 110 && fine % 1 > 0.9 ? 0.6 : 0.01);
+  assert(Math.abs(found) < 0.05, `${found}`);
+});
+
 Deno.test("now() agrees with the wall clock, which has whole milliseconds", () => {
   // Of many readings, since an interruption between the two of one makes the difference smaller.
   const most = Math.max(...Array.from({ length: 10_000 }, () => now() - Date.now()));
