@@ -41,7 +41,7 @@ Deno.test("compare() takes its readings although it was interrupted before the f
 });
 
 Deno.test("compare() goes on until it has seen milliseconds begin", () => {
-  let fine = 100;
+  let fine = 100.4;
   // For 10 ms the process is interrupted whenever one begins.
   const found = compare(() => Math.floor(fine), () => fine += fine < 110 && fine % 1 > 0.9 ? 0.6 : 0.01);
   assert(Math.abs(found) < 0.05, `${found}`);
