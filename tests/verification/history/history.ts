@@ -76,7 +76,7 @@ export function excused(first: Grant, second: Grant, breaches: readonly Breach[]
 const [READINGS, COMPARED] = [100, 100];
 
 /** How many times the next millisecond must have been seen to begin, and how exactly, in milliseconds. */
-const [TICKS, EXACTLY] = [3, 0.02];
+const [TICKS, EXACTLY] = [3, 0.04];
 
 /**
  * By how much this process's monotonic clock is behind the wall clock, in milliseconds. `performance.timeOrigin` alone
@@ -97,6 +97,7 @@ export function now(): number {
  * interruption between two readings makes the difference smaller, so the largest one is the best.
  */
 export function compare(wall: () => number, fine: () => number): number {
+  let since = fine();
   let last = { wall: wall(), fine: fine() };
   const end = last.fine + COMPARED;
   let largest = last.wall - last.fine;
@@ -105,7 +106,9 @@ export function compare(wall: () => number, fine: () => number): number {
   for (let readings = 0; readings < READINGS || ticks < TICKS && last.fine < end; readings++) {
     const next = { wall: wall(), fine: fine() };
     largest = Math.max(largest, next.wall - next.fine);
-    if (next.wall > last.wall && next.fine - last.fine < EXACTLY) ticks++;
+    // It began between the two looks at the wall clock, the first of which came after `since`.
+    if (next.wall > last.wall && next.fine - since < EXACTLY) ticks++;
+    since = last.fine;
     last = next;
   }
   return largest;
