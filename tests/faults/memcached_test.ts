@@ -57,19 +57,19 @@ function test(name: string, betray: (server: MemcachedServer) => Promise<void>, 
   Deno.test({ name, fn, ignore: "missing" in found, sanitizeOps: false, sanitizeResources: false });
 }
 
-test("tryAcquire() gets a lock that is held when memcached was restarted, with a larger fence", async (server) => {
+test("tryAcquire() gets a held lock after a restart, with a larger fence", async (server) => {
   await server.kill();
   await server.start();
 });
 
-test("tryAcquire() gets a lock that is held when its document was evicted, with a larger fence", async (server) => {
+test("tryAcquire() gets a held lock after an eviction, with a larger fence", async (server) => {
   const [value] = await server.values();
   await flood(server, value!.length);
   assertEquals(await server.keys(), []);
 });
 
 test(
-  "tryAcquire() gets a lock from a holder whose clock is 45 s behind, with a larger fence",
+  "tryAcquire() gets a lock from a holder whose clock is 45 s behind",
   () => Promise.resolve(),
   -45_000,
 );

@@ -20,7 +20,7 @@ Deno.test("listView() tells holders from waiters, and finds neither when they ar
   }
 });
 
-Deno.test("listView() passes over members of a run, which are listed also when they were served", async () => {
+Deno.test("listView() passes over members of a run", async () => {
   const member = { name: "a", owner: "x", handle: "x", mode: "exclusive" as const, rank: 0, member: true };
   const view = listView({ query: () => Promise.resolve({ held: [], pending: [member] }) });
   assertEquals(await view.look("a", new Set(["x"])), { present: false, held: false, behind: false });

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { WorkerClocks } from "./worker_clocks.ts";
 
-Deno.test("WorkerClocks sets no clock while a process starts, and starts none while a clock is set", async () => {
+Deno.test("WorkerClocks sets no clock while a process starts, and the other way round", async () => {
   using clocks = await WorkerClocks.make({ shared: true });
   const steps: string[] = [];
   const [started, set] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

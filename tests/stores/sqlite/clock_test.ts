@@ -89,7 +89,7 @@ testWithFixture("attempt() keeps waiters in order after a clock step or a suspen
 });
 
 testWithFixture(
-  "attempt() ends a live lease while the clock is wrong, and its holder may overlook that",
+  "attempt() ends a live lease while the clock is wrong, unseen by its holder",
   async (fixture) => {
     const [holder, next] = [claimOf(), claimOf()];
     const granted = await fixture.a.attempt(holder, { enqueue: false });
