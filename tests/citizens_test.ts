@@ -108,7 +108,7 @@ const REASONS: Reasons = {
   redis: {
     "mistake": "`acquire` takes its client as it is.",
   },
-  deno_kv: {
+  "deno_kv": {
     "fault run": "A local file serves one process, which a test of its own kills.",
     "URL": "A local file serves one process, so that another one cannot look into it.",
     "doctor": "A local file serves one process, so that another one cannot look into it.",
