@@ -4,7 +4,7 @@ import { backoffMs } from "../../internal/time/backoff.ts";
 import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
 import type { Backend } from "./backend.ts";
 import { formatDocument, type LockDocument } from "./document.ts";
-import { OwnWaiters } from "./own_waiters.ts";
+import { OwnWaiters, type RemoteWaiters } from "./own_waiters.ts";
 import { Observations } from "./observations.ts";
 import { type DocumentChange, type PendingCall, type Plan, planOf, settle } from "./plan.ts";
 import { Sighting } from "./sighting.ts";
@@ -32,6 +32,8 @@ export interface CasContext {
   readonly store: string;
   readonly maxClockSkew: number;
   readonly maxBytes: number;
+  /** Given where the handles are in other processes. */
+  readonly remote: RemoteWaiters | undefined;
   /** Returns a random number from 0 to 1. */
   readonly random: () => number;
 }
@@ -57,7 +59,7 @@ export class CasLock {
     this.name = name;
     this.#context = context;
     this.#sighted = sighted;
-    this.waiters = new OwnWaiters(context.clock);
+    this.waiters = new OwnWaiters(context.clock, context.remote);
   }
 
   /** Whether nothing is lost with it: no call, no waiter, and nothing that it remembers. */

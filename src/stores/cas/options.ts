@@ -1,6 +1,7 @@
 import type { Observer } from "../../events.ts";
 import { checkKeys, checkMilliseconds, checkObserver, show } from "../../internal/validation.ts";
 import type { Backend } from "./backend.ts";
+import type { RemoteWaiters } from "./own_waiters.ts";
 
 /** The options of {@linkcode cas}. */
 export interface CasOptions {
@@ -17,6 +18,8 @@ export interface CasOptions {
 export interface CasSettings {
   readonly maxClockSkew: number;
   readonly observer: Observer | undefined;
+  /** Given where the handles are in other processes. */
+  readonly remote?: RemoteWaiters | undefined;
 }
 
 const DEFAULT_SKEW_MS = 10_000;

@@ -1,3 +1,4 @@
+import { ShortLivedMap } from "../../internal/process/short_lived.ts";
 import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
 import { type Claim, handleOf } from "../../store.ts";
 import type { DocumentWaiter, LockDocument } from "./document.ts";
@@ -8,6 +9,16 @@ const RETRY_MS = 500;
 
 /** For how long a waiter that does not sleep is alive after an attempt, in milliseconds. */
 const SILENT_MS = 3 * RETRY_MS;
+
+/** What differs where the handles are in other processes, which ask the store object over a network. */
+export interface RemoteWaiters {
+  /** The id of the store object: that of another one before it, which has ended and whose waiters are its own. */
+  readonly store: string;
+  /** For how long it takes a waiter for alive that has not asked it yet, in milliseconds. */
+  readonly graceMs: number;
+  /** When a waiter attempts again that has slept in `wakeup()`, in milliseconds. */
+  readonly retryAsleepMs: number;
+}
 
 /** A place in a queue. */
 interface FormerPlace {
@@ -33,10 +44,17 @@ export interface OwnWaiter {
 /** The handles of this store object that wait for one lock. */
 export class OwnWaiters {
   readonly #clock: Clock;
-  readonly #all = new Map<string, OwnWaiter>();
+  readonly #remote: RemoteWaiters | undefined;
+  readonly #since: Instant;
+  /** Handles in other processes may die without a release. */
+  readonly #all: ShortLivedMap<string, OwnWaiter>;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, remote?: RemoteWaiters) {
     this.#clock = clock;
+    this.#remote = remote;
+    this.#since = clock.now();
+    const isDead = (waiter: OwnWaiter, old: boolean) => old && !this.#isAlive(waiter);
+    this.#all = new ShortLivedMap(remote && isDead);
   }
 
   get size(): number {
@@ -119,13 +137,13 @@ export class OwnWaiters {
   /** Returns whether a handle waits here, and is alive. */
   owns(handle: string): boolean {
     const waiter = this.#all.get(handle);
-    if (waiter === undefined || waiter.state === "taken") return false;
-    return waiter.wake !== undefined || elapsed(waiter.activeAt, this.#clock.now()) < SILENT_MS;
+    if (waiter === undefined) return elapsed(this.#since, this.#clock.now()) < (this.#remote?.graceMs ?? 0);
+    return waiter.state !== "taken" && this.#isAlive(waiter);
   }
 
   /** Returns when a handle is to attempt again, in milliseconds, if no wake-up comes. */
   retryAfter(claim: Claim): number {
-    return this.get(claim)?.usesWakeups ? RETRY_ASLEEP_MS : RETRY_MS;
+    return this.get(claim)?.usesWakeups ? this.#remote?.retryAsleepMs ?? RETRY_ASLEEP_MS : RETRY_MS;
   }
 
   /** Returns whether a handle has to attempt again: it can hold the lock now, or is not in the queue any more. */
@@ -148,5 +166,9 @@ export class OwnWaiters {
   /** Wakes all of them. */
   wakeAll(): void {
     for (const { wake } of this.sleeping) wake?.();
+  }
+
+  #isAlive({ wake, activeAt }: OwnWaiter): boolean {
+    return wake !== undefined || elapsed(activeAt, this.#clock.now()) < SILENT_MS;
   }
 }

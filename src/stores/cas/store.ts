@@ -29,7 +29,7 @@ import { type LockDocument, parseDocument } from "./document.ts";
 import { type CasContext, CasLock } from "./lock.ts";
 import { type CasOptions, type CasSettings, checkCasOptions } from "./options.ts";
 import { DocumentSweeper } from "./sweeper.ts";
-import { Watcher } from "./watcher.ts";
+import { LOOK, Watcher } from "./watcher.ts";
 
 /**
  * Returns a store that keeps each lock as one small document in a backend: anything that can replace a text if its version
@@ -81,10 +81,11 @@ export class CasStore implements Store {
   readonly #locks = new ShortLivedMap<string, Known>(({ lock, watching }) => lock.isUseless && watching.size === 0);
 
   /** Makes a store on a clock. */
-  constructor(backend: Backend, { maxClockSkew, observer }: CasSettings, clock: Clock, random = Math.random) {
+  constructor(backend: Backend, { maxClockSkew, observer, remote }: CasSettings, clock: Clock, random = Math.random) {
     const { maxBytes = MAX_BYTES } = backend;
     this.observer = observer;
-    this.#context = { backend, clock, store: crypto.randomUUID().slice(0, 8), maxClockSkew, maxBytes, random };
+    const store = remote?.store ?? crypto.randomUUID().slice(0, 8);
+    this.#context = { backend, clock, store, maxClockSkew, maxBytes, remote, random };
     this.#sweeper = new DocumentSweeper(backend, clock);
     this.capabilities = CAPABILITIES.filter((capability) => capability !== "query" || backend.list !== undefined);
     this.evict = (name, options) => this.#evict(name, options);
@@ -140,6 +141,16 @@ export class CasStore implements Store {
   forget(claim: Claim): void {
     const { waiters } = this.#entry(claim.name).lock;
     if (waiters.get(claim)?.state === "taken") waiters.delete(claim);
+  }
+
+  /** Returns whether a handle waits here, as far as this store object has been asked since it was made. */
+  knows(claim: Claim): boolean {
+    return this.#entry(claim.name).lock.waiters.get(claim) !== undefined;
+  }
+
+  /** Removes what is over from a document: leases that have ended, waiters that are dead. */
+  async look(name: string): Promise<void> {
+    await this.#entry(name).lock.change(LOOK);
   }
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@ import type { Backend, FoundDocument } from "./backend.ts";
 import { parseDocument } from "./document.ts";
 
 /** How long a document must not have been used before it is removed, in milliseconds: 7 days. */
-const UNUSED_MS = 7 * 24 * 3_600_000;
+export const UNUSED_MS = 7 * 24 * 3_600_000;
 
 /** The shortest time between two pages of a store object, in milliseconds. */
 const PAUSE_MS = 60_000;

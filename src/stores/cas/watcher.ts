@@ -19,7 +19,7 @@ const REVOCATION_POLL_MS = 1_000;
 const LEAST_MS = 20;
 
 /** Changes nothing but what is over, and what the read finds wakes the waiters. */
-const LOOK: DocumentChange<void> = {
+export const LOOK: DocumentChange<void> = {
   isUrgent: () => false,
   apply: () => ({ needs: "read", answer: () => {} }),
 };

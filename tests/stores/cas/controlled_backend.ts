@@ -1,5 +1,6 @@
 import type { Backend, FoundDocument, WriteResult } from "../../../src/stores/cas/mod.ts";
 import { CasStore } from "../../../src/stores/cas/store.ts";
+import type { RemoteWaiters } from "../../../src/stores/cas/own_waiters.ts";
 import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { Documents, memoryBackend, type MemoryBackendOptions } from "./memory_backend.ts";
@@ -62,13 +63,13 @@ export class Place {
 
   /** Connects another process, by default one on the same clock. */
   connect(
-    { clock = this.clock, maxClockSkew = 10_000, ...changed }:
-      & { readonly clock?: VirtualClock; readonly maxClockSkew?: number }
+    { clock = this.clock, maxClockSkew = 10_000, remote, ...changed }:
+      & { readonly clock?: VirtualClock; readonly maxClockSkew?: number; readonly remote?: RemoteWaiters }
       & Pick<ControlledBackend, "maxBytes" | "severalClocks" | "watch"> = {},
   ): { readonly store: CasStore; readonly backend: ControlledBackend } {
     const backend = Object.assign(new ControlledBackend(this.documents, this.#options), changed);
     return {
-      store: new CasStore(backend as Backend, { maxClockSkew, observer: undefined }, clock, () => 0.5),
+      store: new CasStore(backend as Backend, { maxClockSkew, observer: undefined, remote }, clock, () => 0.5),
       backend,
     };
   }
