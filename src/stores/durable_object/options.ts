@@ -1,0 +1,44 @@
+import type { Observer } from "../../events.ts";
+import { checkKeys, checkObserver, show } from "../../internal/validation.ts";
+
+/** What is needed of a `DurableObjectStub`. */
+export interface LockStub {
+  /** Sends a request to the object. */
+  fetch(
+    url: string,
+    init: { method: "POST"; body: string; signal?: AbortSignal },
+  ): Promise<{ readonly status: number; text(): Promise<string> }>;
+}
+
+/** What is needed of a `DurableObjectNamespace`, the binding of a class of Durable Objects. */
+export interface LockNamespace {
+  /** Returns the id of the object with a name. */
+  idFromName(name: string): unknown;
+  /** Returns what sends requests to an object. */
+  get(id: unknown): LockStub;
+}
+
+/** Options of `durableObject()`. */
+export interface DurableObjectOptions {
+  /** Called with the events of the locks of this store. */
+  observer?: Observer | undefined;
+}
+
+/** The options of a store, checked and complete. */
+export interface DurableObjectSettings {
+  readonly observer: Observer | undefined;
+}
+
+/** Checks the binding and the options, and completes these. */
+export function checkDurableObjectOptions(
+  namespace: LockNamespace,
+  options: DurableObjectOptions,
+): DurableObjectSettings {
+  if (typeof namespace?.idFromName !== "function" || typeof namespace.get !== "function") {
+    const hint = namespace === undefined ? ". Is it in durable_objects of the Worker's configuration?" : "";
+    throw new TypeError(`namespace must be the binding of a class of Durable Objects: got ${show(namespace)}${hint}`);
+  }
+  const { observer } = checkKeys(options, ["observer"]);
+  checkObserver(observer);
+  return { observer };
+}

@@ -1,0 +1,137 @@
+import { StoreError } from "../../errors.ts";
+import type { Clock } from "../../internal/time/clock.ts";
+import { reason } from "../../internal/reason.ts";
+import { type Claim, handleOf } from "../../store.ts";
+import { CasStore } from "../cas/store.ts";
+import { type LockReplies, replyWith, replyWithError } from "./reply.ts";
+import { HOLD_MS, type LockRequest, parseRequest } from "./request.ts";
+import { type LockObjectStorage, StoredDocuments } from "./storage.ts";
+
+/** How the engine sees the handles, which are in other processes. */
+const REMOTE = {
+  // Whatever object of this name entered a waiter into the queue, this one looks after it.
+  store: "object",
+  // After a start, waiters whose connections have broken ask again.
+  graceMs: 3_000,
+  // A wait that is held open wakes them.
+  retryAsleepMs: 60_000,
+};
+
+/** What is needed of a request to a Durable Object. */
+export interface LockObjectRequest {
+  /** Aborts when the caller is gone, where the platform tells. */
+  readonly signal?: AbortSignal | undefined;
+  /** Returns the body. */
+  text(): Promise<string>;
+}
+
+/** Answers the requests for the locks that are kept in one object. */
+export class LockServer {
+  readonly #clock: Clock;
+  readonly #documents: StoredDocuments;
+  readonly #store: CasStore;
+  /** What ends the waits that are held open, by what they wait for and their handles. */
+  readonly #held = new Map<string, AbortController>();
+
+  constructor(storage: LockObjectStorage, clock: Clock) {
+    this.#clock = clock;
+    this.#documents = new StoredDocuments(storage, clock);
+    const settings = { maxClockSkew: 0, observer: undefined, remote: REMOTE };
+    this.#store = new CasStore(this.#documents, settings, clock);
+  }
+
+  /** Answers a request, which is given as text. Never rejects. */
+  async fetch(request: LockObjectRequest): Promise<Response> {
+    try {
+      return replyWith(await this.#answer(readRequest(await request.text()), request.signal));
+    } catch (error) {
+      return replyWithError(error);
+    }
+  }
+
+  /** Ends leases that are over although nobody asks, and deletes what has not been used for 7 days. */
+  async alarm(): Promise<void> {
+    for (const name of await this.#documents.names()) {
+      await this.#store.look(name);
+      await this.#documents.removeIfOld(name);
+    }
+    await this.#documents.finishAlarm();
+  }
+
+  async #answer(request: LockRequest, signal: AbortSignal | undefined): Promise<LockReplies[keyof LockReplies]> {
+    if (request.do === "evict") return await this.#evict(request);
+    const { claim } = request;
+    if ("call" in request) {
+      await this.#documents.load(claim.name);
+      this.#accept(claim, request.call);
+    }
+    switch (request.do) {
+      case "attempt":
+        return await this.#store.attempt(claim, request.options);
+      case "release":
+        return await this.#store.release(claim);
+      case "succeed":
+        await this.#store.succeed(claim, request.to);
+        return null;
+      case "renew":
+        return await this.#store.renew(claim);
+      case "wait":
+        // One that an object before this one has known attempts, and is in the queue already.
+        if (!this.#store.knows(claim)) return true;
+        return await this.#hold("wait", claim, signal, (over) => this.#store.wakeup(claim, over)) !== OVER;
+      case "watch": {
+        const by = await this.#hold("watch", claim, signal, (over) => this.#store.revocation(claim, over));
+        return by === OVER ? { revoked: false } : { revoked: true, by: by ?? undefined };
+      }
+    }
+  }
+
+  async #evict({ name, options }: LockRequest & { readonly do: "evict" }): Promise<number> {
+    const { handle, fence, meta } = options;
+    return await this.#store.evict(name, { handle, fence: fence === undefined ? undefined : BigInt(fence), meta });
+  }
+
+  /** Notes a call of a handle, and ends its waits. Throws if a later call of the handle has come before. */
+  #accept(claim: Claim, { store, number }: { readonly store: string; readonly number: number }): void {
+    const handle = handleOf(claim);
+    if (!this.#documents.calls.accept(`${store} ${handle}`, number, this.#clock.now().wall)) {
+      throw new Error("the call came after a later one of the same handle, and was not executed");
+    }
+    for (const what of ["wait", "watch"]) this.#held.get(`${what} ${handle}`)?.abort(OVER);
+  }
+
+  /** Holds a wait open. Resolves to {@linkcode OVER} if it has ended because of the time, or nobody wants it any more. */
+  async #hold<T>(
+    what: string,
+    claim: Claim,
+    signal: AbortSignal | undefined,
+    wait: (over: AbortSignal) => Promise<T>,
+  ): Promise<T | typeof OVER> {
+    const key = `${what} ${handleOf(claim)}`;
+    this.#held.get(key)?.abort(OVER);
+    const controller = new AbortController();
+    const end = () => controller.abort(OVER);
+    this.#held.set(key, controller);
+    signal?.addEventListener("abort", end);
+    const timer = this.#clock.timer(HOLD_MS, end);
+    try {
+      const result = await wait(controller.signal);
+      return controller.signal.aborted ? OVER : result;
+    } finally {
+      timer.cancel();
+      signal?.removeEventListener("abort", end);
+      if (this.#held.get(key) === controller) this.#held.delete(key);
+    }
+  }
+}
+
+/** A wait that has ended without what it waits for. */
+const OVER = Symbol("over");
+
+function readRequest(text: string): LockRequest {
+  try {
+    return parseRequest(text);
+  } catch (error) {
+    throw new StoreError(reason(error), { permanent: true });
+  }
+}

@@ -1,0 +1,128 @@
+import { aborted } from "../../internal/time/aborted.ts";
+import type { Clock } from "../../internal/time/clock.ts";
+import type { Backend, FoundDocument, WriteOptions, WriteResult } from "../cas/backend.ts";
+import { isOld, UNUSED_MS } from "../cas/sweeper.ts";
+import { CallNumbers, type NumberedCall } from "./call_numbers.ts";
+
+/** What is needed of the storage of a Durable Object. */
+export interface LockObjectStorage {
+  /** Reads a value. */
+  get(key: string): Promise<unknown>;
+  /** Writes a value. No reply leaves the object before it is on the disk. */
+  put(key: string, value: unknown): Promise<void>;
+  /** Deletes a value. Resolves to whether there was one. */
+  delete(key: string): Promise<boolean>;
+  /** Lists values by their keys. */
+  list(options: { prefix?: string; limit?: number }): Promise<Map<string, unknown>>;
+  /** Deletes all that is stored. */
+  deleteAll(): Promise<void>;
+  /** Returns when the alarm is due, in milliseconds since the Unix epoch; `null` if none is set. */
+  getAlarm(): Promise<number | null>;
+  /** Sets the alarm. */
+  setAlarm(time: number): Promise<void>;
+}
+
+/** What is stored of a lock. */
+interface StoredLock {
+  readonly document: string;
+  /** The last calls of handles. */
+  readonly calls: readonly NumberedCall[];
+}
+
+/** What keys begin with. The name of the lock follows. */
+const PREFIX = "lock:";
+
+/** The largest document, in bytes: a value in the storage of older classes may have 128 KiB. */
+const MAX_BYTES = 120_000;
+
+/** Keeps documents in the storage of an object. Nobody else writes there, so that versions are counted in memory. */
+export class StoredDocuments implements Backend<number> {
+  readonly maxBytes = MAX_BYTES;
+  readonly calls: CallNumbers = new CallNumbers();
+  readonly #storage: LockObjectStorage;
+  readonly #clock: Clock;
+  /** The versions of what has been read. */
+  readonly #versions = new Map<string, number>();
+  #writes = 0;
+  #isAlarmSet = false;
+
+  constructor(storage: LockObjectStorage, clock: Clock) {
+    this.#storage = storage;
+    this.#clock = clock;
+  }
+
+  async read(name: string): Promise<FoundDocument<number>> {
+    const stored = await this.#storage.get(PREFIX + name) as StoredLock | undefined;
+    return { value: stored?.document, version: this.#version(name), time: this.#clock.now().wall };
+  }
+
+  async write(
+    name: string,
+    document: string,
+    version: number,
+    { notBefore = 0 }: WriteOptions,
+  ): Promise<WriteResult<number>> {
+    const time = this.#clock.now().wall;
+    if (this.#version(name) !== version || time < notBefore) return { written: false };
+    const next = this.#raise(name);
+    const stored: StoredLock = { document, calls: this.calls.last };
+    await this.#storage.put(PREFIX + name, stored);
+    if (!this.#isAlarmSet) await this.#setFirstAlarm();
+    return { written: true, version: next, time };
+  }
+
+  async remove(name: string, version: number): Promise<boolean> {
+    if (this.#version(name) !== version) return false;
+    this.#raise(name);
+    return await this.#storage.delete(PREFIX + name);
+  }
+
+  /** Only this object writes, and what it has written itself it need not be told. */
+  watch(_name: string, _version: number, signal: AbortSignal): Promise<void> {
+    return aborted(signal);
+  }
+
+  /** Reads the calls that were kept with a lock, if this object has not been asked for it since it was started. */
+  async load(name: string): Promise<void> {
+    if (this.#versions.has(name)) return;
+    const stored = await this.#storage.get(PREFIX + name) as StoredLock | undefined;
+    if (!this.#versions.has(name)) this.calls.add(stored?.calls ?? []);
+    this.#versions.set(name, this.#version(name));
+  }
+
+  /** The names of the locks of which something is stored. */
+  async names(): Promise<string[]> {
+    return [...(await this.#storage.list({ prefix: PREFIX })).keys()].map((key) => key.slice(PREFIX.length));
+  }
+
+  /** Removes a lock that has not been used for long. */
+  async removeIfOld(name: string): Promise<void> {
+    const found = await this.read(name);
+    if (isOld(name, found, this.#clock.now().wall)) await this.remove(name, found.version);
+  }
+
+  /** Sets the next alarm, or deletes all that the platform keeps of an object in which nothing is stored. */
+  async finishAlarm(): Promise<void> {
+    const writes = this.#writes;
+    const { size } = await this.#storage.list({ limit: 1 });
+    this.#isAlarmSet = size > 0 || writes < this.#writes;
+    if (this.#isAlarmSet) await this.#storage.setAlarm(this.#clock.now().wall + UNUSED_MS);
+    else await this.#storage.deleteAll();
+  }
+
+  async #setFirstAlarm(): Promise<void> {
+    this.#isAlarmSet = true;
+    if (await this.#storage.getAlarm() === null) await this.#storage.setAlarm(this.#clock.now().wall + UNUSED_MS);
+  }
+
+  #version(name: string): number {
+    return this.#versions.get(name) ?? 0;
+  }
+
+  #raise(name: string): number {
+    this.#writes++;
+    const next = this.#version(name) + 1;
+    this.#versions.set(name, next);
+    return next;
+  }
+}

@@ -1,0 +1,190 @@
+import type { Observer } from "../../events.ts";
+import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
+import { checkEvict } from "../../internal/listing/eviction.ts";
+import { readMeta } from "../../internal/process/meta.ts";
+import { backoffMs } from "../../internal/time/backoff.ts";
+import { type Clock, SystemClock } from "../../internal/time/clock.ts";
+import { unlessAborted } from "../../internal/time/wait_scope.ts";
+import {
+  type Attempt,
+  type AttemptOptions,
+  type Capability,
+  type Claim,
+  drift,
+  type EvictOptions,
+  type Meta,
+  type Renewal,
+  type Store,
+} from "../../store.ts";
+import { checkDurableObjectOptions, type DurableObjectOptions, type LockNamespace } from "./options.ts";
+import { failed, type LockReplies, parseAttempt, parseReply } from "./reply.ts";
+import { formatRequest, HOLD_MS, type LockRequest } from "./request.ts";
+
+/**
+ * Returns a store that keeps the lock of each name in a Durable Object of its own. Make it in the request that uses it.
+ *
+ * While a waiter waits, or a holder that has read `lock.signal` holds the lock, a request to the object is held open, for 20 s
+ * at a time: so long the object stays in memory, and its duration is billed. There is no `query()`.
+ *
+ * @example
+ * ```ts
+ * import { tryAcquire } from "@holdfast/lock";
+ * import { durableObject, type LockNamespace } from "@holdfast/lock/durable-object";
+ *
+ * export async function nightly(env: { LOCKS: LockNamespace }): Promise<void> {
+ *   await using lock = await tryAcquire(durableObject(env.LOCKS), "nightly-report");
+ *   if (lock !== null) console.log("writing the report");
+ * }
+ * ```
+ *
+ * @param namespace the binding of a class that is, or extends, `LockObject`
+ * @param options an observer
+ * @throws {TypeError} when the binding is none, or an option is unknown or of the wrong kind
+ */
+export function durableObject(namespace: LockNamespace, options: DurableObjectOptions = {}): Store {
+  const { observer } = checkDurableObjectOptions(namespace, options);
+  const clock = new SystemClock();
+  return new HandoffStore(new DurableObjectStore(namespace, observer, clock), clock);
+}
+
+const CAPABILITIES: readonly Capability[] = [
+  ...["shared", "permits", "owner", "steal", "evict", "fences", "runs"] as const,
+];
+
+/** Any address will do: the binding says which object is asked. */
+const URL = "https://lock.holdfast/";
+
+/** How much longer than it is held open a wait may go without an answer, in milliseconds. */
+const ANSWER_MS = 10_000;
+
+/** The pauses after a wait that has failed, in milliseconds: the first one and the longest one, each times a random part. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+
+/** Keeps locks in Durable Objects. */
+export class DurableObjectStore implements Store {
+  readonly drift = drift;
+  readonly capabilities: readonly Capability[] = CAPABILITIES;
+  readonly observer: Observer | undefined;
+  readonly #namespace: LockNamespace;
+  readonly #clock: Clock;
+  readonly #id = crypto.randomUUID().slice(0, 8);
+  /** How many calls have got a number. */
+  #calls = 0;
+  /** How many waits in a row have failed. */
+  #failures = 0;
+
+  /** Makes a store of a binding, on a clock. */
+  constructor(namespace: LockNamespace, observer: Observer | undefined, clock: Clock) {
+    this.#namespace = namespace;
+    this.observer = observer;
+    this.#clock = clock;
+  }
+
+  async attempt(claim: Claim, { enqueue, steal = false }: AttemptOptions): Promise<Attempt> {
+    const options = { enqueue, steal };
+    return parseAttempt(await this.#ask(claim.name, { do: "attempt", claim, call: this.#call(), options }));
+  }
+
+  async renew(claim: Claim): Promise<Renewal> {
+    return await this.#ask(claim.name, { do: "renew", claim });
+  }
+
+  async release(claim: Claim): Promise<boolean> {
+    return await this.#ask(claim.name, { do: "release", claim, call: this.#call() });
+  }
+
+  async succeed(from: Claim, to: Claim): Promise<void> {
+    await this.#ask(from.name, { do: "succeed", claim: from, call: this.#call(), to });
+  }
+
+  /** Nothing is kept here. */
+  forget(_claim: Claim): void {}
+
+  async evict(name: string, options?: EvictOptions): Promise<number> {
+    const { handle, fence, meta } = checkEvict(options);
+    const fields = {
+      handle,
+      fence: fence === undefined ? undefined : `${fence}`,
+      meta: readMeta(meta) ?? false as const,
+    };
+    return await this.#ask(name, { do: "evict", name, options: fields });
+  }
+
+  async wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const isWoken = await this.#hold("wait", claim, signal);
+        this.#failures = 0;
+        if (isWoken) return;
+      } catch {
+        // It attempts, and finds the fault; or its place, in an object that was started anew.
+        return await this.#pause(this.#failures++, signal);
+      }
+    }
+  }
+
+  async revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        const { revoked, by } = await this.#hold("watch", claim, signal);
+        failures = 0;
+        if (revoked) return by;
+      } catch {
+        await this.#pause(failures++, signal);
+      }
+    }
+  }
+
+  /** Waits for what the object tells, for as long as it holds the request open. */
+  async #hold<What extends "wait" | "watch">(
+    what: What,
+    claim: Claim,
+    signal: AbortSignal,
+  ): Promise<LockReplies[What]> {
+    const over = new AbortController();
+    const end = () => over.abort("over");
+    const limit = this.#clock.timer(HOLD_MS + ANSWER_MS, end);
+    signal.addEventListener("abort", end);
+    try {
+      return await unlessAborted(this.#ask(claim.name, { do: what, claim }, over.signal), over.signal);
+    } finally {
+      limit.cancel();
+      signal.removeEventListener("abort", end);
+    }
+  }
+
+  async #pause(failures: number, signal: AbortSignal): Promise<void> {
+    await this.#clock.sleep(Math.random() * backoffMs(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), signal);
+  }
+
+  /** Asks the object of a name. */
+  async #ask<Request extends LockRequest>(
+    name: string,
+    request: Request,
+    signal?: AbortSignal,
+  ): Promise<LockReplies[Request["do"]]> {
+    const init = { method: "POST", body: formatRequest(request), ...signal === undefined ? {} : { signal } } as const;
+    const { status, text } = await this.#send(name, init);
+    return parseReply(status, text);
+  }
+
+  async #send(
+    name: string,
+    init: { method: "POST"; body: string; signal?: AbortSignal },
+  ): Promise<{ readonly status: number; readonly text: string }> {
+    try {
+      // Not kept: one whose object has failed fails for good.
+      const stub = this.#namespace.get(this.#namespace.idFromName(name));
+      const response = await stub.fetch(URL, init);
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
+      throw failed(error);
+    }
+  }
+
+  /** Returns the number of the next call. */
+  #call(): { readonly store: string; readonly number: number } {
+    return { store: this.#id, number: ++this.#calls };
+  }
+}
