@@ -17,10 +17,8 @@ export interface Build {
   readonly folder: string;
   /** Writes the program that runs all tests but those of some files in one runtime, and gives its path. */
   program(runtime: string, main: "node" | "workerd", without: readonly string[]): Promise<string>;
-  /** The script that runs workerd. */
-  readonly miniflare: string;
-  /** The program that holds a lock and ends. */
-  readonly ends: string;
+  /** Returns the path of a program of the folder `inside/`. */
+  inside(name: string): string;
   /** The command line, linked as npm links it. */
   readonly holdfast: string;
 }
@@ -62,8 +60,7 @@ export async function build(folder: string): Promise<Build> {
       );
       return path;
     },
-    miniflare: `${installed}/tests/runtimes/inside/miniflare.js`,
-    ends: `${installed}/tests/runtimes/inside/ends.js`,
+    inside: (name) => `${installed}/tests/runtimes/inside/${name}.js`,
   };
 }
 

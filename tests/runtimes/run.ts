@@ -107,7 +107,7 @@ async function endsByItself(
     ...(Object.keys(without).some(isSqlite) ? {} : { sqlite: `${build.folder}/${crypto.randomUUID()}.db` }),
   };
   for (const [kind, address] of Object.entries(sites)) {
-    using child = new Child([program, build.ends, kind, address], {}, build.folder, over);
+    using child = new Child([program, build.inside("ends"), kind, address], {}, build.folder, over);
     child.limit(LINGER);
     const printed = await new Response(child.stdout).text();
     const failure = await child.failure();

@@ -46,6 +46,21 @@ function because(why: string, what: readonly string[]): Record<string, string> {
   return Object.fromEntries(what.map((each) => [each, why]));
 }
 
+const NODE = `${MODULES}/node24/bin/node`;
+const MINIFLARE = new URL(`file://${MODULES}/miniflare/dist/src/index.js`).href;
+const EXAMPLE = new URL("../../examples/worker", import.meta.url).pathname;
+
+async function versionOfWorkerd(): Promise<string> {
+  const path = await Deno.realPath(`${MODULES}/miniflare`);
+  return JSON.parse(await Deno.readTextFile(`${path}/../workerd/package.json`)).version;
+}
+
+/** Makes one module of a program and all that it imports. */
+async function bundle(program: string, file: string, folder: string, ...options: string[]): Promise<void> {
+  const common = ["--bundle", "--format=esm", "--platform=node", "--target=esnext", `--outfile=${file}`];
+  await command(NODE, [`${MODULES}/esbuild/bin/esbuild`, program, ...common, ...options], folder);
+}
+
 /** A runtime that runs a program in a process. */
 function native(name: string, program: string, { without = {}, skip = {} }: Partial<Runtime>): Runtime {
   return {
@@ -65,21 +80,14 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
   bun: native("bun", `${MODULES}/bun/bin/bun`, { without: NO_LOCKS }),
   workerd: {
     process: undefined,
-    version: async () => {
-      const path = await Deno.realPath(`${MODULES}/miniflare`);
-      return JSON.parse(await Deno.readTextFile(`${path}/../workerd/package.json`)).version;
-    },
+    version: versionOfWorkerd,
     prepare: async (build) => {
+      const without = Object.keys({ ...NO_SQLITE, ...NO_LOCKS, ...NO_SDK, ...NO_SERVER });
       const worker = `${build.folder}/worker.js`;
-      await command(`${MODULES}/node24/bin/node`, [
-        `${MODULES}/esbuild/bin/esbuild`,
-        await build.program("workerd", "workerd", Object.keys({ ...NO_SQLITE, ...NO_LOCKS, ...NO_SDK, ...NO_SERVER })),
-        ...["--bundle", "--format=esm", "--platform=node", "--target=esnext", `--outfile=${worker}`],
-        // For the modules of Node that ioredis asks for in the manner of CommonJS.
-        `--banner:js=import { createRequire } from "node:module"; const require = createRequire("/");`,
-      ], build.folder);
-      const miniflare = new URL(`file://${MODULES}/miniflare/dist/src/index.js`).href;
-      return [`${MODULES}/node24/bin/node`, build.miniflare, miniflare, worker];
+      // For the modules of Node that ioredis asks for in the manner of CommonJS.
+      const banner = `import { createRequire } from "node:module"; const require = createRequire("/");`;
+      await bundle(await build.program("workerd", "workerd", without), worker, build.folder, `--banner:js=${banner}`);
+      return [NODE, build.inside("miniflare"), MINIFLARE, worker];
     },
     skip: {
       ...NO_DENO,
@@ -93,5 +101,21 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
       ),
     },
     without: { ...NO_SQLITE, ...NO_LOCKS, ...NO_SDK, ...NO_SERVER },
+  },
+  objects: {
+    process: undefined,
+    version: versionOfWorkerd,
+    prepare: async (build) => {
+      const [worker, example] = [`${build.folder}/objects.js`, `${build.folder}/example`];
+      await bundle(build.inside("objects_worker"), worker, build.folder);
+      await Deno.mkdir(example);
+      for (const file of ["worker.ts", "wrangler.jsonc"]) {
+        await Deno.copyFile(`${EXAMPLE}/${file}`, `${example}/${file}`);
+      }
+      await bundle(`${example}/worker.ts`, `${example}/worker.js`, build.folder);
+      return [NODE, build.inside("objects"), MINIFLARE, worker, example, build.folder];
+    },
+    skip: {},
+    without: {},
   },
 };

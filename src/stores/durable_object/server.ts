@@ -113,6 +113,7 @@ export class LockServer {
     const end = () => controller.abort(OVER);
     this.#held.set(key, controller);
     signal?.addEventListener("abort", end);
+    if (signal?.aborted) end();
     const timer = this.#clock.timer(HOLD_MS, end);
     try {
       const result = await wait(controller.signal);

@@ -1,0 +1,235 @@
+/**
+ * Runs the tests of Durable Objects: the suite of stores in workerd, clients here and in two workers, objects that are
+ * evicted from memory and started again with their storage, and the example. Prints a line for each. Runs in Node.
+ *
+ * @module
+ */
+import { acquire, tryAcquire } from "@holdfast/lock";
+import { durableObject, type LockNamespace } from "@holdfast/lock/durable-object";
+import { readFileSync } from "node:fs";
+import type { Line } from "./settings.ts";
+
+interface Miniflare {
+  readonly ready: Promise<unknown>;
+  dispatchFetch(url: string, init?: { method: "POST"; body: string }): Promise<Response>;
+  getWorker(name: string): Promise<{ fetch(url: string): Promise<Response> }>;
+  getDurableObjectNamespace(binding: string): Promise<LockNamespace>;
+  unsafeEvictDurableObject(script: string, className: string, options: { name: string }): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+const [package_ = "", worker = "", example = "", folder = ""] = process.argv.slice(2);
+const { Miniflare }: { Miniflare: new (options: unknown) => Miniflare } = await import(package_);
+
+const COMMON = { compatibilityDate: "2026-07-01", durableObjectsPersist: `${folder}/objects` };
+
+function script(path: string) {
+  return { modules: [{ type: "ESModule", path: "worker.js", contents: readFileSync(path, "utf8") }] };
+}
+
+/** Starts workerd with two workers, whose objects are kept in files. */
+function start(): Miniflare {
+  const inFirst = (className: string) => ({ className, scriptName: "first", useSQLite: true });
+  const both = {
+    ...script(worker),
+    compatibilityFlags: ["nodejs_compat"],
+    compatibilityDate: COMMON.compatibilityDate,
+  };
+  const durableObjects = { LOCKS: inFirst("Locks"), REGISTER: inFirst("Register"), OTHERS: inFirst("Register") };
+  return new Miniflare({
+    durableObjectsPersist: COMMON.durableObjectsPersist,
+    workers: [{ name: "first", ...both, durableObjects }, { name: "second", ...both, durableObjects }],
+  });
+}
+
+let miniflare = start();
+let locks = await miniflare.getDurableObjectNamespace("LOCKS");
+
+/** The binding, also after workerd was started again. */
+const LOCKS: LockNamespace = { idFromName: (name) => locks.idFromName(name), get: (id) => locks.get(id) };
+
+async function evict(name: string): Promise<void> {
+  await miniflare.unsafeEvictDurableObject("first", "Locks", { name });
+}
+
+async function ask(name: string, path: string): Promise<unknown> {
+  const stub = locks.get(locks.idFromName(name));
+  return JSON.parse(await (await stub.fetch(`https://lock${path}`, { method: "POST", body: "" })).text());
+}
+
+function check(condition: boolean, what: string): void {
+  if (!condition) throw new Error(`expected: ${what}`);
+}
+
+async function until(what: string, condition: () => Promise<boolean>, limit = 10_000): Promise<void> {
+  for (const started = performance.now(); !await condition();) {
+    check(performance.now() - started < limit, what);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Waits for a lock, and resolves once it is in the queue. `done` is called with the fence when it has the lock. */
+async function queue(name: string, done: (fence: bigint) => void): Promise<{ readonly over: Promise<void> }> {
+  let noteQueued = () => {};
+  const queued = new Promise<void>((resolve) => noteQueued = resolve);
+  const store = durableObject(LOCKS, { observer: ({ type }) => type === "waiting" && noteQueued() });
+  const over = (async () => {
+    await using lock = await acquire(store, name);
+    done(lock.fence);
+  })();
+  await Promise.race([queued, over]);
+  return { over };
+}
+
+/** A lock with a holder and waiters lives through what happens to its object. */
+async function survives(name: string, happens: () => Promise<void>): Promise<void> {
+  const holder = await acquire(durableObject(LOCKS), name, { lease: 60_000, renew: false });
+  const before = await ask(name, "/instance");
+  const served: [place: number, fence: bigint][] = [];
+  const waiters = [];
+  for (const place of [0, 1, 2]) waiters.push(await queue(name, (fence) => served.push([place, fence])));
+  await happens();
+  await until("the object is started anew", async () => await ask(name, "/instance") !== before);
+  waiters.push(await queue(name, (fence) => served.push([3, fence])));
+  check(await tryAcquire(durableObject(LOCKS), name) === null, "the lock is still held");
+  await holder.extend();
+  await holder.release();
+  await Promise.all(waiters.map(({ over }) => over));
+  check(served.map(([place]) => place).join() === "0,1,2,3", `in the order of the queue: ${served}`);
+  const fences = [holder.fence, ...served.map(([, fence]) => fence)];
+  check(fences.every((fence, i) => i === 0 || fence > fences[i - 1]!), `the fences rise: ${fences}`);
+  check(`${await ask(name, "/used")}` === "", "nothing is left");
+}
+
+const SIDE_BY_SIDE: Readonly<Record<string, () => Promise<void>>> = {
+  async "two workers exclude each other"() {
+    const workers = await Promise.all(["first", "second"].map((name) => miniflare.getWorker(name)));
+    const done = await Promise.all(workers.map(async (worker) => (await worker.fetch("http://worker/crowd/5")).text()));
+    check(done.join() === '"done","done"', `both are done: ${done}`);
+    const register = await miniflare.getDurableObjectNamespace("REGISTER");
+    const stub = register.get(register.idFromName("register"));
+    const text = await (await stub.fetch("https://register/", { method: "POST", body: "" })).text();
+    const { most, fences }: { most: number; fences: string[] } = JSON.parse(text);
+    check(most === 1, `one at a time: ${most}`);
+    check(fences.length === 40 && fences.every((fence, i) => i === 0 || fence > fences[i - 1]!), `${fences}`);
+  },
+
+  async "a lock outlives the eviction of its object from memory, with its queue"() {
+    await survives("evicted", () => evict("evicted"));
+  },
+
+  async "a lock outlives the eviction of an object that nobody asks"() {
+    const lock = await acquire(durableObject(LOCKS), "idle", { lease: 60_000, renew: false });
+    const before = await ask("idle", "/instance");
+    // workerd does so after 10 s.
+    await new Promise((resolve) => setTimeout(resolve, 15_000));
+    check(await ask("idle", "/instance") !== before, "workerd has evicted it");
+    check(await tryAcquire(durableObject(LOCKS), "idle") === null, "the lock is still held");
+    await lock.release();
+  },
+
+  async "a waiter waits for longer than a request is held open, and asks little"() {
+    const asked: string[] = [];
+    const counting: LockNamespace = {
+      idFromName: (name) => LOCKS.idFromName(name),
+      get: (id) => ({
+        fetch: (url, init) => {
+          asked.push(JSON.parse(init.body).do);
+          return LOCKS.get(id).fetch(url, init);
+        },
+      }),
+    };
+    const holder = await acquire(durableObject(LOCKS), "long", { lease: 60_000, renew: false });
+    const waiter = acquire(durableObject(counting), "long");
+    const count = (what: string) => asked.filter((each) => each === what).length;
+    // The first one is given up when the waiter attempts once more, the second one is held open to its end.
+    await until("it waits in a third request", () => Promise.resolve(count("wait") === 3), 60_000);
+    await holder.release();
+    await (await waiter).release();
+    check(count("attempt") === 3, `twice at first, and at its turn: ${asked}`);
+  },
+
+  async "a class that is no LockObject is named"() {
+    const others = await miniflare.getDurableObjectNamespace("OTHERS");
+    const error = await acquire(durableObject(others), "a").catch((error: unknown) => error);
+    check(error instanceof Error && /binding must be LockObject/.test(error.message), `${error}`);
+  },
+};
+
+async function restart(): Promise<void> {
+  await miniflare.dispose();
+  miniflare = start();
+  locks = await miniflare.getDurableObjectNamespace("LOCKS");
+}
+
+/** Asks the example for the same report several times at once, and for one whose lock is held. */
+async function runExample(): Promise<void> {
+  const text = readFileSync(`${example}/wrangler.jsonc`, "utf8").replace(/^\s*\/\/.*$/gm, "");
+  const { compatibility_date: compatibilityDate, durable_objects: { bindings }, migrations, r2_buckets } = JSON.parse(
+    text,
+  );
+  const classes: string[] = migrations.flatMap((each: { new_sqlite_classes: string[] }) => each.new_sqlite_classes);
+  const durableObjects = Object.fromEntries(
+    bindings.map((each: { name: string; class_name: string }) => {
+      check(classes.includes(each.class_name), `${each.class_name} is in the migrations`);
+      return [each.name, { className: each.class_name, useSQLite: true }];
+    }),
+  );
+  const r2Buckets = r2_buckets.map(({ binding }: { binding: string }) => binding);
+  const reports = new Miniflare({ ...script(`${example}/worker.js`), compatibilityDate, durableObjects, r2Buckets });
+  try {
+    const get = async (day: string) => {
+      const response = await reports.dispatchFetch(`http://reports/${day}`);
+      return `${response.status} ${await response.text()}`;
+    };
+    const answers = new Set(await Promise.all(Array.from({ length: 8 }, () => get("2026-01-31"))));
+    const [answer = ""] = answers;
+    check(answers.size === 1 && /^200 The report of 2026-01-31, written under fence \d{16}\n$/.test(answer), answer);
+    check(await get("2026-01-31") === answer, "it is kept");
+    await using _held = await acquire(
+      durableObject(await reports.getDurableObjectNamespace("LOCKS")),
+      "report:2026-02-01",
+    );
+    check(await get("2026-02-01") === "503 it is being written\n", "busy");
+  } finally {
+    await reports.dispose();
+  }
+}
+
+let count = 0;
+
+function print(line: Line): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+async function runTest(name: string, run: () => Promise<void>): Promise<void> {
+  count++;
+  const started = performance.now();
+  try {
+    await run();
+    print({ type: "passed", name, ms: Math.round(performance.now() - started) });
+  } catch (error) {
+    print({ type: "failed", name, error: error instanceof Error ? `${error.stack}` : String(error) });
+  }
+}
+
+/** Runs the suite of stores in the first worker, and prints its lines. */
+async function runSuite(): Promise<void> {
+  const body = process.env["HOLDFAST_SETTINGS"] ?? "";
+  const response = await miniflare.dispatchFetch("http://localhost/", { method: "POST", body });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  for (const line of text.trimEnd().split("\n").map((line): Line => JSON.parse(line))) {
+    if (line.type === "end") count += line.count;
+    else print(line);
+  }
+}
+
+try {
+  await Promise.all([runSuite(), ...Object.entries(SIDE_BY_SIDE).map(([name, run]) => runTest(name, run))]);
+  await runTest("a lock outlives the end of workerd, with its queue", () => survives("restarted", restart));
+  await runTest("examples/worker writes a report once", runExample);
+  print({ type: "end", count });
+} finally {
+  await miniflare.dispose();
+}
