@@ -35,6 +35,9 @@ const PREFIX = "lock:";
 /** The largest document, in bytes: a value in the storage of older classes may have 128 KiB. */
 const MAX_BYTES = 120_000;
 
+/** The time from one alarm to the next, in milliseconds: what has been used for an hour is old at the first one. */
+const ALARM_MS = UNUSED_MS + 3_600_000;
+
 /** Keeps documents in the storage of an object. Nobody else writes there, so that versions are counted in memory. */
 export class StoredDocuments implements Backend<number> {
   readonly maxBytes = MAX_BYTES;
@@ -106,13 +109,13 @@ export class StoredDocuments implements Backend<number> {
     const writes = this.#writes;
     const { size } = await this.#storage.list({ limit: 1 });
     this.#isAlarmSet = size > 0 || writes < this.#writes;
-    if (this.#isAlarmSet) await this.#storage.setAlarm(this.#clock.now().wall + UNUSED_MS);
+    if (this.#isAlarmSet) await this.#storage.setAlarm(this.#clock.now().wall + ALARM_MS);
     else await this.#storage.deleteAll();
   }
 
   async #setFirstAlarm(): Promise<void> {
     this.#isAlarmSet = true;
-    if (await this.#storage.getAlarm() === null) await this.#storage.setAlarm(this.#clock.now().wall + UNUSED_MS);
+    if (await this.#storage.getAlarm() === null) await this.#storage.setAlarm(this.#clock.now().wall + ALARM_MS);
   }
 
   #version(name: string): number {

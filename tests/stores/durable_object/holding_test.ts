@@ -1,0 +1,166 @@
+import { assertEquals } from "@std/assert";
+import { DurableObjectStore } from "../../../src/stores/durable_object/store.ts";
+import { ask, claimOf, grant } from "../../support/claims.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
+import { ObjectHost } from "./host.ts";
+
+const NAME = "a";
+
+function place() {
+  const clock = new VirtualClock();
+  const host = new ObjectHost(clock);
+  return { clock, host, store: new DurableObjectStore(host, undefined, clock) };
+}
+
+/** Returns what was asked, each as one word. */
+function asked(host: ObjectHost): string[] {
+  return host.requests.splice(0).map((body) => JSON.parse(body).do);
+}
+
+/** A lock that is held, and a waiter whose wait is held open. */
+async function waiting() {
+  const { clock, host, store } = place();
+  const [held, waiter] = [claimOf(NAME, "exclusive", 30_000), claimOf(NAME)];
+  await grant(store, held);
+  await ask(store, waiter);
+  asked(host);
+  const scope = new AbortController();
+  let woken = false;
+  const over = store.wakeup(waiter, scope.signal).then(() => woken = true);
+  await clock.advance(0);
+  return { clock, host, store, held, waiter, scope, over, isWoken: () => woken };
+}
+
+Deno.test("wakeup() asks every 20 s, and is answered at once when the lock is released", async () => {
+  const { clock, host, store, held, over, isWoken } = await waiting();
+  await store.renew(held);
+  await clock.advance(19_999);
+  assertEquals(asked(host), ["wait", "renew"]);
+  await clock.advance(1);
+  assertEquals([asked(host), isWoken()], [["wait"], false]);
+  await store.release(held);
+  await over;
+  assertEquals(asked(host), ["release"]);
+});
+
+Deno.test("wakeup() is answered when a lease is over, although nobody asks", async () => {
+  const { clock, host, over, isWoken } = await waiting();
+  await clock.advance(29_999);
+  assertEquals(isWoken(), false);
+  await clock.advance(100);
+  await over;
+  assertEquals(asked(host), ["wait", "wait"]);
+});
+
+Deno.test("wakeup() ends in the object when its signal aborts", async () => {
+  const { clock, scope, over } = await waiting();
+  scope.abort();
+  await over;
+  await clock.advance(0);
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("release() of a waiter ends its wait in an object that is not told that the waiter is gone", async () => {
+  const { clock, host, store } = place();
+  const [held, waiter] = [claimOf(NAME, "exclusive", 30_000), claimOf(NAME)];
+  await grant(store, held);
+  await ask(store, waiter);
+  const body = JSON.stringify({ holdfast: 1, do: "wait", claim: waiter });
+  const reply = host.instance(NAME).fetch(new Request("https://lock/", { method: "POST", body }));
+  await clock.advance(0);
+  await store.release(waiter);
+  assertEquals(await (await reply).json(), { holdfast: 1, reply: false });
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("attempt() of a waiter ends its wait, and the next one is not disturbed by its end", async () => {
+  const { clock, host, store } = place();
+  const [held, waiter] = [claimOf(NAME, "exclusive", 30_000), claimOf(NAME)];
+  await grant(store, held);
+  await ask(store, waiter);
+  const wait = async () => {
+    const body = JSON.stringify({ holdfast: 1, do: "wait", claim: waiter });
+    const reply = host.instance(NAME).fetch(new Request("https://lock/", { method: "POST", body }));
+    await clock.advance(0);
+    return reply;
+  };
+  const first = wait();
+  await clock.advance(0);
+  await ask(store, waiter);
+  const second = wait();
+  assertEquals((await (await first).json()).reply, false);
+  await clock.advance(10_000);
+  await store.release(held);
+  assertEquals((await (await second).json()).reply, true);
+});
+
+Deno.test("wakeup() ends after a pause when the object does not answer, so that the waiter attempts", async () => {
+  const { clock, host, over, isWoken } = await waiting();
+  host.evict();
+  await clock.advance(0);
+  assertEquals(isWoken(), false);
+  await clock.advance(50);
+  await over;
+});
+
+Deno.test("wakeup() pauses for longer each time", async () => {
+  const { clock, host, store } = place();
+  host.onRequest = () => Promise.reject(new Error("out of order"));
+  const random = Math.random;
+  Math.random = () => 1;
+  try {
+    const pauses = [];
+    for (let i = 0; i < 8; i++) {
+      const from = clock.now().monotonic;
+      let over = false;
+      store.wakeup(claimOf(NAME), new AbortController().signal).then(() => over = true);
+      while (!over) await clock.advance(10);
+      pauses.push(clock.now().monotonic - from);
+    }
+    assertEquals(pauses, [50, 100, 200, 400, 800, 1_600, 2_000, 2_000]);
+  } finally {
+    Math.random = random;
+  }
+});
+
+Deno.test("wakeup() gives up a request that is not answered at all after 30 s", async () => {
+  const { clock, host, store } = place();
+  host.onRequest = () => new Promise(() => {});
+  let over = false;
+  store.wakeup(claimOf(NAME), new AbortController().signal).then(() => over = true);
+  await clock.advance(29_999);
+  assertEquals(over, false);
+  await clock.advance(51);
+  assertEquals(over, true);
+});
+
+Deno.test("revocation() asks every 20 s, and again after a fault", async () => {
+  const { clock, host, store } = place();
+  const held = claimOf(NAME, "exclusive", 600_000);
+  await grant(store, held);
+  asked(host);
+  let by: unknown;
+  store.revocation(held, new AbortController().signal).then((meta) => by = meta);
+  await clock.advance(20_000);
+  assertEquals(asked(host), ["watch", "watch"]);
+  host.evict();
+  await clock.advance(50);
+  assertEquals([asked(host), by], [["watch"], undefined]);
+  await store.evict(NAME, { meta: { who: "me" } });
+  await clock.advance(0);
+  assertEquals((by as { who: string }).who, "me");
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("revocation() ends when its signal aborts", async () => {
+  const { clock, store } = place();
+  const held = claimOf(NAME);
+  await grant(store, held);
+  const scope = new AbortController();
+  const over = store.revocation(held, scope.signal);
+  await clock.advance(0);
+  scope.abort();
+  assertEquals(await over, undefined);
+  await clock.advance(0);
+  assertEquals(clock.pending, 0);
+});
