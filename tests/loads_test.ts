@@ -63,6 +63,7 @@ for (
     ["stores/cas/mod.ts", ["src/stores/cas/"]],
     ["stores/deno_kv/mod.ts", ["src/stores/deno_kv/", "src/stores/cas/"]],
     ["stores/sqlite/mod.ts", ["src/stores/sqlite/"]],
+    ["stores/durable_object/mod.ts", ["src/stores/cas/", "src/stores/durable_object/"]],
     ["stores/redis/mod.ts", ["src/stores/redis/"]],
     ["composed/redlock/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],
   ] as const

@@ -94,6 +94,7 @@ Deno.test("storeOf() says what to pass instead of what is not a target", () => {
     [{ prepare: method, exec: method }, "SQLite", "sqlite("],
     [{ read: method, write: method }, "backend", "cas(backend)"],
     [{ get: method, list: method, atomic: method, watch: method }, "a Deno.Kv", "denoKv(kv)"],
+    [{ idFromName: method, idFromString: method, get: method }, "Durable Objects", "durableObject(namespace)"],
     [{ attempt: method, renew: method, release: method, drift: 12 }, "a Store without drift()"],
     [{ evalsha: method, duplicate: method, on: method }, "without eval()"],
     [{ host: "localhost", port: 6379 }, 'the keys "host, port"', "new Redis(url)"],

@@ -40,6 +40,9 @@ export function describeMistake(value: unknown): string {
     return "an object with read() and write(). If it is a backend, pass cas(backend) of @holdfast/lock/cas";
   }
   if (has("atomic", "watch")) return "a Deno.Kv. Pass denoKv(kv) of @holdfast/lock/deno-kv";
+  if (has("idFromName", "get")) {
+    return "a namespace of Durable Objects. Pass durableObject(namespace) of @holdfast/lock/durable-object";
+  }
   if (has(...STORE)) return "a Store. Pass it alone, or several of redis() as redlock([…]) of @holdfast/lock/redlock";
   for (const [known, methods] of [["Store", STORE], ["client of ioredis's shape", CLIENT]] as const) {
     const missing = methods.filter((method) => !has(method));

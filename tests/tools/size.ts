@@ -16,6 +16,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "@holdfast/lock": [MAIN],
   "with memory": [MAIN, "src/stores/memory/mod.ts"],
   "with sqlite": [MAIN, "src/stores/sqlite/mod.ts"],
+  "with durable-object": [MAIN, "src/stores/durable_object/mod.ts"],
   "with cas": [MAIN, "src/stores/cas/mod.ts"],
   "with deno-kv": [MAIN, "src/stores/deno_kv/mod.ts"],
   "with redis": [MAIN, "src/stores/redis/mod.ts"],

@@ -5,7 +5,7 @@ import type { Attempt, Meta, Renewal } from "../../store.ts";
 import { FORMAT, hasFields, parse } from "./request.ts";
 
 /** What an object answers to each request. */
-export interface LockReplies {
+export interface ObjectReplies {
   readonly attempt: Attempt;
   readonly renew: Renewal;
   readonly release: boolean;
@@ -18,7 +18,7 @@ export interface LockReplies {
 }
 
 /** Returns the response with what a call has come to. */
-export function replyWith(reply: LockReplies[keyof LockReplies]): Response {
+export function replyWith(reply: ObjectReplies[keyof ObjectReplies]): Response {
   const text = JSON.stringify(
     { holdfast: FORMAT, reply },
     (_, value) => typeof value === "bigint" ? `${value}` : value,

@@ -8,7 +8,7 @@ export const FORMAT = 1;
 export const HOLD_MS = 20_000;
 
 /** What a store asks the object of a name. */
-export type LockRequest =
+export type ObjectRequest =
   | { readonly do: "attempt"; readonly claim: Claim; readonly call: CallFields; readonly options: AttemptFields }
   | { readonly do: "release"; readonly claim: Claim; readonly call: CallFields }
   | { readonly do: "succeed"; readonly claim: Claim; readonly call: CallFields; readonly to: Claim }
@@ -60,7 +60,7 @@ const claim: Check = (value) => hasFields(value, CLAIM);
 const call: Check = (value) => hasFields(value, { store: isText, number: isWhole });
 
 /** The fields of each request. */
-const REQUESTS: Readonly<Record<LockRequest["do"], Readonly<Record<string, Check>>>> = {
+const REQUESTS: Readonly<Record<ObjectRequest["do"], Readonly<Record<string, Check>>>> = {
   attempt: { claim, call, options: (value) => hasFields(value, { enqueue: isFlag, steal: isFlag }) },
   release: { claim, call },
   succeed: { claim, call, to: claim },
@@ -75,12 +75,12 @@ const REQUESTS: Readonly<Record<LockRequest["do"], Readonly<Record<string, Check
 };
 
 /** Returns the text of a request. */
-export function formatRequest(request: LockRequest): string {
+export function formatRequest(request: ObjectRequest): string {
   return JSON.stringify({ holdfast: FORMAT, ...request });
 }
 
 /** Reads the text of a request. Throws a `TypeError` that says what is wrong with it. */
-export function parseRequest(text: string): LockRequest {
+export function parseRequest(text: string): ObjectRequest {
   const request = parse(text);
   if (!hasFields(request, { holdfast: isWhole })) {
     throw new TypeError(`a lock object answers only requests of durableObject(): got ${show(text)}`);
@@ -91,7 +91,7 @@ export function parseRequest(text: string): LockRequest {
   const checks = new Map(Object.entries(REQUESTS)).get(String(request["do"]));
   const wrong = checks === undefined ? ["do"] : Object.keys(checks).filter((field) => !checks[field]!(request[field]));
   if (wrong.length > 0) throw new TypeError(`the request has no valid ${wrong.join(", ")}: got ${show(text)}`);
-  return request as unknown as LockRequest;
+  return request as unknown as ObjectRequest;
 }
 
 /** Returns the value of a JSON text; `undefined` if it is none. */

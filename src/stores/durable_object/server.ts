@@ -3,8 +3,8 @@ import type { Clock } from "../../internal/time/clock.ts";
 import { reason } from "../../internal/reason.ts";
 import { type Claim, handleOf } from "../../store.ts";
 import { CasStore } from "../cas/store.ts";
-import { type LockReplies, replyWith, replyWithError } from "./reply.ts";
-import { HOLD_MS, type LockRequest, parseRequest } from "./request.ts";
+import { type ObjectReplies, replyWith, replyWithError } from "./reply.ts";
+import { HOLD_MS, type ObjectRequest, parseRequest } from "./request.ts";
 import { type LockObjectStorage, StoredDocuments } from "./storage.ts";
 
 /** How the engine sees the handles, which are in other processes. */
@@ -58,7 +58,7 @@ export class LockServer {
     await this.#documents.finishAlarm();
   }
 
-  async #answer(request: LockRequest, signal: AbortSignal | undefined): Promise<LockReplies[keyof LockReplies]> {
+  async #answer(request: ObjectRequest, signal: AbortSignal | undefined): Promise<ObjectReplies[keyof ObjectReplies]> {
     if (request.do === "evict") return await this.#evict(request);
     const { claim } = request;
     if ("call" in request) {
@@ -86,7 +86,7 @@ export class LockServer {
     }
   }
 
-  async #evict({ name, options }: LockRequest & { readonly do: "evict" }): Promise<number> {
+  async #evict({ name, options }: ObjectRequest & { readonly do: "evict" }): Promise<number> {
     const { handle, fence, meta } = options;
     return await this.#store.evict(name, { handle, fence: fence === undefined ? undefined : BigInt(fence), meta });
   }
@@ -129,7 +129,7 @@ export class LockServer {
 /** A wait that has ended without what it waits for. */
 const OVER = Symbol("over");
 
-function readRequest(text: string): LockRequest {
+function readRequest(text: string): ObjectRequest {
   try {
     return parseRequest(text);
   } catch (error) {

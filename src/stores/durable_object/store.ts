@@ -17,8 +17,8 @@ import {
   type Store,
 } from "../../store.ts";
 import { checkDurableObjectOptions, type DurableObjectOptions, type LockNamespace } from "./options.ts";
-import { failed, type LockReplies, parseAttempt, parseReply } from "./reply.ts";
-import { formatRequest, HOLD_MS, type LockRequest } from "./request.ts";
+import { failed, type ObjectReplies, parseAttempt, parseReply } from "./reply.ts";
+import { formatRequest, HOLD_MS, type ObjectRequest } from "./request.ts";
 
 /**
  * Returns a store that keeps the lock of each name in a Durable Object of its own. Make it in the request that uses it.
@@ -141,7 +141,7 @@ export class DurableObjectStore implements Store {
     what: What,
     claim: Claim,
     signal: AbortSignal,
-  ): Promise<LockReplies[What]> {
+  ): Promise<ObjectReplies[What]> {
     const over = new AbortController();
     const end = () => over.abort("over");
     const limit = this.#clock.timer(HOLD_MS + ANSWER_MS, end);
@@ -159,11 +159,11 @@ export class DurableObjectStore implements Store {
   }
 
   /** Asks the object of a name. */
-  async #ask<Request extends LockRequest>(
+  async #ask<Request extends ObjectRequest>(
     name: string,
     request: Request,
     signal?: AbortSignal,
-  ): Promise<LockReplies[Request["do"]]> {
+  ): Promise<ObjectReplies[Request["do"]]> {
     const init = { method: "POST", body: formatRequest(request), ...signal === undefined ? {} : { signal } } as const;
     const { status, text } = await this.#send(name, init);
     return parseReply(status, text);

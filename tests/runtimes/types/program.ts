@@ -83,6 +83,16 @@ import {
   type DenoKvStore,
 } from "@holdfast/lock/deno-kv";
 import { type Dashboard, dashboard, type DashboardOptions, type EvictionRight } from "@holdfast/lock/dashboard";
+import {
+  durableObject,
+  type DurableObjectOptions,
+  type LockNamespace,
+  LockObject,
+  type LockObjectRequest,
+  type LockObjectState,
+  type LockObjectStorage,
+  type LockStub,
+} from "@holdfast/lock/durable-object";
 import { redlock, type RedlockOptions } from "@holdfast/lock/redlock";
 import {
   otel,
@@ -178,6 +188,7 @@ export async function use(): Promise<void> {
     shared,
     memory({ observer } satisfies MemoryOptions),
     cas(new NoDocuments(), { maxClockSkew: 5_000, observer } satisfies CasOptions),
+    durableObject(new Objects(), { observer } satisfies DurableObjectOptions),
     own,
     ...clients,
     clients,
@@ -185,6 +196,33 @@ export async function use(): Promise<void> {
   for (const target of targets) {
     await using lock = await acquire(target, "a");
     console.log(lock.held);
+  }
+}
+
+/** A class of Durable Objects with a route of its own. */
+export class ReportLock extends LockObject {
+  readonly #storage: LockObjectStorage;
+
+  constructor(state: LockObjectState, env: unknown) {
+    super(state, env);
+    this.#storage = state.storage;
+  }
+
+  override async fetch(request: LockObjectRequest): Promise<Response> {
+    const response = await super.fetch(request);
+    console.log(response.status, (await this.#storage.getAlarm())?.toFixed());
+    return response;
+  }
+}
+
+/** A binding. */
+class Objects implements LockNamespace {
+  idFromName(name: string): string {
+    return name;
+  }
+
+  get(_id: unknown): LockStub {
+    return { fetch: (url, init) => fetch(url, init) };
   }
 }
 

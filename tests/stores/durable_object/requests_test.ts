@@ -152,6 +152,15 @@ Deno.test("durableObject() throws on what is no binding, and on unknown options"
   assertThrows(() => durableObject(new ObjectHost(), { observer: 1 } as object), TypeError, "observer");
 });
 
+Deno.test("acquire(), extend() and release() are a request and a write each, where nobody waits", async () => {
+  const host = new ObjectHost();
+  const lock = (await tryAcquire(durableObject(host), "a"))!;
+  await lock.extend();
+  await lock.release();
+  assertEquals(host.requests.map((body) => JSON.parse(body).do), ["attempt", "renew", "release"]);
+  assertEquals(host.object("a").storage.writes, 3);
+});
+
 Deno.test("durableObject() passes its observer on", async () => {
   const types: string[] = [];
   const store = durableObject(new ObjectHost(), { observer: ({ type }) => types.push(type) });

@@ -110,6 +110,15 @@ export const TARGETS: readonly Target[] = [
     ],
   },
   {
+    name: "durable_object",
+    source: /^src\/stores\/durable_object\/\w+\.ts$/,
+    stages: [
+      { tests: /^tests\/stores\/durable_object\/\w+_test\.ts$/, except: /(eviction|store)_test\.ts$/ },
+      { tests: /^tests\/stores\/durable_object\/eviction_test\.ts$/ },
+      { tests: /^tests\/stores\/durable_object\/store_test\.ts$/ },
+    ],
+  },
+  {
     name: "web_locks",
     source: /^src\/web_locks\/\w+\.ts$/,
     stages: [{ tests: /^tests\/web_locks\/\w+_test\.ts$/, except: SLOW }],
