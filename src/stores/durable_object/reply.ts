@@ -2,7 +2,7 @@ import { StoreError } from "../../errors.ts";
 import { reason } from "../../internal/reason.ts";
 import { show } from "../../internal/validation.ts";
 import type { Attempt, Meta, Renewal } from "../../store.ts";
-import { FORMAT, hasFields, parse } from "./request.ts";
+import { fits, FORMAT, parse } from "./request.ts";
 
 /** What an object answers to each request. */
 export interface ObjectReplies {
@@ -13,34 +13,43 @@ export interface ObjectReplies {
   readonly evict: number;
   /** Whether another attempt is worthwhile. */
   readonly wait: boolean;
-  /** Whether the lock was revoked, and by whom. */
-  readonly watch: { readonly revoked: boolean; readonly by?: Meta | undefined };
+  /** Who has revoked the lock, as far as that is known; `null` if nobody has. */
+  readonly watch: Meta | null;
 }
 
-/** Returns the response with what a call has come to. */
+/** What a call has come to, as it is sent. */
+interface ReplyFields {
+  readonly reply?: ObjectReplies[keyof ObjectReplies];
+  readonly error?: { readonly message: string; readonly isUndone: boolean; readonly isPermanent: boolean };
+}
+
+/** Returns the response with the reply to a call. */
 export function replyWith(reply: ObjectReplies[keyof ObjectReplies]): Response {
-  const text = JSON.stringify(
-    { holdfast: FORMAT, reply },
-    (_, value) => typeof value === "bigint" ? `${value}` : value,
-  );
-  return new Response(text, { headers: { "content-type": "application/json" } });
+  return respond({ reply }, 200);
 }
 
 /** Returns the response with how a call has failed. A `StoreError` says that nothing was done. */
 export function replyWithError(error: unknown): Response {
   const isUndone = error instanceof StoreError;
   const fields = { message: reason(error), isUndone, isPermanent: isUndone && error.permanent };
-  return Response.json({ holdfast: FORMAT, error: fields }, { status: isUndone ? 409 : 500 });
+  return respond({ error: fields }, isUndone ? 409 : 500);
+}
+
+function respond(fields: ReplyFields, status: number): Response {
+  const text = JSON.stringify(
+    { holdfast: FORMAT, ...fields },
+    (_, value) => typeof value === "bigint" ? `${value}` : value,
+  );
+  return new Response(text, { status });
 }
 
 /** Reads a response. Throws the error that it says, or one that it is none of a lock object. */
 export function parseReply<T>(status: number, text: string): T {
-  const reply = parse(text);
-  if (!hasFields(reply, { holdfast: (value) => value === FORMAT })) throw foreignError(status, text);
-  const { error } = reply;
-  if (error === undefined) return reply["reply"] as T;
-  const { message, isUndone, isPermanent } = error as { message: string; isUndone: boolean; isPermanent: boolean };
-  throw isUndone ? new StoreError(message, { permanent: isPermanent }) : new Error(message);
+  const fields = parse(text);
+  if (!fits(fields, { holdfast: "number" }) || fields["holdfast"] !== FORMAT) throw foreignError(status, text);
+  const { reply, error } = fields as ReplyFields;
+  if (error === undefined) return reply as T;
+  throw error.isUndone ? new StoreError(error.message, { permanent: error.isPermanent }) : new Error(error.message);
 }
 
 /** Returns an attempt, whose fence comes as text. */

@@ -33,45 +33,32 @@ interface EvictFields extends Omit<EvictOptions, "fence"> {
   readonly fence?: string | undefined;
 }
 
-/** Whether a field has a value that it may have. */
-type Check = (value: unknown) => boolean;
+/** What a value must be: of one of these types; one of several texts; or an object with such fields. */
+type Shape = string | readonly string[] | { readonly [field: string]: Shape };
 
-const isText: Check = (value) => typeof value === "string";
-const isFlag: Check = (value) => typeof value === "boolean";
-const isWhole: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
-const isMeta: Check = (value) => value === false || hasFields(value, {}) && Object.values(value).every(isText);
-const isFence: Check = (value) => isText(value) && /^\d{1,30}$/.test(String(value));
-const optional = (check: Check): Check => (value) => value === undefined || check(value);
-
-const CLAIM: Readonly<Record<keyof Claim, Check>> = {
-  name: (value) => isText(value) && value !== "",
-  owner: isText,
-  handle: optional(isText),
-  mode: (value) => value === "exclusive" || value === "shared",
-  permits: optional((value) => isWhole(value) && value !== 0),
-  lease: (value) => typeof value === "number" && value > 0,
-  renewal: optional(isWhole),
-  fences: optional(isWhole),
-  group: optional(isText),
-  meta: optional(isText),
+const CLAIM: Readonly<Record<keyof Claim, Shape>> = {
+  name: "string",
+  owner: "string",
+  handle: "string|undefined",
+  mode: ["exclusive", "shared"],
+  permits: "number|undefined",
+  lease: "number",
+  renewal: "number|undefined",
+  fences: "number|undefined",
+  group: "string|undefined",
+  meta: "string|undefined",
 };
-
-const claim: Check = (value) => hasFields(value, CLAIM);
-const call: Check = (value) => hasFields(value, { store: isText, number: isWhole });
+const CALL: Shape = { store: "string", number: "number" };
 
 /** The fields of each request. */
-const REQUESTS: Readonly<Record<ObjectRequest["do"], Readonly<Record<string, Check>>>> = {
-  attempt: { claim, call, options: (value) => hasFields(value, { enqueue: isFlag, steal: isFlag }) },
-  release: { claim, call },
-  succeed: { claim, call, to: claim },
-  renew: { claim },
-  wait: { claim },
-  watch: { claim },
-  evict: {
-    name: isText,
-    options: (value) =>
-      hasFields(value, { handle: optional(isText), fence: optional(isFence), meta: optional(isMeta) }),
-  },
+const REQUESTS: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
+  attempt: { claim: CLAIM, call: CALL, options: { enqueue: "boolean", steal: "boolean" } },
+  release: { claim: CLAIM, call: CALL },
+  succeed: { claim: CLAIM, call: CALL, to: CLAIM },
+  renew: { claim: CLAIM },
+  wait: { claim: CLAIM },
+  watch: { claim: CLAIM },
+  evict: { name: "string", options: { handle: "string|undefined", fence: "string|undefined" } },
 };
 
 /** Returns the text of a request. */
@@ -82,15 +69,16 @@ export function formatRequest(request: ObjectRequest): string {
 /** Reads the text of a request. Throws a `TypeError` that says what is wrong with it. */
 export function parseRequest(text: string): ObjectRequest {
   const request = parse(text);
-  if (!hasFields(request, { holdfast: isWhole })) {
+  if (!fits(request, { holdfast: "number" })) {
     throw new TypeError(`a lock object answers only requests of durableObject(): got ${show(text)}`);
   }
-  if (request["holdfast"] !== FORMAT) {
-    throw new TypeError(`the format of the request is ${request["holdfast"]}, that of the object is ${FORMAT}`);
+  const { holdfast, do: what } = request;
+  if (holdfast !== FORMAT) {
+    throw new TypeError(`the format of the request is ${holdfast}, that of the object ${FORMAT}`);
   }
-  const checks = new Map(Object.entries(REQUESTS)).get(String(request["do"]));
-  const wrong = checks === undefined ? ["do"] : Object.keys(checks).filter((field) => !checks[field]!(request[field]));
-  if (wrong.length > 0) throw new TypeError(`the request has no valid ${wrong.join(", ")}: got ${show(text)}`);
+  const shapes = Object.hasOwn(REQUESTS, `${what}`) ? REQUESTS[`${what}`]! : { do: "undefined" };
+  const wrong = Object.keys(shapes).filter((field) => !fits(request[field], shapes[field]!));
+  if (wrong.length > 0) throw new TypeError(`the request has no valid ${wrong}: got ${show(text)}`);
   return request as unknown as ObjectRequest;
 }
 
@@ -103,11 +91,12 @@ export function parse(text: string): unknown {
   }
 }
 
-/** Returns whether a value is an object whose fields have values that they may have. */
-export function hasFields(
-  value: unknown,
-  checks: Readonly<Record<string, Check>>,
-): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return Object.entries(checks).every(([field, check]) => check(Reflect.get(value, field)));
+/** Returns whether a value is what it must be. */
+export function fits(value: unknown, shape: Shape): value is Readonly<Record<string, unknown>> {
+  if (Array.isArray(shape)) return shape.includes(value);
+  if (typeof shape === "string") {
+    return shape.split("|").includes(typeof value) && !(typeof value === "number" && value < 0);
+  }
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(shape).every(([field, each]) => fits(Reflect.get(value, field), each));
 }

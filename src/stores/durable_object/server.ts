@@ -81,7 +81,7 @@ export class LockServer {
         return await this.#hold("wait", claim, signal, (over) => this.#store.wakeup(claim, over)) !== OVER;
       case "watch": {
         const by = await this.#hold("watch", claim, signal, (over) => this.#store.revocation(claim, over));
-        return by === OVER ? { revoked: false } : { revoked: true, by: by ?? undefined };
+        return by === OVER ? null : by ?? {};
       }
     }
   }

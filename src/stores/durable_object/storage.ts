@@ -56,6 +56,10 @@ export class StoredDocuments implements Backend<number> {
 
   async read(name: string): Promise<FoundDocument<number>> {
     const stored = await this.#storage.get(PREFIX + name) as StoredLock | undefined;
+    if (!this.#versions.has(name)) {
+      this.calls.add(stored?.calls ?? []);
+      this.#versions.set(name, 0);
+    }
     return { value: stored?.document, version: this.#version(name), time: this.#clock.now().wall };
   }
 
@@ -85,12 +89,9 @@ export class StoredDocuments implements Backend<number> {
     return aborted(signal);
   }
 
-  /** Reads the calls that were kept with a lock, if this object has not been asked for it since it was started. */
+  /** Reads the calls that were kept with a lock, unless it has been read since the object was started. */
   async load(name: string): Promise<void> {
-    if (this.#versions.has(name)) return;
-    const stored = await this.#storage.get(PREFIX + name) as StoredLock | undefined;
-    if (!this.#versions.has(name)) this.calls.add(stored?.calls ?? []);
-    this.#versions.set(name, this.#version(name));
+    if (!this.#versions.has(name)) await this.read(name);
   }
 
   /** The names of the locks of which something is stored. */

@@ -127,9 +127,9 @@ export class DurableObjectStore implements Store {
   async revocation(claim: Claim, signal: AbortSignal): Promise<Meta | void> {
     for (let failures = 0; !signal.aborted;) {
       try {
-        const { revoked, by } = await this.#hold("watch", claim, signal);
+        const by = await this.#hold("watch", claim, signal);
         failures = 0;
-        if (revoked) return by;
+        if (by !== null) return by;
       } catch {
         await this.#pause(failures++, signal);
       }
