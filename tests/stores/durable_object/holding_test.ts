@@ -52,6 +52,66 @@ Deno.test("wakeup() is answered when a lease is over, although nobody asks", asy
   assertEquals(asked(host), ["wait", "wait"]);
 });
 
+Deno.test("wakeup() is answered at once by an object that does not know the waiter, which then attempts", async () => {
+  const { clock, host, store } = place();
+  await store.wakeup(claimOf(NAME), new AbortController().signal);
+  assertEquals([asked(host), clock.pending], [["wait"], 0]);
+});
+
+Deno.test("attempt() of a waiter that was held open asks for no other before a minute", async () => {
+  const { store, waiter, scope, over } = await waiting();
+  scope.abort();
+  await over;
+  assertEquals(await ask(store, waiter), 60_000);
+});
+
+/** A lock that is held, and what has waiters enter its queue; `order` notes whom it was granted. */
+async function queue() {
+  const { clock, host, store } = place();
+  const held = claimOf(NAME, "exclusive", 24 * 3_600_000);
+  await grant(store, held);
+  const order: string[] = [];
+  const wait = async (who: string) => {
+    const claim = { ...claimOf(NAME), owner: who };
+    while (!(await store.attempt(claim, { enqueue: true })).granted) {
+      await store.wakeup(claim, new AbortController().signal);
+    }
+    order.push(who);
+    await store.release(claim);
+  };
+  const enter = async (who: string) => {
+    void wait(who);
+    await clock.advance(1_000);
+  };
+  return { clock, host, store, held, order, enter };
+}
+
+Deno.test("waiters keep their places for hours, ahead of those that come to an object that was started later", async () => {
+  const { clock, host, store, held, order, enter } = await queue();
+  for (const who of ["first", "second"]) await enter(who);
+  host.evict();
+  await clock.advance(1_000);
+  await enter("third");
+  await clock.advance(2 * 3_600_000);
+  await store.release(held);
+  await clock.advance(1_000);
+  assertEquals(order, ["first", "second", "third"]);
+});
+
+Deno.test("a waiter behind one that has died keeps its place when the object is evicted", async () => {
+  const { clock, host, store, held, order, enter } = await queue();
+  await ask(store, claimOf(NAME));
+  await enter("first");
+  host.evict();
+  await clock.advance(50);
+  await enter("second");
+  // The first one is further away: if it has to come back to its place, it comes too late.
+  host.onRequest = (body) => body.includes('"first"') ? clock.sleep(200) : Promise.resolve();
+  await store.release(held);
+  await clock.advance(10_000);
+  assertEquals(order, ["first", "second"]);
+});
+
 Deno.test("wakeup() ends in the object when its signal aborts", async () => {
   const { clock, scope, over } = await waiting();
   scope.abort();
