@@ -113,6 +113,13 @@ const REASONS: Reasons = {
     "URL": "A local file serves one process, so that another one cannot look into it.",
     "doctor": "A local file serves one process, so that another one cannot look into it.",
   },
+  "durable_object": {
+    "capabilities": "Objects cannot be listed, so that there is no query().",
+    "fault run": "Its faults are evictions and restarts, which the row `objects` of the tests in other runtimes does.",
+    "benchmark": "In workerd on one machine nothing is measured that holds on the network of Cloudflare.",
+    "URL": "Objects cannot be reached from outside of Workers.",
+    "doctor": "Objects cannot be reached from outside of Workers.",
+  },
   cas: {
     "URL": "A backend is code, which no URL can name.",
     "doctor": "A backend is code, which no URL can name.",

@@ -104,6 +104,15 @@ export class ObjectHost implements LockNamespace {
     return object.instance;
   }
 
+  /** Returns the names of the locks that are held or waited for. */
+  used(): string[] {
+    return [...this.objects].filter(([name, { storage }]) => {
+      const stored = storage.values.get(`lock:${name}`) as { document: string } | undefined;
+      const { holders = [], queue = [] } = JSON.parse(stored?.document ?? "{}");
+      return holders.length + queue.length > 0;
+    }).map(([name]) => name);
+  }
+
   /** Runs the alarm of an object, if it is set. */
   async runAlarm(name: string): Promise<void> {
     const { storage } = this.object(name);

@@ -1,17 +1,8 @@
 import { durableObject } from "@holdfast/lock/durable-object";
 import { storeSuite } from "@holdfast/lock/testing";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { parseDocument } from "../../../src/stores/cas/document.ts";
 import { DurableObjectStore } from "../../../src/stores/durable_object/store.ts";
 import { ObjectHost } from "./host.ts";
-
-/** Returns the names of the locks that are held or waited for. */
-function leftovers(host: ObjectHost): string[] {
-  return [...host.objects].filter(([name, { storage }]) => {
-    const stored = storage.values.get(`lock:${name}`) as { document: string } | undefined;
-    return stored !== undefined && !parseDocument(name, stored.document).unused;
-  }).map(([name]) => name);
-}
 
 const STORES = {
   "DurableObjectStore": (host: ObjectHost) => new DurableObjectStore(host, undefined, new SystemClock()),
@@ -25,7 +16,7 @@ for (const [what, connect] of Object.entries(STORES)) {
       const host = new ObjectHost();
       return {
         connect: () => connect(host),
-        leftovers: () => leftovers(host),
+        leftovers: () => host.used(),
         restart: () => host.evict(),
         close: () => {},
       };

@@ -1,11 +1,13 @@
 // Deno only: it takes long, and compares the stores with each other.
 import { denoKv } from "@holdfast/lock/deno-kv";
+import { durableObject } from "@holdfast/lock/durable-object";
 import { memory } from "@holdfast/lock/memory";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { RedisServer } from "../../support/redis_server.ts";
 import { agrees } from "./agrees.ts";
 import { serverStore } from "../../support/server_store.ts";
 import { cas } from "../../../src/stores/cas/mod.ts";
+import { ObjectHost } from "../../stores/durable_object/host.ts";
 import { Documents, memoryBackend } from "../../stores/cas/memory_backend.ts";
 
 /** How many of the runs wait for leases to end; each does so several times. */
@@ -32,6 +34,12 @@ Deno.test("redis() grants what the model of the queue grants, in the same order"
 Deno.test("denoKv() grants what the model of the queue grants, in the same order", async () => {
   using kv = await Deno.openKv(":memory:");
   const store = denoKv(kv);
+  await agrees(store, { runs: 500, ending: false });
+  await agrees(store, { runs: ENDING, ending: true });
+});
+
+Deno.test("durableObject() grants what the model of the queue grants, in the same order", async () => {
+  const store = durableObject(new ObjectHost());
   await agrees(store, { runs: 500, ending: false });
   await agrees(store, { runs: ENDING, ending: true });
 });
