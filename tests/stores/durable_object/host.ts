@@ -7,6 +7,7 @@ export class MemoryStorage implements LockObjectStorage {
   readonly values: Map<string, unknown> = new Map();
   alarm: number | null = null;
   writes = 0;
+  alarmReads = 0;
   /** Called before a write. */
   onWrite: () => Promise<void> = () => Promise.resolve();
 
@@ -36,6 +37,7 @@ export class MemoryStorage implements LockObjectStorage {
   }
 
   getAlarm(): Promise<number | null> {
+    this.alarmReads++;
     return Promise.resolve(this.alarm);
   }
 
