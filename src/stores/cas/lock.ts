@@ -48,8 +48,8 @@ export class CasLock {
   readonly #sighted: (lock: CasLock, document: LockDocument) => void;
   #last: Sighting | undefined;
   #receivedAt: Instant | undefined;
-  /** How long a request may take. */
-  #answerMs = ANSWER_MS;
+  /** The leases in the document that was read or written last, and when that was. */
+  #leases: { readonly ms: readonly number[]; readonly at: Instant } | undefined;
   #calls: PendingCall[] = [];
   #working = false;
   /** How many calls pause. */
@@ -170,7 +170,7 @@ export class CasLock {
     const { document, notBefore, now } = plan;
     document.used = now;
     const value = formatDocument(this.name, document);
-    this.#limitAnswers(document);
+    this.#noteLeases(document, sentAt);
     // Until it is answered it is not known what is there.
     this.#last = undefined;
     const request = backend.write(this.name, value, seen.version, { notBefore });
@@ -188,19 +188,27 @@ export class CasLock {
     this.#last = sighting;
     this.#receivedAt = this.#context.clock.now();
     this.#observations.note(document, this.#receivedAt);
-    this.#limitAnswers(document);
+    this.#noteLeases(document, this.#receivedAt);
     this.#sighted(this, document);
     return sighting;
   }
 
-  /** Limits requests to a third of the shortest lease: renewals wait for them. */
-  #limitAnswers({ holders }: LockDocument): void {
-    this.#answerMs = ANSWER_MS;
-    for (const { lease } of holders.values()) this.#answerMs = Math.min(this.#answerMs, lease / 3);
+  #noteLeases({ holders }: LockDocument, at: Instant): void {
+    this.#leases = { ms: Array.from(holders.values(), ({ lease }) => lease), at };
+  }
+
+  /**
+   * Returns how long a request may take: a third of the shortest lease, as renewals wait for it. A lease that was not seen
+   * for as long as it lasts does not count: nobody here renews it, and the network may be too slow for it.
+   */
+  #answerMs(sentAt: Instant): number {
+    const { ms = [], at = sentAt } = this.#leases ?? {};
+    const age = elapsed(at, sentAt);
+    return ms.reduce((least, lease) => lease < age ? least : Math.min(least, lease / 3), ANSWER_MS);
   }
 
   async #inTime<T>(request: Promise<T>, what: string, sentAt: Instant): Promise<T> {
-    const ms = this.#answerMs;
+    const ms = this.#answerMs(sentAt);
     try {
       return await within(ms, request, this.#context.clock, sentAt);
     } catch (error) {

@@ -143,6 +143,25 @@ Deno.test("change() waits for a read no longer than a third of the shortest leas
   assertEquals(await renewed, "renewed");
 });
 
+Deno.test("change() reads for longer than a third of a lease that it has not seen for as long as it lasts", async () => {
+  const place = new Place({ ahead: 0 });
+  const [a, b] = [place.connect(), place.connect()];
+  // Over a network on which an answer takes 50 ms.
+  b.backend.onRead = async (execute) => {
+    await place.clock.sleep(50);
+    return await execute();
+  };
+  const attempt = async () => {
+    const attempted = b.store.attempt(claimOf(NAME), { enqueue: false });
+    await place.clock.advance(50);
+    return (await attempted).granted;
+  };
+  await grant(a.store, claimOf(NAME, "exclusive", 100));
+  assertEquals(await attempt(), false);
+  await place.clock.advance(101);
+  assertEquals(await attempt(), true);
+});
+
 Deno.test("change() refuses a further holder when the document is full", async () => {
   const place = new Place();
   const maxBytes = 8_000;
