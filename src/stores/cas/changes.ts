@@ -23,7 +23,7 @@ export function attempt(
   const busy = (): Attempt => ({ granted: false, retryAfter: local.retryAfter(claim) });
 
   const grant = (document: LockDocument, admission: Admission, { now, checkRoom }: Moment): Effect<Attempt> => {
-    if (!document.holders.has(handle)) checkRoom();
+    if (!document.holders.has(handle) && !admission.steals) checkRoom();
     if (admission.steals) noteRevoked(document, document.revoke().map(({ claim }) => handleOf(claim)), claim.meta);
     const issue = document.issue(claim, admission, document.fence, now, everybody);
     document.fence = issue.last;

@@ -181,6 +181,16 @@ Deno.test("change() refuses a further holder when the document is full", async (
   await grant(b.store, claimOf(NAME, "shared"));
 });
 
+Deno.test("attempt() steals from the holders that fill a document", async () => {
+  const place = new Place();
+  const { store } = place.connect({ maxBytes: 8_000 });
+  const holders = Array.from({ length: 50 }, () => claimOf(NAME, "shared"));
+  for (const holder of holders) await store.attempt(holder, { enqueue: false }).catch(() => {});
+  const thief = claimOf(NAME);
+  await grant(store, thief, { steal: true });
+  assertEquals(place.handles.holders, [thief.owner]);
+});
+
 Deno.test("query() leaves out what is no document, and names it when asked for it", async () => {
   const place = new Place();
   const { store } = place.connect();
