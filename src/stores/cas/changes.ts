@@ -22,8 +22,8 @@ export function attempt(
   const handle = handleOf(claim);
   const busy = (): Attempt => ({ granted: false, retryAfter: local.retryAfter(claim) });
 
-  const grant = (document: LockDocument, admission: Admission, { now, checkRoom }: Moment): Effect<Attempt> => {
-    if (!document.holders.has(handle) && !admission.steals) checkRoom();
+  const grant = (document: LockDocument, admission: Admission, { now, admit }: Moment): Effect<Attempt> => {
+    if (!document.holders.has(handle) && !admission.steals) admit(claim);
     if (admission.steals) noteRevoked(document, document.revoke().map(({ claim }) => handleOf(claim)), claim.meta);
     const issue = document.issue(claim, admission, document.fence, now, everybody);
     document.fence = issue.last;

@@ -1,12 +1,21 @@
 import { StoreError } from "../../errors.ts";
 import type { Instant } from "../../internal/time/clock.ts";
+import type { Claim } from "../../store.ts";
 import type { LockDocument } from "./document.ts";
-import type { Sighting } from "./sighting.ts";
+import { bytesOf, type Sighting } from "./sighting.ts";
 import { type DocumentView, giveTurn, tidy } from "./tidy.ts";
 
 /** How many bytes of a document are kept for holders, and how many of them for those that are there. */
 const RESERVED_BYTES = 4_096;
 const RESERVED_FOR_PRESENT_BYTES = 1_024;
+
+/** By how many bytes a holder may become longer, with the number of a renewal and more digits, and a waiter by a roll call. */
+const HOLDER_GROWTH_BYTES = 40;
+const WAITER_GROWTH_BYTES = 16;
+
+/** How many bytes a holder takes beside its claim, and how many with the longest one. */
+const HOLDER_BYTES = 200;
+const LONGEST_HOLDER_BYTES = 8_192;
 
 /** What a call does with a document. */
 export interface DocumentChange<T> {
@@ -24,8 +33,8 @@ export interface Moment {
   readonly now: number;
   /** Takes room in the document for a waiter. Throws a `StoreError` if there is too little. */
   readonly reserve: (bytes: number) => void;
-  /** Throws a `StoreError` if there is no room for another holder. */
-  readonly checkRoom: () => void;
+  /** Takes room in the document for another holder. Throws a `StoreError` if there is too little. */
+  readonly admit: (claim: Claim) => void;
 }
 
 /** What a change has done. */
@@ -78,19 +87,10 @@ export function planOf(
   const mayBeOver = view.time !== undefined && Array.from(document.holders.values()).some(({ end }) => end <= now);
   const { changed, notBefore } = tidy(document, view);
   const effects: [PendingCall, Effect<unknown>][] = [];
-  let room: number | undefined;
-  const reserve = (bytes: number) => {
-    room ??= maxBytes - seen.bytes() - RESERVED_BYTES;
-    if (room < bytes) throw fullError(name, maxBytes, `${document.queue.length} waiters`);
-    room -= bytes;
-  };
-  const checkRoom = () => {
-    if (!seen.isLongerThan(maxBytes - RESERVED_FOR_PRESENT_BYTES)) return;
-    throw fullError(name, maxBytes, `${document.holders.size} holders and ${document.queue.length} waiters`);
-  };
+  const room = roomIn(name, seen, document, maxBytes);
   for (const call of calls) {
     try {
-      effects.push([call, call.change.apply(document, { now, reserve, checkRoom })]);
+      effects.push([call, call.change.apply(document, { now, ...room })]);
     } catch (error) {
       // As with other answers, what it rests on may be out of date.
       const answer = () => {
@@ -105,6 +105,43 @@ export function planOf(
   const writes = changed || turn !== document.turn || all.includes("write");
   const needs = writes ? "write" : all.includes("proof") ? "proof" : "read";
   return { document, needs, notBefore, mayBeOver, now, effects };
+}
+
+/** Returns what takes room in a document for the waiters and the holders that one write adds. */
+function roomIn(
+  name: string,
+  seen: Sighting,
+  document: LockDocument,
+  maxBytes: number,
+): Pick<Moment, "reserve" | "admit"> {
+  const { holders, queue } = document;
+  const growth = holders.size * HOLDER_GROWTH_BYTES;
+  let room: number | undefined;
+  let taken = 0;
+  let admitted: (() => number) | undefined;
+  /** Most writes admit one holder, whose length nobody has to know. */
+  const countAdmitted = () => {
+    taken += admitted?.() ?? 0;
+    admitted = undefined;
+  };
+  const reserve = (bytes: number) => {
+    countAdmitted();
+    room ??= maxBytes - seen.bytes() - RESERVED_BYTES - growth - queue.length * WAITER_GROWTH_BYTES;
+    if (room - taken < bytes) throw fullError(name, maxBytes, `${queue.length} waiters`);
+    taken += bytes + WAITER_GROWTH_BYTES;
+  };
+  const admit = (claim: Claim) => {
+    countAdmitted();
+    const left = maxBytes - RESERVED_FOR_PRESENT_BYTES - growth - taken;
+    // The claim of a waiter is in the document already.
+    const isQueued = document.waiter(claim) !== undefined;
+    const bytes = () => HOLDER_GROWTH_BYTES + HOLDER_BYTES + (isQueued ? 0 : bytesOf(JSON.stringify(claim)));
+    if (seen.isLongerThan(left - LONGEST_HOLDER_BYTES) && seen.isLongerThan(left - bytes())) {
+      throw fullError(name, maxBytes, `${holders.size} holders and ${queue.length} waiters`);
+    }
+    admitted = bytes;
+  };
+  return { reserve, admit };
 }
 
 /** Answers the calls of a plan, from the document as it was written or found. */

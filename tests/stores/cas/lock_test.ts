@@ -10,7 +10,7 @@ function described(characters: number, letter: string) {
 
 Deno.test("change() refuses no call because of what is remembered", async () => {
   const place = new Place();
-  const maxBytes = 12_000;
+  const maxBytes = 12_500;
   const [a, b, c] = [0, 1, 2].map(() => place.connect({ maxBytes }));
   const held = claimOf(NAME);
   await grant(a!.store, held);
@@ -26,7 +26,7 @@ Deno.test("change() refuses no call because of what is remembered", async () => 
 
 Deno.test("change() does not execute a call that it has refused", async () => {
   const place = new Place();
-  const [a, b, c] = [0, 1, 2].map(() => place.connect({ maxBytes: 12_000 }));
+  const [a, b, c] = [0, 1, 2].map(() => place.connect({ maxBytes: 12_500 }));
   const held = claimOf(NAME);
   await grant(a!.store, held);
   const waiters = Array.from({ length: 8 }, () => described(800, "x"));
@@ -189,6 +189,57 @@ Deno.test("attempt() steals from the holders that fill a document", async () => 
   const thief = claimOf(NAME);
   await grant(store, thief, { steal: true });
   assertEquals(place.handles.holders, [thief.owner]);
+});
+
+Deno.test("change() counts the room of holders that are granted the lock together", async () => {
+  const place = new Place();
+  const maxBytes = 8_000;
+  const { store } = place.connect({ maxBytes });
+  const holders = Array.from({ length: 100 }, () => ({ ...claimOf(NAME, "shared"), meta: described(100, "x").meta }));
+  const answers = await Promise.allSettled(holders.map((claim) => store.attempt(claim, { enqueue: false })));
+  const granted = answers.filter(({ status }) => status === "fulfilled").length;
+  const { length } = place.documents.texts.get(NAME)!.value;
+  assert(granted > 5 && length <= maxBytes, `${granted} granted, ${length} bytes`);
+});
+
+Deno.test("change() keeps room for the answers of waiters to a roll call", async () => {
+  const place = new Place();
+  const maxBytes = 65_000;
+  const [a, b, c] = [0, 1, 2].map(() => place.connect({ maxBytes }));
+  const held = claimOf(NAME, "exclusive", 3_600_000);
+  await grant(a!.store, held);
+  const first = claimOf(NAME);
+  await ask(c!.store, first);
+  const waiters = Array.from({ length: 700 }, () => claimOf(NAME));
+  await Promise.allSettled(waiters.map((claim) => b!.store.attempt(claim, { enqueue: true })));
+  const scope = new AbortController();
+  for (const claim of waiters) void b!.store.wakeup(claim, scope.signal);
+  void c!.store.wakeup(first, scope.signal);
+  while (place.document.rollCall.number === 0) {
+    await place.clock.advance(4_000);
+    await a!.store.renew(held);
+  }
+  await place.clock.advance(1_000);
+  const largest = place.documents.texts.get(NAME)!.value.length;
+  assert(largest > 55_000 && largest <= maxBytes, `${largest} bytes`);
+  // The one at the head can still be granted the lock.
+  await a!.store.release(held);
+  scope.abort();
+  await grant(c!.store, first);
+});
+
+Deno.test("change() keeps room for holders whose leases are prolonged", async () => {
+  const place = new Place({ ahead: 0.123 });
+  const maxBytes = 65_000;
+  const { store } = place.connect({ maxBytes });
+  const granted = [];
+  for (const claim of Array.from({ length: 400 }, () => claimOf(NAME, "shared"))) {
+    const attempt = await store.attempt(claim, { enqueue: false }).catch(() => undefined);
+    if (attempt?.granted) granted.push(claim);
+  }
+  for (const claim of granted) await store.renew({ ...claim, lease: 90_000, renewal: 1 });
+  const { length } = place.documents.texts.get(NAME)!.value;
+  assert(granted.length < 400 && length <= maxBytes, `${length} bytes`);
 });
 
 Deno.test("query() leaves out what is no document, and names it when asked for it", async () => {
