@@ -55,12 +55,14 @@ export class StoredDocuments implements Backend<number> {
   }
 
   async read(name: string): Promise<FoundDocument<number>> {
+    // Before what it is the version of: a write meanwhile must not give its version to the text before it.
+    const version = this.#version(name);
     const stored = await this.#storage.get(PREFIX + name) as StoredLock | undefined;
     if (!this.#versions.has(name)) {
       this.calls.add(stored?.calls ?? []);
       this.#versions.set(name, 0);
     }
-    return { value: stored?.document, version: this.#version(name), time: this.#clock.now().wall };
+    return { value: stored?.document, version, time: this.#clock.now().wall };
   }
 
   async write(

@@ -116,3 +116,18 @@ Deno.test("fences rise after a lock was deleted", async () => {
   await pass(15 * DAY_MS);
   assert(await grant(store, claimOf(NAME)) > fence);
 });
+
+Deno.test("alarm() deletes no lock that is granted meanwhile", async () => {
+  for (let microtasks = 0; microtasks < 40; microtasks++) {
+    const { clock, host, store } = place();
+    const [old, claim] = [claimOf(NAME), claimOf(NAME)];
+    await grant(store, old);
+    await store.release(old);
+    clock.stall(8 * DAY_MS);
+    const alarm = host.runAlarm(NAME);
+    for (let i = 0; i < microtasks; i++) await Promise.resolve();
+    await grant(store, claim);
+    await alarm;
+    assertEquals(await store.renew(claim), "renewed", `after ${microtasks} microtasks`);
+  }
+});
