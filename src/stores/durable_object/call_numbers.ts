@@ -21,9 +21,9 @@ export class CallNumbers {
     for (const call of calls) this.accept(...call);
   }
 
-  /** Notes a call, and forgets old ones. Returns `false` if a later one of its caller has come before. */
+  /** Notes a call, and forgets old ones. Returns `false` if it, or a later one of its caller, has come before. */
   accept(caller: string, number: number, now: number): boolean {
-    if (number < (this.#calls.get(caller)?.[1] ?? 0)) return false;
+    if (number <= (this.#calls.get(caller)?.[1] ?? -1)) return false;
     this.#calls.delete(caller);
     this.#calls.set(caller, [caller, number, now]);
     for (const [oldest, [, , at]] of this.#calls) {

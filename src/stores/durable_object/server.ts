@@ -91,11 +91,11 @@ export class LockServer {
     return await this.#store.evict(name, { handle, fence: fence === undefined ? undefined : BigInt(fence), meta });
   }
 
-  /** Notes a call of a handle, and ends its waits. Throws if a later call of the handle has come before. */
+  /** Notes a call of a handle, and ends its waits. Throws if it, or a later one, has come before. */
   #accept(claim: Claim, { store, number }: { readonly store: string; readonly number: number }): void {
     const handle = handleOf(claim);
     if (!this.#documents.calls.accept(`${store} ${handle}`, number, this.#clock.now().wall)) {
-      throw new Error("the call came after a later one of the same handle, and was not executed");
+      throw new Error("the call came again, or after a later one of the same handle, and was not executed");
     }
     for (const what of ["wait", "watch"]) this.#held.get(`${what} ${handle}`)?.abort(OVER);
   }
