@@ -78,7 +78,8 @@ export class CasLock {
     const { store, maxClockSkew, maxBytes, backend } = this.#context;
     return {
       store,
-      owns: (handle) => this.waiters.owns(handle),
+      owns: (handle, isKnown) => this.waiters.owns(handle, isKnown),
+      graceMs: this.waiters.graceMs,
       now: sighting.at(now),
       time,
       skew: time === undefined || backend.severalClocks ? maxClockSkew : 0,

@@ -134,10 +134,15 @@ export class OwnWaiters {
     this.asks(to).place = this.notice(from)?.place;
   }
 
-  /** Returns whether a handle waits here, and is alive. */
-  owns(handle: string): boolean {
+  /** For how long a waiter that has not attempted here is taken for alive, in milliseconds. */
+  get graceMs(): number {
+    return this.#remote?.graceMs ?? 0;
+  }
+
+  /** Returns whether a handle waits here, and is alive; `isKnown`: only if it has attempted here. */
+  owns(handle: string, isKnown = false): boolean {
     const waiter = this.#all.get(handle);
-    if (waiter === undefined) return elapsed(this.#since, this.#clock.now()) < (this.#remote?.graceMs ?? 0);
+    if (waiter === undefined) return !isKnown && elapsed(this.#since, this.#clock.now()) < this.graceMs;
     return waiter.state !== "taken" && this.#isAlive(waiter);
   }
 

@@ -22,8 +22,10 @@ const OVERLONG_MS = 5_000;
 export interface DocumentView {
   /** The id of the store object. */
   readonly store: string;
-  /** Whether a live handle of this store object waits under that id. */
-  readonly owns: (handle: string) => boolean;
+  /** Whether a live handle of this store object waits under that id; `isKnown`: one that has attempted here. */
+  readonly owns: (handle: string, isKnown?: boolean) => boolean;
+  /** For how long a waiter of this store object that has not attempted here is taken for alive, in milliseconds. */
+  readonly graceMs: number;
   /** The present moment, for what is written: never before the server's clock. In milliseconds since the Unix epoch. */
   readonly now: number;
   /** The server's clock when it answered; `undefined` where it has none. */
@@ -128,9 +130,11 @@ function deadWaiters(document: LockDocument, view: DocumentView): DocumentWaiter
   const { queue, turn, rollCall } = document;
   const head = turn === undefined ? undefined : queue.find(({ claim }) => handleOf(claim) === turn.handle);
   const late = turn !== undefined && head !== undefined && head.store !== view.store && turnLeft(turn, view) <= 0;
+  // The store object may be started anew for each call. Waiters of one before it, that let a turn pass, are dead.
+  const missed = turn !== undefined && head !== undefined && turnLeft(turn, view) + view.graceMs <= 0;
   const called = rollCallLeft(rollCall, view) <= 0;
   return queue.filter((waiter) => {
-    if (waiter.store === view.store) return !view.owns(handleOf(waiter.claim));
+    if (waiter.store === view.store) return !view.owns(handleOf(waiter.claim), missed);
     // The other waiters of a store object whose turn was not taken are as dead as that one.
     return late && waiter.store === head.store || called && waiter.roll < rollCall.number;
   });

@@ -6,6 +6,7 @@ import { waiting } from "../../../src/testing/expect.ts";
 import { DurableObjectStore } from "../../../src/stores/durable_object/store.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
 import { until } from "../../support/until.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 import { ObjectHost } from "./host.ts";
 
 const NAME = "a";
@@ -76,6 +77,20 @@ Deno.test("a waiter that is gone when the object is evicted loses its turn", asy
   await store.release(alive);
   await store.release(held);
   await (await served).release();
+});
+
+Deno.test("dead waiters do not bar the lock where each call starts the object anew", async () => {
+  const clock = new VirtualClock();
+  const host = new ObjectHost(clock);
+  const store = new DurableObjectStore(host, undefined, clock);
+  const held = claimOf(NAME);
+  await grant(store, held);
+  for (let i = 0; i < 3; i++) await ask(store, claimOf(NAME));
+  await store.release(held);
+  // As a Worker that is run once a minute.
+  host.evict();
+  clock.stall(60_000);
+  await grant(store, claimOf(NAME));
 });
 
 Deno.test("a waiter whose connection is gone loses its turn", async () => {
