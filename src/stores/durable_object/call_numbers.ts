@@ -4,6 +4,9 @@ const REMEMBERED_MS = 60_000;
 /** How many calls are kept in the storage, the last ones: what an object that was evicted from memory knows of them. */
 const KEPT = 64;
 
+/** How long the ids of their callers may be together, in characters: there is no more room beside a full document. */
+const KEPT_CHARACTERS = 4_000;
+
 /** A call: the ids of its store object and its handle, its number, and when it came, in milliseconds since the epoch. */
 export type NumberedCall = readonly [caller: string, number: number, at: number];
 
@@ -35,6 +38,8 @@ export class CallNumbers {
 
   /** Returns the calls that are to be kept in the storage. */
   get last(): NumberedCall[] {
-    return [...this.#calls.values()].slice(-KEPT);
+    let room = KEPT_CHARACTERS;
+    const newest = [...this.#calls.values()].slice(-KEPT).reverse();
+    return newest.filter(([{ length }]) => (room -= length) >= 0).reverse();
   }
 }

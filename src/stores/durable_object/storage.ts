@@ -24,7 +24,8 @@ export interface LockObjectStorage {
 
 /** What is stored of a lock. */
 interface StoredLock {
-  readonly document: string;
+  /** As UTF-8: a string takes two bytes for each character if one is not Latin-1. */
+  readonly document: Uint8Array;
   /** The last calls of handles. */
   readonly calls: readonly NumberedCall[];
 }
@@ -32,7 +33,7 @@ interface StoredLock {
 /** What keys begin with. The name of the lock follows. */
 const PREFIX = "lock:";
 
-/** The largest document, in bytes: a value in the storage of older classes may have 128 KiB. */
+/** The largest document, in bytes: a value in the storage of older classes may have 128 KiB, with the calls. */
 const MAX_BYTES = 120_000;
 
 /** The time from one alarm to the next, in milliseconds: what has been used for an hour is old at the first one. */
@@ -62,7 +63,8 @@ export class StoredDocuments implements Backend<number> {
       this.calls.add(stored?.calls ?? []);
       this.#versions.set(name, 0);
     }
-    return { value: stored?.document, version, time: this.#clock.now().wall };
+    const value = stored && new TextDecoder().decode(stored.document);
+    return { value, version, time: this.#clock.now().wall };
   }
 
   async write(
@@ -74,7 +76,7 @@ export class StoredDocuments implements Backend<number> {
     const time = this.#clock.now().wall;
     if (this.#version(name) !== version || time < notBefore) return { written: false };
     const next = this.#raise(name);
-    const stored: StoredLock = { document, calls: this.calls.last };
+    const stored: StoredLock = { document: new TextEncoder().encode(document), calls: this.calls.last };
     await this.#storage.put(PREFIX + name, stored);
     if (!this.#isAlarmSet) await this.#setFirstAlarm();
     return { written: true, version: next, time };

@@ -24,8 +24,10 @@ export class Locks extends LockObject {
     const { pathname } = new URL(request.url);
     if (pathname === "/instance") return Response.json(this.#instance);
     if (pathname !== "/used") return await super.fetch(request);
-    const stored = await this.#state.storage.list({ prefix: "lock:" }) as Map<string, { document: string }>;
-    const used = [...stored].filter(([key, { document }]) => !parseDocument(key, document).unused);
+    const stored = await this.#state.storage.list({ prefix: "lock:" }) as Map<string, { document: Uint8Array }>;
+    const used = [...stored].filter(([key, { document }]) =>
+      !parseDocument(key, new TextDecoder().decode(document)).unused
+    );
     return Response.json(used.map(([key]) => key));
   }
 }

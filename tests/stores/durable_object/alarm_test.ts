@@ -61,8 +61,8 @@ Deno.test("alarm() ends the lease of a holder that has died, and deletes its loc
   const { storage, pass, store } = place();
   await grant(store, claimOf(NAME));
   await pass(7 * DAY_MS + HOUR_MS);
-  const { document } = storage.values.get(`lock:${NAME}`) as { document: string };
-  assert(parseDocument(NAME, document).unused);
+  const { document } = storage.values.get(`lock:${NAME}`) as { document: Uint8Array };
+  assert(parseDocument(NAME, new TextDecoder().decode(document)).unused);
   await pass(8 * DAY_MS);
   assertEquals([storage.values.size, storage.alarm], [0, null]);
 });

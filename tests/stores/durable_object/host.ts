@@ -109,8 +109,10 @@ export class ObjectHost implements LockNamespace {
   /** Returns the names of the locks that are held or waited for. */
   used(): string[] {
     return [...this.objects].filter(([name, { storage }]) => {
-      const stored = storage.values.get(`lock:${name}`) as { document: string } | undefined;
-      const { holders = [], queue = [] } = JSON.parse(stored?.document ?? "{}");
+      const stored = storage.values.get(`lock:${name}`) as { document: Uint8Array } | undefined;
+      const { holders = [], queue = [] } = stored === undefined
+        ? {}
+        : JSON.parse(new TextDecoder().decode(stored.document));
       return holders.length + queue.length > 0;
     }).map(([name]) => name);
   }

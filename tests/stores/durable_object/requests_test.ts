@@ -108,7 +108,7 @@ Deno.test("a document that is full refuses a waiter with a StoreError, as elsewh
 
 Deno.test("what is no document of this version is refused, and left as it is", async () => {
   const host = new ObjectHost();
-  host.object("a").storage.values.set("lock:a", { document: '{"holdfast":2}', calls: [] });
+  host.object("a").storage.values.set("lock:a", { document: new TextEncoder().encode('{"holdfast":2}'), calls: [] });
   const store = new DurableObjectStore(host, undefined, new SystemClock());
   const error = await assertRejects(() => attempt(store), StoreError, "no document of this version");
   assert((error as StoreError).permanent);

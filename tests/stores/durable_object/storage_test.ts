@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { serialize } from "node:v8";
 import { StoredDocuments } from "../../../src/stores/durable_object/storage.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { MemoryStorage } from "./host.ts";
@@ -73,3 +74,15 @@ Deno.test("StoredDocuments.names() lists the locks, whatever their names", async
   for (const name of ["a", "lock:", "\u{1f512}"]) await documents.write(name, "one", 0, {});
   assertEquals(await documents.names(), ["a", "lock:", "\u{1f512}"]);
 });
+
+for (const letter of ["x", "\u20ac"]) {
+  Deno.test(`StoredDocuments.write() takes no more than 128 KiB for the largest document and its calls, of ${letter}`, async () => {
+    const { storage, documents } = place();
+    // As long as an owner may be.
+    const owner = letter.repeat(letter === "x" ? 1_023 : 341);
+    for (let i = 0; i < 100; i++) documents.calls.accept(`store ${owner}${i}/${crypto.randomUUID()}`, i, i);
+    await write(documents, `${letter}${"x".repeat(documents.maxBytes - 3)}`, 0);
+    const [value] = storage.values.values();
+    assert(serialize(value).length <= 128 * 1_024, `${serialize(value).length} bytes`);
+  });
+}
