@@ -31,6 +31,12 @@ export interface WriteOptions {
    * epoch. A server that can compare it with its clock in the same step refuses the write if it is too early.
    */
   readonly notBefore?: number | undefined;
+  /**
+   * Whether the write is news for others: it gives a waiter the turn, revokes a lock, or calls the roll. A backend whose
+   * notifications cost something may leave out all others: who waits looks by itself when a lease or a turn ends, and
+   * every 5 s.
+   */
+  readonly notify?: boolean | undefined;
 }
 
 /** Some of the documents. */
@@ -62,7 +68,7 @@ export interface Backend<Version = unknown> {
   list?(limit: number, cursor: string | undefined): Promise<ListedDocuments<Version>>;
   /**
    * Resolves when what is kept under a key is another version than the given one, or may be; also when `signal` aborts.
-   * Without it waiters poll.
+   * It may miss the writes that {@linkcode WriteOptions.notify} leaves out. Without it waiters poll.
    */
   watch?(key: string, version: Version, signal: AbortSignal): Promise<void>;
   /** The largest text that it can keep, in bytes of UTF-8; 1,000,000 when left out. */

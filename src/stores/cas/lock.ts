@@ -168,13 +168,13 @@ export class CasLock {
     sentAt: Instant,
   ): Promise<{ readonly found: Sighting | undefined } | undefined> {
     const { backend } = this.#context;
-    const { document, notBefore, now } = plan;
+    const { document, notBefore, notify, now } = plan;
     document.used = now;
     const value = formatDocument(this.name, document);
     this.#noteLeases(document, sentAt);
     // Until it is answered it is not known what is there.
     this.#last = undefined;
-    const request = backend.write(this.name, value, seen.version, { notBefore });
+    const request = backend.write(this.name, value, seen.version, { notBefore, notify });
     const reply = await this.#inTime(request, "write", sentAt);
     if (!reply.written) {
       return { found: reply.found && this.#saw(seen.replaced(reply.found, sentAt)) };

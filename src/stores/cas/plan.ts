@@ -63,6 +63,8 @@ export interface Plan {
   readonly document: LockDocument;
   readonly needs: "write" | "proof" | "read";
   readonly notBefore: number | undefined;
+  /** Whether the document gives a waiter the turn, revokes a lock, or calls the roll, which it did not before. */
+  readonly notify: boolean;
   /** Whether a lease may be over by now that was not when the server told its time. */
   readonly mayBeOver: boolean;
   readonly now: number;
@@ -84,6 +86,7 @@ export function planOf(
 ): Plan {
   const { now } = view;
   const document = seen.take();
+  const before = { turn: document.turn, revoked: document.revoked, roll: document.rollCall.number };
   const mayBeOver = view.time !== undefined && Array.from(document.holders.values()).some(({ end }) => end <= now);
   const { changed, notBefore } = tidy(document, view);
   const effects: [PendingCall, Effect<unknown>][] = [];
@@ -104,7 +107,9 @@ export function planOf(
   const all = effects.map(([, { needs }]) => needs);
   const writes = changed || turn !== document.turn || all.includes("write");
   const needs = writes ? "write" : all.includes("proof") ? "proof" : "read";
-  return { document, needs, notBefore, mayBeOver, now, effects };
+  const notify = document.turn !== undefined && document.turn !== before.turn || document.revoked !== before.revoked ||
+    document.rollCall.number !== before.roll;
+  return { document, needs, notBefore, notify, mayBeOver, now, effects };
 }
 
 /** Returns what takes room in a document for the waiters and the holders that one write adds. */

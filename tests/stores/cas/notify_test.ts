@@ -1,0 +1,59 @@
+import { assertEquals } from "@std/assert";
+import type { WriteOptions } from "../../../src/stores/cas/mod.ts";
+import { ask, claimOf, grant } from "../../support/claims.ts";
+import { NAME, Place } from "./controlled_backend.ts";
+
+/** Connects a process to a place, and returns what its accepted writes say about `notify`, in their order. */
+function connect(place: Place) {
+  const { store, backend } = place.connect();
+  const notified: (boolean | undefined)[] = [];
+  const { write } = backend;
+  const noting: typeof write = async (key, value, version, options: WriteOptions) => {
+    const result = await write(key, value, version, options);
+    if (result.written) notified.push(options.notify);
+    return result;
+  };
+  Object.assign(backend, { write: noting });
+  const take = () => notified.splice(0);
+  return { store, take };
+}
+
+Deno.test("write() is told to notify when it gives somebody the turn", async () => {
+  const place = new Place();
+  const [a, b] = [connect(place), connect(place)];
+  const [held, waiting] = [claimOf(NAME), claimOf(NAME)];
+  await grant(a.store, held);
+  await ask(b.store, waiting);
+  await a.store.renew(held);
+  assertEquals([a.take(), b.take()], [[false, false], [false]]);
+  await a.store.release(held);
+  assertEquals(a.take(), [true]);
+  // Taken: nobody has the turn.
+  await grant(b.store, waiting);
+  await b.store.release(waiting);
+  assertEquals(b.take(), [false, false]);
+});
+
+Deno.test("write() is told to notify when it revokes a lock", async () => {
+  const place = new Place();
+  const [a, b] = [connect(place), connect(place)];
+  await grant(a.store, claimOf(NAME));
+  assertEquals(await b.store.evict(NAME), 1);
+  await grant(a.store, claimOf(NAME));
+  await grant(b.store, claimOf(NAME), { steal: true });
+  assertEquals([a.take(), b.take()], [[false, false], [true, true]]);
+});
+
+Deno.test("write() is told to notify when it calls the roll", async () => {
+  const place = new Place();
+  const [a, b] = [connect(place), connect(place)];
+  const [held, mine, other] = [claimOf(NAME, "exclusive", 1_000_000), claimOf(NAME), claimOf(NAME)];
+  await grant(a.store, held);
+  await ask(a.store, mine);
+  await ask(b.store, other);
+  b.take();
+  await place.clock.advance(300_000);
+  await ask(b.store, other);
+  await ask(b.store, other);
+  assertEquals(b.take(), [true]);
+});
