@@ -22,10 +22,10 @@ export function attempt(
   const handle = handleOf(claim);
   const busy = (): Attempt => ({ granted: false, retryAfter: local.retryAfter(claim) });
 
-  const grant = (document: LockDocument, admission: Admission, { now, admit }: Moment): Effect<Attempt> => {
+  const grant = (document: LockDocument, admission: Admission, { now, least, admit }: Moment): Effect<Attempt> => {
     if (!document.holders.has(handle) && !admission.steals) admit(claim);
     if (admission.steals) noteRevoked(document, document.revoke().map(({ claim }) => handleOf(claim)), claim.meta);
-    const issue = document.issue(claim, admission, document.fence, now, everybody);
+    const issue = document.issue(claim, admission, document.fence, now, everybody, least);
     document.fence = issue.last;
     const { fence, fences, run } = issue;
     const { beat } = document.grant(claim, fence, now, run);

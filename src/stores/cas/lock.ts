@@ -81,6 +81,7 @@ export class CasLock {
       owns: (handle, isKnown) => this.waiters.owns(handle, isKnown),
       graceMs: this.waiters.graceMs,
       now: sighting.at(now),
+      least: sighting.earliest(now, this.#receivedAt ?? now) ?? sighting.at(now),
       time,
       skew: time === undefined || backend.severalClocks ? maxClockSkew : 0,
       cannotWatch,

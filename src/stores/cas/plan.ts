@@ -31,6 +31,8 @@ export interface DocumentChange<T> {
 export interface Moment {
   /** The clock for what is written, in milliseconds since the Unix epoch. */
   readonly now: number;
+  /** The same, no later than the server's clock: fences that began ahead of it would leave no room for a run. */
+  readonly least: number;
   /** Takes room in the document for a waiter. Throws a `StoreError` if there is too little. */
   readonly reserve: (bytes: number) => void;
   /** Takes room in the document for another holder. Throws a `StoreError` if there is too little. */
@@ -84,7 +86,7 @@ export function planOf(
   view: DocumentView,
   maxBytes: number,
 ): Plan {
-  const { now } = view;
+  const { now, least } = view;
   const document = seen.take();
   const before = { turn: document.turn, revoked: document.revoked, roll: document.rollCall.number };
   const mayBeOver = view.time !== undefined && Array.from(document.holders.values()).some(({ end }) => end <= now);
@@ -93,7 +95,7 @@ export function planOf(
   const room = roomIn(name, seen, document, maxBytes);
   for (const call of calls) {
     try {
-      effects.push([call, call.change.apply(document, { now, ...room })]);
+      effects.push([call, call.change.apply(document, { now, least, ...room })]);
     } catch (error) {
       // As with other answers, what it rests on may be out of date.
       const answer = () => {

@@ -28,6 +28,8 @@ export interface DocumentView {
   readonly graceMs: number;
   /** The present moment, for what is written: never before the server's clock. In milliseconds since the Unix epoch. */
   readonly now: number;
+  /** The same, no later than the server's clock. */
+  readonly least: number;
   /** The server's clock when it answered; `undefined` where it has none. */
   readonly time: number | undefined;
   /** How long a lease or a turn lasts for others beyond its end by the clock, in milliseconds. */

@@ -85,3 +85,26 @@ Deno.test("attempt() does not prolong a lease when the clock was set back", asyn
   const { lease, end } = place.document.holders.get(held.owner)!;
   assertEquals([lease, end - place.clock.now().wall], [30_000, 30_000]);
 });
+
+Deno.test("attempt() takes a run along although the grant before it rests on a slow answer", async () => {
+  const place = new Place({ ahead: 0 });
+  const [a, b] = [place.connect(), place.connect()];
+  const [held, first, second] = [claimOf(NAME), claimOf(NAME), claimOf(NAME)].map((claim) => ({
+    ...claim,
+    group: "g",
+  }));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  a.backend.onRead = async (execute) => {
+    await promise;
+    return await execute();
+  };
+  const granted = grant(a.store, held!);
+  await place.clock.advance(500);
+  resolve();
+  await granted;
+  await ask(b.store, first!);
+  await ask(b.store, second!);
+  await a.store.release(held!);
+  const attempt = await b.store.attempt(first!, { enqueue: true });
+  assertEquals(attempt.granted && attempt.run, [second!.owner]);
+});
