@@ -14,7 +14,7 @@ async function afterRestart() {
   return { place, held, waiting, store: place.connect({ remote: REMOTE }).store };
 }
 
-Deno.test("CasStore with remote handles keeps the waiters of one before it for as long as they may be silent", async () => {
+Deno.test("CasStore with remote handles keeps the silent waiters of one before it", async () => {
   const { place, waiting, store } = await afterRestart();
   await store.look(NAME);
   await place.clock.advance(REMOTE.graceMs - 1);

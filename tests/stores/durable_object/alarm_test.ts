@@ -57,7 +57,7 @@ Deno.test("alarm() keeps a lock that is held", async () => {
   assert(storage.alarm !== null);
 });
 
-Deno.test("alarm() ends the lease of a holder that has died, and deletes its lock 7 days later", async () => {
+Deno.test("alarm() ends the lease of a dead holder, and deletes its lock 7 days later", async () => {
   const { storage, pass, store } = place();
   await grant(store, claimOf(NAME));
   await pass(7 * DAY_MS + HOUR_MS);

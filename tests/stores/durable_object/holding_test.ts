@@ -52,7 +52,7 @@ Deno.test("wakeup() is answered when a lease is over, although nobody asks", asy
   assertEquals(asked(host), ["wait", "wait"]);
 });
 
-Deno.test("wakeup() is answered at once by an object that does not know the waiter, which then attempts", async () => {
+Deno.test("wakeup() is answered at once by an object that does not know the waiter", async () => {
   const { clock, host, store } = place();
   await store.wakeup(claimOf(NAME), new AbortController().signal);
   assertEquals([asked(host), clock.pending], [["wait"], 0]);
@@ -86,7 +86,7 @@ async function queue() {
   return { clock, host, store, held, order, enter };
 }
 
-Deno.test("waiters keep their places for hours, ahead of those that come to an object that was started later", async () => {
+Deno.test("waiters keep their places for hours, also in an object that was started later", async () => {
   const { clock, host, store, held, order, enter } = await queue();
   for (const who of ["first", "second"]) await enter(who);
   host.evict();
@@ -120,7 +120,7 @@ Deno.test("wakeup() ends in the object when its signal aborts", async () => {
   assertEquals(clock.pending, 0);
 });
 
-Deno.test("release() of a waiter ends its wait in an object that is not told that the waiter is gone", async () => {
+Deno.test("release() of a waiter ends its wait in an object that is not told otherwise", async () => {
   const { clock, host, store } = place();
   const [held, waiter] = [claimOf(NAME, "exclusive", 30_000), claimOf(NAME)];
   await grant(store, held);
@@ -133,7 +133,7 @@ Deno.test("release() of a waiter ends its wait in an object that is not told tha
   assertEquals(clock.pending, 0);
 });
 
-Deno.test("attempt() of a waiter ends its wait, and the next one is not disturbed by its end", async () => {
+Deno.test("attempt() of a waiter ends its wait, which does not disturb the next one", async () => {
   const { clock, host, store } = place();
   const [held, waiter] = [claimOf(NAME, "exclusive", 30_000), claimOf(NAME)];
   await grant(store, held);
@@ -154,7 +154,7 @@ Deno.test("attempt() of a waiter ends its wait, and the next one is not disturbe
   assertEquals((await (await second).json()).reply, true);
 });
 
-Deno.test("wakeup() ends after a pause when the object does not answer, so that the waiter attempts", async () => {
+Deno.test("wakeup() ends after a pause when the object does not answer", async () => {
   const { clock, host, over, isWoken } = await waiting();
   host.evict();
   await clock.advance(0);

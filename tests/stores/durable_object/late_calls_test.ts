@@ -36,7 +36,7 @@ Deno.test("attempt() that comes after the release of its handle is granted nothi
   await grant(store, claimOf(NAME));
 });
 
-Deno.test("attempt() that comes after the release, to an object that was evicted meanwhile, is granted nothing", async () => {
+Deno.test("attempt() after the release and an eviction of the object is granted nothing", async () => {
   const { host, store } = place();
   const claim = claimOf(NAME);
   const arrive = loseNext(host);

@@ -115,7 +115,7 @@ Deno.test("what is no document of this version is refused, and left as it is", a
   assertEquals(host.object("a").storage.writes, 0);
 });
 
-Deno.test("a write that fails leaves the outcome open, and the next call finds what is stored", async () => {
+Deno.test("a write that fails leaves the outcome open for the next call to find", async () => {
   const host = new ObjectHost();
   const store = new DurableObjectStore(host, undefined, new SystemClock());
   const { storage } = host.object("a");
@@ -147,7 +147,7 @@ Deno.test("durableObject() throws on what is no binding, and on unknown options"
   assertThrows(() => durableObject(new ObjectHost(), { observer: 1 } as object), TypeError, "observer");
 });
 
-Deno.test("acquire(), extend() and release() are a request and a write each, where nobody waits", async () => {
+Deno.test("acquire(), extend() and release() are a request and a write each", async () => {
   const host = new ObjectHost();
   const lock = (await tryAcquire(durableObject(host), "a"))!;
   await lock.extend();

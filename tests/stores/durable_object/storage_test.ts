@@ -76,7 +76,7 @@ Deno.test("StoredDocuments.names() lists the locks, whatever their names", async
 });
 
 for (const letter of ["x", "\u20ac"]) {
-  Deno.test(`StoredDocuments.write() takes no more than 128 KiB for the largest document and its calls, of ${letter}`, async () => {
+  Deno.test(`write() takes no more than 128 KiB for the largest document of ${letter}`, async () => {
     const { storage, documents } = place();
     // As long as an owner may be.
     const owner = letter.repeat(letter === "x" ? 1_023 : 341);
