@@ -7,6 +7,7 @@ import { RedisServer } from "../../support/redis_server.ts";
 import { agrees } from "./agrees.ts";
 import { serverStore } from "../../support/server_store.ts";
 import { cas } from "../../../src/stores/cas/mod.ts";
+import { patient } from "../../stores/deno_kv/patient.ts";
 import { ObjectHost } from "../../stores/durable_object/host.ts";
 import { Documents, memoryBackend } from "../../stores/cas/memory_backend.ts";
 
@@ -33,7 +34,7 @@ Deno.test("redis() grants what the model of the queue grants, in the same order"
 
 Deno.test("denoKv() grants what the model of the queue grants, in the same order", async () => {
   using kv = await Deno.openKv(":memory:");
-  const store = denoKv(kv);
+  const store = patient(denoKv(kv));
   await agrees(store, { runs: 500, ending: false });
   await agrees(store, { runs: ENDING, ending: true });
 });
