@@ -62,7 +62,7 @@ const APART = 125;
 const FAR_APART = 3_000;
 
 /** The largest document where a few waiters are many, in bytes. */
-const SMALL = 6_000;
+const SMALL = 6_500;
 
 /** For how long nobody does anything: longer than documents are kept that nobody uses. */
 const REST = 8 * 24 * 3_600_000;
