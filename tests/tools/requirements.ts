@@ -1,3 +1,4 @@
+import { fetchLaterPostgres, fetchPgbouncer, fetchPostgres } from "../support/postgres.ts";
 import { fetchPrometheus } from "../support/prometheus.ts";
 import { fetchValkey } from "../support/valkey.ts";
 
@@ -36,16 +37,26 @@ const OPTIONAL: readonly Requirement[] = [
 export async function requirements(): Promise<Record<string, string>> {
   const missing = REQUIREMENTS.filter((requirement) => find(requirement) === undefined);
   if (missing.length > 0) await install(missing);
-  const [valkey, prometheus] = [await fetchValkey(), await fetchPrometheus()];
-  const reasons = [valkey, prometheus].flatMap((found) => "missing" in found ? [found.missing] : []);
+  // One after the other: apt-get runs alone.
+  const fetched = {
+    VALKEY_SERVER: await fetchValkey(),
+    PROMETHEUS: await fetchPrometheus(),
+    POSTGRES: await fetchPostgres(),
+    POSTGRES_18: await fetchLaterPostgres(),
+    PGBOUNCER: await fetchPgbouncer(),
+  };
+  const reasons = Object.values(fetched).flatMap((found) => "missing" in found ? [found.missing] : []);
   const absent = OPTIONAL.filter((requirement) => find(requirement) === undefined);
   if (absent.length > 0) await install(absent).catch((error: Error) => reasons.push(error.message));
   if (reasons.length > 0 && IN_CI) throw new Error(`With CI=1 no test may be skipped: ${reasons.join("; ")}`);
   if (reasons.length > 0) console.log(`Some tests are skipped: ${reasons.join("; ")}`);
   return {
     ...Object.fromEntries(REQUIREMENTS.map((requirement) => [requirement.variable, find(requirement) ?? ""])),
-    ..."program" in valkey && { VALKEY_SERVER: valkey.program },
-    ..."program" in prometheus && { PROMETHEUS: prometheus.program },
+    ...Object.fromEntries(
+      Object.entries(fetched).flatMap(([variable, found]) => {
+        return "program" in found ? [[variable, found.program]] : [];
+      }),
+    ),
   };
 }
 

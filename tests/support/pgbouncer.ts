@@ -1,0 +1,103 @@
+import { librariesOf, run } from "./debian_programs.ts";
+import { findPgbouncer } from "./postgres.ts";
+import { type PostgresServer, unprivileged } from "./postgres_server.ts";
+import { freePort } from "./redis_server.ts";
+import { until } from "./until.ts";
+
+/** A pgbouncer that a test has started in front of a server. */
+export class Pgbouncer implements AsyncDisposable {
+  readonly port: number = freePort();
+  readonly #directory: string;
+  #process: Deno.ChildProcess | undefined;
+
+  private constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Starts it, and waits until it accepts connections. */
+  static async start(server: PostgresServer, mode: "transaction" | "session"): Promise<Pgbouncer> {
+    const pooler = new Pgbouncer(await Deno.makeTempDir({ prefix: "holdfast_pgbouncer_" }));
+    try {
+      await Deno.writeTextFile(pooler.#file, configuration(server.port, pooler.port, mode));
+      await pooler.start();
+      return pooler;
+    } catch (error) {
+      await pooler[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Where clients connect. */
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/postgres`;
+  }
+
+  get #file(): string {
+    return `${this.#directory}/pgbouncer.ini`;
+  }
+
+  /** Starts the process. */
+  async start(): Promise<void> {
+    const found = findPgbouncer();
+    if ("missing" in found) throw new Error(found.missing);
+    // As PostgreSQL it refuses to run as root.
+    const { uid, gid } = await unprivileged();
+    if (uid !== undefined) await run("chown", ["-R", `${uid}:${gid}`, this.#directory], "/");
+    const process = this.#process = new Deno.Command(found.program, {
+      args: ["-q", this.#file],
+      env: librariesOf(found.program),
+      ...await unprivileged(),
+      cwd: this.#directory,
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    let ended = false;
+    void process.status.then(() => ended = true);
+    await until(async () => {
+      if (ended) throw new Error(`pgbouncer does not start on port ${this.port}`);
+      return await accepts(this.port);
+    }, "pgbouncer accepts connections");
+  }
+
+  /** Kills the process, and waits until it is gone. */
+  async kill(): Promise<void> {
+    const process = this.#process;
+    this.#process = undefined;
+    try {
+      process?.kill("SIGKILL");
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error; // It has ended already.
+    }
+    await process?.status;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    await Deno.remove(this.#directory, { recursive: true });
+  }
+}
+
+function configuration(server: number, port: number, mode: string): string {
+  return `[databases]
+postgres = host=127.0.0.1 port=${server} dbname=postgres user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = ${mode}
+default_pool_size = 4
+max_client_conn = 200
+ignore_startup_parameters = extra_float_digits
+`;
+}
+
+async function accepts(port: number): Promise<boolean> {
+  try {
+    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
