@@ -21,5 +21,6 @@ export function hexOfBytes(bytes: Uint8Array): string {
 /** Returns the text whose bytes these digits are. */
 export function textOfHex(digits: string): string {
   const bytes = Uint8Array.from(digits.match(/../g) ?? [], (byte) => parseInt(byte, 16));
-  return new TextDecoder().decode(bytes);
+  // A mark at the beginning is part of a name.
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }

@@ -1,0 +1,51 @@
+import { StoreError } from "../../errors.ts";
+import { sqlStateOf } from "../../internal/sql/postgres_client.ts";
+import { reason } from "../../internal/reason.ts";
+
+/** The server rolled the statement back because another one came first: serialization, deadlock, a lock that is held. */
+const CONFLICT = /^(40001|40P01|55P03)$/;
+
+/** No retry helps: the user or the database is not known, or the statement is not understood or not allowed. */
+const PERMANENT = /^(28|3D|42|0A|22)/;
+
+/** What the client libraries say after the pool was closed. */
+const CLOSED = /^CONNECTION_ENDED$|after calling end on the pool|PGlite is clos/;
+
+const MISSING_TABLE = "42P01";
+const MISSING_RIGHT = "42501";
+const READ_ONLY = "25006";
+const ABORTED = "25P02";
+
+/** Returns whether a statement was rolled back because another one came first. */
+export function isConflict(error: unknown): boolean {
+  return CONFLICT.test(sqlStateOf(error));
+}
+
+/** Returns whether the table is not there any more, or may not be used any more. */
+export function isAboutTable(error: unknown): boolean {
+  return [MISSING_TABLE, MISSING_RIGHT].includes(sqlStateOf(error));
+}
+
+/** Returns whether the client was closed for good. */
+export function isClosed(error: unknown): boolean {
+  return CLOSED.test(sqlStateOf(error)) || error instanceof Error && CLOSED.test(error.message);
+}
+
+/** Returns what a call rejects with: a `StoreError` if nothing was done, else what it failed with. */
+export function failureOf(cause: unknown): unknown {
+  if (cause instanceof StoreError) return cause;
+  const state = sqlStateOf(cause);
+  const refused = (message: string, permanent = false) => new StoreError(message, { permanent, cause });
+  // Made anew by the next call, or said what is wrong with it.
+  if (isAboutTable(cause)) return refused(reason(cause));
+  if (state === READ_ONLY) return refused(`The server takes no writes: ${reason(cause)}`);
+  if (state === ABORTED) {
+    return refused(
+      "A connection of the pool is in a transaction that has failed: somebody returned it without ROLLBACK",
+    );
+  }
+  if (/^[0-9A-Z]{5}$/.test(state) && PERMANENT.test(state)) return refused(reason(cause), true);
+  // Those mean a wrong argument elsewhere; here the connection may have failed.
+  if (cause instanceof TypeError || cause instanceof RangeError) return new Error(cause.message, { cause });
+  return cause;
+}

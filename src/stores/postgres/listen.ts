@@ -1,0 +1,246 @@
+import { ShortLivedMap } from "../../internal/process/short_lived.ts";
+import { quoted } from "../../internal/sql/postgres_client.ts";
+import { calledOrAborted } from "../../internal/time/aborted.ts";
+import { type Clock, elapsed, type Instant, type Timer } from "../../internal/time/clock.ts";
+import type { PgClient, PgliteClient, PostgresJsClient } from "./options.ts";
+
+/** How long the first notification may take, in milliseconds: what goes through a pooler never comes. */
+const PROBE_MS = 2_000;
+
+/** For how long nothing is listened to after that, in milliseconds. */
+const DEAF_MS = 60_000;
+
+/** What becomes of a channel. */
+export interface Events {
+  /** Called for each notification. */
+  readonly notified: (payload: string) => void;
+  /** Called when it is listened to, once more after each gap. */
+  readonly opened: () => void;
+  /** Called when it is no longer listened to. */
+  readonly lost: () => void;
+}
+
+/** Listens to the channel. Resolves to what ends that; nothing where it ends with the client. */
+export type Listen = (events: Events) => Promise<(() => void) | undefined>;
+
+/** Listens with `sql` of postgres.js, which connects anew by itself. */
+export function listenWithPostgresJs(sql: PostgresJsClient, channel: string): Listen {
+  return async ({ notified, opened }) => {
+    await sql.listen!(channel, notified, opened);
+    return undefined;
+  };
+}
+
+/** Listens with a PGlite. */
+export function listenWithPglite(database: PgliteClient, channel: string): Listen {
+  return async ({ notified, opened }) => {
+    await database.listen!(channel, notified);
+    opened();
+    return undefined;
+  };
+}
+
+/** Listens with a `Client` of pg. */
+export function listenWithPg(make: () => PgClient, channel: string): Listen {
+  return async ({ notified, opened, lost }) => {
+    const client = make();
+    const end = () => void Promise.resolve(client.end()).catch(() => {});
+    client.on("error", lost);
+    client.on("end", lost);
+    client.on("notification", (message) => {
+      if (message.channel === channel) notified(message.payload ?? "");
+    });
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${quoted(channel)}`);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    client.unref?.();
+    opened();
+    return end;
+  };
+}
+
+/** A document that this process has asked for. */
+interface Asked {
+  /** The version that it got, and when it had asked. */
+  version: string | null | undefined;
+  at: number;
+  /** The version of the last notification, and when that came. */
+  news: { readonly version: string; readonly at: number } | undefined;
+}
+
+/** A watch that goes on. */
+interface Watch {
+  readonly version: string | null;
+  readonly wake: () => void;
+}
+
+type Phase =
+  | { readonly is: "closed" }
+  | { readonly is: "opening"; readonly done: Promise<void> }
+  | { readonly is: "open"; readonly end: (() => void) | undefined }
+  | { readonly is: "deaf"; readonly since: Instant };
+
+/** Tells those who watch documents that these have changed, by the notifications of one channel. */
+export class Notifications {
+  readonly #listen: Listen;
+  /** Sends a notification to the channel. */
+  readonly #notify: (payload: string) => Promise<unknown>;
+  readonly #clock: Clock;
+  readonly #lingerMs: number;
+  readonly #asked = new ShortLivedMap<string, Asked>((_, old) => old);
+  readonly #watches = new Map<string, Set<Watch>>();
+  /** Counts what happens: who asked before something came has an answer that may be older. */
+  #moment = 0;
+  #openedAt = 0;
+  #phase: Phase = { is: "closed" };
+  /** Closes the connection, while nobody watches. */
+  #idle: Timer | undefined;
+  #probe: { readonly payload: string; readonly heard: () => void } | undefined;
+
+  constructor(listen: Listen, notify: (payload: string) => Promise<unknown>, clock: Clock, lingerMs: number) {
+    this.#listen = listen;
+    this.#notify = notify;
+    this.#clock = clock;
+    this.#lingerMs = lingerMs;
+  }
+
+  /** Notes that a document is asked for. Returns the moment. */
+  asks(key: string): number {
+    if (!this.#asked.has(key)) this.#asked.set(key, { version: undefined, at: 0, news: undefined });
+    return this.#moment;
+  }
+
+  /** Notes the answer to who asked at a moment. */
+  got(key: string, version: string | null, at: number): void {
+    const asked = this.#asked.get(key);
+    if (asked !== undefined) Object.assign(asked, { version, at });
+  }
+
+  /** Resolves when there is another version of a document, or may be. */
+  async watch(key: string, version: string | null, signal: AbortSignal): Promise<void> {
+    if (this.#phase.is === "deaf" && elapsed(this.#phase.since, this.#clock.now()) < DEAF_MS) {
+      throw new Error("no notification comes over this connection: it goes through a pooler");
+    }
+    if (this.#phase.is !== "open") {
+      const opening = this.#opening();
+      return await calledOrAborted(signal, (done) => void opening.then(done, done));
+    }
+    if (this.#mayBeOld(key, version)) return;
+    await calledOrAborted(signal, (wake) => {
+      const watch = { version, wake };
+      const all = this.#watches.get(key) ?? new Set();
+      this.#watches.set(key, all.add(watch));
+      this.#idle?.cancel();
+      return () => this.#end(key, all, watch);
+    });
+  }
+
+  #mayBeOld(key: string, version: string | null): boolean {
+    const asked = this.#asked.get(key);
+    if (asked?.version !== version || asked.at < this.#openedAt) return true;
+    return asked.news !== undefined && asked.news.at > asked.at && asked.news.version !== version;
+  }
+
+  #end(key: string, all: Set<Watch>, watch: Watch): void {
+    all.delete(watch);
+    if (all.size === 0) this.#watches.delete(key);
+    this.#closeLater();
+  }
+
+  /** Closes the connection after a while, unless somebody watches then. One that ends with the client stays. */
+  #closeLater(): void {
+    this.#idle?.cancel();
+    const { is, end } = { end: undefined, ...this.#phase };
+    if (this.#watches.size > 0 || is !== "open" || end === undefined) return;
+    this.#idle = this.#clock.timer(this.#lingerMs, () => {
+      this.#phase = { is: "closed" };
+      end();
+    });
+  }
+
+  #opening(): Promise<void> {
+    if (this.#phase.is === "opening") return this.#phase.done;
+    const done = this.#open();
+    this.#phase = { is: "opening", done };
+    return done;
+  }
+
+  async #open(): Promise<void> {
+    let end: (() => void) | undefined;
+    let isLost = false;
+    try {
+      end = await this.#listen({
+        notified: (payload) => this.#notified(payload),
+        opened: () => this.#wakeAll(),
+        lost: () => {
+          isLost = true;
+          this.#lost(end);
+        },
+      });
+      const heard = await this.#hears();
+      if (isLost) throw new Error("the connection that listens was lost");
+      if (!heard) end?.();
+      this.#phase = heard ? { is: "open", end } : { is: "deaf", since: this.#clock.now() };
+      this.#wakeAll();
+      this.#closeLater();
+    } catch (error) {
+      end?.();
+      this.#phase = { is: "closed" };
+      throw error;
+    }
+  }
+
+  /** Sends a notification, and resolves to whether it comes. */
+  async #hears(): Promise<boolean> {
+    const payload = `probe:${crypto.randomUUID()}`;
+    let hears = false;
+    const over = new AbortController();
+    const timer = this.#clock.timer(PROBE_MS, () => over.abort());
+    const heard = calledOrAborted(over.signal, (heard) => {
+      this.#probe = {
+        payload,
+        heard: () => {
+          hears = true;
+          heard();
+        },
+      };
+    });
+    try {
+      await this.#notify(payload);
+      await heard;
+    } finally {
+      timer.cancel();
+      over.abort();
+      this.#probe = undefined;
+    }
+    return hears;
+  }
+
+  #notified(payload: string): void {
+    if (payload === this.#probe?.payload) return this.#probe.heard();
+    const [name = "", version = ""] = payload.split(":");
+    const at = ++this.#moment;
+    const asked = this.#asked.get(name);
+    if (asked !== undefined) asked.news = { version, at };
+    for (const watch of [...this.#watches.get(name) ?? []]) if (watch.version !== version) watch.wake();
+  }
+
+  /** After a gap everybody looks once. */
+  #wakeAll(): void {
+    this.#openedAt = ++this.#moment;
+    for (const watches of [...this.#watches.values()]) for (const { wake } of [...watches]) wake();
+  }
+
+  /** Notes that the connection is lost that this function closes: it may be an earlier one. */
+  #lost(end: (() => void) | undefined): void {
+    if (this.#phase.is !== "open" || this.#phase.end !== end) return;
+    this.#phase = { is: "closed" };
+    this.#idle?.cancel();
+    this.#wakeAll();
+    end?.();
+  }
+}

@@ -1,0 +1,248 @@
+import { StoreError } from "../../errors.ts";
+import { hexOf, hexOfBytes, textOfHex } from "../../internal/sql/hex.ts";
+import { postgresKind, runPostgres } from "../../internal/sql/postgres_client.ts";
+import { type Clock, SystemClock } from "../../internal/time/clock.ts";
+import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
+import {
+  type Backend,
+  cas,
+  type FoundDocument,
+  type ListedDocuments,
+  type WriteOptions,
+  type WriteResult,
+} from "../cas/mod.ts";
+import { failureOf, isAboutTable, isClosed, isConflict } from "./failures.ts";
+import { type Listen, listenWithPg, listenWithPglite, listenWithPostgresJs, Notifications } from "./listen.ts";
+import {
+  checkPostgresOptions,
+  type PgClient,
+  type PgliteClient,
+  type PgPool,
+  type PostgresClient,
+  type PostgresJsClient,
+  type PostgresOptions,
+  type PostgresSettings,
+} from "./options.ts";
+import { prepareTable } from "./schema.ts";
+import { asciiJson, Statements } from "./statements.ts";
+
+/** A store in a PostgreSQL database. */
+export interface PostgresStore extends Store {
+  /** Takes the lock from all its holders, or from those that are named. Resolves to how many lost it. */
+  evict(name: string, options?: EvictOptions): Promise<number>;
+  /** Lists the holders and the waiters of all locks in the table, in the order of the names' bytes. */
+  query(options?: QueryOptions): Promise<Snapshot>;
+}
+
+/**
+ * Returns a store in a table of a PostgreSQL database. The table is made at the first use, if the user may do that; if
+ * not, or if there is another table of that name, calls reject with a `StoreError` that is `permanent` and names the
+ * statement to run.
+ *
+ * **What a lock rests on.** The primary server decides, by its clock. Where replication is asynchronous, the promotion of
+ * a standby loses what it had not received: two callers may then believe that they hold a lock, and the fence orders them
+ * if the clocks of the servers agree.
+ *
+ * **The client** must commit each statement by itself. A `Client` of pg, a reserved connection or a transaction is
+ * refused: a lock that a rollback undoes is none.
+ *
+ * **Waiting.** Waiters poll, every 50 to 500 ms, or are woken over a connection of their own with the option `listen`.
+ *
+ * @example
+ * ```ts ignore
+ * import { acquire } from "@holdfast/lock";
+ * import { postgres } from "@holdfast/lock/postgres";
+ * import pg from "pg";
+ *
+ * const url = "postgres://app@db.example.com/shop";
+ * const pool = new pg.Pool({ connectionString: url });
+ * const store = postgres(pool, { listen: () => new pg.Client(url) });
+ * await using lock = await acquire(store, "nightly-report", { wait: 1_000 });
+ * ```
+ *
+ * @param client `sql` of postgres.js, a `Pool` of pg, a PGlite, or anything whose `query(text)` commits each statement
+ * @param options the table, how waiters are woken, an observer, and how far the clocks of several servers may be apart
+ * @throws {TypeError} when the client is a connection or a transaction or nothing that is known, or an option is unknown
+ * or of the wrong kind
+ * @throws {RangeError} when the names are empty or too long, or `maxClockSkew` is negative
+ */
+export function postgres(client: PostgresClient, options: PostgresOptions = {}): PostgresStore {
+  const settings = checkPostgresOptions(client, options);
+  // A backend that lists gives a store with both methods.
+  return cas(new PostgresBackend(client, settings, new SystemClock()), settings.engine) as PostgresStore;
+}
+
+/** How long a connection is kept that listens when nobody waits, in milliseconds. */
+const LINGER_MS = 1_000;
+
+/** How often a read is repeated that another transaction came before, as happens where the default is serializable. */
+const READS = 5;
+
+/** Keeps documents in a table of PostgreSQL. */
+export class PostgresBackend implements Backend<string | null> {
+  readonly severalClocks: boolean;
+  readonly watch?: (key: string, version: string | null, signal: AbortSignal) => Promise<void>;
+  readonly #client: PostgresClient;
+  readonly #settings: PostgresSettings;
+  readonly #statements: Statements;
+  readonly #notifications: Notifications | undefined;
+  readonly #closed = new Set<() => void>();
+  #isClosed = false;
+  readonly #clock: Clock;
+  #prepared: Promise<void> | undefined;
+  #isPrepared = false;
+
+  constructor(client: PostgresClient, settings: PostgresSettings, clock: Clock, lingerMs = LINGER_MS) {
+    this.#client = client;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.severalClocks = settings.severalClocks;
+    const channel = `holdfast:${settings.schema}.${settings.table}`;
+    this.#statements = new Statements(settings, channel, isSimple(client, settings));
+    const listen = listenOf(client, settings, channel);
+    if (listen === undefined) return;
+    const notify = (payload: string) => runPostgres(client, this.#statements.notify(payload));
+    const notifications = this.#notifications = new Notifications(listen, notify, clock, lingerMs);
+    this.watch = (key, version, signal) => notifications.watch(hexOf(key), version, signal);
+  }
+
+  get closed(): boolean {
+    const { ending, closed } = this.#client as Partial<PgPool & PgliteClient>;
+    return this.#isClosed || ending === true || closed === true;
+  }
+
+  onClosed(run: () => void): () => void {
+    this.#closed.add(run);
+    return () => this.#closed.delete(run);
+  }
+
+  async read(key: string): Promise<FoundDocument<string | null>> {
+    const delay = await this.#prepare();
+    const at = this.#notifications?.asks(hexOf(key)) ?? 0;
+    const [row] = await this.#run(this.#statements.read(key), READS);
+    const [time, version, value, standby, alone] = row ?? [];
+    if (standby === "true") throw new StoreError("The server is a standby, which takes no writes");
+    if (alone !== "true") {
+      throw new StoreError("A connection of the pool is in a transaction, whose rollback would undo the lock");
+    }
+    return this.#found(key, at, Number(time) - delay, version, value);
+  }
+
+  async write(
+    key: string,
+    value: string,
+    expected: string | null,
+    { notBefore, notify = false }: WriteOptions,
+  ): Promise<WriteResult<string | null>> {
+    const delay = await this.#prepare();
+    const at = this.#notifications?.asks(hexOf(key)) ?? 0;
+    const version = hexOfBytes(crypto.getRandomValues(new Uint8Array(16)));
+    const document = { name: key, value: asciiJson(value), version, notify };
+    const statement = expected === null
+      ? this.#statements.insert(document)
+      : this.#statements.update(document, expected, notBefore);
+    const [row] = await this.#run(statement, 1);
+    // Rolled back, because another transaction came first.
+    if (row === undefined) return { written: false };
+    const [told, written, foundVersion, foundValue] = row;
+    const time = Number(told) - delay;
+    if (written === "1") {
+      this.#notifications?.got(hexOf(key), version, at);
+      return { written: true, version, time };
+    }
+    // A statement does not see what was committed while it ran, so this may be what was expected.
+    if (versionOf(foundVersion) === expected) return { written: false };
+    return { written: false, found: this.#found(key, at, time, foundVersion, foundValue) };
+  }
+
+  async remove(key: string, expected: string | null): Promise<boolean> {
+    if (expected === null) return false;
+    await this.#prepare();
+    const [row] = await this.#run(this.#statements.remove(key, expected), 1);
+    return row?.[0] === "1";
+  }
+
+  async list(limit: number, cursor = ""): Promise<ListedDocuments<string | null>> {
+    await this.#prepare();
+    const rows = await this.#run(this.#statements.list(limit, cursor), READS);
+    const documents = rows.map(([time, version, value, name]) => ({
+      key: textOfHex(String(name)),
+      version: versionOf(version),
+      value: String(value),
+      time: Number(time),
+    }));
+    return { documents, cursor: rows.length < limit ? undefined : String(rows.at(-1)![3]) };
+  }
+
+  #found(key: string, at: number, time: number, version: unknown, value: unknown): FoundDocument<string | null> {
+    const found = versionOf(version);
+    this.#notifications?.got(hexOf(key), found, at);
+    return { value: found === null ? undefined : String(value), version: found, time };
+  }
+
+  /** Runs a statement, up to so many times. No row if another transaction came first. */
+  async #run(statement: string, times: number): Promise<readonly unknown[][]> {
+    for (let tries = 1;; tries++) {
+      try {
+        return await runPostgres(this.#client, statement);
+      } catch (error) {
+        const isFirst = isConflict(error);
+        if (isFirst && times === 1) return [];
+        // The next call looks at the table again, which says more, and makes one that was dropped.
+        if (isAboutTable(error)) [this.#prepared, this.#isPrepared] = [undefined, false];
+        if (!isFirst || tries === times) throw this.#failure(error);
+      }
+    }
+  }
+
+  /**
+   * Prepares the table, the first time. Resolves to how long that took, in milliseconds: the engine dates the time of the
+   * server from before the call.
+   */
+  async #prepare(): Promise<number> {
+    if (this.#isPrepared) return 0;
+    const began = this.#clock.now();
+    this.#prepared ??= prepareTable(this.#settings, (text) => runPostgres(this.#client, text));
+    try {
+      await this.#prepared;
+      this.#isPrepared = true;
+    } catch (error) {
+      this.#prepared = undefined;
+      throw this.#failure(error);
+    }
+    const { monotonic, wall } = this.#clock.now();
+    return Math.max(0, Math.min(monotonic - began.monotonic, wall - began.wall));
+  }
+
+  #failure(error: unknown): unknown {
+    if (!this.closed && !isClosed(error)) return failureOf(error);
+    if (!this.#isClosed) {
+      this.#isClosed = true;
+      for (const run of this.#closed) run();
+    }
+    return new StoreError("The client of PostgreSQL is closed", { permanent: true, cause: error });
+  }
+}
+
+/** Returns the version of a row as it was written; `null` if there is no row. */
+function versionOf(uuid: unknown): string | null {
+  return typeof uuid === "string" ? uuid.replaceAll("-", "") : null;
+}
+
+/** Whether a client sends statements with the simple protocol. With `binary` pg does not. */
+function isSimple(client: PostgresClient, { kind }: PostgresSettings): boolean {
+  const { options } = client as { readonly options?: { readonly binary?: unknown } };
+  return kind === "postgres.js" || kind === "pg pool" && !options?.binary;
+}
+
+function listenOf(client: PostgresClient, { kind, listen }: PostgresSettings, channel: string): Listen | undefined {
+  if (listen === undefined) return undefined;
+  if (listen === true) {
+    return kind === "pglite"
+      ? listenWithPglite(client as PgliteClient, channel)
+      : listenWithPostgresJs(client as PostgresJsClient, channel);
+  }
+  return postgresKind(listen) === "postgres.js"
+    ? listenWithPostgresJs(listen as PostgresJsClient, channel)
+    : listenWithPg(listen as () => PgClient, channel);
+}

@@ -1,0 +1,117 @@
+import { PGlite } from "@electric-sql/pglite";
+import pg from "pg";
+import connect from "postgres";
+import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
+import { until } from "../../support/until.ts";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
+import { CasStore } from "../../../src/stores/cas/store.ts";
+import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
+import {
+  checkPostgresOptions,
+  type PgClient,
+  type PostgresClient,
+  type PostgresJsClient,
+  type PostgresOptions,
+} from "../../../src/stores/postgres/options.ts";
+import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
+
+/** The client libraries that connect to a server. */
+export const LIBRARIES = ["postgres.js", "pg"] as const;
+
+/** One of them. */
+export type Library = typeof LIBRARIES[number];
+
+/** A client of a test. */
+export interface TestClient extends AsyncDisposable {
+  readonly client: PostgresClient;
+  /** What the option `listen` is to be. */
+  readonly listen: NonNullable<PostgresOptions["listen"]>;
+}
+
+/** Connects with a library. Settings are those of a session, such as `lock_timeout`. */
+export function connectWith(library: Library, url: string, settings: Record<string, string> = {}): TestClient {
+  return library === "pg" ? overPg(url, settings) : overPostgresJs(url, settings);
+}
+
+function overPostgresJs(url: string, settings: Record<string, string>): TestClient {
+  const sql = connect(url, { connection: settings, onnotice: () => {}, max: 4, connect_timeout: 5 });
+  return {
+    client: sql as unknown as PostgresJsClient,
+    listen: true,
+    [Symbol.asyncDispose]: () => sql.end({ timeout: 1 }),
+  };
+}
+
+function overPg(url: string, settings: Record<string, string>): TestClient {
+  const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value.replaceAll(" ", "\\ ")}`).join(
+    " ",
+  );
+  const config = { connectionString: url, options, max: 4, connectionTimeoutMillis: 5_000 };
+  const pool = new pg.Pool(config);
+  pool.on("error", () => {});
+  return {
+    client: pool,
+    listen: () => new pg.Client({ ...config, application_name: "listener" }) as PgClient,
+    [Symbol.asyncDispose]: () => pool.ending ? Promise.resolve() : pool.end(),
+  };
+}
+
+/** Makes a PGlite, which keeps its data in memory. */
+export function pglite(): TestClient {
+  const database = new PGlite();
+  return {
+    client: database,
+    listen: true,
+    [Symbol.asyncDispose]: () => database.closed ? Promise.resolve() : database.close(),
+  };
+}
+
+/** How long a connection is kept that listens, in milliseconds: the tests wait for its end. */
+const LINGER_MS = 20;
+
+/** Makes the store that `postgres()` hands on the locks of. */
+export function storeOver(client: PostgresClient, options: PostgresOptions): CasStore {
+  const settings = checkPostgresOptions(client, options);
+  const { maxClockSkew = 10_000, observer } = settings.engine;
+  const clock = new SystemClock();
+  return new CasStore(new PostgresBackend(client, settings, clock, LINGER_MS), { maxClockSkew, observer }, clock);
+}
+
+/** Resolves when no connection listens that has an end of its own. */
+export async function silent(client: PostgresClient): Promise<void> {
+  await until(async () => {
+    const rows = await runPostgres(client, "SELECT FROM pg_stat_activity WHERE application_name = 'listener'");
+    return rows.length === 0;
+  }, "no connection listens");
+}
+
+/** Returns the names of the locks in a table that are held or waited for. */
+export async function usedIn(client: PostgresClient, schema: string, table = "holdfast_locks"): Promise<string[]> {
+  const documents = await documentsIn(client, schema, table);
+  return [...documents].filter(([, document]) => !document.unused).map(([name]) => name);
+}
+
+/** Returns the documents in a table, by their names. */
+export async function documentsIn(
+  client: PostgresClient,
+  schema: string,
+  table = "holdfast_locks",
+): Promise<Map<string, LockDocument>> {
+  const [[isThere] = []] = await runPostgres(client, `SELECT (to_regclass('${schema}.${table}') IS NOT NULL)::text`);
+  if (isThere !== "true") return new Map();
+  const rows = await runPostgres(client, `SELECT value FROM ${schema}.${table}`);
+  return new Map(rows.map(([value]) => {
+    const { name } = JSON.parse(String(value));
+    return [name, parseDocument(name, String(value))];
+  }));
+}
+
+/** How many schemas there were: each test has one of its own. */
+let schemas = 0;
+
+/** Makes an empty schema. */
+export async function newSchema(client: PostgresClient): Promise<string> {
+  const schema = `s${++schemas}`;
+  await runPostgres(client, `CREATE SCHEMA ${schema}`);
+  return schema;
+}
