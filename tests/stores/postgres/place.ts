@@ -2,7 +2,6 @@ import { PGlite } from "@electric-sql/pglite";
 import pg from "pg";
 import connect from "postgres";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
-import { until } from "../../support/until.ts";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { CasStore } from "../../../src/stores/cas/store.ts";
 import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
@@ -26,6 +25,8 @@ export interface TestClient extends AsyncDisposable {
   readonly client: PostgresClient;
   /** What the option `listen` is to be. */
   readonly listen: NonNullable<PostgresOptions["listen"]>;
+  /** Returns how many connections listen that do not end with the client. */
+  readonly listening: () => number;
 }
 
 /** Connects with a library. Settings are those of a session, such as `lock_timeout`. */
@@ -38,6 +39,7 @@ function overPostgresJs(url: string, settings: Record<string, string>): TestClie
   return {
     client: sql as unknown as PostgresJsClient,
     listen: true,
+    listening: () => 0,
     [Symbol.asyncDispose]: () => sql.end({ timeout: 1 }),
   };
 }
@@ -49,9 +51,16 @@ function overPg(url: string, settings: Record<string, string>): TestClient {
   const config = { connectionString: url, options, max: 4, connectionTimeoutMillis: 5_000 };
   const pool = new pg.Pool(config);
   pool.on("error", () => {});
+  let listening = 0;
   return {
     client: pool,
-    listen: () => new pg.Client({ ...config, application_name: "listener" }) as PgClient,
+    listen: () => {
+      const listener = new pg.Client(config);
+      listening++;
+      listener.once("end", () => listening--);
+      return listener as PgClient;
+    },
+    listening: () => listening,
     [Symbol.asyncDispose]: () => pool.ending ? Promise.resolve() : pool.end(),
   };
 }
@@ -62,6 +71,7 @@ export function pglite(): TestClient {
   return {
     client: database,
     listen: true,
+    listening: () => 0,
     [Symbol.asyncDispose]: () => database.closed ? Promise.resolve() : database.close(),
   };
 }
@@ -75,14 +85,6 @@ export function storeOver(client: PostgresClient, options: PostgresOptions): Cas
   const { maxClockSkew = 10_000, observer } = settings.engine;
   const clock = new SystemClock();
   return new CasStore(new PostgresBackend(client, settings, clock, LINGER_MS), { maxClockSkew, observer }, clock);
-}
-
-/** Resolves when no connection listens that has an end of its own. */
-export async function silent(client: PostgresClient): Promise<void> {
-  await until(async () => {
-    const rows = await runPostgres(client, "SELECT FROM pg_stat_activity WHERE application_name = 'listener'");
-    return rows.length === 0;
-  }, "no connection listens");
 }
 
 /** Returns the names of the locks in a table that are held or waited for. */

@@ -1,8 +1,9 @@
 // Deno only: it starts servers.
 import { storeSuite } from "@holdfast/lock/testing";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
+import { until } from "../../support/until.ts";
 import { sharedServer } from "./shared_server.ts";
-import { connectWith, LIBRARIES, newSchema, silent, storeOver, type TestClient, usedIn } from "./place.ts";
+import { connectWith, LIBRARIES, newSchema, storeOver, type TestClient, usedIn } from "./place.ts";
 
 const CAPABILITIES = ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const;
 
@@ -28,7 +29,7 @@ for (const library of LIBRARIES) {
           },
           leftovers: () => usedIn(client, schema),
           close: async () => {
-            await silent(client);
+            await until(() => clients.every(({ listening }) => listening() === 0), "no connection listens");
             for (const client of clients) await client[Symbol.asyncDispose]();
           },
         };
