@@ -1,0 +1,346 @@
+// Deno only: it starts servers.
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import pg from "pg";
+import connect from "postgres";
+import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
+import { postgres, type PostgresClient } from "@holdfast/lock/postgres";
+import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
+import { inTime } from "../../support/in_time.ts";
+import { PostgresServer } from "../../support/postgres_server.ts";
+import { until } from "../../support/until.ts";
+import { connectWith, LIBRARIES, newSchema, pglite, type TestClient } from "./place.ts";
+import { sharedServer } from "./shared_server.ts";
+
+const { server, ignore } = await sharedServer();
+
+/** How long a caller waits whose store answers that it cannot, in milliseconds. */
+const WAIT_MS = 1_000;
+
+/** Acquires, which must fail with a `StoreError`, and returns that. If it is repaired then, the same store works. */
+async function refused(
+  client: PostgresClient,
+  schema: string,
+  permanent = true,
+  repair?: () => Promise<unknown>,
+): Promise<StoreError> {
+  const store = postgres(client, { schema });
+  const error = await assertRejects(() => acquire(store, "a", { wait: WAIT_MS }), StoreError);
+  assertEquals(error.permanent, permanent, error.message);
+  if (repair !== undefined) {
+    await repair();
+    await (await acquire(store, "a", { wait: 5_000 })).release();
+  }
+  return error;
+}
+
+/** Makes a schema and a user who may do what is granted, and connects as that user. */
+async function asUser(admin: TestClient, grants: (schema: string, user: string) => readonly string[]) {
+  const schema = await newSchema(admin.client);
+  const user = `user_${schema}`;
+  for (const statement of [`CREATE ROLE ${user} LOGIN`, ...grants(schema, user)]) {
+    await runPostgres(admin.client, statement);
+  }
+  return { schema, user, connected: connectWith("pg", server().urlOf(user)) };
+}
+
+/** Runs the statements that an error names, as an administrator does. */
+async function obey(admin: TestClient, { message }: StoreError): Promise<void> {
+  const [, statements] = message.match(/[Rr]un: (.+)$/) ?? [];
+  assert(statements !== undefined, `it names no statement: ${message}`);
+  for (const statement of statements.split("; ")) await runPostgres(admin.client, statement);
+}
+
+async function works(client: PostgresClient, schema: string): Promise<void> {
+  await (await acquire(postgres(client, { schema }), "a", { wait: 5_000 })).release();
+}
+
+for (const library of LIBRARIES) {
+  Deno.test({
+    name: `acquire() over ${library} rejects at once where the schema does not exist, and works once it does`,
+    ignore,
+    fn: async () => {
+      await using admin = connectWith(library, server().url);
+      const schema = `missing ${library}`;
+      const error = await refused(admin.client, schema);
+      assert(error.message.includes("there is no schema"), error.message);
+      await obey(admin, error);
+      await works(admin.client, schema);
+    },
+  });
+}
+
+Deno.test({
+  name: "acquire() names what to run where the user may not use the schema, make the table or write to it",
+  ignore,
+  fn: async () => {
+    await using admin = connectWith("pg", server().url);
+    const { schema, connected } = await asUser(admin, () => []);
+    await using user = connected;
+    const messages: string[] = [];
+    for (let i = 0; i < 2; i++) {
+      const error = await refused(user.client, schema);
+      messages.push(error.message);
+      await obey(admin, error);
+    }
+    assert(
+      messages[0]!.includes("may not use the schema") && messages[1]!.includes("may not make it"),
+      messages.join(),
+    );
+    await works(user.client, schema);
+    await runPostgres(admin.client, `REVOKE UPDATE ON ${schema}.holdfast_locks FROM user_${schema}`);
+    const error = await refused(user.client, schema);
+    assert(error.message.includes("may not write to it"), error.message);
+    await obey(admin, error);
+    await works(user.client, schema);
+  },
+});
+
+Deno.test({
+  name: "acquire() needs no right to make a table that is there",
+  ignore,
+  fn: async () => {
+    await using admin = connectWith("pg", server().url);
+    const { schema, connected } = await asUser(admin, (schema, user) => [`GRANT USAGE ON SCHEMA ${schema} TO ${user}`]);
+    await using user = connected;
+    await works(admin.client, schema);
+    await runPostgres(
+      admin.client,
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ${schema}.holdfast_locks TO user_${schema}`,
+    );
+    await works(user.client, schema);
+  },
+});
+
+/** Tables that are of no use. */
+const TABLES: Readonly<Record<string, readonly [sql: string, words: string]>> = {
+  "UNLOGGED": [
+    "CREATE UNLOGGED TABLE % (name bytea PRIMARY KEY, value text NOT NULL, version uuid NOT NULL)",
+    "UNLOGGED",
+  ],
+  "of another layout": ["CREATE TABLE % (name text PRIMARY KEY, owner text)", "another layout (name text not null"],
+  "with a column more": [
+    "CREATE TABLE % (name bytea PRIMARY KEY, value text NOT NULL, version uuid NOT NULL, more int NOT NULL)",
+    "another layout",
+  ],
+  "without a key": ["CREATE TABLE % (name bytea NOT NULL, value text NOT NULL, version uuid NOT NULL)", "not unique"],
+};
+
+for (const [what, [sql, words]] of Object.entries(TABLES)) {
+  Deno.test({
+    name: `acquire() rejects at once where the table is ${what}, and names what to run`,
+    ignore,
+    fn: async () => {
+      await using admin = connectWith("postgres.js", server().url);
+      const schema = await newSchema(admin.client);
+      await runPostgres(admin.client, sql.replace("%", `${schema}.holdfast_locks`));
+      const error = await refused(admin.client, schema);
+      assert(error.message.includes(words), error.message);
+      await obey(admin, error);
+      await works(admin.client, schema);
+    },
+  });
+}
+
+Deno.test({
+  name: "acquire() rejects at once where the table is a view",
+  ignore,
+  fn: async () => {
+    await using admin = connectWith("postgres.js", server().url);
+    const schema = await newSchema(admin.client);
+    await runPostgres(admin.client, `CREATE VIEW ${schema}.holdfast_locks AS SELECT 1`);
+    assert((await refused(admin.client, schema)).message.includes("no ordinary table"));
+  },
+});
+
+Deno.test({
+  name: "acquire() makes a table anew that was dropped",
+  ignore,
+  fn: async () => {
+    await using admin = connectWith("pg", server().url);
+    const schema = await newSchema(admin.client);
+    const store = postgres(admin.client, { schema });
+    await (await acquire(store, "a")).release();
+    await runPostgres(admin.client, `DROP TABLE ${schema}.holdfast_locks`);
+    await (await acquire(store, "a", { wait: 5_000 })).release();
+  },
+});
+
+Deno.test({
+  name: "acquire() in many processes at once makes one table",
+  ignore,
+  fn: async () => {
+    await using admin = connectWith("pg", server().url);
+    const schema = await newSchema(admin.client);
+    const clients = Array.from({ length: 8 }, (_, i) => connectWith(LIBRARIES[i % 2]!, server().url));
+    try {
+      await Promise.all(clients.map(async ({ client }, i) => {
+        await (await acquire(postgres(client, { schema }), `a ${i}`, { wait: 10_000 })).release();
+      }));
+    } finally {
+      for (const client of clients) await client[Symbol.asyncDispose]();
+    }
+  },
+});
+
+Deno.test({
+  name: "acquire() on a read-only server, and on a standby, rejects with what it says, and holds nothing",
+  ignore,
+  fn: async () => {
+    await using admin = connectWith("pg", server().url);
+    const schema = await newSchema(admin.client);
+    await works(admin.client, schema);
+    await using readOnly = connectWith("pg", server().url, { "default_transaction_read_only": "on" });
+    assert((await refused(readOnly.client, schema, false)).message.includes("read-only"));
+    await using standby = await PostgresServer.start();
+    await standby.follow(server());
+    await using connected = connectWith("postgres.js", standby.url);
+    await until(async () => {
+      const found = `SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname = '${schema}'`;
+      return (await runPostgres(connected.client, found)).length > 0;
+    }, "the standby has the table");
+    assert((await refused(connected.client, schema, false)).message.includes("standby"));
+    assertEquals((await postgres(admin.client, { schema }).query()).held, []);
+  },
+});
+
+for (const library of LIBRARIES) {
+  Deno.test({
+    name: `acquire() over ${library} rejects at once after the client was closed, as do those that wait`,
+    ignore,
+    fn: async () => {
+      await using admin = connectWith("pg", server().url);
+      const schema = await newSchema(admin.client);
+      const connected = connectWith(library, server().url);
+      const store = postgres(connected.client, { schema });
+      const other = postgres(admin.client, { schema });
+      await using _lock = await acquire(other, "a");
+      const waiting = acquire(store, "a").catch((error: unknown) => error);
+      await until(async () => (await other.query()).pending.length === 1, "it waits");
+      await connected[Symbol.asyncDispose]();
+      const error = await inTime(waiting, 10_000, "a waiter that is told");
+      assert(error instanceof StoreError && error.permanent && error.message.includes("is closed"), `${error}`);
+      const next = await assertRejects(() => tryAcquire(store, "b"), StoreError, "is closed");
+      assertEquals([next.permanent, store.closed], [true, true]);
+    },
+  });
+}
+
+Deno.test({
+  name: "acquire() rejects where a connection was returned to the pool in a transaction, and holds nothing",
+  ignore,
+  fn: async () => {
+    await using admin = connectWith("pg", server().url);
+    const schema = await newSchema(admin.client);
+    await works(admin.client, schema);
+    const pool = new pg.Pool({ connectionString: server().url, max: 1 });
+    try {
+      const connection = await pool.connect();
+      await connection.query("BEGIN");
+      connection.release();
+      const error = await refused(pool, schema, false, () => pool.query("ROLLBACK"));
+      assert(error.message.includes("in a transaction, whose rollback"), error.message);
+    } finally {
+      await pool.end();
+    }
+    assertEquals((await postgres(admin.client, { schema }).query()).held, []);
+  },
+});
+
+Deno.test({
+  name: "acquire() rejects where the connection is in a transaction that has failed, and holds nothing",
+  ignore,
+  fn: async () => {
+    await using admin = connectWith("pg", server().url);
+    const schema = await newSchema(admin.client);
+    await works(admin.client, schema);
+    const client = new pg.Client(server().url);
+    await client.connect();
+    try {
+      await client.query("BEGIN");
+      await client.query("SELECT 1 / 0").catch(() => {});
+      const error = await refused({ query: (text) => client.query(text) }, schema, false, () => {
+        return client.query("ROLLBACK");
+      });
+      assert(error.message.includes("that has failed"), error.message);
+    } finally {
+      await client.end();
+    }
+    assertEquals((await postgres(admin.client, { schema }).query()).held, []);
+  },
+});
+
+Deno.test({
+  name: "postgres() throws for a connection and for a transaction, and says what to pass",
+  ignore,
+  fn: async () => {
+    const sql = connect(server().url, { max: 2 });
+    const pool = new pg.Pool({ connectionString: server().url });
+    await using database = pglite();
+    const [client, borrowed] = [new pg.Client(server().url), await pool.connect()];
+    const reserved = await sql.reserve();
+    try {
+      const throws = (given: unknown, words: string) => {
+        assertThrows(() => postgres(given as PostgresClient), TypeError, words);
+      };
+      throws(client, "Pass the Pool");
+      throws(borrowed, "Pass the Pool");
+      throws(reserved, "Pass sql itself");
+      await sql.begin(async (transaction) => await throws(transaction, "Pass sql itself"));
+      const { transaction } = database.client as unknown as {
+        transaction(run: (transaction: unknown) => Promise<void>): Promise<void>;
+      };
+      await transaction.call(database.client, async (each) => await throws(each, "Pass the PGlite"));
+      for (const other of [undefined, null, {}, "postgres://a", () => {}, connect]) throws(other, "client must be sql");
+    } finally {
+      reserved.release();
+      borrowed.release();
+      await Promise.all([sql.end(), pool.end()]);
+    }
+  },
+});
+
+Deno.test("postgres() checks its options", () => {
+  const client = { query: () => Promise.resolve({ rows: [] }) };
+  const throws = (options: object, error: typeof TypeError | typeof RangeError, words: string) => {
+    assertThrows(() => postgres(client, options), error, words);
+  };
+  throws({ prefix: "a" }, TypeError, "unknown option");
+  throws({ schema: 5 }, TypeError, "schema must be a string");
+  throws({ table: "" }, RangeError, "table must not be empty");
+  throws({ table: "a\0" }, TypeError, "without NUL");
+  throws({ schema: "a".repeat(40), table: "b".repeat(14) }, RangeError, "at most 53 bytes");
+  throws({ listen: true }, TypeError, "listen must be a function that returns a new Client of pg");
+  throws({ listen: "postgres://a" }, TypeError, "listen must be a boolean");
+  throws({ maxClockSkew: -1 }, RangeError, "maxClockSkew");
+  postgres(client, { listen: false, schema: "a".repeat(40), table: "b".repeat(13), maxClockSkew: 0 });
+});
+
+for (
+  const [state, settings] of [["57014", { "statement_timeout": "1" }], ["55P03", { "lock_timeout": "1" }]] as const
+) {
+  Deno.test({
+    name: `acquire() goes on after the error ${state}, when somebody has the table for himself`,
+    ignore,
+    fn: async () => {
+      await using admin = connectWith("pg", server().url);
+      const schema = await newSchema(admin.client);
+      await works(admin.client, schema);
+      await using connected = connectWith("pg", server().url);
+      const store = postgres(connected.client, { schema });
+      await (await acquire(store, "a")).release();
+      const blocker = new pg.Client(server().url);
+      await blocker.connect();
+      try {
+        await blocker.query(`BEGIN; LOCK TABLE ${schema}.holdfast_locks IN ACCESS EXCLUSIVE MODE`);
+        await using impatient = connectWith("pg", server().url, { [Object.keys(settings)[0]!]: "50" });
+        const waiting = acquire(postgres(impatient.client, { schema }), "a", { wait: 20_000 });
+        const late = acquire(postgres(impatient.client, { schema }), "a", { wait: 300 });
+        await assertRejects(() => inTime(late, 10_000, "a call that is refused"), StoreError);
+        await blocker.query("COMMIT");
+        await (await waiting).release();
+      } finally {
+        await blocker.end();
+      }
+    },
+  });
+}

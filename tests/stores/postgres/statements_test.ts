@@ -1,0 +1,239 @@
+// Deno only: it starts servers.
+import { assert, assertEquals } from "@std/assert";
+import { acquire } from "@holdfast/lock";
+import { postgres } from "@holdfast/lock/postgres";
+import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
+import {
+  checkPostgresOptions,
+  type PostgresClient,
+  type PostgresOptions,
+} from "../../../src/stores/postgres/options.ts";
+import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
+import { PostgresServer } from "../../support/postgres_server.ts";
+import { connectWith, LIBRARIES, newSchema, pglite } from "./place.ts";
+import { sharedServer } from "./shared_server.ts";
+
+const { server, ignore } = await sharedServer();
+
+/** Texts that would do something if they were part of a statement, and every byte that a text of UTF-8 can have. */
+const TEXTS = [
+  ...Array.from({ length: 256 }, (_, byte) => `byte ${String.fromCharCode(byte)}`),
+  ...[
+    "'",
+    '"',
+    "\\",
+    "\\'",
+    "''",
+    "$$",
+    "$holdfast$",
+    "%s",
+    "?",
+    "$1",
+    ":a",
+    "--",
+    "/*",
+    "\0",
+    "\u{feff}",
+    "\u{10ffff}",
+  ],
+  "'; DROP TABLE holdfast_locks; --",
+  "\\'; DROP TABLE holdfast_locks; --",
+  "'), ('x', 'y', 'z'); COMMIT; --",
+];
+
+/** How a server may read strings. */
+const SETTINGS: Readonly<Record<string, Record<string, string>>> = {
+  "by default": {},
+  "with standard_conforming_strings off": {
+    "standard_conforming_strings": "off",
+    "backslash_quote": "on",
+    "escape_string_warning": "off",
+  },
+  "with another form of bytes, numbers and dates": {
+    "bytea_output": "escape",
+    "extra_float_digits": "-3",
+    "DateStyle": "German",
+    "TimeZone": "Asia/Kathmandu",
+  },
+};
+
+function backendOf(client: PostgresClient, options: PostgresOptions): PostgresBackend {
+  return new PostgresBackend(client, checkPostgresOptions(client, options), new SystemClock());
+}
+
+/** Keeps all texts, as names and as documents, and reads and lists and removes them. */
+async function attack(client: PostgresClient, options: PostgresOptions): Promise<void> {
+  const backend = backendOf(client, options);
+  for (const text of TEXTS) {
+    const value = JSON.stringify({ text });
+    const began = Date.now();
+    const written = await backend.write(text, value, null, { notify: true });
+    assert(written.written, text);
+    const again = await backend.write(text, value, written.version, { notify: true, notBefore: began - 1_000 });
+    assert(again.written, text);
+    const found = await backend.read(text);
+    assertEquals([JSON.parse(found.value!).text, found.version], [text, again.version]);
+    assert(Math.abs(found.time! - Date.now()) < 60_000, `the time: ${found.time}`);
+  }
+  const keys: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await backend.list(50, cursor);
+    keys.push(...page.documents.map(({ key, value }) => {
+      assertEquals(JSON.parse(value!).text, key);
+      return key;
+    }));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  assertEquals(keys.toSorted(), TEXTS.toSorted());
+  for (const text of TEXTS) assert(await backend.remove(text, (await backend.read(text)).version), text);
+  assertEquals((await backend.list(10, undefined)).documents, []);
+}
+
+for (const library of LIBRARIES) {
+  for (const [how, settings] of Object.entries(SETTINGS)) {
+    Deno.test({
+      name: `PostgresBackend over ${library} keeps every text ${how}`,
+      ignore,
+      fn: async () => {
+        await using connected = connectWith(library, server().url, settings);
+        await attack(connected.client, { schema: await newSchema(connected.client) });
+      },
+    });
+  }
+
+  Deno.test({
+    name: `PostgresBackend over ${library} takes names of schemas and tables as they are`,
+    ignore,
+    fn: async () => {
+      await using connected = connectWith(library, server().url, SETTINGS["with standard_conforming_strings off"]);
+      for (const name of ['"', "'; x", "\\", "$holdfast$", "SELECT", "é 😀"]) {
+        await runPostgres(connected.client, `CREATE SCHEMA "${library} ${name.replaceAll('"', '""')}"`);
+        const backend = backendOf(connected.client, { schema: `${library} ${name}`, table: name });
+        assert((await backend.write("a", "{}", null, { notify: true })).written);
+        assertEquals((await backend.read("a")).value, "{}");
+      }
+    },
+  });
+}
+
+Deno.test("PostgresBackend on a PGlite keeps every text", async () => {
+  await using database = pglite();
+  await attack(database.client, {});
+});
+
+for (const encoding of ["LATIN1", "SQL_ASCII"]) {
+  Deno.test({
+    name: `postgres() in a database of the encoding ${encoding} keeps names and meta of each language`,
+    ignore,
+    fn: async () => {
+      await using other = await PostgresServer.start({ encoding });
+      await using connected = connectWith("pg", other.url);
+      await attack(connected.client, {});
+      const store = postgres(connected.client);
+      await using lock = await acquire(store, "наме 名 😀", { meta: { who: "Zoë 名 😀 \0" } });
+      const { held } = await store.query({ name: lock.name });
+      assertEquals(held.map(({ name, meta }) => [name, meta?.["who"]]), [["наме 名 😀", "Zoë 名 😀 \0"]]);
+    },
+  });
+}
+
+Deno.test({
+  name: "PostgresBackend.write() commits durably where synchronous_commit is off, and leaves a stronger setting",
+  ignore,
+  fn: async () => {
+    for (
+      const [set, expected] of [["off", "on"], ["local", "on"], ["remote_write", "on"], [
+        "remote_apply",
+        "remote_apply",
+      ]]
+    ) {
+      await using connected = connectWith("pg", server().url, { "synchronous_commit": set! });
+      const seen: unknown[] = [];
+      // What the setting is when the statement is over, before its commit, is what the commit goes by.
+      const client = {
+        query: async (text: string) => {
+          if (!text.includes("written AS")) return { rows: await runPostgres(connected.client, text) };
+          const [row] = await runPostgres(connected.client, text);
+          seen.push(row?.[4] ?? set);
+          return { rows: [row!] };
+        },
+      };
+      const backend = backendOf(client, { schema: await newSchema(connected.client) });
+      const written = await backend.write("a", "{}", null, {});
+      assert(written.written);
+      await backend.write("a", "{}", written.version, {});
+      assertEquals(seen, [expected, expected], set);
+      const [[after] = []] = await runPostgres(connected.client, "SELECT current_setting('synchronous_commit')");
+      assertEquals(after, set, "for itself alone");
+    }
+  },
+});
+
+Deno.test({
+  name: "PostgresBackend.write() that declares a lease over is refused before the moment by the server's clock",
+  ignore,
+  fn: async () => {
+    await using connected = connectWith("postgres.js", server().url);
+    const backend = backendOf(connected.client, { schema: await newSchema(connected.client) });
+    const first = await backend.write("a", "{}", null, {});
+    assert(first.written);
+    const early = await backend.write("a", '{"a":1}', first.version, { notBefore: first.time! + 60_000 });
+    assertEquals(early, { written: false });
+    const due = await backend.write("a", '{"a":1}', first.version, { notBefore: first.time! });
+    assert(due.written && due.time! >= first.time!);
+  },
+});
+
+Deno.test({
+  name: "PostgresBackend takes one statement for each call, but for the first one",
+  ignore,
+  fn: async () => {
+    await using connected = connectWith("pg", server().url);
+    const schema = await newSchema(connected.client);
+    const statements: string[] = [];
+    const client = {
+      query: async (text: string) => {
+        statements.push(text);
+        return { rows: await runPostgres(connected.client, text) };
+      },
+    };
+    const store = postgres(client, { schema });
+    await (await acquire(store, "a")).release();
+    // It looks for the table, makes it, looks again, reads, grants, releases.
+    assertEquals(statements.splice(0).length, 6);
+    const lock = await acquire(store, "a");
+    assertEquals(statements.splice(0).length, 1);
+    await lock.extend(20_000);
+    assertEquals(statements.splice(0).length, 1);
+    await lock.release();
+    assertEquals(statements.splice(0).length, 1);
+    const other = postgres(client, { schema });
+    await (await acquire(other, "a")).release();
+    assertEquals(statements.splice(0).length, 4, "it looks for the table, reads, grants, releases");
+  },
+});
+
+Deno.test({
+  name: "PostgresBackend updates rows in place: no index grows",
+  ignore,
+  fn: async () => {
+    await using connected = connectWith("pg", server().url);
+    const schema = await newSchema(connected.client);
+    const backend = backendOf(connected.client, { schema });
+    let { version } = await backend.read("a");
+    for (let i = 0; i < 50; i++) {
+      const written = await backend.write("a", JSON.stringify({ i, filled: "x".repeat(300) }), version, {});
+      assert(written.written);
+      version = written.version;
+    }
+    await runPostgres(connected.client, "SELECT pg_stat_force_next_flush()");
+    const [[updates, hot] = []] = await runPostgres(
+      connected.client,
+      `SELECT n_tup_upd::int, n_tup_hot_upd::int FROM pg_stat_user_tables WHERE schemaname = '${schema}'`,
+    );
+    assertEquals(updates, 49);
+    assert(Number(hot) >= 47, `${hot} of ${updates} updates were in place`);
+  },
+});
