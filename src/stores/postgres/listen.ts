@@ -1,6 +1,6 @@
 import { ShortLivedMap } from "../../internal/process/short_lived.ts";
 import { quoted } from "../../internal/sql/postgres_client.ts";
-import { calledOrAborted } from "../../internal/time/aborted.ts";
+import { aborted, calledOrAborted } from "../../internal/time/aborted.ts";
 import { type Clock, elapsed, type Instant, type Timer } from "../../internal/time/clock.ts";
 import type { PgClient, PgliteClient, PostgresJsClient } from "./options.ts";
 
@@ -99,7 +99,10 @@ export class Notifications {
   #phase: Phase = { is: "closed" };
   /** Closes the connection, while nobody watches. */
   #idle: Timer | undefined;
-  #probe: { readonly payload: string; readonly heard: () => void } | undefined;
+  /** How many wait until it is listened to. */
+  #wanted = 0;
+  /** The first notification, until it comes or nobody waits for it. */
+  #probe: { readonly payload: string; readonly over: AbortController; heard: boolean } | undefined;
 
   constructor(listen: Listen, notify: (payload: string) => Promise<unknown>, clock: Clock, lingerMs: number) {
     this.#listen = listen;
@@ -127,7 +130,13 @@ export class Notifications {
     }
     if (this.#phase.is !== "open") {
       const opening = this.#opening();
-      return await calledOrAborted(signal, (done) => void opening.then(done, done));
+      return await calledOrAborted(signal, (done) => {
+        this.#wanted++;
+        opening.then(done, done);
+        return () => {
+          if (--this.#wanted === 0) this.#probe?.over.abort();
+        };
+      });
     }
     if (this.#mayBeOld(key, version)) return;
     await calledOrAborted(signal, (wake) => {
@@ -183,8 +192,9 @@ export class Notifications {
       });
       const heard = await this.#hears();
       if (isLost) throw new Error("the connection that listens was lost");
-      if (!heard) end?.();
-      this.#phase = heard ? { is: "open", end } : { is: "deaf", since: this.#clock.now() };
+      if (heard !== true) end?.();
+      if (heard === true) this.#phase = { is: "open", end };
+      else this.#phase = heard === undefined ? { is: "closed" } : { is: "deaf", since: this.#clock.now() };
       this.#wakeAll();
       this.#closeLater();
     } catch (error) {
@@ -194,34 +204,30 @@ export class Notifications {
     }
   }
 
-  /** Sends a notification, and resolves to whether it comes. */
-  async #hears(): Promise<boolean> {
-    const payload = `probe:${crypto.randomUUID()}`;
-    let hears = false;
-    const over = new AbortController();
-    const timer = this.#clock.timer(PROBE_MS, () => over.abort());
-    const heard = calledOrAborted(over.signal, (heard) => {
-      this.#probe = {
-        payload,
-        heard: () => {
-          hears = true;
-          heard();
-        },
-      };
+  /** Sends a notification, and resolves to whether it comes; `undefined` if nobody waits for that any more. */
+  async #hears(): Promise<boolean | undefined> {
+    const probe = this.#probe = { payload: `probe:${crypto.randomUUID()}`, over: new AbortController(), heard: false };
+    let isLate = false;
+    const timer = this.#clock.timer(PROBE_MS, () => {
+      isLate = true;
+      probe.over.abort();
     });
     try {
-      await this.#notify(payload);
-      await heard;
+      if (this.#wanted === 0) return undefined;
+      await this.#notify(probe.payload);
+      await aborted(probe.over.signal);
+      return probe.heard || (isLate ? false : undefined);
     } finally {
       timer.cancel();
-      over.abort();
       this.#probe = undefined;
     }
-    return hears;
   }
 
   #notified(payload: string): void {
-    if (payload === this.#probe?.payload) return this.#probe.heard();
+    if (payload === this.#probe?.payload) {
+      this.#probe.heard = true;
+      return this.#probe.over.abort();
+    }
     const [name = "", version = ""] = payload.split(":");
     const at = ++this.#moment;
     const asked = this.#asked.get(name);

@@ -20,8 +20,7 @@ const WAIT_MS = 1_000;
 async function refused(
   client: PostgresClient,
   schema: string,
-  permanent = true,
-  repair?: () => Promise<unknown>,
+  { permanent = true, repair }: { readonly permanent?: boolean; readonly repair?: () => Promise<unknown> } = {},
 ): Promise<StoreError> {
   const store = postgres(client, { schema });
   const error = await assertRejects(() => acquire(store, "a", { wait: WAIT_MS }), StoreError);
@@ -190,7 +189,7 @@ Deno.test({
     const schema = await newSchema(admin.client);
     await works(admin.client, schema);
     await using readOnly = connectWith("pg", server().url, { "default_transaction_read_only": "on" });
-    assert((await refused(readOnly.client, schema, false)).message.includes("read-only"));
+    assert((await refused(readOnly.client, schema, { permanent: false })).message.includes("read-only"));
     await using standby = await PostgresServer.start();
     await standby.follow(server());
     await using connected = connectWith("postgres.js", standby.url);
@@ -198,7 +197,7 @@ Deno.test({
       const found = `SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname = '${schema}'`;
       return (await runPostgres(connected.client, found)).length > 0;
     }, "the standby has the table");
-    assert((await refused(connected.client, schema, false)).message.includes("standby"));
+    assert((await refused(connected.client, schema, { permanent: false })).message.includes("standby"));
     assertEquals((await postgres(admin.client, { schema }).query()).held, []);
   },
 });
@@ -237,7 +236,7 @@ Deno.test({
       const connection = await pool.connect();
       await connection.query("BEGIN");
       connection.release();
-      const error = await refused(pool, schema, false, () => pool.query("ROLLBACK"));
+      const error = await refused(pool, schema, { permanent: false, repair: () => pool.query("ROLLBACK") });
       assert(error.message.includes("in a transaction, whose rollback"), error.message);
     } finally {
       await pool.end();
@@ -258,8 +257,9 @@ Deno.test({
     try {
       await client.query("BEGIN");
       await client.query("SELECT 1 / 0").catch(() => {});
-      const error = await refused({ query: (text) => client.query(text) }, schema, false, () => {
-        return client.query("ROLLBACK");
+      const error = await refused({ query: (text) => client.query(text) }, schema, {
+        permanent: false,
+        repair: () => client.query("ROLLBACK"),
       });
       assert(error.message.includes("that has failed"), error.message);
     } finally {

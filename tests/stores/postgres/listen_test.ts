@@ -1,0 +1,237 @@
+// Deno only: it starts servers.
+import { assert, assertEquals } from "@std/assert";
+import pg from "pg";
+import connect from "postgres";
+import { acquire } from "@holdfast/lock";
+import { type PgClient, postgres, type PostgresJsClient } from "@holdfast/lock/postgres";
+import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
+import { inTime } from "../../support/in_time.ts";
+import { Pgbouncer } from "../../support/pgbouncer.ts";
+import { findPgbouncer } from "../../support/postgres.ts";
+import { PostgresServer } from "../../support/postgres_server.ts";
+import { until } from "../../support/until.ts";
+import { connectWith, LIBRARIES, newSchema, pglite, type TestClient } from "./place.ts";
+import { sharedServer } from "./shared_server.ts";
+
+const { server, ignore } = await sharedServer();
+
+/** What is quicker than a waiter that looks every 5 s, and slower than a busy machine, in milliseconds. */
+const SOON = 3_500;
+
+/** Returns how many connections listen. */
+async function listening({ client }: TestClient): Promise<number> {
+  return (await runPostgres(client, "SELECT FROM pg_stat_activity WHERE query ILIKE 'listen%'")).length;
+}
+
+for (const library of LIBRARIES) {
+  Deno.test({
+    name: `acquire() over ${library} is woken by the release of another process`,
+    ignore,
+    fn: async () => {
+      await using one = connectWith(library, server().url);
+      await using other = connectWith(library, server().url);
+      const schema = await newSchema(one.client);
+      const [a, b] = [one, other].map(({ client, listen }) => postgres(client, { schema, listen }));
+      for (let i = 0; i < 3; i++) {
+        const lock = await acquire(a!, "a", { lease: 60_000 });
+        const waiting = acquire(b!, "a", { lease: 60_000 });
+        await until(async () => (await a!.query()).pending.length === 1 && await listening(one) > 0, "it listens");
+        await lock.release();
+        await (await inTime(waiting, SOON, "a wake-up")).release();
+      }
+      await until(() => other.listening() === 0, "the connection is closed");
+    },
+  });
+
+  Deno.test({
+    name: `acquire() over ${library} is woken after the connection that listens was ended`,
+    ignore,
+    fn: async () => {
+      await using one = connectWith(library, server().url);
+      await using other = connectWith(library, server().url);
+      const schema = await newSchema(one.client);
+      const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
+      const lock = await acquire(a, "a", { lease: 60_000 });
+      const waiting = acquire(b, "a", { lease: 60_000 });
+      await until(async () => await listening(one) > 0, "it listens");
+      const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'listen%'";
+      const [pids] = [await runPostgres(one.client, end.replace("pg_terminate_backend(pid)", "pid"))];
+      await runPostgres(one.client, end);
+      await until(async () => {
+        const now = await runPostgres(one.client, end.replace("pg_terminate_backend(pid)", "pid"));
+        return now.length > 0 && !now.some(([pid]) => pids!.some(([before]) => before === pid));
+      }, "it listens again");
+      await lock.release();
+      await (await inTime(waiting, SOON, "a wake-up")).release();
+      await until(() => other.listening() === 0, "the connection is closed");
+    },
+  });
+
+  Deno.test({
+    name: `acquire() over ${library} that waits gets the lock after the server was restarted`,
+    ignore,
+    fn: async () => {
+      await using own = await PostgresServer.start();
+      await using one = connectWith(library, own.url);
+      await using other = connectWith(library, own.url);
+      const schema = await newSchema(one.client);
+      const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
+      const lock = await acquire(a, "a", { lease: 60_000 });
+      const waiting = acquire(b, "a", { lease: 60_000 });
+      await until(async () => (await a.query()).pending.length === 1, "it waits");
+      await own.kill();
+      await own.start();
+      await until(() => lock.release().then(() => true, () => false), "it is released");
+      await (await inTime(waiting, 10_000, "a look every 5 s")).release();
+      await until(() => other.listening() === 0, "the connection is closed");
+    },
+  });
+
+  Deno.test({
+    name: `acquire() over ${library} whose server takes no more connections polls`,
+    ignore,
+    fn: async () => {
+      await using own = await PostgresServer.start({
+        settings: { "max_connections": "5", "superuser_reserved_connections": "0", "max_wal_senders": "0" },
+      });
+      await using one = connectWith(library, own.url);
+      await using other = connectWith(library, own.url);
+      const schema = await newSchema(one.client);
+      const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
+      const lock = await acquire(a, "a", { lease: 60_000 });
+      await (await acquire(b, "b")).release();
+      const others: pg.Client[] = [];
+      for (;;) {
+        const client = new pg.Client(own.url);
+        client.on("error", () => {});
+        if (!await client.connect().then(() => true, () => false)) break;
+        others.push(client);
+      }
+      const waiting = acquire(b, "a", { lease: 60_000 });
+      await until(async () => (await a.query()).pending.length === 1, "it waits");
+      await lock.release();
+      await (await inTime(waiting, SOON, "a poll")).release();
+      for (const client of others) await client.end();
+      await until(() => other.listening() === 0, "no connection is left");
+    },
+  });
+}
+
+Deno.test({
+  name: "acquire() on a PGlite is woken by another store",
+  fn: async () => {
+    await using database = pglite();
+    const [a, b] = [1, 2].map(() => postgres(database.client, { listen: true }));
+    const lock = await acquire(a!, "a", { lease: 60_000 });
+    const waiting = acquire(b!, "a", { lease: 60_000 });
+    await until(async () => (await a!.query()).pending.length === 1, "it waits");
+    await lock.release();
+    await (await inTime(waiting, SOON, "a wake-up")).release();
+  },
+});
+
+Deno.test({
+  name: "renew() and release() notify nobody where nobody waits",
+  ignore,
+  fn: async () => {
+    await using connected = connectWith("pg", server().url);
+    const schema = await newSchema(connected.client);
+    const statements: string[] = [];
+    const client = {
+      query: async (text: string) => {
+        statements.push(text);
+        return { rows: await runPostgres(connected.client, text) };
+      },
+    };
+    const store = postgres(client, { schema });
+    const lock = await acquire(store, "a");
+    await lock.extend(20_000);
+    await lock.release();
+    assertEquals(statements.filter((text) => text.includes("pg_notify")), []);
+  },
+});
+
+const withoutPooler = ignore || "missing" in findPgbouncer();
+
+for (const library of LIBRARIES) {
+  for (const mode of ["transaction", "session"] as const) {
+    Deno.test({
+      name: `acquire() over ${library} through pgbouncer in ${mode} mode polls, also if it was told to listen`,
+      ignore: withoutPooler,
+      fn: async () => {
+        await using pooler = await Pgbouncer.start(server(), mode);
+        await using admin = connectWith(library, server().url);
+        await using one = connectWith(library, pooler.url);
+        await using other = connectWith(library, pooler.url);
+        const schema = await newSchema(admin.client);
+        const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
+        const lock = await acquire(a, "a", { lease: 60_000 });
+        const waiting = acquire(b, "a", { lease: 60_000 });
+        await until(async () => (await a.query()).pending.length === 1, "it waits");
+        // In transaction mode the first notification never comes, which takes 2 s to find out.
+        await lock.release();
+        await (await inTime(waiting, SOON, "a poll")).release();
+        await until(() => other.listening() === 0, "the connection is closed");
+      },
+    });
+  }
+}
+
+Deno.test({
+  name: "acquire() through pgbouncer is woken over a direct connection",
+  ignore: withoutPooler,
+  fn: async () => {
+    await using pooler = await Pgbouncer.start(server(), "transaction");
+    const direct = connect(server().url, { max: 1 });
+    await using admin = connectWith("pg", server().url);
+    const schema = await newSchema(admin.client);
+    await using one = connectWith("postgres.js", pooler.url);
+    await using other = connectWith("pg", pooler.url);
+    let ends = 0;
+    const listener = () => {
+      const client = new pg.Client(server().url);
+      client.once("end", () => ends++);
+      return client as PgClient;
+    };
+    try {
+      const a = postgres(one.client, { schema, listen: direct as unknown as PostgresJsClient });
+      const b = postgres(other.client, { schema, listen: listener });
+      for (const [holder, waiter] of [[a, b], [b, a]] as const) {
+        const lock = await acquire(holder, "a", { lease: 60_000 });
+        const waiting = acquire(waiter, "a", { lease: 60_000 });
+        await until(async () => (await a.query()).pending.length === 1 && await listening(admin) > 0, "it listens");
+        await lock.release();
+        await (await inTime(waiting, SOON, "a wake-up")).release();
+      }
+      await until(() => ends > 0, "the connection is closed");
+      assert(ends > 0);
+    } finally {
+      await direct.end();
+    }
+  },
+});
+
+Deno.test({
+  name: "postgres() leaves no connection when its client is closed",
+  ignore,
+  fn: async () => {
+    await using admin = connectWith("pg", server().url);
+    const count = async () => {
+      const others = "SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+      return (await runPostgres(admin.client, others)).length;
+    };
+    const schema = await newSchema(admin.client);
+    for (const library of LIBRARIES) {
+      const connected = connectWith(library, server().url);
+      const store = postgres(connected.client, { schema, listen: connected.listen });
+      const lock = await acquire(store, "a");
+      const waiting = acquire(store, "a");
+      lock.signal.throwIfAborted();
+      await until(async () => await listening(admin) > 0, "it listens");
+      await lock.release();
+      await (await waiting).release();
+      await connected[Symbol.asyncDispose]();
+      await until(async () => await count() === 0, "no connection is left");
+    }
+  },
+});
