@@ -62,6 +62,7 @@ for (
     ["stores/memory/mod.ts", ["src/stores/memory/"]],
     ["stores/cas/mod.ts", ["src/stores/cas/"]],
     ["stores/deno_kv/mod.ts", ["src/stores/deno_kv/", "src/stores/cas/"]],
+    ["stores/postgres/mod.ts", ["src/stores/postgres/", "src/stores/cas/"]],
     ["stores/sqlite/mod.ts", ["src/stores/sqlite/"]],
     ["stores/durable_object/mod.ts", ["src/stores/cas/", "src/stores/durable_object/"]],
     ["stores/redis/mod.ts", ["src/stores/redis/"]],

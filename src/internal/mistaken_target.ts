@@ -23,7 +23,9 @@ export function looksLikeClient(value: unknown): boolean {
 export function describeMistake(value: unknown): string {
   if (value === undefined || value === null) return `${value}. ${EXAMPLES}`;
   if (typeof value === "string") return `${show(withoutSecrets(value))}. ${forText(value)}`;
-  if (typeof value === "function") return forFunction(value);
+  if (typeof value === "function") {
+    return "unsafe" in value ? "sql of postgres.js. Pass postgres(sql) of @holdfast/lock/postgres" : forFunction(value);
+  }
   if (typeof value !== "object") return `${show(value)}. ${EXAMPLES}`;
   if (value instanceof URL) return `the URL ${withoutSecrets(value.href)}. ${forText(value.href)}`;
   const has = (...methods: string[]) => hasMethods(value, methods);
@@ -44,6 +46,9 @@ export function describeMistake(value: unknown): string {
     return "a namespace of Durable Objects. Pass durableObject(namespace) of @holdfast/lock/durable-object";
   }
   if (has(...STORE)) return "a Store. Pass it alone, or several of redis() as redlock([…]) of @holdfast/lock/redlock";
+  if (has("query") && !has("getConnection")) {
+    return "a client of PostgreSQL. Pass postgres(pool) of @holdfast/lock/postgres, with the Pool of pg or a PGlite";
+  }
   for (const [known, methods] of [["Store", STORE], ["client of ioredis's shape", CLIENT]] as const) {
     const missing = methods.filter((method) => !has(method));
     if (missing.length < methods.length) return `a ${known} without ${missing.map((each) => `${each}()`).join(", ")}`;
@@ -57,6 +62,9 @@ export function describeMistake(value: unknown): string {
 
 function forText(text: string): string {
   if (/^(redis|rediss|valkey|valkeys|unix):/i.test(text)) return "Pass a client of ioredis for it: new Redis(url)";
+  if (/^postgres(ql)?:/i.test(text)) {
+    return "Pass a store for it: postgres(pool) of @holdfast/lock/postgres, with a client for that URL";
+  }
   if (/^(file:|\.{0,2}\/)|\.(db|sqlite3?)$|^:memory:$/i.test(text)) {
     return "Pass a store for that file: sqlite(path) of @holdfast/lock/sqlite";
   }

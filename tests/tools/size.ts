@@ -19,6 +19,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "with durable-object": [MAIN, "src/stores/durable_object/mod.ts"],
   "with cas": [MAIN, "src/stores/cas/mod.ts"],
   "with deno-kv": [MAIN, "src/stores/deno_kv/mod.ts"],
+  "with postgres": [MAIN, "src/stores/postgres/mod.ts"],
   "with redis": [MAIN, "src/stores/redis/mod.ts"],
   "with redlock": [MAIN, "src/composed/redlock/mod.ts"],
   "with cohort": [MAIN, "src/composed/cohort/mod.ts"],

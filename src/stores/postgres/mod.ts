@@ -15,12 +15,5 @@
  * @module
  */
 export { postgres, type PostgresStore } from "./store.ts";
-export type {
-  PgClient,
-  PgliteClient,
-  PgPool,
-  PostgresClient,
-  PostgresJsClient,
-  PostgresOptions,
-  PostgresQuery,
-} from "./options.ts";
+export type { PgClient, PgliteClient, PgPool, PostgresClient, PostgresJsClient, PostgresOptions } from "./options.ts";
+export type { QueryClient, SqlRow, UnsafeClient } from "../../internal/sql/postgres_client.ts";

@@ -31,11 +31,8 @@ export interface PgliteClient extends QueryClient {
   listen?(channel: string, notified: (payload: string) => void): PromiseLike<unknown>;
 }
 
-/** Anything else that runs each statement by itself, and commits it. */
-export type PostgresQuery = QueryClient;
-
-/** What has the table. */
-export type PostgresClient = PostgresJsClient | PgPool | PgliteClient | PostgresQuery;
+/** What has the table: a client of a library, or anything else that runs each statement by itself, and commits it. */
+export type PostgresClient = PostgresJsClient | PgPool | PgliteClient | QueryClient;
 
 /** What the store uses of a `Client` of pg to listen. */
 export interface PgClient {

@@ -93,6 +93,19 @@ import {
   type LockObjectStorage,
   type LockStub,
 } from "@holdfast/lock/durable-object";
+import {
+  type PgClient,
+  type PgliteClient,
+  type PgPool,
+  postgres,
+  type PostgresClient,
+  type PostgresJsClient,
+  type PostgresOptions,
+  type PostgresStore,
+  type QueryClient,
+  type SqlRow,
+  type UnsafeClient,
+} from "@holdfast/lock/postgres";
 import { redlock, type RedlockOptions } from "@holdfast/lock/redlock";
 import {
   otel,
@@ -343,6 +356,23 @@ export async function inDenoKv(kv: DenoKv, atomic: DenoKvAtomic): Promise<void> 
   for await (const { key, versionstamp } of listed) console.log(key.length, versionstamp?.length);
   const entry: DenoKvEntry = await kv.get(["locks", "a"], { consistency: "strong" });
   console.log(entry.value);
+}
+
+/** Takes a lock in PostgreSQL. */
+export async function inPostgres(
+  clients: readonly (PostgresJsClient | PgPool | PgliteClient)[],
+  listener: PgClient,
+): Promise<void> {
+  const row: SqlRow = { version: null };
+  const query: QueryClient = { query: (text) => Promise.resolve({ rows: text === "" ? [] : [row] }) };
+  const unsafe: UnsafeClient = { unsafe: async (text) => (await query.query(text)).rows };
+  const options: PostgresOptions = { schema: "app", table: "locks", listen: () => listener, maxClockSkew: 0, observer };
+  const all: readonly PostgresClient[] = [...clients, query];
+  for (const client of all) {
+    const store: PostgresStore = postgres(client, options);
+    await using lock = await acquire(store, "a");
+    console.log(lock.held, await store.evict("a"), (await store.query()).held.length, await unsafe.unsafe(""));
+  }
 }
 
 /** How a quorum asks. */

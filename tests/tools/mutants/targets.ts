@@ -119,6 +119,15 @@ export const TARGETS: readonly Target[] = [
     ],
   },
   {
+    name: "postgres",
+    source: /^src\/(stores\/postgres|internal\/sql)\/\w+\.ts$/,
+    stages: [
+      { tests: /^tests\/stores\/postgres\/(pairs|statements|refusals)_test\.ts$/ },
+      { tests: /^tests\/stores\/postgres\/(listen|orders)_test\.ts$/ },
+      { tests: /^tests\/stores\/postgres\/store_test\.ts$/ },
+    ],
+  },
+  {
     name: "web_locks",
     source: /^src\/web_locks\/\w+\.ts$/,
     stages: [{ tests: /^tests\/web_locks\/\w+_test\.ts$/, except: SLOW }],
