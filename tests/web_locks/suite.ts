@@ -25,15 +25,18 @@ export interface SuiteOptions {
   open: () => Fixture | Promise<Fixture>;
   /** The tests that do not hold there. They are not defined. */
   without?: readonly string[];
+  /** Whether the tests are skipped, because what they need is missing. */
+  ignore?: boolean;
 }
 
 /** Defines the tests: the steps of the specification's algorithms. */
-export function webLocksSuite({ of, open, without = [] }: SuiteOptions): void {
+export function webLocksSuite({ of, open, without = [], ignore = false }: SuiteOptions): void {
   const all: Steps = { ...ARGUMENTS, ...GRANTING, ...AVAILABLE, ...STEALING, ...ABORTING, ...QUERYING };
   for (const [step, run] of Object.entries(all)) {
     if (without.includes(step)) continue;
     Deno.test({
       name: `${of}: ${step}`,
+      ignore,
       fn: async () => {
         const fixture = await open();
         try {

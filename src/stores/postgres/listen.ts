@@ -208,17 +208,18 @@ export class Notifications {
   async #hears(): Promise<boolean | undefined> {
     const probe = this.#probe = { payload: `probe:${crypto.randomUUID()}`, over: new AbortController(), heard: false };
     let isLate = false;
-    const timer = this.#clock.timer(PROBE_MS, () => {
-      isLate = true;
-      probe.over.abort();
-    });
     try {
       if (this.#wanted === 0) return undefined;
       await this.#notify(probe.payload);
+      // Only now: nobody may want it any more, and it is not known how long that takes.
+      const timer = this.#clock.timer(PROBE_MS, () => {
+        isLate = true;
+        probe.over.abort();
+      });
       await aborted(probe.over.signal);
+      timer.cancel();
       return probe.heard || (isLate ? false : undefined);
     } finally {
-      timer.cancel();
       this.#probe = undefined;
     }
   }

@@ -4,7 +4,7 @@ import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
 import { Pgbouncer } from "../../support/pgbouncer.ts";
 import { findLaterPostgres, findPgbouncer } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
-import { connectWith, type Library, newSchema, pglite, storeOver, type TestClient, usedIn } from "./place.ts";
+import { connectWith, type Library, newSchema, storeOver, type TestClient, usedIn } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const CAPABILITIES = ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const;
@@ -55,21 +55,3 @@ for (const { what, library, url, listens } of PLACES) {
     },
   });
 }
-
-// It runs in the process: all stores share it, and each test has a schema of its own.
-const database = pglite();
-await runPostgres(database.client, "SELECT 1");
-Deno.test.afterAll(async () => await database[Symbol.asyncDispose]());
-
-storeSuite({
-  test: (name, run) => Deno.test(`postgres() on a PGlite: ${name}`, run),
-  capabilities: [...CAPABILITIES],
-  open: async () => {
-    const schema = await newSchema(database.client);
-    return {
-      connect: () => storeOver(database.client, { schema, listen: true }),
-      leftovers: () => usedIn(database.client, schema),
-      close: () => {},
-    };
-  },
-});

@@ -2,6 +2,7 @@ import { PGlite } from "@electric-sql/pglite";
 import pg from "pg";
 import connect from "postgres";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
+import { inTime } from "../../support/in_time.ts";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { CasStore } from "../../../src/stores/cas/store.ts";
 import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
@@ -36,11 +37,22 @@ export function connectWith(library: Library, url: string, settings: Record<stri
 
 function overPostgresJs(url: string, settings: Record<string, string>): TestClient {
   const sql = connect(url, { connection: settings, onnotice: () => {}, max: 4, connect_timeout: 5 });
+  const opened: PromiseLike<unknown>[] = [];
+  const { listen } = sql;
+  sql.listen = (...args) => {
+    const request = listen(...args);
+    opened.push(request.catch(() => {}));
+    return request;
+  };
   return {
     client: sql as unknown as PostgresJsClient,
     listen: true,
     listening: () => 0,
-    [Symbol.asyncDispose]: () => sql.end({ timeout: 1 }),
+    [Symbol.asyncDispose]: async () => {
+      // One that is closed while it connects leaves a timer of postgres.js behind.
+      await inTime(Promise.all(opened), 5_000, "a connection that listens").catch(() => {});
+      await sql.end({ timeout: 1 });
+    },
   };
 }
 

@@ -1,9 +1,12 @@
 // Deno only: it takes long, and compares the stores with each other.
 import { denoKv } from "@holdfast/lock/deno-kv";
 import { durableObject } from "@holdfast/lock/durable-object";
+import { postgres } from "@holdfast/lock/postgres";
 import { memory } from "@holdfast/lock/memory";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { RedisServer } from "../../support/redis_server.ts";
+import { sharedServer } from "../../stores/postgres/shared_server.ts";
+import { connectWith } from "../../stores/postgres/place.ts";
 import { agrees } from "./agrees.ts";
 import { serverStore } from "../../support/server_store.ts";
 import { cas } from "../../../src/stores/cas/mod.ts";
@@ -43,6 +46,19 @@ Deno.test("durableObject() grants what the model of the queue grants, in the sam
   const store = durableObject(new ObjectHost());
   await agrees(store, { runs: 500, ending: false });
   await agrees(store, { runs: ENDING, ending: true });
+});
+
+const { server, ignore } = await sharedServer();
+
+Deno.test({
+  name: "postgres() grants what the model of the queue grants, in the same order",
+  ignore,
+  fn: async () => {
+    await using connected = connectWith("postgres.js", server().url);
+    const store = postgres(connected.client);
+    await agrees(store, { runs: 200, ending: false });
+    await agrees(store, { runs: ENDING, ending: true });
+  },
 });
 
 for (const clock of [undefined, Date.now]) {

@@ -1,0 +1,33 @@
+// Deno only: it starts a server.
+import { postgres } from "@holdfast/lock/postgres";
+import { storeSuite } from "@holdfast/lock/testing";
+import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
+import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import { connectWith, newSchema, usedIn } from "./place.ts";
+import { sharedServer } from "./shared_server.ts";
+
+const { server, ignore } = await sharedServer();
+
+storeSuite({
+  test: ignore
+    ? (name, fn) => Deno.test({ name: `cohorts of postgres(): ${name}`, ignore, fn })
+    : ofSeveral("cohorts of postgres()"),
+  capabilities: FULL,
+  open: async () => {
+    const connected = connectWith("pg", server().url);
+    const schema = await newSchema(connected.client);
+    const cohorts: HandoffCohort[] = [];
+    return {
+      connect: () => {
+        const cohort = made(postgres(connected.client, { schema }), {});
+        cohorts.push(cohort);
+        return cohort;
+      },
+      leftovers: async () => {
+        await dispose(cohorts);
+        return [...await usedIn(connected.client, schema), ...cohorts.flatMap(({ names }) => names)];
+      },
+      close: async () => await connected[Symbol.asyncDispose](),
+    };
+  },
+});

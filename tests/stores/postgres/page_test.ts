@@ -1,0 +1,64 @@
+// Deno only: it starts a server.
+import { assert, assertEquals } from "@std/assert";
+import { acquire } from "@holdfast/lock";
+import { postgres } from "@holdfast/lock/postgres";
+import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
+import { tableSql } from "../../../src/stores/postgres/schema.ts";
+import { PostgresServer } from "../../support/postgres_server.ts";
+import { findPostgres } from "../../support/postgres.ts";
+import { until } from "../../support/until.ts";
+import { connectWith } from "./place.ts";
+
+/** The SQL of the page: the table, the listing, the settings. */
+const [TABLE = "", LISTING = "", SETTINGS = ""] = Array.from(
+  Deno.readTextFileSync(new URL("../../../docs/stores/postgres.md", import.meta.url)).matchAll(
+    /^```sql\n([^]*?)^```$/gm,
+  ),
+  ([, sql]) => sql!.trim().replace(/;$/, ""),
+);
+
+Deno.test("docs/stores/postgres.md has the table that the store makes", () => {
+  assertEquals(TABLE.split(";\n")[0], tableSql({ schema: "public", table: "holdfast_locks" }));
+});
+
+Deno.test({
+  name: "docs/stores/postgres.md has a query that lists who holds a lock and who waits",
+  ignore: "missing" in findPostgres(),
+  fn: async () => {
+    await using server = await PostgresServer.start();
+    await using admin = connectWith("pg", server.url);
+    await runPostgres(admin.client, "CREATE ROLE app LOGIN");
+    for (const statement of TABLE.split(";\n")) await runPostgres(admin.client, statement);
+    await using connected = connectWith("postgres.js", server.urlOf("app"));
+    const store = postgres(connected.client);
+    const lock = await acquire(store, "invoice:42", { lease: 60_000, meta: { job: "é \0" } });
+    const other = postgres(connected.client);
+    const waiting = acquire(other, "invoice:42");
+    await until(async () => (await store.query()).pending.length === 1, "it waits");
+    await using printers = await acquire(store, "printers", { permits: 3, lease: 30_000 });
+    const rows = await runPostgres(
+      admin.client,
+      LISTING.replace(
+        "SELECT",
+        "SELECT extract(epoch FROM" +
+          " to_timestamp((entry ->> 'end')::float8 / 1000) - clock_timestamp())::int AS seconds,",
+      ),
+    );
+    const { held, pending } = await store.query();
+    assertEquals(rows.map(([, name, handle, , fence, holds]) => [name, handle, fence, holds]), [
+      ["invoice:42", held[0]!.handle, `${lock.fence}`, true],
+      ["invoice:42", pending[0]!.handle, null, false],
+      ["printers", held[1]!.handle, `${printers.fence}`, true],
+    ]);
+    const [first, , third] = rows.map(([seconds]) => Number(seconds));
+    assert(first! > 50 && first! <= 60 && third! > 20 && third! <= 30, `${rows}`);
+    await lock.release();
+    await (await waiting).release();
+    await runPostgres(admin.client, SETTINGS);
+    const [[options] = []] = await runPostgres(
+      admin.client,
+      "SELECT array_to_string(reloptions, ' ') FROM pg_class WHERE relname = 'holdfast_locks'",
+    );
+    assert(String(options).startsWith("fillfactor=50 autovacuum_vacuum_scale_factor=0"), `${options}`);
+  },
+});
