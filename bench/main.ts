@@ -28,6 +28,7 @@ import { redlock } from "./redlock.ts";
 import { repeated } from "./repeated.ts";
 import type { Row } from "./row.ts";
 import { concurrent, kinds, uncontended } from "./uncontended.ts";
+import { sql } from "./sql.ts";
 import { waiting } from "./waiting.ts";
 import { workers } from "./workers.ts";
 
@@ -44,6 +45,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   engine,
   memcached: onMemcached,
   "deno-kv": inDenoKv,
+  sql,
   workers,
   local,
   repeated,
