@@ -120,6 +120,9 @@ const REASONS: Reasons = {
     "URL": "Objects cannot be reached from outside of Workers.",
     "doctor": "Objects cannot be reached from outside of Workers.",
   },
+  postgres: {
+    "fault run": "Its faults have tests of their own so far: restarts, lost connections, poolers, a standby.",
+  },
   cas: {
     "URL": "A backend is code, which no URL can name.",
     "doctor": "A backend is code, which no URL can name.",

@@ -1,6 +1,6 @@
 import { postgres } from "@holdfast/lock/postgres";
 import { LockManager } from "@holdfast/lock/web-locks";
-import { connectWith, newSchema } from "../stores/postgres/place.ts";
+import { connectWith, newSchema } from "../stores/postgres/clients.ts";
 import { sharedServer } from "../stores/postgres/shared_server.ts";
 import { until } from "../support/until.ts";
 import { webLocksSuite } from "./suite.ts";

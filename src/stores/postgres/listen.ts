@@ -64,7 +64,7 @@ export function listenWithPg(make: () => PgClient, channel: string): Listen {
 }
 
 /** A document that this process has asked for. */
-interface Asked {
+interface AskedDocument {
   /** The version that it got, and when it had asked. */
   version: string | null | undefined;
   at: number;
@@ -73,7 +73,7 @@ interface Asked {
 }
 
 /** A watch that goes on. */
-interface Watch {
+interface DocumentWatch {
   readonly version: string | null;
   readonly wake: () => void;
 }
@@ -91,8 +91,8 @@ export class Notifications {
   readonly #notify: (payload: string) => Promise<unknown>;
   readonly #clock: Clock;
   readonly #lingerMs: number;
-  readonly #asked = new ShortLivedMap<string, Asked>((_, old) => old);
-  readonly #watches = new Map<string, Set<Watch>>();
+  readonly #asked = new ShortLivedMap<string, AskedDocument>((_, old) => old);
+  readonly #watches = new Map<string, Set<DocumentWatch>>();
   /** Counts what happens: who asked before something came has an answer that may be older. */
   #moment = 0;
   #openedAt = 0;
@@ -154,7 +154,7 @@ export class Notifications {
     return asked.news !== undefined && asked.news.at > asked.at && asked.news.version !== version;
   }
 
-  #end(key: string, all: Set<Watch>, watch: Watch): void {
+  #end(key: string, all: Set<DocumentWatch>, watch: DocumentWatch): void {
     all.delete(watch);
     if (all.size === 0) this.#watches.delete(key);
     this.#closeLater();

@@ -49,7 +49,7 @@ export interface PgClient {
   ): unknown;
   /** The same, when the connection is lost. */
   on(event: "error" | "end", listener: () => void): unknown;
-  /** Lets the process end while it is open. */
+  /** Allows the process to end while it is open. */
   unref?(): unknown;
 }
 

@@ -10,7 +10,7 @@ const COLUMNS = "name bytea not null, value text not null, version uuid not null
 export type Run = (statement: string) => Promise<readonly unknown[][]>;
 
 /** What the server says of the schema and the table, and of the rights of the user. */
-interface Found {
+interface FoundTable {
   readonly user: string;
   readonly schema: boolean;
   readonly mayUse: boolean;
@@ -57,7 +57,7 @@ function creation(name: TableName): string {
   return `DO ${tag} BEGIN PERFORM ${lock}; ${tableSql(name)}; END ${tag}`;
 }
 
-async function look({ schema, table }: TableName, run: Run): Promise<Found> {
+async function look({ schema, table }: TableName, run: Run): Promise<FoundTable> {
   const rights = ["SELECT", "INSERT", "UPDATE", "DELETE"].map((right) => `has_table_privilege(c.oid, '${right}')`);
   const [row = []] = await run(
     `SELECT current_user::text AS usr, (n.oid IS NOT NULL)::text AS schema,` +
@@ -93,7 +93,7 @@ async function look({ schema, table }: TableName, run: Run): Promise<Found> {
 /** Says what is wrong, and what to run. */
 function problemOf(
   name: TableName,
-  { user, schema, mayUse, kind, columns, unique, mayWrite }: Found,
+  { user, schema, mayUse, kind, columns, unique, mayWrite }: FoundTable,
 ): string | undefined {
   const [of, to] = [quoted(name.schema), quoted(user)];
   const grant = `GRANT SELECT, INSERT, UPDATE, DELETE ON ${full(name)} TO ${to}`;

@@ -37,7 +37,7 @@ const ALONE = "transaction_timestamp() = statement_timestamp()";
  * The statements of one table. Each is a transaction of its own and waits for no other one: a row that is locked is
  * skipped, and a name that another transaction inserts has an advisory lock. All values are hexadecimal literals.
  */
-export class Statements {
+export class DocumentStatements {
   readonly #table: string;
   readonly #key: string;
   readonly #channel: string;

@@ -24,7 +24,7 @@ import {
   type PostgresSettings,
 } from "./options.ts";
 import { prepareTable } from "./schema.ts";
-import { asciiJson, Statements } from "./statements.ts";
+import { asciiJson, DocumentStatements } from "./statements.ts";
 
 /** A store in a PostgreSQL database. */
 export interface PostgresStore extends Store {
@@ -84,7 +84,7 @@ export class PostgresBackend implements Backend<string | null> {
   readonly watch?: (key: string, version: string | null, signal: AbortSignal) => Promise<void>;
   readonly #client: PostgresClient;
   readonly #settings: PostgresSettings;
-  readonly #statements: Statements;
+  readonly #statements: DocumentStatements;
   readonly #notifications: Notifications | undefined;
   readonly #closed = new Set<() => void>();
   #isClosed = false;
@@ -98,7 +98,7 @@ export class PostgresBackend implements Backend<string | null> {
     this.#clock = clock;
     this.severalClocks = settings.severalClocks;
     const channel = `holdfast:${settings.schema}.${settings.table}`;
-    this.#statements = new Statements(settings, channel, isSimple(client, settings));
+    this.#statements = new DocumentStatements(settings, channel, isSimple(client, settings));
     const listen = listenOf(client, settings, channel);
     if (listen === undefined) return;
     const notify = (payload: string) => runPostgres(client, this.#statements.notify(payload));

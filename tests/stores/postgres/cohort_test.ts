@@ -3,7 +3,7 @@ import { postgres } from "@holdfast/lock/postgres";
 import { storeSuite } from "@holdfast/lock/testing";
 import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
-import { connectWith, newSchema, usedIn } from "./place.ts";
+import { connectWith, newSchema } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const { server, ignore } = await sharedServer();
@@ -25,7 +25,8 @@ storeSuite({
       },
       leftovers: async () => {
         await dispose(cohorts);
-        return [...await usedIn(connected.client, schema), ...cohorts.flatMap(({ names }) => names)];
+        const { held, pending } = await postgres(connected.client, { schema }).query();
+        return [...[...held, ...pending].map(({ name }) => name), ...cohorts.flatMap(({ names }) => names)];
       },
       close: async () => await connected[Symbol.asyncDispose](),
     };

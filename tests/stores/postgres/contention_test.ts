@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
 import { DenoProcess } from "../../support/deno_process.ts";
-import { connectWith, LIBRARIES, newSchema } from "./place.ts";
+import { connectWith, LIBRARIES, newSchema } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const { server, ignore } = await sharedServer();

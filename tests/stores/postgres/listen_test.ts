@@ -10,7 +10,7 @@ import { Pgbouncer } from "../../support/pgbouncer.ts";
 import { findPgbouncer } from "../../support/postgres.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
 import { until } from "../../support/until.ts";
-import { connectWith, LIBRARIES, newSchema, pglite, type TestClient } from "./place.ts";
+import { connectWith, LIBRARIES, newSchema, pglite, type TestClient } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const { server, ignore } = await sharedServer();

@@ -7,7 +7,8 @@ import { handleOf } from "../../../src/store.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
 import { inTime } from "../../support/in_time.ts";
 import { until } from "../../support/until.ts";
-import { documentsIn, newSchema, storeOver } from "./place.ts";
+import { newSchema } from "./clients.ts";
+import { documentsIn, storeOver } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const { server, ignore } = await sharedServer();

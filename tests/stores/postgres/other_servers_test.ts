@@ -4,7 +4,8 @@ import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
 import { Pgbouncer } from "../../support/pgbouncer.ts";
 import { findLaterPostgres, findPgbouncer } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
-import { connectWith, type Library, newSchema, storeOver, type TestClient, usedIn } from "./place.ts";
+import { connectWith, type Library, newSchema, type TestClient } from "./clients.ts";
+import { storeOver, usedIn } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const CAPABILITIES = ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const;

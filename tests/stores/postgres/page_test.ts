@@ -7,7 +7,7 @@ import { tableSql } from "../../../src/stores/postgres/schema.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
 import { findPostgres } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
-import { connectWith } from "./place.ts";
+import { connectWith } from "./clients.ts";
 
 /** The SQL of the page: the table, the listing, the settings. */
 const [TABLE = "", LISTING = "", SETTINGS = ""] = Array.from(

@@ -6,7 +6,7 @@ import { checkPostgresOptions } from "../../../src/stores/postgres/options.ts";
 import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { inTime } from "../../support/in_time.ts";
-import { connectWith, newSchema } from "./place.ts";
+import { connectWith, newSchema } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const { server, ignore } = await sharedServer();

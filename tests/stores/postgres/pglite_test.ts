@@ -1,7 +1,8 @@
 // Deno only: a PGlite takes seconds to start.
 import { storeSuite } from "@holdfast/lock/testing";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
-import { newSchema, pglite, storeOver, usedIn } from "./place.ts";
+import { newSchema, pglite } from "./clients.ts";
+import { storeOver, usedIn } from "./place.ts";
 
 // It runs in the process: all stores share it, and each test has a schema of its own.
 const database = pglite();

@@ -8,7 +8,7 @@ import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
 import { inTime } from "../../support/in_time.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
 import { until } from "../../support/until.ts";
-import { connectWith, LIBRARIES, newSchema, pglite, type TestClient } from "./place.ts";
+import { connectWith, LIBRARIES, newSchema, pglite, type TestClient } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const { server, ignore } = await sharedServer();

@@ -2,7 +2,7 @@
 import { acquire } from "@holdfast/lock";
 import { postgres } from "@holdfast/lock/postgres";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
-import { connectWith, type Library } from "./place.ts";
+import { connectWith, type Library } from "./clients.ts";
 
 const [library, url, schema, sections] = Deno.args as [Library, string, string, string];
 const connected = connectWith(library, url);

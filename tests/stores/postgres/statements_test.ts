@@ -11,7 +11,7 @@ import {
 } from "../../../src/stores/postgres/options.ts";
 import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
-import { connectWith, LIBRARIES, newSchema, pglite } from "./place.ts";
+import { connectWith, LIBRARIES, newSchema, pglite } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const { server, ignore } = await sharedServer();

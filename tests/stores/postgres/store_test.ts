@@ -3,7 +3,8 @@ import { storeSuite } from "@holdfast/lock/testing";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
 import { until } from "../../support/until.ts";
 import { sharedServer } from "./shared_server.ts";
-import { connectWith, LIBRARIES, newSchema, storeOver, type TestClient, usedIn } from "./place.ts";
+import { connectWith, LIBRARIES, newSchema, type TestClient } from "./clients.ts";
+import { storeOver, usedIn } from "./place.ts";
 
 const CAPABILITIES = ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const;
 

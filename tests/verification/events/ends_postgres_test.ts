@@ -1,7 +1,7 @@
 // Deno only: it takes long, and runs thousands of random histories.
 import { assert } from "@std/assert";
 import { postgres } from "@holdfast/lock/postgres";
-import { connectWith } from "../../stores/postgres/place.ts";
+import { connectWith } from "../../stores/postgres/clients.ts";
 import { sharedServer } from "../../stores/postgres/shared_server.ts";
 import { endsOnce, plansOf } from "./ends.ts";
 import { really, SHORT } from "./really.ts";

@@ -6,7 +6,7 @@ import { memory } from "@holdfast/lock/memory";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { RedisServer } from "../../support/redis_server.ts";
 import { sharedServer } from "../../stores/postgres/shared_server.ts";
-import { connectWith } from "../../stores/postgres/place.ts";
+import { connectWith } from "../../stores/postgres/clients.ts";
 import { agrees } from "./agrees.ts";
 import { serverStore } from "../../support/server_store.ts";
 import { cas } from "../../../src/stores/cas/mod.ts";
