@@ -114,6 +114,40 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "PostgresBackend.write() of a new document does not wait for a removal that has not committed",
+  ignore,
+  fn: async () => {
+    await using client = connectWith("postgres.js", server().url);
+    const schema = await newSchema(client.client);
+    const backend = backendOf(client.client, schema);
+    const written = await backend.write("a", "{}", null, {});
+    assert(written.written);
+    await using transaction = await inTransaction(schema, "read committed");
+    assert(await transaction.backend.remove("a", written.version));
+    assert(
+      !isDone(await inTime(backend.write("a", "{}", null, {}), NO_WAIT_MS, "a statement that waits for no other")),
+    );
+    await transaction.commit();
+    assert(isDone(await backend.write("a", "{}", null, {})));
+  },
+});
+
+Deno.test({
+  name: "PostgresBackend tells the time at which a statement runs, not when its transaction began",
+  ignore,
+  fn: async () => {
+    await using client = connectWith("postgres.js", server().url);
+    const schema = await newSchema(client.client);
+    await backendOf(client.client, schema).read("a");
+    await using transaction = await inTransaction(schema, "read committed");
+    await transaction.backend.read("a");
+    const { time } = await transaction.backend.read("a");
+    const written = await transaction.backend.write("a", "{}", null, {});
+    assert(written.written && written.time! > time!, "later");
+  },
+});
+
 for (const level of LEVELS) {
   Deno.test({
     name: `PostgresBackend.write() lets one of many writers win each version at ${level}`,

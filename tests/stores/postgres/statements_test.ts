@@ -1,5 +1,6 @@
 // Deno only: it starts servers.
 import { assert, assertEquals } from "@std/assert";
+import pg from "pg";
 import { acquire } from "@holdfast/lock";
 import { postgres } from "@holdfast/lock/postgres";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
@@ -143,30 +144,35 @@ Deno.test({
   name: "PostgresBackend.write() commits durably where synchronous_commit is off, and leaves a stronger setting",
   ignore,
   fn: async () => {
+    await using admin = connectWith("pg", server().url);
     for (
       const [set, expected] of [["off", "on"], ["local", "on"], ["remote_write", "on"], [
         "remote_apply",
         "remote_apply",
       ]]
     ) {
-      await using connected = connectWith("pg", server().url, { "synchronous_commit": set! });
+      const client = new pg.Client({ connectionString: server().url, options: `-c synchronous_commit=${set}` });
+      await client.connect();
+      const setting = async () => (await client.query("SHOW synchronous_commit")).rows[0].synchronous_commit;
       const seen: unknown[] = [];
-      // What the setting is when the statement is over, before its commit, is what the commit goes by.
-      const client = {
-        query: async (text: string) => {
-          if (!text.includes("written AS")) return { rows: await runPostgres(connected.client, text) };
-          const [row] = await runPostgres(connected.client, text);
-          seen.push(row?.[4] ?? set);
-          return { rows: [row!] };
-        },
+      const query = async (text: string) => {
+        await client.query("BEGIN");
+        const reply = await client.query(text);
+        // What it is now is what the commit goes by.
+        if (text.includes("written AS")) seen.push(await setting());
+        await client.query("COMMIT");
+        return reply;
       };
-      const backend = backendOf(client, { schema: await newSchema(connected.client) });
-      const written = await backend.write("a", "{}", null, {});
-      assert(written.written);
-      await backend.write("a", "{}", written.version, {});
-      assertEquals(seen, [expected, expected], set);
-      const [[after] = []] = await runPostgres(connected.client, "SELECT current_setting('synchronous_commit')");
-      assertEquals(after, set, "for itself alone");
+      try {
+        const backend = backendOf({ query }, { schema: await newSchema(admin.client) });
+        const written = await backend.write("a", "{}", null, {});
+        assert(written.written);
+        await backend.write("a", "{}", written.version, {});
+        assertEquals(seen, [expected, expected], set);
+        assertEquals(await setting(), set, "for itself alone");
+      } finally {
+        await client.end();
+      }
     }
   },
 });
