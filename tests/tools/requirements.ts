@@ -1,3 +1,4 @@
+import { fetchMariadb } from "../support/mariadb.ts";
 import { fetchLaterPostgres, fetchPgbouncer, fetchPostgres } from "../support/postgres.ts";
 import { fetchPrometheus } from "../support/prometheus.ts";
 import { fetchValkey } from "../support/valkey.ts";
@@ -44,6 +45,7 @@ export async function requirements(): Promise<Record<string, string>> {
     POSTGRES: await fetchPostgres(),
     POSTGRES_18: await fetchLaterPostgres(),
     PGBOUNCER: await fetchPgbouncer(),
+    MARIADBD: await fetchMariadb(),
   };
   const reasons = Object.values(fetched).flatMap((found) => "missing" in found ? [found.missing] : []);
   const absent = OPTIONAL.filter((requirement) => find(requirement) === undefined);

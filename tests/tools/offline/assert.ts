@@ -11,7 +11,7 @@ export function assert(condition: unknown, message = ""): asserts condition {
 
 /** Fails unless both are equal in structure. Errors are equal only to themselves: each has a stack of its own. */
 export function assertEquals<T>(actual: T, expected: T, message = ""): void {
-  deepStrictEqual(actual, expected, message === "" ? undefined : message);
+  deepStrictEqual(actual, expected, message || undefined as never);
   ok(isEqual(actual, expected), `equal but for errors, or what instances of a class give: ${message}`);
 }
 
