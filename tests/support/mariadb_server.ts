@@ -87,14 +87,11 @@ export class MariadbServer implements AsyncDisposable {
         `--socket=${this.#directory}/socket`,
         "--skip-name-resolve",
       ],
-      `--pid-file=${this.#directory}/pid`,
+      ...[`--pid-file=${this.#directory}/pid`, `--log-error=${this.#directory}/log`],
       ...this.#settings,
     ], "null");
     let ended = false;
     void process.status.then(() => ended = true);
-    // Nobody reads what it says.
-    process.stderr.pipeTo(new WritableStream()).catch(() => {});
-    process.stdout.pipeTo(new WritableStream()).catch(() => {});
     for (const started = performance.now();;) {
       try {
         const [[row]] = await this.query("SELECT @@pid_file AS path");
@@ -102,13 +99,14 @@ export class MariadbServer implements AsyncDisposable {
         if (row?.["path"] === `${this.#directory}/pid`) return;
         throw new Error(`another server has taken port ${this.port}`);
       } catch (error) {
-        if (ended || performance.now() - started > START_LIMIT_MS) throw error;
+        if (ended) throw new Error(`${error}: ${await Deno.readTextFile(`${this.#directory}/log`)}`);
+        if (performance.now() - started > START_LIMIT_MS) throw error;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }
   }
 
-  #spawn(settings: readonly string[], stdin: "piped" | "null"): Deno.ChildProcess {
+  #spawn(settings: readonly string[], pipes: "piped" | "null"): Deno.ChildProcess {
     return new Deno.Command(this.#program, {
       args: [
         ...[
@@ -126,9 +124,9 @@ export class MariadbServer implements AsyncDisposable {
         ...settings,
       ],
       env: librariesOf(this.#program),
-      stdin,
-      stdout: "piped",
-      stderr: "piped",
+      stdin: pipes,
+      stdout: pipes,
+      stderr: pipes,
     }).spawn();
   }
 

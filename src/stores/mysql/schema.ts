@@ -1,0 +1,51 @@
+import { quoted, text } from "./statements.ts";
+
+/** Returns the statement that makes the table of the locks. */
+export function createTable(table: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${quoted(table)} (
+  name VARBINARY(1024) NOT NULL PRIMARY KEY,
+  version BINARY(16) NOT NULL,
+  value LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC`;
+}
+
+/** Returns the statement that gives a user what the store needs, but for `CREATE`. */
+export function grantRights(table: string): string {
+  return `GRANT SELECT, INSERT, UPDATE, DELETE ON ${quoted(table)} TO …`;
+}
+
+/**
+ * The settings of the server, and of a connection, that the store asks for. `SHOW VARIABLES` gives those that a server has;
+ * `SELECT @@wsrep_on` would fail on one that does not know it.
+ */
+export const VARIABLES = "SHOW VARIABLES WHERE Variable_name IN " +
+  "('autocommit', 'wsrep_on', 'group_replication_single_primary_mode')";
+
+/** Whether several servers decide on writes, each by its clock: Galera, and group replication with several primaries. */
+export function hasSeveralWriters(variables: ReadonlyMap<string, string>): boolean {
+  return variables.get("wsrep_on") === "ON" || variables.get("group_replication_single_primary_mode") === "OFF";
+}
+
+/** Returns the query for the columns of a table that this user may see, and for what keeps the table. */
+export function columnsOf(table: string): string {
+  return "SELECT LOWER(c.COLUMN_NAME), LOWER(c.COLUMN_TYPE), c.COLUMN_KEY, c.CHARACTER_SET_NAME, t.ENGINE " +
+    "FROM information_schema.TABLES AS t JOIN information_schema.COLUMNS AS c USING (TABLE_SCHEMA, TABLE_NAME) " +
+    `WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_NAME = ${text(table)}`;
+}
+
+/** What {@linkcode columnsOf} must return, in any order. */
+const LAYOUT: readonly string[] = [
+  "name varbinary(1024) PRI null InnoDB",
+  "value longtext  utf8mb4 InnoDB",
+  "version binary(16)  null InnoDB",
+];
+
+/** Returns what is wrong with the columns of a table; nothing if it is as {@linkcode createTable} makes it. */
+export function layoutFault(columns: readonly (readonly unknown[])[]): string | undefined {
+  const found = columns.map((column) => column.map(String).join(" ")).sort();
+  const other = found.find((column) => !LAYOUT.includes(column)) ?? LAYOUT.find((column) => !found.includes(column));
+  if (other === undefined) return undefined;
+  const engine = columns[0]?.[4];
+  if (engine !== "InnoDB") return `its engine is ${engine}: only InnoDB can undo and wait for rows`;
+  return `it has other columns: ${other}`;
+}

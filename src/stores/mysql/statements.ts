@@ -1,0 +1,111 @@
+/** The server's clock, in microseconds since 1970, whatever the time zone of the connection. */
+const CLOCK = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
+
+/** Whether a transaction is open. Only MariaDB knows; to MySQL it is a comment. */
+const IN_TRANSACTION = "0 /*M!100100 + @@in_transaction */";
+
+/** Without `autocommit`, or in a transaction that somebody has left open, a write would not be done when it is answered. */
+const COMMITS = "@@autocommit = 1 /*M!100100 AND @@in_transaction = 0 */";
+
+/** A row even where there is none in the table, so that each read tells the time. */
+const ONE = "(SELECT 1 AS one) AS one";
+
+/**
+ * Makes MariaDB wait for the lock of a row for at most one second, and not for 50; what has waited in vain is a conflict. To
+ * MySQL it is a comment.
+ */
+const BRIEFLY = "/*M!100100 SET STATEMENT innodb_lock_wait_timeout=1 FOR */ ";
+
+/** What a statement did that is no query. */
+export interface Reply {
+  /** How many rows it has found and changed. */
+  readonly affectedRows: number;
+  /** The server's clock in microseconds, from {@linkcode CLOCK}; 0 if no row was written. */
+  readonly insertId: number | bigint | string;
+  /** Only mysql2 gives it. */
+  readonly serverStatus?: number;
+}
+
+/** The statements that read and write one table. Values are in them as hexadecimal literals, whatever `sql_mode` says. */
+export class Statements {
+  readonly #table: string;
+
+  /** Makes them for a table in the database of the connection. */
+  constructor(table: string) {
+    this.#table = quoted(table);
+  }
+
+  /** Returns one row: two settings, the clock, version and value, which are `NULL` if the name has no row. */
+  read(name: string): string {
+    return `SELECT @@autocommit, ${IN_TRANSACTION}, ${CLOCK}, HEX(locks.version), HEX(locks.value) FROM ${ONE} ` +
+      `LEFT JOIN ${this.#table} AS locks ON locks.name = ${literal(name)}`;
+  }
+
+  /** Returns rows of name, clock, version and value. */
+  list(limit: number, after: string | undefined): string {
+    const rest = after === undefined ? "" : `WHERE name > ${literal(after)} `;
+    return `SELECT HEX(name), ${CLOCK}, HEX(version), HEX(value) FROM ${this.#table} ${rest}` +
+      `ORDER BY name LIMIT ${Math.floor(limit)}`;
+  }
+
+  /** Fails with "duplicate entry" if the name has a row. `INSERT IGNORE` would cut what is too long. */
+  insert(name: string, value: string, version: string): string {
+    return `${BRIEFLY}INSERT INTO ${this.#table} (name, version, value) ` +
+      `SELECT ${literal(name)}, ${timed(version)}, ${text(value)} FROM ${ONE} WHERE ${COMMITS}`;
+  }
+
+  /** Changes no row if another version is there, or if it is earlier than `notBefore`, in milliseconds since 1970. */
+  update(name: string, value: string, version: string, expected: string, notBefore: number | undefined): string {
+    const due = notBefore === undefined ? "" : ` AND ${CLOCK} >= ${Math.ceil(notBefore * 1_000)}`;
+    return `${BRIEFLY}UPDATE ${this.#table} SET version = ${timed(version)}, value = ${text(value)} ` +
+      `WHERE name = ${literal(name)} AND version = x'${expected}' AND ${COMMITS}${due}`;
+  }
+
+  /** Deletes no row if another version is there. */
+  remove(name: string, expected: string): string {
+    return `${BRIEFLY}DELETE FROM ${this.#table} ` +
+      `WHERE name = ${literal(name)} AND version = x'${expected}' AND ${COMMITS}`;
+  }
+}
+
+/** Returns the name of a table, quoted for any `sql_mode`. */
+export function quoted(table: string): string {
+  return `\`${table.replaceAll("`", "``")}\``;
+}
+
+/** Returns a version that was never there before: 128 random bits, in hexadecimal. */
+export function newVersion(): string {
+  return hex(crypto.getRandomValues(new Uint8Array(16)));
+}
+
+/** Returns the text that a hexadecimal number encodes in UTF-8. */
+export function textOf(hexadecimal: string): string {
+  const bytes = new Uint8Array(hexadecimal.length / 2);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = parseInt(hexadecimal.slice(i * 2, i * 2 + 2), 16);
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+/** A version, and a side effect: the reply to a write has the argument of `LAST_INSERT_ID()`. */
+function timed(version: string): string {
+  return `IF(LAST_INSERT_ID(${CLOCK}) > 0, x'${version}', NULL)`;
+}
+
+/** Returns a text, independent of the character set of the connection. */
+export function text(value: string): string {
+  return `CONVERT(${literal(value)} USING utf8mb4)`;
+}
+
+function literal(value: string): string {
+  return `x'${hex(new TextEncoder().encode(value))}'`;
+}
+
+function hex(bytes: Uint8Array): string {
+  let digits = "";
+  for (const byte of bytes) digits += DIGITS[byte];
+  return digits;
+}
+
+const DIGITS: readonly string[] = Array.from(
+  { length: 256 },
+  (_, byte) => byte.toString(16).padStart(2, "0").toUpperCase(),
+);

@@ -1,0 +1,227 @@
+import { StoreError } from "../../errors.ts";
+import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
+import { type Backend, cas, type FoundDocument, type ListedDocuments } from "../cas/mod.ts";
+import type { WriteOptions, WriteResult } from "../cas/mod.ts";
+import { checkMysqlOptions, type MysqlCallbackPool, type MysqlOptions, type MysqlPool, type Run } from "./options.ts";
+import { columnsOf, createTable, grantRights, hasSeveralWriters, layoutFault, VARIABLES } from "./schema.ts";
+import { newVersion, type Reply, Statements, textOf } from "./statements.ts";
+
+/** A store in a table of MariaDB or MySQL. */
+export interface MysqlStore extends Store {
+  /** Takes the lock from all its holders, or from those that are named. Resolves to how many lost it. */
+  evict(name: string, options?: EvictOptions): Promise<number>;
+  /** Lists the holders and the waiters of all locks in this table, in the order of the names. */
+  query(options?: QueryOptions): Promise<Snapshot>;
+}
+
+/**
+ * Returns a store in a table of MariaDB or MySQL, which is made at the first use.
+ *
+ * **What a server forgets.** After a crash with `innodb_flush_log_at_trx_commit` other than 1, and after the promotion of a
+ * replica, the last grants may be gone: two callers may believe for a moment that they hold the lock; the fence orders
+ * them.
+ *
+ * @example
+ * ```ts ignore
+ * import { acquire } from "@holdfast/lock";
+ * import { mysql } from "@holdfast/lock/mysql";
+ * import { createPool } from "mariadb";
+ *
+ * const pool = createPool("mariadb://app:secret@127.0.0.1/shop");
+ * await using lock = await acquire(mysql(pool), "nightly-report", { wait: 1_000 });
+ * ```
+ *
+ * @param pool a pool of mysql2 or of mariadb
+ * @param options the table, an observer, and how far the clocks of several writing servers may be apart
+ * @throws {TypeError} when `pool` is no such pool, or an option is unknown or of the wrong kind
+ * @throws {RangeError} when `table` cannot be the name of a table, or `maxClockSkew` is negative
+ */
+export function mysql(pool: MysqlPool | MysqlCallbackPool, options: MysqlOptions = {}): MysqlStore {
+  const settings = checkMysqlOptions(pool, options);
+  // A backend that lists gives a store with both methods.
+  return cas(new MysqlBackend(settings.run, settings.table), settings.engine) as MysqlStore;
+}
+
+/** Another transaction was first: a duplicate name, a lock or its time limit, a deadlock, a lost certification. */
+const CONFLICTS: readonly unknown[] = [1020, 1062, 1205, 1213, 3101];
+
+/** A user without rights, and a database or a column that is not there. */
+const PERMANENT: readonly unknown[] = [1044, 1045, 1046, 1049, 1054, 1142, 1143, 1698];
+
+/** The server is read-only. */
+const READ_ONLY: readonly unknown[] = [1290, 1792, 1836];
+
+const NO_SUCH_TABLE = 1146;
+
+/** What mysql2 and mariadb say after `pool.end()`. */
+const CLOSED = /pool (is )?(closed|ending)/i;
+
+/** The flag of a reply that was given inside a transaction. */
+const IN_TRANSACTION = 1;
+
+/** Keeps documents as rows of a table. */
+export class MysqlBackend implements Backend<string | undefined> {
+  readonly #run: Run;
+  readonly #table: string;
+  readonly #statements: Statements;
+  readonly #closed = new Set<() => void>();
+  #isClosed = false;
+  #severalClocks = false;
+  #prepared: Promise<void> | undefined;
+
+  /** Makes one; the table is looked at, and made if it is missing, with the first call. */
+  constructor(run: Run, table: string) {
+    this.#run = run;
+    this.#table = table;
+    this.#statements = new Statements(table);
+  }
+
+  /** Known after the first call. */
+  get severalClocks(): boolean {
+    return this.#severalClocks;
+  }
+
+  /** Whether a call has found the pool closed: mysql2 does not say so by itself. */
+  get closed(): boolean {
+    return this.#isClosed;
+  }
+
+  onClosed(run: () => void): () => void {
+    this.#closed.add(run);
+    return () => this.#closed.delete(run);
+  }
+
+  async read(name: string): Promise<FoundDocument<string | undefined>> {
+    await this.#prepare();
+    const [row] = await this.#rows(this.#statements.read(name));
+    const [autocommit, inTransaction, clock, version, value] = row!;
+    checkAutocommit(Number(autocommit) === 1);
+    if (Number(inTransaction) !== 0) throw leftOpen();
+    return found(clock, version, value);
+  }
+
+  async write(
+    name: string,
+    value: string,
+    expected: string | undefined,
+    { notBefore }: WriteOptions,
+  ): Promise<WriteResult<string | undefined>> {
+    const version = newVersion();
+    const reply = await this.#change(
+      expected === undefined
+        ? this.#statements.insert(name, value, version)
+        : this.#statements.update(name, value, version, expected, notBefore),
+    );
+    if (reply === undefined) return { written: false };
+    const time = Number(reply.insertId) / 1_000;
+    return { written: true, version, time: time > 0 ? time : undefined };
+  }
+
+  async remove(name: string, expected: string | undefined): Promise<boolean> {
+    if (expected === undefined) return false;
+    return await this.#change(this.#statements.remove(name, expected)) !== undefined;
+  }
+
+  async list(limit: number, cursor: string | undefined): Promise<ListedDocuments<string | undefined>> {
+    await this.#prepare();
+    const rows = await this.#rows(this.#statements.list(limit, cursor));
+    const documents = rows.map(([name, clock, version, value]) => {
+      return { key: textOf(String(name)), ...found(clock, version, value) };
+    });
+    return { documents, cursor: rows.length < limit ? undefined : documents.at(-1)?.key };
+  }
+
+  /** Changes one row, and returns the reply; `undefined` if it was not there. */
+  async #change(statement: string): Promise<Reply | undefined> {
+    await this.#prepare();
+    let reply: Reply;
+    try {
+      reply = await this.#query(statement) as Reply;
+    } catch (error) {
+      if (CONFLICTS.includes(errnoOf(error))) return undefined;
+      throw error;
+    }
+    if (((reply.serverStatus ?? 0) & IN_TRANSACTION) !== 0) {
+      throw leftOpen();
+    }
+    return Number(reply.affectedRows) === 1 ? reply : undefined;
+  }
+
+  /** Looks at the server and the table once, and makes the table if it is missing. */
+  #prepare(): Promise<void> {
+    return this.#prepared ??= this.#look().catch((error) => {
+      this.#prepared = undefined;
+      throw error;
+    });
+  }
+
+  async #look(): Promise<void> {
+    const variables = new Map((await this.#rows(VARIABLES)).map(([name, value]) => [String(name), String(value)]));
+    checkAutocommit(variables.get("autocommit") === "ON");
+    this.#severalClocks = hasSeveralWriters(variables);
+    let columns = await this.#rows(columnsOf(this.#table));
+    if (columns.length === 0) {
+      await this.#query(createTable(this.#table));
+      columns = await this.#rows(columnsOf(this.#table));
+    }
+    const fault = layoutFault(columns);
+    if (fault === undefined) return;
+    const how = `Drop it if it is not in use, or pass another name as table. Made by: ${createTable(this.#table)}`;
+    throw new StoreError(`The table ${this.#table} cannot keep locks: ${fault}. ${how}`, { permanent: true });
+  }
+
+  async #rows(sql: string): Promise<readonly (readonly unknown[])[]> {
+    return await this.#query(sql) as readonly (readonly unknown[])[];
+  }
+
+  /** Runs a statement, and returns its rows or its reply. */
+  async #query(sql: string): Promise<unknown> {
+    try {
+      return await this.#run(sql);
+    } catch (cause) {
+      throw this.#explained(cause);
+    }
+  }
+
+  #explained(cause: unknown): unknown {
+    const [errno, { message }] = [errnoOf(cause), cause as Error];
+    // It is made again, or its name is wrong.
+    if (errno === NO_SUCH_TABLE) this.#prepared = undefined;
+    if (PERMANENT.includes(errno)) {
+      const how = `The store needs: ${createTable(this.#table)}; ${grantRights(this.#table)}`;
+      return new StoreError(`${message}. ${how}`, { permanent: true, cause });
+    }
+    if (READ_ONLY.includes(errno)) {
+      return new StoreError(`The server only reads, as a replica does: pass a pool of the primary (${message})`, {
+        cause,
+      });
+    }
+    if (!CLOSED.test(message)) return cause;
+    if (!this.#isClosed) {
+      this.#isClosed = true;
+      for (const run of this.#closed) run();
+    }
+    return new StoreError("The pool is closed", { permanent: true, cause });
+  }
+}
+
+function found(clock: unknown, version: unknown, value: unknown): FoundDocument<string | undefined> {
+  const time = Number(clock) / 1_000;
+  if (version === null) return { value: undefined, version: undefined, time };
+  return { value: textOf(String(value)), version: String(version), time };
+}
+
+function checkAutocommit(isOn: boolean): void {
+  if (isOn) return;
+  const why = "autocommit is off on the connections of the pool: what they write is not done until somebody commits";
+  throw new StoreError(`${why}. Pass a pool with autocommit`, { permanent: true });
+}
+
+function leftOpen(): StoreError {
+  return new StoreError("A connection came back to the pool with an open transaction. End each one before release()");
+}
+
+/** Returns the number that the server has given an error, or the client. */
+function errnoOf(error: unknown): number | undefined {
+  return (Object(error) as { readonly errno?: number }).errno;
+}

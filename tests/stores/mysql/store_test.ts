@@ -1,0 +1,459 @@
+// Deno only: it starts a server.
+import mariadb from "mariadb";
+import mysql2 from "mysql2";
+import { createPool } from "mysql2/promise";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
+import { mysql, type MysqlPool } from "@holdfast/lock/mysql";
+import { MariadbServer } from "../../support/mariadb_server.ts";
+import { until } from "../../support/until.ts";
+import { type ClientName, CLIENTS, ended, ignore, Place } from "./place.ts";
+
+Place.serve();
+
+/** Defines a test with a database of its own. */
+function test(name: string, run: (place: Place) => Promise<void>): void {
+  const fn = async () => {
+    await using place = await Place.open();
+    await run(place);
+  };
+  Deno.test({ name, fn, ignore });
+}
+
+const EVERY_CLIENT = Object.keys(CLIENTS) as ClientName[];
+
+test("mysql() throws for what is no pool, and says to pass the pool", async (place) => {
+  for (const wrong of [undefined, null, "mysql://localhost", {}, { query: () => {} }, mysql2.createPoolCluster()]) {
+    assertThrows(
+      () => mysql(wrong as never),
+      TypeError,
+      "pool must be a pool of mysql2 or of mariadb, as createPool()",
+    );
+  }
+  const pools = [
+    createPool(place.options),
+    mysql2.createPool(place.options),
+    mariadb.createPool(place.options),
+  ] as const;
+  const connections = [
+    await pools[0].getConnection(),
+    (await pools[0].getConnection()).connection,
+    await pools[2].getConnection(),
+  ];
+  for (const connection of connections) {
+    assertThrows(() => mysql(connection as never), TypeError, "Pass the pool");
+  }
+  for (const connection of connections) (connection as { release(): void }).release();
+  for (const pool of pools) await ended(pool);
+});
+
+Deno.test("mysql() throws for a wrong option", () => {
+  const pool = { query: () => {}, releaseConnection: () => {} } as never;
+  assertThrows(() => mysql(pool, { schema: "a" } as never), TypeError, '"schema": known are table');
+  assertThrows(() => mysql(pool, { table: 7 as never }), TypeError, "table must be a string: got 7");
+  for (const table of ["", "a".repeat(65), "a ", "a\0", "\u{1f512}"]) {
+    assertThrows(() => mysql(pool, { table }), RangeError, "table must be the name of a table");
+  }
+  assertThrows(() => mysql(pool, { maxClockSkew: -1 }), RangeError, "maxClockSkew");
+  assertThrows(() => mysql(pool, { observer: 7 as never }), TypeError, "observer");
+});
+
+for (const client of EVERY_CLIENT) {
+  test(`mysql() over ${client} leaves no connection when its pool has ended`, async (place) => {
+    const pool = place.pool(client);
+    const store = mysql(pool);
+    const lock = await acquire(store, "a");
+    const waiting = acquire(store, "a", { wait: 100, owner: "b" });
+    await assertRejects(() => waiting, Error, "Cannot acquire");
+    await lock.release();
+    assertEquals(await place.used(), []);
+    await ended(pool);
+    await until(async () => await place.connections() === 0, "no connection is left");
+  });
+
+  test(`acquire() over ${client} rejects when the pool has ended, also while it waits`, async (place) => {
+    const pool = place.pool(client);
+    const store = mysql(pool);
+    const lock = await acquire(store, "a", { lease: 1_000 });
+    const waiting = acquire(store, "a", { owner: "b" });
+    await until(async () => (await store.query()).pending.length === 1, "it waits");
+    await Promise.all([ended(pool), assertRejects(() => waiting, StoreError, "The pool is closed")]);
+    const error = await assertRejects(() => tryAcquire(store, "b"), StoreError, "The pool is closed");
+    assert(error.permanent);
+    assertEquals(store.closed, true);
+    await until(() => !lock.held, "its lease has ended");
+  });
+}
+
+for (
+  const options of [
+    { rowsAsArray: true, bigNumberStrings: true, supportBigNumbers: true, dateStrings: true },
+    { nestTables: true, metaAsArray: true },
+    { typeCast: () => "no value" },
+    { charset: "LATIN1_SWEDISH_CI", timezone: "+03:00" },
+    { multipleStatements: true, bigIntAsNumber: true, insertIdAsNumber: true, foundRows: false },
+    { flags: "-FOUND_ROWS" },
+  ]
+) {
+  for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
+    test(`mysql() does not mind a pool of ${client} with ${Object.keys(options)}`, async (place) => {
+      const [pool, plain] = [place.pool(client, options), place.pool()];
+      await using lock = await acquire(mysql(pool), "ä€🔒", { meta: { text: "ü€🔒" }, wait: 0 });
+      assertEquals(await tryAcquire(mysql(plain), "ä€🔒"), null);
+      const [entry] = (await mysql(plain).query()).held;
+      assertEquals([entry?.name, entry?.meta["text"], entry?.fence], ["ä€🔒", "ü€🔒", lock.fence]);
+      assert(Math.abs(entry!.expiresIn! - 30_000) < 5_000, `${entry!.expiresIn} ms`);
+    });
+  }
+}
+
+const MODES = ["", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES,PIPES_AS_CONCAT", "ORACLE", "EMPTY_STRING_IS_NULL"];
+
+/** All characters of one byte, and those that SQL has a use for. */
+const CHARACTERS = [
+  ...Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)),
+  "\\'",
+  "'; --",
+  "/*!*/",
+  "??",
+];
+
+for (const mode of MODES) {
+  for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
+    test(`MysqlBackend over ${client} keeps every byte of names and texts, with sql_mode "${mode}"`, async (place) => {
+      const { server } = Place;
+      const [[row]] = await server.query("SELECT @@GLOBAL.sql_mode AS mode");
+      await server.query(`SET GLOBAL sql_mode = '${mode}'`);
+      try {
+        const backend = place.backend(client);
+        const all = CHARACTERS.join("");
+        const names = [...CHARACTERS.map((text) => `a${text}`), all.slice(1), `${all}${all}`, "é".repeat(512)];
+        for (const name of names) {
+          const write = await backend.write(name, `${all}${name}`, undefined, {});
+          assert(write.written, JSON.stringify(name));
+        }
+        for (const name of names) assertEquals((await backend.read(name)).value, `${all}${name}`);
+        const { documents } = await backend.list(1_000, undefined);
+        assertEquals(documents.map(({ key }) => key).sort(), [...new Set(names)].sort());
+      } finally {
+        await server.query(`SET GLOBAL sql_mode = '${row!["mode"]}'`);
+      }
+    });
+  }
+}
+
+test("acquire() keeps names apart that a collation takes for the same", async (place) => {
+  const store = mysql(place.pool());
+  const names = ["a", "A", "a ", "a\0", "ä", "é", "e\u0301", "\0", " "];
+  const locks = await Promise.all(names.map((name) => acquire(store, name, { wait: 0 })));
+  for (const lock of locks) await lock.release();
+});
+
+test("mysql() keeps the locks of other tables apart, whatever their names", async (place) => {
+  const pool = place.pool();
+  for (const table of ["holdfast_locks", "`; DROP TABLE holdfast_locks; --", "Ä'\"\\", "a".repeat(64), "select"]) {
+    const store = mysql(pool, { table });
+    const lock = await acquire(store, "a", { wait: 0 });
+    assertEquals((await store.query()).held.length, 1);
+    await lock.extend(10_000);
+    const rows = await place.query(`SELECT COUNT(*) AS n FROM \`${table.replaceAll("`", "``")}\``);
+    assertEquals(Number(rows[0]!["n"]), 1);
+  }
+});
+
+for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
+  test(`MysqlBackend over ${client} writes and removes only the version that is given`, async (place) => {
+    const backend = place.backend(client);
+    const absent = await backend.read("a");
+    assertEquals([absent.value, absent.version], [undefined, undefined]);
+    const first = await backend.write("a", "one", undefined, {});
+    assert(first.written);
+    assertEquals((await backend.read("a")).version, first.version);
+    assertEquals(await backend.write("a", "two", undefined, {}), { written: false });
+    const second = await backend.write("a", "two", first.version, {});
+    assert(second.written && second.version !== first.version);
+    assertEquals(await backend.write("a", "three", first.version, {}), { written: false });
+    assertEquals(await backend.write("b", "three", first.version, {}), { written: false });
+    assertEquals(await backend.remove("a", first.version), false);
+    assertEquals(await backend.remove("a", undefined), false);
+    assertEquals((await backend.read("a")).value, "two");
+    assertEquals(await backend.remove("a", second.version), true);
+    assertEquals((await backend.read("a")).value, undefined);
+  });
+
+  test(`MysqlBackend over ${client} gives the server's time with each read and write`, async (place) => {
+    await Place.server.query("SET GLOBAL time_zone = '+05:30'");
+    const backend = place.backend(client);
+    await backend.read("a");
+    const replies = [];
+    const before = Date.now();
+    const first = await backend.write("a", "one", undefined, {});
+    assert(first.written);
+    const second = await backend.write("a", "two", first.version, { notBefore: before - 60_000 });
+    const { documents } = await backend.list(1, undefined);
+    replies.push(first, second, await backend.read("a"), await backend.read("b"), documents[0]!);
+    const after = Date.now();
+    for (const reply of replies as readonly { readonly time?: number }[]) {
+      // They have the same clock here.
+      assert(reply.time! >= before - 1 && reply.time! <= after + 1, `${reply.time} from ${before} to ${after}`);
+    }
+    await Place.server.query("SET GLOBAL time_zone = 'SYSTEM'");
+  });
+}
+
+test("MysqlBackend.write() is refused when the server's clock says that it is too early", async (place) => {
+  const backend = place.backend();
+  const { version } = await backend.write("a", "one", undefined, {}) as { readonly version: string };
+  const { time } = await backend.read("a");
+  assertEquals(await backend.write("a", "two", version, { notBefore: time! + 60_000 }), { written: false });
+  assertEquals((await backend.write("a", "two", version, { notBefore: time! })).written, true);
+});
+
+test("MysqlBackend.list() gives pages, and a cursor until the last one", async (place) => {
+  const backend = place.backend();
+  for (const name of ["c", "'", "a", "b\0"]) await backend.write(name, name, undefined, {});
+  const pages: string[][] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await backend.list(2, cursor);
+    pages.push(page.documents.map(({ key, value }) => `${key}=${value}`));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  assertEquals(pages, [["'='", "a=a"], ["b\0=b\0", "c=c"], []]);
+  assertEquals((await backend.list(2, "' OR 1 = 1 --")).documents.map(({ key }) => key), ["a", "b\0"]);
+});
+
+for (const level of ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE", "snapshot"]) {
+  test(`MysqlBackend.write() is refused for one of two at a time, at ${level}`, async (place) => {
+    const [set, reset] = level === "snapshot"
+      ? ["SET GLOBAL innodb_snapshot_isolation = ON", "SET GLOBAL innodb_snapshot_isolation = OFF"]
+      : [`SET GLOBAL TRANSACTION ISOLATION LEVEL ${level}`, "SET GLOBAL TRANSACTION ISOLATION LEVEL REPEATABLE READ"];
+    await Place.server.query(set);
+    try {
+      const backends = [place.backend("mysql2"), place.backend("mariadb"), place.backend("mysql2")];
+      let version: string | undefined;
+      for (let round = 0; round < 100; round++) {
+        const results = await Promise.all(backends.map((backend, i) => backend.write("a", `${i}`, version, {})));
+        assertEquals(results.filter(({ written }) => written).length, 1, `round ${round}`);
+        const winner = results.findIndex(({ written }) => written);
+        const found = await backends[0]!.read("a");
+        assertEquals(found.value, `${winner}`);
+        version = found.version;
+        if (round % 10 !== 9) continue;
+        assertEquals(await backends[1]!.remove("a", version), true);
+        version = undefined;
+      }
+    } finally {
+      await Place.server.query(reset);
+    }
+  });
+}
+
+test("MysqlBackend.write() does not wait for long for somebody's transaction, and is refused", async (place) => {
+  const backend = place.backend();
+  const { version } = await backend.write("a", "one", undefined, {}) as { readonly version: string };
+  const other = await mysql2.createPool(place.options).promise().getConnection();
+  await other.beginTransaction();
+  await other.query("SELECT * FROM holdfast_locks FOR UPDATE");
+  const started = performance.now();
+  assertEquals(await backend.write("a", "two", version, {}), { written: false });
+  const waited = performance.now() - started;
+  assert(waited < 10_000, `${waited} ms`);
+  await other.rollback();
+  assertEquals((await backend.write("a", "two", version, {})).written, true);
+  await other.connection.end();
+});
+
+for (const errno of [1020, 1205, 1213, 3101]) {
+  test(`MysqlBackend.write() takes error ${errno} of the server as a conflict`, async (place) => {
+    const backend = place.backend();
+    const { version } = await backend.write("a", "one", undefined, {}) as { readonly version: string };
+    const fails = `SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = ${errno}`;
+    await place.query(`CREATE TRIGGER fails BEFORE UPDATE ON holdfast_locks FOR EACH ROW ${fails}`);
+    assertEquals(await backend.write("a", "two", version, {}), { written: false });
+  });
+}
+
+test("acquire() rejects where autocommit is off, and holds nothing", async (place) => {
+  await acquire(mysql(place.pool()), "b").then((lock) => lock.release());
+  await Place.server.query("SET GLOBAL autocommit = OFF");
+  try {
+    for (const client of EVERY_CLIENT) {
+      // This client turns it on by itself.
+      const options = client === "mariadb" ? { initSql: "SET autocommit = 0" } : {};
+      const error = await assertRejects(
+        () => acquire(mysql(place.pool(client, options)), "a"),
+        StoreError,
+        "autocommit is off",
+      );
+      assert(error.permanent);
+    }
+  } finally {
+    await Place.server.query("SET GLOBAL autocommit = ON");
+  }
+  assertEquals(await place.used(), []);
+});
+
+for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
+  const options = { connectionLimit: 1, noControlAfterUse: true };
+
+  test(`MysqlBackend over ${client} writes nothing once autocommit was turned off`, async (place) => {
+    const pool = place.pool(client, options) as MysqlPool & { query(sql: string): Promise<unknown> };
+    const store = mysql(pool);
+    const lock = await acquire(store, "a");
+    await pool.query("SET autocommit = 0");
+    await assertRejects(() => lock.extend(20_000), Error, "autocommit is off");
+    await assertRejects(() => acquire(store, "b"), StoreError, "autocommit is off");
+    assertEquals(await place.used(), ["a"]);
+    await pool.query("SET autocommit = 1");
+    await lock.release();
+  });
+
+  test(`MysqlBackend over ${client} writes nothing in a transaction that was left open`, async (place) => {
+    const pool = place.pool(client, options) as MysqlPool & { query(sql: string): Promise<unknown> };
+    const store = mysql(pool);
+    const lock = await acquire(store, "a");
+    await pool.query("BEGIN");
+    await assertRejects(() => lock.extend(20_000), Error, "open transaction");
+    await assertRejects(() => tryAcquire(store, "b"), StoreError, "open transaction");
+    assertEquals(await place.used(), ["a"]);
+    await pool.query("COMMIT");
+    await lock.release();
+    assertEquals(await place.used(), []);
+  });
+}
+
+const OTHER_TABLES: Readonly<Record<string, readonly [create: string, says: string]>> = {
+  "of MyISAM": [
+    "CREATE TABLE holdfast_locks (name VARBINARY(900) PRIMARY KEY, version BINARY(16), value LONGTEXT) ENGINE=MyISAM",
+    "its engine is MyISAM",
+  ],
+  "of Aria, else the same": [
+    "CREATE TABLE holdfast_locks (name VARBINARY(1024) PRIMARY KEY, version BINARY(16), value LONGTEXT) ENGINE=Aria",
+    "its engine is Aria",
+  ],
+  "with other columns": ["CREATE TABLE holdfast_locks (id INT PRIMARY KEY)", "it has other columns: id int(11)"],
+  "with short names": [
+    "CREATE TABLE holdfast_locks (name VARBINARY(64) NOT NULL PRIMARY KEY, version BINARY(16) NOT NULL, " +
+    "value LONGTEXT CHARACTER SET utf8mb4 NOT NULL)",
+    "it has other columns: name varbinary(64)",
+  ],
+  "without a key": [
+    "CREATE TABLE holdfast_locks (name VARBINARY(1024) NOT NULL, version BINARY(16) NOT NULL, " +
+    "value LONGTEXT CHARACTER SET utf8mb4 NOT NULL)",
+    "it has other columns: name varbinary(1024)",
+  ],
+  "with a second key": [
+    "CREATE TABLE holdfast_locks (name VARBINARY(1024) NOT NULL PRIMARY KEY, version BINARY(16) NOT NULL UNIQUE, " +
+    "value LONGTEXT CHARACTER SET utf8mb4 NOT NULL)",
+    "it has other columns: version binary(16) UNI",
+  ],
+  "that is a view": ["CREATE VIEW holdfast_locks AS SELECT 1 AS name", "its engine is null"],
+};
+
+for (const [kind, [create, says]] of Object.entries(OTHER_TABLES)) {
+  test(`acquire() refuses a table ${kind}`, async (place) => {
+    await place.query(create);
+    const error = await assertRejects(() => acquire(mysql(place.pool()), "a"), StoreError, says);
+    assert(error.permanent);
+    assert(error.message.includes("CREATE TABLE IF NOT EXISTS `holdfast_locks`"), error.message);
+  });
+}
+
+/** Makes a user, and returns the options of its connections. */
+async function user(place: Place, rights: string): Promise<object> {
+  const name = `${place.database}_user`;
+  await place.query(`CREATE USER ${name}@'127.0.0.1'; GRANT ${rights} ON ${place.database}.* TO ${name}@'127.0.0.1'`);
+  return { user: name };
+}
+
+test("acquire() of a user who may not create the table names the statement to run", async (place) => {
+  const store = mysql(place.pool("mysql2", await user(place, "SELECT, INSERT, UPDATE, DELETE")));
+  const error = await assertRejects(() => acquire(store, "a"), StoreError, "CREATE TABLE IF NOT EXISTS");
+  assert(error.permanent && /CREATE command denied/.test(error.message), error.message);
+  await acquire(mysql(place.pool()), "b").then((lock) => lock.release());
+  await acquire(store, "a").then((lock) => lock.release());
+});
+
+test("acquire() of a user who may not write names the rights", async (place) => {
+  await acquire(mysql(place.pool()), "b").then((lock) => lock.release());
+  const store = mysql(place.pool("mariadb", await user(place, "SELECT")));
+  const error = await assertRejects(() => acquire(store, "a"), StoreError, "GRANT SELECT, INSERT, UPDATE, DELETE ON");
+  assert(error.permanent && /INSERT command denied/.test(error.message), error.message);
+  assertEquals(await place.used(), []);
+});
+
+test("acquire() rejects at once for a wrong password, and for a database that is not there", async (place) => {
+  for (const client of EVERY_CLIENT) {
+    for (const wrong of [{ user: "nobody", password: "x" }, { database: "nowhere" }]) {
+      const options = { ...wrong, acquireTimeout: 1_000 };
+      const error = await assertRejects(() => acquire(mysql(place.pool(client, options)), "a"), StoreError);
+      assert(error.permanent, `${client} ${Object.keys(wrong)}: ${error.message}`);
+    }
+  }
+});
+
+test("acquire() rejects where no database is chosen", async (place) => {
+  const pool = place.pool("mysql2", { database: undefined });
+  const error = await assertRejects(() => acquire(mysql(pool), "a"), StoreError, "No database selected");
+  assert(error.permanent);
+});
+
+test("tryAcquire() on a server that only reads says so, and holds nothing", async (place) => {
+  const owner = mysql(place.pool());
+  await acquire(owner, "b").then((lock) => lock.release());
+  const store = mysql(place.pool("mysql2", await user(place, "ALL")));
+  await Place.server.query("SET GLOBAL read_only = ON");
+  try {
+    const error = await assertRejects(() => tryAcquire(store, "a"), StoreError, "The server only reads");
+    assertEquals(error.permanent, false);
+  } finally {
+    await Place.server.query("SET GLOBAL read_only = OFF");
+  }
+  assertEquals(await place.used(), []);
+  await using lock = await acquire(store, "a");
+  assert(lock.held);
+});
+
+test("acquire() makes the table again after it was dropped", async (place) => {
+  const store = mysql(place.pool());
+  await acquire(store, "a").then((lock) => lock.release());
+  await place.query("DROP TABLE holdfast_locks");
+  await acquire(store, "a").then((lock) => lock.release());
+  assertEquals(await place.used(), []);
+});
+
+test("acquire() of many stores at once makes the table once", async (place) => {
+  const stores = Array.from({ length: 12 }, () => mysql(place.pool()));
+  await Promise.all(stores.map(async (store, i) => await (await acquire(store, `${i}`)).release()));
+  assertEquals(await place.used(), []);
+});
+
+test("acquire() says what it has found that is no document", async (place) => {
+  const backend = place.backend();
+  await backend.write("a", "a text", undefined, {});
+  const error = await assertRejects(() => acquire(mysql(place.pool()), "a"), StoreError, "is no document");
+  assert(error.permanent);
+});
+
+Deno.test({
+  name: "acquire() keeps a lock over the death of the server, and gets a dead holder's after its lease",
+  ignore,
+  async fn() {
+    await using server = await MariadbServer.start(["--innodb-flush-log-at-trx-commit=1"]);
+    const pools = [createPool(server.options), createPool(server.options)];
+    const [holding, other] = pools.map((pool) => mysql(pool));
+    const lock = await acquire(holding!, "a", { lease: 20_000 });
+    const dead = await acquire(mysql(pools[0]!), "b", { lease: 1_500, renew: false, strict: false });
+    await server.kill();
+    await server.start();
+    assertEquals(await tryAcquire(other!, "a"), null);
+    await lock.extend(20_000);
+    const started = performance.now();
+    const next = await acquire(other!, "b", { wait: 20_000 });
+    assert(next.fence > dead.fence, `${next.fence} after ${dead.fence}, ${performance.now() - started} ms`);
+    await next.release();
+    await lock.release();
+    for (const pool of pools) await pool.end();
+  },
+});

@@ -1,0 +1,20 @@
+// Deno only: it starts a server.
+import { storeSuite } from "@holdfast/lock/testing";
+import { type ClientName, ignore, Place } from "./place.ts";
+
+Place.serve();
+
+for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
+  storeSuite({
+    test: (name, fn) => Deno.test({ name: `mysql() over ${client}: ${name}`, fn, ignore }),
+    capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
+    open: async () => {
+      const place = await Place.open();
+      return {
+        connect: () => place.engine(client),
+        leftovers: () => place.used(),
+        close: () => place[Symbol.asyncDispose](),
+      };
+    },
+  });
+}
