@@ -53,11 +53,14 @@ const READ_ONLY: readonly unknown[] = [1290, 1792, 1836];
 
 const NO_SUCH_TABLE = 1146;
 
+/** What mariadb says after it has tried to connect for some time. */
+const NO_CONNECTION = 45_028;
+
 /** What mysql2 and mariadb say after `pool.end()`. */
 const CLOSED = /pool (is )?(closed|ending)/i;
 
-/** The flag of a reply that was given inside a transaction. */
-const IN_TRANSACTION = 1;
+/** The flags of a reply: inside a transaction, and with `autocommit`. */
+const [IN_TRANSACTION, AUTOCOMMIT] = [1, 2];
 
 /** Keeps documents as rows of a table. */
 export class MysqlBackend implements Backend<string | undefined> {
@@ -141,9 +144,9 @@ export class MysqlBackend implements Backend<string | undefined> {
       if (CONFLICTS.includes(errnoOf(error))) return undefined;
       throw error;
     }
-    if (((reply.serverStatus ?? 0) & IN_TRANSACTION) !== 0) {
-      throw leftOpen();
-    }
+    const { serverStatus = AUTOCOMMIT } = reply;
+    checkAutocommit((serverStatus & AUTOCOMMIT) !== 0);
+    if ((serverStatus & IN_TRANSACTION) !== 0) throw leftOpen();
     return Number(reply.affectedRows) === 1 ? reply : undefined;
   }
 
@@ -183,7 +186,9 @@ export class MysqlBackend implements Backend<string | undefined> {
     }
   }
 
-  #explained(cause: unknown): unknown {
+  #explained(error: unknown): unknown {
+    // That mariadb could not connect for some time is due to another one.
+    const cause = errnoOf(error) === NO_CONNECTION && (error as Error).cause || error;
     const [errno, { message }] = [errnoOf(cause), cause as Error];
     // It is made again, or its name is wrong.
     if (errno === NO_SUCH_TABLE) this.#prepared = undefined;
