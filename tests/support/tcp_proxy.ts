@@ -155,11 +155,11 @@ export class TcpProxy implements AsyncDisposable {
         else if (!link.halfOpen) (socket === client ? server : client).end();
       });
     }
-    client.on("data", (request) => {
+    client.on("data", (request: Uint8Array) => {
       this.#watch(link, request);
       link.requests.push(request);
     });
-    server.on("data", (reply) => {
+    server.on("data", (reply: Uint8Array) => {
       if (link.lost === undefined) return link.replies.push(reply);
       client.destroy();
       link.lost();

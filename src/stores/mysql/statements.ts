@@ -1,3 +1,5 @@
+import { hexOf, hexOfBytes } from "../../internal/sql/hex.ts";
+
 /** The server's clock, in microseconds since 1970, whatever the time zone of the connection. */
 const CLOCK = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
 
@@ -75,14 +77,7 @@ export function quoted(table: string): string {
 
 /** Returns a version that was never there before: 128 random bits, in hexadecimal. */
 export function newVersion(): string {
-  return hex(crypto.getRandomValues(new Uint8Array(16)));
-}
-
-/** Returns the text that a hexadecimal number encodes in UTF-8. */
-export function textOf(hexadecimal: string): string {
-  const bytes = new Uint8Array(hexadecimal.length / 2);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = parseInt(hexadecimal.slice(i * 2, i * 2 + 2), 16);
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  return hexOfBytes(crypto.getRandomValues(new Uint8Array(16)));
 }
 
 /** A version, and a side effect: the reply to a write has the argument of `LAST_INSERT_ID()`. */
@@ -96,16 +91,5 @@ export function text(value: string): string {
 }
 
 function literal(value: string): string {
-  return `x'${hex(new TextEncoder().encode(value))}'`;
+  return `x'${hexOf(value)}'`;
 }
-
-function hex(bytes: Uint8Array): string {
-  let digits = "";
-  for (const byte of bytes) digits += DIGITS[byte];
-  return digits;
-}
-
-const DIGITS: readonly string[] = Array.from(
-  { length: 256 },
-  (_, byte) => byte.toString(16).padStart(2, "0").toUpperCase(),
-);

@@ -1,10 +1,11 @@
 import { StoreError } from "../../errors.ts";
+import { textOfHex } from "../../internal/sql/hex.ts";
 import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
 import { type Backend, cas, type FoundDocument, type ListedDocuments } from "../cas/mod.ts";
 import type { WriteOptions, WriteResult } from "../cas/mod.ts";
 import { checkMysqlOptions, type MysqlCallbackPool, type MysqlOptions, type MysqlPool, type Run } from "./options.ts";
 import { columnsOf, createTable, grantRights, hasSeveralWriters, layoutFault, VARIABLES } from "./schema.ts";
-import { newVersion, type Reply, Statements, textOf } from "./statements.ts";
+import { newVersion, type Reply, Statements } from "./statements.ts";
 
 /** A store in a table of MariaDB or MySQL. */
 export interface MysqlStore extends Store {
@@ -129,7 +130,7 @@ export class MysqlBackend implements Backend<string | undefined> {
     await this.#prepare();
     const rows = await this.#rows(this.#statements.list(limit, cursor));
     const documents = rows.map(([name, clock, version, value]) => {
-      return { key: textOf(String(name)), ...found(clock, version, value) };
+      return { key: textOfHex(String(name)), ...found(clock, version, value) };
     });
     return { documents, cursor: rows.length < limit ? undefined : documents.at(-1)?.key };
   }
@@ -213,7 +214,7 @@ export class MysqlBackend implements Backend<string | undefined> {
 function found(clock: unknown, version: unknown, value: unknown): FoundDocument<string | undefined> {
   const time = Number(clock) / 1_000;
   if (version === null) return { value: undefined, version: undefined, time };
-  return { value: textOf(String(value)), version: String(version), time };
+  return { value: textOfHex(String(value)), version: String(version).toLowerCase(), time };
 }
 
 function checkAutocommit(isOn: boolean): void {
