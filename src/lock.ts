@@ -32,6 +32,8 @@ export interface Lock extends AsyncDisposable {
   readonly name: string;
   /** How it is held. */
   readonly mode: Mode;
+  /** The `permits` option: `undefined` for a lock that is no semaphore. */
+  readonly permits: number | undefined;
   /**
    * The owner in the store: the `owner` option, the same for all of its handles, or else a UUID of this handle alone,
    * which cannot be passed as `owner` to re-enter the lock. The servers of a Redlock store it with a colon and the id of
@@ -102,6 +104,10 @@ export class LeasedLock implements Lock {
 
   get mode(): Mode {
     return this.#lease.claim.mode;
+  }
+
+  get permits(): number | undefined {
+    return this.#lease.claim.permits;
   }
 
   get owner(): string {
