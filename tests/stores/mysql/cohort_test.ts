@@ -1,0 +1,33 @@
+// Deno only: it starts a server.
+import { mysql } from "@holdfast/lock/mysql";
+import { storeSuite } from "@holdfast/lock/testing";
+import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
+import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import { ignore, Place } from "./place.ts";
+
+Place.serve();
+
+if (!ignore) {
+  storeSuite({
+    test: ofSeveral("cohorts of mysql()"),
+    capabilities: FULL,
+    open: async () => {
+      const place = await Place.open();
+      const cohorts: HandoffCohort[] = [];
+      return {
+        connect: async () => {
+          const store = mysql(place.pool());
+          await store.query();
+          const cohort = made(store, {});
+          cohorts.push(cohort);
+          return cohort;
+        },
+        leftovers: async () => {
+          await dispose(cohorts);
+          return [...await place.used(), ...cohorts.flatMap(({ names }) => names)];
+        },
+        close: () => place[Symbol.asyncDispose](),
+      };
+    },
+  });
+}

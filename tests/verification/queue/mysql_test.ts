@@ -1,0 +1,18 @@
+// Deno only: it takes long, and starts a server.
+import { mysql } from "@holdfast/lock/mysql";
+import { ignore, Place } from "../../stores/mysql/place.ts";
+import { agrees } from "./agrees.ts";
+
+Place.serve();
+
+Deno.test({
+  name: "mysql() grants what the model of the queue grants, in the same order",
+  ignore,
+  async fn() {
+    await using place = await Place.open();
+    const store = mysql(place.pool());
+    await store.query();
+    await agrees(store, { runs: 200, ending: false });
+    await agrees(store, { runs: 5, ending: true });
+  },
+});
