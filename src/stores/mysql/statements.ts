@@ -29,7 +29,7 @@ export interface Reply {
 }
 
 /** The statements that read and write one table. Values are in them as hexadecimal literals, whatever `sql_mode` says. */
-export class Statements {
+export class MysqlStatements {
   readonly #table: string;
 
   /** Makes them for a table in the database of the connection. */

@@ -5,7 +5,7 @@ import { type Backend, cas, type FoundDocument, type ListedDocuments } from "../
 import type { WriteOptions, WriteResult } from "../cas/mod.ts";
 import { checkMysqlOptions, type MysqlCallbackPool, type MysqlOptions, type MysqlPool, type Run } from "./options.ts";
 import { columnsOf, createTable, grantRights, hasSeveralWriters, layoutFault, VARIABLES } from "./schema.ts";
-import { newVersion, type Reply, Statements } from "./statements.ts";
+import { newVersion, type Reply, MysqlStatements } from "./statements.ts";
 
 /** A store in a table of MariaDB or MySQL. */
 export interface MysqlStore extends Store {
@@ -67,7 +67,7 @@ const [IN_TRANSACTION, AUTOCOMMIT] = [1, 2];
 export class MysqlBackend implements Backend<string | undefined> {
   readonly #run: Run;
   readonly #table: string;
-  readonly #statements: Statements;
+  readonly #statements: MysqlStatements;
   readonly #closed = new Set<() => void>();
   #isClosed = false;
   #severalClocks = false;
@@ -77,7 +77,7 @@ export class MysqlBackend implements Backend<string | undefined> {
   constructor(run: Run, table: string) {
     this.#run = run;
     this.#table = table;
-    this.#statements = new Statements(table);
+    this.#statements = new MysqlStatements(table);
   }
 
   /** Known after the first call. */
