@@ -92,6 +92,8 @@ Deno.test("storeOf() says what to pass instead of what is not a target", () => {
     [{ evalSha: method, sendCommand: method, on: method, duplicate: method }, "node-redis", "ioredis"],
     [{ evalsha: method, eval: method, set: method }, "Upstash", "ioredis", "rediss://"],
     [{ prepare: method, exec: method }, "SQLite", "sqlite("],
+    [{ query: method, releaseConnection: method, on: method }, "MySQL", "mysql(pool)"],
+    [{ query: method, activeConnections: method, on: method }, "MariaDB", "mysql(pool)"],
     [{ read: method, write: method }, "backend", "cas(backend)"],
     [{ get: method, list: method, atomic: method, watch: method }, "a Deno.Kv", "denoKv(kv)"],
     [{ query: method, connect: method, totalCount: 0 }, "a client of PostgreSQL", "postgres(pool)"],

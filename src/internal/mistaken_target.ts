@@ -38,6 +38,9 @@ export function describeMistake(value: unknown): string {
       "database: new Redis(url)";
   }
   if (has("prepare", "exec")) return 'an open SQLite database. Pass sqlite("locks.db") of @holdfast/lock/sqlite';
+  if (has("query", "releaseConnection") || has("query", "activeConnections")) {
+    return "a pool of MySQL or MariaDB. Pass mysql(pool) of @holdfast/lock/mysql";
+  }
   if (has("read", "write")) {
     return "an object with read() and write(). If it is a backend, pass cas(backend) of @holdfast/lock/cas";
   }
