@@ -23,6 +23,7 @@ import { type Options, parseOptions, usage } from "./options.ts";
 import { Progress } from "./progress.ts";
 import { json, table } from "./report.ts";
 import { onMemcached } from "./memcached.ts";
+import { onMysql } from "./mysql.ts";
 import { observed } from "./observed.ts";
 import { redlock } from "./redlock.ts";
 import { repeated } from "./repeated.ts";
@@ -46,6 +47,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   memcached: onMemcached,
   "deno-kv": inDenoKv,
   sql,
+  mysql: onMysql,
   workers,
   local,
   repeated,
