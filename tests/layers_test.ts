@@ -141,6 +141,11 @@ Deno.test("src/otel/ imports the contract, errors, events and internal/ only", (
   assertEquals(offenders((room) => room === "otel", shared), []);
 });
 
+Deno.test("src/guard/ imports errors, internal/ and the type of a lock only", () => {
+  const allowed = (arrow: Import) => shared(arrow) || arrow.types && arrow.to === "src/lock.ts";
+  assertEquals(offenders((room) => room === "guard", allowed), []);
+});
+
 /** Whether a file is the only one of src whose code matches, apart from the text of what runs in browsers. */
 function assertOnly(path: string, pattern: RegExp): void {
   const matching = files("src/").filter((file) =>

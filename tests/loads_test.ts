@@ -63,6 +63,8 @@ for (
     ["stores/cas/mod.ts", ["src/stores/cas/"]],
     ["stores/deno_kv/mod.ts", ["src/stores/deno_kv/", "src/stores/cas/"]],
     ["stores/postgres/mod.ts", ["src/stores/postgres/", "src/stores/cas/"]],
+    ["stores/mysql/mod.ts", ["src/stores/mysql/", "src/stores/cas/"]],
+    ["guard/mod.ts", []],
     ["stores/sqlite/mod.ts", ["src/stores/sqlite/"]],
     ["stores/durable_object/mod.ts", ["src/stores/cas/", "src/stores/durable_object/"]],
     ["stores/redis/mod.ts", ["src/stores/redis/"]],

@@ -1,5 +1,13 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
-import { acquireAll, type AcquireOptions, isLockLost, type Lock, LockLostError, StoreError } from "@holdfast/lock";
+import {
+  acquire,
+  acquireAll,
+  type AcquireOptions,
+  isLockLost,
+  type Lock,
+  LockLostError,
+  StoreError,
+} from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { inspect } from "node:util";
 import { RELEASE_LIMIT_MS } from "../src/internal/lease/release.ts";
@@ -45,6 +53,13 @@ Deno.test("Lock shows what is held", async () => {
   assertEquals(lock.remaining(), 789);
   await lock.release();
   assertEquals([lock.held, lock.remaining(), lock.signal.aborted], [false, 0, false]);
+});
+
+Deno.test("Lock shows whether it is a semaphore", async () => {
+  const store = memory();
+  await using printers = await acquire(store, "printers", { permits: 3 });
+  await using lock = await acquire(store, "a");
+  assertEquals([printers.permits, lock.permits], [3, undefined]);
 });
 
 Deno.test("release() releases the lock once, and returns the same promise every time", async () => {

@@ -20,9 +20,11 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "with cas": [MAIN, "src/stores/cas/mod.ts"],
   "with deno-kv": [MAIN, "src/stores/deno_kv/mod.ts"],
   "with postgres": [MAIN, "src/stores/postgres/mod.ts"],
+  "with mysql": [MAIN, "src/stores/mysql/mod.ts"],
   "with redis": [MAIN, "src/stores/redis/mod.ts"],
   "with redlock": [MAIN, "src/composed/redlock/mod.ts"],
   "with cohort": [MAIN, "src/composed/cohort/mod.ts"],
+  "with guard": [MAIN, "src/guard/mod.ts"],
   "with otel": [MAIN, "src/otel/mod.ts"],
 };
 

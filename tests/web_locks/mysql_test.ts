@@ -21,6 +21,7 @@ if (!ignore) {
             const { held, pending } = await first.query();
             return held.length + pending.length === 0;
           }, "nothing is left");
+          await place.quiet();
           await place[Symbol.asyncDispose]();
         },
       };

@@ -106,6 +106,24 @@ import {
   type SqlRow,
   type UnsafeClient,
 } from "@holdfast/lock/postgres";
+import {
+  guard,
+  type GuardedLock,
+  type MysqlCallbackTransaction,
+  type MysqlTransaction,
+  type PostgresJsTransaction,
+  type PostgresTransaction,
+  type SqliteTransaction,
+  type Transaction,
+} from "@holdfast/lock/guard";
+import {
+  mysql,
+  type MysqlCallbackPool,
+  type MysqlOptions,
+  type MysqlPool,
+  type MysqlQuery,
+  type MysqlStore,
+} from "@holdfast/lock/mysql";
 import { redlock, type RedlockOptions } from "@holdfast/lock/redlock";
 import {
   otel,
@@ -374,6 +392,29 @@ export async function inPostgres(
     console.log(lock.held, await store.evict("a"), (await store.query()).held.length, await unsafe.unsafe(""));
   }
 }
+
+/** Takes a lock in a table of MySQL, and guards a transaction with it. */
+export async function inMysql(pool: MysqlPool, callbacks: MysqlCallbackPool, tx: Transaction): Promise<void> {
+  const options: MysqlOptions = { table: "locks", maxClockSkew: 5_000, observer };
+  const stores: MysqlStore[] = [mysql(pool, options), mysql(callbacks)];
+  await using lock = await acquire(stores[0]!, "a");
+  console.log(await stores[1]!.evict("a"), (await stores[1]!.query()).held.length, lock.permits?.toFixed());
+  const guarded: GuardedLock = lock;
+  await guard(tx, guarded);
+  const { sql }: Pick<MysqlQuery, "sql"> = { sql: "SELECT 1" };
+  console.log(sql);
+}
+
+/** What can be guarded. */
+export const transactions: Transaction[] = [
+  { unsafe: () => Promise.resolve([]) } satisfies PostgresJsTransaction,
+  { query: () => Promise.resolve({ rows: [] }) } satisfies PostgresTransaction,
+  { query: () => Promise.resolve([]), beginTransaction: () => Promise.resolve() } satisfies MysqlTransaction,
+  {
+    promise: () => ({ query: () => Promise.resolve([]), beginTransaction: () => Promise.resolve() }),
+  } satisfies MysqlCallbackTransaction,
+  { exec: () => {}, prepare: () => ({ run: () => ({ changes: 1 }) }) } satisfies SqliteTransaction,
+];
 
 /** How a quorum asks. */
 export function vote(node: QuorumNode, claim: Claim, options: VoteOptions): Promise<Vote> {

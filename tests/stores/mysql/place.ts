@@ -9,6 +9,7 @@ import { checkMysqlOptions } from "../../../src/stores/mysql/options.ts";
 import { MysqlBackend } from "../../../src/stores/mysql/store.ts";
 import { findMariadb } from "../../support/mariadb.ts";
 import { MariadbServer } from "../../support/mariadb_server.ts";
+import { until } from "../../support/until.ts";
 
 const found = findMariadb();
 if ("missing" in found) console.log(`the tests on MariaDB are skipped: ${found.missing}`);
@@ -32,12 +33,17 @@ export type ClientName = keyof typeof CLIENTS;
 /** Not to wait for the disk, which would be longer than leases of the suite allow; a killed server still forgets nothing. */
 const QUICK = ["--innodb-flush-log-at-trx-commit=2", "--max-connections=500"];
 
+/** The release of a lock that was lost is not waited for. */
+const QUIET_MS = 100;
+
 /** A database of its own for each test, on the server of the test file. */
 export class Place implements AsyncDisposable {
   static #server: MariadbServer | undefined;
   static #places = 0;
   readonly database: string;
   readonly #pools: Pool[] = [];
+  /** When the last statement was sent over one of them. */
+  #used = 0;
 
   private constructor(database: string) {
     this.database = database;
@@ -72,7 +78,18 @@ export class Place implements AsyncDisposable {
   pool(client: ClientName = "mysql2", options: object = {}): Pool {
     const pool = CLIENTS[client]({ ...this.options, ...options });
     this.#pools.push(pool);
+    if ("promise" in pool) return pool;
+    const query = pool.query.bind(pool);
+    pool.query = (...args) => {
+      this.#used = performance.now();
+      return query(...args);
+    };
     return pool;
+  }
+
+  /** Resolves when no statement was sent for longer than the release of a lost lock pauses after a conflict. */
+  async quiet(): Promise<void> {
+    await until(() => performance.now() - this.#used > QUIET_MS, "all is done");
   }
 
   /** Returns the backend of a new pool. */

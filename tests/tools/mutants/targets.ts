@@ -128,6 +128,19 @@ export const TARGETS: readonly Target[] = [
     ],
   },
   {
+    name: "mysql",
+    source: /^src\/stores\/mysql\/\w+\.ts$/,
+    stages: [
+      { tests: /^tests\/stores\/mysql\/store_test\.ts$/ },
+      { tests: /^tests\/stores\/mysql\/suite_test\.ts$/, filter: /^mysql\(\) over mysql2/ },
+    ],
+  },
+  {
+    name: "guard",
+    source: /^src\/guard\/\w+\.ts$/,
+    stages: [{ tests: /^tests\/guard\/guard_test\.ts$/ }],
+  },
+  {
     name: "web_locks",
     source: /^src\/web_locks\/\w+\.ts$/,
     stages: [{ tests: /^tests\/web_locks\/\w+_test\.ts$/, except: SLOW }],
