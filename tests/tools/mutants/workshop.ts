@@ -29,6 +29,8 @@ export class Workshop implements AsyncDisposable {
   /** Makes a copy; `imports` are the arguments that tell deno where packages are. */
   static async open(imports: readonly string[]): Promise<Workshop> {
     const directory = await Deno.makeTempDir({ prefix: "holdfast_mutants_" });
+    // A database server does not run as root: it must get to its own folder in there.
+    if (Deno.build.os !== "windows") await Deno.chmod(directory, 0o711);
     await copy(ROOT, directory);
     await Deno.mkdir(`${directory}/tmp`);
     return new Workshop(directory, imports);
