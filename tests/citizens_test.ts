@@ -125,8 +125,6 @@ const REASONS: Reasons = {
   },
   mysql: {
     "fault run": "Its tests kill the server, and processes that guard transactions.",
-    "URL": "No scheme opens it yet.",
-    "doctor": "No scheme opens it yet.",
   },
   cas: {
     "URL": "A backend is code, which no URL can name.",

@@ -72,7 +72,7 @@ Deno.test("holdfast ends with 2 and one line when the command line is wrong", as
     [["watch", "--interval", "1"], "--interval must be from 50 ms"],
     [["ls"], "no store: give --store URL"],
     [["ls", "--store", "localhost"], "--store must be a URL"],
-    [["ls", "--store", "mysql://h"], "no store has URLs that begin with mysql:"],
+    [["ls", "--store", "mongodb://h"], "no store has URLs that begin with mongodb:"],
     [["ls", "--store", "redis://a:1", "--store", "redis://a:1"], "a quorum must not have a server twice"],
     [["ls", "--config", "/nowhere.json"], "cannot read /nowhere.json"],
     [["doctor", "redis://a:1"], "doctor takes no name: give what it examines as --store URL"],

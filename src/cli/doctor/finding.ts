@@ -22,6 +22,7 @@ export const CODES = [
   "rights",
   "layout",
   "pooler",
+  "autocommit",
   "lock",
   "busy",
   "wake-up",

@@ -1,12 +1,13 @@
 import { UsageError } from "../command.ts";
 import type { Scheme, StoreUrls } from "./scheme.ts";
 import { shown } from "../terminal/shown.ts";
+import { mysql } from "./mysql.ts";
 import { postgres } from "./postgres.ts";
 import { redis } from "./redis.ts";
 import { sqlite } from "./sqlite.ts";
 
 /** The technologies that the command line can open. */
-export const SCHEMES: readonly Scheme[] = [redis, postgres, sqlite];
+export const SCHEMES: readonly Scheme[] = [redis, postgres, mysql, sqlite];
 
 /**
  * Returns what opens the stores of these URLs together.

@@ -1,0 +1,131 @@
+// Deno only: it starts a server, and processes of Deno.
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { acquire } from "@holdfast/lock";
+import { mysql } from "@holdfast/lock/mysql";
+import { UsageError } from "../../src/cli/command.ts";
+import { judgeSettings } from "../../src/cli/doctor/mysql.ts";
+import type { Finding } from "../../src/cli/doctor/finding.ts";
+import { readMysqlUrl } from "../../src/cli/schemes/mysql.ts";
+import { ignore, Place } from "../stores/mysql/place.ts";
+import { holdfast, jsonLines, type Result } from "./cli_process.ts";
+
+Place.serve();
+
+function test(name: string, run: (place: Place, url: string) => Promise<void>): void {
+  const fn = async () => {
+    await using place = await Place.open();
+    await run(place, `mysql://root@127.0.0.1:${Place.server.port}/${place.database}`);
+  };
+  Deno.test({ name, fn, ignore });
+}
+
+test("holdfast shows and takes away locks in a table of MariaDB", async (place, url) => {
+  const lock = await acquire(mysql(place.pool(), { table: "my locks" }), "a", { strict: false });
+  const store = `${url.replace("mysql:", "mariadb:")}?table=my%20locks`;
+  const { status, out, err } = await holdfast(["ls", "--json"], { store });
+  assertEquals([status, jsonLines<{ name: string }>(out).map(({ name }) => name)], [0, ["a"]], err);
+  const { evicted } = JSON.parse((await holdfast(["evict", "a", "--yes", "--json"], { store })).out);
+  assertEquals(evicted, 1);
+  assertEquals((await holdfast(["show", "a"], { store })).status, 1);
+  await lock.release().catch(() => {});
+});
+
+test("holdfast does not make a table in order to look at it", async (place, url) => {
+  for (const args of [["ls"], ["show", "a"]]) {
+    const { status, err } = await holdfast(args, { store: url });
+    assert(status === 2 && err.startsWith("holdfast: there is no table holdfast_locks in the database "), err);
+  }
+  assertEquals(await place.query("SHOW TABLES"), []);
+});
+
+test("holdfast run makes the table, and holds the lock", async (place, url) => {
+  const { status, out, err } = await holdfast(["run", "a", "--", "echo", "done"], { store: url });
+  assertEquals([status, out], [0, "done\n"], err);
+  assertEquals(await place.used(), []);
+});
+
+test("holdfast says why a database cannot be opened, without the password", async (place) => {
+  const at = `127.0.0.1:${Place.server.port}/${place.database}`;
+  for (const url of [`mysql://app:secret@${at}`, "mysql://app:secret@127.0.0.1:1/a"]) {
+    const { status, err } = await holdfast(["ls"], { store: url });
+    assert(status === 69 && err.includes(url.replace("app:secret@", "")) && !err.includes("secret"), err);
+  }
+});
+
+/** Returns the codes of what is wrong. */
+function wrong({ out }: Result): string[] {
+  const findings = jsonLines<Finding>(out).filter(({ level, code }) => level !== "ok" && code !== "permission");
+  return findings.map(({ level, code }) => `${level} ${code}`);
+}
+
+test("holdfast doctor leaves nothing on a healthy server", async (place, store) => {
+  const result = await holdfast(["doctor", "--json"], { store });
+  // The server of the tests does not wait for the disk.
+  assertEquals([result.status, wrong(result)], [0, ["warning persistence"]], result.out);
+  assertEquals(await place.query("SELECT * FROM holdfast_locks"), []);
+  const codes = jsonLines<Finding>(result.out).map(({ code }) => code);
+  for (const code of ["version", "role", "autocommit", "layout", "clock", "lock"]) {
+    assert(codes.includes(code as Finding["code"]), `${code} in ${codes}`);
+  }
+});
+
+test("holdfast doctor finds a table that cannot keep locks, and rights that are missing", async (place, store) => {
+  await place.query(
+    `CREATE USER doctor_test@'127.0.0.1'; GRANT SELECT ON ${place.database}.* TO doctor_test@'127.0.0.1'`,
+  );
+  const poor = await holdfast(["doctor", "--json"], { store: store.replace("root@", "doctor_test@") });
+  assertEquals([poor.status, wrong(poor)], [1, ["warning persistence", "error rights"]], poor.out);
+  assert(poor.out.includes("CREATE TABLE IF NOT EXISTS `holdfast_locks`"), poor.out);
+  await place.query("CREATE TABLE holdfast_locks (id INT PRIMARY KEY)");
+  const other = await holdfast(["doctor", "--json"], { store });
+  assertEquals([other.status, wrong(other)], [1, ["warning persistence", "error layout"]], other.out);
+});
+
+test("holdfast doctor finds that a server cannot be reached", async () => {
+  const result = await holdfast(["doctor", "--json"], { store: "mysql://127.0.0.1:1/a" });
+  assertEquals([result.status, wrong(result)], [1, ["error unreachable"]], result.out);
+});
+
+Deno.test("judgeSettings() judges the settings of a server", () => {
+  const good = {
+    version: "10.11.19-MariaDB",
+    "read_only": "OFF",
+    autocommit: "ON",
+    "innodb_flush_log_at_trx_commit": "1",
+  };
+  const faults = (changed: object) => {
+    const found = judgeSettings(new Map(Object.entries({ ...good, ...changed })));
+    return found.filter(({ level }) => level !== "ok").map(({ level, code }) => `${level} ${code}`);
+  };
+  assertEquals(faults({}), []);
+  assertEquals(faults({ version: "8.4.2" }), ["warning version"]);
+  for (const on of ["ON", "1"]) assertEquals(faults({ "read_only": on }), ["error role"]);
+  assertEquals(faults({ autocommit: "OFF" }), ["error autocommit"]);
+  for (const flush of ["0", "2"]) {
+    assertEquals(faults({ "innodb_flush_log_at_trx_commit": flush }), ["warning persistence"]);
+  }
+});
+
+Deno.test("readMysqlUrl() reads where the table is", () => {
+  const place = readMysqlUrl(new URL("mysql://a%40b:p%2Fw@db.example:3307/my%20shop?table=l%60s"));
+  assertEquals(place, {
+    address: { host: "db.example", port: 3307 },
+    user: "a@b",
+    password: "p/w",
+    database: "my shop",
+    table: "l`s",
+    label: "mysql://db.example:3307/my%20shop",
+  });
+  const plain = readMysqlUrl(new URL("mariadb://[::1]/shop"));
+  assertEquals([plain.address, plain.user, plain.password, plain.table], [
+    { host: "::1", port: 3306 },
+    undefined,
+    undefined,
+    "holdfast_locks",
+  ]);
+  const wrongs = { "mysql://a": "must name a database", "mysql://a/b/c": "must name a database" };
+  const more = { "mysql://a/b?x=1": "has the parameter x", "mysql://a/b#c": "has a #", "mysql://a/%": "has a %" };
+  for (const [url, says] of Object.entries({ ...wrongs, ...more })) {
+    assertThrows(() => readMysqlUrl(new URL(url)), UsageError, says);
+  }
+});
