@@ -123,9 +123,6 @@ const REASONS: Reasons = {
   postgres: {
     "fault run": "Its faults have tests of their own so far: restarts, lost connections, poolers, a standby.",
   },
-  mysql: {
-    "fault run": "Its tests kill the server, and processes that guard transactions.",
-  },
   cas: {
     "URL": "A backend is code, which no URL can name.",
     "doctor": "A backend is code, which no URL can name.",

@@ -1,11 +1,12 @@
 import type { Observer } from "../../../src/events.ts";
 import type { Store } from "../../../src/store.ts";
 import { memcachedAccess } from "./memcached/access.ts";
+import { mysqlAccess } from "./mysql/access.ts";
 import { redisAccess } from "./redis/access.ts";
 import { sqliteAccess } from "./sqlite/access.ts";
 import type { View } from "./view.ts";
 import type { Witness } from "./witness.ts";
-import type { MemcachedTarget, RedisTarget, Work } from "./work.ts";
+import type { MemcachedTarget, MysqlTarget, RedisTarget, Work } from "./work.ts";
 
 /** How long a look at what is kept may take, in milliseconds: what is not seen soon is not looked at. */
 export const LOOK_MS = 300;
@@ -29,5 +30,6 @@ export function connect(work: Work, witness: Witness, observer: Observer): Acces
   if (target.kind === "memcached") {
     return memcachedAccess({ ...work, target, direct: direct as MemcachedTarget }, observer);
   }
+  if (target.kind === "mysql") return mysqlAccess({ ...work, target, direct: direct as MysqlTarget }, observer);
   return redisAccess({ ...work, target, direct: direct as RedisTarget }, witness, observer);
 }

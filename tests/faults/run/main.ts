@@ -37,6 +37,8 @@ async function breakIt(options: Options, ended: AbortSignal): Promise<number> {
   for (const [name, program] of Object.entries(await requirements())) Deno.env.set(name, program);
   // All files of the run in one place.
   const scratch = Deno.makeTempDirSync({ prefix: "holdfast_run_" });
+  // A database server does not run as root: it must get to its own folder in there.
+  if (Deno.build.os !== "windows") Deno.chmodSync(scratch, 0o711);
   Deno.env.set("TMPDIR", scratch);
   const stack = new AsyncDisposableStack();
   const over = Promise.withResolvers<never>();

@@ -13,6 +13,7 @@ import { logKey } from "./register.ts";
 import type { Deployment, Left } from "./deployment.ts";
 import { cluster } from "./deployments/cluster.ts";
 import { memcached } from "./deployments/memcached.ts";
+import { mysql } from "./deployments/mysql.ts";
 import { redlock } from "./deployments/redlock.ts";
 import { sentinel } from "./deployments/sentinel.ts";
 import { single } from "./deployments/single.ts";
@@ -59,6 +60,7 @@ const DEPLOYMENT_OF: Readonly<Record<DeploymentKind, (locks: readonly string[]) 
   cluster,
   sqlite,
   memcached,
+  mysql,
 };
 
 /** What a run is at. */

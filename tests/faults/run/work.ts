@@ -2,11 +2,17 @@ import type { HandoffName } from "../../verification/handoff/scenario.ts";
 import type { Release } from "../../verification/history/history.ts";
 
 /** What the clients of a process connect to. */
-export type Target = RedisTarget | SqliteTarget | MemcachedTarget;
+export type Target = RedisTarget | SqliteTarget | MemcachedTarget | MysqlTarget;
 
 /** A memcached server. */
 export interface MemcachedTarget {
   readonly kind: "memcached";
+  readonly port: number;
+}
+
+/** A MariaDB server. */
+export interface MysqlTarget {
+  readonly kind: "mysql";
   readonly port: number;
 }
 
