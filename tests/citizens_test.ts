@@ -262,7 +262,7 @@ const PLANTED: Readonly<Record<string, readonly [store: string, path: string, te
   "capabilities": ["sqlite", "tests/stores/sqlite/store_test.ts", '"runs"'],
   "queue model": ["sqlite", "tests/verification/queue/model_test.ts", "@holdfast/lock/sqlite"],
   "events": ["sqlite", "tests/verification/events/ends_sqlite_test.ts"],
-  "cohort suite": ["cas", "tests/stores/cas/cohort_test.ts"],
+  "cohort suite": ["mysql", "tests/stores/mysql/cohort_test.ts"],
   "mutants": ["sqlite", "tests/tools/mutants/targets.ts", "stores\\/sqlite"],
   "size": ["sqlite", "tests/tools/size.ts", "src/stores/sqlite/mod.ts"],
   "loads": ["sqlite", "tests/loads_test.ts", "stores/sqlite/mod.ts"],

@@ -24,9 +24,9 @@ export interface MysqlServer {
 }
 
 /** The settings of a server, by name. */
-type Settings = ReadonlyMap<string, string>;
+type MysqlVariables = ReadonlyMap<string, string>;
 
-const SETTINGS = "SHOW VARIABLES WHERE Variable_name IN " +
+const VARIABLES = "SHOW VARIABLES WHERE Variable_name IN " +
   "('version', 'autocommit', 'read_only', 'innodb_flush_log_at_trx_commit')";
 
 /** In microseconds since 1970, whatever the time zone. */
@@ -47,9 +47,9 @@ export function mysqlPatient(pool: ExaminedPool, { store, label, table, close }:
 }
 
 async function examineServer(pool: ExaminedPool, store: Store, label: string): Promise<Examined> {
-  let settings: Settings;
+  let settings: MysqlVariables;
   try {
-    const [rows] = await within(ANSWER_MS, pool.query(SETTINGS), CLOCK);
+    const [rows] = await within(ANSWER_MS, pool.query(VARIABLES), CLOCK);
     settings = new Map(rows.map((row) => Object.values(row).map(String) as [string, string]));
   } catch (fault) {
     return { findings: [unreachable(store, fault)], futile: true };
@@ -65,7 +65,7 @@ async function examineServer(pool: ExaminedPool, store: Store, label: string): P
 }
 
 /** Judges the settings of a server. */
-export function judgeSettings(settings: Settings): Finding[] {
+export function judgeSettings(settings: MysqlVariables): Finding[] {
   const of = (name: string) => settings.get(name) ?? "";
   return [
     judgeVersion(of("version")),

@@ -36,11 +36,11 @@ export interface MysqlOptions extends CasOptions {
 }
 
 /** Runs a statement. Resolves to its rows, or to the reply to what is no query. */
-export type Run = (sql: string) => Promise<unknown>;
+export type RunStatement = (sql: string) => Promise<unknown>;
 
 /** The arguments of `mysql()`, checked. */
 export interface MysqlSettings {
-  readonly run: Run;
+  readonly run: RunStatement;
   readonly table: string;
   readonly engine: CasOptions;
 }
@@ -67,7 +67,7 @@ const PLAIN: Omit<MysqlQuery, "sql"> = {
   typeCast: (_column, next) => next() as never,
 };
 
-function runOn(pool: MysqlPool | MysqlCallbackPool): Run {
+function runOn(pool: MysqlPool | MysqlCallbackPool): RunStatement {
   const has = (...methods: string[]) => methods.every((name) => typeof Reflect.get(Object(pool), name) === "function");
   const wanted = "pool must be a pool of mysql2 or of mariadb";
   if (has("beginTransaction")) {

@@ -3,9 +3,15 @@ import { textOfHex } from "../../internal/sql/hex.ts";
 import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
 import { type Backend, cas, type FoundDocument, type ListedDocuments } from "../cas/mod.ts";
 import type { WriteOptions, WriteResult } from "../cas/mod.ts";
-import { checkMysqlOptions, type MysqlCallbackPool, type MysqlOptions, type MysqlPool, type Run } from "./options.ts";
+import {
+  checkMysqlOptions,
+  type MysqlCallbackPool,
+  type MysqlOptions,
+  type MysqlPool,
+  type RunStatement,
+} from "./options.ts";
 import { columnsOf, createTable, grantRights, hasSeveralWriters, layoutFault, VARIABLES } from "./schema.ts";
-import { newVersion, type Reply, MysqlStatements } from "./statements.ts";
+import { MysqlStatements, newVersion, type Reply } from "./statements.ts";
 
 /** A store in a table of MariaDB or MySQL. */
 export interface MysqlStore extends Store {
@@ -65,7 +71,7 @@ const [IN_TRANSACTION, AUTOCOMMIT] = [1, 2];
 
 /** Keeps documents as rows of a table. */
 export class MysqlBackend implements Backend<string | undefined> {
-  readonly #run: Run;
+  readonly #run: RunStatement;
   readonly #table: string;
   readonly #statements: MysqlStatements;
   readonly #closed = new Set<() => void>();
@@ -74,7 +80,7 @@ export class MysqlBackend implements Backend<string | undefined> {
   #prepared: Promise<void> | undefined;
 
   /** Makes one; the table is looked at, and made if it is missing, with the first call. */
-  constructor(run: Run, table: string) {
+  constructor(run: RunStatement, table: string) {
     this.#run = run;
     this.#table = table;
     this.#statements = new MysqlStatements(table);
