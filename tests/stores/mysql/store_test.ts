@@ -5,6 +5,9 @@ import { createPool } from "mysql2/promise";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
 import { mysql, type MysqlPool } from "@holdfast/lock/mysql";
+import { checkMysqlOptions } from "../../../src/stores/mysql/options.ts";
+import { hasSeveralWriters } from "../../../src/stores/mysql/schema.ts";
+import { MysqlBackend } from "../../../src/stores/mysql/store.ts";
 import { MariadbServer } from "../../support/mariadb_server.ts";
 import { until } from "../../support/until.ts";
 import { type ClientName, CLIENTS, ended, ignore, Place } from "./place.ts";
@@ -263,6 +266,40 @@ test("MysqlBackend.write() does not wait for long for somebody's transaction, an
   await other.rollback();
   assertEquals((await backend.write("a", "two", version, {})).written, true);
   await other.connection.end();
+});
+
+for (const errno of [1290, 1792, 1836]) {
+  test(`MysqlBackend.write() takes error ${errno} of the server as that of one that only reads`, async (place) => {
+    const backend = place.backend();
+    const { version } = await backend.write("a", "one", undefined, {}) as { readonly version: string };
+    const fails = `SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}`;
+    await place.query(`CREATE TRIGGER fails BEFORE UPDATE ON holdfast_locks FOR EACH ROW ${fails}`);
+    await assertRejects(() => backend.write("a", "two", version, {}), StoreError, "The server only reads");
+  });
+}
+
+test("MysqlBackend.list() makes the table, and a plain server has one clock", async (place) => {
+  const backend = place.backend();
+  assertEquals(await backend.list(10, undefined), { documents: [], cursor: undefined });
+  assertEquals(backend.severalClocks, false);
+});
+
+Deno.test("hasSeveralWriters() finds Galera, and a group with several primaries", () => {
+  const has = (variables: Record<string, string>) => hasSeveralWriters(new Map(Object.entries(variables)));
+  const single = "group_replication_single_primary_mode";
+  assertEquals([has({}), has({ "wsrep_on": "OFF" }), has({ [single]: "ON" })], [false, false, false]);
+  assertEquals([has({ "wsrep_on": "ON" }), has({ [single]: "OFF" })], [true, true]);
+});
+
+test("MysqlBackend.onClosed() calls a function once, unless that was cancelled", async (place) => {
+  const pool = place.pool();
+  const backend = new MysqlBackend(checkMysqlOptions(pool, {}).run, "holdfast_locks");
+  const calls: string[] = [];
+  backend.onClosed(() => calls.push("one"));
+  backend.onClosed(() => calls.push("cancelled"))();
+  await ended(pool);
+  for (let i = 0; i < 2; i++) await assertRejects(() => backend.read("a"), StoreError, "closed");
+  assertEquals([calls, backend.closed], [["one"], true]);
 });
 
 for (const errno of [1020, 1205, 1213, 3101]) {
