@@ -117,21 +117,13 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
    * Issues the fences of a claim that is granted now, and takes it out of the queue together with its run.
    *
    * @param last the last fence that was issued
-   * @param now the clock of the store, in milliseconds since the Unix epoch; no earlier than it is
-   * @param least the same, where `now` is an estimate: no later than it is
+   * @param now the clock of the store, in milliseconds since the Unix epoch
    */
-  issue(
-    claim: Claim,
-    admission: Admission,
-    last: bigint,
-    now: number,
-    isAlive: (waiter: W) => boolean,
-    least: number = now,
-  ): Issue<W> {
+  issue(claim: Claim, admission: Admission, last: bigint, now: number, isAlive: (waiter: W) => boolean): Issue<W> {
     const wish = wishedFences(claim);
     // A handle that asks again for several gets new ones: it is not known how many it had.
     const own = wish === 1 ? admission.ownFence : undefined;
-    const fence = own ?? nextFence(last, least);
+    const fence = own ?? nextFence(last, now);
     this.dequeue(claim);
     const run = admission.next ? this.#takeRun(claim, blockLength(fence, RUN_LIMIT + 1, now) - 1, isAlive) : [];
     const fences = blockLength(fence, wish, now);

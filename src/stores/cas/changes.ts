@@ -25,7 +25,7 @@ export function attempt(
   const grant = (document: LockDocument, admission: Admission, { now, least, admit }: Moment): Effect<Attempt> => {
     if (!document.holders.has(handle) && !admission.steals) admit(claim);
     if (admission.steals) noteRevoked(document, document.revoke().map(({ claim }) => handleOf(claim)), claim.meta);
-    const issue = document.issue(claim, admission, document.fence, now, everybody, least);
+    const issue = document.issue(claim, admission, document.fence, least, everybody);
     document.fence = issue.last;
     const { fence, fences, run } = issue;
     const { beat } = document.grant(claim, fence, now, run);

@@ -31,7 +31,7 @@ export interface DocumentChange<T> {
 export interface Moment {
   /** The clock for what is written, in milliseconds since the Unix epoch. */
   readonly now: number;
-  /** The same, no later than the server's clock: fences that began ahead of it would leave no room for a run. */
+  /** The same, no later than the server's clock: no fence may be far ahead of that. */
   readonly least: number;
   /** Takes room in the document for a waiter. Throws a `StoreError` if there is too little. */
   readonly reserve: (bytes: number) => void;
