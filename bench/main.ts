@@ -24,6 +24,7 @@ import { Progress } from "./progress.ts";
 import { json, table } from "./report.ts";
 import { onMemcached } from "./memcached.ts";
 import { onMysql } from "./mysql.ts";
+import { names } from "./names.ts";
 import { observed } from "./observed.ts";
 import { redlock } from "./redlock.ts";
 import { repeated } from "./repeated.ts";
@@ -47,6 +48,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   memcached: onMemcached,
   "deno-kv": inDenoKv,
   sql,
+  names,
   mysql: onMysql,
   workers,
   local,

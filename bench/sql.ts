@@ -19,7 +19,11 @@ export async function sql(bench: Bench): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const { fsync, loops, target } of CASES) {
     const server = await PostgresServer.start({ settings: { fsync, "full_page_writes": fsync } });
-    bench.stack.defer(() => server[Symbol.asyncDispose]());
+    bench.stack.defer(async () => {
+      // Without a look at its processes, which needs rights to all of the system.
+      await server.stop();
+      await server[Symbol.asyncDispose]();
+    });
     const client = connect(server.url, { max: 10, onnotice: () => {} });
     bench.stack.defer(() => client.end());
     await client.unsafe("CREATE TABLE bare (name text PRIMARY KEY, owner text) WITH (fillfactor = 50)");
