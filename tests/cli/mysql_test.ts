@@ -69,7 +69,7 @@ test("holdfast doctor leaves nothing on a healthy server", async (place, store) 
   }
 });
 
-test("holdfast doctor finds a table that cannot keep locks, and rights that are missing", async (place, store) => {
+test("holdfast doctor finds a table that cannot keep locks, and missing rights", async (place, store) => {
   await place.query(
     `CREATE USER doctor_test@'127.0.0.1'; GRANT SELECT ON ${place.database}.* TO doctor_test@'127.0.0.1'`,
   );

@@ -37,7 +37,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "postgresPatient() finds a table of another layout, and missing rights, and names what to run",
+  name: "postgresPatient() finds another layout and missing rights, and names what to run",
   ignore,
   fn: async () => {
     await using admin = connectWith("pg", server().url);

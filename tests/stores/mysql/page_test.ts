@@ -17,7 +17,7 @@ Deno.test("docs/stores/mysql.md has the statement that makes the table", () => {
 });
 
 Deno.test({
-  name: "docs/stores/mysql.md lists holders and waiters in plain SQL, with the rights that it says",
+  name: "docs/stores/mysql.md lists holders in plain SQL, with the rights that it says",
   ignore,
   async fn() {
     await using place = await Place.open();

@@ -123,7 +123,7 @@ const CHARACTERS = [
 
 for (const mode of MODES) {
   for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
-    test(`MysqlBackend over ${client} keeps every byte of names and texts, with sql_mode "${mode}"`, async (place) => {
+    test(`MysqlBackend over ${client} keeps every byte with sql_mode "${mode}"`, async (place) => {
       const { server } = Place;
       const [[row]] = await server.query("SELECT @@GLOBAL.sql_mode AS mode");
       await server.query(`SET GLOBAL sql_mode = '${mode}'`);
@@ -205,7 +205,7 @@ for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
   });
 }
 
-test("MysqlBackend.write() is refused when the server's clock says that it is too early", async (place) => {
+test("MysqlBackend.write() is refused when it is too early by the server's clock", async (place) => {
   const backend = place.backend();
   const { version } = await backend.write("a", "one", undefined, {}) as { readonly version: string };
   const { time } = await backend.read("a");
@@ -253,7 +253,7 @@ for (const level of ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "S
   });
 }
 
-test("MysqlBackend.write() does not wait for long for somebody's transaction, and is refused", async (place) => {
+test("MysqlBackend.write() does not wait for long for somebody's transaction", async (place) => {
   const backend = place.backend();
   const { version } = await backend.write("a", "one", undefined, {}) as { readonly version: string };
   const other = await mysql2.createPool(place.options).promise().getConnection();
@@ -269,7 +269,7 @@ test("MysqlBackend.write() does not wait for long for somebody's transaction, an
 });
 
 for (const errno of [1290, 1792, 1836]) {
-  test(`MysqlBackend.write() takes error ${errno} of the server as that of one that only reads`, async (place) => {
+  test(`MysqlBackend.write() takes error ${errno} for a server that only reads`, async (place) => {
     const backend = place.backend();
     const { version } = await backend.write("a", "one", undefined, {}) as { readonly version: string };
     const fails = `SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}`;
@@ -421,7 +421,7 @@ test("acquire() of a user who may not write names the rights", async (place) => 
   assertEquals(await place.used(), []);
 });
 
-test("acquire() rejects at once for a wrong password, and for a database that is not there", async (place) => {
+test("acquire() rejects at once for a wrong password and for no such database", async (place) => {
   for (const client of EVERY_CLIENT) {
     for (const wrong of [{ user: "nobody", password: "x" }, { database: "nowhere" }]) {
       const options = { ...wrong, acquireTimeout: 1_000 };
@@ -475,7 +475,7 @@ test("acquire() says what it has found that is no document", async (place) => {
 });
 
 Deno.test({
-  name: "acquire() keeps a lock over the death of the server, and gets a dead holder's after its lease",
+  name: "acquire() keeps a lock over the death of the server, a dead holder does not",
   ignore,
   async fn() {
     await using server = await MariadbServer.start(["--innodb-flush-log-at-trx-commit=1"]);

@@ -68,7 +68,7 @@ for (const library of LIBRARIES) {
   });
 
   Deno.test({
-    name: `acquire() over ${library} that waits gets the lock after the server was restarted`,
+    name: `acquire() over ${library} that waits goes on after a restart`,
     ignore,
     fn: async () => {
       await using own = await PostgresServer.start();
@@ -174,7 +174,7 @@ for (const library of LIBRARIES) {
   });
 
   Deno.test({
-    name: `acquire() over ${library} through pgbouncer in transaction mode polls, although it was told to listen`,
+    name: `acquire() over ${library} through pgbouncer polls, although it is to listen`,
     ignore: withoutPooler,
     fn: async () => {
       await using pooler = await Pgbouncer.start(server(), "transaction");

@@ -62,7 +62,7 @@ for (const level of LEVELS) {
         // There is nothing to remove.
         if (state === "absent" && first === "a removal") continue;
         Deno.test({
-          name: `PostgresBackend lets ${first} win over ${second} at ${level}, with the row ${state}`,
+          name: `lets ${first} win over ${second} at ${level}, row ${state}`,
           ignore,
           fn: () => pair(level, state, runFirst, runSecond),
         });
@@ -115,7 +115,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "PostgresBackend.write() of a new document does not wait for a removal that has not committed",
+  name: "PostgresBackend.write() does not wait for a removal that has not committed",
   ignore,
   fn: async () => {
     await using client = connectWith("postgres.js", server().url);
@@ -134,7 +134,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "PostgresBackend tells the time at which a statement runs, not when its transaction began",
+  name: "PostgresBackend tells the time of a statement, not that of its transaction",
   ignore,
   fn: async () => {
     await using client = connectWith("postgres.js", server().url);

@@ -1,4 +1,4 @@
-// Deno only: a PGlite takes seconds to start.
+// Deno only: it starts a PGlite, which takes seconds.
 import { storeSuite } from "@holdfast/lock/testing";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
 import { newSchema, pglite } from "./clients.ts";

@@ -55,7 +55,7 @@ async function works(client: PostgresClient, schema: string): Promise<void> {
 
 for (const library of LIBRARIES) {
   Deno.test({
-    name: `acquire() over ${library} rejects at once where the schema does not exist, and works once it does`,
+    name: `acquire() over ${library} rejects at once without its schema`,
     ignore,
     fn: async () => {
       await using admin = connectWith(library, server().url);
@@ -69,7 +69,7 @@ for (const library of LIBRARIES) {
 }
 
 Deno.test({
-  name: "acquire() names what to run where the user may not use the schema, make the table or write to it",
+  name: "acquire() names what to run where the user lacks a right",
   ignore,
   fn: async () => {
     await using admin = connectWith("pg", server().url);
@@ -182,7 +182,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "acquire() on a read-only server, and on a standby, rejects with what it says, and holds nothing",
+  name: "acquire() on a read-only server, and on a standby, rejects with what it says",
   ignore,
   fn: async () => {
     await using admin = connectWith("pg", server().url);
@@ -204,7 +204,7 @@ Deno.test({
 
 for (const library of LIBRARIES) {
   Deno.test({
-    name: `acquire() over ${library} rejects at once after the client was closed, as do those that wait`,
+    name: `acquire() over ${library} rejects once the client is closed`,
     ignore,
     fn: async () => {
       await using admin = connectWith("pg", server().url);
@@ -225,7 +225,7 @@ for (const library of LIBRARIES) {
 }
 
 Deno.test({
-  name: "acquire() rejects where a connection was returned to the pool in a transaction, and holds nothing",
+  name: "acquire() rejects where a connection of the pool is in a transaction",
   ignore,
   fn: async () => {
     await using admin = connectWith("pg", server().url);
@@ -246,7 +246,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "acquire() rejects where the connection is in a transaction that has failed, and holds nothing",
+  name: "acquire() rejects where the connection is in a transaction that has failed",
   ignore,
   fn: async () => {
     await using admin = connectWith("pg", server().url);
@@ -319,7 +319,7 @@ for (
   const [state, settings] of [["57014", { "statement_timeout": "1" }], ["55P03", { "lock_timeout": "1" }]] as const
 ) {
   Deno.test({
-    name: `acquire() goes on after the error ${state}, when somebody has the table for himself`,
+    name: `acquire() goes on after the error ${state}`,
     ignore,
     fn: async () => {
       await using admin = connectWith("pg", server().url);

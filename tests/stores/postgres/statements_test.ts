@@ -126,7 +126,7 @@ Deno.test("PostgresBackend on a PGlite keeps every text", async () => {
 
 for (const encoding of ["LATIN1", "SQL_ASCII"]) {
   Deno.test({
-    name: `postgres() in a database of the encoding ${encoding} keeps names and meta of each language`,
+    name: `postgres() keeps all languages in a database of the encoding ${encoding}`,
     ignore,
     fn: async () => {
       await using other = await PostgresServer.start({ encoding });
@@ -141,7 +141,7 @@ for (const encoding of ["LATIN1", "SQL_ASCII"]) {
 }
 
 Deno.test({
-  name: "PostgresBackend.write() commits durably where synchronous_commit is off, and leaves a stronger setting",
+  name: "PostgresBackend.write() commits durably where synchronous_commit is off",
   ignore,
   fn: async () => {
     await using admin = connectWith("pg", server().url);
@@ -178,7 +178,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "PostgresBackend.write() that declares a lease over is refused before the moment by the server's clock",
+  name: "PostgresBackend.write() is refused when it is too early by the server's clock",
   ignore,
   fn: async () => {
     await using connected = connectWith("postgres.js", server().url);

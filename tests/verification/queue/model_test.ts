@@ -55,7 +55,7 @@ Deno.test({
   ignore,
   fn: async () => {
     await using connected = connectWith("postgres.js", server().url);
-    const store = postgres(connected.client);
+    const store = patient(postgres(connected.client));
     await agrees(store, { runs: 200, ending: false });
     await agrees(store, { runs: ENDING, ending: true });
   },

@@ -1,6 +1,7 @@
 // Deno only: it takes long, and starts a server.
 import { mysql } from "@holdfast/lock/mysql";
 import { ignore, Place } from "../../stores/mysql/place.ts";
+import { patient } from "../../stores/deno_kv/patient.ts";
 import { agrees } from "./agrees.ts";
 
 Place.serve();
@@ -10,7 +11,7 @@ Deno.test({
   ignore,
   async fn() {
     await using place = await Place.open();
-    const store = mysql(place.pool());
+    const store = patient(mysql(place.pool()));
     await store.query();
     await agrees(store, { runs: 200, ending: false });
     await agrees(store, { runs: 5, ending: true });
