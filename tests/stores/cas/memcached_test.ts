@@ -8,6 +8,7 @@ import { claimOf, grant } from "../../support/claims.ts";
 import { memcached } from "../../support/memcached_backend.ts";
 import { findMemcached, MemcachedServer } from "../../support/memcached_server.ts";
 import { agrees } from "../../verification/queue/agrees.ts";
+import { patient } from "../../support/patient.ts";
 
 const SETTINGS = { maxClockSkew: 10_000, observer: undefined };
 
@@ -23,7 +24,7 @@ storeSuite({
   open: async () => {
     const server = await MemcachedServer.start();
     return {
-      connect: () => new CasStore(memcached(server.connect()), SETTINGS, new SystemClock()),
+      connect: () => patient(new CasStore(memcached(server.connect()), SETTINGS, new SystemClock())),
       restart: async () => {
         await server.kill();
         await server.start();

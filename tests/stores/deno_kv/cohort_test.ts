@@ -3,7 +3,7 @@ import { denoKv } from "@holdfast/lock/deno-kv";
 import { storeSuite } from "@holdfast/lock/testing";
 import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
-import { patient } from "./patient.ts";
+import { patient } from "../../support/patient.ts";
 import { Place } from "./place.ts";
 
 storeSuite({

@@ -1,7 +1,7 @@
 import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { CasStore } from "../../../src/stores/cas/store.ts";
 import { KvBackend } from "../../../src/stores/deno_kv/store.ts";
-import { patient } from "./patient.ts";
+import { patient } from "../../support/patient.ts";
 
 /** Opens a store that does not hand on, for tests that call it themselves. */
 export function engineOn(kv: Deno.Kv): CasStore {

@@ -4,6 +4,7 @@ import { storeSuite } from "@holdfast/lock/testing";
 import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
 import { ignore, Place } from "./place.ts";
+import { patient } from "../../support/patient.ts";
 
 Place.serve();
 
@@ -16,7 +17,7 @@ if (!ignore) {
       const cohorts: HandoffCohort[] = [];
       return {
         connect: async () => {
-          const store = mysql(place.pool());
+          const store = patient(mysql(place.pool()));
           await store.query();
           const cohort = made(store, {});
           cohorts.push(cohort);

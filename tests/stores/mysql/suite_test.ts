@@ -1,6 +1,7 @@
 // Deno only: it starts a server.
 import { storeSuite } from "@holdfast/lock/testing";
 import { type ClientName, ignore, Place } from "./place.ts";
+import { patient } from "../../support/patient.ts";
 
 Place.serve();
 
@@ -11,7 +12,7 @@ for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
     open: async () => {
       const place = await Place.open();
       return {
-        connect: () => place.engine(client),
+        connect: async () => patient(await place.engine(client)),
         leftovers: () => place.used(),
         close: () => place[Symbol.asyncDispose](),
       };

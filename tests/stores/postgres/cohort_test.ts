@@ -5,6 +5,7 @@ import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
 import { connectWith, newSchema } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
+import { patient } from "../../support/patient.ts";
 
 const { server, ignore } = await sharedServer();
 
@@ -19,7 +20,7 @@ storeSuite({
     const cohorts: HandoffCohort[] = [];
     return {
       connect: () => {
-        const cohort = made(postgres(connected.client, { schema }), {});
+        const cohort = made(patient(postgres(connected.client, { schema })), {});
         cohorts.push(cohort);
         return cohort;
       },

@@ -7,6 +7,7 @@ import { until } from "../../support/until.ts";
 import { connectWith, type Library, newSchema, type TestClient } from "./clients.ts";
 import { storeOver, usedIn } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
+import { patient } from "../../support/patient.ts";
 
 const CAPABILITIES = ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const;
 
@@ -45,7 +46,7 @@ for (const { what, library, url, listens } of PLACES) {
           const connected = connectWith(library, url!);
           clients.push(connected);
           await runPostgres(connected.client, "SELECT 1");
-          return storeOver(connected.client, { schema, listen: listens ? connected.listen : undefined });
+          return patient(storeOver(connected.client, { schema, listen: listens ? connected.listen : undefined }));
         },
         leftovers: () => usedIn(client, schema),
         close: async () => {

@@ -5,6 +5,7 @@ import { until } from "../../support/until.ts";
 import { sharedServer } from "./shared_server.ts";
 import { connectWith, LIBRARIES, newSchema, type TestClient } from "./clients.ts";
 import { storeOver, usedIn } from "./place.ts";
+import { patient } from "../../support/patient.ts";
 
 const CAPABILITIES = ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const;
 
@@ -26,7 +27,7 @@ for (const library of LIBRARIES) {
             clients.push(connected);
             // Some behaviours go by when it was granted: connecting takes long.
             await runPostgres(connected.client, "SELECT 1");
-            return storeOver(connected.client, { schema, listen: listens ? connected.listen : undefined });
+            return patient(storeOver(connected.client, { schema, listen: listens ? connected.listen : undefined }));
           },
           leftovers: () => usedIn(client, schema),
           close: async () => {

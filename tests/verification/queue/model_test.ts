@@ -10,7 +10,7 @@ import { connectWith } from "../../stores/postgres/clients.ts";
 import { agrees } from "./agrees.ts";
 import { serverStore } from "../../support/server_store.ts";
 import { cas } from "../../../src/stores/cas/mod.ts";
-import { patient } from "../../stores/deno_kv/patient.ts";
+import { patient } from "../../support/patient.ts";
 import { ObjectHost } from "../../stores/durable_object/host.ts";
 import { Documents, memoryBackend } from "../../stores/cas/memory_backend.ts";
 

@@ -1,7 +1,7 @@
 // Deno only: it takes long, and starts a server.
 import { mysql } from "@holdfast/lock/mysql";
 import { ignore, Place } from "../../stores/mysql/place.ts";
-import { patient } from "../../stores/deno_kv/patient.ts";
+import { patient } from "../../support/patient.ts";
 import { agrees } from "./agrees.ts";
 
 Place.serve();
