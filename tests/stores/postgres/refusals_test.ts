@@ -321,6 +321,8 @@ for (
   Deno.test({
     name: `acquire() goes on after the error ${state}`,
     ignore,
+    // A call that has given up releases what it may have been granted, for a moment longer than the test.
+    sanitizeOps: false,
     fn: async () => {
       await using admin = connectWith("pg", server().url);
       const schema = await newSchema(admin.client);
