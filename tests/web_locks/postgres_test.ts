@@ -1,3 +1,4 @@
+// Deno only: it starts a server.
 import { postgres } from "@holdfast/lock/postgres";
 import { LockManager } from "@holdfast/lock/web-locks";
 import { connectWith, newSchema } from "../stores/postgres/clients.ts";

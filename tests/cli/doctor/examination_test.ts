@@ -33,7 +33,10 @@ Deno.test("examine() asks for permissions first, and closes what it has opened",
   const opened = patient();
   const findings = await examine({ permissions: [], open: () => Promise.resolve(opened) }, signal);
   assertEquals(codes(findings).filter((each) => !each.endsWith("permission")), ["ok role", "ok lock"]);
-  assertEquals([findings[0]?.code, opened.closed], ["permission", 1]);
+  // Only Deno has permissions.
+  const all = findings.map(({ code }) => code);
+  assert(all.lastIndexOf("permission") < all.indexOf("role"), `${all}`);
+  assertEquals(opened.closed, 1);
 
   const failing = { ...patient(), examine: () => Promise.reject(new Error("no such server")) };
   await assertRejects(

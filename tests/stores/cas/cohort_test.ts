@@ -1,3 +1,4 @@
+// Deno only: it takes long, and tests the same code as store_test.ts.
 import { storeSuite } from "@holdfast/lock/testing";
 import { parseDocument } from "../../../src/stores/cas/document.ts";
 import { cas } from "../../../src/stores/cas/mod.ts";

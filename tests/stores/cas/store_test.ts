@@ -2,29 +2,20 @@ import { storeSuite } from "@holdfast/lock/testing";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { CasStore } from "../../../src/stores/cas/store.ts";
 import { parseDocument } from "../../../src/stores/cas/document.ts";
-import { Documents, memoryBackend, type MemoryBackendOptions } from "./memory_backend.ts";
-
-/** The backends that differ in what the engine does. */
-const BACKENDS: Readonly<Record<string, MemoryBackendOptions>> = {
-  "with a server's clock": { clock: Date.now },
-  "without a clock": {},
-  "that is polled": { watches: false },
-};
+import { Documents, memoryBackend } from "./memory_backend.ts";
 
 const SETTINGS = { maxClockSkew: 10_000, observer: undefined };
 
-for (const [kind, options] of Object.entries(BACKENDS)) {
-  storeSuite({
-    test: (name, run) => Deno.test(`cas() on a backend ${kind}: ${name}`, run),
-    open: () => {
-      const documents = new Documents();
-      return {
-        connect: () => new CasStore(memoryBackend(documents, options), SETTINGS, new SystemClock()),
-        leftovers: () =>
-          [...documents.texts].filter(([name, { value }]) => !parseDocument(name, value).unused).map(([name]) => name),
-        close: () => {},
-      };
-    },
-    capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
-  });
-}
+storeSuite({
+  test: (name, run) => Deno.test(`cas() on a backend with a server's clock: ${name}`, run),
+  open: () => {
+    const documents = new Documents();
+    return {
+      connect: () => new CasStore(memoryBackend(documents, { clock: Date.now }), SETTINGS, new SystemClock()),
+      leftovers: () =>
+        [...documents.texts].filter(([name, { value }]) => !parseDocument(name, value).unused).map(([name]) => name),
+      close: () => {},
+    };
+  },
+  capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
+});

@@ -1,3 +1,4 @@
+// Deno only: it runs in workerd, too, as the row `objects` of the other runtimes.
 import { durableObject } from "@holdfast/lock/durable-object";
 import { storeSuite } from "@holdfast/lock/testing";
 import { SystemClock } from "../../../src/internal/time/clock.ts";

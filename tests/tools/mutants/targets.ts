@@ -96,7 +96,7 @@ export const TARGETS: readonly Target[] = [
     name: "cas",
     source: /^src\/stores\/cas\/\w+\.ts$/,
     stages: [
-      { tests: /^tests\/stores\/cas\/\w+_test\.ts$/, except: /(cohort|store)_test\.ts$/ },
+      { tests: /^tests\/stores\/cas\/\w+_test\.ts$/, except: /(backends|cohort|store)_test\.ts$/ },
       { tests: /^tests\/stores\/cas\/store_test\.ts$/ },
       { tests: /^tests\/simulation\/cas\/simulation_test\.ts$/, filter: /^cas\(\) keeps its promises/ },
     ],
