@@ -1,3 +1,4 @@
+// Deno only: it needs node:v8, which workerd does not have.
 import { assert, assertEquals } from "@std/assert";
 import { serialize } from "node:v8";
 import { StoredDocuments } from "../../../src/stores/durable_object/storage.ts";
