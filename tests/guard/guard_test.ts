@@ -8,7 +8,7 @@ import { isMissing, Place, serve } from "./place.ts";
 
 serve();
 
-/** A lock with a fence, as any store gives it. */
+/** Returns what `guard()` needs of a lock: tests of it with real locks are in `paused_test.ts`. */
 function lockOf(fence: bigint, more: Partial<GuardedLock> = {}): GuardedLock {
   return { name: "a", fence, held: true, mode: "exclusive", permits: undefined, ...more };
 }
