@@ -2,12 +2,10 @@ import { createConnection } from "mysql2/promise";
 import { findMariadb } from "./mariadb.ts";
 import { librariesOf, run } from "./debian_programs.ts";
 import { freePort } from "./redis_server.ts";
+import { type ServerCommand, ServerProcess, startedServer } from "./server_process.ts";
 
 /** How long a server may take until it answers, in milliseconds. */
 const START_LIMIT_MS = 30_000;
-
-/** How often a server is started on a port that was free, and may be taken a moment later. */
-const STARTS = 3;
 
 /** The files of the package that make the tables of the system, in this order. */
 const SCRIPTS = [/^(mysql|mariadb)_system_tables\.sql$/, /^(mysql|mariadb)_system_tables_data\.sql$/];
@@ -26,7 +24,7 @@ export class MariadbServer implements AsyncDisposable {
   readonly #shared: string;
   readonly #directory: string;
   readonly #settings: readonly string[];
-  #process: Deno.ChildProcess | undefined;
+  #process: ServerProcess | undefined;
 
   private constructor(settings: readonly string[]) {
     const found = findMariadb();
@@ -42,17 +40,10 @@ export class MariadbServer implements AsyncDisposable {
    * `"--innodb-flush-log-at-trx-commit=2"`.
    */
   static async start(settings: readonly string[] = []): Promise<MariadbServer> {
-    for (let starts = 1;; starts++) {
-      const server = new MariadbServer(settings);
-      try {
-        await server.#install();
-        await server.start();
-        return server;
-      } catch (error) {
-        await server[Symbol.asyncDispose]();
-        if (starts === STARTS) throw error;
-      }
-    }
+    return await startedServer(() => new MariadbServer(settings), async (server) => {
+      await server.#install();
+      await server.start();
+    });
   }
 
   /** The options with which clients connect as the user that may do everything. */
@@ -67,7 +58,12 @@ export class MariadbServer implements AsyncDisposable {
     const scripts = SCRIPTS.map((script) => {
       return Deno.readTextFileSync(`${this.#shared}/${names.find((name) => script.test(name))}`);
     });
-    const process = this.#spawn(["--bootstrap", "--skip-networking"], "piped");
+    const process = new Deno.Command(this.#program, {
+      ...this.#command(["--bootstrap", "--skip-networking"]),
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
     const input = ["CREATE DATABASE mysql;", "CREATE DATABASE holdfast;", "USE mysql;", ...scripts, ROOT, ""].join(
       "\n",
     );
@@ -80,7 +76,7 @@ export class MariadbServer implements AsyncDisposable {
 
   /** Starts the process, and waits until it answers. */
   async start(): Promise<void> {
-    const process = this.#process = this.#spawn([
+    const command = this.#command([
       ...[
         "--bind-address=127.0.0.1",
         `--port=${this.port}`,
@@ -89,9 +85,8 @@ export class MariadbServer implements AsyncDisposable {
       ],
       ...[`--pid-file=${this.#directory}/pid`, `--log-error=${this.#directory}/log`],
       ...this.#settings,
-    ], "null");
-    let ended = false;
-    void process.status.then(() => ended = true);
+    ]);
+    const process = this.#process = new ServerProcess(this.#program, command);
     for (const started = performance.now();;) {
       try {
         const [[row]] = await this.query("SELECT @@pid_file AS path");
@@ -99,15 +94,15 @@ export class MariadbServer implements AsyncDisposable {
         if (row?.["path"] === `${this.#directory}/pid`) return;
         throw new Error(`another server has taken port ${this.port}`);
       } catch (error) {
-        if (ended) throw new Error(`${error}: ${await Deno.readTextFile(`${this.#directory}/log`)}`);
+        if (process.ended) throw new Error(`${error}: ${await Deno.readTextFile(`${this.#directory}/log`)}`);
         if (performance.now() - started > START_LIMIT_MS) throw error;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }
   }
 
-  #spawn(settings: readonly string[], pipes: "piped" | "null"): Deno.ChildProcess {
-    return new Deno.Command(this.#program, {
+  #command(settings: readonly string[]): ServerCommand {
+    return {
       args: [
         ...[
           "--no-defaults",
@@ -124,10 +119,7 @@ export class MariadbServer implements AsyncDisposable {
         ...settings,
       ],
       env: librariesOf(this.#program),
-      stdin: pipes,
-      stdout: pipes,
-      stderr: pipes,
-    }).spawn();
+    };
   }
 
   /** Runs one statement over a connection of its own. */
@@ -142,29 +134,19 @@ export class MariadbServer implements AsyncDisposable {
 
   /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
   freeze(): void {
-    this.#signal("SIGSTOP");
+    this.#process?.signal("SIGSTOP");
   }
 
   /** Lets it go on. */
   thaw(): void {
-    this.#signal("SIGCONT");
+    this.#process?.signal("SIGCONT");
   }
 
   /** Kills the process, and waits until it is gone. */
   async kill(): Promise<void> {
     const process = this.#process;
-    this.#signal("SIGKILL");
     this.#process = undefined;
-    await process?.status;
-  }
-
-  #signal(signal: Deno.Signal): void {
-    try {
-      this.#process?.kill(signal);
-    } catch (error) {
-      // It has ended already: Ctrl-C reaches all processes of a terminal.
-      if (!(error instanceof TypeError)) throw error;
-    }
+    await process?.end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,12 +2,10 @@ import { MemcacheClient } from "memcache-client";
 import { findProgram, type Found } from "./debian_programs.ts";
 import { inTime } from "./in_time.ts";
 import { freePort } from "./redis_server.ts";
+import { ServerProcess, startedServer } from "./server_process.ts";
 
 /** How long a server may take to answer, in milliseconds. */
 const ANSWER_LIMIT_MS = 5_000;
-
-/** How often a server is started on a port that was free, and may be taken a moment later. */
-const STARTS = 3;
 
 /** What the last line of a reply begins with. */
 const LAST_LINE = /^(?:END|OK|DELETED|NOT_FOUND|BUSY|ERROR|CLIENT_ERROR|SERVER_ERROR)\b.*\r\n$/m;
@@ -22,7 +20,7 @@ export class MemcachedServer implements AsyncDisposable {
   readonly port: number = freePort();
   readonly #settings: readonly string[];
   readonly #clients = new Set<MemcacheClient>();
-  #process: Deno.ChildProcess | undefined;
+  #process: ServerProcess | undefined;
 
   private constructor(settings: readonly string[]) {
     this.#settings = settings;
@@ -30,16 +28,7 @@ export class MemcachedServer implements AsyncDisposable {
 
   /** Starts a server; settings are those of its command line, such as `"-m", "8"` for its memory in MB. */
   static async start(settings: readonly string[] = []): Promise<MemcachedServer> {
-    for (let starts = 1;; starts++) {
-      const server = new MemcachedServer(settings);
-      try {
-        await server.start();
-        return server;
-      } catch (error) {
-        await server[Symbol.asyncDispose]();
-        if (starts === STARTS) throw error;
-      }
-    }
+    return await startedServer(() => new MemcachedServer(settings), (server) => server.start());
   }
 
   /** Where clients connect. */
@@ -51,15 +40,10 @@ export class MemcachedServer implements AsyncDisposable {
   async start(): Promise<void> {
     const found = findMemcached();
     if ("missing" in found) throw new Error(found.missing);
-    const process = this.#process = new Deno.Command(found.program, {
+    const process = this.#process = new ServerProcess(found.program, {
       // As root it wants to be told so.
       args: ["-l", "127.0.0.1", "-p", `${this.port}`, "-u", "root", ...this.#settings],
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    }).spawn();
-    let ended = false;
-    void process.status.then(() => ended = true);
+    });
     for (let tries = 0;; tries++) {
       try {
         const stats = await this.command("stats");
@@ -67,7 +51,7 @@ export class MemcachedServer implements AsyncDisposable {
         if (stats.includes(`STAT pid ${process.pid}\r\n`)) return;
         throw new Error(`another server has taken port ${this.port}`);
       } catch (error) {
-        if (ended || tries === 500) throw error;
+        if (process.ended || tries === 500) throw error;
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     }
@@ -100,29 +84,19 @@ export class MemcachedServer implements AsyncDisposable {
 
   /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
   freeze(): void {
-    this.#signal("SIGSTOP");
+    this.#process?.signal("SIGSTOP");
   }
 
   /** Lets it go on. */
   thaw(): void {
-    this.#signal("SIGCONT");
+    this.#process?.signal("SIGCONT");
   }
 
   /** Kills the process, and waits until it is gone. With it goes all that it kept. */
   async kill(): Promise<void> {
     const process = this.#process;
-    this.#signal("SIGKILL");
     this.#process = undefined;
-    await process?.status;
-  }
-
-  #signal(signal: Deno.Signal): void {
-    try {
-      this.#process?.kill(signal);
-    } catch (error) {
-      // It has ended already: Ctrl-C reaches all processes of a terminal.
-      if (!(error instanceof TypeError)) throw error;
-    }
+    await process?.end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

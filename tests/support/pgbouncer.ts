@@ -2,13 +2,14 @@ import { librariesOf, run } from "./debian_programs.ts";
 import { findPgbouncer } from "./postgres.ts";
 import { type PostgresServer, unprivileged } from "./postgres_server.ts";
 import { freePort } from "./redis_server.ts";
+import { ServerProcess } from "./server_process.ts";
 import { until } from "./until.ts";
 
 /** A pgbouncer that a test has started in front of a server. */
 export class Pgbouncer implements AsyncDisposable {
   readonly port: number = freePort();
   readonly #directory: string;
-  #process: Deno.ChildProcess | undefined;
+  #process: ServerProcess | undefined;
 
   private constructor(directory: string) {
     this.#directory = directory;
@@ -43,19 +44,14 @@ export class Pgbouncer implements AsyncDisposable {
     // As PostgreSQL it refuses to run as root.
     const { uid, gid } = await unprivileged();
     if (uid !== undefined) await run("chown", ["-R", `${uid}:${gid}`, this.#directory], "/");
-    const process = this.#process = new Deno.Command(found.program, {
+    const process = this.#process = new ServerProcess(found.program, {
       args: ["-q", this.#file],
       env: librariesOf(found.program),
       ...await unprivileged(),
       cwd: this.#directory,
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    }).spawn();
-    let ended = false;
-    void process.status.then(() => ended = true);
+    });
     await until(async () => {
-      if (ended) throw new Error(`pgbouncer does not start on port ${this.port}`);
+      if (process.ended) throw new Error(`pgbouncer does not start on port ${this.port}`);
       return await accepts(this.port);
     }, "pgbouncer accepts connections");
   }
@@ -64,12 +60,7 @@ export class Pgbouncer implements AsyncDisposable {
   async kill(): Promise<void> {
     const process = this.#process;
     this.#process = undefined;
-    try {
-      process?.kill("SIGKILL");
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error; // It has ended already.
-    }
-    await process?.status;
+    await process?.end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

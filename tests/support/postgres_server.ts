@@ -1,6 +1,7 @@
 import { librariesOf, run, UNPACKED } from "./debian_programs.ts";
 import { findPostgres } from "./postgres.ts";
 import { freePort } from "./redis_server.ts";
+import { ServerProcess, startedServer } from "./server_process.ts";
 import { until } from "./until.ts";
 
 /** PostgreSQL refuses to run as root: then it runs as this user, who may write nowhere else. */
@@ -8,9 +9,6 @@ const [USER, GROUP] = ["nobody", "nogroup"];
 
 /** How long a server may take to start or to end, in milliseconds: it may recover after a crash. */
 const START_LIMIT_MS = 60_000;
-
-/** How often a server is started on a port that was free, and may be taken a moment later. */
-const STARTS = 3;
 
 /** What makes a server quick to start and to write, but for what a crash of the machine would lose. */
 const SETTINGS: Readonly<Record<string, string>> = {
@@ -44,7 +42,7 @@ export class PostgresServer implements AsyncDisposable {
   readonly #program: string;
   readonly #options: PostgresServerOptions;
   readonly #directory: string;
-  #process: Deno.ChildProcess | undefined;
+  #process: ServerProcess | undefined;
 
   private constructor(program: string, options: PostgresServerOptions, directory: string) {
     this.#program = program;
@@ -55,19 +53,13 @@ export class PostgresServer implements AsyncDisposable {
   /** Starts a server on a new data directory. */
   static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
     const program = options.program ?? postgresOrThrow();
-    for (let starts = 1;; starts++) {
-      const directory = await Deno.makeTempDir({ prefix: "holdfast_postgres_" });
-      const server = new PostgresServer(program, options, directory);
-      try {
-        await copy(await template(program, options.encoding ?? "UTF8"), `${directory}/data`);
-        await own(directory);
-        await server.start();
-        return server;
-      } catch (error) {
-        await server[Symbol.asyncDispose]();
-        if (starts === STARTS) throw error;
-      }
-    }
+    const make = async () =>
+      new PostgresServer(program, options, await Deno.makeTempDir({ prefix: "holdfast_postgres_" }));
+    return await startedServer(make, async (server) => {
+      await copy(await template(program, options.encoding ?? "UTF8"), `${server.#directory}/data`);
+      await own(server.#directory);
+      await server.start();
+    });
   }
 
   /** Where clients connect, as the superuser of the database that every server has. */
@@ -89,20 +81,15 @@ export class PostgresServer implements AsyncDisposable {
   async start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
     const data = `${this.#directory}/data`;
     const all = { ...SETTINGS, ...this.#options.settings, ...settings, port: `${this.port}` };
-    const process = this.#process = new Deno.Command(this.#program, {
+    const process = this.#process = new ServerProcess(this.#program, {
       args: ["-D", data, ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
       env: { ...librariesOf(this.#program), ...this.#options.env },
       ...await unprivileged(),
       cwd: this.#directory,
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    }).spawn();
-    let ended = false;
-    void process.status.then(() => ended = true);
+    });
     await until(
       async () => {
-        if (ended) throw new Error(`PostgreSQL does not start on port ${this.port}`);
+        if (process.ended) throw new Error(`PostgreSQL does not start on port ${this.port}`);
         return await isReady(`${data}/postmaster.pid`);
       },
       "PostgreSQL is ready",
@@ -135,27 +122,22 @@ export class PostgresServer implements AsyncDisposable {
 
   /** Freezes all processes: they accept and answer nothing, and keep their connections. */
   freeze(): void {
-    this.#signal("SIGSTOP");
+    this.#process?.signal("SIGSTOP");
     for (const id of this.#children()) send(id, "SIGSTOP");
   }
 
   /** Lets them go on. */
   thaw(): void {
     for (const id of this.#children()) send(id, "SIGCONT");
-    this.#signal("SIGCONT");
+    this.#process?.signal("SIGCONT");
   }
 
   async #end(signal: Deno.Signal): Promise<void> {
     const process = this.#process;
-    this.#signal(signal);
     this.#process = undefined;
-    await process?.status;
+    await process?.end(signal);
     // A killed one leaves it, and another one would be taken for it.
     await Deno.remove(`${this.#directory}/data/postmaster.pid`).catch(() => {});
-  }
-
-  #signal(signal: Deno.Signal): void {
-    if (this.#process !== undefined) send(this.#process.pid, signal);
   }
 
   /** Returns the ids of the processes that the first one has started. */

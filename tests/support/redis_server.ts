@@ -1,10 +1,8 @@
 import { type Cluster, Redis, type RedisOptions } from "ioredis";
+import { ServerProcess, startedServer } from "./server_process.ts";
 
 /** How long a server may take to say who it is, in milliseconds: one that is frozen accepts a connection as well. */
 const ANSWER_LIMIT_MS = 2_000;
-
-/** How often a server is started on a port that was free, and may be taken a moment later. */
-const STARTS = 3;
 
 /** Below those that systems give to connections: these could take the port of a server that is being restarted. */
 const PORTS = [10_000, 32_767] as const;
@@ -22,7 +20,7 @@ export class RedisServer implements AsyncDisposable {
   readonly #env: Record<string, string>;
   readonly #file: string[];
   readonly #clients = new Set<Redis>();
-  #process: Deno.ChildProcess | undefined;
+  #process: ServerProcess | undefined;
   #frozen = false;
 
   private constructor(settings: string[], env: Record<string, string>, file: string[]) {
@@ -44,22 +42,13 @@ export class RedisServer implements AsyncDisposable {
     env: Record<string, string> = {},
     file: string[] = [],
   ): Promise<RedisServer> {
-    for (let starts = 1;; starts++) {
-      const server = new RedisServer(settings, env, file);
-      try {
-        await server.start();
-        return server;
-      } catch (error) {
-        await server[Symbol.asyncDispose]();
-        if (starts === STARTS) throw error;
-      }
-    }
+    return await startedServer(() => new RedisServer(settings, env, file), (server) => server.start());
   }
 
   /** Starts the process, and waits until it answers. */
   async start(): Promise<void> {
     const program = this.#env["REDIS_SERVER"] ?? Deno.env.get("REDIS_SERVER") ?? "redis-server";
-    const process = this.#process = new Deno.Command(program, {
+    const process = this.#process = new ServerProcess(program, {
       args: [
         ...this.#file,
         ...["--port", `${this.port}`, "--bind", "127.0.0.1", "--dir", this.#directory],
@@ -67,17 +56,12 @@ export class RedisServer implements AsyncDisposable {
         ...this.#settings,
       ],
       env: this.#env,
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    }).spawn();
-    let ended = false;
-    void process.status.then(() => ended = true);
+    });
     for (let tries = 0;; tries++) {
       try {
         return await this.#meet();
       } catch (error) {
-        if (ended || tries === 500) throw error;
+        if (process.ended || tries === 500) throw error;
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     }
@@ -134,30 +118,20 @@ export class RedisServer implements AsyncDisposable {
   /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
   freeze(): void {
     this.#frozen = true;
-    this.#signal("SIGSTOP");
+    this.#process?.signal("SIGSTOP");
   }
 
   /** Lets it go on. */
   thaw(): void {
     this.#frozen = false;
-    this.#signal("SIGCONT");
+    this.#process?.signal("SIGCONT");
   }
 
   /** Kills the process, and waits until it is gone. */
   async kill(): Promise<void> {
     const process = this.#process;
-    this.#signal("SIGKILL");
     this.#process = undefined;
-    await process?.status;
-  }
-
-  #signal(signal: Deno.Signal): void {
-    try {
-      this.#process?.kill(signal);
-    } catch (error) {
-      // It has ended already: Ctrl-C reaches all processes of a terminal.
-      if (!(error instanceof TypeError)) throw error;
-    }
+    await process?.end();
   }
 
   /** Returns the keys on the server, without fences: those stay for 7 days. */
@@ -171,7 +145,7 @@ export class RedisServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#signal("SIGCONT");
+    this.#process?.signal("SIGCONT");
     await Promise.all([...this.#clients].map(closed));
     await this.kill();
     await Deno.remove(this.#directory, { recursive: true });
