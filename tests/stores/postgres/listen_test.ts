@@ -11,6 +11,7 @@ import { findPgbouncer } from "../../support/postgres.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
 import { until } from "../../support/until.ts";
 import { connectWith, LIBRARIES, newSchema, pglite, type TestClient } from "./clients.ts";
+import { recording } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const { server, ignore } = await sharedServer();
@@ -136,13 +137,7 @@ Deno.test({
   fn: async () => {
     await using connected = connectWith("pg", server().url);
     const schema = await newSchema(connected.client);
-    const statements: string[] = [];
-    const client = {
-      query: async (text: string) => {
-        statements.push(text);
-        return { rows: await runPostgres(connected.client, text) };
-      },
-    };
+    const { client, statements } = recording(connected.client);
     const store = postgres(client, { schema });
     const lock = await acquire(store, "a");
     await lock.extend(20_000);

@@ -37,3 +37,13 @@ export async function documentsIn(
     return [name, parseDocument(name, String(value))];
   }));
 }
+
+/** Returns a client that notes each statement before it is sent. */
+export function recording(client: PostgresClient): { readonly client: PostgresClient; readonly statements: string[] } {
+  const statements: string[] = [];
+  const query = async (text: string) => {
+    statements.push(text);
+    return { rows: await runPostgres(client, text) };
+  };
+  return { client: { query }, statements };
+}

@@ -13,6 +13,7 @@ import {
 import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
 import { connectWith, LIBRARIES, newSchema, pglite } from "./clients.ts";
+import { recording } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
 
 const { server, ignore } = await sharedServer();
@@ -198,13 +199,7 @@ Deno.test({
   fn: async () => {
     await using connected = connectWith("pg", server().url);
     const schema = await newSchema(connected.client);
-    const statements: string[] = [];
-    const client = {
-      query: async (text: string) => {
-        statements.push(text);
-        return { rows: await runPostgres(connected.client, text) };
-      },
-    };
+    const { client, statements } = recording(connected.client);
     const store = postgres(client, { schema });
     await (await acquire(store, "a")).release();
     // It looks for the table, makes it, looks again, reads, grants, releases.

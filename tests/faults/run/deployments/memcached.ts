@@ -1,7 +1,8 @@
 import { MemcachedServer } from "../../../support/memcached_server.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
-import type { Deployment, Traits } from "../deployment.ts";
+import type { Deployment } from "../deployment.ts";
 import { freezing } from "../freezing.ts";
+import { POLLED_ENGINE } from "../polled_engine.ts";
 import { clockFaults, LostFences } from "../memcached/clock_faults.ts";
 import { memcachedLeft } from "../memcached/left.ts";
 import { losses } from "../memcached/server_faults.ts";
@@ -9,22 +10,6 @@ import { WorkerClocks } from "../worker_clocks.ts";
 
 /** As little memory as there can be, of which no part is moved from values of one size to others later on. */
 const SETTINGS = ["-m", "1", "-I", "512k", "-o", "slab_automove=0"];
-
-/** What is particular to the engine on a server without a clock that notifies of nothing. */
-const TRAITS: Traits = {
-  runs: true,
-  executesLate: false,
-  keepsTurns: false,
-  waiterTimeout: 15_000,
-  // A lease is watched before it is over, and so are the turns of waiters that are gone, one process after the other.
-  idle: 8_000,
-  // The call of a waiter whose write was refused pauses for up to 2 s.
-  givenBack: 2_500,
-  // A write is two trips, and must be answered within a third of the lease.
-  stall: 50,
-  // Waiters look every 50 to 500 ms.
-  pace: [500, 750],
-};
 
 /** Starts a memcached server, on which the engine runs in several processes. */
 export async function memcached(locks: readonly string[]): Promise<Deployment> {
@@ -41,7 +26,7 @@ export async function memcached(locks: readonly string[]): Promise<Deployment> {
     proxies: [proxy],
     request: "cas holdfast:",
     clocks,
-    traits: TRAITS,
+    traits: POLLED_ENGINE,
     faults: [freezing({ servers: () => Promise.resolve([server]) }, false, () => Promise.resolve()), ...losses(ward)],
     userFaults: ({ crew }) => clockFaults(clocks, crew, fences),
     left: () => memcachedLeft(server, locks),
