@@ -18,6 +18,8 @@ export type NumberedCall = readonly [caller: string, number: number, at: number]
 export class CallNumbers {
   /** By their callers, the last calls last. */
   readonly #calls = new Map<string, NumberedCall>();
+  /** The last ones: each write has them, and there may be thousands of all. */
+  #last: readonly NumberedCall[] = [];
 
   /** Adds calls that were kept in the storage. */
   add(calls: readonly NumberedCall[]): void {
@@ -28,7 +30,9 @@ export class CallNumbers {
   accept(caller: string, number: number, now: number): boolean {
     if (number <= (this.#calls.get(caller)?.[1] ?? -1)) return false;
     this.#calls.delete(caller);
-    this.#calls.set(caller, [caller, number, now]);
+    const call: NumberedCall = [caller, number, now];
+    this.#calls.set(caller, call);
+    this.#last = [...this.#last.filter(([known]) => known !== caller), call].slice(-KEPT);
     for (const [oldest, [, , at]] of this.#calls) {
       if (now - at < REMEMBERED_MS) break;
       this.#calls.delete(oldest);
@@ -39,7 +43,7 @@ export class CallNumbers {
   /** Returns the calls that are to be kept in the storage. */
   get last(): NumberedCall[] {
     let room = KEPT_CHARACTERS;
-    const newest = [...this.#calls.values()].slice(-KEPT).reverse();
+    const newest = this.#last.filter(([caller]) => this.#calls.has(caller)).reverse();
     return newest.filter(([{ length }]) => (room -= length) >= 0).reverse();
   }
 }

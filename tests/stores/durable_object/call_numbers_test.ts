@@ -32,3 +32,16 @@ Deno.test("CallNumbers.last are the last 64 calls, which another object adds", (
   other.add(JSON.parse(JSON.stringify(calls.last)));
   assert(other.accept("35", 4, 100) && !other.accept("36", 4, 100) && !other.accept("99", 4, 100));
 });
+
+Deno.test("CallNumbers.last has a caller once, in the place of its last call", () => {
+  const calls = new CallNumbers();
+  for (const [caller, number] of [["a", 1], ["b", 1], ["a", 2], ["c", 1]] as const) calls.accept(caller, number, 0);
+  assertEquals(calls.last, [["b", 1, 0], ["a", 2, 0], ["c", 1, 0]]);
+});
+
+Deno.test("CallNumbers.last has no call that is forgotten", () => {
+  const calls = new CallNumbers();
+  calls.accept("a", 1, 0);
+  calls.accept("b", 1, 60_000);
+  assertEquals(calls.last, [["b", 1, 60_000]]);
+});
