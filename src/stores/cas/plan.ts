@@ -104,12 +104,12 @@ export function planOf(
       effects.push([call, { needs: "read", answer }]);
     }
   }
-  const { turn } = document;
   giveTurn(document, now);
+  const isOther = document.turn !== before.turn;
   const all = effects.map(([, { needs }]) => needs);
-  const writes = changed || turn !== document.turn || all.includes("write");
+  const writes = changed || isOther || all.includes("write");
   const needs = writes ? "write" : all.includes("proof") ? "proof" : "read";
-  const notify = document.turn !== undefined && document.turn !== before.turn || document.revoked !== before.revoked ||
+  const notify = document.turn !== undefined && isOther || document.revoked !== before.revoked ||
     document.rollCall.number !== before.roll;
   return { document, needs, notBefore, notify, mayBeOver, now, effects };
 }
