@@ -130,6 +130,23 @@ Deno.test("change() gives up after 10 s in which each write is refused", async (
   assertEquals(place.clock.pending, 0);
 });
 
+Deno.test("change() gives up when its process has slept while a call paused, and goes on", async () => {
+  const place = new Place();
+  const { store, backend } = place.connect();
+  const held = claimOf(NAME, "exclusive", 600_000);
+  await grant(store, held);
+  const refuse = () => Promise.resolve({ written: false } as const);
+  backend.onWrite = refuse;
+  const waiting = assertRejects(() => store.attempt(claimOf(NAME), { enqueue: true }), StoreError, "wrote it first");
+  await place.clock.advance(1_000);
+  place.clock.stall(60_000);
+  await place.clock.advance(5_000);
+  await waiting;
+  backend.onWrite = (execute) => execute();
+  assertEquals(await store.release(held), true);
+  assertEquals([place.handles.queue, place.clock.pending], [[], 0]);
+});
+
 Deno.test("change() waits for a read no longer than a third of the shortest lease", async () => {
   const place = new Place();
   const { store, backend } = place.connect();
