@@ -9,12 +9,8 @@ const database = pglite();
 await runPostgres(database.client, "SELECT 1");
 Deno.test.afterAll(async () => await database[Symbol.asyncDispose]());
 
-/** Its clock is known no better than to a trip, and a trip takes as long as all others that wait for the one thread. */
-const INEXACT = "attempt() reserves no fence over 10 ms ahead of the clock";
-
 storeSuite({
   test: (name, fn) => {
-    if (name.startsWith(INEXACT)) return;
     // It sets timers of its own.
     Deno.test({ name: `postgres() on a PGlite: ${name}`, sanitizeOps: false, sanitizeResources: false, fn });
   },
