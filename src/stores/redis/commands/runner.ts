@@ -2,9 +2,9 @@ import { reason } from "../../../internal/reason.ts";
 import { StoreError } from "../../../errors.ts";
 import type { RedisClient } from "../client/client.ts";
 import type { Connection } from "../client/connection.ts";
-import { rightsFor, userOf } from "../client/rights.ts";
+import { rightsFor, userOf } from "../refusals/rights.ts";
 import type { Script } from "./script.ts";
-import { explain, isLoginFailure, isReply } from "../client/server_error.ts";
+import { explain, isLoginFailure, isReply } from "../refusals/server_error.ts";
 import { Writes } from "../client/writes.ts";
 
 /** Runs scripts on the server of a client. */

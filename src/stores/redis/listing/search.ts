@@ -5,9 +5,9 @@ import type { QueryOptions } from "../../../store.ts";
 import type { RedisClient } from "../client/client.ts";
 import type { Database } from "../client/database.ts";
 import type { KeySpace } from "../keys/key_space.ts";
-import { rightsOf, userOf } from "../client/rights.ts";
+import { rightsOf, userOf } from "../refusals/rights.ts";
 import type { SearchPosition } from "./search_position.ts";
-import { explain, isReply } from "../client/server_error.ts";
+import { explain, isReply } from "../refusals/server_error.ts";
 
 /** How many keys the server looks at in one go: a small part of a millisecond. */
 const COUNT = 1_000;

@@ -1,8 +1,8 @@
 import type { Clock } from "../../../internal/time/clock.ts";
 import type { RedisClient, RedisSubscriber } from "../client/client.ts";
 import { Reconnects } from "./reconnects.ts";
-import { rightsOf, userOf } from "../client/rights.ts";
-import { explain, isReply } from "../client/server_error.ts";
+import { rightsOf, userOf } from "../refusals/rights.ts";
+import { explain, isReply } from "../refusals/server_error.ts";
 import { secondConnections } from "./second_connections.ts";
 
 /** The callbacks of a subscription. */

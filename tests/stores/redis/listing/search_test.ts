@@ -4,7 +4,7 @@ import { Database } from "../../../../src/stores/redis/client/database.ts";
 import { KeySpace } from "../../../../src/stores/redis/keys/key_space.ts";
 import { SlotTags } from "../../../../src/stores/redis/keys/keys.ts";
 import { query } from "../../../../src/stores/redis/listing/query.ts";
-import { userOf } from "../../../../src/stores/redis/client/rights.ts";
+import { userOf } from "../../../../src/stores/redis/refusals/rights.ts";
 import { settled } from "../../../support/virtual_clock.ts";
 import { FakeClient, replyError } from "../fake_client.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { type Rights, rightsFor } from "../../../../src/stores/redis/client/rights.ts";
-import { explain } from "../../../../src/stores/redis/client/server_error.ts";
+import { type Rights, rightsFor } from "../../../../src/stores/redis/refusals/rights.ts";
+import { explain } from "../../../../src/stores/redis/refusals/server_error.ts";
 
 const RIGHTS: Rights = { user: "app", keys: ["~lock:*", "~{lock:*"], commands: ["+get", "+set"] };
 
