@@ -39,7 +39,7 @@ import { POLL_MS, WAITER_TIMEOUT_MS } from "./constants.ts";
 import { KeySpace } from "./keys/key_space.ts";
 import { checkRedisOptions, type RedisOptions, type RedisSettings } from "./options.ts";
 import { query } from "./listing/query.ts";
-import { Replicas } from "./client/replicas.ts";
+import { Replicas } from "./commands/replicas.ts";
 import { evictWith, stealWith } from "./revoke.ts";
 import { Runner } from "./commands/runner.ts";
 import { reservationMs, Wakeups } from "./wakeups/wakeups.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { Connection } from "../../../src/stores/redis/client/connection.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
-import { Replicas } from "../../../src/stores/redis/client/replicas.ts";
+import { Replicas } from "../../../src/stores/redis/commands/replicas.ts";
 import { Runner } from "../../../src/stores/redis/commands/runner.ts";
 import { renew } from "../../../src/stores/redis/scripts/generated.ts";
 import { claimOf } from "../../support/claims.ts";

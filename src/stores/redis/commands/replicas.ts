@@ -1,11 +1,11 @@
 import type { Claim } from "../../../store.ts";
-import type { RedisClient } from "./client.ts";
-import { renew, type RenewReply } from "../commands/renew.ts";
-import type { Connection } from "./connection.ts";
+import type { RedisClient } from "../client/client.ts";
+import { renew, type RenewReply } from "./renew.ts";
+import type { Connection } from "../client/connection.ts";
 import type { LockKeys } from "../keys/keys.ts";
 import type { ReplicasSettings } from "../options.ts";
-import type { Runner } from "../commands/runner.ts";
-import type { Script } from "../commands/script.ts";
+import type { Runner } from "./runner.ts";
+import type { Script } from "./script.ts";
 
 /** The answer to a renewal, and whether enough replicas have it. */
 export interface ReplicatedRenewal extends RenewReply {
