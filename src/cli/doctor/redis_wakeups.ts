@@ -1,7 +1,7 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
 import { reason } from "../../internal/reason.ts";
-import { type ExaminedClient, refusal, sendMessage } from "../../stores/redis/client/doctor_access.ts";
+import { type ExaminedClient, refusal, sendMessage } from "../../stores/redis/doctor_access.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 import type { LockAdvice } from "./lock_cycle.ts";
 

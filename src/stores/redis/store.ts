@@ -43,7 +43,7 @@ import { Replicas } from "./commands/replicas.ts";
 import { evictWith, stealWith } from "./revoke.ts";
 import { Runner } from "./commands/runner.ts";
 import { reservationMs, Wakeups } from "./wakeups/wakeups.ts";
-import { Warnings } from "./client/warnings.ts";
+import { Warnings } from "./warnings.ts";
 
 /** A store on a Redis or Valkey server. */
 export interface RedisStore extends Store {

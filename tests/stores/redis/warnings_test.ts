@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import type { LockEvent } from "@holdfast/lock";
-import type { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
-import { Warnings } from "../../../../src/stores/redis/client/warnings.ts";
-import { claimOf } from "../../../support/claims.ts";
-import { FakeClient } from "../fake_client.ts";
+import type { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
+import { Warnings } from "../../../src/stores/redis/warnings.ts";
+import { claimOf } from "../../support/claims.ts";
+import { FakeClient } from "./fake_client.ts";
 
 Deno.test("Warnings.check() warns of the client's options once, and once of a refusal", () => {
   for (const [maxRetriesPerRequest, options] of [[null, 1], [20, 0]] as const) {
