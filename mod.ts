@@ -70,4 +70,4 @@ export type {
 } from "./src/store.ts";
 export type { Inspection, QuorumNode, Vote, VoteOptions } from "./src/quorum_node.ts";
 export { withLock } from "./src/with_lock.ts";
-export type { RedisClient } from "./src/stores/redis/client/client.ts";
+export type { RedisClient } from "./src/stores/redis/clients/client.ts";

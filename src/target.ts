@@ -1,7 +1,7 @@
 import { describeMistake, looksLikeClient, looksLikeStore } from "./internal/mistaken_target.ts";
 import { clockOf } from "./internal/lease/held_leases.ts";
 import type { Store } from "./store.ts";
-import type { RedisClient } from "./stores/redis/client/client.ts";
+import type { RedisClient } from "./stores/redis/clients/client.ts";
 
 /**
  * Where a lock can be taken: a store; or a Redis client, for which a store with default options is made; or an array of

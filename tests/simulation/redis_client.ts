@@ -1,4 +1,4 @@
-import type { RedisClient, RedisSubscriber } from "../../src/stores/redis/client/client.ts";
+import type { RedisClient, RedisSubscriber } from "../../src/stores/redis/clients/client.ts";
 import * as scripts from "../../src/stores/redis/scripts/generated.ts";
 import { type Reply, ReplyError } from "./lua/keyspace.ts";
 import type { Machine } from "./machine.ts";

@@ -1,7 +1,7 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { within } from "../../internal/lease/release.ts";
 import type { Store } from "../../store.ts";
-import type { RedisNode } from "../../stores/redis/client/client.ts";
+import type { RedisNode } from "../../stores/redis/clients/client.ts";
 import { deleteLock, type ExaminedClient, refusal } from "../../stores/redis/doctor_access.ts";
 import type { ServerClock } from "./clock_skew.ts";
 import type { Examined, Patient } from "./examination.ts";

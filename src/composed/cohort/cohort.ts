@@ -3,7 +3,7 @@ import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
 import type { HandoffSettings } from "../../internal/handoff/context.ts";
 import { describeMistake, looksLikeClient, looksLikeStore } from "../../internal/mistaken_target.ts";
 import type { Store } from "../../store.ts";
-import type { RedisClient } from "../../stores/redis/client/client.ts";
+import type { RedisClient } from "../../stores/redis/clients/client.ts";
 import { redis } from "../../stores/redis/mod.ts";
 import type { LockTarget } from "../../target.ts";
 import { redlock } from "../redlock/mod.ts";

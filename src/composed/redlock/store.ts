@@ -17,7 +17,7 @@ import type {
   Snapshot,
   Store,
 } from "../../store.ts";
-import type { RedisClient } from "../../stores/redis/client/client.ts";
+import type { RedisClient } from "../../stores/redis/clients/client.ts";
 import { redis } from "../../stores/redis/mod.ts";
 import type { QuorumNode } from "../../quorum_node.ts";
 import { checkOptions, type RedlockOptions, type RedlockSettings } from "./options.ts";

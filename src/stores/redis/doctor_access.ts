@@ -1,9 +1,9 @@
-import type { RedisClient } from "./client/client.ts";
+import type { RedisClient } from "./clients/client.ts";
 import { KeySpace } from "./keys/key_space.ts";
 import { DEFAULT_PREFIX } from "./options.ts";
 import { rightsOf, userOf } from "./refusals/rights.ts";
 import { explain, isReply } from "./refusals/server_error.ts";
-import { secondConnections } from "./wakeups/second_connections.ts";
+import { secondConnections } from "./clients/ioredis/second_connections.ts";
 
 /** A client to examine, which sends every command by its words. */
 export interface ExaminedClient extends RedisClient {

@@ -15,4 +15,4 @@
  */
 export { redis, type RedisStore } from "./store.ts";
 export type { RedisOptions, ReplicasOptions } from "./options.ts";
-export type { RedisClient, RedisNode, RedisPipeline, RedisSubscriber } from "./client/client.ts";
+export type { RedisClient, RedisNode, RedisPipeline, RedisSubscriber } from "./clients/client.ts";

@@ -1,6 +1,6 @@
 import type { Observer } from "../../events.ts";
 import { checkKeys, checkMilliseconds, checkObserver, show } from "../../internal/validation.ts";
-import type { RedisClient } from "./client/client.ts";
+import type { RedisClient } from "./clients/client.ts";
 
 /** The default prefix of the name in the key of a lock. */
 export const DEFAULT_PREFIX = "lock:";

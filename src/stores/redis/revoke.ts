@@ -1,7 +1,7 @@
 import type { Attempt, Claim } from "../../store.ts";
 import { attempt, type AttemptInput } from "./commands/attempt.ts";
 import type { EvictReply } from "./commands/evict.ts";
-import type { Connection } from "./client/connection.ts";
+import type { Connection } from "./clients/connection.ts";
 
 /** How often a steal is tried when each time another handle holds the lock: more often than ever needed. */
 const MAX_STEALS = 100;

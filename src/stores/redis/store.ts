@@ -20,7 +20,7 @@ import {
   type Store,
 } from "../../store.ts";
 import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../quorum_node.ts";
-import type { RedisClient } from "./client/client.ts";
+import type { RedisClient } from "./clients/client.ts";
 import type { NotGranted, WaiterInput } from "./commands/acquisition.ts";
 import { attempt } from "./commands/attempt.ts";
 import type { Command } from "./commands/command.ts";

@@ -2,8 +2,8 @@ import type { Observer } from "../../events.ts";
 import { notify } from "../../internal/process/notify.ts";
 import { warnOnce } from "../../internal/process/warning.ts";
 import type { Claim } from "../../store.ts";
-import type { RedisClient } from "./client/client.ts";
-import { clientWarning } from "./client/client_warning.ts";
+import type { RedisClient } from "./clients/client.ts";
+import { clientWarning } from "./clients/ioredis/client_warning.ts";
 import type { Wakeups } from "./wakeups/wakeups.ts";
 
 /** The warnings of one store: about what ends no call, but costs time. Each is given once. */

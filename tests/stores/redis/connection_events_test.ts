@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { EventEmitter } from "node:events";
-import { Connection } from "../../../src/stores/redis/client/connection.ts";
-import { rejectUnanswered } from "../../../src/stores/redis/client/reject_unanswered.ts";
+import { Connection } from "../../../src/stores/redis/clients/connection.ts";
+import { rejectUnanswered } from "../../../src/stores/redis/clients/ioredis/reject_unanswered.ts";
 import { FakeClient } from "./fake_client.ts";
 
 function connect(extra: object = {}): { client: FakeClient; connection: Connection; error: () => string | undefined } {

@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import type { RedisClient, RedisSubscriber } from "../../../src/stores/redis/client/client.ts";
+import type { RedisClient, RedisSubscriber } from "../../../src/stores/redis/clients/client.ts";
 
 /** A script that a fake client was asked to run. */
 export interface ScriptCall {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
-import { Connection } from "../../../src/stores/redis/client/connection.ts";
+import { Connection } from "../../../src/stores/redis/clients/connection.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { Replicas } from "../../../src/stores/redis/commands/replicas.ts";
 import { Runner } from "../../../src/stores/redis/commands/runner.ts";

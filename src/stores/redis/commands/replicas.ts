@@ -1,7 +1,7 @@
 import type { Claim } from "../../../store.ts";
-import type { RedisClient } from "../client/client.ts";
+import type { RedisClient } from "../clients/client.ts";
 import { renew, type RenewReply } from "./renew.ts";
-import type { Connection } from "../client/connection.ts";
+import type { Connection } from "../clients/connection.ts";
 import type { LockKeys } from "../keys/keys.ts";
 import type { ReplicasSettings } from "../options.ts";
 import type { Runner } from "./runner.ts";

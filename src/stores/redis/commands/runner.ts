@@ -1,11 +1,11 @@
 import { reason } from "../../../internal/reason.ts";
 import { StoreError } from "../../../errors.ts";
-import type { RedisClient } from "../client/client.ts";
-import type { Connection } from "../client/connection.ts";
+import type { RedisClient } from "../clients/client.ts";
+import type { Connection } from "../clients/connection.ts";
 import { rightsFor, userOf } from "../refusals/rights.ts";
 import type { Script } from "./script.ts";
 import { explain, isLoginFailure, isReply } from "../refusals/server_error.ts";
-import { Writes } from "../client/writes.ts";
+import { Writes } from "../clients/ioredis/writes.ts";
 
 /** Runs scripts on the server of a client. */
 export class Runner {

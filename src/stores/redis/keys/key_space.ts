@@ -1,6 +1,6 @@
 import { reason } from "../../../internal/reason.ts";
 import { StoreError } from "../../../errors.ts";
-import type { RedisClient } from "../client/client.ts";
+import type { RedisClient } from "../clients/client.ts";
 import { type LockKeys, lockKeys, lockOf, SlotTags } from "./keys.ts";
 
 /** The keys of the locks of one store. */

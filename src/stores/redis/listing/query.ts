@@ -1,7 +1,7 @@
 import { checkQuery } from "../../../internal/listing/query_options.ts";
 import type { QueryOptions, Snapshot } from "../../../store.ts";
-import type { RedisClient } from "../client/client.ts";
-import type { Database } from "../client/database.ts";
+import type { RedisClient } from "../clients/client.ts";
+import type { Database } from "../clients/ioredis/database.ts";
 import type { KeySpace } from "../keys/key_space.ts";
 import { Search } from "./search.ts";
 import { decodeCursor, encodeCursor } from "./search_position.ts";

@@ -1,4 +1,4 @@
-import type { RedisClient } from "../client/client.ts";
+import type { RedisClient } from "../clients/client.ts";
 
 /** The rights that are needed, in the words of `ACL SETUSER`. */
 export interface Rights {

@@ -1,9 +1,9 @@
 import type { Clock } from "../../../internal/time/clock.ts";
-import type { RedisClient, RedisSubscriber } from "../client/client.ts";
+import type { RedisClient, RedisSubscriber } from "../clients/client.ts";
 import { Reconnects } from "./reconnects.ts";
 import { rightsOf, userOf } from "../refusals/rights.ts";
 import { explain, isReply } from "../refusals/server_error.ts";
-import { secondConnections } from "./second_connections.ts";
+import { secondConnections } from "../clients/ioredis/second_connections.ts";
 
 /** The callbacks of a subscription. */
 export interface SubscriptionListener {

@@ -1,8 +1,8 @@
 import { SystemClock } from "../../../internal/time/clock.ts";
 import type { Meta } from "../../../store.ts";
-import type { RedisClient } from "../client/client.ts";
-import { Connection } from "../client/connection.ts";
-import { rejectUnanswered } from "../client/reject_unanswered.ts";
+import type { RedisClient } from "../clients/client.ts";
+import { Connection } from "../clients/connection.ts";
+import { rejectUnanswered } from "../clients/ioredis/reject_unanswered.ts";
 import { Revocations } from "./revocations.ts";
 import { MIN_RESERVATION_MS, PROVABLE, RESERVATION_MS, REVOCATIONS, UNPROVABLE } from "../constants.ts";
 import { Subscription } from "./subscription.ts";

@@ -4,7 +4,7 @@ import { type RedisClient, StoreError, tryAcquire } from "@holdfast/lock";
 import { redis, type RedisStore } from "@holdfast/lock/redis";
 import { Cluster, Redis } from "ioredis";
 import { EventEmitter } from "node:events";
-import { Connection } from "../../../../src/stores/redis/client/connection.ts";
+import { Connection } from "../../../../src/stores/redis/clients/connection.ts";
 import { Runner } from "../../../../src/stores/redis/commands/runner.ts";
 import * as scripts from "../../../../src/stores/redis/scripts/generated.ts";
 import { until } from "../../../support/until.ts";

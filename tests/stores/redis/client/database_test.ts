@@ -4,7 +4,7 @@ import { redis, type RedisStore } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import { Connection } from "../../../../src/stores/redis/client/connection.ts";
+import { Connection } from "../../../../src/stores/redis/clients/connection.ts";
 import { claimOf } from "../../../support/claims.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
 import { FakeClient } from "../fake_client.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
-import { Connection } from "../../../../src/stores/redis/client/connection.ts";
+import { Connection } from "../../../../src/stores/redis/clients/connection.ts";
 import { Runner } from "../../../../src/stores/redis/commands/runner.ts";
 import { held, release } from "../../../../src/stores/redis/scripts/generated.ts";
 import { settled } from "../../../support/virtual_clock.ts";

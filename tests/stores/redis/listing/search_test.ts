@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type QueryOptions, type Snapshot, StoreError } from "@holdfast/lock";
-import { Database } from "../../../../src/stores/redis/client/database.ts";
+import { Database } from "../../../../src/stores/redis/clients/ioredis/database.ts";
 import { KeySpace } from "../../../../src/stores/redis/keys/key_space.ts";
 import { SlotTags } from "../../../../src/stores/redis/keys/keys.ts";
 import { query } from "../../../../src/stores/redis/listing/query.ts";

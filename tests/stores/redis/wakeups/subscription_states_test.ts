@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { RedisNode } from "../../../../src/stores/redis/client/client.ts";
+import type { RedisNode } from "../../../../src/stores/redis/clients/client.ts";
 import { POLL_MS } from "../../../../src/stores/redis/constants.ts";
 import { settled } from "../../../support/virtual_clock.ts";
 import { type FakeClient, replyError } from "../fake_client.ts";

@@ -1,4 +1,4 @@
-import type { RedisClient } from "./client.ts";
+import type { RedisClient } from "../client.ts";
 
 /**
  * Returns what is wrong with the options of a client, in one sentence; `undefined` when nothing is. It names only

@@ -1,5 +1,5 @@
-import type { RedisClient, RedisNode, RedisSubscriber } from "../client/client.ts";
-import { POLL_MS } from "../constants.ts";
+import type { RedisClient, RedisNode, RedisSubscriber } from "../client.ts";
+import { POLL_MS } from "../../constants.ts";
 
 /** How long a server may take to answer on the second connection, in milliseconds; then another one is made. */
 const ANSWER_MS = POLL_MS;

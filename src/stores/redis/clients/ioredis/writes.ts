@@ -1,4 +1,4 @@
-import type { RedisClient } from "./client.ts";
+import type { RedisClient } from "../client.ts";
 
 /**
  * How many commands are written at once. With more, hardly any system call is saved, but the server idles while a batch

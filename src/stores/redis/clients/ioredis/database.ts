@@ -1,7 +1,7 @@
-import { StoreError } from "../../../errors.ts";
-import type { RedisClient } from "./client.ts";
-import { rightsOf, userOf } from "../refusals/rights.ts";
-import { explain, isReply } from "../refusals/server_error.ts";
+import { StoreError } from "../../../../errors.ts";
+import type { RedisClient } from "../client.ts";
+import { rightsOf, userOf } from "../../refusals/rights.ts";
+import { explain, isReply } from "../../refusals/server_error.ts";
 
 /** How a server says that it does not have a database, and that a node of a Cluster has only one. */
 const NO_DATABASE = /DB index|out of range|in cluster mode/i;

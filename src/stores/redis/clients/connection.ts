@@ -1,7 +1,7 @@
 import { reason } from "../../../internal/reason.ts";
 import type { RedisClient, RedisNode } from "./client.ts";
-import { Database } from "./database.ts";
-import { catchAsking } from "./catch_asking.ts";
+import { Database } from "./ioredis/database.ts";
+import { catchAsking } from "./ioredis/catch_asking.ts";
 
 /** The connection of a client: how often it was cut, and why it is down. */
 export class Connection {

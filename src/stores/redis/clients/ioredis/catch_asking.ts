@@ -1,4 +1,4 @@
-import type { RedisNode } from "./client.ts";
+import type { RedisNode } from "../client.ts";
 
 /**
  * Handles the rejections of ASKING, which a Cluster client sends to a node ahead of a command whose slot is being moved

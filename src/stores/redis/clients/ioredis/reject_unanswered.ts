@@ -1,4 +1,4 @@
-import type { RedisClient } from "./client.ts";
+import type { RedisClient } from "../client.ts";
 
 /** A command of ioredis that was sent, in its place in a queue. */
 interface Sent {
