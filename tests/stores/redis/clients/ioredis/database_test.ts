@@ -4,11 +4,11 @@ import { redis, type RedisStore } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import { Connection } from "../../../../src/stores/redis/clients/connection.ts";
-import { claimOf } from "../../../support/claims.ts";
-import { RedisServer } from "../../../support/redis_server.ts";
-import { FakeClient } from "../fake_client.ts";
-import { connectAs, RULE } from "../rights.ts";
+import { Connection } from "../../../../../src/stores/redis/clients/connection.ts";
+import { claimOf } from "../../../../support/claims.ts";
+import { RedisServer } from "../../../../support/redis_server.ts";
+import { FakeClient } from "../../fake_client.ts";
+import { connectAs, RULE } from "../../rights.ts";
 
 /** A server with the databases 0 to 3. */
 const SMALL = ["--databases", "4"];

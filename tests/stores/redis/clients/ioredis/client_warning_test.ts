@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { type LockEvent, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import { clientWarning } from "../../../../src/stores/redis/clients/ioredis/client_warning.ts";
-import type { RedisClient } from "../../../../src/stores/redis/clients/client.ts";
-import { RedisServer } from "../../../support/redis_server.ts";
-import { warningsOf } from "../../../support/warnings.ts";
+import { clientWarning } from "../../../../../src/stores/redis/clients/ioredis/client_warning.ts";
+import type { RedisClient } from "../../../../../src/stores/redis/clients/client.ts";
+import { RedisServer } from "../../../../support/redis_server.ts";
+import { warningsOf } from "../../../../support/warnings.ts";
 
 /** A client with these options. */
 function client(options: Record<string, unknown>, isCluster = false): RedisClient {

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { Writes } from "../../../../src/stores/redis/clients/ioredis/writes.ts";
-import { settled } from "../../../support/virtual_clock.ts";
+import { Writes } from "../../../../../src/stores/redis/clients/ioredis/writes.ts";
+import { settled } from "../../../../support/virtual_clock.ts";
 
 /** A socket that counts what is held back and what is written at once. */
 class CountingSocket {

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { EventEmitter } from "node:events";
-import { Connection } from "../../../src/stores/redis/clients/connection.ts";
-import { rejectUnanswered } from "../../../src/stores/redis/clients/ioredis/reject_unanswered.ts";
-import { FakeClient } from "./fake_client.ts";
+import { Connection } from "../../../../src/stores/redis/clients/connection.ts";
+import { rejectUnanswered } from "../../../../src/stores/redis/clients/ioredis/reject_unanswered.ts";
+import { FakeClient } from "../fake_client.ts";
 
 function connect(extra: object = {}): { client: FakeClient; connection: Connection; error: () => string | undefined } {
   const client = Object.assign(new FakeClient(), extra);

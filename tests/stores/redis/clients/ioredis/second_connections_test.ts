@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import type { RedisClient, RedisNode, RedisSubscriber } from "../../../../src/stores/redis/clients/client.ts";
-import { POLL_MS } from "../../../../src/stores/redis/constants.ts";
-import { secondConnections } from "../../../../src/stores/redis/clients/ioredis/second_connections.ts";
+import type { RedisClient, RedisNode, RedisSubscriber } from "../../../../../src/stores/redis/clients/client.ts";
+import { POLL_MS } from "../../../../../src/stores/redis/constants.ts";
+import { secondConnections } from "../../../../../src/stores/redis/clients/ioredis/second_connections.ts";
 
 /** The options that duplicates were made with. */
 interface Made {
