@@ -82,9 +82,9 @@ Deno.test("src/cli/ is imported by nothing, and imports no private code of other
   const isPublic = ({ to }: Import) => /\/mod\.ts$/.test(to) || /^(core|internal)$/.test(room(to));
   assertEquals(offenders((room) => room === "cli", (arrow) => isPublic(arrow) || isProgram(arrow)), [
     // What doctor needs of the store's own code.
-    "src/cli/doctor/redis.ts -> type src/stores/redis/client/client.ts",
-    "src/cli/doctor/redis.ts -> src/stores/redis/client/doctor_access.ts",
-    "src/cli/doctor/redis_wakeups.ts -> src/stores/redis/client/doctor_access.ts",
+    "src/cli/doctor/redis.ts -> type src/stores/redis/clients/client.ts",
+    "src/cli/doctor/redis.ts -> src/stores/redis/doctor_access.ts",
+    "src/cli/doctor/redis_wakeups.ts -> src/stores/redis/doctor_access.ts",
   ]);
 });
 
@@ -102,7 +102,7 @@ Deno.test("src/ has no circular import, that of types included", () => {
 
 Deno.test("src/*.ts imports no store, but for the ones that target.ts loads for a client", () => {
   assertEquals(offenders((room) => room === "core", ({ to }) => room(to) === "internal"), [
-    "src/target.ts -> type src/stores/redis/client/client.ts",
+    "src/target.ts -> type src/stores/redis/clients/client.ts",
     "src/target.ts -> src/stores/redis/mod.ts",
     "src/target.ts -> src/composed/redlock/mod.ts",
   ]);
@@ -128,11 +128,11 @@ Deno.test("src/stores/ imports the contract, errors, events, internal/ and cas/ 
 
 Deno.test("src/composed/ imports what stores do, and the stores that it makes of clients", () => {
   assertEquals(offenders((room) => room.startsWith("composed/"), shared), [
-    "src/composed/cohort/cohort.ts -> type src/stores/redis/client/client.ts",
+    "src/composed/cohort/cohort.ts -> type src/stores/redis/clients/client.ts",
     "src/composed/cohort/cohort.ts -> src/stores/redis/mod.ts",
     "src/composed/cohort/cohort.ts -> type src/target.ts",
     "src/composed/cohort/cohort.ts -> src/composed/redlock/mod.ts",
-    "src/composed/redlock/store.ts -> type src/stores/redis/client/client.ts",
+    "src/composed/redlock/store.ts -> type src/stores/redis/clients/client.ts",
     "src/composed/redlock/store.ts -> src/stores/redis/mod.ts",
   ]);
 });
