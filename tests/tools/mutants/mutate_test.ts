@@ -47,6 +47,12 @@ Deno.test("mutantsOf() changes SQL", () => {
     "`DELETE FROM a WHERE b <= ${1}`",
     "`DELETE FROM a WHERE b < ${0}`",
   ]);
+  // A part of a statement, as it is joined to others.
+  assertEquals(mutated("`${a} AND b >= ${c}`"), ["`${a} AND b > ${c}`", "`${a} OR b >= ${c}`"]);
+  assertEquals(mutated("`SELECT GREATEST(a, b) FOR UPDATE SKIP LOCKED`"), [
+    "`SELECT LEAST(a, b) FOR UPDATE SKIP LOCKED`",
+    "`SELECT GREATEST(a, b) FOR UPDATE`",
+  ]);
 });
 
 Deno.test("mutantsOf() leaves types, imports, texts and what errors say", () => {

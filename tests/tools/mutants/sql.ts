@@ -2,7 +2,7 @@ import ts from "typescript";
 import type { Change } from "./mutant.ts";
 
 /** What tells a statement of SQL, or a part of one, from other texts. */
-const SQL = /\b(SELECT|UPDATE|DELETE FROM|INSERT INTO|FROM \w+|WHERE)\b/;
+const SQL = /\b(SELECT|UPDATE|DELETE FROM|INSERT INTO|FROM \w+|WHERE|AND)\b/;
 
 /** What stands in the place of each part of a statement. */
 const PARTS: readonly [part: RegExp, instead: string][] = [
@@ -17,6 +17,8 @@ const PARTS: readonly [part: RegExp, instead: string][] = [
   [/ - /g, " + "],
   [/\bmax\(/g, "min("],
   [/\bmin\(/g, "max("],
+  [/\bGREATEST\(/g, "LEAST("],
+  [/ SKIP LOCKED/g, ""],
 ];
 
 /** Returns the changes of a text that is SQL. */
