@@ -1,11 +1,13 @@
 /**
- * The store that the first argument of an example names by its URL: an SQLite file, a Redis or Valkey server, or the
- * servers of Redlock with commas between them.
+ * The store that the first argument of an example names by its URL: an SQLite file, a Redis or Valkey server, the
+ * servers of Redlock with commas between them, or a database of PostgreSQL, MySQL or MariaDB.
  *
  * ```text
  * sqlite:locks.db
  * redis://127.0.0.1:6379
  * redis://127.0.0.1:6379,redis://127.0.0.1:6380,redis://127.0.0.1:6381
+ * postgres://app:secret@127.0.0.1/shop
+ * mysql://app:secret@127.0.0.1/shop
  * ```
  *
  * SQLite, the default, needs `--allow-read=.` and `--allow-write=.`, a server `--allow-net=HOST:PORT` and `--allow-env`.
@@ -13,6 +15,8 @@
  * @module
  */
 import type { Observer, Store } from "@holdfast/lock";
+import { mysql } from "@holdfast/lock/mysql";
+import { postgres } from "@holdfast/lock/postgres";
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import { sqlite } from "@holdfast/lock/sqlite";
@@ -35,6 +39,8 @@ const TECHNOLOGIES: Readonly<Record<string, Technology>> = {
   "sqlite:": { open: openSqlite },
   "redis:": { open: openRedis, port: 6379 },
   "rediss:": { open: openRedis, port: 6379 },
+  "postgres:": { open: openPostgres, port: 5432 },
+  "mysql:": { open: openMysql, port: 3306 },
 };
 
 /** Opens the store of a URL, or Redlock of several URLs with commas between them. Rejects if no server answers. */
@@ -76,6 +82,31 @@ async function openRedis(where: string, observer: Observer): Promise<OpenStore> 
   const [client] = clients;
   const store = clients.length === 1 ? redis(client!, { observer }) : redlock(clients, { observer });
   return { store, [Symbol.asyncDispose]: close };
+}
+
+async function openPostgres(where: string, observer: Observer): Promise<OpenStore> {
+  const { default: connect } = await import("postgres");
+  const sql = connect(where, { onnotice: () => {} });
+  const close = () => sql.end({ timeout: 1 });
+  await closedOnFailure(sql`SELECT 1`, close);
+  return { store: postgres(sql, { listen: true, observer }), [Symbol.asyncDispose]: close };
+}
+
+async function openMysql(where: string, observer: Observer): Promise<OpenStore> {
+  const { createPool } = await import("mysql2/promise");
+  const pool = createPool(where);
+  await closedOnFailure(pool.query("SELECT 1"), () => pool.end());
+  return { store: mysql(pool, { observer }), [Symbol.asyncDispose]: () => pool.end() };
+}
+
+/** Resolves with the first answer of a server; closes the client if there is none. */
+async function closedOnFailure(answer: PromiseLike<unknown>, close: () => Promise<void>): Promise<void> {
+  try {
+    await answer;
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** Resolves when the server answers; rejects at the first failure, after which the client goes on trying. */

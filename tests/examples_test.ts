@@ -3,11 +3,17 @@ import { acquire } from "@holdfast/lock";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { openStore, permissionsOf } from "../examples/store.ts";
+import { findMariadb } from "./support/mariadb.ts";
+import { MariadbServer } from "./support/mariadb_server.ts";
+import { findPostgres } from "./support/postgres.ts";
+import { PostgresServer } from "./support/postgres_server.ts";
 import { Directory, Program } from "./support/program.ts";
 import { RedisServer } from "./support/redis_server.ts";
 
 /** The night that the cron jobs of the tests write about. */
 const NIGHT = "2026-01-31";
+
+const [withPostgres, withMariadb] = [findPostgres(), findMariadb()].map((found) => ({ ignore: "missing" in found }));
 
 /** Starts an example, with what else it needs to use the store that its first argument names. */
 function start(directory: Directory, name: string, ...args: string[]): Program {
@@ -58,6 +64,22 @@ Deno.test("examples/cron.ts runs the job once on the servers of Redlock", async 
   const where = [a, b, c].map(({ port }) => `redis://127.0.0.1:${port}`).join(",");
   await using first = start(directory, "cron.ts", where, NIGHT);
   await using second = start(directory, "cron.ts", where, NIGHT);
+  await assertWrittenOnce([first, second]);
+});
+
+Deno.test("examples/cron.ts runs the job once on a PostgreSQL server", withPostgres!, async () => {
+  using directory = new Directory();
+  await using server = await PostgresServer.start();
+  await using first = start(directory, "cron.ts", server.url, NIGHT);
+  await using second = start(directory, "cron.ts", server.url, NIGHT);
+  await assertWrittenOnce([first, second]);
+});
+
+Deno.test("examples/cron.ts runs the job once on a MariaDB server", withMariadb!, async () => {
+  using directory = new Directory();
+  await using server = await MariadbServer.start();
+  await using first = start(directory, "cron.ts", server.url, NIGHT);
+  await using second = start(directory, "cron.ts", server.url, NIGHT);
   await assertWrittenOnce([first, second]);
 });
 
@@ -132,6 +154,37 @@ Deno.test("examples/queue_worker.ts does each job once, and three at most at the
     const running = jobs.filter((job) => Number(job["began"]) <= Number(began) && Number(began) < Number(job["done"]));
     assert(running.length <= 3, `${running.length} jobs ran at the same time`);
   }
+});
+
+/** Returns the invoices that programs have charged, in their order. */
+function charged(programs: readonly Program[]): number[] {
+  const output = programs.map(({ output }) => output).join("");
+  return [...output.matchAll(/^invoice (\d+) is charged/gm)].map(([, id]) => Number(id)).sort();
+}
+
+Deno.test("examples/invoices.ts charges each invoice once in two processes", withPostgres!, async () => {
+  using directory = new Directory();
+  await using server = await PostgresServer.start();
+  await using first = start(directory, "invoices.ts", server.url);
+  await using second = start(directory, "invoices.ts", server.url);
+  for (const program of [first, second]) assertEquals(await program.status(), 0, `${program}`);
+  assertEquals(charged([first, second]), [1, 2, 3, 4], `${first}${second}`);
+});
+
+Deno.test("examples/invoices.ts writes nothing in a worker that was paused past its lease", withPostgres!, async () => {
+  using directory = new Directory();
+  await using server = await PostgresServer.start();
+  const locks = `sqlite:${directory.path}/locks.db`;
+  const flags = permissionsOf(locks);
+  await using first = new Program(directory, "invoices.ts", [server.url, locks], flags);
+  await first.printed("charging invoice 1 ");
+  first.kill("SIGSTOP");
+  await using second = new Program(directory, "invoices.ts", [server.url, locks], flags);
+  assertEquals(await second.status(), 0, `${second}`);
+  first.kill("SIGCONT");
+  assertEquals(await first.status(), 0, `${first}`);
+  assertEquals(charged([first, second]), [1, 2, 3, 4], `${first}${second}`);
+  assert(/^invoice \d is left to another worker: Lost lock/m.test(first.output), `${first}`);
 });
 
 Deno.test("examples/observer.ts tells of a slow wait and of a lost lock", async () => {

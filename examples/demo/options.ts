@@ -9,7 +9,8 @@ Usage: deno task demo [STORE] [options]
   STORE           the URL of a store to keep the lock in, for example
                   redis://127.0.0.1:6379; an SQLite file of its own by default.
                   The name of the lock is a fresh one. On Redis its last fence
-                  expires after 7 days, its other keys within 15 s
+                  expires after 7 days, its other keys within 15 s; in
+                  PostgreSQL and MySQL its row stays
   --sections N    how often each process raises the counter, 1 to 10000 (default 150)
   --help          this text
 
