@@ -1,6 +1,7 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
 import { openStore } from "../examples/store.ts";
+import { DEPLOYMENTS } from "./faults/run/options.ts";
 import { until } from "./support/until.ts";
 import { RedisServer } from "./support/redis_server.ts";
 import { RULE } from "./stores/redis/rights.ts";
@@ -227,6 +228,18 @@ Deno.test("docs/examples.md names each program of examples/", () => {
   for (const { name } of Deno.readDirSync(`${root}examples`)) {
     if (name.endsWith(".ts") && name !== "demo.ts") assert(text.includes(`\`${name}\``), name);
   }
+});
+
+Deno.test("docs/why_not_setnx.md names each test of tests/recipes/", () => {
+  const text = Deno.readTextFileSync(`${root}docs/why_not_setnx.md`);
+  assertEquals(sourceFiles("tests/recipes/", "_test.ts").filter((path) => !text.includes(`\`${path}\``)), []);
+});
+
+Deno.test("docs/choosing_a_store.md names fault runs that there are", () => {
+  const text = Deno.readTextFileSync(`${root}docs/choosing_a_store.md`);
+  const named = Array.from(text.matchAll(/deno task faults --deployment (\w+)`/g), ([, deployment]) => deployment!);
+  assert(named.length > 0, "the commands were found");
+  assertEquals(named.filter((deployment) => !DEPLOYMENTS.some((each) => each === deployment)), []);
 });
 
 Deno.test("docs/stores/redis.md gives the rights with which a user's locks are tested", () => {
