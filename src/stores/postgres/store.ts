@@ -142,24 +142,17 @@ export class PostgresBackend implements Backend<string | null> {
       ? this.#statements.insert(document)
       : this.#statements.update(document, expected, notBefore);
     const [row] = await this.#run(statement, 1);
-    // Rolled back, because another transaction came first.
+    // Refused, or rolled back because another transaction came first.
     if (row === undefined) return { written: false };
-    const [told, written, foundVersion, foundValue] = row;
-    const time = Number(told) - delay;
-    if (written === "1") {
-      this.#notifications?.got(hexOf(key), version, at);
-      return { written: true, version, time };
-    }
-    // A statement does not see what was committed while it ran, so this may be what was expected.
-    if (versionOf(foundVersion) === expected) return { written: false };
-    return { written: false, found: this.#found(key, at, time, foundVersion, foundValue) };
+    this.#notifications?.got(hexOf(key), version, at);
+    return { written: true, version, time: Number(row[0]) - delay };
   }
 
   async remove(key: string, expected: string | null): Promise<boolean> {
     if (expected === null) return false;
     await this.#prepare();
     const [row] = await this.#run(this.#statements.remove(key, expected), 1);
-    return row?.[0] === "1";
+    return row !== undefined;
   }
 
   async list(limit: number, cursor = ""): Promise<ListedDocuments<string | null>> {

@@ -39,7 +39,7 @@ class Process implements AsyncDisposable {
   }
 
   async #query(text: string): Promise<{ readonly rows: readonly SqlRow[] }> {
-    const gate = text.includes("written AS") ? this.#gate : undefined;
+    const gate = text.includes("RETURNING") ? this.#gate : undefined;
     const connection = await this.#pool.connect();
     try {
       if (gate === undefined) return await connection.query(text);

@@ -160,7 +160,7 @@ Deno.test({
         await client.query("BEGIN");
         const reply = await client.query(text);
         // What it is now is what the commit goes by.
-        if (text.includes("written AS")) seen.push(await setting());
+        if (text.includes("RETURNING")) seen.push(await setting());
         await client.query("COMMIT");
         return reply;
       };
