@@ -37,8 +37,8 @@ const ALONE = "transaction_timestamp() = statement_timestamp()";
  * The statements of one table. Each is a transaction of its own and waits for no other one: a row that is locked is
  * skipped, and a name that another transaction inserts has an advisory lock. A write returns a row if it was accepted.
  *
- * The server parses and plans each statement anew, which takes longer than to execute it. So a write does not ask as well
- * what is there in case that it is refused, which is seldom: that would be half of its time.
+ * The server parses and plans each statement anew, which takes longer than to execute it. So a write does not return what
+ * is there if it is refused, which is seldom: the join would take another half of its time.
  */
 export class DocumentStatements {
   readonly #table: string;

@@ -213,6 +213,8 @@ Deno.test({
     const other = postgres(client, { schema });
     await (await acquire(other, "a")).release();
     assertEquals(statements.splice(0).length, 4, "it looks for the table, reads, grants, releases");
+    await (await acquire(store, "a")).release();
+    assertEquals(statements.splice(0).length, 4, "it is refused, reads what the other one wrote, grants, releases");
   },
 });
 
