@@ -129,6 +129,25 @@ for (const client of Object.keys(CLIENTS) as ClientName[]) {
   });
 }
 
+Deno.test({
+  name: "guard() rejects at repeatable read when another one has committed",
+  ignore: isMissing("pg"),
+  fn: async () => {
+    await using place = await Place.open("pg");
+    await write(place, lockOf(7n));
+    const late = place.database.transaction(async (tx) => {
+      const { query } = tx as { query(statement: string): Promise<unknown> };
+      await query.call(tx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+      await query.call(tx, "SELECT 1"); // what others commit from here on, it does not see
+      await write(place, lockOf(OLD));
+      await guard(tx, lockOf(NEW));
+    });
+    const error: Error & { code?: string } = await assertRejects(() => late, Error);
+    assertEquals(error.code, "40001"); // serialization_failure
+    assertEquals(await journalOf(place.database), [7n, OLD]);
+  },
+});
+
 Deno.test("guard() rejects for what is no exclusive lock", async () => {
   await using place = await Place.open("node:sqlite");
   const store = memory();
