@@ -15,7 +15,7 @@ export type GuardedLock = Pick<Lock, "name" | "fence" | "held" | "mode" | "permi
  *
  * It knows a transaction of postgres.js (the `sql` of `sql.begin`), pg (a `Client` after `BEGIN`) and PGlite (the `tx` of
  * `transaction()`), a connection of mysql2 and mariadb after `beginTransaction()`, and a `DatabaseSync` of `node:sqlite`
- * after `BEGIN`. The table is made once, before, since in MySQL to make a table commits the transaction:
+ * after `BEGIN`. Make the table once, before: in MySQL, `CREATE TABLE` commits the transaction that it is in.
  *
  * ```sql
  * CREATE TABLE holdfast_fences (name bytea PRIMARY KEY, fence bigint NOT NULL);               -- PostgreSQL
