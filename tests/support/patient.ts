@@ -9,6 +9,8 @@ export function patient<Kind extends Store>(store: Kind): Kind {
   store.attempt = (claim, options) => answered(() => attempt(claim, options));
   store.renew = (claim) => answered(() => renew(claim));
   store.release = (claim) => answered(() => release(claim));
+  const evict = store.evict?.bind(store);
+  if (evict !== undefined) store.evict = (name, options) => answered(() => evict(name, options));
   return store;
 }
 

@@ -2,6 +2,7 @@ import { fetchMariadb } from "../support/mariadb.ts";
 import { fetchLaterPostgres, fetchPgbouncer, fetchPostgres } from "../support/postgres.ts";
 import { fetchPrometheus } from "../support/prometheus.ts";
 import { fetchValkey } from "../support/valkey.ts";
+import { fetchZookeeper } from "../support/zookeeper.ts";
 
 /** Whether nothing may be missing, and no test may be skipped. */
 export const IN_CI = ![undefined, "", "0", "false"].includes(Deno.env.get("CI"));
@@ -46,6 +47,7 @@ export async function requirements(): Promise<Record<string, string>> {
     POSTGRES_18: await fetchLaterPostgres(),
     PGBOUNCER: await fetchPgbouncer(),
     MARIADBD: await fetchMariadb(),
+    JAVA: await fetchZookeeper(),
   };
   const reasons = Object.values(fetched).flatMap((found) => "missing" in found ? [found.missing] : []);
   const absent = OPTIONAL.filter((requirement) => find(requirement) === undefined);

@@ -1,0 +1,207 @@
+import { createClient } from "node-zookeeper-client";
+import type { ZookeeperClient } from "@holdfast/lock/zookeeper";
+import { librariesOf } from "./debian_programs.ts";
+import { inTime } from "./in_time.ts";
+import { freePort } from "./redis_server.ts";
+import { ServerProcess, startedServer } from "./server_process.ts";
+import { until } from "./until.ts";
+import { findZookeeper } from "./zookeeper.ts";
+
+/** How long servers may take until they answer and have a leader, in milliseconds. */
+const START_LIMIT_MS = 60_000;
+
+/** How long a server may take to answer one of its four-letter words, in milliseconds. */
+const ANSWER_LIMIT_MS = 5_000;
+
+/** How much memory a server may take, and how quickly it begins. */
+const JAVA = ["-Xmx96m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"];
+
+/** Not to wait for the disk, which would be longer than leases of the suite allow; a killed server still forgets nothing. */
+const QUICK = ["-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024", "-Dzookeeper.4lw.commands.whitelist=*"];
+
+/** Sessions last from 1 to 60 s, and a follower is dropped that has not answered for 10 s. */
+const SETTINGS = ["tickTime=500", "maxSessionTimeout=60000", "initLimit=60", "syncLimit=20", "maxClientCnxns=0"];
+
+/** The states of a client: connected, and closed. */
+const CONNECTED = 2;
+const CLOSED = -2;
+
+/** A client of node-zookeeper-client, with what the tests do to it. */
+export interface TestClient extends ZookeeperClient {
+  close(): void;
+  getSessionId(): Uint8Array;
+  addAuthInfo(scheme: string, auth: Uint8Array): void;
+  once(event: string, listener: () => void): unknown;
+  setACL(path: string, acl: unknown[], done: (error: unknown) => void): void;
+  readonly connectionManager: {
+    readonly state: number;
+    readonly socket?: { destroy(): void; readonly remotePort?: number };
+    readonly sessionId: Uint8Array;
+  };
+}
+
+/** What a server is started with beside the usual settings. */
+export interface ZookeeperServerOptions {
+  /** Lines of its configuration. */
+  readonly settings?: readonly string[];
+  /** Options of Java, which come last. */
+  readonly java?: readonly string[];
+  /** Its number in an ensemble. */
+  readonly id?: number;
+}
+
+/** A ZooKeeper server that a test has started, on a free port of the loopback interface. */
+export class ZookeeperServer implements AsyncDisposable {
+  readonly port: number = freePort();
+  readonly directory: string = Deno.makeTempDirSync({ prefix: "holdfast_zookeeper_" });
+  readonly #options: ZookeeperServerOptions;
+  #process: ServerProcess | undefined;
+
+  /** Makes one that is not started yet. */
+  constructor(options: ZookeeperServerOptions = {}) {
+    this.#options = options;
+    if (options.id !== undefined) Deno.writeTextFileSync(`${this.directory}/myid`, `${options.id}`);
+  }
+
+  /** Starts an empty server. */
+  static async start(options: ZookeeperServerOptions = {}): Promise<ZookeeperServer> {
+    return await startedServer(() => new ZookeeperServer(options), (server) => server.start());
+  }
+
+  /** Where clients connect. */
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** Starts the process, and waits until it serves clients. */
+  async start(): Promise<void> {
+    this.launch();
+    await this.ready();
+  }
+
+  /** Starts the process, and does not wait. */
+  launch(): void {
+    const found = findZookeeper();
+    if ("missing" in found) throw new Error(found.missing);
+    const { settings = [], java = [] } = this.#options;
+    const file = `${this.directory}/zoo.cfg`;
+    const place = [`dataDir=${this.directory}`, `clientPort=${this.port}`, "clientPortAddress=127.0.0.1"];
+    Deno.writeTextFileSync(file, [...place, "admin.enableServer=false", ...SETTINGS, ...settings, ""].join("\n"));
+    const main = ["-cp", found.classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", file];
+    this.#process = new ServerProcess(found.program, {
+      args: [...JAVA, ...QUICK, ...java, ...main],
+      env: librariesOf(found.program),
+    });
+  }
+
+  /** Resolves when it serves clients. */
+  async ready(): Promise<void> {
+    const serves = async () => {
+      if (this.#process?.ended ?? true) throw new Error("the server has ended");
+      // Another process may have been quicker on that port.
+      return await this.mode() !== undefined && (await this.command("conf")).includes(`dataDir=${this.directory}/`);
+    };
+    await until(serves, "the server serves clients", START_LIMIT_MS);
+  }
+
+  /** Returns what it is: `standalone`, `leader` or `follower`; `undefined` if it serves no clients. */
+  async mode(): Promise<string | undefined> {
+    try {
+      return (await this.command("srvr")).match(/^Mode: (\w+)$/m)?.[1];
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Returns a figure of the command `mntr`, such as `zk_outstanding_requests`. */
+  async figure(name: string): Promise<number> {
+    const [, figure] = (await this.command("mntr")).match(new RegExp(`^${name}\\t([\\d.]+)$`, "m")) ?? [];
+    return Number(figure);
+  }
+
+  /** Sends a four-letter word, and returns the answer. */
+  async command(word: string): Promise<string> {
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
+    await connection.write(new TextEncoder().encode(word));
+    return await inTime(new Response(connection.readable).text(), ANSWER_LIMIT_MS, `the answer to "${word}"`);
+  }
+
+  /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
+  freeze(): void {
+    this.#process?.signal("SIGSTOP");
+  }
+
+  /** Lets it go on. */
+  thaw(): void {
+    this.#process?.signal("SIGCONT");
+  }
+
+  /** Kills the process, and waits until it is gone. */
+  async kill(): Promise<void> {
+    const process = this.#process;
+    this.#process = undefined;
+    await process?.end();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    await Deno.remove(this.directory, { recursive: true });
+  }
+}
+
+/** Several servers that agree. */
+export class ZookeeperEnsemble implements AsyncDisposable {
+  readonly servers: readonly ZookeeperServer[];
+
+  private constructor(size: number, options: ZookeeperServerOptions) {
+    const ids = Array.from({ length: size }, (_, index) => index + 1);
+    const members = ids.map((id) => `server.${id}=127.0.0.1:${freePort()}:${freePort()}`);
+    const settings = [...members, ...options.settings ?? []];
+    this.servers = ids.map((id) => new ZookeeperServer({ ...options, settings, id }));
+  }
+
+  /** Starts servers, and waits until they have a leader. */
+  static async start(size: number, options: ZookeeperServerOptions = {}): Promise<ZookeeperEnsemble> {
+    return await startedServer(() => new ZookeeperEnsemble(size, options), async ({ servers }) => {
+      for (const server of servers) server.launch();
+      await Promise.all(servers.map((server) => server.ready()));
+    });
+  }
+
+  /** Where clients connect. */
+  get address(): string {
+    return this.servers.map(({ address }) => address).join();
+  }
+
+  /** Returns the server that leads, and those that follow. */
+  async roles(): Promise<{ leader: ZookeeperServer; followers: ZookeeperServer[] }> {
+    const modes = await Promise.all(this.servers.map((server) => server.mode()));
+    const of = (mode: string) => this.servers.filter((_, index) => modes[index] === mode);
+    const [leader] = of("leader");
+    if (leader === undefined) throw new Error(`there is no leader: ${modes}`);
+    return { leader, followers: of("follower") };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const server of this.servers) await server[Symbol.asyncDispose]();
+  }
+}
+
+/** Returns a client that is connected, or tries to be. */
+export function connected(address: string, options: { sessionTimeout?: number } = {}): TestClient {
+  const client: TestClient = createClient(address, { spinDelay: 50, ...options });
+  client.connect();
+  return client;
+}
+
+/** Closes a client, and waits until its connection is gone. */
+export async function closeClient(client: TestClient): Promise<void> {
+  const inside = client.connectionManager;
+  const isClosed = () => inside.state === CLOSED;
+  // One that is closed while it connects takes the answer for another one, and throws where nobody can catch it.
+  await until(() => isClosed() || inside.state === CONNECTED, "the client is connected", 2_000).catch(() => {});
+  if (!isClosed()) client.close();
+  // A server that is gone does not answer.
+  await until(isClosed, "the session is closed", 1_000).catch(() => inside.socket?.destroy());
+  await until(isClosed, "the client is closed");
+}
