@@ -123,6 +123,12 @@ const REASONS: Reasons = {
   postgres: {
     "fault run": "Its faults have tests of their own so far: restarts, lost connections, poolers, a standby.",
   },
+  zookeeper: {
+    "fault run": "The deployment `zookeeper` of `deno task faults` is being written.",
+    "benchmark": "The rows of `bench/consensus.ts` are being written.",
+    "URL": "The scheme is being written.",
+    "doctor": "The examination is being written.",
+  },
   cas: {
     "URL": "A backend is code, which no URL can name.",
     "doctor": "A backend is code, which no URL can name.",

@@ -64,6 +64,7 @@ for (
     ["stores/deno_kv/mod.ts", ["src/stores/deno_kv/", "src/stores/cas/"]],
     ["stores/postgres/mod.ts", ["src/stores/postgres/", "src/stores/cas/"]],
     ["stores/mysql/mod.ts", ["src/stores/mysql/", "src/stores/cas/"]],
+    ["stores/zookeeper/mod.ts", ["src/stores/zookeeper/", "src/stores/cas/"]],
     ["guard/mod.ts", []],
     ["stores/sqlite/mod.ts", ["src/stores/sqlite/"]],
     ["stores/durable_object/mod.ts", ["src/stores/cas/", "src/stores/durable_object/"]],

@@ -94,6 +94,7 @@ Deno.test("storeOf() says what to pass instead of what is not a target", () => {
     [{ prepare: method, exec: method }, "SQLite", "sqlite("],
     [{ query: method, releaseConnection: method, on: method }, "MySQL", "mysql(pool)"],
     [{ query: method, activeConnections: method, on: method }, "MariaDB", "mysql(pool)"],
+    [{ getData: method, setData: method, mkdirp: method, on: method }, "ZooKeeper", "zookeeper(client)"],
     [{ read: method, write: method }, "backend", "cas(backend)"],
     [{ get: method, list: method, atomic: method, watch: method }, "a Deno.Kv", "denoKv(kv)"],
     [{ query: method, connect: method, totalCount: 0 }, "a client of PostgreSQL", "postgres(pool)"],

@@ -41,6 +41,9 @@ export function describeMistake(value: unknown): string {
   if (has("query", "releaseConnection") || has("query", "activeConnections")) {
     return "a pool of MySQL or MariaDB. Pass mysql(pool) of @holdfast/lock/mysql";
   }
+  if (has("getData", "setData", "mkdirp")) {
+    return "a client of ZooKeeper. Pass zookeeper(client) of @holdfast/lock/zookeeper";
+  }
   if (has("read", "write")) {
     return "an object with read() and write(). If it is a backend, pass cas(backend) of @holdfast/lock/cas";
   }

@@ -124,6 +124,16 @@ import {
   type MysqlQuery,
   type MysqlStore,
 } from "@holdfast/lock/mysql";
+import {
+  zookeeper,
+  type ZookeeperAcl,
+  type ZookeeperClient,
+  type ZookeeperDone,
+  type ZookeeperOptions,
+  type ZookeeperStat,
+  type ZookeeperStore,
+  type ZookeeperTransaction,
+} from "@holdfast/lock/zookeeper";
 import { redlock, type RedlockOptions } from "@holdfast/lock/redlock";
 import {
   otel,
@@ -403,6 +413,17 @@ export async function inMysql(pool: MysqlPool, callbacks: MysqlCallbackPool, tx:
   await guard(tx, guarded);
   const { sql }: Pick<MysqlQuery, "sql"> = { sql: "SELECT 1" };
   console.log(sql);
+}
+
+/** Takes a lock in ZooKeeper. */
+export async function inZookeeper(client: ZookeeperClient, stat: ZookeeperStat, acl: ZookeeperAcl): Promise<void> {
+  const options: ZookeeperOptions = { path: "/app/locks", maxClockSkew: 5_000, observer };
+  const store: ZookeeperStore = zookeeper(client, options);
+  await using lock = await acquire(store, "a");
+  console.log(lock.held, await store.evict("a"), (await store.query()).held.length, stat.version, acl.id.scheme);
+  const done: ZookeeperDone = (error) => console.log(error);
+  const transaction: ZookeeperTransaction = client.transaction();
+  transaction.commit(done);
 }
 
 /** What can be guarded. */

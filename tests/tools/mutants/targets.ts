@@ -136,6 +136,14 @@ export const TARGETS: readonly Target[] = [
     ],
   },
   {
+    name: "zookeeper",
+    source: /^src\/stores\/zookeeper\/\w+\.ts$/,
+    stages: [
+      { tests: /^tests\/stores\/zookeeper\/store_test\.ts$/, filter: /ZookeeperBackend|nodeOf|zookeeper\(\) (?!on )/ },
+      { tests: /^tests\/stores\/zookeeper\/store_test\.ts$/, filter: /^zookeeper\(\) on one server/ },
+    ],
+  },
+  {
     name: "guard",
     source: /^src\/guard\/\w+\.ts$/,
     stages: [{ tests: /^tests\/guard\/guard_test\.ts$/ }],

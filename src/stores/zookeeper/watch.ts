@@ -1,0 +1,60 @@
+import { calledOrAborted } from "../../internal/time/aborted.ts";
+import type { ZookeeperConnection } from "./client.ts";
+
+/** A watch that the server has, or is about to have, until the node changes. */
+interface NodeWatch {
+  /** The version of the node when it was set; `undefined` if there was no node. Rejects if it was not set. */
+  readonly set: Promise<number | undefined>;
+  /** Those who wait for it. */
+  readonly waiting: Set<() => void>;
+}
+
+/**
+ * Watches nodes. A watch of ZooKeeper fires once, and the client cannot take it back: one that nobody waits for any more
+ * stays until the node changes, and serves who waits next.
+ */
+export class NodeWatches {
+  readonly #connection: ZookeeperConnection;
+  readonly #watches = new Map<string, NodeWatch>();
+
+  constructor(connection: ZookeeperConnection) {
+    this.#connection = connection;
+    // What happens meanwhile is told only when the client is connected again.
+    connection.onChange(() => {
+      for (const watch of this.#watches.values()) fire(watch);
+    });
+  }
+
+  /** Resolves when the version of a node is not the given one, or may be another; also when the signal aborts. */
+  async changed(path: string, version: number | undefined, signal: AbortSignal): Promise<void> {
+    const watch = this.#watches.get(path) ?? this.#begin(path);
+    let failure: unknown;
+    await calledOrAborted(signal, (call) => {
+      watch.waiting.add(call);
+      watch.set.then((found) => found === version || call(), (error) => {
+        failure = error;
+        call();
+      });
+      return () => watch.waiting.delete(call);
+    });
+    if (failure !== undefined) throw failure;
+  }
+
+  #begin(path: string): NodeWatch {
+    const end = () => {
+      if (this.#watches.get(path) === watch) this.#watches.delete(path);
+      fire(watch);
+    };
+    const set = this.#connection.call<[{ readonly version: number } | null]>((client, done) => {
+      client.exists(path, end, done);
+    }).then(([stat]) => stat?.version);
+    const watch: NodeWatch = { set, waiting: new Set() };
+    this.#watches.set(path, watch);
+    set.catch(end);
+    return watch;
+  }
+}
+
+function fire({ waiting }: NodeWatch): void {
+  for (const call of [...waiting]) call();
+}

@@ -1,0 +1,102 @@
+import type { Store } from "@holdfast/lock";
+import { zookeeper, type ZookeeperOptions, type ZookeeperStore } from "@holdfast/lock/zookeeper";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
+import { parseDocument } from "../../../src/stores/cas/document.ts";
+import { CasStore } from "../../../src/stores/cas/store.ts";
+import { ZookeeperBackend } from "../../../src/stores/zookeeper/store.ts";
+import { findZookeeper } from "../../support/zookeeper.ts";
+import {
+  closeClient,
+  connected,
+  type TestClient,
+  ZookeeperEnsemble,
+  ZookeeperServer,
+} from "../../support/zookeeper_server.ts";
+
+const found = findZookeeper();
+if ("missing" in found) console.log(`the tests on ZooKeeper are skipped: ${found.missing}`);
+
+/** Whether there is no server. */
+export const ignore = "missing" in found;
+
+/** The servers of the test file. */
+const servers: { one?: ZookeeperServer; three?: ZookeeperEnsemble } = {};
+
+/** Starts one server and three servers before the tests of the file that calls it, and stops them after them. */
+export function serve(): void {
+  if (ignore) return;
+  Deno.test.beforeAll(async () => {
+    [servers.one, servers.three] = await Promise.all([ZookeeperServer.start(), ZookeeperEnsemble.start(3)]);
+  });
+  Deno.test.afterAll(async () => {
+    await servers.one?.[Symbol.asyncDispose]();
+    await servers.three?.[Symbol.asyncDispose]();
+  });
+}
+
+/** Returns the server that is alone. */
+export function oneServer(): ZookeeperServer {
+  if (servers.one === undefined) throw new Error("the file does not call serve()");
+  return servers.one;
+}
+
+/** Returns the three servers that agree. */
+export function threeServers(): ZookeeperEnsemble {
+  if (servers.three === undefined) throw new Error("the file does not call serve()");
+  return servers.three;
+}
+
+/** A path of its own for each test. */
+export class Place implements AsyncDisposable {
+  static #places = 0;
+  readonly path: string;
+  readonly address: string;
+  readonly #clients: TestClient[] = [];
+
+  private constructor(address: string) {
+    this.path = `/holdfast${++Place.#places}`;
+    this.address = address;
+  }
+
+  /** Makes one, by default on the server that is alone. */
+  static open(address: string = oneServer().address): Place {
+    return new Place(address);
+  }
+
+  /** Returns a client that is closed with the place. */
+  client(address: string = this.address, options: { sessionTimeout?: number } = {}): TestClient {
+    const client = connected(address, options);
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** Returns the backend of a new client. */
+  backend(client: TestClient = this.client()): ZookeeperBackend {
+    return new ZookeeperBackend(client, this.path);
+  }
+
+  /** Returns a store that does not hand on, for tests that call it themselves. It is connected. */
+  async engine(): Promise<Store> {
+    const backend = this.backend();
+    // The session is being made, which takes longer than leases of the suite allow.
+    await backend.read("a");
+    return new CasStore(backend, { maxClockSkew: 10_000, observer: undefined }, new SystemClock());
+  }
+
+  /** Returns a store of a new client, which is connected. */
+  async store(options: ZookeeperOptions = {}): Promise<ZookeeperStore> {
+    const store = zookeeper(this.client(), { path: this.path, ...options });
+    await store.query();
+    return store;
+  }
+
+  /** Returns the names of the locks that are held or waited for. */
+  async used(): Promise<string[]> {
+    const { documents } = await this.backend().list(100_000);
+    return documents.filter(({ key, value }) => !parseDocument(key, value).unused).map(({ key }) => key);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#clients.map(closeClient));
+  }
+}

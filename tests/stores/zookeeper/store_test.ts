@@ -1,0 +1,97 @@
+// Deno only: it takes long, and starts servers: the only file that starts Java.
+import { assert } from "@std/assert";
+import { LockManager } from "@holdfast/lock/web-locks";
+import { storeSuite } from "@holdfast/lock/testing";
+import { zookeeper } from "@holdfast/lock/zookeeper";
+import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
+import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import { patient } from "../../support/patient.ts";
+import { until } from "../../support/until.ts";
+import { endsOnce, plansOf } from "../../verification/events/ends.ts";
+import { really, SHORT } from "../../verification/events/really.ts";
+import { agrees } from "../../verification/queue/agrees.ts";
+import { webLocksSuite } from "../../web_locks/suite.ts";
+import { ignore, oneServer, Place, serve, threeServers } from "./place.ts";
+
+serve();
+
+/** Where the suites run. The three servers are asked by way of all of them. */
+const SERVERS = { "one server": () => oneServer().address, "three servers": () => threeServers().address };
+
+for (const [servers, address] of Object.entries(SERVERS)) {
+  storeSuite({
+    test: (name, fn) => Deno.test({ name: `zookeeper() on ${servers}: ${name}`, fn, ignore }),
+    capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
+    open: () => {
+      const place = Place.open(address());
+      return {
+        connect: async () => patient(await place.engine()),
+        leftovers: () => place.used(),
+        close: () => place[Symbol.asyncDispose](),
+      };
+    },
+  });
+}
+
+if (!ignore) {
+  storeSuite({
+    test: ofSeveral("cohorts of zookeeper()"),
+    capabilities: FULL,
+    open: () => {
+      const place = Place.open();
+      const cohorts: HandoffCohort[] = [];
+      return {
+        connect: async () => {
+          const cohort = made(patient(await place.store()), {});
+          cohorts.push(cohort);
+          return cohort;
+        },
+        leftovers: async () => {
+          await dispose(cohorts);
+          return [...await place.used(), ...cohorts.flatMap(({ names }) => names)];
+        },
+        close: () => place[Symbol.asyncDispose](),
+      };
+    },
+  });
+
+  webLocksSuite({
+    of: "LockManager on ZooKeeper",
+    open: async () => {
+      const place = Place.open(threeServers().address);
+      const first = await place.store();
+      return {
+        connect: () => new LockManager(zookeeper(place.client(), { path: place.path })),
+        close: async () => {
+          await until(async () => {
+            const { held, pending } = await first.query();
+            return held.length + pending.length === 0;
+          }, "nothing is left");
+          await place[Symbol.asyncDispose]();
+        },
+      };
+    },
+  });
+}
+
+Deno.test({
+  name: "zookeeper() grants what the model of the queue grants, in the same order",
+  ignore,
+  async fn() {
+    await using place = Place.open(threeServers().address);
+    const store = patient(await place.store());
+    await agrees(store, { runs: 200, ending: false });
+    await agrees(store, { runs: 5, ending: true });
+  },
+});
+
+Deno.test({
+  name: "acquire() on ZooKeeper ends in one event",
+  ignore,
+  async fn() {
+    await using place = Place.open();
+    const store = patient(await place.store());
+    const counts = await endsOnce(plansOf(SHORT, { shared: true, faults: false }), 20, () => really(store));
+    for (const what of ["acquired", "released", "gave_up busy"]) assert(counts.get(what)! > 0, what);
+  },
+});
