@@ -65,11 +65,16 @@ export class DocumentStatements {
       ` FROM (SELECT) AS one LEFT JOIN ${this.#table} AS found ON found.name = ${bytes(name)}`;
   }
 
-  /** Inserts a document, if there is none of that name. */
+  /**
+   * Inserts a document, if there is none of that name. It looks first: with `ON CONFLICT` alone it would wait for a
+   * transaction that changes the row.
+   */
   insert(document: NewDocument): string {
     const { name, value, version } = document;
     return `INSERT INTO ${this.#table} (name, value, version)` +
-      ` SELECT ${bytes(name)}, ${text(value)}, '${version}'::uuid WHERE ${this.#alone} AND ${this.#tryLock(name)}` +
+      ` SELECT ${bytes(name)}, ${text(value)}, '${version}'::uuid` +
+      ` WHERE NOT EXISTS (SELECT FROM ${this.#table} WHERE name = ${bytes(name)})` +
+      ` AND ${this.#alone} AND ${this.#tryLock(name)}` +
       ` ON CONFLICT (name) DO NOTHING RETURNING ${this.#accepted(document)}`;
   }
 

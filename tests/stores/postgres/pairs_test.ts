@@ -134,6 +134,25 @@ Deno.test({
 });
 
 Deno.test({
+  name: "PostgresBackend.write() for an absent row does not wait for a change of it",
+  ignore,
+  fn: async () => {
+    await using client = connectWith("postgres.js", server().url);
+    const schema = await newSchema(client.client);
+    const backend = backendOf(client.client, schema);
+    const written = await backend.write("a", "{}", null, {});
+    assert(written.written);
+    await using transaction = await inTransaction(schema, "read committed");
+    assert(isDone(await transaction.backend.write("a", '{"a":1}', written.version, {})));
+    // It has read before somebody made the row.
+    assert(
+      !isDone(await inTime(backend.write("a", "{}", null, {}), NO_WAIT_MS, "a statement that waits for no other")),
+    );
+    await transaction.commit();
+  },
+});
+
+Deno.test({
   name: "PostgresBackend tells the time of a statement, not that of its transaction",
   ignore,
   fn: async () => {
