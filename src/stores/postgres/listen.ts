@@ -23,19 +23,25 @@ export interface Events {
 /** Listens to the channel. Resolves to what ends that; nothing where it ends with the client. */
 export type Listen = (events: Events) => Promise<(() => void) | undefined>;
 
-/** Listens with `sql` of postgres.js, which connects anew by itself. */
+/** Listens with `sql` of postgres.js. */
 export function listenWithPostgresJs(sql: PostgresJsClient, channel: string): Listen {
-  return async ({ notified, opened }) => {
-    await sql.listen!(channel, notified, opened);
-    return undefined;
-  };
+  return once(({ notified, opened }) => sql.listen!(channel, notified, opened));
 }
 
 /** Listens with a PGlite. */
 export function listenWithPglite(database: PgliteClient, channel: string): Listen {
-  return async ({ notified, opened }) => {
-    await database.listen!(channel, notified);
-    opened();
+  return once(({ notified, opened }) => Promise.resolve(database.listen!(channel, notified)).then(opened));
+}
+
+/** Listens once with a client that connects anew by itself, also after a failure, and would keep each further listener. */
+function once(listen: (events: Events) => PromiseLike<unknown>): Listen {
+  let listening: Promise<unknown> | undefined;
+  return async (events) => {
+    const opened = () => {
+      listening = Promise.resolve();
+      events.opened();
+    };
+    await (listening ??= Promise.resolve(listen({ ...events, opened })));
     return undefined;
   };
 }

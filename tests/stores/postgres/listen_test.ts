@@ -24,6 +24,20 @@ async function listening({ client }: TestClient): Promise<number> {
   return (await runPostgres(client, "SELECT FROM pg_stat_activity WHERE query ILIKE 'listen%'")).length;
 }
 
+/** The settings of a server that soon takes no more. */
+const FEW_CONNECTIONS = { "max_connections": "5", "superuser_reserved_connections": "0", "max_wal_senders": "0" };
+
+/** Connects until the server takes no more connections. */
+async function takeAll({ url }: PostgresServer): Promise<pg.Client[]> {
+  const others: pg.Client[] = [];
+  for (;;) {
+    const client = new pg.Client(url);
+    client.on("error", () => {});
+    if (!await client.connect().then(() => true, () => false)) return others;
+    others.push(client);
+  }
+}
+
 for (const library of LIBRARIES) {
   Deno.test({
     name: `acquire() over ${library} is woken by the release of another process`,
@@ -92,22 +106,14 @@ for (const library of LIBRARIES) {
     name: `acquire() over ${library} whose server takes no more connections polls`,
     ignore,
     fn: async () => {
-      await using own = await PostgresServer.start({
-        settings: { "max_connections": "5", "superuser_reserved_connections": "0", "max_wal_senders": "0" },
-      });
+      await using own = await PostgresServer.start({ settings: FEW_CONNECTIONS });
       await using one = connectWith(library, own.url);
       await using other = connectWith(library, own.url);
       const schema = await newSchema(one.client);
       const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
       const lock = await acquire(a, "a", { lease: 60_000 });
       await (await acquire(b, "b")).release();
-      const others: pg.Client[] = [];
-      for (;;) {
-        const client = new pg.Client(own.url);
-        client.on("error", () => {});
-        if (!await client.connect().then(() => true, () => false)) break;
-        others.push(client);
-      }
+      const others = await takeAll(own);
       const waiting = acquire(b, "a", { lease: 60_000 });
       await until(async () => (await a.query()).pending.length === 1, "it waits");
       await lock.release();
@@ -117,6 +123,41 @@ for (const library of LIBRARIES) {
     },
   });
 }
+
+Deno.test({
+  name: "acquire() over postgres.js listens once, although that fails at first",
+  ignore,
+  fn: async () => {
+    await using own = await PostgresServer.start({ settings: FEW_CONNECTIONS });
+    await using one = connectWith("pg", own.url);
+    await using other = connectWith("postgres.js", own.url);
+    const sql = other.client as PostgresJsClient;
+    const { listen } = sql;
+    let [calls, statements, lastAt] = [0, 0, 0];
+    sql.listen = (...args) => {
+      calls++;
+      return listen!(...args);
+    };
+    const query = async (text: string) => {
+      statements++;
+      lastAt = performance.now();
+      return { rows: await runPostgres(sql, text) };
+    };
+    const schema = await newSchema(one.client);
+    const [a, b] = [postgres(one.client, { schema }), postgres({ query }, { schema, listen: sql })];
+    const lock = await acquire(a, "a", { lease: 60_000 });
+    await (await acquire(b, "b")).release();
+    const others = await takeAll(own);
+    const waiting = acquire(b, "a", { lease: 60_000 });
+    const before = statements;
+    await until(() => statements - before > 10, "it polls");
+    for (const client of others) await client.end();
+    await until(() => performance.now() - lastAt > 1_500, "postgres.js has connected, and it polls no more", 30_000);
+    await lock.release();
+    await (await inTime(waiting, SOON, "a wake-up")).release();
+    assertEquals(calls, 1);
+  },
+});
 
 Deno.test({
   name: "acquire() on a PGlite is woken by another store",
