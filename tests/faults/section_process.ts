@@ -1,8 +1,8 @@
-/** A process of contention_test.ts: enters sections on a lock, and writes what it finds in each into a table. */
+/** A process of contention_sql_test.ts: enters sections on a lock, and writes what it finds in each into a table. */
 import { acquire } from "@holdfast/lock";
 import { postgres } from "@holdfast/lock/postgres";
-import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
-import { connectWith, type Library } from "./clients.ts";
+import { runPostgres } from "../../src/internal/sql/postgres_client.ts";
+import { connectWith, type Library } from "../stores/postgres/clients.ts";
 
 const [library, url, schema, sections] = Deno.args as [Library, string, string, string];
 const connected = connectWith(library, url);

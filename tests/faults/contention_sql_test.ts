@@ -1,9 +1,9 @@
 // Deno only: it starts processes of Deno, and a server.
 import { assertEquals } from "@std/assert";
-import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
-import { DenoProcess } from "../../support/deno_process.ts";
-import { connectWith, LIBRARIES, newSchema } from "./clients.ts";
-import { sharedServer } from "./shared_server.ts";
+import { runPostgres } from "../../src/internal/sql/postgres_client.ts";
+import { DenoProcess } from "../support/deno_process.ts";
+import { connectWith, LIBRARIES, newSchema } from "../stores/postgres/clients.ts";
+import { sharedServer } from "../stores/postgres/shared_server.ts";
 
 const { server, ignore } = await sharedServer();
 
