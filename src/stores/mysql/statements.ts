@@ -43,11 +43,10 @@ export class MysqlStatements {
       `LEFT JOIN ${this.#table} AS locks ON locks.name = ${literal(name)}`;
   }
 
-  /** Returns rows of name, clock, version and value. */
-  list(limit: number, after: string | undefined): string {
-    const rest = after === undefined ? "" : `WHERE name > ${literal(after)} `;
-    return `SELECT HEX(name), ${CLOCK}, HEX(version), HEX(value) FROM ${this.#table} ${rest}` +
-      `ORDER BY name LIMIT ${Math.floor(limit)}`;
+  /** Returns rows of name, clock, version and value, of the names after one. */
+  list(limit: number, after: string): string {
+    return `SELECT HEX(name), ${CLOCK}, HEX(version), HEX(value) FROM ${this.#table} ` +
+      `WHERE name > ${literal(after)} ORDER BY name LIMIT ${Math.floor(limit)}`;
   }
 
   /** Fails with "duplicate entry" if the name has a row. `INSERT IGNORE` would cut what is too long. */

@@ -132,7 +132,7 @@ export class MysqlBackend implements Backend<string | undefined> {
     return await this.#change(this.#statements.remove(name, expected)) !== undefined;
   }
 
-  async list(limit: number, cursor: string | undefined): Promise<ListedDocuments<string | undefined>> {
+  async list(limit: number, cursor = ""): Promise<ListedDocuments<string | undefined>> {
     await this.#prepare();
     const rows = await this.#rows(this.#statements.list(limit, cursor));
     const documents = rows.map(([name, clock, version, value]) => {

@@ -127,7 +127,7 @@ function removed(node: ts.Statement): Change[] {
 
 function ofAwait(node: ts.AwaitExpression): Change[] {
   // What is returned is awaited anyway, unless an error is caught on the way.
-  const pointless = ts.isReturnStatement(node.parent) && !insideTry(node);
+  const pointless = ts.isArrowFunction(node.parent) || ts.isReturnStatement(node.parent) && !insideTry(node);
   return pointless ? [] : [change("await", node, node.expression.getText())];
 }
 

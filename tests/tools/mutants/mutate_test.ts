@@ -62,6 +62,7 @@ Deno.test("mutantsOf() leaves types, imports, texts and what errors say", () => 
   assertEquals(mutated("`a < b`"), []);
   assertEquals(mutated("new Error(`a ${b + c} ${d ? 1 : 2}`)"), []);
   assertEquals(mutated("async function a() { return await b(); }"), []);
+  assertEquals(mutated("async () => await b"), []);
 });
 
 Deno.test("mutantsOf() names each mutant by its place, not by its line", () => {
