@@ -33,8 +33,11 @@ export type ClientName = keyof typeof CLIENTS;
 /** Not to wait for the disk, which would be longer than leases of the suite allow; a killed server still forgets nothing. */
 const QUICK = ["--innodb-flush-log-at-trx-commit=2", "--max-connections=500"];
 
-/** The release of a lock that was lost is not waited for. */
-const QUIET_MS = 100;
+/**
+ * How often {@linkcode Place.quiet} looks and finds nothing under way. Not for how long: while a busy machine keeps this
+ * process from running, its timers wait as well.
+ */
+const QUIET_LOOKS = 20;
 
 /** A database of its own for each test, on the server of the test file. */
 export class Place implements AsyncDisposable {
@@ -42,8 +45,9 @@ export class Place implements AsyncDisposable {
   static #places = 0;
   readonly database: string;
   readonly #pools: Pool[] = [];
-  /** When the last statement was sent over one of them. */
-  #used = 0;
+  /** How many statements were sent over them, and how many have no answer yet. */
+  #sent = 0;
+  #running = 0;
 
   private constructor(database: string) {
     this.database = database;
@@ -80,16 +84,26 @@ export class Place implements AsyncDisposable {
     this.#pools.push(pool);
     if ("promise" in pool) return pool;
     const query = pool.query.bind(pool);
-    pool.query = (...args) => {
-      this.#used = performance.now();
-      return query(...args);
+    pool.query = async (...args) => {
+      this.#sent++;
+      this.#running++;
+      try {
+        return await query(...args);
+      } finally {
+        this.#running--;
+      }
     };
     return pool;
   }
 
-  /** Resolves when no statement was sent for longer than the release of a lost lock pauses after a conflict. */
+  /** Resolves when nothing is under way: nobody waits for the release of a lock that was lost, which may pause meanwhile. */
   async quiet(): Promise<void> {
-    await until(() => performance.now() - this.#used > QUIET_MS, "all is done");
+    let [looks, before] = [0, this.#sent];
+    await until(() => {
+      looks = this.#running === 0 && this.#sent === before ? looks + 1 : 0;
+      before = this.#sent;
+      return looks === QUIET_LOOKS;
+    }, "nothing is under way");
   }
 
   /** Returns the backend of a new pool. */
