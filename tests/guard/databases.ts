@@ -1,10 +1,8 @@
-import { PGlite } from "@electric-sql/pglite";
-import mariadb, { type PoolConnection as MariadbConnection } from "mariadb";
-import mysql2 from "mysql2";
-import { createPool, type PoolConnection } from "mysql2/promise";
-import { DatabaseSync } from "node:sqlite";
-import pg from "pg";
-import postgres from "postgres";
+import type { PoolConnection as MariadbConnection } from "mariadb";
+import type mysql2 from "mysql2";
+import type { PoolConnection } from "mysql2/promise";
+import type { DatabaseSync } from "node:sqlite";
+import type pg from "pg";
 import type { Transaction } from "@holdfast/lock/guard";
 
 /** Writes the fence of a transaction into the journal. */
@@ -52,9 +50,10 @@ export const TABLES: Readonly<Record<typeof CLIENTS[ClientName], readonly string
 
 const noteOf = (fence: bigint) => `INSERT INTO journal (fence) VALUES (${fence})`;
 
-/** Opens a database: by a URL, or by the path of a file. */
-export const OPEN: Readonly<Record<ClientName, (at: string) => Promise<Database> | Database>> = {
-  "postgres.js": (at) => {
+/** Opens a database: by a URL, or by the path of a file. Loads its client only then: not every runtime has each. */
+export const OPEN: Readonly<Record<ClientName, (at: string) => Promise<Database>>> = {
+  "postgres.js": async (at) => {
+    const { default: postgres } = await import("postgres");
     const sql = postgres(at, { onnotice: () => {}, max: 3 });
     return {
       transaction: async (run) => {
@@ -65,7 +64,8 @@ export const OPEN: Readonly<Record<ClientName, (at: string) => Promise<Database>
       [Symbol.asyncDispose]: () => sql.end({ timeout: 1 }),
     };
   },
-  "pg": (at) => {
+  "pg": async (at) => {
+    const { default: pg } = await import("pg");
     const pool = new pg.Pool({ connectionString: at, max: 3 });
     return {
       transaction: async (run) => {
@@ -91,6 +91,7 @@ export const OPEN: Readonly<Record<ClientName, (at: string) => Promise<Database>
     };
   },
   "pglite": async () => {
+    const { PGlite } = await import("@electric-sql/pglite");
     const lite = await PGlite.create();
     return {
       transaction: async (run) => void await lite.transaction((tx) => run(tx, (fence) => tx.query(noteOf(fence)))),
@@ -99,7 +100,8 @@ export const OPEN: Readonly<Record<ClientName, (at: string) => Promise<Database>
       [Symbol.asyncDispose]: () => lite.close(),
     };
   },
-  "mysql2": (at) => {
+  "mysql2": async (at) => {
+    const { createPool } = await import("mysql2/promise");
     const pool = createPool(at);
     return {
       ...inMysql(
@@ -111,7 +113,8 @@ export const OPEN: Readonly<Record<ClientName, (at: string) => Promise<Database>
       [Symbol.asyncDispose]: () => pool.end(),
     };
   },
-  "mysql2 with callbacks": (at) => {
+  "mysql2 with callbacks": async (at) => {
+    const { default: mysql2 } = await import("mysql2");
     const pool = mysql2.createPool(at);
     const connect = () => {
       return new Promise<mysql2.PoolConnection>((resolve, reject) => {
@@ -132,7 +135,8 @@ export const OPEN: Readonly<Record<ClientName, (at: string) => Promise<Database>
       [Symbol.asyncDispose]: () => pool.promise().end(),
     };
   },
-  "mariadb": (at) => {
+  "mariadb": async (at) => {
+    const { default: mariadb } = await import("mariadb");
     const pool = mariadb.createPool(at.replace("mysql:", "mariadb:"));
     return {
       ...inMysql(
@@ -144,7 +148,8 @@ export const OPEN: Readonly<Record<ClientName, (at: string) => Promise<Database>
       [Symbol.asyncDispose]: () => pool.end(),
     };
   },
-  "node:sqlite": (at) => {
+  "node:sqlite": async (at) => {
+    const { DatabaseSync } = await import("node:sqlite");
     const open = () => new DatabaseSync(at, { timeout: 10_000 } as object);
     const main = open();
     return {
