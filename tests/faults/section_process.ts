@@ -1,20 +1,32 @@
-/** A process of contention_sql_test.ts: enters sections on a lock, and writes what it finds in each into a table. */
+/**
+ * A process of contention_sql_test.ts: enters sections on a lock, and raises a counter in each, by a statement that reads
+ * it and another one that writes it.
+ *
+ * @module
+ */
 import { acquire } from "@holdfast/lock";
-import { postgres } from "@holdfast/lock/postgres";
-import { runPostgres } from "../../src/internal/sql/postgres_client.ts";
-import { connectWith, type Library } from "../stores/postgres/clients.ts";
+import { type ClientName, OPEN } from "../guard/databases.ts";
+import { openStoreIn } from "../support/database_store.ts";
 
-const [library, url, schema, sections] = Deno.args as [Library, string, string, string];
-const connected = connectWith(library, url);
-const store = postgres(connected.client, { schema, listen: connected.listen });
-for (let i = 0; i < Number(sections); i++) {
-  await using lock = await acquire(store, "sections");
+/** What it is started with, as JSON. */
+export interface SectionOptions {
+  readonly client: ClientName;
+  readonly url: string;
+  readonly listenAt?: string;
+  readonly sections: number;
+}
+
+const { client, url, listenAt, sections }: SectionOptions = JSON.parse(Deno.args[0]!);
+await using opened = await openStoreIn(client, url, listenAt === undefined ? {} : { listenAt });
+await using database = await OPEN[client](url);
+for (let i = 0; i < sections; i++) {
+  await using lock = await acquire(opened.store, "sections");
   // Read and written in two steps: two at a time would lose one.
-  const [[before] = []] = await runPostgres(connected.client, `SELECT count::text FROM ${schema}.counter`);
-  const next = Number(before) + 1;
-  await runPostgres(
-    connected.client,
-    `UPDATE ${schema}.counter SET count = ${next}, falls = falls + (fence >= ${lock.fence})::int, fence = ${lock.fence}`,
+  const [before] = await database.query("SELECT raised FROM counter");
+  await database.query(
+    `UPDATE counter SET raised = ${
+      Number(before) + 1
+    }, falls = falls + CASE WHEN fence < ${lock.fence} THEN 0 ELSE 1 END, ` +
+      `fence = ${lock.fence}`,
   );
 }
-await connected[Symbol.asyncDispose]();

@@ -45,6 +45,11 @@ export class Place implements AsyncDisposable {
     this.directory = directory;
   }
 
+  /** The port of its server. */
+  get port(): number {
+    return Number(new URL(this.at).port);
+  }
+
   /** Makes one with the tables, or without. */
   static async open(client: ClientName, { tables = true } = {}): Promise<Place> {
     const directory = await Deno.makeTempDir({ prefix: "holdfast_guard_" });

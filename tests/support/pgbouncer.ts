@@ -1,6 +1,6 @@
 import { librariesOf, run } from "./debian_programs.ts";
 import { findPgbouncer } from "./postgres.ts";
-import { type PostgresServer, unprivileged } from "./postgres_server.ts";
+import { unprivileged } from "./postgres_server.ts";
 import { freePort } from "./redis_server.ts";
 import { ServerProcess } from "./server_process.ts";
 import { until } from "./until.ts";
@@ -15,8 +15,8 @@ export class Pgbouncer implements AsyncDisposable {
     this.#directory = directory;
   }
 
-  /** Starts it, and waits until it accepts connections. */
-  static async start(server: PostgresServer, mode: "transaction" | "session"): Promise<Pgbouncer> {
+  /** Starts it in front of a server on this port, and waits until it accepts connections. */
+  static async start(server: { readonly port: number }, mode: "transaction" | "session"): Promise<Pgbouncer> {
     const pooler = new Pgbouncer(await Deno.makeTempDir({ prefix: "holdfast_pgbouncer_" }));
     try {
       await Deno.writeTextFile(pooler.#file, configuration(server.port, pooler.port, mode));
@@ -71,7 +71,7 @@ export class Pgbouncer implements AsyncDisposable {
 
 function configuration(server: number, port: number, mode: string): string {
   return `[databases]
-postgres = host=127.0.0.1 port=${server} dbname=postgres user=postgres
+* = host=127.0.0.1 port=${server} user=postgres
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${port}
