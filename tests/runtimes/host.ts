@@ -1,10 +1,25 @@
+import { type ClientName, CLIENTS, OPEN } from "../guard/databases.ts";
+import { findMariadb } from "../support/mariadb.ts";
+import { MariadbServer } from "../support/mariadb_server.ts";
+import { findPostgres } from "../support/postgres.ts";
+import { PostgresServer } from "../support/postgres_server.ts";
 import { freePort, RedisServer } from "../support/redis_server.ts";
-import type { Operation, Started } from "./inside/settings.ts";
+import type { Operation, Settings, Started } from "./inside/settings.ts";
 
-/** Starts and stops Redis servers for tests that run in another runtime, and ask for it over HTTP. */
+/** A server that all runtimes share, and what finds its program. */
+const DATABASES = {
+  postgres: { find: findPostgres, start: () => PostgresServer.start() },
+  mysql: { find: findMariadb, start: () => MariadbServer.start() },
+};
+
+/**
+ * Starts and stops Redis servers for tests that run in another runtime, and ask for it over HTTP. Makes databases for
+ * them, on servers that it starts.
+ */
 export class Host implements AsyncDisposable {
   readonly #servers = new Map<number, RedisServer>();
   readonly #http: Deno.HttpServer<Deno.NetAddr>;
+  readonly #databases = new Map<keyof typeof DATABASES, Promise<PostgresServer | MariadbServer>>();
   #opened = 0;
 
   constructor() {
@@ -19,6 +34,24 @@ export class Host implements AsyncDisposable {
   /** Ports that nobody listens on. */
   freePorts(count: number): number[] {
     return Array.from({ length: count }, freePort);
+  }
+
+  /** Makes an empty database for each of some clients. Resolves to their URLs; "" where the server is missing. */
+  async databases(clients: readonly ClientName[]): Promise<Settings["databases"]> {
+    const urls: [ClientName, string][] = [];
+    for (const client of clients) urls.push([client, await this.#database(client)]);
+    return Object.fromEntries(urls);
+  }
+
+  async #database(client: ClientName): Promise<string> {
+    const kind = CLIENTS[client];
+    if (kind === "sqlite" || "missing" in DATABASES[kind].find()) return "";
+    if (!this.#databases.has(kind)) this.#databases.set(kind, DATABASES[kind].start());
+    const { url } = await this.#databases.get(kind)!;
+    const name = `runtime${this.#opened++}`;
+    await using database = await OPEN[client](url);
+    await database.query(`CREATE DATABASE ${name}`);
+    return url.replace(/[^/]*$/, name);
   }
 
   async #answer(request: Request): Promise<Response> {
@@ -48,6 +81,7 @@ export class Host implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#http.shutdown();
-    await Promise.all([...this.#servers.values()].map((server) => server[Symbol.asyncDispose]()));
+    const databases = await Promise.all(this.#databases.values());
+    await Promise.all([...this.#servers.values(), ...databases].map((server) => server[Symbol.asyncDispose]()));
   }
 }

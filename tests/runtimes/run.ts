@@ -42,11 +42,14 @@ export async function run(
     await listsLocks(runtime, runtime.process, build, outcome, over);
     await isRequired(runtime.process, build, outcome, over);
   }
+  const databases = await host.databases(runtime.databases);
+  const missing = runtime.databases.filter((client) => databases[client] === "");
   const settings: Settings = {
     host: host.url,
     freePorts: host.freePorts(8),
     mayRepeat: once ? 0 : MOST_FLAKY,
-    skip: { ...runtime.skip },
+    skip: { ...runtime.skip, ...Object.fromEntries(missing.map((client) => [`${client}: `, "there is no server"])) },
+    databases,
   };
   const env = { HOLDFAST_SETTINGS: JSON.stringify(settings), TMPDIR: build.folder };
   using child = new Child(await runtime.prepare(build), env, build.folder, over);

@@ -1,5 +1,6 @@
 import type { Build } from "./build.ts";
 import { command } from "./command.ts";
+import type { ClientName } from "../guard/databases.ts";
 import { isPlatform, isServer, isSqlite, sharedTests } from "./files.ts";
 import { MODULES } from "./versions.ts";
 
@@ -15,6 +16,8 @@ export interface Runtime {
   readonly skip: Readonly<Record<string, string>>;
   /** Why test files are not even loaded here, by their paths. */
   readonly without: Readonly<Record<string, string>>;
+  /** The clients of databases that are tested here. */
+  readonly databases: readonly ClientName[];
 }
 
 const TESTS = sharedTests();
@@ -50,6 +53,12 @@ const NODE = `${MODULES}/node24/bin/node`;
 const MINIFLARE = new URL(`file://${MODULES}/miniflare/dist/src/index.js`).href;
 const EXAMPLE = new URL("../../examples/worker", import.meta.url).pathname;
 
+/** Takes the sockets of Workers for postgres.js, and leaves the other clients of databases out, which are not loaded. */
+const POSTGRES_JS_ALONE = [
+  "--conditions=workerd",
+  ...["cloudflare:sockets", "pg", "mysql2", "mariadb", "@electric-sql/pglite"].map((name) => `--external:${name}`),
+];
+
 async function versionOfWorkerd(): Promise<string> {
   const path = await Deno.realPath(`${MODULES}/miniflare`);
   return JSON.parse(await Deno.readTextFile(`${path}/../workerd/package.json`)).version;
@@ -69,6 +78,7 @@ function native(name: string, program: string, { without = {}, skip = {} }: Part
     prepare: async (build) => [program, await build.program(name, "node", Object.keys(without))],
     skip: { ...NO_DENO, ...skip },
     without,
+    databases: ["postgres.js", "pg", "mysql2", "mariadb"],
   };
 }
 
@@ -86,7 +96,8 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
       const worker = `${build.folder}/worker.js`;
       // For the modules of Node that ioredis asks for in the manner of CommonJS.
       const banner = `import { createRequire } from "node:module"; const require = createRequire("/");`;
-      await bundle(await build.program("workerd", "workerd", without), worker, build.folder, `--banner:js=${banner}`);
+      const program = await build.program("workerd", "workerd", without);
+      await bundle(program, worker, build.folder, `--banner:js=${banner}`, ...POSTGRES_JS_ALONE);
       return [NODE, build.inside("miniflare"), MINIFLARE, worker];
     },
     skip: {
@@ -101,6 +112,7 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
       ),
     },
     without: { ...NO_SQLITE, ...NO_LOCKS, ...NO_SDK, ...NO_SERVER },
+    databases: ["postgres.js"],
   },
   objects: {
     process: undefined,
@@ -117,5 +129,6 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
     },
     skip: {},
     without: {},
+    databases: [],
   },
 };

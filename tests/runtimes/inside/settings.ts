@@ -1,3 +1,5 @@
+import type { ClientName } from "../../guard/databases.ts";
+
 /** What the program that has started a runtime tells the tests in it. */
 export interface Settings {
   /** Where it starts servers. */
@@ -8,10 +10,12 @@ export interface Settings {
   mayRepeat: number;
   /** Why tests are not run here, by what their names begin with. */
   skip: Record<string, string>;
+  /** The URL of an empty database for each client that is tested here. */
+  databases: Partial<Record<ClientName, string>>;
 }
 
 /** Set once, before the first test. */
-export const settings: Settings = { host: "", freePorts: [], mayRepeat: 0, skip: {} };
+export const settings: Settings = { host: "", freePorts: [], mayRepeat: 0, skip: {}, databases: {} };
 
 /** What a test asks for: all but `"open"` of a server that was opened. */
 export type Operation =
