@@ -4,7 +4,7 @@ import type { FailedTest } from "./results.ts";
 export const MOST_FLAKY = 2;
 
 /** What fails here has seen a promise broken, and may see it only once in a thousand runs: it is never tried again. */
-const NEVER = ["tests/simulation/", "tests/verification/", "tests/faults/run/", "tests/faults/contention_test.ts"];
+const NEVER = ["tests/simulation/", "tests/verification/", "tests/faults/run/", "tests/faults/contention_"];
 
 /** Returns whether these tests may be run once more by themselves. Their machine may have been too busy for them. */
 export function mayTryAgain(failed: readonly FailedTest[]): boolean {
