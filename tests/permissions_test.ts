@@ -1,0 +1,114 @@
+// Deno only: it starts processes of Deno with few permissions, and servers for them.
+import { assert, assertEquals } from "@std/assert";
+import { MariadbServer } from "./support/mariadb_server.ts";
+import { findMariadb } from "./support/mariadb.ts";
+import { PostgresServer } from "./support/postgres_server.ts";
+import { findPostgres } from "./support/postgres.ts";
+import { RedisServer } from "./support/redis_server.ts";
+import { textOf } from "./support/test_files.ts";
+import { withoutCoverage } from "./support/without_coverage.ts";
+
+const CONFIG = new URL("../deno.json", import.meta.url).pathname;
+
+/** A program that holds a lock, and which of the flags in the row of its store it needs. */
+interface Holder {
+  readonly row: string;
+  /** How many groups of flags; only the first one if left out. */
+  readonly groups?: number;
+  readonly imports: string;
+  /** An expression for the store, at a port or in a folder. */
+  readonly store: string;
+  readonly start?: () => Promise<AsyncDisposable & { readonly port: number }>;
+  readonly ignore?: boolean;
+}
+
+const redis = () => RedisServer.start();
+const [withoutPostgres, withoutMariadb] = [findPostgres(), findMariadb()].map((found) => "missing" in found);
+const onPostgres = { row: "PostgreSQL", start: () => PostgresServer.start(), ignore: withoutPostgres! };
+const onMariadb = { row: "MySQL, MariaDB", start: () => MariadbServer.start(), ignore: withoutMariadb! };
+const [POSTGRES, MYSQL] = ["postgres", "mysql"].map((name) => `import { ${name} } from "@holdfast/lock/${name}";`);
+const POOL = `{ host: "127.0.0.1", port: PORT, user: "root", database: "holdfast" }`;
+
+const HOLDERS: Readonly<Record<string, Holder>> = {
+  "memory": { row: "memory", imports: `import { memory } from "@holdfast/lock/memory";`, store: "memory()" },
+  "SQLite": {
+    row: "SQLite",
+    imports: `import { sqlite } from "@holdfast/lock/sqlite";`,
+    store: `sqlite("DIR/locks.db")`,
+  },
+  "Deno KV": {
+    row: "Deno KV",
+    groups: 2,
+    imports: `import { denoKv } from "@holdfast/lock/deno-kv";`,
+    store: `denoKv(await Deno.openKv("DIR/locks.db"))`,
+  },
+  "ioredis": {
+    row: "Redis, Valkey",
+    imports: `import { Redis } from "ioredis";`,
+    store: `new Redis(PORT, "127.0.0.1")`,
+    start: redis,
+  },
+  "postgres.js": {
+    ...onPostgres,
+    imports: `import connect from "postgres"; ${POSTGRES}`,
+    store: `postgres(connect("postgres://postgres@127.0.0.1:PORT/postgres"), { listen: true })`,
+  },
+  "pg": {
+    ...onPostgres,
+    imports: `import pg from "pg"; ${POSTGRES}`,
+    store: `postgres(new pg.Pool({ connectionString: "postgres://postgres@127.0.0.1:PORT/postgres" }))`,
+  },
+  "mysql2": {
+    ...onMariadb,
+    imports: `import { createPool } from "mysql2/promise"; ${MYSQL}`,
+    store: `mysql(createPool(${POOL}))`,
+  },
+  "mariadb": {
+    ...onMariadb,
+    groups: 2,
+    imports: `import { createPool } from "mariadb"; ${MYSQL}`,
+    store: `mysql(createPool(${POOL}))`,
+  },
+};
+
+/** Returns the groups of flags that docs/typescript.md has for a store. */
+function flagsOf(row: string): string[] {
+  const line = textOf("docs/typescript.md").split("\n").find((line) => line.startsWith(`| ${row} `));
+  assert(line !== undefined, `there is a row ${row}`);
+  return Array.from(line.matchAll(/`(--[^`]+)`/g), ([, flags]) => flags!);
+}
+
+for (const [name, { row, groups = 1, imports, store, start, ignore = false }] of Object.entries(HOLDERS)) {
+  Deno.test({
+    name: `docs/typescript.md has the flags of Deno with which a lock is held: ${name}`,
+    ignore,
+    fn: async () => {
+      await using server = await start?.();
+      const directory = await Deno.makeTempDir({ prefix: "holdfast_permissions_" });
+      const place = (text: string) => {
+        return text.replace("HOST:PORT", `127.0.0.1:${server?.port}`).replace("PORT", `${server?.port}`)
+          .replaceAll("FILE", `${directory}/locks.db`).replaceAll("DIR", directory);
+      };
+      const flags = flagsOf(row).slice(0, groups).join(" ").split(" ").filter((flag) => flag !== "");
+      const program = place(`${imports}
+        import { acquire } from "@holdfast/lock";
+        const lock = await acquire(${store}, "a", { wait: 20_000 });
+        console.log(lock.held);
+        await lock.release();
+        Deno.exit();`);
+      const args = ["run", "--no-prompt", "--no-check", `--config=${CONFIG}`, ...flags.map(place), "-"];
+      const child = new Deno.Command(Deno.execPath(), {
+        args,
+        env: withoutCoverage(),
+        clearEnv: true,
+        stdin: "piped",
+        stdout: "piped",
+        stderr: "piped",
+      }).spawn();
+      await new Blob([program]).stream().pipeTo(child.stdin);
+      const { stdout, stderr } = await child.output();
+      await Deno.remove(directory, { recursive: true });
+      assertEquals(new TextDecoder().decode(stdout), "true\n", new TextDecoder().decode(stderr));
+    },
+  });
+}
