@@ -129,6 +129,11 @@ const REASONS: Reasons = {
     "URL": "The scheme is being written.",
     "doctor": "The examination is being written.",
   },
+  etcd: {
+    "fault run":
+      "Its faults have tests of their own so far: members killed and frozen, watches cut, compaction, NOSPACE.",
+    "benchmark": "It is not measured yet.",
+  },
   cas: {
     "URL": "A backend is code, which no URL can name.",
     "doctor": "A backend is code, which no URL can name.",
@@ -326,9 +331,9 @@ Deno.test("judge() finds that a new folder lacks all but what needs nothing of i
 });
 
 Deno.test("judge() finds a reason for what is not lacking, and for no store", () => {
-  const reasons = { ...REASONS, sqlite: { page: "None." }, etcd: { page: "None." } };
+  const reasons = { ...REASONS, sqlite: { page: "None." }, consul: { page: "None." } };
   assertEquals(judge(REPOSITORY, reasons), [
     "sqlite: page has a reason, and is not lacking",
-    "etcd: page has a reason, and is not lacking",
+    "consul: page has a reason, and is not lacking",
   ]);
 });

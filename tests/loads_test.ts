@@ -65,6 +65,7 @@ for (
     ["stores/postgres/mod.ts", ["src/stores/postgres/", "src/stores/cas/"]],
     ["stores/mysql/mod.ts", ["src/stores/mysql/", "src/stores/cas/"]],
     ["stores/zookeeper/mod.ts", ["src/stores/zookeeper/", "src/stores/cas/"]],
+    ["stores/etcd/mod.ts", ["src/stores/etcd/", "src/stores/cas/"]],
     ["guard/mod.ts", []],
     ["stores/sqlite/mod.ts", ["src/stores/sqlite/"]],
     ["stores/durable_object/mod.ts", ["src/stores/cas/", "src/stores/durable_object/"]],

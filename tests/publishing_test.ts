@@ -13,7 +13,7 @@ interface Docs {
 }
 
 /** What is published of the folders. */
-const PUBLISHED = /^(src\/[a-z_/]+\.ts|docs\/[a-z_/]+\.(md|svg)|docs\/operations\/[a-z.]+\.(json|yml))$/;
+const PUBLISHED = /^(src\/[a-z_/\d]+\.ts|docs\/[a-z_/]+\.(md|svg)|docs\/operations\/[a-z.]+\.(json|yml))$/;
 
 const { exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
 const entries: string[] = Object.values(exports);

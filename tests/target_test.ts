@@ -97,6 +97,8 @@ Deno.test("storeOf() says what to pass instead of what is not a target", () => {
     [{ getData: method, setData: method, mkdirp: method, on: method }, "ZooKeeper", "zookeeper(client)"],
     [{ read: method, write: method }, "backend", "cas(backend)"],
     [{ get: method, list: method, atomic: method, watch: method }, "a Deno.Kv", "denoKv(kv)"],
+    [{ namespace: method, lease: method, get: method }, "a client of etcd", "etcd({ endpoints })"],
+    ["etcd://me:secret@db:2379", '"etcd://***@db:2379"', "etcd({ endpoints: "],
     [{ query: method, connect: method, totalCount: 0 }, "a client of PostgreSQL", "postgres(pool)"],
     [Object.assign(() => {}, { unsafe: method }), "sql of postgres.js", "postgres(sql)"],
     ["postgres://me:secret@db/shop", '"postgres://***@db/shop"', "postgres(pool)"],

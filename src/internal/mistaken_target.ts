@@ -47,6 +47,9 @@ export function describeMistake(value: unknown): string {
   if (has("read", "write")) {
     return "an object with read() and write(). If it is a backend, pass cas(backend) of @holdfast/lock/cas";
   }
+  if (has("namespace", "lease")) {
+    return "a client of etcd. Pass etcd({ endpoints }) of @holdfast/lock/etcd, which needs no client";
+  }
   if (has("atomic", "watch")) return "a Deno.Kv. Pass denoKv(kv) of @holdfast/lock/deno-kv";
   if (has("idFromName", "get")) {
     return "a namespace of Durable Objects. Pass durableObject(namespace) of @holdfast/lock/durable-object";
@@ -70,6 +73,9 @@ function forText(text: string): string {
   if (/^(redis|rediss|valkey|valkeys|unix):/i.test(text)) return "Pass a client of ioredis for it: new Redis(url)";
   if (/^postgres(ql)?:/i.test(text)) {
     return "Pass a store for it: postgres(pool) of @holdfast/lock/postgres, with a client for that URL";
+  }
+  if (/^etcds?:/i.test(text)) {
+    return 'Pass a store for it: etcd({ endpoints: ["http://127.0.0.1:2379"] }) of @holdfast/lock/etcd';
   }
   if (/^(file:|\.{0,2}\/)|\.(db|sqlite3?)$|^:memory:$/i.test(text)) {
     return "Pass a store for that file: sqlite(path) of @holdfast/lock/sqlite";

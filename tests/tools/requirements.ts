@@ -1,3 +1,4 @@
+import { fetchEtcd } from "../support/etcd.ts";
 import { fetchMariadb } from "../support/mariadb.ts";
 import { fetchLaterPostgres, fetchPgbouncer, fetchPostgres } from "../support/postgres.ts";
 import { fetchPrometheus } from "../support/prometheus.ts";
@@ -48,6 +49,7 @@ export async function requirements(): Promise<Record<string, string>> {
     PGBOUNCER: await fetchPgbouncer(),
     MARIADBD: await fetchMariadb(),
     JAVA: await fetchZookeeper(),
+    ETCD: await fetchEtcd(),
   };
   const reasons = Object.values(fetched).flatMap((found) => "missing" in found ? [found.missing] : []);
   const absent = OPTIONAL.filter((requirement) => find(requirement) === undefined);

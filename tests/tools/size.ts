@@ -22,6 +22,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "with postgres": [MAIN, "src/stores/postgres/mod.ts"],
   "with mysql": [MAIN, "src/stores/mysql/mod.ts"],
   "with zookeeper": [MAIN, "src/stores/zookeeper/mod.ts"],
+  "with etcd": [MAIN, "src/stores/etcd/mod.ts"],
   "with redis": [MAIN, "src/stores/redis/mod.ts"],
   "with redlock": [MAIN, "src/composed/redlock/mod.ts"],
   "with cohort": [MAIN, "src/composed/cohort/mod.ts"],

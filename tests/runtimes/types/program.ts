@@ -94,6 +94,14 @@ import {
   type LockStub,
 } from "@holdfast/lock/durable-object";
 import {
+  etcd,
+  type EtcdFetch,
+  type EtcdOptions,
+  type EtcdRequest,
+  type EtcdResponse,
+  type EtcdStore,
+} from "@holdfast/lock/etcd";
+import {
   type PgClient,
   type PgliteClient,
   type PgPool,
@@ -401,6 +409,16 @@ export async function inPostgres(
     await using lock = await acquire(store, "a");
     console.log(lock.held, await store.evict("a"), (await store.query()).held.length, await unsafe.unsafe(""));
   }
+}
+
+/** Takes a lock in etcd. */
+export async function inEtcd(): Promise<void> {
+  const own: EtcdFetch = (url: string, request: EtcdRequest): Promise<EtcdResponse> => fetch(url, request);
+  const endpoints = ["https://127.0.0.1:2379"];
+  const options: EtcdOptions = { endpoints, username: "app", password: "a", prefix: "a/", maxClockSkew: 5_000 };
+  const stores: EtcdStore[] = [etcd(options), etcd({ endpoints, token: () => "a", fetch: own, observer })];
+  await using lock = await acquire(stores[0]!, "a");
+  console.log(lock.held, await stores[1]!.evict("a"), (await stores[1]!.query()).held.length);
 }
 
 /** Takes a lock in a table of MySQL, and guards a transaction with it. */

@@ -144,6 +144,14 @@ export const TARGETS: readonly Target[] = [
     ],
   },
   {
+    name: "etcd",
+    source: /^src\/stores\/etcd\/\w+\.ts$/,
+    stages: [
+      { tests: /^tests\/stores\/etcd\/\w+_test\.ts$/, except: /(cohort|suite)_test\.ts$/ },
+      { tests: /^tests\/stores\/etcd\/suite_test\.ts$/, filter: /^etcd\(\) with members: 1/ },
+    ],
+  },
+  {
     name: "guard",
     source: /^src\/guard\/\w+\.ts$/,
     stages: [{ tests: /^tests\/guard\/guard_test\.ts$/ }],

@@ -1,0 +1,11 @@
+/** Returns a text as UTF-8 in base64. */
+export function base64Of(text: string): string {
+  let bytes = "";
+  for (const byte of new TextEncoder().encode(text)) bytes += String.fromCharCode(byte);
+  return btoa(bytes);
+}
+
+/** Returns the text that is UTF-8 in base64; what is no UTF-8 becomes U+FFFD. */
+export function textOfBase64(base64: string): string {
+  return new TextDecoder().decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
+}

@@ -1,0 +1,48 @@
+import type { Clock } from "../../internal/time/clock.ts";
+import { EtcdFault } from "./failures.ts";
+
+/** How long a member may take to answer before the next call goes to another one, in milliseconds. */
+const SLOW_MS = 500;
+
+/** The members of a cluster, one of which is asked at a time. */
+export class EtcdEndpoints {
+  readonly #urls: readonly string[];
+  readonly #clock: Clock;
+  #current = 0;
+
+  /** Makes one; the first member is asked first. */
+  constructor(urls: readonly string[], clock: Clock) {
+    this.#urls = urls;
+    this.#clock = clock;
+  }
+
+  /** The member that is asked next. */
+  get current(): string {
+    return this.#urls[this.#current]!;
+  }
+
+  /**
+   * Asks one member after the other until one does not say that it did nothing. When one is slow, and when it is not known
+   * what it did, only the next call asks another one: a write may have been done.
+   */
+  async inTurn<T>(ask: (url: string) => Promise<T>): Promise<T> {
+    for (let tries = 1;; tries++) {
+      const asked = this.#current;
+      const slow = this.#clock.timer(SLOW_MS, () => this.#leave(asked));
+      try {
+        return await ask(this.current);
+      } catch (error) {
+        const kind = error instanceof EtcdFault ? error.kind : "unknown";
+        if (kind === "elsewhere" || kind === "unknown") this.#leave(asked);
+        if (kind !== "elsewhere" || tries === this.#urls.length) throw error;
+      } finally {
+        slow.cancel();
+      }
+    }
+  }
+
+  #leave(asked: number): void {
+    // Another call may have left it meanwhile.
+    if (this.#current === asked) this.#current = (asked + 1) % this.#urls.length;
+  }
+}

@@ -1,0 +1,112 @@
+import { StoreError } from "../../errors.ts";
+import { reason } from "../../internal/reason.ts";
+import { show } from "../../internal/validation.ts";
+import type { EtcdSettings } from "./options.ts";
+
+/** What is known of a call that has failed. */
+export type EtcdFaultKind =
+  /** Nothing was done, and another member may do it. */
+  | "elsewhere"
+  /** Nothing was done; a new token may help. */
+  | "token"
+  /** Nothing was done, and no retry helps. */
+  | "refused"
+  /** It may have been done. */
+  | "unknown";
+
+/** An answer that is no result, or none at all. */
+export class EtcdFault extends Error {
+  /** The name of the class. */
+  override readonly name = "EtcdFault";
+  /** What is known of the call. */
+  readonly kind: EtcdFaultKind;
+
+  /** Makes one. */
+  constructor(kind: EtcdFaultKind, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+  }
+}
+
+/** What etcd says of itself, and not of the call. */
+const ELSEWHERE = /no leader|too many requests|not capable|not supported for learner/;
+
+/** The last one is said to a call without a token. */
+const TOKEN = /invalid auth token|revision of auth store is old|user name is empty/;
+
+const NO_SPACE = /database space exceeded/;
+
+/** The codes of gRPC that say that the call is wrong: invalid, not found, denied, precondition, unimplemented, not known. */
+const REFUSED: readonly unknown[] = [3, 5, 7, 9, 12, 16];
+
+/** What `fetch` says in Deno, Node and Bun if it could not connect. */
+const UNCONNECTED =
+  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|\(Connect\)/;
+
+/** Returns the fault for an error of `fetch`. */
+export function faultOfFetch(url: string, error: unknown): EtcdFault {
+  const errors = causesOf(error);
+  const said = errors.map((each) => `${Reflect.get(Object(each), "code")} ${reason(each)}`).join(" ");
+  // The permissions of Deno.
+  if (errors.some((each) => each instanceof Error && each.name === "NotCapable")) {
+    return new EtcdFault("refused", reason(error), error);
+  }
+  return new EtcdFault(UNCONNECTED.test(said) ? "elsewhere" : "unknown", `${url}: ${reason(errors.at(-1))}`, error);
+}
+
+/** Returns an error and what has caused it: Node says in a cause what has failed. */
+function causesOf(error: unknown): unknown[] {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? [error] : [error, ...causesOf(cause)];
+}
+
+/** Returns the fault for an answer that is no result. */
+export function faultOfAnswer(url: string, status: number, text: string): EtcdFault {
+  const { message, code } = errorIn(text);
+  if (message === undefined) {
+    const [line = ""] = text.trim().split("\n");
+    const what = `${url} does not answer as etcd does: ${status} ${show(line)}`;
+    // A proxy may say the others while the server behind it is down.
+    if (status >= 500 || status === 429) return new EtcdFault("unknown", what);
+    const advice = "Is it etcd 3.4 or later, with its gateway turned on (--enable-grpc-gateway)?";
+    return new EtcdFault("refused", `${what}. ${advice}`);
+  }
+  const said = `${url}: ${message}`;
+  if (ELSEWHERE.test(message)) return new EtcdFault("elsewhere", said);
+  if (TOKEN.test(message)) return new EtcdFault("token", said);
+  return new EtcdFault(NO_SPACE.test(message) || REFUSED.includes(code) ? "refused" : "unknown", said);
+}
+
+function errorIn(text: string): { readonly message?: string; readonly code?: unknown } {
+  try {
+    const { error, message = error, code } = JSON.parse(text);
+    return typeof message === "string" ? { message, code } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Returns what a call rejects with: a `StoreError` if nothing was done, and with the command to run if one helps. */
+export function failureOf(fault: unknown, settings: EtcdSettings): unknown {
+  if (!(fault instanceof EtcdFault) || fault.kind === "unknown") return fault;
+  const { message, kind } = fault;
+  const advice = adviceFor(message, settings);
+  return new StoreError(advice === undefined ? message : `${message}. ${advice}`, {
+    permanent: kind !== "elsewhere",
+    cause: fault,
+  });
+}
+
+function adviceFor(message: string, { prefix, login }: EtcdSettings): string | undefined {
+  if (NO_SPACE.test(message)) {
+    return "Make room with etcdctl compact REVISION and etcdctl defrag, then run: etcdctl alarm disarm";
+  }
+  if (/permission denied/.test(message)) {
+    return `Run: etcdctl role grant-permission ROLE readwrite --prefix=true '${prefix}'`;
+  }
+  if (/authentication failed/.test(message) && login.by === "password") {
+    return `Correct the option password, or run: etcdctl user passwd ${login.name}`;
+  }
+  if (/user name is empty/.test(message)) return "Authentication is turned on: give username and password";
+  return undefined;
+}

@@ -1,0 +1,141 @@
+import { reason } from "../../internal/reason.ts";
+import type { Clock } from "../../internal/time/clock.ts";
+import { EtcdEndpoints } from "./endpoints.ts";
+import { EtcdFault, failureOf, faultOfAnswer, faultOfFetch } from "./failures.ts";
+import type { EtcdResponse, EtcdSettings } from "./options.ts";
+
+/** How long an answer may take, in milliseconds: as long as the engine waits for one. */
+const ANSWER_MS = 2_000;
+
+/** The JSON gateway of etcd 3.4 and later. */
+export class EtcdGateway {
+  readonly #settings: EtcdSettings;
+  readonly #clock: Clock;
+  readonly #endpoints: EtcdEndpoints;
+  /** The token of the user, or of nobody; asked for by the first call, and when one has expired. */
+  #token: Promise<string | undefined> | undefined;
+
+  /** Makes one; nothing is sent before the first call. */
+  constructor(settings: EtcdSettings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#endpoints = new EtcdEndpoints(settings.endpoints, clock);
+  }
+
+  /** Calls a method. Rejects with a `StoreError` if it is certain that nothing was done. */
+  async call<Result>(path: string, body: object): Promise<Result> {
+    try {
+      return await this.#withToken((token) => this.#post(path, body, token)) as Result;
+    } catch (fault) {
+      throw failureOf(fault, this.#settings);
+    }
+  }
+
+  /** Calls a method that answers with one result after the other, until it has no more. */
+  async *stream<Result>(path: string, body: object, signal: AbortSignal): AsyncGenerator<Result> {
+    // Of what is wrong with the member or the token calls take care: a watch that fails is replaced by a read.
+    const response = await this.#send(this.#endpoints.current + path, body, await this.#asked(), signal);
+    const reader = response.body!.getReader();
+    const decoder = new TextDecoder();
+    let text = "";
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        const lines = (text + decoder.decode(value, { stream: true })).split("\n");
+        text = lines.pop()!;
+        for (const line of lines) {
+          const { result } = JSON.parse(line);
+          if (result === undefined) throw new Error(`no result in a stream of etcd: ${line}`);
+          yield result;
+        }
+      }
+    } finally {
+      // It may have failed, and then says so again.
+      void reader.cancel().catch(() => {});
+    }
+  }
+
+  /** Makes a call with a token; once more, with a new one, if that has expired. */
+  async #withToken<T>(call: (token: string | undefined) => Promise<T>): Promise<T> {
+    for (let renewed = false;; renewed = true) {
+      const asked = this.#asked();
+      try {
+        return await call(await asked);
+      } catch (error) {
+        const isExpired = error instanceof EtcdFault && error.kind === "token";
+        if (!isExpired || renewed || this.#settings.login.by === "nobody") throw error;
+        this.#forget(asked);
+      }
+    }
+  }
+
+  /** Returns the token, which is asked for once. */
+  #asked(): Promise<string | undefined> {
+    if (this.#token === undefined) {
+      const asked = this.#token = this.#login();
+      asked.catch(() => this.#forget(asked));
+    }
+    return this.#token;
+  }
+
+  #forget(asked: Promise<string | undefined>): void {
+    // Another call may have renewed it meanwhile.
+    if (this.#token === asked) this.#token = undefined;
+  }
+
+  async #login(): Promise<string | undefined> {
+    const { login } = this.#settings;
+    try {
+      if (login.by === "nobody") return undefined;
+      if (login.by === "token") return await login.token();
+      const { name, password } = login;
+      return (await this.#post("/v3/auth/authenticate", { name, password }, undefined)).token;
+    } catch (error) {
+      // A TypeError of the caller's function would mean a wrong argument.
+      if (!(error instanceof EtcdFault)) throw new Error(`token() has failed: ${reason(error)}`, { cause: error });
+      // Authentication may be turned on later.
+      if (/authentication is not enabled/.test(error.message)) return undefined;
+      throw error;
+    }
+  }
+
+  #post(path: string, body: object, token: string | undefined): Promise<{ readonly token?: string }> {
+    return this.#endpoints.inTurn(async (url) => {
+      const late = new AbortController();
+      const timer = this.#clock.timer(ANSWER_MS, () => late.abort());
+      try {
+        const response = await this.#send(url + path, body, token, late.signal);
+        return resultOf(url, response.status, await response.text());
+      } catch (error) {
+        if (late.signal.aborted) throw new EtcdFault("unknown", `${url}: no answer within ${ANSWER_MS} ms`, error);
+        throw error instanceof EtcdFault ? error : faultOfFetch(url, error);
+      } finally {
+        timer.cancel();
+      }
+    });
+  }
+
+  async #send(url: string, body: object, token: string | undefined, signal: AbortSignal): Promise<EtcdResponse> {
+    const headers = {
+      "content-type": "application/json",
+      // A member without a leader says so at once, and ends its watches.
+      "grpc-metadata-hasleader": "true",
+      ...token === undefined ? {} : { authorization: token },
+    };
+    return await this.#settings.fetch(url, { method: "POST", headers, body: JSON.stringify(body), signal });
+  }
+}
+
+/** Returns the result in an answer. */
+function resultOf(url: string, status: number, text: string): { readonly token?: string } {
+  let result;
+  try {
+    result = JSON.parse(text);
+  } catch {
+    throw faultOfAnswer(url, status, text);
+  }
+  // Each result of etcd has one.
+  if (typeof result?.header !== "object") throw faultOfAnswer(url, status, text);
+  return result;
+}

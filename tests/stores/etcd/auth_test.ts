@@ -1,0 +1,176 @@
+// Deno only: it starts a server.
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
+import { etcd, type EtcdOptions, type EtcdStore } from "@holdfast/lock/etcd";
+import { EtcdServer } from "../../support/etcd_server.ts";
+import { until } from "../../support/until.ts";
+import { counting } from "./counting.ts";
+import { ignore } from "./place.ts";
+
+const AUTHENTICATE = "/v3/auth/authenticate";
+
+/** A user that may use the keys under a prefix. */
+const APP = { username: "app", password: "secret" };
+
+/** An etcd with authentication, and with that user. */
+class ClosedServer implements AsyncDisposable {
+  readonly server: EtcdServer;
+
+  private constructor(server: EtcdServer) {
+    this.server = server;
+  }
+
+  /** Starts it; without `enabled` authentication is not turned on yet. */
+  static async start(enabled = true): Promise<ClosedServer> {
+    const closed = new ClosedServer(await EtcdServer.start(["--auth-token-ttl=1"]));
+    const { server } = closed;
+    for (const [name, password] of [["root", "root"], [APP.username, APP.password], ["poor", "secret"]]) {
+      await server.call("/v3/auth/user/add", { name, password });
+    }
+    const [key, end] = [btoa("holdfast/"), btoa("holdfast0")];
+    for (const [name, permType] of [["locks", "READWRITE"], ["reader", "READ"]]) {
+      await server.call("/v3/auth/role/add", { name });
+      await server.call("/v3/auth/role/grant", { name, perm: { permType, key, "range_end": end } });
+    }
+    await server.call("/v3/auth/role/add", { name: "root" });
+    for (const [user, role] of [["root", "root"], ["app", "locks"], ["poor", "reader"]]) {
+      await server.call("/v3/auth/user/grant", { user, role });
+    }
+    if (enabled) await server.call("/v3/auth/enable");
+    return closed;
+  }
+
+  /** Returns a store of the user. */
+  store(options: Partial<EtcdOptions> = APP): EtcdStore {
+    return etcd({ endpoints: [this.server.url], ...options });
+  }
+
+  /** Returns a token of the user. */
+  async token(): Promise<string> {
+    return (await this.server.call(AUTHENTICATE, { name: APP.username, password: APP.password })).token;
+  }
+
+  /** Resolves when each token that was in use before has expired: nobody has used it for a second. */
+  async expired(): Promise<void> {
+    const token = await this.token();
+    // Each look prolongs it, and the server forgets tokens once a second.
+    for (let pause = 2_100;; pause += 1_000) {
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      const look = this.server.call("/v3/kv/range", { key: btoa("holdfast/") }, token);
+      if (await look.then(() => false, () => true)) return;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.server[Symbol.asyncDispose]();
+  }
+}
+
+function test(name: string, run: (closed: ClosedServer) => Promise<void>, enabled = true): void {
+  const fn = async () => {
+    await using closed = await ClosedServer.start(enabled);
+    await run(closed);
+  };
+  Deno.test({ name, fn, ignore });
+}
+
+test("etcd() asks for one token, whatever calls need it", async (closed) => {
+  const { fetch, count } = counting();
+  const store = closed.store({ ...APP, fetch });
+  const locks = await Promise.all(["a", "b", "c"].map((name) => acquire(store, name)));
+  for (const lock of locks) await lock.release();
+  assertEquals(count(AUTHENTICATE), 1);
+});
+
+test("etcd() renews a token that has expired, once for all calls", async (closed) => {
+  const { fetch, count } = counting();
+  const store = closed.store({ ...APP, fetch });
+  await using lock = await acquire(store, "a", { lease: 60_000 });
+  await closed.expired();
+  await Promise.all([lock.extend(60_000), store.query(), store.query({ name: "b" })]);
+  assertEquals([count(AUTHENTICATE), lock.held], [2, true]);
+});
+
+test("etcd() renews a token that the server has forgotten in a restart", async (closed) => {
+  const store = closed.store();
+  await using lock = await acquire(store, "a", { lease: 60_000 });
+  await closed.server.kill();
+  await closed.server.start();
+  await lock.extend(60_000);
+  assert(lock.held);
+});
+
+test("etcd() watches with the token of the user", async (closed) => {
+  const [holder, store] = [closed.store(), closed.store()];
+  const lock = await acquire(holder, "a", { lease: 60_000 });
+  const waiting = acquire(store, "a", { wait: 30_000 });
+  await until(async () => (await holder.query()).pending.length === 1, "it waits");
+  await until(async () => await closed.server.metric("etcd_debugging_mvcc_watcher_total") === 1, "it watches");
+  await lock.release();
+  await (await waiting).release();
+});
+
+test("etcd() with a token of the caller uses that, and asks for no other", async (closed) => {
+  const { fetch, count } = counting();
+  const store = closed.store({ token: await closed.token(), fetch });
+  await (await acquire(store, "a")).release();
+  assertEquals(count(AUTHENTICATE), 0);
+  await closed.expired();
+  const error = await assertRejects(() => tryAcquire(store, "b"), StoreError, "invalid auth token");
+  assert(error.permanent);
+});
+
+test("etcd() with a function asks it for a token when one has expired", async (closed) => {
+  let calls = 0;
+  const store = closed.store({ token: () => (calls++, closed.token()) });
+  await store.query();
+  await closed.expired();
+  await store.query();
+  assertEquals(calls, 2);
+});
+
+test("etcd() whose function throws rejects, and asks it again with the next call", async (closed) => {
+  let calls = 0;
+  const token = () => {
+    if (++calls === 1) throw new TypeError("no network");
+    return closed.token();
+  };
+  const store = closed.store({ token });
+  await assertRejects(() => store.query(), Error, "token() has failed: no network");
+  assertEquals((await store.query()).held, []);
+});
+
+test("acquire() rejects at once for a wrong password, and names the command to run", async (closed) => {
+  const store = closed.store({ username: "app", password: "wrong" });
+  const error = await assertRejects(() => acquire(store, "a"), StoreError, "etcdctl user passwd app");
+  assert(error.permanent && !error.message.includes("wrong"), error.message);
+  await closed.server.call("/v3/auth/user/changepw", { name: "app", password: "wrong" }, await rootToken(closed));
+  await (await acquire(store, "a")).release();
+});
+
+test("acquire() rejects at once without a user", async (closed) => {
+  const error = await assertRejects(() => acquire(closed.store({}), "a"), StoreError, "give username and password");
+  assert(error.permanent);
+});
+
+test("acquire() rejects at once without the role, and names the command with its range", async (closed) => {
+  const poor = closed.store({ username: "poor", password: "secret" });
+  const grant = "Run: etcdctl role grant-permission ROLE readwrite --prefix=true ";
+  const error = await assertRejects(() => acquire(poor, "a"), StoreError, `${grant}'holdfast/'`);
+  assert(error.permanent);
+  const elsewhere = closed.store({ ...APP, prefix: "other/" });
+  await assertRejects(() => acquire(elsewhere, "a"), StoreError, `${grant}'other/'`);
+  assertEquals((await closed.store().query()).held, []);
+});
+
+test("etcd() logs in once authentication is turned on", async (closed) => {
+  const store = closed.store();
+  await using lock = await acquire(store, "a");
+  await closed.server.call("/v3/auth/enable");
+  await lock.extend(30_000);
+  assert(lock.held);
+}, false);
+
+async function rootToken(closed: ClosedServer): Promise<string> {
+  return (await closed.server.call(AUTHENTICATE, { name: "root", password: "root" })).token;
+}

@@ -1,0 +1,129 @@
+// Deno only: it starts servers.
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
+import { EtcdEndpoints } from "../../../src/stores/etcd/endpoints.ts";
+import { EtcdFault, type EtcdFaultKind } from "../../../src/stores/etcd/failures.ts";
+import { EtcdCluster } from "../../support/etcd_server.ts";
+import { until } from "../../support/until.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
+import { counting } from "./counting.ts";
+import { ignore } from "./place.ts";
+import { etcd } from "@holdfast/lock/etcd";
+
+/** Asks members of which some fail, and returns which were asked. */
+async function asked(endpoints: EtcdEndpoints, faults: Readonly<Record<string, EtcdFaultKind>>): Promise<string[]> {
+  const urls: string[] = [];
+  await endpoints.inTurn((url) => {
+    urls.push(url);
+    const kind = faults[url];
+    return kind === undefined ? Promise.resolve() : Promise.reject(new EtcdFault(kind, "a fault"));
+  }).catch(() => urls.push("failed"));
+  return urls;
+}
+
+const URLS = ["a", "b", "c"];
+
+Deno.test("EtcdEndpoints asks the first member, for as long as it answers", async () => {
+  const endpoints = new EtcdEndpoints(URLS, new VirtualClock());
+  assertEquals([...await asked(endpoints, {}), ...await asked(endpoints, {})], ["a", "a"]);
+});
+
+Deno.test("EtcdEndpoints asks the next member at once where nothing was done, and stays", async () => {
+  const endpoints = new EtcdEndpoints(URLS, new VirtualClock());
+  assertEquals(await asked(endpoints, { a: "elsewhere", b: "elsewhere" }), ["a", "b", "c"]);
+  assertEquals(await asked(endpoints, {}), ["c"]);
+  assertEquals(await asked(endpoints, { c: "elsewhere" }), ["c", "a"]);
+});
+
+Deno.test("EtcdEndpoints asks each member once", async () => {
+  const endpoints = new EtcdEndpoints(URLS, new VirtualClock());
+  const faults = { a: "elsewhere", b: "elsewhere", c: "elsewhere" } as const;
+  assertEquals(await asked(endpoints, faults), ["a", "b", "c", "failed"]);
+});
+
+Deno.test("EtcdEndpoints asks the next member with the next call after any other fault", async () => {
+  const endpoints = new EtcdEndpoints(URLS, new VirtualClock());
+  assertEquals(await asked(endpoints, { a: "unknown" }), ["a", "failed"]);
+  assertEquals(await asked(endpoints, {}), ["b"]);
+});
+
+Deno.test("EtcdEndpoints stays with a member that refuses a call", async () => {
+  const endpoints = new EtcdEndpoints(URLS, new VirtualClock());
+  for (const kind of ["refused", "token"] as const) assertEquals(await asked(endpoints, { a: kind }), ["a", "failed"]);
+  assertEquals(await asked(endpoints, {}), ["a"]);
+});
+
+Deno.test("EtcdEndpoints passes over a member that is slow, with the next call", async () => {
+  const clock = new VirtualClock();
+  const endpoints = new EtcdEndpoints(URLS, clock);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const slow = endpoints.inTurn(() => promise);
+  await clock.advance(499);
+  assertEquals(await asked(endpoints, {}), ["a"]);
+  await clock.advance(1);
+  assertEquals(await asked(endpoints, {}), ["b"]);
+  resolve("an answer");
+  assertEquals(await slow, "an answer");
+  assertEquals([await asked(endpoints, {}), clock.pending], [["b"], 0]);
+});
+
+Deno.test("EtcdEndpoints passes over one member for several calls that fail there", async () => {
+  const endpoints = new EtcdEndpoints(URLS, new VirtualClock());
+  await Promise.all([asked(endpoints, { a: "unknown" }), asked(endpoints, { a: "unknown" })]);
+  assertEquals(await asked(endpoints, {}), ["b"]);
+});
+
+Deno.test({
+  name: "etcd() goes on with another member when one is killed, and finds no leader",
+  ignore,
+  async fn() {
+    await using cluster = await EtcdCluster.start();
+    const [first, second, third] = cluster.members;
+    const { fetch, count } = counting();
+    const store = etcd({ endpoints: cluster.endpoints, fetch });
+    await using lock = await acquire(store, "a");
+    assertEquals([count(first!.url) > 0, count(second!.url)], [true, 0]);
+    await first!.kill();
+    // Another one may have to be elected first.
+    const extended = () => lock.extend(30_000).then(() => true, () => false);
+    await until(extended, "another member answers", 30_000);
+    const before = count(first!.url);
+    await until(extended, "it answers again", 30_000);
+    assertEquals(count(first!.url), before, "it is not asked again");
+    await third!.kill();
+    // One member alone finds out that it has no leader.
+    let message = "";
+    await until(
+      async () => {
+        ({ message } = await assertRejects(() => tryAcquire(store, "b", { lease: 2_000 }), StoreError));
+        return message.includes("no leader");
+      },
+      "no member leads",
+      30_000,
+    ).catch((error) => {
+      throw new Error(`${error.message}: ${message}`);
+    });
+    await first!.start(cluster.members, "existing");
+    await until(async () => (await store.query().catch(() => undefined)) !== undefined, "a majority is back", 30_000);
+    assertEquals((await store.query()).held.map(({ name }) => name), ["a"], "b is not held");
+  },
+});
+
+Deno.test({
+  name: "etcd() passes over a member that is frozen",
+  ignore,
+  async fn() {
+    await using cluster = await EtcdCluster.start();
+    const [first] = cluster.members;
+    const store = etcd({ endpoints: cluster.endpoints });
+    await (await acquire(store, "a")).release();
+    first!.freeze();
+    try {
+      const lock = await acquire(store, "a", { wait: 30_000 });
+      assert(lock.held);
+      await lock.release();
+    } finally {
+      first!.thaw();
+    }
+  },
+});

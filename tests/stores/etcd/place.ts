@@ -1,0 +1,84 @@
+import { etcd, type EtcdOptions, type EtcdStore } from "@holdfast/lock/etcd";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
+import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
+import { CasStore } from "../../../src/stores/cas/store.ts";
+import { EtcdGateway } from "../../../src/stores/etcd/gateway.ts";
+import { checkEtcdOptions } from "../../../src/stores/etcd/options.ts";
+import { EtcdBackend } from "../../../src/stores/etcd/store.ts";
+import { findEtcd } from "../../support/etcd.ts";
+import { EtcdCluster } from "../../support/etcd_server.ts";
+import { until } from "../../support/until.ts";
+import { counting } from "./counting.ts";
+
+const found = findEtcd();
+if ("missing" in found) console.log(`the tests on etcd are skipped: ${found.missing}`);
+
+/** Whether there is no server. */
+export const ignore = "missing" in found;
+
+/** Keys of their own for each test, in a cluster of the test file. */
+export class Place {
+  /** By the number of their members. */
+  static readonly #clusters = new Map<number, EtcdCluster>();
+  static #places = 0;
+  readonly prefix = `test${++Place.#places}/`;
+  readonly #cluster: EtcdCluster;
+  readonly #counted = counting();
+
+  /** Makes one, in the cluster of so many members, or in the only one. */
+  constructor(members?: number) {
+    this.#cluster = members === undefined ? Place.cluster : Place.#clusters.get(members)!;
+  }
+
+  /** The cluster of a file that has one. */
+  static get cluster(): EtcdCluster {
+    const [cluster] = Place.#clusters.values();
+    if (cluster === undefined) throw new Error("the file does not call Place.serve()");
+    return cluster;
+  }
+
+  /** Starts a cluster before the tests of the file that calls it, and stops it after them. */
+  static serve(members = 1): void {
+    if (ignore) return;
+    Deno.test.beforeAll(async () => void Place.#clusters.set(members, await EtcdCluster.start(members)));
+    Deno.test.afterAll(async () => await Place.#clusters.get(members)?.[Symbol.asyncDispose]());
+  }
+
+  /** The options of a store here. */
+  get options(): EtcdOptions {
+    return { endpoints: this.#cluster.endpoints, prefix: this.prefix };
+  }
+
+  /** Returns a store. */
+  store(options: Partial<EtcdOptions> = {}): EtcdStore {
+    return etcd({ ...this.options, fetch: this.#counted.fetch, ...options });
+  }
+
+  /** Resolves when all that the stores have sent is answered, and nothing was sent for a while. */
+  async quiet(): Promise<void> {
+    await until(this.#counted.isQuiet, "all is done");
+  }
+
+  /** Returns a backend. */
+  backend(options: Partial<EtcdOptions> = {}): EtcdBackend {
+    const settings = checkEtcdOptions({ ...this.options, ...options });
+    const clock = new SystemClock();
+    return new EtcdBackend(new EtcdGateway(settings, clock), settings.prefix, clock);
+  }
+
+  /** Returns a store that does not hand on, for tests that call it themselves. */
+  engine(options?: Partial<EtcdOptions>): CasStore {
+    return new CasStore(this.backend(options), { maxClockSkew: 10_000, observer: undefined }, new SystemClock());
+  }
+
+  /** Returns the documents, by their names. */
+  async documents(): Promise<Map<string, LockDocument>> {
+    const { documents } = await this.backend().list(1_000);
+    return new Map(documents.map(({ key, value }) => [key, parseDocument(key, value)]));
+  }
+
+  /** Returns the names of the locks that are held or waited for. */
+  async used(): Promise<string[]> {
+    return [...await this.documents()].filter(([, document]) => !document.unused).map(([name]) => name);
+  }
+}

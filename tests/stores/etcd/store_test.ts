@@ -1,0 +1,196 @@
+// Deno only: it starts a server.
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, type Store, StoreError, tryAcquire } from "@holdfast/lock";
+import { etcd } from "@holdfast/lock/etcd";
+import { EtcdServer } from "../../support/etcd_server.ts";
+import { freePort } from "../../support/redis_server.ts";
+import { counting } from "./counting.ts";
+import { ignore, Place } from "./place.ts";
+
+Place.serve();
+
+function test(name: string, run: (place: Place) => Promise<void>): void {
+  Deno.test({ name, fn: () => run(new Place()), ignore });
+}
+
+/** A signal that never aborts. */
+const NEVER = new AbortController().signal;
+
+test("etcd() sends nothing before the first call", async (place) => {
+  const { fetch, bodies } = counting();
+  const store = place.store({ fetch });
+  assertEquals(bodies, []);
+  await store.query();
+  assertEquals(bodies.length, 1);
+});
+
+test("acquire() takes two trips, then one; a renewal and a release take one each", async (place) => {
+  const { fetch, bodies } = counting();
+  const store = place.store({ fetch });
+  const trips: number[] = [];
+  for (let turn = 0; turn < 2; turn++) {
+    const lock = await acquire(store, "a");
+    trips.push(bodies.splice(0).length);
+    await lock.extend(30_000);
+    trips.push(bodies.splice(0).length);
+    await lock.release();
+    trips.push(bodies.splice(0).length);
+  }
+  assertEquals(trips, [2, 1, 1, 1, 1, 1]);
+});
+
+test("EtcdBackend keeps each name and each text, byte for byte", async (place) => {
+  const backend = place.backend();
+  const texts = ["a", "A", "a ", "a\0", "ä€🔒", "/", "../x", "\u{ffff}", "%2F", "x".repeat(1_000), ""];
+  for (const text of texts) {
+    const { version } = await backend.read(text);
+    assertEquals(version, "0");
+    const { written } = await backend.write(text, `value of ${text}`, version);
+    assertEquals(written, true);
+  }
+  for (const text of texts) assertEquals((await backend.read(text)).value, `value of ${text}`);
+  const { documents, cursor } = await backend.list(100);
+  assertEquals([documents.map(({ key }) => key).sort(), cursor], [[...texts].sort(), undefined]);
+});
+
+test("EtcdBackend keeps a text of a million bytes", async (place) => {
+  const backend = place.backend();
+  const text = "€".repeat(333_333);
+  await backend.write("a", text, "0");
+  assertEquals((await backend.read("a")).value, text);
+});
+
+test("write() refuses another version, and says what is there", async (place) => {
+  const backend = place.backend();
+  const first = await backend.write("a", "1", "0");
+  assert(first.written);
+  assertEquals(await backend.read("a"), { value: "1", version: first.version });
+  for (const version of ["0", String(BigInt(first.version) - 1n), "9223372036854775807"]) {
+    const found = { value: "1", version: first.version };
+    assertEquals(await backend.write("a", "2", version), { written: false, found });
+  }
+  const second = await backend.write("a", "2", first.version);
+  assert(second.written && second.version !== first.version);
+  assertEquals(await backend.read("a"), { value: "2", version: second.version });
+  assertEquals(await backend.write("b", "2", first.version), {
+    written: false,
+    found: { value: undefined, version: "0" },
+  });
+});
+
+test("remove() removes this version, and no other", async (place) => {
+  const backend = place.backend();
+  const first = await backend.write("a", "1", "0");
+  assert(first.written);
+  assertEquals(await backend.remove("a", "1"), false);
+  assertEquals((await backend.read("a")).value, "1");
+  assertEquals(await backend.remove("a", first.version), true);
+  assertEquals(await backend.read("a"), { value: undefined, version: "0" });
+  const second = await backend.write("a", "1", "0");
+  assert(second.written && second.version !== first.version, "no version comes back");
+});
+
+test("list() gives all keys under the prefix, on pages, and none beside them", async (place) => {
+  const backend = place.backend();
+  for (const name of ["a", "b", "\u{10ffff}"]) await backend.write(name, name, "0");
+  const beside = place.prefix.slice(0, -1);
+  // No text: what another program has written.
+  const strange = btoa(`${place.prefix}\xff\xfe`);
+  const [server] = Place.cluster.members;
+  for (const key of [btoa(beside), btoa(`${beside}0`), strange]) {
+    await server!.call("/v3/kv/put", { key, value: btoa("x") });
+  }
+  const keys: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await backend.list(1, cursor);
+    assertEquals(page.documents.length, 1);
+    keys.push(...page.documents.map(({ key }) => key));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  assertEquals(keys, ["a", "b", "\u{10ffff}", "\ufffd\ufffd"]);
+});
+
+test("query() lists no key that is no lock, and throws for a cursor that is none", async (place) => {
+  const store = place.store();
+  const lock = await acquire(store, "a");
+  await Place.cluster.members[0]!.call("/v3/kv/put", { key: btoa(`${place.prefix}b`), value: btoa("x") });
+  assertEquals((await store.query()).held.map(({ name }) => name), ["a"]);
+  await assertRejects(() => store.query({ cursor: "€" }), TypeError, "cursor must be that of an earlier page");
+  await lock.release();
+});
+
+test("etcd() with another prefix has other locks", async (place) => {
+  await using lock = await acquire(place.store(), "a");
+  await using other = await tryAcquire(place.store({ prefix: `${place.prefix}more/` }), "a");
+  assert(other !== null && lock.held);
+});
+
+/** Starts an HTTP server that answers each request in this way. */
+function serving(answer: () => Response): { readonly url: string } & AsyncDisposable {
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, answer);
+  return { url: `http://127.0.0.1:${server.addr.port}`, [Symbol.asyncDispose]: () => server.shutdown() };
+}
+
+/** Resolves to the error of a store that cannot acquire. */
+async function failing(store: Store): Promise<StoreError> {
+  return await assertRejects(() => acquire(store, "a", { lease: 2_000 }), StoreError);
+}
+
+Deno.test("acquire() rejects at once where something else answers than etcd", async () => {
+  const answers = [
+    () => new Response("<h1>Welcome</h1>\nto nginx"),
+    () => new Response("404 page not found", { status: 404 }),
+    () => Response.json({ hello: "world" }),
+    () => Response.json(["an array"]),
+    () => Response.json(null),
+    () => new Response("Client sent an HTTP request to an HTTPS server.", { status: 400 }),
+  ];
+  for (const answer of answers) {
+    await using server = serving(answer);
+    const { permanent, message } = await failing(etcd({ endpoints: [server.url] }));
+    assert(permanent && message.includes(`${server.url} does not answer as etcd does: `), message);
+    assert(message.includes("with its gateway turned on (--enable-grpc-gateway)?"), message);
+  }
+});
+
+Deno.test("query() rejects with a plain error where a proxy says that the server is down", async () => {
+  await using server = serving(() => new Response("Bad Gateway", { status: 502 }));
+  const error = await assertRejects(() => etcd({ endpoints: [server.url] }).query(), Error, '502 "Bad Gateway"');
+  assert(!(error instanceof StoreError));
+});
+
+Deno.test("query() rejects with a StoreError where no member can be reached", async () => {
+  const endpoints = [freePort(), freePort()].map((port) => `http://127.0.0.1:${port}`);
+  const { permanent, message } = await assertRejects(() => etcd({ endpoints }).query(), StoreError, "refused");
+  assert(!permanent && message.startsWith(`${endpoints[1]}: `), message);
+});
+
+Deno.test({
+  name: "acquire() rejects at once where the gateway is turned off",
+  ignore,
+  async fn() {
+    // Also for the test server itself, which asks over it.
+    await using server = new EtcdServer(["--enable-grpc-gateway=false"]);
+    const store = etcd({ endpoints: [server.url] });
+    server.start().catch(() => {});
+    for (;;) {
+      const { permanent, message } = await failing(store);
+      if (!permanent) continue;
+      assert(message.includes("--enable-grpc-gateway") && message.includes("404"), message);
+      break;
+    }
+  },
+});
+
+test("watch() resolves at once for what has changed, or was removed", async (place) => {
+  const backend = place.backend();
+  const first = await backend.write("a", "1", "0");
+  assert(first.written);
+  await backend.watch("a", "0", NEVER);
+  const second = await backend.write("a", "2", first.version);
+  assert(second.written);
+  await backend.watch("a", first.version, NEVER);
+  await backend.remove("a", second.version);
+  await backend.watch("a", second.version, NEVER);
+});

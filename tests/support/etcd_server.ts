@@ -1,0 +1,178 @@
+import { findEtcd } from "./etcd.ts";
+import { freePort } from "./redis_server.ts";
+import { ServerProcess, startedServer } from "./server_process.ts";
+
+/** How long a member may take until it answers, in milliseconds. */
+const START_LIMIT_MS = 30_000;
+
+/** How long an answer may take, in milliseconds. */
+const ANSWER_LIMIT_MS = 10_000;
+
+/** A file system in memory, which Linux has: etcd waits for the disk with each write. */
+const IN_MEMORY = "/dev/shm";
+
+/** An answer of the JSON gateway. */
+// deno-lint-ignore no-explicit-any
+export type EtcdAnswer = any;
+
+/** A member of an etcd cluster that a test has started, on free ports of the loopback interface. */
+export class EtcdServer implements AsyncDisposable {
+  readonly name: string;
+  readonly port: number = freePort();
+  readonly peerPort: number = freePort();
+  /** Where it keeps its data. */
+  readonly directory: string;
+  readonly #program: string;
+  readonly #settings: readonly string[];
+  #process: ServerProcess | undefined;
+
+  /** Makes a member that is not started. */
+  constructor(settings: readonly string[] = [], parent: string | undefined = inMemory()) {
+    const found = findEtcd();
+    if ("missing" in found) throw new Error(found.missing);
+    this.#program = found.program;
+    this.#settings = settings;
+    this.name = crypto.randomUUID();
+    this.directory = Deno.makeTempDirSync({ ...parent === undefined ? {} : { dir: parent }, prefix: "holdfast_etcd_" });
+  }
+
+  /**
+   * Starts a cluster of one member. Settings are those of its command line, such as `"--quota-backend-bytes=100000"`;
+   * `parent` is where its folder is: in memory if it is left out.
+   */
+  static async start(settings: readonly string[] = [], parent = inMemory()): Promise<EtcdServer> {
+    return await startedServer(() => new EtcdServer(settings, parent), (server) => server.start());
+  }
+
+  /** Where clients ask. */
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Where the other members ask, and how a new member is added. */
+  get peerUrl(): string {
+    return `http://127.0.0.1:${this.peerPort}`;
+  }
+
+  /** The program of the client that comes with it. */
+  get etcdctl(): string {
+    return this.#program.replace(/etcd$/, "etcdctl");
+  }
+
+  /** Starts the process, among these members of a cluster that is new or not, and waits until it answers. */
+  async start(members: readonly EtcdServer[] = [this], state: "new" | "existing" = "new"): Promise<void> {
+    const process = this.#process = new ServerProcess(this.#program, {
+      args: [
+        ...[`--name=${this.name}`, `--data-dir=${this.directory}/data`],
+        ...[`--listen-client-urls=${this.url}`, `--advertise-client-urls=${this.url}`],
+        ...[`--listen-peer-urls=${this.peerUrl}`, `--initial-advertise-peer-urls=${this.peerUrl}`],
+        `--initial-cluster=${members.map(({ name, peerUrl }) => `${name}=${peerUrl}`).join()}`,
+        ...[`--initial-cluster-token=${members[0]!.name}`, `--initial-cluster-state=${state}`],
+        ...["--logger=zap", "--log-level=warn", `--log-outputs=${this.directory}/log`],
+        ...this.#settings,
+      ],
+    });
+    for (const started = performance.now();;) {
+      try {
+        const { members } = await this.call("/v3/cluster/member/list");
+        // Another process may have been quicker on that port.
+        if (!members.some(({ name }: { name?: string }) => name === this.name)) throw new Error("another etcd answers");
+        // Only with a leader, whoever the user is.
+        await this.call("/v3/auth/authenticate", { name: "nobody", password: "wrong" }).catch((error: Error) => {
+          if (!/not enabled|authentication failed/.test(error.message)) throw error;
+        });
+        return;
+      } catch (error) {
+        if (process.ended) throw new Error(`etcd has ended (${error}): ${await this.log()}`);
+        if (performance.now() - started > START_LIMIT_MS) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+  }
+
+  /** Calls a method of the JSON gateway. */
+  async call(path: string, body: object = {}, token = ""): Promise<EtcdAnswer> {
+    const headers = token === "" ? {} : { authorization: token };
+    const late = AbortSignal.timeout(ANSWER_LIMIT_MS);
+    const request = { method: "POST", body: JSON.stringify(body), signal: late, headers };
+    const answer = await (await fetch(this.url + path, request)).json();
+    if (answer.error !== undefined) throw new Error(answer.error);
+    return answer;
+  }
+
+  /** Returns a number that the server counts, such as `etcd_debugging_mvcc_watcher_total`. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.url}/metrics`)).text();
+    const [, value] = new RegExp(`^${name} (.+)$`, "m").exec(text) ?? [];
+    if (value === undefined) throw new Error(`etcd does not count ${name}`);
+    return Number(value);
+  }
+
+  /** Returns whether it is the leader. */
+  async leads(): Promise<boolean> {
+    const { header, leader } = await this.call("/v3/maintenance/status");
+    return header.member_id === leader;
+  }
+
+  /** Returns what it has logged. */
+  log(): Promise<string> {
+    return Deno.readTextFile(`${this.directory}/log`).catch(() => "");
+  }
+
+  /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
+  freeze(): void {
+    this.#process?.signal("SIGSTOP");
+  }
+
+  /** Lets it go on. */
+  thaw(): void {
+    this.#process?.signal("SIGCONT");
+  }
+
+  /** Kills the process, or ends it with another signal, and waits until it is gone. */
+  async kill(signal?: Deno.Signal): Promise<void> {
+    const process = this.#process;
+    this.#process = undefined;
+    await process?.end(signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    await Deno.remove(this.directory, { recursive: true });
+  }
+}
+
+/** Several members that a test has started. */
+export class EtcdCluster implements AsyncDisposable {
+  readonly members: readonly EtcdServer[];
+
+  private constructor(members: number, settings: readonly string[]) {
+    this.members = Array.from({ length: members }, () => new EtcdServer(settings));
+  }
+
+  /** Starts a cluster with the settings of the command line of each member. */
+  static async start(members = 3, settings: readonly string[] = []): Promise<EtcdCluster> {
+    return await startedServer(() => new EtcdCluster(members, settings), async (cluster) => {
+      await Promise.all(cluster.members.map((member) => member.start(cluster.members)));
+    });
+  }
+
+  /** Where clients ask, one after the other. */
+  get endpoints(): string[] {
+    return this.members.map(({ url }) => url);
+  }
+
+  /** Returns the member that leads; rejects if none does. */
+  async leader(): Promise<EtcdServer> {
+    for (const member of this.members) if (await member.leads().catch(() => false)) return member;
+    throw new Error("no member leads");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const member of this.members) await member[Symbol.asyncDispose]();
+  }
+}
+
+function inMemory(): string | undefined {
+  return Deno.build.os === "linux" ? IN_MEMORY : undefined;
+}

@@ -1,0 +1,16 @@
+// Deno only: it takes long, and starts a server.
+import { ignore, Place } from "../../stores/etcd/place.ts";
+import { patient } from "../../support/patient.ts";
+import { agrees } from "./agrees.ts";
+
+Place.serve();
+
+Deno.test({
+  name: "etcd() grants what the model of the queue grants, in the same order",
+  ignore,
+  async fn() {
+    const store = patient(new Place().store());
+    await agrees(store, { runs: 200, ending: false });
+    await agrees(store, { runs: 5, ending: true });
+  },
+});
