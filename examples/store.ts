@@ -1,6 +1,6 @@
 /**
  * The store that the first argument of an example names by its URL: an SQLite file, a Redis or Valkey server, the
- * servers of Redlock with commas between them, or a database of PostgreSQL, MySQL or MariaDB.
+ * servers of Redlock with commas between them, a database of PostgreSQL, MySQL or MariaDB, or members of etcd.
  *
  * ```text
  * sqlite:locks.db
@@ -8,6 +8,7 @@
  * redis://127.0.0.1:6379,redis://127.0.0.1:6380,redis://127.0.0.1:6381
  * postgres://app:secret@127.0.0.1/shop
  * mysql://app:secret@127.0.0.1/shop
+ * etcd://127.0.0.1:2379,127.0.0.1:2381
  * ```
  *
  * SQLite, the default, needs `--allow-read=.` and `--allow-write=.`, a server `--allow-net=HOST:PORT` and `--allow-env`.
@@ -15,6 +16,7 @@
  * @module
  */
 import type { Observer, Store } from "@holdfast/lock";
+import { etcd } from "@holdfast/lock/etcd";
 import { mysql } from "@holdfast/lock/mysql";
 import { postgres } from "@holdfast/lock/postgres";
 import { redis } from "@holdfast/lock/redis";
@@ -41,6 +43,7 @@ const TECHNOLOGIES: Readonly<Record<string, Technology>> = {
   "rediss:": { open: openRedis, port: 6379 },
   "postgres:": { open: openPostgres, port: 5432 },
   "mysql:": { open: openMysql, port: 3306 },
+  "etcd:": { open: openEtcd, port: 2379 },
 };
 
 /** Opens the store of a URL, or Redlock of several URLs with commas between them. Rejects if no server answers. */
@@ -52,7 +55,7 @@ export async function openStore(where = "sqlite:locks.db", observer: Observer = 
 export function permissionsOf(where: string): string[] {
   const { port } = technologyOf(where);
   if (port === undefined) return ["read", "write"].map((access) => `--allow-${access}=${dirname(pathOf(where))}`);
-  const hosts = where.split(",").map((url) => new URL(url)).map((url) => `${url.hostname}:${url.port || port}`);
+  const hosts = urlsOf(where).map((url) => `${url.hostname}:${url.port || port}`);
   return [`--allow-net=${hosts.join(",")}`, "--allow-env"]; // clients read variables of their own choice
 }
 
@@ -62,6 +65,12 @@ function technologyOf(where: string): Technology {
   throw new TypeError(`a store is a URL such as redis://127.0.0.1:6379 or sqlite:locks.db: got '${where}'`);
 }
 
+/** Returns the URLs of several servers: those behind the first one need not repeat the protocol. */
+function urlsOf(where: string): URL[] {
+  const [protocol = ""] = /^[a-z]+:\/\//.exec(where) ?? [];
+  return where.split(",").map((part) => new URL(part.includes("://") ? part : protocol + part));
+}
+
 function pathOf(where: string): string {
   return decodeURIComponent(new URL(where).pathname);
 }
@@ -69,6 +78,14 @@ function pathOf(where: string): string {
 function openSqlite(where: string, observer: Observer): Promise<OpenStore> {
   const store = sqlite(pathOf(where), { observer });
   return Promise.resolve({ store, [Symbol.asyncDispose]: () => Promise.resolve(store.close()) });
+}
+
+/** Opens a cluster, once it has answered. There is nothing to close. */
+async function openEtcd(where: string, observer: Observer): Promise<OpenStore> {
+  const endpoints = urlsOf(where).map((url) => `http://${url.hostname}:${url.port || 2379}`);
+  const store = etcd({ endpoints, observer });
+  await store.query({ limit: 1 });
+  return { store, [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
 async function openRedis(where: string, observer: Observer): Promise<OpenStore> {

@@ -23,6 +23,8 @@ export const CODES = [
   "layout",
   "pooler",
   "autocommit",
+  "auth",
+  "quota",
   "lock",
   "busy",
   "wake-up",

@@ -1,13 +1,14 @@
 import { UsageError } from "../command.ts";
 import type { Scheme, StoreUrls } from "./scheme.ts";
 import { shown } from "../terminal/shown.ts";
+import { etcd } from "./etcd.ts";
 import { mysql } from "./mysql.ts";
 import { postgres } from "./postgres.ts";
 import { redis } from "./redis.ts";
 import { sqlite } from "./sqlite.ts";
 
 /** The technologies that the command line can open. */
-export const SCHEMES: readonly Scheme[] = [redis, postgres, mysql, sqlite];
+export const SCHEMES: readonly Scheme[] = [redis, postgres, mysql, etcd, sqlite];
 
 /**
  * Returns what opens the stores of these URLs together.

@@ -1,0 +1,190 @@
+import { base64Of } from "../../internal/base64.ts";
+import { reason } from "../../internal/reason.ts";
+import type { EtcdOptions, EtcdStore } from "../../stores/etcd/mod.ts";
+import { EtcdMember, type MemberStatus } from "./etcd_member.ts";
+import type { Examined, Patient } from "./examination.ts";
+import { error, type Finding, ok, warning } from "./finding.ts";
+import { unreachable } from "./unreachable.ts";
+
+/** How large the database may get if nothing else is said, in bytes. */
+const DEFAULT_QUOTA = 2 * 1024 ** 3;
+
+/** The part of it above which that is worth a warning. */
+const LARGE = 0.8;
+
+/** After so many revisions the first ones would have been compacted away, if anything did that. */
+const MANY_REVISIONS = 10_000;
+
+/** How far clocks may be apart, in milliseconds: a header has whole seconds, and the store allows for 10 s. */
+const [CLOCK_WARN_MS, CLOCK_ERROR_MS] = [2_000, 10_000];
+
+/** A revision that no key has: what is asked for is never done, but the rights for it are looked at. */
+const NEVER = "9223372036854775807";
+
+/** Returns a cluster, to examine it. */
+export function etcdPatient(store: EtcdStore, options: EtcdOptions): Patient {
+  const members = options.endpoints.map((url) => new EtcdMember(url));
+  return {
+    store,
+    advice: { failed: () => undefined, unwoken: "Look at what lies between here and the cluster." },
+    examine: () => examineCluster(store, members, options),
+    // One may be down.
+    remove: (name) =>
+      Promise.any(
+        members.map((member) => member.call("/v3/kv/deleterange", { key: base64Of(`${options.prefix}${name}`) })),
+      ),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+/** Examines what only etcd has. What is an error makes it futile to look further, and to try a lock. */
+async function examineCluster(
+  store: EtcdStore,
+  members: readonly EtcdMember[],
+  options: EtcdOptions,
+): Promise<Examined> {
+  const asked = await Promise.allSettled(members.map((member) => statusOf(member)));
+  const states = asked.flatMap((each) => each.status === "fulfilled" ? [each.value] : []);
+  const faults = asked.flatMap((each) => each.status === "rejected" ? [reason(each.reason)] : []);
+  const answering = members.filter((_, i) => asked[i]!.status === "fulfilled");
+  const [first] = answering;
+  if (first === undefined) return { findings: [unreachable(store, new Error(faults[0]))], futile: true };
+  // Whether that fails is looked at with the rights.
+  await Promise.allSettled(answering.map((member) => member.login(options)));
+  const findings: Finding[] = [];
+  for (
+    const examine of [
+      () => judgeQuorum(first, states, faults),
+      () => answering.map(judgeClock),
+      () => judgeAuth(first),
+      () => judgeQuota(first, states, options),
+      () => judgeRights(first, options),
+      () => judgeWakeups(first, options),
+    ]
+  ) {
+    findings.push(...await examine());
+    if (findings.some(({ level }) => level === "error")) return { findings, futile: true };
+  }
+  return { findings };
+}
+
+async function statusOf(member: EtcdMember): Promise<MemberStatus> {
+  const status = await member.call<MemberStatus>("/v3/maintenance/status", {});
+  if (status.version === undefined) throw new Error(`${member.url} does not answer as etcd does`);
+  return status;
+}
+
+async function judgeQuorum(
+  member: EtcdMember,
+  states: readonly MemberStatus[],
+  faults: readonly string[],
+): Promise<Finding[]> {
+  const { members } = await member.call<{ members: readonly unknown[] }>("/v3/cluster/member/list", {});
+  const found = `${members.length} ${members.length === 1 ? "member" : "members"}, etcd ${states[0]!.version}`;
+  if (states.every(({ leader }) => leader === undefined)) {
+    const advice = "Start the members that are down, or look at the network between them.";
+    return [error("quorum", `${found}, and no leader`, "No majority agrees: nobody can acquire a lock.", advice)];
+  }
+  const silent = faults.map((fault) =>
+    warning("quorum", fault, "A member is down: the loss of more of them stops all locks.", "Start it.")
+  );
+  if (members.length % 2 === 1) return [ok("quorum", found, "The number of members is odd."), ...silent];
+  const meaning = "With one member less the cluster would stand the loss of as many.";
+  return [warning("quorum", found, meaning, "Add a member, or remove one."), ...silent];
+}
+
+function judgeClock({ url, skew }: EtcdMember): Finding {
+  const advice = "Synchronize the clocks of all machines (NTP).";
+  if (Number.isNaN(skew)) {
+    return warning("clock", `${url} did not tell its time`, "It is not known whether the clocks agree.", advice);
+  }
+  const where = skew < 0 ? "behind" : "ahead of";
+  const found = `the clock of ${url} is ${Math.round(Math.abs(skew) / 1_000)} s ${where} this machine's, ± 1 s`;
+  if (Math.abs(skew) < CLOCK_WARN_MS) return ok("clock", found, "The clocks agree.");
+  const meaning = "Leases and fences go by the clocks of the programs. Where these are more than maxClockSkew (10 s) " +
+    "apart, one that does not wait may be granted the lock of a live holder.";
+  if (Math.abs(skew) < CLOCK_ERROR_MS) return warning("clock", found, meaning, advice);
+  return error("clock", found, meaning, advice);
+}
+
+/** Judges whether somebody without a user may read. */
+async function judgeAuth({ url }: EtcdMember): Promise<Finding[]> {
+  try {
+    await new EtcdMember(url).call("/v3/kv/range", { key: base64Of("holdfast doctor") });
+  } catch (fault) {
+    return [ok("auth", reason(fault), "Nobody reads or writes without a user.")];
+  }
+  const meaning = "Whoever reaches the cluster can take locks away, and remove fences.";
+  const advice = "Make a user with a role, as docs/stores/etcd.md shows, then run: etcdctl auth enable.";
+  return [warning("auth", "authentication is off", meaning, advice)];
+}
+
+/** Logs in, and looks at the rights for all that the store does, without doing it. */
+async function judgeRights(member: EtcdMember, options: EtcdOptions): Promise<Finding[]> {
+  const { prefix = "" } = options;
+  const [key, end] = [base64Of(prefix), base64Of(`${prefix}\u{10ffff}`)];
+  const compare = [{ key, target: "MOD", result: "EQUAL", "mod_revision": NEVER }];
+  const success = [
+    { "request_range": { key, "range_end": end, limit: 1 } },
+    // etcd wants another key than those that are deleted.
+    { "request_put": { key: end } },
+    { "request_delete_range": { key, "range_end": end } },
+  ];
+  try {
+    await member.login(options);
+    await member.call("/v3/kv/txn", { compare, success });
+    return [ok("rights", `the keys under ${prefix} may be read and written`, "Programs with this user can use locks.")];
+  } catch (fault) {
+    const grant = `Run: etcdctl role grant-permission ROLE readwrite --prefix=true '${prefix}'`;
+    const advice = /permission denied/.test(reason(fault)) ? grant : "Correct the user and the password.";
+    return [error("rights", reason(fault), "Programs with this user cannot acquire locks.", advice)];
+  }
+}
+
+/** Judges the size of the database, and whether old revisions are removed. */
+async function judgeQuota(
+  member: EtcdMember,
+  states: readonly MemberStatus[],
+  { prefix = "" }: EtcdOptions,
+): Promise<Finding[]> {
+  const quota = await member.metric("etcd_server_quota_backend_bytes") ?? DEFAULT_QUOTA;
+  const size = Math.max(...states.map(({ dbSize = 0 }) => Number(dbSize)));
+  const found = `the database has ${megabytes(size)} of ${megabytes(quota)} MB`;
+  const meaning = "When it is full nobody can acquire, renew or release a lock.";
+  const room = "Run etcdctl compact REVISION and etcdctl defrag";
+  if (states.some(({ errors }) => errors?.some((each) => each.includes("NOSPACE")))) {
+    return [error("quota", `${found}, alarm NOSPACE`, meaning, `${room}, then: etcdctl alarm disarm.`)];
+  }
+  if (size > quota * LARGE) return [warning("quota", found, meaning, `${room}, or raise the quota.`)];
+  const revisions = await keptRevisions(member, prefix);
+  if (revisions < MANY_REVISIONS) return [ok("quota", found, "There is room.")];
+  const kept = `all ${revisions} revisions are kept: nothing compacts them`;
+  const advice = "Start the members with --auto-compaction-mode=periodic --auto-compaction-retention=5m.";
+  return [warning("quota", `${found}, ${kept}`, `Each renewal is a revision. ${meaning}`, advice)];
+}
+
+/** Resolves to how many revisions there are; 0 if the first ones were compacted away. */
+async function keptRevisions(member: EtcdMember, prefix: string): Promise<number> {
+  try {
+    const body = { key: base64Of(prefix), revision: "1" };
+    const { header } = await member.call<{ header: { revision: string } }>("/v3/kv/range", body);
+    return Number(header.revision);
+  } catch {
+    return 0;
+  }
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1_000_000).toFixed(1);
+}
+
+/** Judges whether a watch begins: a proxy may keep back what the server says. */
+async function judgeWakeups(member: EtcdMember, { prefix = "" }: EtcdOptions): Promise<Finding[]> {
+  try {
+    await member.watches(base64Of(prefix));
+    return [ok("wake-up", "a watch has begun", "Waiters are woken.")];
+  } catch (fault) {
+    const advice = "Look for a proxy that buffers what is streamed.";
+    return [warning("wake-up", reason(fault), "Waiters are not woken: they poll, within 500 ms.", advice)];
+  }
+}

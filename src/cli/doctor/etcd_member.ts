@@ -1,0 +1,95 @@
+import { reason } from "../../internal/reason.ts";
+import { SystemClock } from "../../internal/time/clock.ts";
+import type { EtcdOptions } from "../../stores/etcd/mod.ts";
+import { ANSWER_MS } from "./unreachable.ts";
+
+const CLOCK = new SystemClock();
+
+/** What a member says of itself. */
+export interface MemberStatus {
+  readonly version: string;
+  /** In bytes, as a text. */
+  readonly dbSize?: string;
+  /** The id of the leader; left out where there is none. */
+  readonly leader?: string;
+  /** The alarms, among others. */
+  readonly errors?: readonly string[];
+}
+
+/** A member of a cluster, which is asked by itself. */
+export class EtcdMember {
+  readonly url: string;
+  #token: string | undefined;
+  /** How far its clock is ahead of this machine's, in milliseconds; `NaN` until it has said what time it is. */
+  skew = NaN;
+
+  /** Makes one; nothing is sent yet. */
+  constructor(url: string) {
+    this.url = url;
+  }
+
+  /** Logs in, where there is a user and authentication is on. */
+  async login({ username: name, password }: EtcdOptions): Promise<void> {
+    if (name === undefined) return;
+    try {
+      this.#token = (await this.call<{ token: string }>("/v3/auth/authenticate", { name, password })).token;
+    } catch (fault) {
+      if (!/not enabled/.test(reason(fault))) throw fault;
+    }
+  }
+
+  /** Calls a method of the JSON gateway. Rejects with what etcd says instead of a result. */
+  async call<Result>(path: string, body: object): Promise<Result> {
+    const sent = CLOCK.now().wall;
+    return await this.#answer(path, body, async (response) => {
+      // In whole seconds: on average half a second more.
+      const date = Date.parse(response.headers.get("date") ?? "") + 500;
+      this.skew = date - (sent + CLOCK.now().wall) / 2;
+      const text = await response.text();
+      let result;
+      try {
+        result = JSON.parse(text);
+      } catch {
+        throw new Error(`${this.url} does not answer as etcd does: ${response.status} ${text.split("\n")[0]}`);
+      }
+      if (!response.ok) throw new Error(String(result.error));
+      return result;
+    });
+  }
+
+  /** Resolves when a watch has begun. */
+  async watches(key: string): Promise<void> {
+    await this.#answer("/v3/watch", { "create_request": { key } }, async (response) => {
+      const reader = response.body!.getReader();
+      await reader.read();
+      await reader.cancel();
+    });
+  }
+
+  /** Returns a number of its metrics; `undefined` if it does not show it. */
+  async metric(name: string): Promise<number | undefined> {
+    try {
+      return await this.#answer("/metrics", undefined, async (response) => {
+        const [, value] = new RegExp(`^${name} (\\S+)$`, "m").exec(await response.text()) ?? [];
+        return value === undefined ? undefined : Number(value);
+      });
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Sends a request, and resolves to what is made of the response, in time. */
+  async #answer<T>(path: string, body: object | undefined, read: (response: Response) => Promise<T>): Promise<T> {
+    const late = new AbortController();
+    const timer = CLOCK.timer(ANSWER_MS, () => late.abort());
+    const content = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    const headers: Record<string, string> = this.#token === undefined ? {} : { authorization: this.#token };
+    try {
+      return await read(await fetch(this.url + path, { ...content, headers, signal: late.signal }));
+    } catch (fault) {
+      throw late.signal.aborted ? new Error(`${this.url}: no answer within ${ANSWER_MS / 1_000} s`) : fault;
+    } finally {
+      timer.cancel();
+    }
+  }
+}
