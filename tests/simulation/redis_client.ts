@@ -1,4 +1,4 @@
-import type { RedisClient, RedisSubscriber } from "../../src/stores/redis/clients/client.ts";
+import type { IoredisClient, RedisSubscriber } from "../../src/stores/redis/clients/client.ts";
 import * as scripts from "../../src/stores/redis/scripts/generated.ts";
 import { type Reply, ReplyError } from "./lua/keyspace.ts";
 import type { Machine } from "./machine.ts";
@@ -31,7 +31,7 @@ const KEEPS = [1, 3_000] as const;
 type Answer = { readonly reply: Reply } | { readonly error: string };
 
 /** A client of ioredis's shape on a machine of the simulated world. */
-export class SimulatedRedis implements RedisClient {
+export class SimulatedRedis implements IoredisClient {
   readonly #run: Run;
   readonly #random: Random;
   readonly #machine: Machine;

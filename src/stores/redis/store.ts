@@ -21,6 +21,7 @@ import {
 } from "../../store.ts";
 import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../quorum_node.ts";
 import type { RedisClient } from "./clients/client.ts";
+import type { RedisPort } from "./clients/port.ts";
 import type { NotGranted, WaiterInput } from "./commands/acquisition.ts";
 import { attempt } from "./commands/attempt.ts";
 import type { Command } from "./commands/command.ts";
@@ -89,16 +90,14 @@ export interface RedisStore extends Store {
  * @throws {RangeError} when a number is out of range
  */
 export function redis(client: RedisClient, options: RedisOptions = {}): RedisStore {
-  const store = new ServerStore(client, checkRedisOptions(client, options));
+  const settings = checkRedisOptions(client, options);
+  const store = new ServerStore(Wakeups.of(client), settings);
   return new HandoffStore(store, new SystemClock()) as HandoffStore & RedisStore;
 }
 
 const CAPABILITIES: readonly Capability[] = [
   ...["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const,
 ];
-
-/** The states of a client that is making a connection; between two tries it is in another. */
-const CONNECTING: readonly string[] = ["wait", "connecting", "connect"];
 
 /** The reply of the scripts that grant the lock. */
 type ServerGrant = Pick<Granted, "granted" | "run">;
@@ -111,7 +110,7 @@ export class ServerStore implements RedisStore, QuorumNode {
   readonly drift = drift;
   readonly capabilities = CAPABILITIES;
   readonly observer: Observer | undefined;
-  readonly #client: RedisClient;
+  readonly #port: RedisPort;
   readonly #keys: KeySpace;
   readonly #wakeups: Wakeups;
   readonly #runner: Runner;
@@ -120,43 +119,41 @@ export class ServerStore implements RedisStore, QuorumNode {
   /** The handles that were granted the lock with a run whose members are listed. */
   readonly #runs = new ShortLivedSet<string>();
 
-  constructor(client: RedisClient, { prefix, replicas, observer }: RedisSettings) {
-    this.#client = client;
-    this.#keys = new KeySpace(client, prefix);
-    this.#wakeups = Wakeups.of(client);
-    const { connection } = this.#wakeups;
-    this.#runner = new Runner(client, connection, prefix);
-    this.#replicas = replicas && new Replicas(client, connection, this.#runner, replicas);
-    this.#warnings = new Warnings(client, this.#wakeups, observer);
+  constructor(wakeups: Wakeups, { prefix, replicas, observer }: RedisSettings) {
+    const { port } = this.#wakeups = wakeups;
+    this.#port = port;
+    this.#keys = new KeySpace(port, prefix);
+    this.#runner = new Runner(port, prefix);
+    this.#replicas = replicas && new Replicas(port, this.#runner, replicas);
+    this.#warnings = new Warnings(port, wakeups, observer);
     this.observer = observer;
   }
 
   get closed(): boolean {
-    return this.#client.status === "end";
+    return this.#port.state === "closed";
   }
 
   get connectionError(): Error | undefined {
-    return this.#wakeups.connection.error;
+    return this.#port.connection.error;
   }
 
   get session(): number {
-    return this.#wakeups.connection.cuts;
+    return this.#port.connection.cuts;
   }
 
   get connecting(): boolean {
-    return CONNECTING.includes(this.#client.status ?? "ready") && this.connectionError === undefined;
+    return this.#port.state === "connecting" && this.connectionError === undefined;
   }
 
   readonly queueTimeout = WAITER_TIMEOUT_MS;
 
   get address(): string | undefined {
-    const { host, port } = this.#client.options ?? {};
-    return host === undefined || port === undefined ? undefined : `${host}:${port}`;
+    return this.#port.address;
   }
 
   attempt(claim: Claim, { enqueue, steal = false, alive }: AttemptOptions): Promise<Attempt> {
     this.#warnings.check(claim);
-    if (steal) return stealWith((steal, input) => this.#grant(steal, claim, input), claim, this.#wakeups.connection);
+    if (steal) return stealWith((steal, input) => this.#grant(steal, claim, input), claim, this.#port.connection);
     const waiter = this.#waiter(claim, enqueue, claim.group);
     const answer = this.#grant(attempt, claim, { claim, waiter, alive });
     if (waiter?.group !== undefined) this.#wakeups.wakeIfCut(answer);
@@ -196,7 +193,7 @@ export class ServerStore implements RedisStore, QuorumNode {
   }
 
   release(claim: Claim): Promise<boolean> {
-    const { connection } = this.#wakeups;
+    const { connection } = this.#port;
     const { cuts } = connection;
     this.#runs.delete(handleOf(claim));
     this.#wakeups.leave(handleOf(claim));
@@ -235,14 +232,13 @@ export class ServerStore implements RedisStore, QuorumNode {
     const evicted = await evictWith(
       (digests) => this.#run(evict, { name }, { digests, meta }),
       (handle) => isMeant(target, { handle, fence: handles?.has(handle) ? fence : undefined }),
-      this.#wakeups.connection,
+      this.#port.connection,
     );
     return evicted;
   }
 
   async query(options?: QueryOptions): Promise<Snapshot> {
-    const { database } = this.#wakeups.connection;
-    return await query(this.#client, this.#keys, database, (name) => this.#entries(name), options);
+    return await query(this.#port, this.#keys, (name) => this.#entries(name), options);
   }
 
   /** Resolves to the holders with a fence. A handle that is granted the lock never has another one. */

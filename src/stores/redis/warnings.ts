@@ -2,13 +2,12 @@ import type { Observer } from "../../events.ts";
 import { notify } from "../../internal/process/notify.ts";
 import { warnOnce } from "../../internal/process/warning.ts";
 import type { Claim } from "../../store.ts";
-import type { RedisClient } from "./clients/client.ts";
-import { clientWarning } from "./clients/ioredis/client_warning.ts";
+import type { RedisPort } from "./clients/port.ts";
 import type { Wakeups } from "./wakeups/wakeups.ts";
 
 /** The warnings of one store: about what ends no call, but costs time. Each is given once. */
 export class Warnings {
-  readonly #client: RedisClient;
+  readonly #port: Pick<RedisPort, "optionsWarning">;
   readonly #wakeups: Wakeups;
   readonly #observer: Observer | undefined;
   #clientChecked = false;
@@ -18,8 +17,8 @@ export class Warnings {
    * Warns the observer or, without one, the process (Node, Deno, Bun), there once for each message.
    * `node --disable-warning=HoldfastWarning` turns these off, and so does any observer.
    */
-  constructor(client: RedisClient, wakeups: Wakeups, observer: Observer | undefined) {
-    this.#client = client;
+  constructor(port: Pick<RedisPort, "optionsWarning">, wakeups: Wakeups, observer: Observer | undefined) {
+    this.#port = port;
     this.#wakeups = wakeups;
     this.#observer = observer;
   }
@@ -31,7 +30,7 @@ export class Warnings {
   check(claim: Claim): void {
     if (!this.#clientChecked) {
       this.#clientChecked = true;
-      const message = clientWarning(this.#client);
+      const message = this.#port.optionsWarning;
       if (message !== undefined) this.#warn(claim, message);
     }
     const { refusal } = this.#wakeups;

@@ -1,11 +1,11 @@
 import type { Redis } from "ioredis";
 import { assertEquals } from "@std/assert";
-import type { RedisClient, RedisSubscriber } from "../../../src/stores/redis/clients/client.ts";
+import type { IoredisClient, RedisSubscriber } from "../../../src/stores/redis/clients/client.ts";
 import { type Reply, ReplyError } from "./keyspace.ts";
 import type { ScriptServer } from "./server.ts";
 
 /** A client of a real server that has each script run on a server in memory as well, and compares the replies. */
-export class TwinClient implements RedisClient {
+export class TwinClient implements IoredisClient {
   readonly #real: Redis;
   readonly #twin: ScriptServer;
   readonly #sources = new Map<string, string>();

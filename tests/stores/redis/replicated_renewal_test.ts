@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
-import { Connection } from "../../../src/stores/redis/clients/connection.ts";
+import { portOf } from "../../../src/stores/redis/clients/port_of.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { Replicas } from "../../../src/stores/redis/commands/replicas.ts";
 import { Runner } from "../../../src/stores/redis/commands/runner.ts";
@@ -38,9 +38,8 @@ function fixture(answers: readonly (Replies | Error)[], run: () => unknown = () 
     },
   });
   Object.assign(client, { pipeline });
-  const connection = new Connection(client.client);
-  const runner = new Runner(client.client, connection, "lock:");
-  const replicas = new Replicas(client.client, connection, runner, { min: 2, timeout: 70 });
+  const port = portOf(client.client);
+  const replicas = new Replicas(port, new Runner(port, "lock:"), { min: 2, timeout: 70 });
   return { client, log, replicas, renewal: () => replicas.renew(lockKeys("lock:a"), claimOf("a")) };
 }
 

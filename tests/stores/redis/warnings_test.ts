@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { LockEvent } from "@holdfast/lock";
 import type { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
+import { portOf } from "../../../src/stores/redis/clients/port_of.ts";
 import { Warnings } from "../../../src/stores/redis/warnings.ts";
 import { claimOf } from "../../support/claims.ts";
 import { FakeClient } from "./fake_client.ts";
@@ -11,7 +12,7 @@ Deno.test("Warnings.check() warns of the client's options once, and once of a re
     Object.assign(client, { options: { maxRetriesPerRequest } });
     const wakeups: { refusal: string | undefined } = { refusal: undefined };
     const events: LockEvent[] = [];
-    const warnings = new Warnings(client.client, wakeups as Wakeups, (event) => events.push(event));
+    const warnings = new Warnings(portOf(client.client), wakeups as Wakeups, (event) => events.push(event));
     const [claim, other] = [claimOf("a"), claimOf("b")];
     const messages = () => events.map((event) => "message" in event ? event.message : "");
     for (let i = 0; i < 2; i++) warnings.check(claim);

@@ -1,8 +1,11 @@
 /**
- * The part of a client that the Redis store uses: the shape of ioredis 5 and 6 (one server, Sentinel or Cluster) and of
- * iovalkey. It is a structural type, so that no client library is a dependency, and clients of any copy of one work.
+ * A client of one of the known libraries. The types are structural, so that no client library is a dependency, and
+ * clients of any copy of one work.
  */
-export interface RedisClient {
+export type RedisClient = IoredisClient;
+
+/** The part of a client of ioredis 5 or 6 (one server, Sentinel or Cluster) or of iovalkey that the Redis store uses. */
+export interface IoredisClient {
   /** Runs a script by its SHA-1. */
   evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
   /** Runs a script by its text. */

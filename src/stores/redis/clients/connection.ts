@@ -1,52 +1,23 @@
 import { reason } from "../../../internal/reason.ts";
-import type { RedisClient, RedisNode } from "./client.ts";
-import { Database } from "./ioredis/database.ts";
-import { catchAsking } from "./ioredis/catch_asking.ts";
 
-/** The connection of a client: how often it was cut, and why it is down. */
+/** What is called when the state of a client changes. */
+export interface ConnectionListener {
+  /** Called when commands are sent again. */
+  ready(): void;
+  /** Called when the client as a whole was cut off, not when a Cluster has lost a node. */
+  down(): void;
+  /** Called when the client was closed for good. */
+  closed(): void;
+}
+
+/** The connection of a client: how often it was cut, and why it is down. The file of the client reports to it. */
 export class Connection {
-  /** The database of the client. */
-  readonly database: Database;
+  readonly #listeners: ConnectionListener[] = [];
   #cuts = 0;
   #error: Error | undefined;
-  /** The last error of a single Sentinel or Cluster node; the client itself says only that all have failed. */
   #detail: Error | undefined;
 
-  /** Subscribes to the events of a client. */
-  constructor(client: RedisClient) {
-    this.database = new Database(client);
-    const count = () => void this.#cuts++;
-    client.on("error", (error) => {
-      // ioredis prints an error while it has no listener. This one must not hide it from a user who has added none.
-      if (client.listenerCount?.("error") === 1) console.error("[ioredis] Unhandled error event:", error.stack);
-      this.#error = readable(error, this.#detail);
-    });
-    client.on("ready", () => this.answered());
-    client.on("close", () => {
-      // A client that was closed for good has not failed.
-      if (client.status !== "end") this.#error ??= new Error("the server has closed the connection");
-    });
-    client.on("sentinelError", (error) => this.#detail = error);
-    if (client.isCluster) {
-      client.on("node error", (error, address) => {
-        this.#error = this.#detail = new Error(`node ${address}: ${error.message}`, { cause: error });
-      });
-      // A Cluster client loses its nodes one by one, and sends again the commands that they have not answered.
-      const adopt = (node: RedisNode) => {
-        node.on("close", count);
-        catchAsking(node);
-      };
-      client.on("+node", adopt);
-      for (const node of client.nodes?.() ?? []) adopt(node);
-    } else {
-      client.on("close", () => {
-        count();
-        this.database.forget();
-      });
-    }
-  }
-
-  /** How often a connection of the client was cut. A client silently sends again the commands without an answer. */
+  /** How often a connection of the client was cut. Some clients silently send again the commands without an answer. */
   get cuts(): number {
     return this.#cuts;
   }
@@ -56,14 +27,52 @@ export class Connection {
     return this.#error;
   }
 
+  /** Calls the listener from now on. */
+  listen(listener: ConnectionListener): void {
+    this.#listeners.push(listener);
+  }
+
   /** Forgets the last error: the server has answered. A Cluster client has no event for a node that is back. */
   answered(): void {
     this.#error = this.#detail = undefined;
   }
+
+  /** Counts a connection that was cut. */
+  cut(): void {
+    this.#cuts++;
+  }
+
+  /** Notes why the server cannot be reached. */
+  failed(error: Error): void {
+    this.#error = readable(error, this.#detail);
+  }
+
+  /** Notes the error of a single Sentinel or Cluster node; the client itself says only that all have failed. */
+  failedAt(detail: Error): void {
+    this.#detail = detail;
+  }
+
+  /** Reports that commands are sent. */
+  ready(): void {
+    this.answered();
+    for (const listener of this.#listeners) listener.ready();
+  }
+
+  /** Reports that the client was cut off; it has failed unless it was closed by its user. */
+  down(isFault = true): void {
+    if (isFault) this.#error ??= new Error("the server has closed the connection");
+    for (const listener of this.#listeners) listener.down();
+  }
+
+  /** Reports that the client was closed for good. */
+  closed(): void {
+    for (const listener of this.#listeners) listener.closed();
+  }
 }
 
 /** The errors that only say that all Sentinels, or all nodes of a Cluster, have failed. */
-const ALL_FAILED = /^(?:All sentinels are unreachable|Failed to refresh slots cache)/;
+const ALL_FAILED =
+  /^(?:All sentinels are unreachable|Failed to refresh slots cache|All the root nodes are unavailable)/;
 
 /** Returns the error, or one whose message says what else is known. */
 function readable(error: Error, detail: Error | undefined): Error {

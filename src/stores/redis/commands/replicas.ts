@@ -1,10 +1,9 @@
-import type { Claim } from "../../../store.ts";
-import type { RedisClient } from "../clients/client.ts";
-import { renew, type RenewReply } from "./renew.ts";
-import type { Connection } from "../clients/connection.ts";
+import type { RedisPort } from "../clients/port.ts";
 import type { LockKeys } from "../keys/keys.ts";
 import type { ReplicasSettings } from "../options.ts";
-import type { Runner } from "./runner.ts";
+import type { Claim } from "../../../store.ts";
+import { renew, type RenewReply } from "./renew.ts";
+import { isUnknownScript, type Runner } from "./runner.ts";
 import type { Script } from "./script.ts";
 
 /** The answer to a renewal, and whether enough replicas have it. */
@@ -16,15 +15,13 @@ export interface ReplicatedRenewal extends RenewReply {
 export class Replicas {
   /** The message of the error when too few replicas have a renewal. */
   readonly shortage: string;
-  readonly #client: RedisClient;
-  readonly #connection: Connection;
+  readonly #port: RedisPort;
   readonly #runner: Runner;
   readonly #settings: ReplicasSettings;
 
-  /** Renews over a client, whose connection is given, and which has the method `pipeline`. */
-  constructor(client: RedisClient, connection: Connection, runner: Runner, settings: ReplicasSettings) {
-    this.#client = client;
-    this.#connection = connection;
+  /** Renews over a client that can wait for replicas. */
+  constructor(port: RedisPort, runner: Runner, settings: ReplicasSettings) {
+    this.#port = port;
     this.#runner = runner;
     this.#settings = settings;
     this.shortage = `fewer than ${settings.min} replicas had it within ${settings.timeout} ms`;
@@ -32,14 +29,12 @@ export class Replicas {
 
   /** Renews a lock, and waits until enough replicas have the renewal, or their time is over. */
   async renew(lock: LockKeys, claim: Claim): Promise<ReplicatedRenewal> {
-    const { cuts, database } = this.#connection;
+    const { cuts } = this.#port.connection;
     const { script } = renew;
     const { keys, args } = renew.encode(lock, claim);
     try {
-      const [reply, count] = await runAndWait(this.#client, script, keys, args, this.#settings);
-      // In another database the script has found, and changed, nothing.
-      if (!database.confirmed) await database.confirm();
-      return { ...renew.decode(reply, claim), replicated: count >= this.#settings.min };
+      const [reply, count] = await runAndWait(this.#port, script, keys, args, this.#settings);
+      return { ...renew.decode(reply, claim), replicated: Number(count) >= this.#settings.min };
     } catch (error) {
       throw this.#runner.failure(error, script, keys, cuts);
     }
@@ -47,38 +42,33 @@ export class Replicas {
 }
 
 /**
- * Runs a script and then WAIT, in one pipeline. WAIT counts the replicas that have what its own connection has written
- * before. On a new connection, perhaps to a server that was promoted without the lock, it would answer at once that all
- * is well.
+ * Runs a script and then WAIT, over one connection. WAIT counts the replicas that have what its own connection has
+ * written before. On a new connection, perhaps to a server that was promoted without the lock, it would answer at once
+ * that all is well.
  *
  * A Cluster client that finds the lock's slot on another node learns of the move by a separate command. While the slot
- * is being moved the pipeline goes on failing.
+ * is being moved the pair goes on failing.
  *
  * @returns the reply of the script, and how many replicas have what it wrote
  */
 async function runAndWait(
-  client: RedisClient,
-  script: Script,
+  port: RedisPort,
+  { sha, source }: Script,
   keys: string[],
   argv: string[],
   { min, timeout }: ReplicasSettings,
-): Promise<[reply: unknown, replicas: number]> {
+): Promise<[reply: unknown, replicas: unknown]> {
   let known = true;
   let moved = false;
   for (;;) {
-    const pipeline = client.pipeline!();
-    if (known) pipeline.evalsha(script.sha, keys.length, ...keys, ...argv);
-    else pipeline.eval(script.source, keys.length, ...keys, ...argv);
-    pipeline.wait(min, timeout);
-    const [[error, reply], [failure, replicas]] = await pipeline.exec() as [[unknown, unknown], [unknown, unknown]];
-    const words = error instanceof Error ? error.message : "";
-    if (known && words.startsWith("NOSCRIPT")) known = false;
-    else if (!moved && /^(MOVED|ASK) /.test(words)) {
-      moved = true;
-      await client.eval(script.source, keys.length, ...keys, ...argv);
-    } else {
-      if (error ?? failure) throw error ?? failure;
-      return [reply, Number(replicas)];
+    try {
+      return await port.evalAndWait!(known ? { sha } : { source }, keys, argv, min, timeout);
+    } catch (error) {
+      if (known && isUnknownScript(error)) known = false;
+      else if (!moved && error instanceof Error && /^(MOVED|ASK) /.test(error.message)) {
+        moved = true;
+        await port.eval(source, keys, argv);
+      } else throw error;
     }
   }
 }

@@ -1,44 +1,35 @@
 import { reason } from "../../../internal/reason.ts";
 import { StoreError } from "../../../errors.ts";
-import type { RedisClient } from "../clients/client.ts";
-import type { Connection } from "../clients/connection.ts";
-import { rightsFor, userOf } from "../refusals/rights.ts";
+import type { RedisPort } from "../clients/port.ts";
+import { rightsFor } from "../refusals/rights.ts";
 import type { Script } from "./script.ts";
-import { explain, isLoginFailure, isReply } from "../refusals/server_error.ts";
-import { Writes } from "../clients/ioredis/writes.ts";
+import { explain, isLoginFailure } from "../refusals/server_error.ts";
 
 /** Runs scripts on the server of a client. */
 export class Runner {
-  readonly #client: RedisClient;
-  readonly #connection: Connection;
+  readonly #port: RedisPort;
   readonly #prefix: string;
-  readonly #writes = new Writes();
 
-  /** Runs them over a client, whose connection is given, for locks whose keys begin with `prefix`. */
-  constructor(client: RedisClient, connection: Connection, prefix: string) {
-    this.#client = client;
-    this.#connection = connection;
+  /** Runs them over a client, for locks whose keys begin with `prefix`. */
+  constructor(port: RedisPort, prefix: string) {
+    this.#port = port;
     this.#prefix = prefix;
   }
 
   /** Runs a script by its SHA-1; the first time on a server by its text. */
   run<T>(script: Script, keys: string[], argv: string[], decode: (reply: unknown) => T): Promise<T> {
-    const { cuts, error, database } = this.#connection;
+    const port = this.#port;
+    const { cuts, error } = port.connection;
     const fail = (error: unknown): never => {
       throw this.failure(error, script, keys, cuts);
     };
-    if (!database.confirmed) return database.confirm().then(() => this.run(script, keys, argv, decode), fail);
-    const read = (reply: unknown): T | Promise<T> => {
-      // Sent again over a new connection, the script may have been executed in another database.
-      if (!database.confirmed) return database.confirm().then(() => read(reply), fail);
-      if (error !== undefined) this.#connection.answered();
+    const read = (reply: unknown): T => {
+      if (error !== undefined) port.connection.answered();
       return decode(reply);
     };
-    this.#writes.next(this.#client.stream);
-    return this.#client.evalsha(script.sha, keys.length, ...keys, ...argv).then(read, async (error) => {
-      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) return fail(error);
-      if (!database.confirmed) await database.confirm().catch(fail);
-      return await this.#client.eval(script.source, keys.length, ...keys, ...argv).then(read, fail);
+    return port.evalsha(script.sha, keys, argv).then(read, (error) => {
+      if (!isUnknownScript(error)) return fail(error);
+      return port.eval(script.source, keys, argv).then(read, fail);
     });
   }
 
@@ -52,20 +43,26 @@ export class Runner {
    * @param cuts how often the connection had been cut before
    */
   failure(error: unknown, script: Script, keys: readonly string[], cuts: number): unknown {
-    const { options, status } = this.#client;
+    const { connection, keyPrefix, state, user } = this.#port;
     if (error instanceof StoreError) return error;
-    if (isReply(error)) {
+    if (this.#port.isReply(error)) {
       // A command that was sent twice, over two connections, may have been executed the first time; not without login.
-      if (cuts !== this.#connection.cuts && !isLoginFailure(error)) return error;
-      const keyPrefix = String(options?.keyPrefix ?? "");
-      const rights = rightsFor(userOf(this.#client), script.source, keys, this.#prefix, keyPrefix);
-      const { message, permanent } = explain(error.message, rights);
+      if (cuts !== connection.cuts && !isLoginFailure(error)) return error;
+      const { message, permanent } = explain(
+        error.message,
+        rightsFor(user, script.source, keys, this.#prefix, keyPrefix),
+      );
       return new StoreError(message, { cause: error, permanent });
     }
-    const cause = this.#connection.error;
+    const cause = connection.error;
     const words = reason(error);
     const message = cause === undefined || words.includes(cause.message) ? words : `${cause.message} (${words})`;
-    if (status === "end") return new StoreError(message, { cause: cause ?? error, permanent: true });
+    if (state === "closed") return new StoreError(message, { cause: cause ?? error, permanent: true });
     return message === words ? error : new Error(message, { cause });
   }
+}
+
+/** Returns whether the server has said that it does not know a script by its SHA-1. */
+export function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("NOSCRIPT");
 }

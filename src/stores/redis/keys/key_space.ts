@@ -1,27 +1,26 @@
 import { reason } from "../../../internal/reason.ts";
 import { StoreError } from "../../../errors.ts";
-import type { RedisClient } from "../clients/client.ts";
+import type { RedisPort } from "../clients/port.ts";
 import { type LockKeys, lockKeys, lockOf, SlotTags } from "./keys.ts";
 
 /** The keys of the locks of one store. */
 export class KeySpace {
   /** The prefix of the name in the lock's own key. */
   readonly prefix: string;
-  readonly #client: RedisClient;
+  readonly #port: Pick<RedisPort, "keyPrefix">;
   #tags: SlotTags | undefined;
   /** The keys that were needed last: a lock is mostly released just after it was acquired. */
   #last: { readonly name: string; readonly keys: LockKeys } | undefined;
 
   /** Names the keys of locks on the server of a client. */
-  constructor(client: RedisClient, prefix: string) {
-    this.#client = client;
+  constructor(port: Pick<RedisPort, "keyPrefix">, prefix: string) {
+    this.#port = port;
     this.prefix = prefix;
   }
 
   /** The prefix that the client puts before every key. */
   get keyPrefix(): string {
-    const keyPrefix = this.#client.options?.keyPrefix;
-    return keyPrefix === undefined ? "" : String(keyPrefix);
+    return this.#port.keyPrefix;
   }
 
   /** Returns the keys of the lock of this name, in the order in which the scripts take them. */

@@ -1,7 +1,6 @@
 import { checkQuery } from "../../../internal/listing/query_options.ts";
 import type { QueryOptions, Snapshot } from "../../../store.ts";
-import type { RedisClient } from "../clients/client.ts";
-import type { Database } from "../clients/ioredis/database.ts";
+import type { RedisPort } from "../clients/port.ts";
 import type { KeySpace } from "../keys/key_space.ts";
 import { Search } from "./search.ts";
 import { decodeCursor, encodeCursor } from "./search_position.ts";
@@ -13,16 +12,14 @@ const BATCH = 100;
  * Lists the locks that have a holder or a waiter. Never blocks a server: unless the name is given, SCAN goes through its
  * keys in small steps.
  *
- * @param client the client; of a Cluster, all masters are asked
+ * @param port the client; of a Cluster, all masters are asked
  * @param keys the keys of the locks
- * @param database the database of the client
  * @param listEntries asks the server about the lock of a name
  * @param options which locks are listed
  */
 export async function query(
-  client: RedisClient,
+  port: RedisPort,
   keys: KeySpace,
-  database: Database,
   listEntries: (name: string) => Promise<Snapshot>,
   options?: QueryOptions,
 ): Promise<Snapshot> {
@@ -30,7 +27,7 @@ export async function query(
   const from = cursor === undefined ? undefined : decodeCursor(cursor);
   const only = name ?? (match?.includes("*") ? undefined : match);
   if (only !== undefined) return await entriesOf(only === "" ? [] : [only], listEntries);
-  const search = new Search(client, keys, database, { match });
+  const search = new Search(port, keys, { match });
   if (limit === undefined && from === undefined) return await entriesOf(await search.all(), listEntries);
   const { names, next } = await search.page(limit ?? Infinity, from);
   const page = await entriesOf(names, listEntries);

@@ -2,12 +2,11 @@ import { StoreError } from "../../../errors.ts";
 import { nameFilter } from "../../../internal/listing/query_options.ts";
 import { reason } from "../../../internal/reason.ts";
 import type { QueryOptions } from "../../../store.ts";
-import type { RedisClient } from "../clients/client.ts";
-import type { Database } from "../clients/ioredis/database.ts";
+import type { RedisPort, SearchedMaster } from "../clients/port.ts";
 import type { KeySpace } from "../keys/key_space.ts";
-import { rightsOf, userOf } from "../refusals/rights.ts";
+import { rightsOf } from "../refusals/rights.ts";
+import { explain } from "../refusals/server_error.ts";
 import type { SearchPosition } from "./search_position.ts";
-import { explain, isReply } from "../refusals/server_error.ts";
 
 /** How many keys the server looks at in one go: a small part of a millisecond. */
 const COUNT = 1_000;
@@ -17,13 +16,6 @@ const CALLS = 100;
 
 /** How many `*` of a pattern the server is given: with more it may take long to compare a name. */
 const STARS = 2;
-
-/** A server that can be searched. */
-interface Master {
-  /** Its address in a Cluster; empty without one. */
-  readonly address: string;
-  readonly node: Pick<RedisClient, "scan">;
-}
 
 /** Names that were found, and where the search goes on; without `next` it is over. */
 export interface Found {
@@ -37,27 +29,24 @@ export class Search {
   readonly #isWanted: (name: string) => boolean;
   /** The patterns of the keys: first those of the queues, since a lock may have waiters only. */
   readonly #patterns: readonly string[];
-  readonly #masters: readonly Master[];
-  readonly #database: Database;
+  /** In an order that does not change. */
+  readonly #masters: readonly SearchedMaster[];
   readonly #fail: (error: unknown) => never;
 
   /**
    * Prepares a search.
    *
-   * @param client the client; of a Cluster, all masters are searched
+   * @param port the client; of a Cluster, all masters are searched
    * @param keys the keys of the locks
-   * @param database the database of the client
    * @param options which names are wanted
    */
-  constructor(client: RedisClient, keys: KeySpace, database: Database, options: QueryOptions) {
+  constructor(port: RedisPort, keys: KeySpace, options: QueryOptions) {
     this.#keys = keys;
     this.#isWanted = nameFilter(options);
     this.#patterns = patternsFor(keys, options.match ?? "*");
-    this.#masters = mastersOf(client);
-    this.#database = database;
-    const user = userOf(client);
+    this.#masters = port.masters().toSorted((a, b) => a.address < b.address ? -1 : 1);
     this.#fail = (error) => {
-      throw failure(error, user);
+      throw failure(error, port);
     };
   }
 
@@ -104,11 +93,8 @@ export class Search {
         { permanent: true },
       );
     }
-    const { node } = this.#masters[at]!;
-    if (node.scan === undefined) throw new TypeError("client must have the method scan for a query");
     const pattern = this.#patterns[place.pattern]!;
-    if (!this.#database.confirmed) await this.#database.confirm().catch(this.#fail);
-    const [scan, keys] = await node.scan(place.scan, "MATCH", pattern, "COUNT", count).catch(this.#fail);
+    const [scan, keys] = await this.#masters[at]!.scan(place.scan, pattern, count).catch(this.#fail);
     for (const key of keys) {
       const name = this.#keys.nameOf(key);
       if (name !== undefined && this.#isWanted(name)) names.add(name);
@@ -124,16 +110,6 @@ export class Search {
 function expectedKeys(names: number, examined: number, found: number): number {
   const missing = Math.min(names, COUNT);
   return Math.min(COUNT, Math.ceil(missing * (examined + missing) / (found + missing)));
-}
-
-/** Returns the servers that are searched, in an order that does not change. */
-function mastersOf(client: RedisClient): Master[] {
-  const nodes = client.isCluster ? client.nodes?.("master") : undefined;
-  if (nodes === undefined) return [{ address: "", node: client }];
-  return nodes.map((node, i) => {
-    const { host, port } = node.options ?? {};
-    return { address: host === undefined ? `${i}` : `${host}:${port}`, node };
-  }).sort((a, b) => a.address < b.address ? -1 : 1);
 }
 
 /** Returns the patterns of the queues and of the locks' own keys whose names match a pattern, and of a few more. */
@@ -156,9 +132,11 @@ function escape(text: string): string {
 }
 
 /** Returns the error of a search that failed: a search changes nothing, so nothing was done. */
-function failure(error: unknown, user: string): StoreError {
+function failure(error: unknown, port: RedisPort): StoreError {
   if (error instanceof StoreError) return error;
   const words = reason(error);
-  const { message, permanent } = isReply(error) ? explain(words, rightsOf(user)) : { message: words, permanent: false };
+  const { message, permanent } = port.isReply(error)
+    ? explain(words, rightsOf(port.user))
+    : { message: words, permanent: false };
   return new StoreError(message, { cause: error, permanent });
 }

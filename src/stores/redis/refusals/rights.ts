@@ -1,5 +1,3 @@
-import type { RedisClient } from "../clients/client.ts";
-
 /** The rights that are needed, in the words of `ACL SETUSER`. */
 export interface Rights {
   /** The name of the user. */
@@ -64,12 +62,6 @@ export function rightsFor(
 /** Returns the rights of a user when only the name matters. */
 export function rightsOf(user: string): Rights {
   return { user, keys: [], commands: [] };
-}
-
-/** Returns the name of the user that a client is. */
-export function userOf({ options, isCluster }: RedisClient): string {
-  const { username } = isCluster ? Object(options?.redisOptions) : options ?? {};
-  return typeof username === "string" && username !== "" ? username : "default";
 }
 
 function escape(text: string): string {

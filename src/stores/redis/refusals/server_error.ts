@@ -50,11 +50,6 @@ export function explain(words: string, rights: Rights): ServerError {
     : { message: `${meaning}: ${words}`, permanent: true };
 }
 
-/** Returns whether an error is a reply of the server. */
-export function isReply(error: unknown): error is Error {
-  return error instanceof Error && error.name === "ReplyError";
-}
-
 /**
  * Returns whether the server has refused the login of the client. ioredis rejects with that error the commands that it
  * has not sent yet.

@@ -1,9 +1,8 @@
 import type { Clock } from "../../../internal/time/clock.ts";
-import type { RedisClient, RedisSubscriber } from "../clients/client.ts";
+import type { MessageListener, RedisPort, SecondConnection, Subscribe } from "../clients/port.ts";
+import { rightsOf } from "../refusals/rights.ts";
+import { explain } from "../refusals/server_error.ts";
 import { Reconnects } from "./reconnects.ts";
-import { rightsOf, userOf } from "../refusals/rights.ts";
-import { explain, isReply } from "../refusals/server_error.ts";
-import { secondConnections } from "../clients/ioredis/second_connections.ts";
 
 /** The callbacks of a subscription. */
 export interface SubscriptionListener {
@@ -20,7 +19,7 @@ export interface SubscriptionListener {
 /** Messages arrive over the second connection. */
 interface Open {
   readonly phase: "open";
-  readonly subscriber: RedisSubscriber;
+  readonly connection: SecondConnection;
   /** Since when they arrive, by the monotonic clock. */
   readonly since: number;
   /** Whether a message has arrived since the last check. */
@@ -32,7 +31,7 @@ interface Open {
 /** Whether there is a second connection, and how far it is. */
 type State =
   | { readonly phase: "closed" }
-  | { readonly phase: "connecting"; readonly subscriber: RedisSubscriber }
+  | { readonly phase: "connecting"; readonly connection: SecondConnection }
   | Open;
 
 const CLOSED: State = { phase: "closed" };
@@ -44,26 +43,28 @@ const CLOSED: State = { phase: "closed" };
  * has left. It does not keep the process alive.
  */
 export class Subscription {
-  readonly #client: RedisClient;
+  readonly #port: RedisPort;
   readonly #channels: readonly string[];
   readonly #listener: SubscriptionListener;
   readonly #clock: Clock;
   readonly #reconnects: Reconnects;
   #state: State = CLOSED;
   /** The connections that can be tried next. */
-  #candidates: (() => RedisSubscriber)[] = [];
+  #candidates: Subscribe[] = [];
   #refusal: string | undefined;
 
   /** Does nothing before {@linkcode start}. */
-  constructor(client: RedisClient, channels: readonly string[], listener: SubscriptionListener, clock: Clock) {
-    this.#client = client;
+  constructor(port: RedisPort, channels: readonly string[], listener: SubscriptionListener, clock: Clock) {
+    this.#port = port;
     this.#channels = channels;
     this.#listener = listener;
     this.#clock = clock;
     this.#reconnects = new Reconnects(clock);
-    client.on("close", () => this.#stop());
-    client.on("end", () => this.#stop());
-    client.on("ready", () => this.#resume());
+    port.connection.listen({
+      ready: () => this.#resume(),
+      down: () => this.#stop(),
+      closed: () => this.#stop(),
+    });
   }
 
   /** Whether messages arrive, as far as is known. */
@@ -78,12 +79,11 @@ export class Subscription {
 
   /**
    * Makes the second connection, unless there is one already, or a pause has to end first. Does nothing while the client
-   * itself is not connected.
+   * itself is not connected, or if it cannot subscribe.
    */
   start(): void {
     if (this.#state.phase !== "closed" || this.#reconnects.pausing) return;
-    const { status = "ready" } = this.#client;
-    if (status !== "ready") return;
+    if (this.#port.state !== "ready" || this.#port.subscribers === undefined) return;
     if (!this.#reconnects.pause(() => this.#resume())) this.#connect();
   }
 
@@ -99,11 +99,10 @@ export class Subscription {
   }
 
   #probe(state: Open): void {
-    const [channel] = this.#channels;
-    if (state.probing || channel === undefined) return;
+    if (state.probing) return;
     state.probing = true;
-    state.subscriber.subscribe(channel).catch((error: unknown) => {
-      if (this.#state === state && !isReply(error)) this.#fail();
+    state.connection.probe().catch((error: unknown) => {
+      if (this.#state === state && !this.#port.isReply(error)) this.#fail();
     }).finally(() => state.probing = false);
   }
 
@@ -112,49 +111,37 @@ export class Subscription {
   }
 
   #connect(): void {
-    const subscriber = this.#make();
-    if (subscriber === undefined) return this.#fail();
-    this.#state = { phase: "connecting", subscriber };
-    subscriber.on("error", () => {}); // The event "end" follows.
-    subscriber.on("connect", () => subscriber.stream?.unref?.());
-    subscriber.on("ready", () => this.#subscribe(subscriber));
-    subscriber.on("message", (channel, message) => {
-      if (!this.#uses(subscriber)) return;
-      if (this.#state.phase === "open") this.#state.received = true;
-      this.#listener.message(channel, message);
+    const connection = this.#make({
+      opened: () => uses() && this.#open(connection!),
+      message: (channel, message) => {
+        if (!uses()) return;
+        if (this.#state.phase === "open") this.#state.received = true;
+        this.#listener.message(channel, message);
+      },
+      refused: ({ message }) => uses() && this.#fail(explain(message, rightsOf(this.#port.user)).message),
+      ended: () => uses() && this.#fail(),
     });
-    subscriber.on("end", () => {
-      if (this.#uses(subscriber)) this.#fail();
-    });
+    const uses = () => this.#state.phase !== "closed" && this.#state.connection === connection;
+    if (connection === undefined) return this.#fail();
+    this.#state = { phase: "connecting", connection };
   }
 
   /** Makes the next connection; `undefined` when that fails, or a Cluster client knows no node. */
-  #make(): RedisSubscriber | undefined {
+  #make(listener: MessageListener): SecondConnection | undefined {
     try {
-      if (this.#candidates.length === 0) this.#candidates = secondConnections(this.#client);
-      return this.#candidates.shift()?.();
+      if (this.#candidates.length === 0) this.#candidates = [...this.#port.subscribers!()];
+      return this.#candidates.shift()?.(this.#channels, listener);
     } catch {
       return undefined; // Without the connection waiters poll: no reason to fail their calls.
     }
   }
 
-  #subscribe(subscriber: RedisSubscriber): void {
-    if (!this.#uses(subscriber)) return;
-    subscriber.subscribe(...this.#channels).then(() => {
-      if (!this.#uses(subscriber)) return;
-      const since = this.#clock.now().monotonic;
-      this.#state = { phase: "open", subscriber, since, received: true, probing: false };
-      this.#refusal = undefined;
-      this.#candidates = [];
-      this.#listener.opened();
-    }, (error: unknown) => {
-      if (!this.#uses(subscriber)) return;
-      this.#fail(isReply(error) ? explain(error.message, rightsOf(userOf(this.#client))).message : undefined);
-    });
-  }
-
-  #uses(subscriber: RedisSubscriber): boolean {
-    return this.#state.phase !== "closed" && this.#state.subscriber === subscriber;
+  #open(connection: SecondConnection): void {
+    const since = this.#clock.now().monotonic;
+    this.#state = { phase: "open", connection, since, received: true, probing: false };
+    this.#refusal = undefined;
+    this.#candidates = [];
+    this.#listener.opened();
   }
 
   /** Closes the connection, and has the next one made after a pause. */
@@ -177,8 +164,7 @@ export class Subscription {
     const state = this.#state;
     this.#state = CLOSED;
     if (state.phase === "closed") return;
-    // ioredis's disconnect() leaves a timer when there is no connection.
-    if ((state.subscriber.status ?? "end") !== "end") state.subscriber.disconnect();
+    state.connection.close();
     if (state.phase === "open") this.#listener.closed();
   }
 }

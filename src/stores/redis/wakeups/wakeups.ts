@@ -1,8 +1,8 @@
 import { SystemClock } from "../../../internal/time/clock.ts";
 import type { Meta } from "../../../store.ts";
 import type { RedisClient } from "../clients/client.ts";
-import { Connection } from "../clients/connection.ts";
-import { rejectUnanswered } from "../clients/ioredis/reject_unanswered.ts";
+import type { RedisPort } from "../clients/port.ts";
+import { portOf } from "../clients/port_of.ts";
 import { Revocations } from "./revocations.ts";
 import { MIN_RESERVATION_MS, PROVABLE, RESERVATION_MS, REVOCATIONS, UNPROVABLE } from "../constants.ts";
 import { Subscription } from "./subscription.ts";
@@ -23,8 +23,8 @@ const wakeups = new WeakMap<RedisClient, Wakeups>();
  * watch. Until it is there, and whenever it is down, waiters poll.
  */
 export class Wakeups {
-  /** The connection of the client itself. */
-  readonly connection: Connection;
+  /** The client. */
+  readonly port: RedisPort;
   readonly #channel = `holdfast:${crypto.randomUUID()}`;
   readonly #address: string;
   readonly #waiters: Waiters;
@@ -35,13 +35,14 @@ export class Wakeups {
   /** How often the client was cut off when its waiters were last woken for that. */
   #cutsSeen = 0;
 
-  private constructor(client: RedisClient) {
+  /** Subscribes to the state of a client. */
+  constructor(port: RedisPort) {
     const clock = new SystemClock();
-    this.connection = new Connection(client);
+    this.port = port;
     // In a Cluster PUBLISH counts only the subscribers of one node.
-    this.#address = (client.isCluster ? UNPROVABLE : PROVABLE) + this.#channel;
+    this.#address = (port.isCluster ? UNPROVABLE : PROVABLE) + this.#channel;
     this.#waiters = new Waiters(clock);
-    this.#subscription = new Subscription(client, [this.#channel, REVOCATIONS], {
+    this.#subscription = new Subscription(port, [this.#channel, REVOCATIONS], {
       wanted: () => this.#revocations.size > 0 || this.#waiters.waiting(),
       opened: () => {
         this.#waiters.wakeAll(); // They ask again, with an address. Besides, messages were lost before this moment.
@@ -54,16 +55,19 @@ export class Wakeups {
         else this.#revocations.receive(message);
       },
     }, clock);
-    client.on("end", () => {
-      rejectUnanswered(client);
-      this.#waiters.wakeAll(); // They ask again, and learn that the client is closed.
-      for (const run of this.#closed) run();
+    port.connection.listen({
+      ready() {},
+      down() {},
+      closed: () => {
+        this.#waiters.wakeAll(); // They ask again, and learn that the client is closed.
+        for (const run of this.#closed) run();
+      },
     });
   }
 
   /** Returns the wake-ups of a client. */
   static of(client: RedisClient): Wakeups {
-    const known = wakeups.get(client) ?? new Wakeups(client);
+    const known = wakeups.get(client) ?? new Wakeups(portOf(client));
     wakeups.set(client, known);
     return known;
   }
@@ -127,9 +131,10 @@ export class Wakeups {
    * with it a run, whose members are not in the queue any more.
    */
   wakeIfCut(attempt: Promise<unknown>): void {
-    const { cuts } = this.connection;
+    const { connection } = this.port;
+    const { cuts } = connection;
     const ended = () => {
-      const now = this.connection.cuts;
+      const now = connection.cuts;
       if (cuts === now || this.#cutsSeen === now) return;
       this.#cutsSeen = now;
       this.#waiters.wakeAll();
@@ -150,7 +155,9 @@ export class Wakeups {
    * @param lease the lease that the waiter wants
    */
   pollAfter(retryAfter: number, lease: number): number {
-    return this.subscribed ? retryAfter : Math.min(retryAfter, reservationMs(lease) / POLLS_PER_RESERVATION);
+    const { pollMs = Infinity } = this.port;
+    if (this.subscribed) return Math.min(retryAfter, pollMs);
+    return Math.min(retryAfter, pollMs, reservationMs(lease) / POLLS_PER_RESERVATION);
   }
 
   /** Resolves when the lock is taken away from a handle, which `held` asks the server, or when the signal aborts. */

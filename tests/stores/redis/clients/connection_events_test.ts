@@ -1,12 +1,13 @@
 import { assertEquals } from "@std/assert";
 import { EventEmitter } from "node:events";
-import { Connection } from "../../../../src/stores/redis/clients/connection.ts";
+import type { Connection } from "../../../../src/stores/redis/clients/connection.ts";
+import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
 import { rejectUnanswered } from "../../../../src/stores/redis/clients/ioredis/reject_unanswered.ts";
 import { FakeClient } from "../fake_client.ts";
 
 function connect(extra: object = {}): { client: FakeClient; connection: Connection; error: () => string | undefined } {
   const client = Object.assign(new FakeClient(), extra);
-  const connection = new Connection(client.client);
+  const { connection } = portOf(client.client);
   return { client, connection, error: () => connection.error?.message };
 }
 

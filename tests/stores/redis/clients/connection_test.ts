@@ -4,7 +4,7 @@ import { type RedisClient, StoreError, tryAcquire } from "@holdfast/lock";
 import { redis, type RedisStore } from "@holdfast/lock/redis";
 import { Cluster, Redis } from "ioredis";
 import { EventEmitter } from "node:events";
-import { Connection } from "../../../../src/stores/redis/clients/connection.ts";
+import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
 import { Runner } from "../../../../src/stores/redis/commands/runner.ts";
 import * as scripts from "../../../../src/stores/redis/scripts/generated.ts";
 import { until } from "../../../support/until.ts";
@@ -100,7 +100,7 @@ Deno.test("Connection lets the client print errors without another listener", as
     try {
       const client = new Redis(freePort(), "127.0.0.1", { retryStrategy: () => null });
       if (listener) client.on("error", () => {});
-      const connection = new Connection(client);
+      const { connection } = portOf(client);
       await until(() => connection.error !== undefined && client.status === "end", "it has failed");
       assertEquals(lines.length, printed);
       if (printed > 0) {
@@ -115,7 +115,7 @@ Deno.test("Connection lets the client print errors without another listener", as
 Deno.test("Connection.error includes addresses and codes, or says that it was closed", () => {
   const client = new EventEmitter() as unknown as RedisClient & EventEmitter;
   client.on("error", () => {});
-  const connection = new Connection(client);
+  const { connection } = portOf(client);
   client.emit(
     "error",
     new AggregateError([new Error("connect ECONNREFUSED ::1:1"), new Error("connect ECONNREFUSED")]),
@@ -136,7 +136,7 @@ Deno.test("Connection.error includes addresses and codes, or says that it was cl
 Deno.test("Connection.cuts counts those of all nodes of a Cluster, whenever found", () => {
   const [known, found] = [new EventEmitter(), new EventEmitter()];
   const client = Object.assign(new EventEmitter(), { isCluster: true, nodes: () => [known] });
-  const connection = new Connection(client as unknown as RedisClient);
+  const { connection } = portOf(client as unknown as RedisClient);
   client.emit("+node", found);
   for (const node of [known, found]) node.emit("close");
   assertEquals(connection.cuts, 2);
@@ -144,8 +144,9 @@ Deno.test("Connection.cuts counts those of all nodes of a Cluster, whenever foun
 
 Deno.test("Runner.run() forgets the error of a Cluster's node once a server has answered", async () => {
   const client = Object.assign(new EventEmitter(), { isCluster: true, evalsha: () => Promise.resolve("1") });
-  const connection = new Connection(client as unknown as RedisClient);
-  const runner = new Runner(client as unknown as RedisClient, connection, "lock:");
+  const port = portOf(client as unknown as RedisClient);
+  const { connection } = port;
+  const runner = new Runner(port, "lock:");
   client.emit("node error", new Error("Connection is closed."), "127.0.0.1:1");
   assertEquals(connection.error?.message, "node 127.0.0.1:1: Connection is closed.");
   const run = () => runner.run(scripts.held, ["lock:a"], ["me"], Number);
@@ -169,7 +170,7 @@ Deno.test("Store.address is that of the server, unknown unless both host and por
 
 Deno.test("Runner.failure() does not take a refusal for all when the command was sent twice", () => {
   const client = new EventEmitter() as unknown as RedisClient & EventEmitter;
-  const runner = new Runner(client, new Connection(client), "lock:");
+  const runner = new Runner(portOf(client), "lock:");
   const failure = (words: string, cuts: number) => {
     const reply = Object.assign(new Error(words), { name: "ReplyError" });
     return runner.failure(reply, scripts.attempt, ["lock:a"], cuts) instanceof StoreError;

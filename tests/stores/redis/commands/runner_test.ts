@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
-import { Connection } from "../../../../src/stores/redis/clients/connection.ts";
+import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
 import { Runner } from "../../../../src/stores/redis/commands/runner.ts";
 import { held, release } from "../../../../src/stores/redis/scripts/generated.ts";
 import { settled } from "../../../support/virtual_clock.ts";
@@ -9,8 +9,9 @@ import { FakeClient, replyError, type ScriptCall } from "../fake_client.ts";
 /** A runner over a fake client, which answers like this. */
 function fixture(answer: (call: ScriptCall, index: number) => unknown) {
   const client = new FakeClient(answer);
-  const connection = new Connection(client.client);
-  const runner = new Runner(client.client, connection, "lock:");
+  const port = portOf(client.client);
+  const { connection } = port;
+  const runner = new Runner(port, "lock:");
   const run = () => runner.run(held, ["lock:a", "queue"], ["me"], String);
   return { client, connection, runner, run };
 }

@@ -1,10 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type QueryOptions, type Snapshot, StoreError } from "@holdfast/lock";
-import { Database } from "../../../../src/stores/redis/clients/ioredis/database.ts";
+import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
 import { KeySpace } from "../../../../src/stores/redis/keys/key_space.ts";
 import { SlotTags } from "../../../../src/stores/redis/keys/keys.ts";
 import { query } from "../../../../src/stores/redis/listing/query.ts";
-import { userOf } from "../../../../src/stores/redis/refusals/rights.ts";
 import { settled } from "../../../support/virtual_clock.ts";
 import { FakeClient, replyError } from "../fake_client.ts";
 
@@ -29,7 +28,7 @@ function list(properties: object, options?: QueryOptions): Promise<Snapshot> {
   const client = Object.assign(new FakeClient(), properties);
   const look = (name: string) =>
     Promise.resolve({ held: [{ name, owner: "me", handle: "me", mode: "shared" as const }], pending: [] });
-  return query(client.client, new KeySpace(client.client, "lock:"), new Database(client.client), look, options);
+  return query(portOf(client.client), new KeySpace(portOf(client.client), "lock:"), look, options);
 }
 
 Deno.test("query() looks at each name once, on all pages", async () => {
@@ -48,7 +47,7 @@ Deno.test("query() asks the masters of a Cluster, and else the client", async ()
 });
 
 Deno.test("query() goes from master to master of a Cluster, in the order of their addresses", async () => {
-  const master = (port: number, keys: string[]) => ({ ...node(keys, 2), options: { host: "10.0.0.1", port } });
+  const master = (port: number, keys: string[]) => ({ ...node(keys, 2), options: { host: "10.0.0.1", port }, on() {} });
   const all = [master(7_002, ["lock:c", "lock:d"]), master(7_001, ["lock:a", "lock:b"])];
   const cluster = { isCluster: true, nodes: () => all };
   const cursors: string[] = [];
@@ -90,9 +89,8 @@ Deno.test("query() asks about at most a hundred locks at a time", async () => {
     return { held: [], pending: [{ name, owner: "me", handle: "me", mode: "exclusive" as const, rank: 0 }] };
   };
   const { held, pending } = await query(
-    client.client,
-    new KeySpace(client.client, "lock:"),
-    new Database(client.client),
+    portOf(client.client),
+    new KeySpace(portOf(client.client), "lock:"),
     look,
   );
   assertEquals([held.length, pending.length, new Set(pending.map(({ name }) => name)).size], [0, 250, 250]);
@@ -116,9 +114,9 @@ Deno.test("query() rejects with a StoreError: a search that fails has changed no
   await assertRejects(() => names({}), TypeError, "scan");
 });
 
-Deno.test("userOf() is the user of the client or of a Cluster's nodes, or the default one", () => {
+Deno.test("RedisPort.user is that of the client or of a Cluster, or the default one", () => {
   const of = (isCluster: boolean, options?: object) => {
-    return userOf(Object.assign(new FakeClient(), { isCluster, options }).client);
+    return portOf(Object.assign(new FakeClient(), { isCluster, options }).client).user;
   };
   assertEquals([of(false, { username: "app" }), of(true, { redisOptions: { username: "app" } })], ["app", "app"]);
   const none = [of(false), of(false, {}), of(false, { username: "" }), of(false, { username: 5 })];
@@ -134,17 +132,17 @@ Deno.test("userOf() is the user of the client or of a Cluster's nodes, or the de
 
 Deno.test("KeySpace.nameOf() finds the names behind both prefixes, and no others", () => {
   const client = Object.assign(new FakeClient(), { options: { keyPrefix: "app:" } });
-  const keys = new KeySpace(client.client, "lock:");
+  const keys = new KeySpace(portOf(client.client), "lock:");
   const found = ["app:lock:a", "app:{app:lock:b}:queue", "app:lock:", "app:other", "app:{lock:c}:queue"];
   assertEquals(found.map((key) => keys.nameOf(key)), ["a", "b", undefined, undefined, undefined]);
-  assertEquals(new KeySpace(new FakeClient().client, "").nameOf("a"), "a");
+  assertEquals(new KeySpace(portOf(new FakeClient().client), "").nameOf("a"), "a");
   assertEquals(keys.keysOf("a")[1], "{app:lock:a}:queue");
   assertEquals(keys.keysOf("b")[0], "lock:b");
 });
 
 Deno.test("KeySpace.keysOf() says for good that no two keys can share a slot", () => {
   const client = Object.assign(new FakeClient(), { options: { keyPrefix: "{}" } });
-  const keys = new KeySpace(client.client, "lock:");
+  const keys = new KeySpace(portOf(client.client), "lock:");
   try {
     keys.keysOf("a}b");
     assert(false, "it throws");

@@ -1,3 +1,4 @@
+import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
 import { POLL_MS } from "../../../../src/stores/redis/constants.ts";
 import { Subscription } from "../../../../src/stores/redis/wakeups/subscription.ts";
 import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
@@ -24,7 +25,7 @@ export class SubscriptionFixture {
       },
       message: (channel: string, message: string) => void this.log.push(`${channel}: ${message}`),
     };
-    this.subscription = new Subscription(this.client.client, ["first", "second"], listener, this.clock);
+    this.subscription = new Subscription(portOf(this.client.client), ["first", "second"], listener, this.clock);
   }
 
   /** What the connections that were made so far are connections to. */

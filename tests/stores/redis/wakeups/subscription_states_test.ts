@@ -8,7 +8,7 @@ import { SubscriptionFixture as Fixture } from "./subscription_fixture.ts";
 /** The nodes of a Cluster client, by name; the first one is connected. */
 function cluster(client: FakeClient, names: readonly string[]): void {
   const nodes = () =>
-    names.map((name, i) => ({ status: i === 0 ? "ready" : "end", duplicate: () => client.made(name) }));
+    names.map((name, i) => ({ status: i === 0 ? "ready" : "end", on() {}, duplicate: () => client.made(name) }));
   Object.assign(client, { isCluster: true, nodes: nodes as () => unknown as () => RedisNode[] });
 }
 

@@ -4,6 +4,7 @@ import { acquire, type Lock, type LockEvent, LockTimeoutError } from "@holdfast/
 import { redis } from "@holdfast/lock/redis";
 import { Redis } from "ioredis";
 import { createServer, type Server } from "node:net";
+import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
 import { Subscription } from "../../../../src/stores/redis/wakeups/subscription.ts";
 import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
@@ -167,7 +168,7 @@ Deno.test("Subscription connects again after longer and longer pauses while it i
   let wanted = true;
   const nothing = () => {};
   const listener = { wanted: () => wanted, opened: nothing, closed: nothing, message: nothing };
-  const subscription = new Subscription(client, ["channel"], listener, clock);
+  const subscription = new Subscription(portOf(client), ["channel"], listener, clock);
   for (let i = 0; i < 3; i++) subscription.start();
   for (const pause of [50, 100, 150, 200]) {
     await until(() => clock.pending === 1, "the try has failed");
@@ -293,7 +294,7 @@ Deno.test("acquire() is woken although the client was cut off while it subscribe
   const waiting = acquire(client, "a", { lease: LEASE, wait: LIMIT });
   await until(async () => await admin.zcard(QUEUE) === 1, "it is queued");
   await admin.call("CLIENT", "KILL", "ID", String(await client.client("ID")));
-  await until(() => Wakeups.of(client).connection.cuts === 1, "the client is cut off");
+  await until(() => Wakeups.of(client).port.connection.cuts === 1, "the client is cut off");
   await client.ping();
   proxy.resume();
   await until(() => Wakeups.of(client).subscribed, "it is subscribed");

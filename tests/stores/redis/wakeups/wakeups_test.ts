@@ -187,9 +187,9 @@ Deno.test("Wakeups counts how often the client itself was cut off", async () => 
   const [client, watcher] = [server.connect(), server.connect()];
   const wakeups = Wakeups.of(client);
   const id = await client.client("ID");
-  assertEquals(wakeups.connection.cuts, 0);
+  assertEquals(wakeups.port.connection.cuts, 0);
   await watcher.call("CLIENT", "KILL", "ID", String(id));
-  await until(() => wakeups.connection.cuts === 1, "it is counted");
+  await until(() => wakeups.port.connection.cuts === 1, "it is counted");
 });
 
 Deno.test("Wakeups makes a new connection when the client was cut off", async () => {

@@ -1,10 +1,10 @@
-import type { RedisClient } from "../client.ts";
+import type { IoredisClient } from "../client.ts";
 
 /**
  * Returns what is wrong with the options of a client, in one sentence; `undefined` when nothing is. It names only
  * options that hide a failure for good: calls hang although the service is up, or never fail although it is down.
  */
-export function clientWarning(client: RedisClient): string | undefined {
+export function clientWarning(client: IoredisClient): string | undefined {
   const { options = {}, isCluster } = client;
   const faults: string[] = [];
   if (isCluster) {

@@ -1,7 +1,8 @@
 import { StoreError } from "../../../../errors.ts";
-import type { RedisClient } from "../client.ts";
-import { rightsOf, userOf } from "../../refusals/rights.ts";
-import { explain, isReply } from "../../refusals/server_error.ts";
+import type { IoredisClient } from "../client.ts";
+import { rightsOf } from "../../refusals/rights.ts";
+import { explain } from "../../refusals/server_error.ts";
+import { isReply } from "./is_reply.ts";
 
 /** How a server says that it does not have a database, and that a node of a Cluster has only one. */
 const NO_DATABASE = /DB index|out of range|in cluster mode/i;
@@ -12,15 +13,17 @@ const NO_DATABASE = /DB index|out of range|in cluster mode/i;
  * a client that was never told to use another one, no command is sent.
  */
 export class Database {
-  readonly #client: RedisClient;
+  readonly #client: IoredisClient;
+  readonly #user: () => string;
   #number: unknown;
   #selected: boolean;
   #confirmed: boolean;
   #confirming: Promise<void> | undefined;
 
-  /** Subscribes to the selections of a client. */
-  constructor(client: RedisClient) {
+  /** Subscribes to the selections of a client, of which `user` returns the user. */
+  constructor(client: IoredisClient, user: () => string) {
     this.#client = client;
+    this.#user = user;
     // `condition` knows what select() has been called with before.
     this.#number = Object(Reflect.get(client, "condition")).select ?? client.options?.db ?? 0;
     this.#selected = this.#number !== 0 && !client.isCluster && client.select !== undefined;
@@ -33,9 +36,18 @@ export class Database {
     });
   }
 
-  /** Whether commands are executed in the database that the client was told to use. */
-  get confirmed(): boolean {
-    return this.#confirmed;
+  /** Whether commands are executed in database 0, without a question: the client was never told to use another one. */
+  get isDefault(): boolean {
+    return !this.#selected;
+  }
+
+  /** Sends a command once the database is confirmed, and waits until it was executed there. */
+  async run<T>(send: () => Promise<T>): Promise<T> {
+    while (!this.#confirmed) await this.#confirm();
+    const reply = await send();
+    // Sent again over a new connection, the command may have been executed in another database.
+    while (!this.#confirmed) await this.#confirm();
+    return reply;
   }
 
   /** Forgets what was confirmed: the connection was cut. */
@@ -48,7 +60,7 @@ export class Database {
    * Selects the database of the client. Rejects with a {@linkcode StoreError} when the server refuses it, and with the
    * error of the client when there is no answer. Callers proceed in the order of their calls.
    */
-  confirm(): Promise<void> {
+  #confirm(): Promise<void> {
     if (this.#confirming !== undefined) return this.#confirming;
     const confirming = this.#select();
     const settle = (confirmed: boolean) => {
@@ -71,7 +83,7 @@ export class Database {
   }
 
   #refusal(database: unknown, error: Error): StoreError {
-    const { message, permanent } = explain(error.message, rightsOf(userOf(this.#client)));
+    const { message, permanent } = explain(error.message, rightsOf(this.#user()));
     return new StoreError(`the server refuses database ${database}: ${message}`, {
       cause: error,
       permanent: permanent || NO_DATABASE.test(message),

@@ -1,4 +1,4 @@
-import type { RedisClient } from "../client.ts";
+import type { IoredisClient } from "../client.ts";
 
 /** A command of ioredis that was sent, in its place in a queue. */
 interface Sent {
@@ -9,7 +9,7 @@ interface Sent {
  * Rejects the commands that a client was going to send again over its next connection, when it is closed for good before
  * there is one. ioredis (5.11, 6.0) forgets them, and their callers would wait for ever.
  */
-export function rejectUnanswered(client: RedisClient): void {
+export function rejectUnanswered(client: IoredisClient): void {
   const queue: { shift?(): Sent | undefined } | null | undefined = Reflect.get(client, "prevCommandQueue");
   if (typeof queue?.shift !== "function") return;
   for (let sent = queue.shift(); sent !== undefined; sent = queue.shift()) {

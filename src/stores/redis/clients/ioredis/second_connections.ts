@@ -1,5 +1,7 @@
-import type { RedisClient, RedisNode, RedisSubscriber } from "../client.ts";
 import { POLL_MS } from "../../constants.ts";
+import type { IoredisClient, RedisNode, RedisSubscriber } from "../client.ts";
+import type { MessageListener, SecondConnection } from "../port.ts";
+import { isReply } from "./is_reply.ts";
 
 /** How long a server may take to answer on the second connection, in milliseconds; then another one is made. */
 const ANSWER_MS = POLL_MS;
@@ -9,17 +11,17 @@ const ANSWER_MS = POLL_MS;
  * names, that is one. Of a Cluster every node passes on all messages, so it is one for each node. None of them connects
  * again by itself: another one may be better by then.
  */
-export function secondConnections(client: RedisClient): (() => RedisSubscriber)[] {
+export function secondConnections(client: IoredisClient): (() => RedisSubscriber)[] {
   return (client.isCluster ? nodesOf(client) : [client]).map((each) => () => duplicate(each));
 }
 
 /** The nodes that a Cluster client is connected to come first, in random order, so that no node has to serve all clients. */
-function nodesOf(client: RedisClient): RedisNode[] {
+function nodesOf(client: IoredisClient): RedisNode[] {
   const order = new Map(client.nodes?.().map((node) => [node, Math.random() - Number(node.status === "ready")]));
   return [...order.keys()].sort((a, b) => order.get(a)! - order.get(b)!);
 }
 
-function duplicate(client: RedisClient | RedisNode): RedisSubscriber {
+function duplicate(client: IoredisClient | RedisNode): RedisSubscriber {
   const retry = () => null;
   const overrides = {
     autoResubscribe: false,
@@ -37,4 +39,32 @@ function duplicate(client: RedisClient | RedisNode): RedisSubscriber {
   };
   // The contract leaves the arguments open.
   return (client.duplicate.bind(client) as (overrides: unknown) => RedisSubscriber)(overrides);
+}
+
+/** Subscribes over a second connection as soon as that is ready. */
+export function subscribeOver(
+  connection: RedisSubscriber,
+  channels: readonly string[],
+  listener: MessageListener,
+): SecondConnection {
+  let isClosed = false;
+  connection.on("error", () => {}); // The event "end" follows.
+  connection.on("connect", () => connection.stream?.unref?.());
+  connection.on("ready", () => {
+    if (isClosed) return;
+    connection.subscribe(...channels).then(
+      () => listener.opened(),
+      (error: unknown) => isReply(error) ? listener.refused(error) : listener.ended(error),
+    );
+  });
+  connection.on("message", (channel, message) => listener.message(channel, message));
+  connection.on("end", () => listener.ended());
+  return {
+    probe: () => connection.subscribe(channels[0]!),
+    close() {
+      isClosed = true;
+      // ioredis's disconnect() leaves a timer when there is no connection.
+      if ((connection.status ?? "end") !== "end") connection.disconnect();
+    },
+  };
 }

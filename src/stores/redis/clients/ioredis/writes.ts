@@ -1,4 +1,4 @@
-import type { RedisClient } from "../client.ts";
+import type { IoredisClient } from "../client.ts";
 
 /**
  * How many commands are written at once. With more, hardly any system call is saved, but the server idles while a batch
@@ -13,7 +13,7 @@ const BATCH = 16;
  */
 export class Writes {
   #commands = 0;
-  #corked: RedisClient["stream"];
+  #corked: IoredisClient["stream"];
   readonly #flush = (): void => {
     this.#commands = 0;
     this.#corked?.uncork?.();
@@ -21,7 +21,7 @@ export class Writes {
   };
 
   /** Called before each command. */
-  next(socket: RedisClient["stream"]): void {
+  next(socket: IoredisClient["stream"]): void {
     this.#commands++;
     if (this.#commands === 1) queueMicrotask(this.#flush);
     else if (this.#corked === undefined) {

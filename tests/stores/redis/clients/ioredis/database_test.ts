@@ -4,8 +4,9 @@ import { redis, type RedisStore } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import { Connection } from "../../../../../src/stores/redis/clients/connection.ts";
+import { Database } from "../../../../../src/stores/redis/clients/ioredis/database.ts";
 import { claimOf } from "../../../../support/claims.ts";
+import { settled } from "../../../../support/virtual_clock.ts";
 import { RedisServer } from "../../../../support/redis_server.ts";
 import { FakeClient } from "../../fake_client.ts";
 import { connectAs, RULE } from "../../rights.ts";
@@ -148,7 +149,7 @@ Deno.test("redis() refuses a database that the next server lacks, and replies fr
   }
 });
 
-Deno.test("Database.confirm() keeps the order of calls, and confirms nothing too late", async () => {
+Deno.test("Database.run() keeps the order of calls, and confirms nothing too late", async () => {
   const client = Object.assign(new FakeClient(), { options: { db: 3 } });
   const sent: PromiseWithResolvers<unknown>[] = [];
   const selected: number[] = [];
@@ -157,18 +158,25 @@ Deno.test("Database.confirm() keeps the order of calls, and confirms nothing too
     sent.push(Promise.withResolvers<unknown>());
     return sent.at(-1)!.promise;
   };
-  const { database } = new Connection(Object.assign(client, { select }).client);
+  const database = new Database(Object.assign(client, { select }).client, () => "default");
   for (const [event, ...values] of [["close"], ["select", 5], []]) {
     const log: string[] = [];
-    const confirming = database.confirm();
-    const first = confirming.then(() => log.push("first"));
-    const second = database.confirm().then(() => log.push(`second ${database.confirmed}`));
-    if (event !== undefined) client.emit(`${event}`, ...values);
+    database.forget();
+    const calls = ["first", "second"].map((name) => database.run(() => Promise.resolve(log.push(name))));
+    if (event === "close") database.forget();
+    else if (event !== undefined) client.emit(`${event}`, ...values);
     sent.at(-1)!.resolve("OK");
-    await Promise.all([first, second]);
-    assertEquals(log, ["first", `second ${event === undefined}`]);
+    await settled();
+    assertEquals(
+      log,
+      event === undefined ? ["first", "second"] : [],
+      "an answer to an earlier question counts no more",
+    );
+    sent.at(-1)!.resolve("OK");
+    await Promise.all(calls);
+    assertEquals(log, ["first", "second"]);
   }
-  assertEquals(selected, [3, 3, 5]);
+  assertEquals(selected, [3, 3, 3, 5, 5]);
 });
 
 Deno.test("redis() with replicas refuses a database that the server does not have", async () => {
