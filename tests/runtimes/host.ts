@@ -6,11 +6,11 @@ import { PostgresServer } from "../support/postgres_server.ts";
 import { freePort, RedisServer } from "../support/redis_server.ts";
 import type { Operation, Settings, Started } from "./inside/settings.ts";
 
-/** A server that all runtimes share, and what finds its program. */
+/** A server that all runtimes share, what finds its program, and the client with which databases are made. */
 const DATABASES = {
-  postgres: { find: findPostgres, start: () => PostgresServer.start() },
-  mysql: { find: findMariadb, start: () => MariadbServer.start() },
-};
+  postgres: { find: findPostgres, start: () => PostgresServer.start(), client: "pg" },
+  mysql: { find: findMariadb, start: () => MariadbServer.start(), client: "mysql2" },
+} as const;
 
 /**
  * Starts and stops Redis servers for tests that run in another runtime, and ask for it over HTTP. Makes databases for
@@ -49,7 +49,7 @@ export class Host implements AsyncDisposable {
     if (!this.#databases.has(kind)) this.#databases.set(kind, DATABASES[kind].start());
     const { url } = await this.#databases.get(kind)!;
     const name = `runtime${this.#opened++}`;
-    await using database = await OPEN[client](url);
+    await using database = await OPEN[DATABASES[kind].client](url);
     await database.query(`CREATE DATABASE ${name}`);
     return url.replace(/[^/]*$/, name);
   }
@@ -82,6 +82,8 @@ export class Host implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#http.shutdown();
     const databases = await Promise.all(this.#databases.values());
+    // To be killed it would look for its processes in /proc, which the task may not read.
+    for (const server of databases) if (server instanceof PostgresServer) await server.stop();
     await Promise.all([...this.#servers.values(), ...databases].map((server) => server[Symbol.asyncDispose]()));
   }
 }
