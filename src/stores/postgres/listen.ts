@@ -7,8 +7,14 @@ import type { PgClient, PgliteClient, PostgresJsClient } from "./options.ts";
 /** How long the first notification may take, in milliseconds: what goes through a pooler never comes. */
 const PROBE_MS = 2_000;
 
+/** How long watches wait for the connection, in milliseconds; then they fail, so that waiters poll meanwhile. */
+const OPENING_MS = 5_000;
+
 /** For how long nothing is listened to after that, in milliseconds. */
 const DEAF_MS = 60_000;
+
+/** After how long without a notification a watch asks for one, in milliseconds: networks lose connections in silence. */
+const SILENT_MS = 30_000;
 
 /** What becomes of a channel. */
 export interface Events {
@@ -86,7 +92,7 @@ interface DocumentWatch {
 
 type Phase =
   | { readonly is: "closed" }
-  | { readonly is: "opening"; readonly done: Promise<void> }
+  | { readonly is: "opening"; readonly done: Promise<void>; readonly since: Instant }
   | { readonly is: "open"; readonly end: (() => void) | undefined }
   | { readonly is: "deaf"; readonly since: Instant };
 
@@ -107,7 +113,9 @@ export class Notifications {
   #idle: Timer | undefined;
   /** How many wait until it is listened to. */
   #wanted = 0;
-  /** The first notification, until it comes or nobody waits for it. */
+  /** When something was heard last. */
+  #heardAt: Instant;
+  /** A notification to itself, until it comes or nobody waits for it. */
   #probe: { readonly payload: string; readonly over: AbortController; heard: boolean } | undefined;
 
   constructor(listen: Listen, notify: (payload: string) => Promise<unknown>, clock: Clock, lingerMs: number) {
@@ -115,6 +123,7 @@ export class Notifications {
     this.#notify = notify;
     this.#clock = clock;
     this.#lingerMs = lingerMs;
+    this.#heardAt = clock.now();
   }
 
   /** Notes that a document is asked for. Returns the moment. */
@@ -131,8 +140,12 @@ export class Notifications {
 
   /** Resolves when there is another version of a document, or may be. */
   async watch(key: string, version: string | null, signal: AbortSignal): Promise<void> {
-    if (this.#phase.is === "deaf" && elapsed(this.#phase.since, this.#clock.now()) < DEAF_MS) {
-      throw new Error("no notification comes over this connection: it goes through a pooler");
+    const now = this.#clock.now();
+    if (this.#phase.is === "deaf" && elapsed(this.#phase.since, now) < DEAF_MS) {
+      throw new Error("no notification comes over this connection: it goes through a pooler, or is lost");
+    }
+    if (this.#phase.is === "opening" && elapsed(this.#phase.since, now) >= OPENING_MS) {
+      throw new Error("the connection that listens is not there yet");
     }
     if (this.#phase.is !== "open") {
       const opening = this.#opening();
@@ -150,6 +163,7 @@ export class Notifications {
       const all = this.#watches.get(key) ?? new Set();
       this.#watches.set(key, all.add(watch));
       this.#idle?.cancel();
+      if (elapsed(this.#heardAt, now) >= SILENT_MS && this.#probe === undefined) void this.#check();
       return () => this.#end(key, all, watch);
     });
   }
@@ -180,7 +194,7 @@ export class Notifications {
   #opening(): Promise<void> {
     if (this.#phase.is === "opening") return this.#phase.done;
     const done = this.#open();
-    this.#phase = { is: "opening", done };
+    this.#phase = { is: "opening", done, since: this.#clock.now() };
     return done;
   }
 
@@ -196,7 +210,7 @@ export class Notifications {
           this.#lost(end);
         },
       });
-      const heard = await this.#hears();
+      const heard = this.#wanted === 0 ? undefined : await this.#hears();
       if (isLost) throw new Error("the connection that listens was lost");
       if (heard !== true) end?.();
       if (heard === true) this.#phase = { is: "open", end };
@@ -210,12 +224,18 @@ export class Notifications {
     }
   }
 
+  /** Finds out whether the connection is still there, and gives it up if not. */
+  async #check(): Promise<void> {
+    const { end } = { end: undefined, ...this.#phase };
+    const heard = await this.#hears().catch(() => undefined);
+    if (heard === false) this.#lost(end);
+  }
+
   /** Sends a notification, and resolves to whether it comes; `undefined` if nobody waits for that any more. */
   async #hears(): Promise<boolean | undefined> {
     const probe = this.#probe = { payload: `probe:${crypto.randomUUID()}`, over: new AbortController(), heard: false };
     let isLate = false;
     try {
-      if (this.#wanted === 0) return undefined;
       await this.#notify(probe.payload);
       // Only now: nobody may want it any more, and it is not known how long that takes.
       const timer = this.#clock.timer(PROBE_MS, () => {
@@ -226,11 +246,12 @@ export class Notifications {
       timer.cancel();
       return probe.heard || (isLate ? false : undefined);
     } finally {
-      this.#probe = undefined;
+      if (this.#probe === probe) this.#probe = undefined;
     }
   }
 
   #notified(payload: string): void {
+    this.#heardAt = this.#clock.now();
     if (payload === this.#probe?.payload) {
       this.#probe.heard = true;
       return this.#probe.over.abort();

@@ -1,16 +1,20 @@
 // Deno only: it starts servers.
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import pg from "pg";
 import connect from "postgres";
 import { acquire } from "@holdfast/lock";
 import { type PgClient, postgres, type PostgresJsClient } from "@holdfast/lock/postgres";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
+import { before, type Instant, SystemClock } from "../../../src/internal/time/clock.ts";
+import { checkPostgresOptions } from "../../../src/stores/postgres/options.ts";
+import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
 import { inTime } from "../../support/in_time.ts";
 import { Pgbouncer } from "../../support/pgbouncer.ts";
 import { findPgbouncer } from "../../support/postgres.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
-import { connectWith, LIBRARIES, newSchema, pglite, type TestClient } from "./clients.ts";
+import { connectWith, LIBRARIES, type Library, newSchema, pglite, type TestClient } from "./clients.ts";
 import { recording } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
 
@@ -18,6 +22,9 @@ const { server, ignore } = await sharedServer();
 
 /** What is quicker than a waiter that looks every 5 s, and slower than a busy machine, in milliseconds. */
 const SOON = 3_500;
+
+/** What the end of a test waits for: closed while it connects, postgres.js leaves a timer behind. */
+const RECONNECTED = "postgres.js has connected anew";
 
 /** Returns how many connections listen. */
 async function listening({ client }: TestClient): Promise<number> {
@@ -98,6 +105,7 @@ for (const library of LIBRARIES) {
       await own.start();
       await until(() => lock.release().then(() => true, () => false), "it is released");
       await (await inTime(waiting, 10_000, "a look every 5 s")).release();
+      if (library === "postgres.js") await until(async () => await listening(one) > 0, RECONNECTED, 30_000);
       await until(() => other.listening() === 0, "the connection is closed");
     },
   });
@@ -119,6 +127,7 @@ for (const library of LIBRARIES) {
       await lock.release();
       await (await inTime(waiting, SOON, "a poll")).release();
       for (const client of others) await client.end();
+      if (library === "postgres.js") await until(async () => await listening(one) > 0, RECONNECTED, 30_000);
       await until(() => other.listening() === 0, "no connection is left");
     },
   });
@@ -158,6 +167,91 @@ Deno.test({
     assertEquals(calls, 1);
   },
 });
+
+/** A clock that can be set forward, as if nothing had happened for some time. */
+class ShiftedClock extends SystemClock {
+  shiftMs = 0;
+
+  override now(): Instant {
+    return before(super.now(), -this.shiftMs);
+  }
+}
+
+/** Returns a backend that listens through a proxy with what another client has. */
+async function backendThrough(proxy: TcpProxy, library: Library) {
+  const one = connectWith("pg", server().url);
+  const other = connectWith(library, server().url.replace(`:${server().port}`, `:${proxy.port}`));
+  const listen = library === "pg" ? other.listen : other.client as PostgresJsClient;
+  const settings = checkPostgresOptions(one.client, { schema: await newSchema(one.client), listen });
+  const clock = new ShiftedClock();
+  const backend = new PostgresBackend(one.client, settings, clock, 3_000);
+  return {
+    clock,
+    backend,
+    /** Writes as another process does. */
+    write: async () => {
+      const another = new PostgresBackend(one.client, { ...settings, listen: undefined }, clock);
+      assert((await another.write("a", "{}", null, { notify: true })).written);
+    },
+    /** Resolves when a watch ends. */
+    watch: async (signal = new AbortController().signal) => {
+      await backend.read("a");
+      await inTime(backend.watch!("a", null, signal), 10_000, "the end of a watch");
+    },
+    isListening: async () => await listening(one) > 0,
+    [Symbol.asyncDispose]: async () => {
+      proxy.resume();
+      await until(() => other.listening() === 0, "the connection is closed");
+      await other[Symbol.asyncDispose]();
+      await one[Symbol.asyncDispose]();
+    },
+  };
+}
+
+for (const library of LIBRARIES) {
+  Deno.test({
+    name: `watch() over ${library} ends when the connection was lost in silence`,
+    ignore,
+    fn: async () => {
+      await using proxy = await TcpProxy.start(server().port);
+      await using through = await backendThrough(proxy, library);
+      const { watch, clock } = through;
+      await watch();
+      const first = new AbortController();
+      const watching = watch(first.signal);
+      proxy.halfOpen();
+      clock.shiftMs = 30_000;
+      first.abort();
+      await watching;
+      // It ends, since something may have been missed. Then there is another connection, or waiters are to poll.
+      await watch();
+      await watch();
+      if (library === "postgres.js") return void await assertRejects(() => watch(), Error, "no notification comes");
+      const woken = watch();
+      await until(through.isListening, "it listens");
+      await through.write();
+      await woken;
+    },
+  });
+
+  Deno.test({
+    name: `watch() over ${library} fails while there is no connection yet`,
+    ignore,
+    fn: async () => {
+      await using proxy = await TcpProxy.start(server().port);
+      proxy.stall();
+      await using through = await backendThrough(proxy, library);
+      const { watch, clock, backend } = through;
+      await backend.read("a");
+      const first = new AbortController();
+      const watching = backend.watch!("a", null, first.signal);
+      clock.shiftMs = 5_000;
+      await assertRejects(() => watch(), Error, "not there yet");
+      first.abort();
+      await watching;
+    },
+  });
+}
 
 Deno.test({
   name: "acquire() on a PGlite is woken by another store",
