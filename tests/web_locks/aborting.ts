@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { assertDomError, failure, hold, pending, queued, type Steps, wait } from "./place.ts";
+import { assertDomError, failure, hold, pending, queued, type Steps, wait, waitElsewhere } from "./place.ts";
 
 /** How a request is aborted. */
 export const ABORTING: Steps = {
@@ -10,7 +10,7 @@ export const ABORTING: Steps = {
       const own = `${name} ${given === undefined}`;
       const held = await hold(connect(), own);
       const controller = new AbortController();
-      const asked = await wait(connect(), own, { signal: controller.signal });
+      const asked = await waitElsewhere(connect, own, { signal: controller.signal });
       controller.abort(given);
       if (given === undefined) await assertDomError(asked.done, "AbortError");
       else assert(await failure(asked.done) === given);
@@ -40,8 +40,8 @@ export const ABORTING: Steps = {
     const locks = connect();
     const reader = await hold(locks, name, { mode: "shared" });
     const controller = new AbortController();
-    const writer = await wait(connect(), name, { signal: controller.signal });
-    const late = await wait(connect(), name, { mode: "shared" });
+    const writer = await waitElsewhere(connect, name, { signal: controller.signal });
+    const late = await waitElsewhere(connect, name, { mode: "shared" });
     assert(!late.called());
     controller.abort();
     await failure(writer.done);
@@ -58,7 +58,9 @@ export const ABORTING: Steps = {
     const held = await hold(locks, name);
     const controller = new AbortController();
     const { signal } = controller;
-    const aborted = [await wait(locks, name, { signal }), await wait(connect(), name, { signal })];
+    const aborted = [await wait(locks, name, { signal })];
+    await queued(connect(), name, 1);
+    aborted.push(await waitElsewhere(connect, name, { signal }));
     const other = await wait(locks, name, { signal: new AbortController().signal });
     controller.abort("enough");
     for (const asked of aborted) assertEquals(await failure(asked.done), "enough");

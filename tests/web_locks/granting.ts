@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { ask, failure, hold, holders, type Steps, wait } from "./place.ts";
+import { ask, failure, hold, holders, type Steps, waitElsewhere } from "./place.ts";
 
 /** How a request is queued, granted and released. */
 export const GRANTING: Steps = {
@@ -33,7 +33,7 @@ export const GRANTING: Steps = {
   async "request() holds the lock until the callback's promise is fulfilled"({ connect, name }) {
     const locks = connect();
     const held = await hold(locks, name);
-    const next = await wait(connect(), name);
+    const next = await waitElsewhere(connect, name);
     assertEquals((await holders(locks, name)).length, 1);
     assert(!next.called());
     held.release("result");
@@ -45,7 +45,7 @@ export const GRANTING: Steps = {
 
   async "request() holds the lock until the callback's promise is rejected"({ connect, name }) {
     const held = await hold(connect(), name);
-    const next = await wait(connect(), name);
+    const next = await waitElsewhere(connect, name);
     const reason = { no: "error" };
     held.fail(reason);
     assert(await failure(held.done) === reason);
@@ -100,7 +100,7 @@ export const GRANTING: Steps = {
   async "an exclusive lock is not granted while anybody holds it"({ connect, name }) {
     for (const mode of ["exclusive", "shared"] as const) {
       const held = await hold(connect(), name, { mode });
-      const asked = await wait(connect(), name);
+      const asked = await waitElsewhere(connect, name);
       assert(!asked.called());
       held.release();
       await asked.granted;
@@ -122,7 +122,7 @@ export const GRANTING: Steps = {
 
   async "a shared lock is not granted while an exclusive one is held"({ connect, name }) {
     const held = await hold(connect(), name);
-    const asked = await wait(connect(), name, { mode: "shared" });
+    const asked = await waitElsewhere(connect, name, { mode: "shared" });
     assert(!asked.called());
     held.release();
     await asked.granted;
@@ -132,8 +132,8 @@ export const GRANTING: Steps = {
 
   async "a request is granted only when it is the first in the queue"({ connect, name }) {
     const reader = await hold(connect(), name, { mode: "shared" });
-    const writer = await wait(connect(), name);
-    const late = await wait(connect(), name, { mode: "shared" });
+    const writer = await waitElsewhere(connect, name);
+    const late = await waitElsewhere(connect, name, { mode: "shared" });
     assert(!late.called(), "it does not pass the exclusive one");
     reader.release();
     await writer.granted;
@@ -149,7 +149,7 @@ export const GRANTING: Steps = {
     const order: number[] = [];
     const all = [];
     for (let i = 0; i < 5; i++) {
-      const asked = await wait(connect(), name);
+      const asked = await waitElsewhere(connect, name);
       void asked.granted.then(() => {
         order.push(i);
         asked.release();
@@ -171,8 +171,8 @@ export const GRANTING: Steps = {
   async "shared requests that follow each other are granted together"({ connect, name }) {
     const held = await hold(connect(), name);
     const readers = [];
-    for (let i = 0; i < 3; i++) readers.push(await wait(connect(), name, { mode: "shared" }));
-    const writer = await wait(connect(), name);
+    for (let i = 0; i < 3; i++) readers.push(await waitElsewhere(connect, name, { mode: "shared" }));
+    const writer = await waitElsewhere(connect, name);
     held.release();
     await Promise.all(readers.map(({ granted }) => granted));
     assert(!writer.called());

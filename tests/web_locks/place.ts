@@ -66,6 +66,16 @@ export async function wait(locks: Locks, name: string, options: LockOptions = {}
   return asked;
 }
 
+/** Requests a lock with another lock manager, and waits until a further one finds the request in the queue. */
+export async function waitElsewhere(connect: () => Locks, name: string, options: LockOptions = {}): Promise<Asked> {
+  const others = connect();
+  const before = (await pending(others, name)).length;
+  const asked = ask(connect(), name, options);
+  // The lock manager itself lists it before it is there.
+  await queued(others, name, before + 1);
+  return asked;
+}
+
 /** Waits until so many requests stand in the queue. */
 export async function queued(locks: Locks, name: string, count: number): Promise<void> {
   await until(async () => (await pending(locks, name)).length === count, `${count} requests are pending`);

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { hold, holders, pending, type Steps, wait } from "./place.ts";
+import { hold, holders, pending, type Steps, wait, waitElsewhere } from "./place.ts";
 
 /** How the state of the locks is listed. */
 export const QUERYING: Steps = {
@@ -41,7 +41,7 @@ export const QUERYING: Steps = {
     const held = await hold(locks, name);
     const modes = ["exclusive", "shared", "shared", "exclusive", "shared"] as const;
     const all = [];
-    for (const mode of modes) all.push(await wait(connect(), name, { mode }));
+    for (const mode of modes) all.push(await waitElsewhere(connect, name, { mode }));
     const infos = await pending(locks, name);
     assertEquals(infos.map(({ mode }) => mode), [...modes]);
     assert(infos.every((info) => info.name === name && typeof info.clientId === "string"));
