@@ -47,7 +47,11 @@ export async function build(folder: string): Promise<Build> {
     folder,
     holdfast,
     program: async (runtime, main, without) => {
-      const files = [...tests.filter((file) => !without.includes(file)), "runtimes/inside/databases.ts"];
+      const files = [
+        ...tests.filter((file) => !without.includes(file)),
+        "runtimes/inside/databases.ts",
+        "runtimes/inside/etcd.ts",
+      ];
       if (without.some(isSqlite)) files.push("runtimes/inside/no_sqlite.ts");
       const path = `${installed}/tests/${runtime}.js`;
       // Loaded by the program itself: workerd allows a file to make what it likes only while a request is answered.

@@ -1,4 +1,6 @@
 import { type ClientName, CLIENTS, OPEN } from "../guard/databases.ts";
+import { findEtcd } from "../support/etcd.ts";
+import { EtcdServer } from "../support/etcd_server.ts";
 import { findMariadb } from "../support/mariadb.ts";
 import { MariadbServer } from "../support/mariadb_server.ts";
 import { findPostgres } from "../support/postgres.ts";
@@ -14,12 +16,13 @@ const DATABASES = {
 
 /**
  * Starts and stops Redis servers for tests that run in another runtime, and ask for it over HTTP. Makes databases for
- * them, on servers that it starts.
+ * them, on servers that it starts, and starts etcd.
  */
 export class Host implements AsyncDisposable {
   readonly #servers = new Map<number, RedisServer>();
   readonly #http: Deno.HttpServer<Deno.NetAddr>;
   readonly #databases = new Map<keyof typeof DATABASES, Promise<PostgresServer | MariadbServer>>();
+  #etcd: Promise<EtcdServer> | undefined;
   #opened = 0;
 
   constructor() {
@@ -41,6 +44,12 @@ export class Host implements AsyncDisposable {
     const urls: [ClientName, string][] = [];
     for (const client of clients) urls.push([client, await this.#database(client)]);
     return Object.fromEntries(urls);
+  }
+
+  /** Resolves to where etcd answers, which all runtimes share; "" where it is missing. */
+  async etcd(): Promise<string> {
+    if ("missing" in findEtcd()) return "";
+    return (await (this.#etcd ??= EtcdServer.start())).url;
   }
 
   async #database(client: ClientName): Promise<string> {
@@ -84,6 +93,7 @@ export class Host implements AsyncDisposable {
     const databases = await Promise.all(this.#databases.values());
     // To be killed it would look for its processes in /proc, which the task may not read.
     for (const server of databases) if (server instanceof PostgresServer) await server.stop();
-    await Promise.all([...this.#servers.values(), ...databases].map((server) => server[Symbol.asyncDispose]()));
+    const servers = [...this.#servers.values(), ...databases, ...this.#etcd === undefined ? [] : [await this.#etcd]];
+    await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
   }
 }

@@ -43,13 +43,18 @@ export async function run(
     await isRequired(runtime.process, build, outcome, over);
   }
   const databases = await host.databases(runtime.databases);
-  const missing = runtime.databases.filter((client) => databases[client] === "");
+  const etcd = await host.etcd();
+  const missing = [
+    ...runtime.databases.filter((client) => databases[client] === "").map((client) => `${client}: `),
+    ...etcd === "" ? ["etcd() here: "] : [],
+  ];
   const settings: Settings = {
     host: host.url,
     freePorts: host.freePorts(8),
     mayRepeat: once ? 0 : MOST_FLAKY,
-    skip: { ...runtime.skip, ...Object.fromEntries(missing.map((client) => [`${client}: `, "there is no server"])) },
+    skip: { ...runtime.skip, ...Object.fromEntries(missing.map((start) => [start, "there is no server"])) },
     databases,
+    etcd,
   };
   const env = { HOLDFAST_SETTINGS: JSON.stringify(settings), TMPDIR: build.folder };
   using child = new Child(await runtime.prepare(build), env, build.folder, over);

@@ -12,10 +12,12 @@ export interface Settings {
   skip: Record<string, string>;
   /** The URL of an empty database for each client that is tested here. */
   databases: Partial<Record<ClientName, string>>;
+  /** Where etcd answers; empty where there is none. */
+  etcd: string;
 }
 
 /** Set once, before the first test. */
-export const settings: Settings = { host: "", freePorts: [], mayRepeat: 0, skip: {}, databases: {} };
+export const settings: Settings = { host: "", freePorts: [], mayRepeat: 0, skip: {}, databases: {}, etcd: "" };
 
 /** What a test asks for: all but `"open"` of a server that was opened. */
 export type Operation =
