@@ -3,6 +3,8 @@ import { acquire } from "@holdfast/lock";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { openStore, permissionsOf } from "../examples/store.ts";
+import { findEtcd } from "./support/etcd.ts";
+import { EtcdCluster } from "./support/etcd_server.ts";
 import { findMariadb } from "./support/mariadb.ts";
 import { MariadbServer } from "./support/mariadb_server.ts";
 import { findPostgres } from "./support/postgres.ts";
@@ -80,6 +82,15 @@ Deno.test("examples/cron.ts runs the job once on a MariaDB server", withMariadb!
   await using server = await MariadbServer.start();
   await using first = start(directory, "cron.ts", server.url, NIGHT);
   await using second = start(directory, "cron.ts", server.url, NIGHT);
+  await assertWrittenOnce([first, second]);
+});
+
+Deno.test("examples/cron.ts runs the job once on a cluster of etcd", { ignore: "missing" in findEtcd() }, async () => {
+  using directory = new Directory();
+  await using cluster = await EtcdCluster.start();
+  const url = `etcd://${cluster.members.map(({ port }) => `127.0.0.1:${port}`).join(",")}`;
+  await using first = start(directory, "cron.ts", url, NIGHT);
+  await using second = start(directory, "cron.ts", url, NIGHT);
   await assertWrittenOnce([first, second]);
 });
 
