@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { acquire, type Observer, type Store, tryAcquire } from "@holdfast/lock";
 import { denoKv } from "@holdfast/lock/deno-kv";
 import { storeSuite } from "@holdfast/lock/testing";
-import { lines } from "../../support/lines.ts";
+import { killHolder } from "../../support/killed_holder.ts";
 import { until } from "../../support/until.ts";
 import { withoutCoverage } from "../../support/without_coverage.ts";
 import { engineOn } from "./engine.ts";
@@ -28,23 +28,8 @@ storeSuite({
 const LEASE = 2_000;
 
 /** Runs a process that acquires the lock "a", and kills it while it holds that. Returns its fence. */
-async function killHolder(place: Place): Promise<bigint> {
-  const program = new URL("holder_process.ts", import.meta.url).pathname;
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-check", "--unstable-kv", "--allow-all", program, place.path, `${LEASE}`],
-    clearEnv: true,
-    env: withoutCoverage(),
-    stdin: "null",
-    stdout: "piped",
-  }).spawn();
-  let fence: string | undefined;
-  for await (const line of lines(child.stdout)) {
-    fence = line;
-    child.kill("SIGKILL");
-  }
-  await child.status;
-  assert(fence !== undefined, "it held the lock");
-  return BigInt(fence);
+function killHolderIn(place: Place): Promise<bigint> {
+  return killHolder(new URL("holder_process.ts", import.meta.url), place.path, `${LEASE}`);
 }
 
 /** Returns when the lease of the killed process ends, by its clock. */
@@ -56,7 +41,7 @@ async function endOfLease(kv: Deno.Kv): Promise<number> {
 
 Deno.test("acquire() gets the lock of a killed process once it has watched for a lease", async () => {
   using place = new Place("file");
-  const fence = await killHolder(place);
+  const fence = await killHolderIn(place);
   const kv = await place.open();
   const started = performance.now();
   await using lock = await acquire(denoKv(kv), "a", { wait: LEASE + 10_000 });
@@ -68,7 +53,7 @@ Deno.test("acquire() gets the lock of a killed process once it has watched for a
 for (const maxClockSkew of [0, 1_500]) {
   Deno.test(`tryAcquire() gets the lock of a killed process ${maxClockSkew} ms after its lease`, async () => {
     using place = new Place("file");
-    const fence = await killHolder(place);
+    const fence = await killHolderIn(place);
     const kv = await place.open();
     const end = await endOfLease(kv);
     // Each time a store object that has seen nothing yet.
@@ -87,7 +72,7 @@ for (const maxClockSkew of [0, 1_500]) {
 
 Deno.test("tryAcquire() with an infinite maxClockSkew goes by no clock of a killed process", async () => {
   using place = new Place("file");
-  await killHolder(place);
+  await killHolderIn(place);
   const kv = await place.open();
   const end = await endOfLease(kv);
   await until(() => Date.now() > end + LEASE, "its lease is over");
