@@ -46,7 +46,8 @@ export class EtcdServer implements AsyncDisposable {
 
   /** Where clients ask. */
   get url(): string {
-    return `http://127.0.0.1:${this.port}`;
+    const isTls = this.#settings.some((setting) => setting.startsWith("--cert-file="));
+    return `${isTls ? "https" : "http"}://127.0.0.1:${this.port}`;
   }
 
   /** Where the other members ask, and how a new member is added. */
@@ -59,9 +60,9 @@ export class EtcdServer implements AsyncDisposable {
     return this.#program.replace(/etcd$/, "etcdctl");
   }
 
-  /** Starts the process, among these members of a cluster that is new or not, and waits until it answers. */
-  async start(members: readonly EtcdServer[] = [this], state: "new" | "existing" = "new"): Promise<void> {
-    const process = this.#process = new ServerProcess(this.#program, {
+  /** Starts the process, among these members of a cluster that is new or not. */
+  spawn(members: readonly EtcdServer[] = [this], state: "new" | "existing" = "new"): ServerProcess {
+    return this.#process = new ServerProcess(this.#program, {
       args: [
         ...[`--name=${this.name}`, `--data-dir=${this.directory}/data`],
         ...[`--listen-client-urls=${this.url}`, `--advertise-client-urls=${this.url}`],
@@ -72,6 +73,11 @@ export class EtcdServer implements AsyncDisposable {
         ...this.#settings,
       ],
     });
+  }
+
+  /** Starts the process, and waits until it answers. */
+  async start(members?: readonly EtcdServer[], state?: "new" | "existing"): Promise<void> {
+    const process = this.spawn(members, state);
     for (const started = performance.now();;) {
       try {
         const { members } = await this.call("/v3/cluster/member/list");

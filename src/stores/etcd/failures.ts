@@ -1,6 +1,5 @@
 import { StoreError } from "../../errors.ts";
 import { reason } from "../../internal/reason.ts";
-import { show } from "../../internal/validation.ts";
 import type { EtcdSettings } from "./options.ts";
 
 /** What is known of a call that has failed. */
@@ -34,6 +33,9 @@ const ELSEWHERE = /no leader|too many requests|not capable|not supported for lea
 /** The last one is said to a call without a token. */
 const TOKEN = /invalid auth token|revision of auth store is old|user name is empty/;
 
+/** How much of an answer is quoted that is none of etcd's, in characters. */
+const LONGEST_LINE = 200;
+
 const NO_SPACE = /database space exceeded/;
 
 /** The codes of gRPC that say that the call is wrong: invalid, not found, denied, precondition, unimplemented, not known. */
@@ -65,7 +67,7 @@ export function faultOfAnswer(url: string, status: number, text: string): EtcdFa
   const { message, code } = errorIn(text);
   if (message === undefined) {
     const [line = ""] = text.trim().split("\n");
-    const what = `${url} does not answer as etcd does: ${status} ${show(line)}`;
+    const what = `${url} does not answer as etcd does: ${status} "${line.slice(0, LONGEST_LINE)}"`;
     // A proxy may say the others while the server behind it is down.
     if (status >= 500 || status === 429) return new EtcdFault("unknown", what);
     const advice = "Is it etcd 3.4 or later, with its gateway turned on (--enable-grpc-gateway)?";

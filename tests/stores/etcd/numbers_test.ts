@@ -4,7 +4,7 @@ import { acquire, tryAcquire } from "@holdfast/lock";
 import { etcd } from "@holdfast/lock/etcd";
 import { EtcdServer } from "../../support/etcd_server.ts";
 import { until } from "../../support/until.ts";
-import { ignore } from "./place.ts";
+import { backendOf, ignore } from "./place.ts";
 
 /** Where a number is exact no longer, and the next one that is not even is another one. */
 const LARGE = 2n ** 53n;
@@ -41,6 +41,15 @@ Deno.test({
     await server.kill("SIGTERM");
     await setRevision(server, BigInt(header.revision), LARGE);
     await server.start();
+    const backend = backendOf({ endpoints: [server.url] });
+    let version = "0";
+    for (let turn = 0; turn < 6; turn++) {
+      const write = await backend.write("b", `${turn}`, version);
+      assert(write.written && BigInt(write.version) > LARGE, `turn ${turn}`);
+      assertEquals(await backend.read("b"), { value: `${turn}`, version: write.version });
+      await backend.watch("b", version, new AbortController().signal);
+      version = write.version;
+    }
     const [first, second] = [etcd({ endpoints: [server.url] }), etcd({ endpoints: [server.url] })];
     const fences: bigint[] = [];
     for (let turn = 0; turn < 5; turn++) {

@@ -61,9 +61,7 @@ export class Place {
 
   /** Returns a backend. */
   backend(options: Partial<EtcdOptions> = {}): EtcdBackend {
-    const settings = checkEtcdOptions({ ...this.options, ...options });
-    const clock = new SystemClock();
-    return new EtcdBackend(new EtcdGateway(settings, clock), settings.prefix, clock);
+    return backendOf({ ...this.options, ...options });
   }
 
   /** Returns a store that does not hand on, for tests that call it themselves. */
@@ -81,4 +79,11 @@ export class Place {
   async used(): Promise<string[]> {
     return [...await this.documents()].filter(([, document]) => !document.unused).map(([name]) => name);
   }
+}
+
+/** Returns a backend with these options. */
+export function backendOf(options: EtcdOptions): EtcdBackend {
+  const settings = checkEtcdOptions(options);
+  const clock = new SystemClock();
+  return new EtcdBackend(new EtcdGateway(settings, clock), settings.prefix, clock);
 }
