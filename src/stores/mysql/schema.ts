@@ -28,9 +28,17 @@ export function hasSeveralWriters(variables: ReadonlyMap<string, string>): boole
 
 /** Returns the query for the columns of a table that this user may see, and for what keeps the table. */
 export function columnsOf(table: string): string {
+  const rest = ["t", "c"].map((view) => {
+    return `${same(`${view}.TABLE_SCHEMA`, "DATABASE()")} AND ${same(`${view}.TABLE_NAME`, text(table))}`;
+  });
   return "SELECT LOWER(c.COLUMN_NAME), LOWER(c.COLUMN_TYPE), c.COLUMN_KEY, c.CHARACTER_SET_NAME, t.ENGINE " +
-    "FROM information_schema.TABLES AS t JOIN information_schema.COLUMNS AS c USING (TABLE_SCHEMA, TABLE_NAME) " +
-    `WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_NAME = ${text(table)}`;
+    `FROM information_schema.TABLES AS t JOIN information_schema.COLUMNS AS c WHERE ${rest.join(" AND ")}`;
+}
+
+/** Whether two names are the same to the server. Alone `=` goes by a collation: it finds a table, but others as well. */
+function same(column: string, name: string): string {
+  const exact = (name: string) => `CAST(IF(@@lower_case_table_names = 0, ${name}, LOWER(${name})) AS BINARY)`;
+  return `${column} = ${name} AND ${exact(column)} = ${exact(name)}`;
 }
 
 /** What {@linkcode columnsOf} must return, in any order. */

@@ -165,6 +165,19 @@ test("mysql() keeps the locks of other tables apart, whatever their names", asyn
   }
 });
 
+test("mysql() is not misled by names that a collation takes for the same", async (place) => {
+  const other = `${place.database.toUpperCase()}`;
+  await place.query(`CREATE DATABASE ${other}; CREATE TABLE ${other}.holdfast_locks (a INT)`);
+  await place.query("CREATE TABLE Holdfast_Locks (a INT) ENGINE=MyISAM; CREATE TABLE `hôldfast_locks` (a INT)");
+  try {
+    const store = mysql(place.pool());
+    for (let i = 0; i < 2; i++) await (await acquire(store, "a", { wait: 0 })).release();
+    await (await acquire(mysql(place.pool()), "a", { wait: 0 })).release();
+  } finally {
+    await place.query(`DROP DATABASE ${other}`);
+  }
+});
+
 for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
   test(`MysqlBackend over ${client} writes and removes only the version that is given`, async (place) => {
     const backend = place.backend(client);
