@@ -8,6 +8,7 @@ import { relay } from "./relay.ts";
 import type { Bench } from "./row.ts";
 import { median, summarize } from "./statistics.ts";
 import { compare } from "./uncontended.ts";
+import { whileWaiting } from "./waiters.ts";
 
 /** How many wait, in how many stores, and how long it is counted how much they write. */
 const WAITERS = { all: 100, stores: 10, seconds: 20 } as const;
@@ -73,22 +74,17 @@ async function waiting({ scale, progress }: Bench): Promise<Figure> {
     };
     return cas({ ...backend, write });
   };
-  const stores = Array.from({ length: WAITERS.stores }, open);
-  const held = await acquire(stores[0]!, "waiting");
-  const over = new AbortController();
-  const waits = Array.from(
-    { length: WAITERS.all },
-    (_, i) => acquire(stores[i % WAITERS.stores]!, "waiting", { signal: over.signal }),
-  );
-  while ((await stores[0]!.query!({ name: "waiting" })).pending.length < WAITERS.all) await pause(10);
-  writes = 0;
   const seconds = WAITERS.seconds * scale;
-  progress(`${WAITERS.all} waiters, for ${seconds.toFixed(0)} s`);
-  await pause(seconds * 1_000);
-  const sent = writes;
-  over.abort("over");
-  await Promise.allSettled(waits);
-  await held.release();
+  const sent = await whileWaiting({
+    stores: Array.from({ length: WAITERS.stores }, open),
+    waiters: WAITERS.all,
+    run: async () => {
+      writes = 0;
+      progress(`${WAITERS.all} waiters, for ${seconds.toFixed(0)} s`);
+      await pause(seconds * 1_000);
+      return writes;
+    },
+  });
   return {
     what: `engine in memory: writes while ${WAITERS.all} wait`,
     ours: { value: sent / seconds, unit: "/s" },

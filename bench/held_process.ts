@@ -4,14 +4,17 @@
  * @module
  */
 import { Redis } from "ioredis";
-import { acquire, isLockLost, type Lock, type Observer } from "@holdfast/lock";
+import connect from "postgres";
+import { acquire, isLockLost, type Lock, type Observer, type Store } from "@holdfast/lock";
+import { postgres, type PostgresJsClient } from "@holdfast/lock/postgres";
 import { redis } from "@holdfast/lock/redis";
-import { countCommands, resetCommands } from "./commands.ts";
+import { countCommands } from "./commands.ts";
 import { pause } from "./pause.ts";
 
 /** What is to be held; durations in milliseconds. */
 export interface HeldOptions {
-  readonly port: number;
+  /** Where the server is: `redis:` or `postgres:`. */
+  readonly url: string;
   readonly locks: number;
   readonly lease: number;
   readonly hold: number;
@@ -27,19 +30,50 @@ export interface Held {
   readonly renewals: number;
   /** Calls to the store that failed, lost locks or not. */
   readonly faults: number;
-  /** What the server executed while the locks were held: scripts, and everything. */
-  readonly scripts: number;
-  readonly commands: number;
+  /** What the server has counted before the locks were held, and after that. */
+  readonly counted: readonly [Counts, Counts];
   /** Bytes of heap that all locks together take: when they have been taken, after renewals, and with their signals. */
   readonly heapWhenTaken: number;
   readonly heapWhenRenewed: number;
   readonly heapWithSignals: number;
 }
 
+/** What a server counts. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** Where the locks are. */
+interface Place {
+  readonly store: Store;
+  count(): Promise<Counts>;
+  end(): Promise<unknown> | void;
+}
+
 /** So many acquires are under way at a time. */
 const BATCH = 500;
 
-async function main({ port, locks: count, lease, hold }: HeldOptions): Promise<Held> {
+function open(url: string, observer: Observer): Place {
+  if (url.startsWith("postgres:")) {
+    const client = connect(url, { max: 10, onnotice: () => {} });
+    return {
+      store: postgres(client as unknown as PostgresJsClient, { observer }),
+      count: async () => ({ ...(await client.unsafe<Record<string, number>[]>(TABLE))[0] }),
+      end: () => client.end(),
+    };
+  }
+  const client = new Redis(url);
+  return {
+    store: redis(client, { observer }),
+    count: async () => ({ ...await countCommands(client) }),
+    end: () => client.disconnect(),
+  };
+}
+
+/** What PostgreSQL counts of the table, and how large that and its index are, in bytes. */
+const TABLE = `SELECT n_tup_upd::float8 AS updates, n_tup_hot_upd::float8 AS hot, n_dead_tup::float8 AS dead,
+  autovacuum_count::float8 AS vacuums, pg_table_size(relid)::float8 AS table, pg_indexes_size(relid)::float8 AS index
+  FROM pg_stat_user_tables WHERE relname = 'holdfast_locks'`;
+
+async function main({ url, locks: count, lease, hold }: HeldOptions): Promise<Held> {
   // Outside of the heap, so that the counting is not counted.
   const renewals = new Uint32Array(count);
   let faults = 0;
@@ -47,8 +81,7 @@ async function main({ port, locks: count, lease, hold }: HeldOptions): Promise<H
     if (event.type === "renewed") renewals[Number(event.name)]!++;
     if (event.type === "fault") faults++;
   };
-  const client = new Redis(port, "127.0.0.1");
-  const store = redis(client, { observer });
+  const { store, count: counts, end } = open(url, observer);
   const names = Array.from({ length: count }, (_, place) => String(place));
   const locks = new Array<Lock | undefined>(count).fill(undefined);
   const take = (places: number) =>
@@ -77,24 +110,23 @@ async function main({ port, locks: count, lease, hold }: HeldOptions): Promise<H
   const empty = heap();
   await take(count);
   const taken = heap();
-  await resetCommands(client);
+  const before = await counts();
   renewals.fill(0);
   await pause(hold);
-  const { scripts, all } = await countCommands(client);
+  const after = await counts();
   const renewed = renewals.reduce((sum, times) => sum + times, 0);
   const holding = heap();
   // Asking for it makes it, which most holders never do.
   const aborted = locks.filter((lock) => lock?.signal.aborted).length;
   const listening = heap();
   const kept = await give();
-  client.disconnect();
+  await end();
   return {
     kept,
     aborted,
     renewals: renewed,
     faults,
-    scripts,
-    commands: all,
+    counted: [before, after],
     heapWhenTaken: taken - empty,
     heapWhenRenewed: holding - empty,
     heapWithSignals: listening - empty,

@@ -31,6 +31,7 @@ import { repeated } from "./repeated.ts";
 import type { Row } from "./row.ts";
 import { concurrent, kinds, uncontended } from "./uncontended.ts";
 import { sql } from "./sql.ts";
+import { sqlHeld } from "./sql_held.ts";
 import { waiting } from "./waiting.ts";
 import { workers } from "./workers.ts";
 
@@ -48,6 +49,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   memcached: onMemcached,
   "deno-kv": inDenoKv,
   sql,
+  "sql-held": sqlHeld,
   names,
   mysql: onMysql,
   workers,

@@ -1,8 +1,6 @@
-import connect from "postgres";
 import { acquire } from "@holdfast/lock";
-import { postgres, type PostgresJsClient } from "@holdfast/lock/postgres";
-import { PostgresServer } from "../tests/support/postgres_server.ts";
 import type { Figure } from "./figure.ts";
+import { BenchPostgres, storeOf } from "./postgres.ts";
 import type { Bench } from "./row.ts";
 import { compare } from "./uncontended.ts";
 
@@ -14,19 +12,12 @@ const [FEW, MANY] = [20_000, 1_000_000];
 
 /** Measures the engine on a table with very many names beside one with few, in PostgreSQL. */
 export async function names(bench: Bench): Promise<Figure[]> {
-  const server = await PostgresServer.start();
-  bench.stack.defer(async () => {
-    // Without a look at its processes, which needs rights to all of the system.
-    await server.stop();
-    await server[Symbol.asyncDispose]();
-  });
-  const client = connect(server.url, { max: 1, onnotice: () => {} });
-  bench.stack.defer(() => client.end());
+  const client = (await BenchPostgres.start(bench)).connect(1);
   const many = Math.round(MANY * bench.scale);
   const section = async (table: string, count: number) => {
-    const store = postgres(client as unknown as PostgresJsClient, { table });
+    const store = storeOf(client, { table });
     // Makes the table.
-    await store.query({ name: "a" });
+    await store.query!({ name: "a" });
     bench.progress(`writes ${count} names`);
     await client.unsafe(filled(table, count));
     await client.unsafe(`VACUUM ANALYZE ${table}`);

@@ -1,10 +1,13 @@
-import connect from "postgres";
+import type { Sql } from "postgres";
 import { acquire } from "@holdfast/lock";
-import { postgres, type PostgresJsClient } from "@holdfast/lock/postgres";
-import { PostgresServer } from "../tests/support/postgres_server.ts";
 import type { Figure } from "./figure.ts";
+import { handoffs } from "./handoff.ts";
+import { BenchPostgres, storeOf } from "./postgres.ts";
+import { repeat } from "./repeated.ts";
 import type { Bench } from "./row.ts";
 import { compare, type Contest } from "./uncontended.ts";
+import { type Executed, polling } from "./waiters.ts";
+import { contest, withoutRunsAndWith } from "./workers.ts";
 
 /** What is to be reached with and without fsync, which hides overhead, by one loop and by many names at a time. */
 const CASES = [
@@ -14,35 +17,98 @@ const CASES = [
   { fsync: "off", loops: 64, target: 0.6 },
 ] as const;
 
-/** Measures the store in PostgreSQL against the least that a lock there can be: a row that is inserted and deleted. */
+const BARE = "INSERT … ON CONFLICT DO NOTHING, DELETE … WHERE owner";
+
+/** How long the queue is where handoffs are measured. */
+const WAITERS = [1, 100];
+
+/** Measures the store in PostgreSQL. */
 export async function sql(bench: Bench): Promise<Figure[]> {
   const figures: Figure[] = [];
-  for (const { fsync, loops, target } of CASES) {
-    const server = await PostgresServer.start({ settings: { fsync, "full_page_writes": fsync } });
-    bench.stack.defer(async () => {
-      // Without a look at its processes, which needs rights to all of the system.
-      await server.stop();
-      await server[Symbol.asyncDispose]();
-    });
-    const client = connect(server.url, { max: 10, onnotice: () => {} });
-    bench.stack.defer(() => client.end());
-    await client.unsafe("CREATE TABLE bare (name text PRIMARY KEY, owner text) WITH (fillfactor = 50)");
-    const store = postgres(client as unknown as PostgresJsClient);
-    const contest: Contest = {
-      what: `PostgreSQL, fsync ${fsync}: acquire + release${loops === 1 ? "" : `, ${loops} names at a time`}`,
-      ours: async (loop) => {
-        await using _lock = await acquire(store, `pairs ${loop}`);
-      },
-      reference: async (loop) => {
-        const owner = crypto.randomUUID();
-        const insert = `INSERT INTO bare VALUES ('pairs ${loop}', '${owner}') ON CONFLICT DO NOTHING RETURNING 1`;
-        if ((await client.unsafe(insert)).length !== 1) throw new Error("the row is there");
-        await client.unsafe(`DELETE FROM bare WHERE name = 'pairs ${loop}' AND owner = '${owner}'`);
-      },
-      against: "INSERT … ON CONFLICT DO NOTHING, DELETE … WHERE owner",
-      target: { bound: "at least", value: target },
-    };
-    figures.push(await compare(contest, { loops, pairs: Math.max(1, Math.round(200 / loops)), seconds: 5 }, bench));
+  for (const one of CASES) figures.push(await pairs(one, bench));
+  const server = await BenchPostgres.start(bench);
+  const client = await prepared(server);
+  figures.push(await advisory(server, client, bench));
+  for (const waiters of WAITERS) {
+    figures.push(
+      ...await handoffs({
+        what: "PostgreSQL: handoff with LISTEN",
+        waiters,
+        open: (observer) => server.open({ listen: true, observer }),
+        client: { ping: async () => await client.unsafe("SELECT 1") },
+        ping: "SELECT 1",
+        most: 6,
+      }, bench),
+    );
   }
+  figures.push(
+    ...await polling({ name: "PostgreSQL", open: () => storeOf(client), executed: () => executed(client) }, bench),
+    ...await contest({ name: "PostgreSQL", sides: withoutRunsAndWith(() => server.open({ listen: true })) }, bench),
+    await repeat({
+      what: "PostgreSQL: the same name again",
+      store: storeOf(client),
+      bare: () => barePair(client, "repeated"),
+      least: 5,
+    }, bench),
+  );
   return figures;
+}
+
+/** Measures pairs against the least that a lock there can be: a row that is inserted and deleted. */
+async function pairs({ fsync, loops, target }: typeof CASES[number], bench: Bench): Promise<Figure> {
+  const client = await prepared(await BenchPostgres.start(bench, { fsync, "full_page_writes": fsync }));
+  const store = storeOf(client);
+  const against: Contest = {
+    what: `PostgreSQL, fsync ${fsync}: acquire + release${loops === 1 ? "" : `, ${loops} names at a time`}`,
+    ours: async (loop) => {
+      await using _lock = await acquire(store, `pairs ${loop}`);
+    },
+    reference: (loop) => barePair(client, `pairs ${loop}`),
+    against: BARE,
+    target: { bound: "at least", value: target },
+  };
+  return await compare(against, { loops, pairs: Math.max(1, Math.round(200 / loops)), seconds: 5 }, bench);
+}
+
+/** Measures what pins a connection, and has neither a lease nor a fence. */
+async function advisory(server: BenchPostgres, client: Sql, bench: Bench): Promise<Figure> {
+  const [store, pinned] = [storeOf(client), server.connect(1)];
+  return await compare(
+    {
+      what: "PostgreSQL, fsync off: acquire + release",
+      ours: async () => {
+        await using _lock = await acquire(store, "advisory");
+      },
+      reference: async () => {
+        await pinned.unsafe("SELECT pg_advisory_lock(1)");
+        await pinned.unsafe("SELECT pg_advisory_unlock(1)");
+      },
+      against: "pg_advisory_lock, pg_advisory_unlock",
+    },
+    { loops: 1, pairs: 200, seconds: 5 },
+    bench,
+  );
+}
+
+/** Connects, and makes the table of the bare pairs. */
+async function prepared(server: BenchPostgres): Promise<Sql> {
+  const client = server.connect();
+  await client.unsafe("CREATE TABLE bare (name text PRIMARY KEY, owner text) WITH (fillfactor = 50)");
+  return client;
+}
+
+async function barePair(client: Sql, name: string): Promise<void> {
+  const owner = crypto.randomUUID();
+  const insert = `INSERT INTO bare VALUES ('${name}', '${owner}') ON CONFLICT DO NOTHING RETURNING 1`;
+  if ((await client.unsafe(insert)).length !== 1) throw new Error("the row is there");
+  await client.unsafe(`DELETE FROM bare WHERE name = '${name}' AND owner = '${owner}'`);
+}
+
+/** Each statement of the store is a transaction of its own. Backends tell what they did every second. */
+async function executed(client: Sql): Promise<Executed> {
+  const [row] = await client.unsafe(
+    "SELECT (SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()) AS statements, " +
+      "sum(n_tup_ins + n_tup_upd + n_tup_del) AS writes FROM pg_stat_user_tables WHERE relname = 'holdfast_locks'",
+  );
+  return { statements: Number(row!["statements"]), writes: Number(row!["writes"]) };
 }

@@ -31,7 +31,7 @@ const ROUNDS = 12;
 const WARM_UP = 1;
 
 /** One way in which the workers share the lock. */
-interface Side {
+export interface Side {
   readonly name: string;
   readonly store: Store;
   /** What its rate is to reach, in rates of the first side. */
@@ -43,7 +43,7 @@ interface Side {
 }
 
 /** Where they do so. The first side is what the others are compared with. */
-interface Place {
+export interface Place {
   readonly name: string;
   readonly sides: readonly Side[];
   /** Of a store on one server: a client that counts what the server executes. */
@@ -115,17 +115,19 @@ async function onRedlock(bench: Bench): Promise<Place> {
 }
 
 function onEngine(): Place {
-  const open = () => cas(memoryBackend(new Documents()));
-  return {
-    name: "engine in memory",
-    sides: [
-      { name: "plain", store: plain(open()) },
-      { name: "runs", store: open(), target: { bound: "at least", value: 3 } },
-    ],
-  };
+  return { name: "engine in memory", sides: withoutRunsAndWith(() => cas(memoryBackend(new Documents()))) };
 }
 
-async function contest(place: Place, bench: Bench): Promise<Figure[]> {
+/** A store on the engine without runs, and with them. */
+export function withoutRunsAndWith(open: () => Store): readonly Side[] {
+  return [
+    { name: "plain", store: plain(open()) },
+    { name: "runs", store: open(), target: { bound: "at least", value: 3 } },
+  ];
+}
+
+/** Compares the sides of a place. */
+export async function contest(place: Place, bench: Bench): Promise<Figure[]> {
   const { sides } = place;
   let done = 0;
   const results = await takeTurns({
