@@ -2,6 +2,7 @@ import type { Figure } from "./figure.ts";
 import { hold, kept, LOCKS } from "./held.ts";
 import type { HeldOptions } from "./held_process.ts";
 import { BenchPostgres } from "./postgres.ts";
+import { processorMs } from "./processor.ts";
 import type { Bench } from "./row.ts";
 
 /** How long a lock lasts without a renewal, and for how long it is held, in milliseconds. */
@@ -12,9 +13,6 @@ const HOLD = 600_000;
 const AUTOVACUUM = { "autovacuum": "on", "autovacuum_naptime": "1s" };
 const TABLE = "ALTER TABLE holdfast_locks SET (autovacuum_vacuum_scale_factor = 0, " +
   "autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0)";
-
-/** Ticks of the processor's clock in a second, as Linux counts the time of processes. */
-const TICKS = 100;
 
 /** Measures many locks that are held in PostgreSQL: each renewal leaves an old row behind. */
 export async function sqlHeld(bench: Bench): Promise<Figure[]> {
@@ -50,23 +48,4 @@ export async function sqlHeld(bench: Bench): Promise<Figure[]> {
     { what: "PostgreSQL, processor time per renewal", ours: { value: ms * 1_000 / statements, unit: "µs" } },
     { what: "PostgreSQL, renewals", ours: { value: result.renewals / options.hold * 1_000, unit: "/s" } },
   ];
-}
-
-/** Returns how long all processes of a server have worked, in milliseconds; of those that have ended, too. */
-async function processorMs(pid: number): Promise<number> {
-  // Deno itself reads /proc only with rights to all of the system.
-  const { stdout } = await new Deno.Command("sh", { args: ["-c", "cat /proc/[0-9]*/stat 2>/dev/null; :"] }).output();
-  let ticks = 0;
-  for (const line of new TextDecoder().decode(stdout).split("\n")) {
-    const [id] = line.split(" ", 1);
-    // Behind the name: state, parent, … and from the 12th on user, system, and both of the children that have ended.
-    const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
-    if (Number(id) === pid) ticks += sum(fields.slice(11, 15));
-    else if (Number(fields[1]) === pid) ticks += sum(fields.slice(11, 13));
-  }
-  return ticks * 1_000 / TICKS;
-}
-
-function sum(numbers: readonly string[]): number {
-  return numbers.reduce((total, number) => total + Number(number), 0);
 }

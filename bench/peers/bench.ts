@@ -1,3 +1,4 @@
+import type { PostgresServer } from "../../tests/support/postgres_server.ts";
 import type { RedisServer } from "../../tests/support/redis_server.ts";
 import { reason } from "../../tests/support/interruption.ts";
 import { takeTurns } from "../turns.ts";
@@ -9,6 +10,8 @@ export interface PeerBench {
   readonly server: RedisServer;
   /** Where the broker of the libraries that need one listens. */
   readonly broker: () => Promise<number>;
+  /** The server of the libraries whose locks are in PostgreSQL. */
+  readonly postgres: () => Promise<PostgresServer>;
   /** The ids of the libraries to measure. */
   readonly peers: readonly string[];
   readonly titles: ReadonlyMap<string, string>;
@@ -22,7 +25,8 @@ export interface PeerBench {
 export type PeerRow = (bench: PeerBench) => Promise<Outcome[]>;
 
 /** Where a contender's server listens. */
-export async function portOf({ peer }: Contender, { server, broker }: PeerBench): Promise<number> {
+export async function portOf({ peer }: Contender, { server, broker, postgres }: PeerBench): Promise<number> {
+  if (peer.database) return (await postgres()).port;
   return peer.broker ? await broker() : server.port;
 }
 

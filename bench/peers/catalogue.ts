@@ -22,6 +22,12 @@ export interface Peer {
   readonly interval?: (lease: number) => number;
   /** Whether it has a server of its own instead of Redis. */
   readonly broker?: boolean;
+  /** Whether its locks are in PostgreSQL. */
+  readonly database?: boolean;
+  /** Whether it is the least that a lock there can be: it takes part in any case, where nobody waits. */
+  readonly bare?: boolean;
+  /** Its name, if it is in no package. */
+  readonly title?: string;
 }
 
 const THIRD = (lease: number) => lease / 3;
@@ -31,7 +37,7 @@ const QUORUM = "commandTimeout 250 ms";
 
 /** The bare pair, this library, and all others. */
 export const PEERS: readonly Peer[] = [
-  { id: "bare", load: () => import("./adapters/bare.ts"), quorum: true },
+  { id: "bare", title: "bare pair", load: () => import("./adapters/bare.ts"), quorum: true, bare: true },
   { id: "holdfast", load: () => import("./adapters/holdfast.ts"), quorum: true, interval: THIRD },
   {
     id: "holdfast-keep",
@@ -113,6 +119,29 @@ export const PEERS: readonly Peer[] = [
     tuned: "no time-out of the wait",
     broker: true,
   },
+  {
+    id: "postgres-bare",
+    title: "bare pair in PostgreSQL",
+    load: () => import("./adapters/postgres_bare.ts"),
+    database: true,
+    bare: true,
+  },
+  { id: "postgres-holdfast", load: () => import("./adapters/postgres_holdfast.ts"), database: true },
+  { id: "advisory-lock", npm: "advisory-lock", load: () => import("./adapters/advisory_lock.ts"), database: true },
+  {
+    id: "verrou-knex",
+    npm: "@verrou/core",
+    load: () => import("./adapters/verrou_knex.ts"),
+    tuned: "retries every 10 ms",
+    database: true,
+  },
+  {
+    id: "shedlock",
+    title: "ShedLock's scheme as plain SQL",
+    load: () => import("./adapters/shedlock.ts"),
+    settings: "retries every 10 ms, as it has no wait",
+    database: true,
+  },
 ];
 
 /** The library of that id. */
@@ -130,8 +159,8 @@ export async function titles(): Promise<Map<string, string>> {
   const { imports } = await read("import_map.json");
   const { specifiers } = await read("deno.lock");
   const { version } = await read("../../deno.json");
-  return new Map(PEERS.map(({ id, npm, alias }) => {
-    if (npm === undefined) return [id, id === "bare" ? "bare pair" : `holdfast ${version}`];
+  return new Map(PEERS.map(({ id, npm, alias, title = `holdfast ${version}` }) => {
+    if (npm === undefined) return [id, title];
     // Behind the version stand the packages that it was resolved with.
     const resolved: string = specifiers[imports[alias ?? npm]];
     return [id, `${npm} ${resolved.split("_")[0]}`];

@@ -1,4 +1,5 @@
 import { Redis, type RedisOptions } from "ioredis";
+import pg from "pg";
 import { LEASE } from "../bare.ts";
 
 /** How long a command may take where a setting of the client bounds it, in milliseconds. */
@@ -27,4 +28,16 @@ export async function connect(ports: readonly number[], tuned: boolean): Promise
   });
   await Promise.all(clients.map((client) => client.ping()));
   return clients;
+}
+
+/** Returns where PostgreSQL is. */
+export function postgresUrl(ports: readonly number[]): string {
+  return `postgres://postgres@127.0.0.1:${ports[0]}/postgres`;
+}
+
+/** Connections to PostgreSQL, as many as the pool of pg has by default. */
+export async function poolOf(ports: readonly number[]): Promise<pg.Pool> {
+  const pool = new pg.Pool({ connectionString: postgresUrl(ports), max: 10, idleTimeoutMillis: 0 });
+  await pool.query("SELECT 1");
+  return pool;
 }

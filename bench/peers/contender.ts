@@ -14,13 +14,18 @@ export interface Contender {
 /** What a row is about, which decides who takes part, with which settings. */
 export type Discipline = "free" | "waiting" | "quorum" | "holding";
 
+/** Where the locks are of those that take part. */
+export type Place = "redis" | "postgres";
+
 /** All that can take part, of the libraries that are asked for. */
 export function contenders(
   discipline: Discipline,
   only: readonly string[],
   titles: ReadonlyMap<string, string>,
+  place: Place = "redis",
 ): Contender[] {
-  return PEERS.filter(({ id }) => only.includes(id) || id === "bare").flatMap((peer): Contender[] => {
+  const there = PEERS.filter(({ database = false }) => database === (place === "postgres"));
+  return there.filter(({ id, bare }) => only.includes(id) || bare).flatMap((peer): Contender[] => {
     const title = titles.get(peer.id)!;
     const entry = (settings: string, tuned = true) => ({ peer, tuned, title, settings });
     const byDefault = (settings = "defaults") => entry(peer.settings ?? settings, false);
@@ -29,7 +34,7 @@ export function contenders(
         if (!peer.tunedWhenFree) return [byDefault("")];
         return [byDefault(), entry(peer.tuned ?? "")];
       case "waiting":
-        if (peer.id === "bare") return [];
+        if (peer.bare) return [];
         return peer.tuned === undefined ? [byDefault("")] : [byDefault(), entry(peer.tuned)];
       case "quorum":
         if (!peer.quorum) return [];

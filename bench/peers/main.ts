@@ -5,12 +5,13 @@
  */
 import { INTERRUPTED, readOptions } from "../../tests/support/command_line.ts";
 import { Interruption, premature, reason } from "../../tests/support/interruption.ts";
+import { PostgresServer } from "../../tests/support/postgres_server.ts";
 import { freePort, RedisServer } from "../../tests/support/redis_server.ts";
 import { describe, headline, type Machine } from "../machine.ts";
 import { Progress } from "../progress.ts";
 import { behaviours } from "./behaviours/behaviours.ts";
 import type { PeerBench, PeerRow } from "./bench.ts";
-import { PEERS, titles } from "./catalogue.ts";
+import { peer, PEERS, titles } from "./catalogue.ts";
 import { denoArguments, UNSAFE_PROTO } from "./deno_arguments.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import type { Outcome } from "./outcome.ts";
@@ -21,6 +22,7 @@ import { concurrent, uncontended } from "./rows/free.ts";
 import { handoff } from "./rows/handoff.ts";
 import { held } from "./rows/held.ts";
 import { idle } from "./rows/idle.ts";
+import { postgres } from "./rows/postgres.ts";
 import { redlock } from "./rows/quorum.ts";
 import { summary } from "./summary.ts";
 import { table } from "./table.ts";
@@ -35,6 +37,7 @@ const ROWS: Readonly<Record<string, PeerRow>> = {
   held,
   idle,
   cold,
+  postgres,
 };
 
 /** Not a row of figures. */
@@ -50,7 +53,7 @@ interface Report {
 
 async function main(args: string[]): Promise<number> {
   const rows = [...Object.keys(ROWS), BEHAVIOURS];
-  const peers = PEERS.map(({ id }) => id).filter((id) => id !== "bare");
+  const peers = PEERS.map(({ id }) => id).filter((id) => !peer(id).bare);
   const options = readOptions(() => parseOptions(args, rows, peers), () => usage(rows, peers));
   if (typeof options === "number") return options;
   const ended = premature();
@@ -91,9 +94,11 @@ async function measure(options: Options, progress: Progress, stack: AsyncDisposa
   const server = await starting;
   const machine = await describe(server.connect());
   let broker: Promise<number> | undefined;
+  let postgres: Promise<PostgresServer> | undefined;
   const bench: PeerBench = {
     ...{ server, stack, peers: options.peers, quick: options.quick, titles: await titles() },
     broker: () => broker ??= startBroker(stack),
+    postgres: () => postgres ??= startPostgres(stack),
     progress: (text) => progress.show(text),
   };
   const outcomes: Outcome[] = [];
@@ -107,6 +112,18 @@ async function measure(options: Options, progress: Progress, stack: AsyncDisposa
     text = await write({ machine, outcomes, behaviours: table }, options);
   }
   return text;
+}
+
+async function startPostgres(stack: AsyncDisposableStack): Promise<PostgresServer> {
+  const starting = PostgresServer.start({ settings: { "max_connections": "300" } });
+  stack.defer(() =>
+    starting.then(async (server) => {
+      // Without a look at its processes, which needs rights to all of the system.
+      await server.stop();
+      await server[Symbol.asyncDispose]();
+    }, () => {})
+  );
+  return await starting;
 }
 
 /** Starts the server of the library that has one of its own. */

@@ -7,7 +7,7 @@ export function table(outcome: Outcome): string {
   const head = ["", "settings", ...columns.map(heading), "remarks"];
   const lines = ranked(outcome).map((result) => line(result, columns));
   // A column in which nobody has anything to say is left out.
-  const told = head.map((_, place) => place === 0 || lines.some((cells) => cells[place] !== ""));
+  const told = head.map((_, place) => place === 0 || lines.some((cells) => !["", "–"].includes(cells[place]!)));
   const rows = align([head, ...lines].map((cells) => cells.filter((_, place) => told[place])));
   const rule = rows[0]!.map((cell) => "-".repeat(cell.length));
   return [`### ${title}`, "", ...[rows[0]!, rule, ...rows.slice(1)].map((cells) => `| ${cells.join(" | ")} |`)].join(

@@ -17,7 +17,7 @@ export async function cold(bench: PeerBench): Promise<Outcome[]> {
   const all = contenders("free", bench.peers, bench.titles);
   const rounds = bench.quick ? QUICK_ROUNDS : ROUNDS;
   const runs = await compete(all, rounds, bench, async (who) => await run(who, await portOf(who, bench)));
-  const bare = runs.find(({ contender }) => contender.peer.id === "bare")?.results ?? [];
+  const bare = runs.find(({ contender }) => contender.peer.bare)?.results ?? [];
   return [{
     row: "cold",
     title: `the first ${PAIRS} of a process, from the import to the last release`,

@@ -1,7 +1,7 @@
 import { type Commands, countCommands, resetCommands } from "../../commands.ts";
 import { mean, median } from "../../statistics.ts";
 import { compete, line, type PeerBench, portOf } from "../bench.ts";
-import { type Contender, contenders, hire, lockName, type Run } from "../contender.ts";
+import { type Contender, contenders, hire, lockName, type Place, type Run } from "../contender.ts";
 import type { SectionsDone } from "../orders/sections.ts";
 import type { Outcome, Result } from "../outcome.ts";
 import type { Worker } from "../worker.ts";
@@ -29,12 +29,13 @@ interface Round {
 }
 
 /** Many workers of one process want one lock all the time. */
-export async function contended(bench: PeerBench): Promise<Outcome[]> {
+export async function contended(bench: PeerBench, place?: Place): Promise<Outcome[]> {
   await using workers = new AsyncDisposableStack();
   bench.stack.defer(() => workers.disposeAsync());
   const crew = new Map<Contender, Worker>();
   const sections = bench.quick ? 4 : SECTIONS;
-  const runs = await compete(contenders("waiting", bench.peers, bench.titles), ROUNDS, bench, async (who, round) => {
+  const all = contenders("waiting", bench.peers, bench.titles, place);
+  const runs = await compete(all, ROUNDS, bench, async (who, round) => {
     const worker = crew.get(who) ?? await hire(who, [await portOf(who, bench)], workers);
     if (!crew.has(who)) await work([worker], lockName(who, "warm"), { workers: 4, sections: 2 }, bench);
     crew.set(who, worker);
@@ -50,10 +51,10 @@ export async function contended(bench: PeerBench): Promise<Outcome[]> {
 }
 
 /** Several processes want one lock all the time. */
-export async function processes(bench: PeerBench): Promise<Outcome[]> {
+export async function processes(bench: PeerBench, place?: Place): Promise<Outcome[]> {
   const sections = bench.quick ? EACH / 5 : EACH;
   const rounds = bench.quick ? 1 : ROUNDS;
-  const all = contenders("waiting", bench.peers, bench.titles);
+  const all = contenders("waiting", bench.peers, bench.titles, place);
   const runs = await compete(all, rounds, bench, async (who, round) => {
     await using workers = new AsyncDisposableStack();
     const port = await portOf(who, bench);
@@ -110,7 +111,7 @@ function values(rounds: Round[], { peer }: Contender): Result["values"] {
   const of = (value: (round: Round) => number) => some.length === 0 ? undefined : median(some.map(value));
   return {
     total: median(rounds.map(({ total }) => total)),
-    commands: peer.broker ? undefined : of(({ commands, waits }) => commands! / waits.length),
+    commands: peer.broker || peer.database ? undefined : of(({ commands, waits }) => commands! / waits.length),
     fairness: of(({ waits }) => Math.max(...waits) / mean(waits)),
     longest: of(({ waits }) => Math.max(...waits)),
     failures: mean(rounds.map(({ failures }) => failures)),

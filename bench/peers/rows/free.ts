@@ -1,7 +1,7 @@
 import { cpuTime } from "../../commands.ts";
 import { median } from "../../statistics.ts";
 import { compete, line, type PeerBench, portOf } from "../bench.ts";
-import { type Contender, contenders, hire, lockName, type Run } from "../contender.ts";
+import { type Contender, contenders, hire, lockName, type Place, type Run } from "../contender.ts";
 import type { PairsDone } from "../orders/pairs.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Worker } from "../worker.ts";
@@ -19,6 +19,8 @@ export interface Load {
   readonly ports: (contender: Contender) => Promise<readonly number[]>;
   readonly loops: number;
   readonly pairs: number;
+  /** How long the processor has worked for the server, in milliseconds; that of Redis when left out. */
+  readonly serverMs?: () => Promise<number>;
 }
 
 /** What a round came to, for each acquire and release. */
@@ -31,17 +33,24 @@ interface Round {
 
 /** Measures one loop on one name. */
 export async function uncontended(bench: PeerBench): Promise<Outcome[]> {
-  return [await free("uncontended", "acquire + release, one at a time", 1, 400, bench)];
+  return [await free("uncontended", "acquire + release, one at a time", { loops: 1, pairs: 400 }, bench)];
 }
 
 /** Many loops in one process, each with a name of its own. */
 export async function concurrent(bench: PeerBench): Promise<Outcome[]> {
-  return [await free("concurrent", "acquire + release, 64 names at a time", 64, 30, bench)];
+  return [await free("concurrent", "acquire + release, 64 names at a time", { loops: 64, pairs: 30 }, bench)];
 }
 
-async function free(row: string, title: string, loops: number, pairs: number, bench: PeerBench): Promise<Outcome> {
+/** Measures the libraries in one place, on one server. */
+export async function free(
+  row: string,
+  title: string,
+  load: Pick<Load, "loops" | "pairs" | "serverMs">,
+  bench: PeerBench,
+  place?: Place,
+): Promise<Outcome> {
   const ports = async (contender: Contender) => [await portOf(contender, bench)];
-  const runs = await compare(contenders("free", bench.peers, bench.titles), { ports, loops, pairs }, bench);
+  const runs = await compare(contenders("free", bench.peers, bench.titles, place), { ports, ...load }, bench);
   return comparison(row, title, "of the bare pair", runs);
 }
 
@@ -54,13 +63,14 @@ export async function compare(all: readonly Contender[], load: Load, bench: Peer
   const work = async (contender: Contender): Promise<Round> => {
     const worker = crew.get(contender) ?? await hire(contender, await load.ports(contender), workers);
     crew.set(contender, worker);
-    const before = await cpuTime(counter);
+    const before = await serverMs();
     const order = { do: "pairs", name: lockName(contender, "free"), loops: load.loops, pairs: load.pairs };
     const { took, cpu } = await worker.ask<PairsDone>(order, LIMIT);
-    const server = await cpuTime(counter) - before;
+    const server = await serverMs() - before;
     return { rate: total / took * 1_000, client: cpu / total * 1_000, server: server / total * 1_000 };
   };
   const counter = bench.server.connect();
+  const serverMs = load.serverMs ?? (() => cpuTime(counter));
   // Workers start, connect and compile before it counts.
   await compete(all, WARM_UPS, bench, work);
   const runs = await compete(all, bench.quick ? QUICK_ROUNDS : ROUNDS, bench, work);
@@ -70,7 +80,7 @@ export async function compare(all: readonly Contender[], load: Load, bench: Peer
 
 /** The table of such a comparison. */
 export function comparison(row: string, title: string, ratio: string, runs: Run<Round>[]): Outcome {
-  const bare = runs.find(({ contender }) => contender.peer.id === "bare")?.results ?? [];
+  const bare = runs.find(({ contender }) => contender.peer.bare)?.results ?? [];
   return {
     row,
     title,

@@ -38,7 +38,7 @@ async function well(servers: RedisServer[], bench: PeerBench): Promise<Outcome> 
 }
 
 async function frozen(servers: RedisServer[], bench: PeerBench): Promise<Outcome> {
-  const all = contenders("quorum", bench.peers, bench.titles).filter(({ peer }) => peer.id !== "bare");
+  const all = contenders("quorum", bench.peers, bench.titles).filter(({ peer }) => !peer.bare);
   const runs = await compete(all, bench.quick ? 1 : ROUNDS, bench, async (who, round) => {
     await using workers = new AsyncDisposableStack();
     bench.stack.defer(() => workers.disposeAsync());
