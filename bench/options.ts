@@ -45,7 +45,7 @@ export function usage(rows: string[]): string {
 
 Usage: deno task bench [options]
 
-  --quick      a first impression, in about a minute; without it the run takes about six minutes
+  --quick      a first impression, in a few minutes; without it the run takes half an hour
   --only ROW   only this row; may be given several times
                rows: ${rows.join(", ")}
   --json PATH  where the figures go, with quartiles and versions (default: results.json beside the benchmark)
