@@ -59,7 +59,6 @@ export class EtcdWatches {
       this.#open--;
       late.cancel();
       signal.removeEventListener("abort", end);
-      over.abort();
     }
   }
 }
