@@ -63,7 +63,7 @@ Deno.test("faultOfFetch() says what Node has in the cause", () => {
   assertEquals(faultOfFetch(URL, node("ECONNRESET")).message, `${URL}: ECONNRESET`);
 });
 
-Deno.test("failureOf() makes a StoreError of what did nothing, a permanent one if no retry helps", () => {
+Deno.test("failureOf() makes a StoreError of what did nothing", () => {
   const settings = checkEtcdOptions({ endpoints: [URL] });
   const unknown = new EtcdFault("unknown", "lost");
   assertEquals(failureOf(unknown, settings), unknown);

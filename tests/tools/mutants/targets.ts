@@ -147,7 +147,8 @@ export const TARGETS: readonly Target[] = [
     name: "etcd",
     source: /^src\/stores\/etcd\/\w+\.ts$/,
     stages: [
-      { tests: /^tests\/stores\/etcd\/\w+_test\.ts$/, except: /(cohort|suite)_test\.ts$/ },
+      { tests: /^tests\/stores\/etcd\/(failures|options|store|watch)_test\.ts$/ },
+      { tests: /^tests\/stores\/etcd\/(auth|endpoints|numbers)_test\.ts$/ },
       { tests: /^tests\/stores\/etcd\/suite_test\.ts$/, filter: /^etcd\(\) with members: 1/ },
     ],
   },
