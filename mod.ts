@@ -3,7 +3,7 @@
  * been lost (`lock.signal`), carries a number that keeps a stale holder from doing harm (`lock.fence`), and serves its
  * waiters first come, first served.
  *
- * On Redis or Valkey pass a client of ioredis's shape; with no server at all use `sqlite("locks.db")` of
+ * On Redis or Valkey pass a client of ioredis or node-redis; with no server at all use `sqlite("locks.db")` of
  * `@holdfast/lock/sqlite`.
  *
  * @example

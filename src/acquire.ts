@@ -27,7 +27,7 @@ import type { Store } from "./store.ts";
  * console.log(lock.held); // true
  * ```
  *
- * @param target a Redis client of ioredis's shape; an array of clients of independent servers (Redlock); or a store such
+ * @param target a Redis client; an array of clients of independent servers (Redlock); or a store such
  * as `sqlite("locks.db")`
  * @param name the name of the lock, 1 to 1,024 bytes of UTF-8
  * @param options how to wait and how to hold; durations in milliseconds
@@ -64,7 +64,7 @@ export async function acquire(target: LockTarget, name: string, options?: Acquir
  * if (lock === null) console.log("another instance is at it");
  * ```
  *
- * @param target a Redis client of ioredis's shape; an array of clients of independent servers (Redlock); or a store such
+ * @param target a Redis client; an array of clients of independent servers (Redlock); or a store such
  * as `sqlite("locks.db")`
  * @param name the name of the lock, 1 to 1,024 bytes of UTF-8
  * @param options how to hold; durations in milliseconds

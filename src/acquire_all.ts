@@ -71,7 +71,7 @@ export interface MultiLock extends AsyncDisposable {
  * console.log(locks.held); // true
  * ```
  *
- * @param target a Redis client of ioredis's shape; an array of clients of independent servers (Redlock); or a store
+ * @param target a Redis client; an array of clients of independent servers (Redlock); or a store
  * @param names the names of the locks, at least one, each 1 to 1,024 bytes of UTF-8; a name that is repeated counts once
  * @param options how to wait and how to hold, for each of the locks; `wait` is for all of them together
  * @returns the locks, held

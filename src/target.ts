@@ -71,7 +71,7 @@ async function makeQuorum(clients: readonly RedisClient[]): Promise<Store> {
 function checkClient(client: RedisClient, place?: number): RedisClient {
   if (looksLikeClient(client)) return client;
   const what = place === undefined
-    ? "store must be a Store, a client of ioredis's shape, or an array of such clients"
-    : `store[${place}] must be a client of ioredis's shape`;
+    ? "store must be a Store, a Redis client, or an array of such clients"
+    : `store[${place}] must be a Redis client`;
   throw new TypeError(`${what}: got ${describeMistake(client)}`);
 }

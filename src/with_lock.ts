@@ -33,7 +33,7 @@ export function withLock<T>(
  * console.log(sum); // 99
  * ```
  *
- * @param target a Redis client of ioredis's shape; an array of clients of independent servers (Redlock); or a store such
+ * @param target a Redis client; an array of clients of independent servers (Redlock); or a store such
  * as `sqlite("locks.db")`
  * @param name the name of the lock, 1 to 1,024 bytes of UTF-8
  * @param options how to wait and how to hold; durations in milliseconds

@@ -3,8 +3,11 @@ import { show } from "./validation.ts";
 /** The methods by which a store is known. */
 const STORE = ["attempt", "renew", "release", "drift"];
 
-/** The methods by which a client of ioredis's shape is known. */
-const CLIENT = ["evalsha", "eval", "duplicate", "on"];
+/** The methods by which the clients of each library are known. */
+const CLIENTS: readonly (readonly [kind: string, methods: readonly string[]])[] = [
+  ["client of ioredis's shape", ["evalsha", "eval", "duplicate", "on"]],
+  ["client of node-redis", ["evalSha", "eval", "on"]],
+];
 
 const EXAMPLES = 'Pass new Redis(url) of ioredis, sqlite("locks.db") of @holdfast/lock/sqlite, or memory() of ' +
   "@holdfast/lock/memory";
@@ -14,9 +17,9 @@ export function looksLikeStore(value: unknown): boolean {
   return hasMethods(value, STORE);
 }
 
-/** Returns whether a value has the methods of a client of ioredis's shape. */
+/** Returns whether a value has the methods of a Redis client that the store can use. */
 export function looksLikeClient(value: unknown): boolean {
-  return hasMethods(value, CLIENT);
+  return CLIENTS.some(([, methods]) => hasMethods(value, methods));
 }
 
 /** Says what was given instead of a target, and what to pass in its place. */
@@ -30,8 +33,8 @@ export function describeMistake(value: unknown): string {
   if (value instanceof URL) return `the URL ${withoutSecrets(value.href)}. ${forText(value.href)}`;
   const has = (...methods: string[]) => hasMethods(value, methods);
   if (has("then")) return "a Promise. Await it first";
-  if (has("evalSha", "sendCommand")) {
-    return "a client of node-redis. Pass a client of ioredis for the same server: new Redis(url)";
+  if (has("invokeScript")) {
+    return "a client of valkey-glide. Pass a client of ioredis, iovalkey or node-redis for the same server";
   }
   if (has("evalsha", "eval") && !has("duplicate") && !has("on")) {
     return "a client that speaks HTTP, such as Upstash's. Pass a client of ioredis for the rediss:// URL of the same " +
@@ -58,9 +61,12 @@ export function describeMistake(value: unknown): string {
   if (has("query") && !has("getConnection")) {
     return "a client of PostgreSQL. Pass postgres(pool) of @holdfast/lock/postgres, with the Pool of pg or a PGlite";
   }
-  for (const [known, methods] of [["Store", STORE], ["client of ioredis's shape", CLIENT]] as const) {
-    const missing = methods.filter((method) => !has(method));
-    if (missing.length < methods.length) return `a ${known} without ${missing.map((each) => `${each}()`).join(", ")}`;
+  const nearest = [["Store", STORE] as const, ...CLIENTS]
+    .map(([kind, methods]) => ({ kind, methods, missing: methods.filter((method) => !has(method)) }))
+    .filter(({ methods, missing }) => missing.length < methods.length)
+    .sort((a, b) => a.missing.length - b.missing.length)[0];
+  if (nearest !== undefined) {
+    return `a ${nearest.kind} without ${nearest.missing.map((each) => `${each}()`).join(", ")}`;
   }
   const { constructor } = value;
   const keys = Object.keys(value).join(", ");

@@ -65,7 +65,7 @@ export class LockManager {
   /**
    * Makes a lock manager; nothing is sent.
    *
-   * @param target a Redis client of ioredis's shape; an array of clients of independent servers (Redlock); or a store
+   * @param target a Redis client; an array of clients of independent servers (Redlock); or a store
    * such as `sqlite("locks.db")`
    * @param options how locks are held; durations in milliseconds
    * @throws {TypeError} when an argument is of the wrong kind, or an option is unknown

@@ -51,7 +51,7 @@ export interface Cohort extends Store, AsyncDisposable {
  * await using lock = await acquire(store, "invoice:42");
  * ```
  *
- * @param target a store; a Redis client of ioredis's shape; or an array of clients of independent servers (Redlock)
+ * @param target a store; a Redis client; or an array of clients of independent servers (Redlock)
  * @param options for how long the process hands the lock on, and keeps it while no handle holds it
  * @throws {TypeError} when the target is of the wrong kind or a cohort, or an option is unknown or of the wrong type
  * @throws {RangeError} when a number is out of range
@@ -74,7 +74,7 @@ function storeOf(target: LockTarget): Store {
   if (looksLikeStore(target)) return target as Store;
   if (looksLikeClient(target)) return redis(target as RedisClient);
   throw new TypeError(
-    `target must be a Store, a client of ioredis's shape, or an array of such clients: got ${describeMistake(target)}`,
+    `target must be a Store, a Redis client, or an array of such clients: got ${describeMistake(target)}`,
   );
 }
 

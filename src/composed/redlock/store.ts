@@ -89,7 +89,7 @@ const SPLIT_PAUSE_MS = 25;
  * await using lock = await acquire(store, "invoice:42", { wait: 5_000 });
  * ```
  *
- * @param nodes 1 to 9 clients of ioredis's shape, or stores of `redis()`; each of a server of its own
+ * @param nodes 1 to 9 Redis clients, of any libraries, or stores of `redis()`; each of a server of its own
  * @param options time-outs, clocks, and an observer
  * @throws {TypeError} when a node is neither a client nor such a store, or is given twice, or an option has a wrong type
  * @throws {RangeError} when there are no nodes or more than 9, or a number is out of range
@@ -118,7 +118,7 @@ function nodeOf(given: Store | RedisClient): QuorumNode {
     ? given.target
     : (redis(given as RedisClient) as HandoffStore).target;
   if (isNode(node)) return node;
-  throw new TypeError("nodes must be clients of ioredis's shape or stores of redis()");
+  throw new TypeError("nodes must be Redis clients or stores of redis()");
 }
 
 function isNode(node: Store | RedisClient): node is QuorumNode {

@@ -15,4 +15,12 @@
  */
 export { redis, type RedisStore } from "./store.ts";
 export type { RedisOptions, ReplicasOptions } from "./options.ts";
-export type { RedisClient, RedisNode, RedisPipeline, RedisSubscriber } from "./clients/client.ts";
+export type {
+  IoredisClient,
+  NodeRedisClient,
+  NodeRedisScriptOptions,
+  RedisClient,
+  RedisNode,
+  RedisPipeline,
+  RedisSubscriber,
+} from "./clients/client.ts";

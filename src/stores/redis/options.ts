@@ -1,6 +1,8 @@
 import type { Observer } from "../../events.ts";
+import { describeMistake, looksLikeClient } from "../../internal/mistaken_target.ts";
 import { checkKeys, checkMilliseconds, checkObserver, show } from "../../internal/validation.ts";
 import type { RedisClient } from "./clients/client.ts";
+import { waitingMethod } from "./clients/port_of.ts";
 
 /** The default prefix of the name in the key of a lock. */
 export const DEFAULT_PREFIX = "lock:";
@@ -61,7 +63,9 @@ const REPLICAS_TIMEOUT_MS = 500;
 
 /** Checks a client and the options, and completes these. */
 export function checkRedisOptions(client: RedisClient, options: RedisOptions): RedisSettings {
-  for (const method of ["evalsha", "eval", "duplicate", "on"]) checkMethod(client, method);
+  if (!looksLikeClient(client)) {
+    throw new TypeError(`client must be one of ioredis or node-redis: got ${describeMistake(client)}`);
+  }
   const { prefix = DEFAULT_PREFIX, replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);
   if (typeof prefix !== "string") throw new TypeError(`prefix must be a string: got ${show(prefix)}`);
   checkObserver(observer);
@@ -73,12 +77,9 @@ function checkReplicasOptions(client: RedisClient, options: ReplicasOptions): Re
   if (typeof min !== "number") throw new TypeError(`replicas.min must be a number: got ${show(min)}`);
   if (!(Number.isInteger(min) && min >= 1)) throw new RangeError(`replicas.min must be 1, 2, 3, …: got ${min}`);
   checkMilliseconds("replicas.timeout", timeout, 1);
-  checkMethod(client, "pipeline");
-  return { min, timeout: Math.ceil(timeout) };
-}
-
-function checkMethod(client: RedisClient, method: string): void {
-  if (typeof Reflect.get(Object(client), method) !== "function") {
-    throw new TypeError(`client must have the methods of an ioredis client: ${method} is missing`);
+  const method = waitingMethod(client);
+  if (typeof Reflect.get(client, method) !== "function") {
+    throw new TypeError(`replicas needs a client with the method ${method}`);
   }
+  return { min, timeout: Math.ceil(timeout) };
 }

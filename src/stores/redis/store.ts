@@ -84,7 +84,7 @@ export interface RedisStore extends Store {
  * await using lock = await acquire(store, "invoice:42");
  * ```
  *
- * @param client a client of ioredis's shape; it stays yours to close
+ * @param client a client of ioredis, iovalkey or node-redis; it stays yours to close
  * @param options the prefix of the keys, how many replicas must have a lock, and an observer
  * @throws {TypeError} when the client lacks a method that is needed, or an option is of the wrong kind
  * @throws {RangeError} when a number is out of range

@@ -63,6 +63,9 @@ import {
 } from "@holdfast/lock/cas";
 import { memory, type MemoryOptions } from "@holdfast/lock/memory";
 import {
+  type IoredisClient,
+  type NodeRedisClient,
+  type NodeRedisScriptOptions,
   redis,
   type RedisNode,
   type RedisOptions,
@@ -176,6 +179,9 @@ import {
 import { metrics, trace } from "@opentelemetry/api";
 import { Cluster as Cluster6, Redis as Redis6 } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
+import { Redis as Valkey } from "iovalkey";
+import { createClient, createClientPool, createCluster, createSentinel } from "redis";
+import { createClient as createClient5, createCluster as createCluster5 } from "redis5";
 
 const clients: RedisClient[] = [
   new Redis6(),
@@ -183,7 +189,18 @@ const clients: RedisClient[] = [
   new Cluster6([{ host: "127.0.0.1", port: 7000 }]),
   new Cluster5([{ host: "127.0.0.1", port: 7000 }]),
   new Redis6({ sentinels: [{ host: "127.0.0.1", port: 26379 }], name: "main" }),
+  new Valkey(),
+  createClient(),
+  createClientPool(),
+  createCluster({ rootNodes: [] }),
+  createSentinel({ name: "main", sentinelRootNodes: [] }),
+  createClient5({ RESP: 3 }),
+  createCluster5({ rootNodes: [] }),
 ];
+const shaped: IoredisClient = new Redis6();
+const script: NodeRedisScriptOptions = { keys: ["a"], arguments: [] };
+const ofNodeRedis: NodeRedisClient = createClient();
+console.log(shaped.status, ofNodeRedis.isOpen, ofNodeRedis.eval("return 1", script));
 const node6: RedisNode = new Redis6();
 const pipeline: RedisPipeline | undefined = clients[0]?.pipeline?.();
 console.log(node6.status, pipeline?.exec());

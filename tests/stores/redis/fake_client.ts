@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import type { RedisClient, RedisSubscriber } from "../../../src/stores/redis/clients/client.ts";
+import type { IoredisClient, RedisSubscriber } from "../../../src/stores/redis/clients/client.ts";
 
 /** A script that a fake client was asked to run. */
 export interface ScriptCall {
@@ -50,7 +50,7 @@ export class FakeSubscriber extends EventEmitter {
 export class FakeClient extends EventEmitter {
   status = "ready";
   isCluster = false;
-  options: RedisClient["options"] = undefined;
+  options: IoredisClient["options"] = undefined;
   /** What is sent. */
   readonly calls: ScriptCall[] = [];
   readonly subscribers: FakeSubscriber[] = [];
@@ -65,8 +65,8 @@ export class FakeClient extends EventEmitter {
   }
 
   /** As the type that stores take. */
-  get client(): RedisClient {
-    return this as unknown as RedisClient;
+  get client(): IoredisClient {
+    return this as unknown as IoredisClient;
   }
 
   /** The second connection that was made last. */

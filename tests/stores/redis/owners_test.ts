@@ -3,6 +3,7 @@ import { acquire, LockConflictError, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { handleOf } from "../../../src/store.ts";
 import { until } from "../../support/until.ts";
+import { tested } from "./clients.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, clash, grant, LONG } from "../../support/claims.ts";
 
@@ -19,7 +20,7 @@ for (const owner of OWNERS) {
     await using server = await RedisServer.start();
     const client = server.connect();
     // Holds are counted on the server.
-    const [store, other] = [redis(client), redis(server.connect())];
+    const [store, other] = [redis(tested(client)), redis(tested(server.connect()))];
     const [first, second, third] = [1, 2, 3].map(() => claimOf("a", "exclusive", LONG, owner)) as [
       ReturnType<typeof claimOf>,
       ReturnType<typeof claimOf>,
@@ -54,7 +55,7 @@ for (const owner of OWNERS) {
 Deno.test("attempt() of an owner's second handle is granted past the queue, and once", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   for (const kind of ["exclusive", "shared", 1] as const) {
     const [first, second] = [claimOf("a", kind, LONG, "me"), claimOf("a", kind, LONG, "me")];
     const waiter = claimOf("a", kind === 1 ? 1 : "exclusive");
@@ -73,7 +74,7 @@ Deno.test("attempt() of an owner's second handle is granted past the queue, and 
 Deno.test("attempt() that is granted to a holding owner leaves the queue", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   const [holder, rival] = [claimOf("a"), claimOf("a")];
   const [first, second] = [claimOf("a", "exclusive", LONG, "me"), claimOf("a", "exclusive", LONG, "me")];
   await grant(store, holder);
@@ -90,7 +91,7 @@ Deno.test("attempt() that is granted to a holding owner leaves the queue", async
 
 Deno.test("renew() and release() of a handle ignore an owner of the same name", async () => {
   await using server = await RedisServer.start();
-  const store = redis(server.connect());
+  const store = redis(tested(server.connect()));
   const holder = claimOf("a");
   const thief = claimOf("a", "exclusive", LONG, handleOf(holder));
   const next = claimOf("a", "exclusive", LONG, handleOf(thief));
@@ -108,7 +109,7 @@ Deno.test("renew() and release() of a handle ignore an owner of the same name", 
 Deno.test("attempt() of another handle does not shorten the owner's lease", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   for (const kind of ["exclusive", "shared"] as const) {
     const [long, short] = [claimOf("a", kind, LONG, "me"), claimOf("a", kind, SHORT, "me")];
     const fence = await grant(store, long);
@@ -128,7 +129,7 @@ Deno.test("attempt() of another handle does not shorten the owner's lease", asyn
 Deno.test("attempt() keeps an owner's fence until its last handle is released", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   const mine = () => claimOf("a", "shared", LONG, "me");
   const [first, second, third, brief] = [mine(), mine(), mine(), claimOf("a", "shared", SHORT, "brief")];
   const fence = await grant(store, first);
@@ -149,7 +150,7 @@ Deno.test("attempt() keeps an owner's fence until its last handle is released", 
 
 Deno.test("attempt() is refused while its owner still has an exclusive handle", async () => {
   await using server = await RedisServer.start();
-  const store = redis(server.connect());
+  const store = redis(tested(server.connect()));
   for (const kind of ["shared", 2] as const) {
     for (const lease of [LONG / 2, 2 * LONG]) {
       const [exclusive, first, second] = [
@@ -172,7 +173,7 @@ Deno.test("attempt() is refused while its owner still has an exclusive handle", 
 Deno.test("attempt() that finds an owner's exclusive handle ended keeps the lock's end", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   const [brief, shared] = [claimOf("a", "exclusive", SHORT, "me"), claimOf("a", "shared", LONG, "me")];
   for (const claim of [brief, shared]) await grant(store, claim);
   await until(async () => (await store.query!()).held.length === 1, "the exclusive one has ended");
@@ -187,7 +188,7 @@ Deno.test("attempt() that finds an owner's exclusive handle ended keeps the lock
 Deno.test("an owner counts once among the permits", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   const mine = () => claimOf("a", 3, LONG, "me");
   const [first, second, third, fourth] = [mine(), mine(), mine(), mine()];
   const fresh = [claimOf("a", 3), claimOf("a", 3)];
@@ -208,7 +209,7 @@ Deno.test("an owner counts once among the permits", async () => {
 Deno.test("attempt() refuses an owner that would wait for itself, and does nothing", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   const cases = [["shared", "exclusive"], ["shared", 2], [2, "exclusive"], [2, "shared"], [2, 3]] as const;
   for (const [present, asked] of cases) {
     const holder = claimOf("a", present, LONG, "me");
@@ -221,22 +222,22 @@ Deno.test("attempt() refuses an owner that would wait for itself, and does nothi
     await store.release(holder);
     assertEquals(await server.leftovers(), []);
   }
-  await using _shared = await acquire(client, "a", { owner: "me", mode: "shared" });
-  await assertRejects(() => acquire(client, "a", { owner: "me" }), LockConflictError, '"me" itself');
-  await assertRejects(() => tryAcquire(client, "a", { owner: "me" }), LockConflictError, '"me" itself');
+  await using _shared = await acquire(tested(client), "a", { owner: "me", mode: "shared" });
+  await assertRejects(() => acquire(tested(client), "a", { owner: "me" }), LockConflictError, '"me" itself');
+  await assertRejects(() => tryAcquire(tested(client), "a", { owner: "me" }), LockConflictError, '"me" itself');
 });
 
 Deno.test("acquire() of all waiting handles resolves once their owner holds the lock", async () => {
   await using server = await RedisServer.start();
   const [client, other] = [server.connect(), server.connect()];
-  const holder = await acquire(client, "a");
+  const holder = await acquire(tested(client), "a");
   const handles = [];
   for (const [i, from] of [client, other, client].entries()) {
-    handles.push(acquire(from, "a", { owner: "me", wait: 20_000 }));
+    handles.push(acquire(tested(from), "a", { owner: "me", wait: 20_000 }));
     await until(async () => await client.zcard("{lock:a}:queue") === 2 * i + 1, "it is queued");
     // It gives up, or has its turn if the others are quicker.
-    acquire(client, "a", { wait: 1 }).then((lock) => lock.release(), () => {});
-    const rival = acquire(other, "a", { wait: 20_000 });
+    acquire(tested(client), "a", { wait: 1 }).then((lock) => lock.release(), () => {});
+    const rival = acquire(tested(other), "a", { wait: 20_000 });
     handles.push(rival.then((lock) => lock.release()));
     await until(async () => await client.zcard("{lock:a}:queue") === 2 * i + 2, "so is a rival");
   }
@@ -253,12 +254,12 @@ Deno.test("acquire() of all waiting handles resolves once their owner holds the 
 Deno.test("attempt() of a waiter is a conflict once its owner holds the lock otherwise", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const holder = await acquire(client, "a");
-  const shared = acquire(client, "a", { owner: "me", mode: "shared" });
+  const holder = await acquire(tested(client), "a");
+  const shared = acquire(tested(client), "a", { owner: "me", mode: "shared" });
   await until(async () => await client.zcard("{lock:a}:queue") === 1, "it is queued");
-  const exclusive = acquire(client, "a", { owner: "me" });
+  const exclusive = acquire(tested(client), "a", { owner: "me" });
   await until(async () => await client.zcard("{lock:a}:queue") === 2, "so is the other");
-  const behind = acquire(client, "a", { mode: "shared" });
+  const behind = acquire(tested(client), "a", { mode: "shared" });
   await until(async () => await client.zcard("{lock:a}:queue") === 3, "and a third");
   await holder.release();
   await assertRejects(() => exclusive, LockConflictError);

@@ -28,7 +28,7 @@ Deno.test("query() looks at few keys for a small page", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = serverStore(client);
-  for (let i = 0; i < 2_000; i++) client.set(`lock:${i}`, "rival", "PX", LONG);
+  await Promise.all(Array.from({ length: 2_000 }, (_, i) => client.set(`lock:${i}`, "rival", "PX", LONG)));
   const { held, cursor } = await store.query({ limit: 5 });
   assert(held.length >= 5 && held.length < 50, `${held.length} locks`);
   assert(typeof cursor === "string", "more follow");

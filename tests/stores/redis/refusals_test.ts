@@ -5,6 +5,7 @@ import type { Redis } from "ioredis";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { until } from "../../support/until.ts";
+import { tested } from "./clients.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
@@ -47,10 +48,12 @@ Deno.test("acquire() and tryAcquire() reject with the server's words on a replic
 Deno.test("acquire() and tryAcquire() reject with the server's words without memory", async () => {
   await using server = await RedisServer.start(["--maxmemory-policy", "noeviction"]);
   const client = server.connect();
-  const held = await acquire(client, "held");
+  const held = await acquire(tested(client), "held");
   const kinds = [{ mode: "shared" }, { permits: 2 }, { owner: "me" }] as const;
   // Two of each: one alone is kept as an exclusive lock is.
-  const others = await Promise.all(kinds.flatMap((kind, i) => [0, 1].map(() => acquire(client, `kind ${i}`, kind))));
+  const others = await Promise.all(
+    kinds.flatMap((kind, i) => [0, 1].map(() => acquire(tested(client), `kind ${i}`, kind))),
+  );
   await client.config("SET", "maxmemory", 1);
   await assertRefused(client, "free", "OOM");
   await assertRefused(client, "held", "OOM");
@@ -64,7 +67,7 @@ Deno.test("acquire() and tryAcquire() reject with the server's words without mem
 Deno.test("renew(), release(), evict() and steal work when the server's memory is full", async () => {
   await using server = await RedisServer.start(["--maxmemory-policy", "noeviction"]);
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   const mine = (kind: "exclusive" | "shared") => claimOf("a", kind, LONG, "me");
   const present: Record<string, () => Claim[]> = {
     "exclusive": () => [claimOf("a")],
@@ -123,7 +126,7 @@ Deno.test("attempt() names the missing right, until the user has those in the do
   for (const [each, of] of [[server, admin], [valkey, valkey?.connect()]] as const) {
     if (each === undefined || of === undefined) continue;
     const client = await connectAs(each, of, "app", ["resetchannels"], { enableReadyCheck: false, keyPrefix: "my:" });
-    const store = redis(client);
+    const store = redis(tested(client));
     const advised: string[] = [];
     for (let step = 0; step < 10; step++) {
       const outcome = await store.attempt(claimOf("a"), { enqueue: true }).catch((error: unknown) => error);
@@ -185,15 +188,15 @@ Deno.test("acquire() and Lock need no more rights than those in the docs", async
   };
   for (const [user, { rule, name, options }] of Object.entries(users)) {
     const [client, other] = [await connectAs(server, admin, user, rule, options), server.connect()];
-    const first = await acquire(client, name, { lease: 60_000 });
+    const first = await acquire(tested(client), name, { lease: 60_000 });
     const waiting = [client, other].map((each) =>
-      acquire(each, name, { lease: 60_000, wait: 20_000 }).then((lock) => lock.release())
+      acquire(tested(each), name, { lease: 60_000, wait: 20_000 }).then((lock) => lock.release())
     );
     const [, queue] = lockKeys(`lock:${name}`);
     await until(async () => await admin.zcard(queue) === waiting.length, "both are queued");
-    assertEquals(await tryAcquire(client, name), null);
+    assertEquals(await tryAcquire(tested(client), name), null);
     const controller = new AbortController();
-    const aborted = acquire(client, name, { signal: controller.signal }).catch((error: unknown) => error);
+    const aborted = acquire(tested(client), name, { signal: controller.signal }).catch((error: unknown) => error);
     await until(async () => await admin.zcard(queue) === waiting.length + 1, "a third one is queued");
     controller.abort("enough");
     assertEquals(await aborted, "enough");
@@ -204,18 +207,18 @@ Deno.test("acquire() and Lock need no more rights than those in the docs", async
     await Promise.all(waiting);
     assert(performance.now() - started < PROMPT, "they were woken, not polled");
     for (const kind of [{ mode: "shared" }, { permits: 2 }, { owner: "me" }] as const) {
-      const held = await acquire(client, name, kind);
+      const held = await acquire(tested(client), name, kind);
       const { signal } = held;
-      await using _thief = await acquire(client, name, { steal: true });
+      await using _thief = await acquire(tested(client), name, { steal: true });
       await until(() => signal.aborted, "the holder is notified");
     }
-    const lock = await acquire(client, name, { mode: "shared" });
-    assertEquals(await redis(client).evict!(name), 1);
+    const lock = await acquire(tested(client), name, { mode: "shared" });
+    assertEquals(await redis(tested(client)).evict!(name), 1);
     await assertRejects(() => lock.release(), LockLostError);
-    await assertRejects(() => redis(client).query!(), StoreError, "NOPERM");
+    await assertRejects(() => redis(tested(client)).query!(), StoreError, "NOPERM");
     await admin.call("ACL", "SETUSER", user, QUERY);
-    assertEquals(await redis(client).query!(), { held: [], pending: [] });
-    const replicated = redis(client, { replicas: { min: 1, timeout: 10 } });
+    assertEquals(await redis(tested(client)).query!(), { held: [], pending: [] });
+    const replicated = redis(tested(client), { replicas: { min: 1, timeout: 10 } });
     await assertRejects(() => acquire(replicated, name), StoreError, "NOPERM");
     await admin.call("ACL", "SETUSER", user, REPLICAS);
     await assertRejects(() => acquire(replicated, name), StoreError, "fewer than 1 replicas");
@@ -228,7 +231,7 @@ Deno.test("acquire() does not flood a server that refuses to wake it any more", 
   const admin = server.connect();
   await admin.set("lock:a", "other", "PX", 60_000);
   const client = await connectAs(server, admin, "deaf", Object.values(RULE).flat());
-  const waiting = acquire(client, "a", { wait: 1_500 });
+  const waiting = acquire(tested(client), "a", { wait: 1_500 });
   await until(async () => await admin.zcard("{lock:a}:queue") === 1, "the waiter is queued");
   await subscribed(client);
   const before = await connections(admin);
@@ -250,7 +253,7 @@ Deno.test("the rights that suffice are those that the scripts need", () => {
 
 /** Fails unless every way of asking for a lock once is refused, soon and with these words of the server. */
 async function assertRefused(client: Redis, name: string, words: string): Promise<void> {
-  const once = (client: Redis, name: string) => acquire(client, name, { wait: 0 });
+  const once = (client: Redis, name: string) => acquire(tested(client), name, { wait: 0 });
   for (const ask of [once, tryAcquire]) {
     const started = performance.now();
     const error = await assertRejects(() => ask(client, name), StoreError, words);

@@ -7,6 +7,8 @@ import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { inTime } from "../../support/in_time.ts";
 import { until } from "../../support/until.ts";
+import { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
+import { tested } from "./clients.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 
@@ -26,7 +28,7 @@ for (const [whom, claimsOf] of Object.entries(present)) {
   Deno.test(`attempt() steals from ${whom}, ahead of the queue`, async () => {
     await using server = await RedisServer.start();
     const [client, messages] = await evictedHandles(server);
-    const store = redis(client);
+    const store = redis(tested(client));
     for (const thief of [claimOf("a"), claimOf("a", "exclusive", LONG, "thief")]) {
       const claims = claimsOf();
       if (whom === "a rival") await client.set("lock:a", "rival", "PX", LONG);
@@ -58,7 +60,7 @@ for (const [whom, claimsOf] of Object.entries(present)) {
   Deno.test(`evict() takes the lock from ${whom}, and serves the queue`, async () => {
     await using server = await RedisServer.start();
     const [client, messages] = await evictedHandles(server);
-    const store = redis(client);
+    const store = redis(tested(client));
     const claims = claimsOf();
     if (whom === "a rival") await client.set("lock:a", "rival", "PX", LONG);
     for (const claim of claims) await grant(store, claim);
@@ -84,7 +86,7 @@ for (const [whom, claimsOf] of Object.entries(present)) {
 Deno.test("evict() of a lock whose key has gone serves the queue", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   const [holder, waiter] = [claimOf("a"), claimOf("a")];
   await grant(store, holder);
   await ask(store, waiter);
@@ -97,7 +99,7 @@ Deno.test("evict() of a lock whose key has gone serves the queue", async () => {
 
 Deno.test("evict() counts no holders whose lease has ended", async () => {
   await using server = await RedisServer.start();
-  const store = redis(server.connect());
+  const store = redis(tested(server.connect()));
   for (const claim of [claimOf("a", "shared"), claimOf("a", "shared", 100), claimOf("a", "shared")]) {
     await grant(store, claim);
   }
@@ -108,7 +110,7 @@ Deno.test("evict() counts no holders whose lease has ended", async () => {
 Deno.test("attempt() of an owner that holds the lock steals nothing from itself", async () => {
   await using server = await RedisServer.start();
   const [client, messages] = await evictedHandles(server);
-  const store = redis(client);
+  const store = redis(tested(client));
   const [first, second] = [claimOf("a", "exclusive", LONG, "me"), claimOf("a", "exclusive", LONG, "me")];
   const fence = await grant(store, first);
   assertEquals(await grant(store, second, { steal: true }), fence);
@@ -118,12 +120,12 @@ Deno.test("attempt() of an owner that holds the lock steals nothing from itself"
 
 Deno.test("Lock.signal aborts soon after a steal or evict(), for every kind of holder", async () => {
   await using server = await RedisServer.start();
-  const store = redis(server.connect());
+  const store = redis(tested(server.connect()));
   for (const action of ["steal", "evict"]) {
     for (const options of [{}, { mode: "shared" }, { permits: 3 }, { owner: "me" }] as const) {
       const settings = { ...options, lease: LONG, renew: false };
       const clients = "mode" in options || "permits" in options ? [1, 2] : [1];
-      const locks = await Promise.all(clients.map(() => acquire(server.connect(), "a", settings)));
+      const locks = await Promise.all(clients.map(() => acquire(tested(server.connect()), "a", settings)));
       const signals = locks.map(({ signal }) => signal);
       const started = performance.now();
       const thief = action === "steal" ? await acquire(store, "a", { steal: true }) : undefined;
@@ -145,7 +147,7 @@ Deno.test("Lock.signal aborts soon after a steal or evict(), for every kind of h
 Deno.test("revocation() resolves at once when the lock was taken away before", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   for (const round of ["not subscribed", "subscribed"]) {
     for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "me")]) {
       await grant(store, claim);
@@ -158,7 +160,7 @@ Deno.test("revocation() resolves at once when the lock was taken away before", a
 Deno.test("revocation() resolves on the message", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   const [holder, waiter] = [claimOf("other"), claimOf("other")];
   await grant(store, holder);
   await ask(store, waiter);
@@ -174,7 +176,7 @@ Deno.test("revocation() resolves on the message", async () => {
 
 Deno.test("revocation() resolves to what describes the one that has revoked the lock", async () => {
   await using server = await RedisServer.start();
-  const [store, elsewhere] = [redis(server.connect()), redis(server.connect())];
+  const [store, elsewhere] = [redis(tested(server.connect())), redis(tested(server.connect()))];
   const thief = { ...claimOf("a"), meta: JSON.stringify({ job: "thief" }) };
   for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "me\n{")]) {
     for (const action of ["evict", "steal", "evict without meta"]) {
@@ -194,7 +196,7 @@ Deno.test("revocation() resolves to what describes the one that has revoked the 
 Deno.test("revocation() asks the server before it trusts a message", async () => {
   await using server = await RedisServer.start();
   const [client, rival] = [server.connect(), server.connect()];
-  const store = redis(client);
+  const store = redis(tested(client));
   for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", "exclusive", LONG, "me")]) {
     await grant(store, claim);
     let resolved = false;
@@ -214,7 +216,7 @@ Deno.test("revocation() asks the server before it trusts a message", async () =>
 Deno.test("evict() and steal take nothing from holders that came after the named ones", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   const keys = lockKeys("lock:a");
   for (const kind of ["exclusive", "shared", 2] as const) {
     const [first, second, thief] = [claimOf("a", kind), claimOf("a", kind), claimOf("a")];
@@ -245,7 +247,7 @@ Deno.test("evict() and steal take nothing from holders that came after the named
 Deno.test("attempt() does not steal while one of the holders was not named", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   for (const kind of ["shared", 2] as const) {
     const [first, second, thief] = [claimOf("a", kind), claimOf("a", kind), claimOf("a")];
     const steal = (...holders: string[]) => stealAs(client, thief, holders);
@@ -265,13 +267,14 @@ Deno.test("attempt() does not steal while one of the holders was not named", asy
 Deno.test("attempt() steals although another holder came while it asked for the holders", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const [store, other] = [redis(client), redis(server.connect())];
+  const [store, other] = [redis(tested(client)), redis(tested(server.connect()))];
   const [first, second, thief] = [claimOf("a", "shared"), claimOf("a", "shared"), claimOf("a")];
   await grant(other, first);
-  const evalsha = client.evalsha.bind(client);
+  const { port } = Wakeups.of(tested(client));
+  const evalsha = port.evalsha.bind(port);
   let scriptsRun = 0;
-  client.evalsha = async (...args: unknown[]) => {
-    const reply = await Reflect.apply(evalsha, client, args);
+  port.evalsha = async (...args) => {
+    const reply = await evalsha(...args);
     if (scriptsRun++ === 0) await grant(other, second);
     return reply;
   };
@@ -284,7 +287,7 @@ Deno.test("attempt() steals although another holder came while it asked for the 
 
 Deno.test("evict() and steal leave no number of a renewal behind", async () => {
   await using server = await RedisServer.start();
-  const store = redis(server.connect());
+  const store = redis(tested(server.connect()));
   for (const claim of [claimOf("a"), claimOf("a", "shared"), claimOf("a", 2), claimOf("a", "exclusive", LONG, "me")]) {
     for (const action of ["evict", "steal"]) {
       await grant(store, claim);
@@ -302,7 +305,7 @@ Deno.test("evict() and steal leave no number of a renewal behind", async () => {
 Deno.test("revocation() does not resolve while the lock is held, and leaves no listener", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const store = redis(client);
+  const store = redis(tested(client));
   for (const claim of [claimOf("a"), claimOf("a", "shared", LONG, "me"), claimOf("a", 2)]) {
     await grant(store, claim);
     const { signal, controller } = controlled();
@@ -327,7 +330,7 @@ Deno.test("revocation() does not resolve while the lock is held, and leaves no l
 Deno.test("revocation() resolves although the message was lost with the connection", async () => {
   await using server = await RedisServer.start();
   const [client, other] = [server.connect(), server.connect()];
-  const [store, elsewhere] = [redis(client), redis(other)];
+  const [store, elsewhere] = [redis(tested(client)), redis(tested(other))];
   for (let round = 0; round < 3; round++) {
     const [lost, kept] = [claimOf("a"), claimOf("b")];
     for (const claim of [lost, kept]) await grant(store, claim);
@@ -349,11 +352,11 @@ Deno.test("revocation() resolves although the message was lost with the connecti
 Deno.test("revocation() resolves next to waiters of the same client", async () => {
   await using server = await RedisServer.start();
   const [client, other] = [server.connect(), server.connect()];
-  const holder = await acquire(client, "a", { lease: LONG, renew: false });
-  const waiting = acquire(client, "a", { wait: 20_000 });
+  const holder = await acquire(tested(client), "a", { lease: LONG, renew: false });
+  const waiting = acquire(tested(client), "a", { wait: 20_000 });
   await until(async () => await client.zcard("{lock:a}:queue") === 1, "it is queued");
   const { signal } = holder;
-  const thief = await acquire(other, "a", { steal: true });
+  const thief = await acquire(tested(other), "a", { steal: true });
   await until(() => signal.aborted, "the holder is notified");
   await thief.release();
   await (await waiting).release();
@@ -367,7 +370,7 @@ Deno.test("revocation() that may not subscribe waits for its signal", async () =
   const admin = server.connect();
   await admin.call("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "+@all", "resetchannels");
   const client = server.connect({ username: "deaf", password: "secret" });
-  const lock = await acquire(client, "a", { lease: LONG });
+  const lock = await acquire(tested(client), "a", { lease: LONG });
   assert(!lock.signal.aborted, "held");
   await lock.extend();
   assert(lock.held && !lock.signal.aborted, "held");

@@ -1,6 +1,7 @@
 // Deno only: it tries a client that is cut off, of which the runtime knows nothing.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { type Claim, type RedisClient, type Store, StoreError } from "@holdfast/lock";
+import { type Claim, type Store, StoreError } from "@holdfast/lock";
+import type { IoredisClient } from "@holdfast/lock/redis";
 import { EventEmitter } from "node:events";
 import type { Redis } from "ioredis";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
@@ -11,6 +12,7 @@ import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
 import type { Granted } from "../../../src/store.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
+import { tested } from "./clients.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { until } from "../../support/until.ts";
 import { after, START } from "./after.ts";
@@ -310,7 +312,7 @@ Deno.test("attempt() wakes all waiters if its client is cut off, which may lose 
 Deno.test("wakeIfCut() wakes the waiters once for each cut, also after an error", async () => {
   await using server = await RedisServer.start();
   const { client, events } = deaf(server.connect());
-  const wakeups = Wakeups.of(client);
+  const wakeups = Wakeups.of(tested(client));
   const { signal } = new AbortController();
   const wait = () => seen(wakeups.wait("a", LONG, signal));
   wakeups.ask("a");
@@ -375,7 +377,7 @@ async function queue(client: Redis): Promise<string[]> {
 }
 
 /** A client that is never subscribed to wake-ups, and what emits its events. */
-function deaf(client: Redis): { client: RedisClient; events: EventEmitter } {
+function deaf(client: Redis): { client: IoredisClient; events: EventEmitter } {
   const events = new EventEmitter();
   const silent = Object.assign(new EventEmitter(), {
     subscribe: () => new Promise(() => {}),
@@ -388,5 +390,5 @@ function deaf(client: Redis): { client: RedisClient; events: EventEmitter } {
     duplicate: () => silent,
     on: events.on.bind(events),
   };
-  return { client: bare as unknown as RedisClient, events };
+  return { client: bare as unknown as IoredisClient, events };
 }

@@ -2,7 +2,7 @@
  * A client of one of the known libraries. The types are structural, so that no client library is a dependency, and
  * clients of any copy of one work.
  */
-export type RedisClient = IoredisClient;
+export type RedisClient = IoredisClient | NodeRedisClient;
 
 /** The part of a client of ioredis 5 or 6 (one server, Sentinel or Cluster) or of iovalkey that the Redis store uses. */
 export interface IoredisClient {
@@ -96,4 +96,37 @@ export interface RedisSubscriber {
   readonly status?: string;
   /** The socket, once there is one. */
   readonly stream?: { unref?(): unknown } | undefined;
+}
+
+/** What only a client of ioredis's shape has: a `RedisClient` can be asked for it. */
+interface LacksOfIoredis {
+  readonly isCluster?: undefined;
+  readonly nodes?: undefined;
+  readonly pipeline?: undefined;
+  readonly status?: undefined;
+  readonly stream?: undefined;
+}
+
+/** The keys and arguments of a script, as node-redis takes them. */
+export interface NodeRedisScriptOptions {
+  keys: string[];
+  arguments: string[];
+}
+
+/** The part of a client of node-redis 5 or 6 (one server, a pool, a Cluster or Sentinels) that the Redis store uses. */
+export interface NodeRedisClient extends LacksOfIoredis {
+  /** Runs a script by its SHA-1. */
+  evalSha(sha: string, options: NodeRedisScriptOptions): Promise<unknown>;
+  /** Runs a script by its text. */
+  eval(script: string, options: NodeRedisScriptOptions): Promise<unknown>;
+  /** Subscribes to the state of the connections. */
+  on(event: string, listener: (error: Error) => void): unknown;
+  /** Returns how many listeners an event has. */
+  listenerCount(event: string): number;
+  /** Whether `connect()` was called, and the client was not closed since. */
+  readonly isOpen: boolean;
+  /** Whether commands are sent; a pool does not know. */
+  readonly isReady?: boolean;
+  /** Whether a pool is being closed. */
+  readonly isClosing?: boolean;
 }

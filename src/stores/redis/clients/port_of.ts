@@ -1,8 +1,14 @@
 import type { RedisClient } from "./client.ts";
 import { IoredisPort } from "./ioredis.ts";
+import { NodeRedisPort } from "./node_redis.ts";
 import type { RedisPort } from "./port.ts";
 
 /** Returns what the store needs of a client, by the library that the client is of. */
 export function portOf(client: RedisClient): RedisPort {
-  return new IoredisPort(client);
+  return "evalSha" in client ? new NodeRedisPort(client) : new IoredisPort(client);
+}
+
+/** Returns the method with which a client can wait for replicas. */
+export function waitingMethod(client: RedisClient): string {
+  return "evalSha" in client ? "multi" : "pipeline";
 }

@@ -1,7 +1,7 @@
 // Deno only: it asks for servers that are not there, of which each runtime says something else.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { type RedisClient, StoreError, tryAcquire } from "@holdfast/lock";
-import { redis, type RedisStore } from "@holdfast/lock/redis";
+import { StoreError, tryAcquire } from "@holdfast/lock";
+import { type IoredisClient, redis, type RedisStore } from "@holdfast/lock/redis";
 import { Cluster, Redis } from "ioredis";
 import { EventEmitter } from "node:events";
 import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
@@ -113,7 +113,7 @@ Deno.test("Connection lets the client print errors without another listener", as
 });
 
 Deno.test("Connection.error includes addresses and codes, or says that it was closed", () => {
-  const client = new EventEmitter() as unknown as RedisClient & EventEmitter;
+  const client = new EventEmitter() as unknown as IoredisClient & EventEmitter;
   client.on("error", () => {});
   const { connection } = portOf(client);
   client.emit(
@@ -136,7 +136,7 @@ Deno.test("Connection.error includes addresses and codes, or says that it was cl
 Deno.test("Connection.cuts counts those of all nodes of a Cluster, whenever found", () => {
   const [known, found] = [new EventEmitter(), new EventEmitter()];
   const client = Object.assign(new EventEmitter(), { isCluster: true, nodes: () => [known] });
-  const { connection } = portOf(client as unknown as RedisClient);
+  const { connection } = portOf(client as unknown as IoredisClient);
   client.emit("+node", found);
   for (const node of [known, found]) node.emit("close");
   assertEquals(connection.cuts, 2);
@@ -144,7 +144,7 @@ Deno.test("Connection.cuts counts those of all nodes of a Cluster, whenever foun
 
 Deno.test("Runner.run() forgets the error of a Cluster's node once a server has answered", async () => {
   const client = Object.assign(new EventEmitter(), { isCluster: true, evalsha: () => Promise.resolve("1") });
-  const port = portOf(client as unknown as RedisClient);
+  const port = portOf(client as unknown as IoredisClient);
   const { connection } = port;
   const runner = new Runner(port, "lock:");
   client.emit("node error", new Error("Connection is closed."), "127.0.0.1:1");
@@ -155,10 +155,10 @@ Deno.test("Runner.run() forgets the error of a Cluster's node once a server has 
 });
 
 Deno.test("Store.address is that of the server, unknown unless both host and port are", () => {
-  const address = (options: RedisClient["options"]) => {
+  const address = (options: IoredisClient["options"]) => {
     const evalsha = () => Promise.reject(new Error("not connected"));
     const rest = { evalsha, eval: evalsha, duplicate: () => {}, options };
-    return serverStore(Object.assign(new EventEmitter(), rest) as unknown as RedisClient).address;
+    return serverStore(Object.assign(new EventEmitter(), rest) as unknown as IoredisClient).address;
   };
   assertEquals(address({ host: "redis.local", port: 6379 }), "redis.local:6379");
   assertEquals([address({ host: "redis.local" }), address({ port: 6379 }), address(undefined)], [
@@ -169,7 +169,7 @@ Deno.test("Store.address is that of the server, unknown unless both host and por
 });
 
 Deno.test("Runner.failure() does not take a refusal for all when the command was sent twice", () => {
-  const client = new EventEmitter() as unknown as RedisClient & EventEmitter;
+  const client = new EventEmitter() as unknown as IoredisClient & EventEmitter;
   const runner = new Runner(portOf(client), "lock:");
   const failure = (words: string, cuts: number) => {
     const reply = Object.assign(new Error(words), { name: "ReplyError" });

@@ -5,6 +5,7 @@ import { EventEmitter, getEventListeners } from "node:events";
 import { NEXT, TURN } from "../../../../src/stores/redis/constants.ts";
 import { reservationMs, Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { until } from "../../../support/until.ts";
+import { idOf, tested } from "../clients.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
 import { subscribed } from "./subscribed.ts";
 
@@ -16,7 +17,7 @@ Deno.test("Wakeups.subscribe() makes a connection that does not keep the process
   const stream = { unref: () => unreferenced++ };
   const subscriber = Object.assign(new EventEmitter(), { stream, disconnect: () => {} });
   const client = Object.assign(new EventEmitter(), { duplicate: () => subscriber });
-  Wakeups.of(client as unknown as RedisClient).subscribe();
+  Wakeups.of(tested(client as unknown as RedisClient)).subscribe();
   subscriber.emit("connect");
   assertEquals(unreferenced, 1);
 });
@@ -24,7 +25,7 @@ Deno.test("Wakeups.subscribe() makes a connection that does not keep the process
 Deno.test("Wakeups.of() gives one for each client", async () => {
   await using server = await RedisServer.start();
   const [client, other] = [server.connect(), server.connect()];
-  const [one, same, another] = [Wakeups.of(client), Wakeups.of(client), Wakeups.of(other)];
+  const [one, same, another] = [Wakeups.of(tested(client)), Wakeups.of(tested(client)), Wakeups.of(tested(other))];
   assert(one === same && one !== another, "one for each");
   await subscribed(client, other);
   assert(one.address !== another.address, "with a channel of its own");
@@ -33,7 +34,7 @@ Deno.test("Wakeups.of() gives one for each client", async () => {
 Deno.test("subscribe() makes one connection, whatever the client's database and prefix", async () => {
   await using server = await RedisServer.start();
   const client = server.connect({ keyPrefix: "app:", db: 3 });
-  const wakeups = Wakeups.of(client);
+  const wakeups = Wakeups.of(tested(client));
   assert(!wakeups.subscribed, "nobody waits yet");
   assertEquals(await subscribers(client), 0);
   wakeups.subscribe();
@@ -46,7 +47,7 @@ Deno.test("subscribe() makes one connection, whatever the client's database and 
 Deno.test("pollAfter() has who cannot be woken ask more than once per reservation", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const wakeups = Wakeups.of(client);
+  const wakeups = Wakeups.of(tested(client));
   for (const lease of [10, 250, 900, 60_000]) {
     // One try may come just before the lock is reserved, the next one be slow.
     assert(2 * wakeups.pollAfter(NEVER, lease) < reservationMs(lease), `twice, with a lease of ${lease} ms`);
@@ -59,7 +60,7 @@ Deno.test("pollAfter() has who cannot be woken ask more than once per reservatio
 Deno.test("wait() resolves on the handle's turn, and no other's", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const wakeups = Wakeups.of(client);
+  const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   using waiting = new Waiting(wakeups, ["a", "b"]);
   await publish(client, wakeups, TURN + "nobody");
@@ -72,7 +73,7 @@ Deno.test("wait() resolves on the handle's turn, and no other's", async () => {
 Deno.test("wait() resolves at once, and once, when the wake-up came before it", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const wakeups = Wakeups.of(client);
+  const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   wakeups.ask("a");
   await publish(client, wakeups, TURN + "a");
@@ -92,7 +93,7 @@ Deno.test("wait() resolves at once, and once, when the wake-up came before it", 
 Deno.test("wait() resolves some time after the handle became the next one", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const wakeups = Wakeups.of(client);
+  const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   using waiting = new Waiting(wakeups, ["a"], 100);
   const began = performance.now();
@@ -104,7 +105,7 @@ Deno.test("wait() resolves some time after the handle became the next one", asyn
 Deno.test("wait() of the next one resolves on its turn or its signal, without a timer left", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const wakeups = Wakeups.of(client);
+  const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   for (const end of ["turn", "signal"]) {
     using waiting = new Waiting(wakeups, ["a"]);
@@ -118,7 +119,7 @@ Deno.test("wait() of the next one resolves on its turn or its signal, without a 
 
 Deno.test("wait() resolves when its signal aborts, and leaves no listener", async () => {
   await using server = await RedisServer.start();
-  const wakeups = Wakeups.of(server.connect());
+  const wakeups = Wakeups.of(tested(server.connect()));
   for (const handle of ["entered", "unknown"]) {
     const controller = new AbortController();
     if (handle === "entered") wakeups.ask(handle);
@@ -132,7 +133,7 @@ Deno.test("wait() resolves when its signal aborts, and leaves no listener", asyn
 
 Deno.test("ask() returns the ticket of a handle, until it leaves", async () => {
   await using server = await RedisServer.start();
-  const wakeups = Wakeups.of(server.connect());
+  const wakeups = Wakeups.of(tested(server.connect()));
   assertEquals(wakeups.ask("a"), "");
   wakeups.enqueue("a", "17");
   assertEquals([wakeups.ask("a"), wakeups.ask("b")], ["17", ""]);
@@ -146,10 +147,11 @@ Deno.test("ask() returns the ticket of a handle, until it leaves", async () => {
 Deno.test("ask() asks for a sign of life when no message has come since the last one", async () => {
   await using server = await RedisServer.start();
   const [client, watcher] = [server.connect(), server.connect()];
-  const wakeups = Wakeups.of(client);
+  const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   const asked = async () => {
-    return Number(/cmdstat_subscribe:calls=(\d+)/.exec(await watcher.info("commandstats"))?.[1]);
+    const calls = (await watcher.info("commandstats")).matchAll(/cmdstat_(?:subscribe|ping):calls=(\d+)/g);
+    return [...calls].reduce((sum, [, count]) => sum + Number(count), 0);
   };
   const before = await asked();
   for (let signs = 1; signs <= 2; signs++) {
@@ -165,7 +167,7 @@ Deno.test("ask() asks for a sign of life when no message has come since the last
 Deno.test("Wakeups wakes all waiters when its connection is cut, and when it is back", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
-  const wakeups = Wakeups.of(client);
+  const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   assert(wakeups.subscribed, "messages arrive");
   using cut = new Waiting(wakeups, ["a", "b"]);
@@ -185,22 +187,22 @@ Deno.test("Wakeups wakes all waiters when its connection is cut, and when it is 
 Deno.test("Wakeups counts how often the client itself was cut off", async () => {
   await using server = await RedisServer.start();
   const [client, watcher] = [server.connect(), server.connect()];
-  const wakeups = Wakeups.of(client);
-  const id = await client.client("ID");
+  const wakeups = Wakeups.of(tested(client));
+  const id = await idOf(tested(client));
   assertEquals(wakeups.port.connection.cuts, 0);
-  await watcher.call("CLIENT", "KILL", "ID", String(id));
+  await watcher.call("CLIENT", "KILL", "ID", id);
   await until(() => wakeups.port.connection.cuts === 1, "it is counted");
 });
 
 Deno.test("Wakeups makes a new connection when the client was cut off", async () => {
   await using server = await RedisServer.start();
   const [client, watcher] = [server.connect(), server.connect()];
-  const wakeups = Wakeups.of(client);
+  const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   const id = async () => /^id=(\d+)/.exec(String(await watcher.call("CLIENT", "LIST", "TYPE", "pubsub")))?.[1];
   const before = await id();
   using waiting = new Waiting(wakeups, ["a"]);
-  await watcher.call("CLIENT", "KILL", "ID", String(await client.client("ID")));
+  await watcher.call("CLIENT", "KILL", "ID", await idOf(tested(client)));
   await until(() => waiting.woken.length > 0, "the waiter asks again");
   assertEquals(waiting.subscribed, [false]);
   await until(() => wakeups.subscribed, "messages arrive again");
@@ -212,7 +214,7 @@ Deno.test("Wakeups makes a new connection when the client was cut off", async ()
 Deno.test("Wakeups closes its connection with the client", async () => {
   await using server = await RedisServer.start();
   const [client, watcher] = [server.connect(), server.connect()];
-  const wakeups = Wakeups.of(client);
+  const wakeups = Wakeups.of(tested(client));
   await subscribed(client);
   using waiting = new Waiting(wakeups, ["a"]);
   await client.quit();
@@ -227,13 +229,16 @@ Deno.test("subscribe() that is refused is tried again while somebody waits", asy
   await watcher.call("ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", "resetchannels");
   const client = server.connect({ username: "limited", password: "secret" });
   await client.ping();
-  const wakeups = Wakeups.of(client);
+  const wakeups = Wakeups.of(tested(client));
+  await idOf(tested(client));
+  const before = await connections(watcher);
   using _waiting = new Waiting(wakeups, ["a"]);
+  await until(() => wakeups.port.state === "ready", "the client is connected");
   wakeups.subscribe();
   await until(() => wakeups.refusal !== undefined, "it is refused");
   assert(/ACL SETUSER limited &holdfast:\*/.test(wakeups.refusal ?? ""), wakeups.refusal);
   assert(!wakeups.subscribed, "no messages");
-  await until(async () => await connections(watcher) === 2, "the second connection is closed");
+  await until(async () => await connections(watcher) === before, "the second connection is closed");
   await watcher.call("ACL", "SETUSER", "limited", "&*");
   await until(() => wakeups.subscribed, "messages arrive");
   assertEquals(wakeups.refusal, undefined);

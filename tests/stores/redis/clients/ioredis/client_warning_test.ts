@@ -2,13 +2,13 @@ import { assertEquals } from "@std/assert";
 import { type LockEvent, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { clientWarning } from "../../../../../src/stores/redis/clients/ioredis/client_warning.ts";
-import type { RedisClient } from "../../../../../src/stores/redis/clients/client.ts";
+import type { IoredisClient } from "../../../../../src/stores/redis/clients/client.ts";
 import { RedisServer } from "../../../../support/redis_server.ts";
 import { warningsOf } from "../../../../support/warnings.ts";
 
 /** A client with these options. */
-function client(options: Record<string, unknown>, isCluster = false): RedisClient {
-  return { options, isCluster } as unknown as RedisClient;
+function client(options: Record<string, unknown>, isCluster = false): IoredisClient {
+  return { options, isCluster } as unknown as IoredisClient;
 }
 
 const SENTINEL = { sentinels: [{ host: "a" }], socketTimeout: 2_000, sentinelCommandTimeout: 1_000 };
@@ -22,10 +22,10 @@ Deno.test("clientWarning() names the options that hide failures, and only those"
     client({ ...SENTINEL, socketTimeout: undefined, failoverDetector: true }),
     client({ redisOptions: { socketTimeout: 2_000 } }, true),
     client({ slotsRefreshInterval: 1_000 }, true),
-    {} as RedisClient,
+    {} as IoredisClient,
   ];
   assertEquals(good.map(clientWarning), good.map(() => undefined));
-  const bad: [RedisClient, RegExp][] = [
+  const bad: [IoredisClient, RegExp][] = [
     [client({ maxRetriesPerRequest: null }), /: with maxRetriesPerRequest: null [^;]*$/],
     [client({ ...SENTINEL, socketTimeout: undefined }), /: without socketTimeout or failoverDetector [^;]*$/],
     [client({ ...SENTINEL, sentinelCommandTimeout: undefined }), /: without sentinelCommandTimeout [^;]*$/],

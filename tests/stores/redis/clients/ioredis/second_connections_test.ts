@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { RedisClient, RedisNode, RedisSubscriber } from "../../../../../src/stores/redis/clients/client.ts";
+import type { IoredisClient, RedisNode, RedisSubscriber } from "../../../../../src/stores/redis/clients/client.ts";
 import { POLL_MS } from "../../../../../src/stores/redis/constants.ts";
 import { secondConnections } from "../../../../../src/stores/redis/clients/ioredis/second_connections.ts";
 
@@ -11,7 +11,7 @@ interface Made {
 }
 
 /** Something that can be duplicated, and only that. */
-function original<T extends RedisClient | RedisNode>(name: string, made: Made[], rest: Partial<T> = {}): T {
+function original<T extends IoredisClient | RedisNode>(name: string, made: Made[], rest: Partial<T> = {}): T {
   const duplicate = (overrides: Omit<Made, "of">) => {
     made.push({ ...overrides, of: name });
     return {} as RedisSubscriber;
@@ -21,7 +21,7 @@ function original<T extends RedisClient | RedisNode>(name: string, made: Made[],
 
 Deno.test("secondConnections() returns one for a server, which does not reconnect", () => {
   const made: Made[] = [];
-  const connections = secondConnections(original<RedisClient>("client", made));
+  const connections = secondConnections(original<IoredisClient>("client", made));
   for (const connect of connections) connect();
   assertEquals(made.map((each) => [each.of, each.retryStrategy(2), each.keyPrefix]), [["client", null, ""]]);
 });
@@ -31,7 +31,7 @@ Deno.test("secondConnections() returns one for each node of a Cluster, connected
   for (let i = 0; i < 200; i++) {
     const made: Made[] = [];
     const nodes = ["end", "ready", "wait", "ready"].map((status, i) => original<RedisNode>(`${i}`, made, { status }));
-    const client = original<RedisClient>("client", made, { isCluster: true, nodes: () => nodes });
+    const client = original<IoredisClient>("client", made, { isCluster: true, nodes: () => nodes });
     for (const connect of secondConnections(client)) connect();
     assertEquals(made.map(({ retryStrategy }) => retryStrategy(1)), [null, null, null, null]);
     orders.add(made.map(({ of }) => of).join(""));
@@ -41,7 +41,7 @@ Deno.test("secondConnections() returns one for each node of a Cluster, connected
 
 Deno.test("secondConnections() returns connections that do not begin again by themselves", () => {
   const made: Made[] = [];
-  for (const connect of secondConnections(original<RedisClient>("client", made))) connect();
+  for (const connect of secondConnections(original<IoredisClient>("client", made))) connect();
   const { of: _, retryStrategy, ...options } = made[0]!;
   const { sentinelRetryStrategy, ...rest } = options as typeof options & {
     sentinelRetryStrategy: typeof retryStrategy;

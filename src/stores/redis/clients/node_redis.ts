@@ -1,0 +1,166 @@
+import type { NodeRedisClient, NodeRedisScriptOptions } from "./client.ts";
+import { Connection } from "./connection.ts";
+import { deploymentOf, type NodeRedisDeployment } from "./node_redis/deployment.ts";
+import { isReply } from "./node_redis/is_reply.ts";
+import { subscribeOver } from "./node_redis/second_connection.ts";
+import type { ClientState, RedisPort, ScriptCall, SearchedMaster, Subscribe } from "./port.ts";
+
+/**
+ * A client of node-redis 5 or 6: of one server, a pool, of a Cluster or of Sentinels. A command that was sent is rejected
+ * when the connection is cut, never sent again; one that was not sent yet is sent over the next connection.
+ */
+export class NodeRedisPort implements RedisPort {
+  readonly connection = new Connection();
+  readonly isReply = isReply;
+  readonly #client: NodeRedisClient;
+  readonly #deployment: NodeRedisDeployment;
+  #wasReady = false;
+
+  /** Subscribes to the events of a client. */
+  constructor(client: NodeRedisClient) {
+    this.#client = client;
+    this.#deployment = deploymentOf(client);
+    this.#wasReady = this.state === "ready";
+    const { connection } = this;
+    const closed = () => {
+      connection.down(false);
+      connection.closed();
+    };
+    client.on("error", (error: Error) => {
+      // node-redis throws an error that nobody listens to. This listener must not hide it from a user who has added none.
+      if (client.listenerCount("error") === 1) console.error("[node-redis] Unhandled error event:", error.stack);
+      this.#failed(error);
+      if (!client.isOpen) closed(); // It has given up.
+    });
+    client.on("ready", () => {
+      this.#wasReady = true;
+      connection.ready();
+    });
+    this.#deployment.watch?.({
+      cut: (error) => {
+        connection.failedAt(error);
+        connection.failed(error);
+        connection.cut();
+      },
+      moved: () => connection.down(false),
+    });
+    onClosed(client, this.#deployment.closeEvent, closed);
+  }
+
+  #failed(error: Error): void {
+    const { connection } = this;
+    connection.failed(error);
+    // A pool does not say whether one of its connections was cut, or could not be made.
+    if (this.#deployment.isSilent) return connection.cut();
+    if (!this.#wasReady || this.state === "ready") return;
+    this.#wasReady = false;
+    connection.cut();
+    connection.down();
+  }
+
+  get state(): ClientState {
+    const { isOpen, isClosing = false, isReady = isOpen } = this.#client;
+    if (!isOpen || isClosing) return "closed";
+    if (isReady) return "ready";
+    return this.#wasReady || this.connection.cuts > 0 ? "down" : "connecting";
+  }
+
+  get isCluster(): boolean {
+    return this.#deployment.isCluster ?? false;
+  }
+
+  get keyPrefix(): string {
+    return String(Reflect.get(this.#client, "_keyPrefix") ?? "");
+  }
+
+  get user(): string {
+    const { options } = this.#deployment;
+    // A pool and a client of Sentinels do not tell their options.
+    return options === undefined ? "<user>" : options.username ?? "default";
+  }
+
+  get address(): string | undefined {
+    return this.#deployment.address;
+  }
+
+  get optionsWarning(): string | undefined {
+    const faults: string[] = [];
+    const { timeout } = Object(Reflect.get(this.#client, "_commandOptions"));
+    const { options, isCluster } = this.#deployment;
+    if (options !== undefined && !timeout && !options.disableOfflineQueue) {
+      faults.push("without commandOptions.timeout what is asked of a server that is down never fails");
+    }
+    if (isCluster && !options?.socket?.socketTimeout) {
+      faults.push("without defaults.socket.socketTimeout a node that hangs is never left for the one that replaces it");
+    }
+    return faults.length === 0 ? undefined : `The options of the Redis client hide failures: ${faults.join("; ")}`;
+  }
+
+  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    if (!this.#client.isOpen) return this.#notOpen();
+    return this.#client.evalSha(sha, { keys: keys as string[], arguments: args as string[] });
+  }
+
+  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#client.eval(source, { keys: keys as string[], arguments: args as string[] });
+  }
+
+  async evalAndWait(
+    script: ScriptCall,
+    keys: readonly string[],
+    args: readonly string[],
+    min: number,
+    timeout: number,
+  ): Promise<[reply: unknown, replicas: unknown]> {
+    if (!this.#client.isOpen) return await this.#notOpen();
+    const options = { keys: keys as string[], arguments: args as string[] };
+    const commands = (this.#client as unknown as NodeRedisCommands).multi();
+    const both = "sha" in script ? commands.evalSha(script.sha, options) : commands.eval(script.source, options);
+    return await both.wait(min, timeout).execAsPipeline() as [unknown, unknown];
+  }
+
+  #notOpen(): Promise<never> {
+    return Promise.reject(new Error("The client is closed; one of node-redis needs connect() before it is used"));
+  }
+
+  masters(): SearchedMaster[] {
+    return this.#deployment.masters.map(({ address, send }) => ({
+      address,
+      scan: async (cursor, pattern, count) => {
+        const words = ["SCAN", cursor, "MATCH", pattern, "COUNT", String(count)];
+        const [next, keys] = await send(words) as [unknown, unknown[]];
+        return [String(next), keys.map(String)];
+      },
+    }));
+  }
+
+  subscribers(): Subscribe[] {
+    return this.#deployment.duplicates().map((duplicate) => (channels, listener) =>
+      subscribeOver(duplicate, channels, listener)
+    );
+  }
+}
+
+/** The commands that a client sends together. */
+interface NodeRedisCommands {
+  multi(): NodeRedisCommands;
+  evalSha(sha: string, options: NodeRedisScriptOptions): NodeRedisCommands;
+  eval(script: string, options: NodeRedisScriptOptions): NodeRedisCommands;
+  wait(replicas: number, timeout: number): NodeRedisCommands;
+  execAsPipeline(): Promise<unknown>;
+}
+
+/** Calls the listener when a client is closed: at its event or, where it has none, when one of its methods is called. */
+function onClosed(client: NodeRedisClient, event: string | undefined, listener: () => void): void {
+  if (event !== undefined) return void client.on(event, listener);
+  for (const name of ["close", "destroy"]) {
+    const close: unknown = Reflect.get(client, name);
+    if (typeof close !== "function") continue;
+    const reported = (...args: unknown[]): unknown => {
+      const done: unknown = Reflect.apply(close, client, args);
+      listener();
+      return done;
+    };
+    Reflect.set(client, name, reported);
+  }
+}

@@ -1,0 +1,90 @@
+import type { RedisClient } from "@holdfast/lock";
+import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis5";
+import { Redis as Valkey } from "iovalkey";
+import { createClient } from "redis";
+import { createClient as createClient5 } from "redis5";
+import type { NodeRedisClient } from "../../../src/stores/redis/clients/client.ts";
+
+/** A library whose clients the Redis store takes. */
+export interface ClientLibrary {
+  readonly name: string;
+  /** Returns a client of the same server, with the same options, as one of ioredis 6, which closes with that. */
+  like(client: Redis): RedisClient;
+}
+
+/** The part of a client of node-redis that is needed to open and to close it. */
+interface NodeRedis extends NodeRedisClient {
+  connect(): Promise<unknown>;
+  destroy(): void;
+  sendCommand(words: string[]): Promise<unknown>;
+}
+
+function ofIoredis<T extends { disconnect(): void; on(event: "error", listener: () => void): unknown }>(
+  make: (options: { host: string; port: number; keyPrefix: string; db: number }) => T & RedisClient,
+): ClientLibrary["like"] {
+  return ({ options: { host = "", port = 0, keyPrefix = "", db = 0, username, password } }) => {
+    const login = { ...username && { username }, ...password && { password } };
+    const client = make({ host, port, keyPrefix: String(keyPrefix), db, ...login });
+    client.on("error", () => {});
+    return client;
+  };
+}
+
+function ofNodeRedis(make: (options: object) => NodeRedis): ClientLibrary["like"] {
+  return ({ options: { host, port, keyPrefix, db, username, password } }) => {
+    const options = { database: db, username, password, socket: { host, port } };
+    const client = make({ ...options, ...keyPrefix ? { keyPrefix: String(keyPrefix) } : {} });
+    client.on("error", () => {});
+    client.connect().catch(() => {});
+    return client;
+  };
+}
+
+/** The libraries over which all of the store is tested on every change. */
+export const IN_FULL: readonly ClientLibrary[] = [
+  { name: "ioredis 6", like: (client) => client },
+  { name: "node-redis 6", like: ofNodeRedis((options) => createClient(options)) },
+];
+
+/** The libraries over which the store suite runs on every change, and nothing else of the store. */
+export const IN_PART: readonly ClientLibrary[] = [
+  { name: "ioredis 5", like: ofIoredis((options) => new Redis5(options)) },
+  { name: "iovalkey", like: ofIoredis((options) => new Valkey(options)) },
+  { name: "node-redis 5", like: ofNodeRedis((options) => createClient5(options)) },
+];
+
+/** The library over which the tests of this file run. */
+let library = IN_FULL[0]!;
+
+/** The clients that stand for those of ioredis 6. */
+const clients = new WeakMap<object, RedisClient>();
+
+/** Runs the tests of this file over a library of this name. */
+export function testOver(name: string): void {
+  library = [...IN_FULL, ...IN_PART].find((each) => each.name === name)!;
+}
+
+/** Returns the client that is tested in the place of one of ioredis 6. */
+export function tested(client: RedisClient, over: ClientLibrary = library): RedisClient {
+  if (!(client instanceof Redis)) return client;
+  const known = clients.get(client);
+  if (known !== undefined) return known;
+  const other = over.like(client);
+  clients.set(client, other);
+  if (other !== client) client.on("end", () => close(other));
+  return other;
+}
+
+function close(client: RedisClient): void {
+  if ("evalsha" in client) (client as Redis).disconnect();
+  else if (client.isOpen) (client as NodeRedis).destroy();
+}
+
+/** Returns the number by which the server knows the connection of a client. */
+export async function idOf(client: RedisClient): Promise<string> {
+  const id = "evalsha" in client
+    ? await (client as Redis).client("ID")
+    : await (client as NodeRedis).sendCommand(["CLIENT", "ID"]);
+  return String(id);
+}

@@ -1,0 +1,3 @@
+import { testOver } from "./clients.ts";
+
+testOver("node-redis 6");
