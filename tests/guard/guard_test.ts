@@ -78,6 +78,12 @@ for (const client of Object.keys(CLIENTS) as ClientName[]) {
     await database.transaction((tx) => guard(tx, lockOf(OLD)));
   }, { tables: false });
 
+  test("rejects with what else the database says, as it is", async ({ database }) => {
+    await database.query("CREATE TABLE holdfast_fences (other int)");
+    const error = await assertRejects(() => database.transaction((tx) => guard(tx, lockOf(OLD))), Error, "column");
+    assert(!(error instanceof StoreError), error.message);
+  }, { tables: false });
+
   test("rejects when the lock is not held, before it or while it waits", async (place) => {
     await assertRejects(() => write(place, lockOf(OLD, { held: false })), LockLostError, "not held any more");
     const checks = [true, false];
