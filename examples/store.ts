@@ -1,6 +1,7 @@
 /**
  * The store that the first argument of an example names by its URL: an SQLite file, a Redis or Valkey server, the
- * servers of Redlock with commas between them, a database of PostgreSQL, MySQL or MariaDB, or members of etcd.
+ * servers of Redlock with commas between them, a database of PostgreSQL, MySQL or MariaDB, or members of etcd or
+ * of ZooKeeper.
  *
  * ```text
  * sqlite:locks.db
@@ -9,6 +10,7 @@
  * postgres://app:secret@127.0.0.1/shop
  * mysql://app:secret@127.0.0.1/shop
  * etcd://127.0.0.1:2379,127.0.0.1:2381
+ * zookeeper://127.0.0.1:2181,127.0.0.1:2182/chroot
  * ```
  *
  * SQLite, the default, needs `--allow-read=.` and `--allow-write=.`, a server `--allow-net=HOST:PORT` and `--allow-env`.
@@ -22,6 +24,7 @@ import { postgres } from "@holdfast/lock/postgres";
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import { sqlite } from "@holdfast/lock/sqlite";
+import { zookeeper } from "@holdfast/lock/zookeeper";
 import type { Redis } from "ioredis";
 import { dirname } from "node:path";
 
@@ -44,6 +47,7 @@ const TECHNOLOGIES: Readonly<Record<string, Technology>> = {
   "postgres:": { open: openPostgres, port: 5432 },
   "mysql:": { open: openMysql, port: 3306 },
   "etcd:": { open: openEtcd, port: 2379 },
+  "zookeeper:": { open: openZookeeper, port: 2181 },
 };
 
 /** Opens the store of a URL, or Redlock of several URLs with commas between them. Rejects if no server answers. */
@@ -86,6 +90,16 @@ async function openEtcd(where: string, observer: Observer): Promise<OpenStore> {
   const store = etcd({ endpoints, observer });
   await store.query({ limit: 1 });
   return { store, [Symbol.asyncDispose]: () => Promise.resolve() };
+}
+
+/** Opens an ensemble, once it has answered. */
+async function openZookeeper(where: string, observer: Observer): Promise<OpenStore> {
+  const { createClient } = await import("node-zookeeper-client");
+  const client = createClient(where.replace("zookeeper://", ""));
+  client.connect();
+  const store = zookeeper(client, { observer });
+  await store.query({ limit: 1 });
+  return { store, [Symbol.asyncDispose]: () => Promise.resolve(client.close()) };
 }
 
 async function openRedis(where: string, observer: Observer): Promise<OpenStore> {
