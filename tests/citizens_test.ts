@@ -126,8 +126,6 @@ const REASONS: Reasons = {
   zookeeper: {
     "fault run": "The deployment `zookeeper` of `deno task faults` is being written.",
     "benchmark": "The rows of `bench/consensus.ts` are being written.",
-    "URL": "The scheme is being written.",
-    "doctor": "The examination is being written.",
   },
   etcd: {
     "fault run":

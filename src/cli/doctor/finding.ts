@@ -25,6 +25,7 @@ export const CODES = [
   "autocommit",
   "auth",
   "quota",
+  "client",
   "lock",
   "busy",
   "wake-up",

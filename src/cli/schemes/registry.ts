@@ -6,9 +6,10 @@ import { mysql } from "./mysql.ts";
 import { postgres } from "./postgres.ts";
 import { redis } from "./redis.ts";
 import { sqlite } from "./sqlite.ts";
+import { zookeeper } from "./zookeeper.ts";
 
 /** The technologies that the command line can open. */
-export const SCHEMES: readonly Scheme[] = [redis, postgres, mysql, etcd, sqlite];
+export const SCHEMES: readonly Scheme[] = [redis, postgres, mysql, etcd, zookeeper, sqlite];
 
 /**
  * Returns what opens the stores of these URLs together.

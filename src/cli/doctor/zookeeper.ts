@@ -1,0 +1,217 @@
+import { connect } from "node:net";
+import { base64Of } from "../../internal/base64.ts";
+import { LATE, within } from "../../internal/lease/release.ts";
+import { reason } from "../../internal/reason.ts";
+import { elapsed, SystemClock } from "../../internal/time/clock.ts";
+import type { ZookeeperAcl, ZookeeperClient, ZookeeperDone } from "../../stores/zookeeper/mod.ts";
+import type { Store } from "../../store.ts";
+import type { Examined, Patient } from "./examination.ts";
+import { error, type Finding, ok, warning } from "./finding.ts";
+import { ANSWER_MS, unreachable } from "./unreachable.ts";
+
+const CLOCK = new SystemClock();
+
+/** How far clocks may be apart, in milliseconds: the default of the option `maxClockSkew`. */
+const SKEW_MS = 10_000;
+
+/** Codes of errors. */
+const NO_NODE = -101;
+const NO_AUTH = -102;
+
+/** What is used of a client beside what the store does. */
+export interface ExaminedClient extends ZookeeperClient {
+  getSessionId(): Uint8Array & { readonly constructor: { from(text: string): Uint8Array } };
+  readonly connectionManager?: object;
+}
+
+/** What else is known of the ensemble. */
+export interface ZookeeperServers {
+  readonly store: Store;
+  readonly addresses: readonly { readonly host: string; readonly port: number }[];
+  readonly chroot: string;
+  readonly path: string;
+  /** Closes the client. */
+  close(): Promise<void>;
+}
+
+/** Returns an ensemble of ZooKeeper, to examine it. */
+export function zookeeperPatient(client: ExaminedClient, servers: ZookeeperServers): Patient {
+  return {
+    store: servers.store,
+    advice: {
+      failed: (message) => /NO_AUTH|ADMIN/.test(message) ? rightsAdvice(servers) : undefined,
+      unwoken: "Look at the load of the servers, and at the time that they take to write to their disks.",
+    },
+    examine: () => examineEnsemble(client, servers),
+    // Nodes are called by names of up to 200 bytes in base64url.
+    remove: async (name) => {
+      const node = `${servers.path}/${base64Of(name).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+      await answerTo<[unknown, { readonly version: number }]>((done) => client.getData(node, done))
+        .then(([, { version }]) => answerTo((done) => client.remove(node, version, done)));
+    },
+    [Symbol.asyncDispose]: servers.close,
+  };
+}
+
+/** Sends a request, and resolves to the answer. */
+export function answerTo<Results extends readonly unknown[] = []>(
+  send: (done: ZookeeperDone<Results>) => void,
+): Promise<Results> {
+  const answer = new Promise<Results>((resolve, reject) => {
+    send((fault, ...results) => fault ? reject(fault) : resolve(results));
+  });
+  return within(ANSWER_MS, answer, CLOCK);
+}
+
+async function examineEnsemble(client: ExaminedClient, servers: ZookeeperServers): Promise<Examined> {
+  const quorum = judgeModes(await Promise.all(servers.addresses.map(modeOf)));
+  try {
+    // Connects, with a limit.
+    await within(ANSWER_MS, servers.store.query!({ limit: 1 }), CLOCK);
+    await answerTo((done) => client.mkdirp(servers.path, done)).catch(async (fault) => {
+      // Who may not make the nodes above it may use the one that is there.
+      if (codeOf(fault) !== NO_AUTH || await isMissing(client, servers.path)) throw fault;
+    });
+    const [acl] = await answerTo<[ZookeeperAcl[]]>((done) => client.getACL(servers.path, done));
+    const node = await examineNode(client, servers, acl);
+    return { findings: [quorum, judgeClient(client), judgeAcl(acl, servers), ...node] };
+  } catch (fault) {
+    return { findings: [quorum, judgeFault(fault, servers)], futile: true };
+  }
+}
+
+async function isMissing(client: ExaminedClient, path: string): Promise<boolean> {
+  const [stat] = await answerTo<[object | null]>((done) => client.exists(path, () => {}, done));
+  return stat === null;
+}
+
+function judgeFault(fault: unknown, servers: ZookeeperServers): Finding {
+  const code = codeOf(fault);
+  if (code === NO_NODE) return unreachable(servers.store, fault, `the chroot ${servers.chroot} does not exist`);
+  if (code === NO_AUTH || /NO_AUTH/.test(reason(fault))) {
+    return error("rights", reason(fault), "Programs with this user cannot acquire locks.", rightsAdvice(servers));
+  }
+  return unreachable(servers.store, fault);
+}
+
+function rightsAdvice({ path, chroot }: ZookeeperServers): string {
+  return `Give the user READ, WRITE, CREATE, DELETE and ADMIN: setAcl ${chroot}${path} auth:USER:PASSWORD:cdrwa.`;
+}
+
+function judgeClient({ connectionManager }: ExaminedClient): Finding {
+  const known = ["state", "queue", "sessionId", "sessionPassword"].every((key) => key in (connectionManager ?? {}));
+  const found = `node-zookeeper-client, ${known ? "whose inside is" : "but its inside is not"} as in release 1.1`;
+  if (known) {
+    const meaning = "A silent server is left, an expired session is replaced, and reads come after a sync.";
+    return ok("client", found, meaning);
+  }
+  return warning(
+    "client",
+    found,
+    "A silent server is not left, an expired session closes the store, and tryAcquire may be told what was.",
+    "Install node-zookeeper-client 1.1.",
+  );
+}
+
+/** Judges who may do what with the node that has the locks. */
+function judgeAcl(acl: readonly ZookeeperAcl[], { path, chroot }: ZookeeperServers): Finding {
+  const found = `${chroot}${path} is for ${acl.map(({ id }) => `${id.scheme}:${id.id.replace(/:.*/, "")}`).join(", ")}`;
+  if (!acl.some(({ id }) => id.scheme === "world")) return ok("auth", found, "Others cannot take locks away.");
+  return warning(
+    "auth",
+    found,
+    "Everybody who reaches the servers can take locks away, and remove them.",
+    "Give the node an access control list; those of the locks that are made later have the same one.",
+  );
+}
+
+/** Examines a node of its own: whether it may be written, what time the leader has, and whether watches fire. */
+async function examineNode(
+  client: ExaminedClient,
+  { path }: ZookeeperServers,
+  acl: ZookeeperAcl[],
+): Promise<Finding[]> {
+  // No lock is called like this.
+  const node = `${path}/holdfast doctor ${crypto.randomUUID()}`;
+  const data = client.getSessionId();
+  await answerTo((done) => client.create(node, data, acl, done));
+  try {
+    let fired = () => {};
+    const told = new Promise<void>((resolve) => fired = resolve);
+    await answerTo<[object | null]>((done) => client.exists(node, fired, done));
+    const sent = CLOCK.now();
+    const [stat] = await answerTo<[object]>((done) => client.setData(node, data, 0, done));
+    const trip = elapsed(sent, CLOCK.now());
+    const { mtime } = stat as { readonly mtime: Uint8Array };
+    const ms = Number(new DataView(mtime.buffer, mtime.byteOffset, 8).getBigInt64(0)) - (sent.wall + trip / 2);
+    return [
+      judgeClock(ms, trip / 2),
+      judgeWatch(await within(ANSWER_MS, told, CLOCK).catch((fault) => fault === LATE)),
+    ];
+  } finally {
+    await answerTo((done) => client.remove(node, 1, done)).catch(() => {});
+  }
+}
+
+function judgeClock(ms: number, uncertainty: number): Finding {
+  const found =
+    `the leader's clock is ${Math.abs(Math.round(ms))} ms ${ms < 0 ? "behind" : "ahead of"} this machine's, ` +
+    `± ${Math.ceil(uncertainty)} ms`;
+  if (Math.abs(ms) - uncertainty < SKEW_MS) return ok("clock", found, "Less than maxClockSkew (10 s).");
+  return warning(
+    "clock",
+    found,
+    "Leases go by the clocks of the processes. Those that are this far apart may hold a lock at the same time.",
+    "Synchronize the clocks of all machines (NTP).",
+  );
+}
+
+function judgeWatch(isLate: unknown): Finding {
+  if (isLate !== true) return ok("wake-up", "a watch has fired", "Waiters are woken.");
+  const found = `a watch has not fired within ${ANSWER_MS / 1_000} s`;
+  return warning("wake-up", found, "Waiters look only every 5 s.", "Look at the load of the servers.");
+}
+
+/** Returns what a server says that it is: `leader`, `follower`, `standalone`; else what is wrong with it. */
+function modeOf({ host, port }: { readonly host: string; readonly port: number }): Promise<string> {
+  const answer = new Promise<string>((resolve) => {
+    let text = "";
+    const socket = connect(port, host, () => socket.write("srvr")).setEncoding("utf8");
+    socket.setTimeout(ANSWER_MS, () => socket.destroy(new Error("no answer")));
+    socket.on("data", (part: string) => text += part);
+    socket.on("error", (fault) => resolve(reason(fault)));
+    socket.on("close", () => resolve(/^Mode: (\w+)$/m.exec(text)?.[1] ?? (text.split("\n")[0] || "no answer")));
+  });
+  return answer;
+}
+
+/** Judges what the servers of the URL say that they are. */
+export function judgeModes(modes: readonly string[]): Finding {
+  const isSilent = (mode: string) => /whitelist/.test(mode);
+  const healthy = modes.filter((mode) => /^(leader|follower|observer|standalone)$/.test(mode));
+  const sick = modes.filter((mode) => !healthy.includes(mode));
+  const found = `${healthy.length} of ${modes.length} servers serve clients: ${modes.join(", ")}`;
+  if (sick.some((mode) => !isSilent(mode))) {
+    return warning("quorum", found, "If more servers fail, nobody can acquire locks.", "Look at these servers.");
+  }
+  if (sick.length > 0) {
+    const advice = "Set 4lw.commands.whitelist=srvr on the servers.";
+    return warning("quorum", found, "It is not known how many servers may fail.", advice);
+  }
+  if (healthy.includes("standalone")) {
+    const meaning = "No other server has the locks: they are lost with this one.";
+    return warning("quorum", found, meaning, "Use three servers, and name them all in the URL.");
+  }
+  const isEven = modes.length % 2 === 0;
+  if (!isEven && modes.length > 1) return ok("quorum", found, `${(modes.length - 1) / 2} of them may fail.`);
+  return warning(
+    "quorum",
+    found,
+    isEven ? "An even number of servers survives no more failures than one less." : "The others are not known here.",
+    "Use an odd number of servers, three at least, and name them all in the URL.",
+  );
+}
+
+function codeOf(fault: unknown): number | undefined {
+  return (Object(fault) as { readonly code?: number }).code;
+}

@@ -1,0 +1,142 @@
+import { SystemClock } from "../../internal/time/clock.ts";
+import type { ZookeeperStore } from "../../stores/zookeeper/mod.ts";
+import { UsageError } from "../command.ts";
+import type { Examination } from "../doctor/examination.ts";
+import { answerTo, type ExaminedClient, zookeeperPatient } from "../doctor/zookeeper.ts";
+import { answerOf } from "../terminal/answer.ts";
+import { shown } from "../terminal/shown.ts";
+import { type Address, addressOf, checkNetwork, hostAndPort, networkPermission } from "./address.ts";
+import { loadClientLibrary } from "./client_library.ts";
+import type { OpenedStore, OpenOptions, Scheme, StoreUrls } from "./scheme.ts";
+import { hostsOf, labelOf } from "./store_urls.ts";
+
+/** ZooKeeper. */
+export const zookeeper: Scheme = {
+  protocols: ["zookeeper:"],
+  example: "zookeeper://127.0.0.1:2181",
+  open,
+  examination,
+};
+
+const PORT = 2181;
+
+/** The path that the store uses if nothing else is said. */
+const PATH = "/holdfast";
+
+/** The pause before all servers are tried again, in milliseconds. */
+const SPIN_MS = 100;
+
+/** The code of the state of a client that is connected. */
+const CONNECTED = 3;
+
+/** What a URL says. */
+interface ZookeeperPlace {
+  readonly addresses: readonly Address[];
+  readonly chroot: string;
+  readonly path: string;
+  /** `user:password`, to be sent as digest authentication. */
+  readonly user: string | undefined;
+  readonly label: string;
+}
+
+/** A client, with what closes it. */
+interface OpenedClient extends ExaminedClient {
+  close(): void;
+  addAuthInfo(scheme: string, auth: Uint8Array): void;
+  readonly connectionManager: { connect(): void; readonly socket?: { destroy(): void } };
+}
+
+/** What is used of the package `node-zookeeper-client`. */
+interface ZookeeperModule {
+  createClient(servers: string, options: object): OpenedClient;
+}
+
+async function open([url]: StoreUrls, { existing = false }: OpenOptions = {}): Promise<OpenedStore> {
+  const place = readZookeeperUrl(url);
+  await checkNetwork(place.addresses);
+  const { client, store } = await connect(place);
+  const opened: OpenedStore = { store, label: place.label, [Symbol.asyncDispose]: () => close(client) };
+  try {
+    if (existing) await answerOf(opened, checkExists(client, place), new AbortController().signal);
+    return opened;
+  } catch (error) {
+    await close(client);
+    // Wrapped as a failure of the store, which it is not.
+    throw error instanceof Error && error.cause instanceof UsageError ? error.cause : error;
+  }
+}
+
+function examination([url]: StoreUrls): Examination {
+  const place = readZookeeperUrl(url);
+  return {
+    permissions: place.addresses.map(networkPermission),
+    async open() {
+      const { client, store } = await connect(place);
+      return zookeeperPatient(client, { ...place, store, close: () => close(client) });
+    },
+  };
+}
+
+async function connect(place: ZookeeperPlace): Promise<{ client: OpenedClient; store: ZookeeperStore }> {
+  const loaded = await loadClientLibrary<ZookeeperModule & { readonly default?: ZookeeperModule }>(
+    { of: "ZooKeeper", name: "node-zookeeper-client", version: "^1.1" },
+  );
+  const { zookeeper } = await import("../../stores/zookeeper/mod.ts");
+  const { addresses, chroot, path, user } = place;
+  const { createClient } = loaded.default ?? loaded;
+  const client = createClient(addresses.map(hostAndPort).join() + chroot, { spinDelay: SPIN_MS });
+  if (user !== undefined) client.addAuthInfo("digest", client.getSessionId().constructor.from(user));
+  client.connect();
+  return { client, store: zookeeper(client, { path }) };
+}
+
+/** Closes a client. One that is closed while it connects would throw where nobody can catch it: it is made to give up. */
+async function close(client: OpenedClient): Promise<void> {
+  if (client.getState().getCode() === CONNECTED) return client.close();
+  const { connectionManager } = client;
+  connectionManager.connect = () => {};
+  connectionManager.socket?.destroy();
+  // It may have been about to connect.
+  await new SystemClock().sleep(2 * SPIN_MS);
+  connectionManager.socket?.destroy();
+}
+
+async function checkExists(client: OpenedClient, { path, label }: ZookeeperPlace): Promise<void> {
+  const [stat] = await answerTo<[object | null]>((done) => client.exists(path, () => {}, done));
+  if (stat !== null) return;
+  const made = "it is made by the first program that acquires a lock below it";
+  throw new UsageError(`there is no node ${shown(path)} in ${shown(label)}: ${made}`);
+}
+
+/**
+ * Reads a URL such as `zookeeper://user:password@host:2181,host:2181/chroot?path=/locks`.
+ *
+ * @throws {UsageError} which says what is wrong, without the password
+ */
+export function readZookeeperUrl(url: URL): ZookeeperPlace {
+  const label = labelOf(url);
+  const fail = (what: string) => new UsageError(`${shown(label)} ${what}`);
+  const other = [...url.searchParams.keys()].find((parameter) => !["host", "path"].includes(parameter));
+  if (other !== undefined) throw fail(`has the parameter ${shown(other)}: known is path`);
+  if (url.hash !== "") throw fail("has a #: write it as %23");
+  const decoded = (text: string) => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      throw fail("has a % that begins no escape: write it as %25");
+    }
+  };
+  const addresses = hostsOf(url).map((host) => addressOf(host, PORT, fail));
+  if (addresses.length === 0) throw fail("must name a server: zookeeper://127.0.0.1:2181");
+  // The client takes all behind the first colon for the port.
+  if (addresses.some(({ host }) => host.includes(":"))) throw fail("has an IPv6 address: the client needs a host name");
+  const path = url.searchParams.get("path") ?? PATH;
+  if (!/^(\/[^/]+)+$/.test(path)) throw fail(`has the path ${shown(path)}: write one such as ${PATH}`);
+  return {
+    addresses,
+    chroot: decoded(url.pathname).replace(/\/+$/, ""),
+    path,
+    user: url.username === "" ? undefined : `${decoded(url.username)}:${decoded(url.password)}`,
+    label,
+  };
+}
