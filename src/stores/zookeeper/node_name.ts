@@ -1,3 +1,5 @@
+import { base64Of, textOfBase64 } from "../../internal/base64.ts";
+
 /** The longest name that is kept as it is, in bytes: of a longer one the hash is the name of the node. */
 const LONGEST_BYTES = 200;
 
@@ -10,8 +12,9 @@ const HASHED = "sha256:";
  */
 export async function nodeOf(name: string): Promise<string> {
   const bytes = new TextEncoder().encode(name);
-  if (bytes.length <= LONGEST_BYTES) return base64url(bytes);
-  return HASHED + base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+  if (bytes.length <= LONGEST_BYTES) return base64url(base64Of(name));
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return HASHED + base64url(btoa(String.fromCharCode(...hash)));
 }
 
 /** Returns the name of the lock of a node, given its document, which has the one that is hashed; `undefined` if it has none. */
@@ -31,18 +34,15 @@ export function orderOf(node: string): string | undefined {
   return node.startsWith(HASHED) ? `\uffff${node}` : decoded(node);
 }
 
-function base64url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+function base64url(base64: string): string {
+  return base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 function decoded(node: string): string | undefined {
   try {
-    const binary = atob(node.replaceAll("-", "+").replaceAll("_", "/"));
-    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
+    const name = textOfBase64(node.replaceAll("-", "+").replaceAll("_", "/"));
     // Others may be there that only look like it.
-    return base64url(bytes) === node
-      ? new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
-      : undefined;
+    return base64url(base64Of(name)) === node ? name : undefined;
   } catch {
     return undefined;
   }

@@ -1,11 +1,12 @@
 import type { Store } from "@holdfast/lock";
 import { zookeeper, type ZookeeperOptions, type ZookeeperStore } from "@holdfast/lock/zookeeper";
 import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { parseDocument } from "../../../src/stores/cas/document.ts";
+import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
 import { CasStore } from "../../../src/stores/cas/store.ts";
 import { ZookeeperBackend } from "../../../src/stores/zookeeper/store.ts";
 import { findZookeeper } from "../../support/zookeeper.ts";
 import {
+  type ClientOptions,
   closeClient,
   connected,
   type TestClient,
@@ -52,6 +53,7 @@ export class Place implements AsyncDisposable {
   readonly path: string;
   readonly address: string;
   readonly #clients: TestClient[] = [];
+  #reader: ZookeeperBackend | undefined;
 
   private constructor(address: string) {
     this.path = `/holdfast${++Place.#places}`;
@@ -64,7 +66,7 @@ export class Place implements AsyncDisposable {
   }
 
   /** Returns a client that is closed with the place. */
-  client(address: string = this.address, options: { sessionTimeout?: number } = {}): TestClient {
+  client(address: string = this.address, options: ClientOptions = {}): TestClient {
     const client = connected(address, options);
     this.#clients.push(client);
     return client;
@@ -90,13 +92,36 @@ export class Place implements AsyncDisposable {
     return store;
   }
 
+  /** Reads the document of a lock. */
+  async documentOf(name: string): Promise<LockDocument> {
+    return parseDocument(name, (await (this.#reader ??= this.backend()).read(name)).value);
+  }
+
   /** Returns the names of the locks that are held or waited for. */
   async used(): Promise<string[]> {
-    const { documents } = await this.backend().list(100_000);
+    const { documents } = await (this.#reader ??= this.backend()).list(100_000);
     return documents.filter(({ key, value }) => !parseDocument(key, value).unused).map(({ key }) => key);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#clients.map(closeClient));
   }
+}
+
+/** Defines a test with a path of its own. */
+export function test(name: string, run: (place: Place) => Promise<void>): void {
+  const fn = async () => {
+    await using place = Place.open();
+    await run(place);
+  };
+  Deno.test({ name, fn, ignore });
+}
+
+/** Sends a request over a client of a test, and resolves to the answer. */
+export function answered<Results extends unknown[] = []>(
+  send: (done: (error: unknown, ...results: Results) => void) => void,
+): Promise<Results> {
+  return new Promise((resolve, reject) => {
+    send((error, ...results) => error ? reject(error) : resolve(results));
+  });
 }

@@ -12,6 +12,10 @@ import { really, SHORT } from "../../verification/events/really.ts";
 import { agrees } from "../../verification/queue/agrees.ts";
 import { webLocksSuite } from "../../web_locks/suite.ts";
 import { ignore, oneServer, Place, serve, threeServers } from "./place.ts";
+import "./command_line.ts";
+import "./nodes.ts";
+import "./refusals.ts";
+import "./sessions.ts";
 
 serve();
 

@@ -139,7 +139,11 @@ export const TARGETS: readonly Target[] = [
     name: "zookeeper",
     source: /^src\/stores\/zookeeper\/\w+\.ts$/,
     stages: [
-      { tests: /^tests\/stores\/zookeeper\/store_test\.ts$/, filter: /ZookeeperBackend|nodeOf|zookeeper\(\) (?!on )/ },
+      {
+        tests: /^tests\/stores\/zookeeper\/store_test\.ts$/,
+        filter:
+          /^(ZookeeperBackend|NodeWatches|nodeOf|orderOf|zookeeper\(\) throws|acquire\(\) on ZooKeeper (gives|goes|is|needs|rejects|says|waits|without))/,
+      },
       { tests: /^tests\/stores\/zookeeper\/store_test\.ts$/, filter: /^zookeeper\(\) on one server/ },
     ],
   },

@@ -1,0 +1,149 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { acquire } from "@holdfast/lock";
+import { UsageError } from "../../../src/cli/command.ts";
+import type { Finding } from "../../../src/cli/doctor/finding.ts";
+import { judgeModes } from "../../../src/cli/doctor/zookeeper.ts";
+import { readZookeeperUrl } from "../../../src/cli/schemes/zookeeper.ts";
+import { openStore, permissionsOf } from "../../../examples/store.ts";
+import { withoutCoverage } from "../../support/without_coverage.ts";
+import { holdfast, jsonLines, type Result } from "../../cli/cli_process.ts";
+import { answered, Place, test, threeServers } from "./place.ts";
+
+const CONFIG = new URL("../../../deno.json", import.meta.url).pathname;
+
+/** Returns the URL of a place. */
+function urlOf({ address, path }: Place, at = ""): string {
+  return `zookeeper://${at}${address}?path=${path}`;
+}
+
+/** Returns the codes of what is wrong. */
+function wrong({ out }: Result): string[] {
+  const findings = jsonLines<Finding>(out).filter(({ level, code }) => level !== "ok" && code !== "permission");
+  return findings.map(({ level, code }) => `${level} ${code}`);
+}
+
+test("holdfast shows and takes away locks in ZooKeeper", async (place) => {
+  const lock = await acquire(await place.store(), "a", { strict: false });
+  const store = urlOf(place);
+  const { status, out, err } = await holdfast(["ls", "--json"], { store });
+  assertEquals([status, jsonLines<{ name: string }>(out).map(({ name }) => name)], [0, ["a"]], err);
+  const { evicted } = JSON.parse((await holdfast(["evict", "a", "--yes", "--json"], { store })).out);
+  assertEquals(evicted, 1);
+  assertEquals((await holdfast(["show", "a"], { store })).status, 1);
+  await lock.release().catch(() => {});
+});
+
+test("holdfast run makes the node in ZooKeeper, and other verbs do not", async (place) => {
+  const store = urlOf(place, "app:se%20cret@");
+  const { status, err } = await holdfast(["ls"], { store });
+  assert(status === 2 && err.startsWith(`holdfast: there is no node ${place.path} in `), err);
+  const run = await holdfast(["run", "a", "--", "echo", "done"], { store });
+  assertEquals([run.status, run.out], [0, "done\n"], run.err);
+  assertEquals(await place.used(), []);
+});
+
+test("openStore() of the examples opens ZooKeeper by its URL", async (place) => {
+  await answered((done) => place.client().mkdirp(place.path, done));
+  const url = `zookeeper://${place.address},${place.address}${place.path}`;
+  assertEquals(permissionsOf(url)[0], `--allow-net=${place.address},${place.address}`);
+  await using opened = await openStore(url);
+  await using lock = await acquire(opened.store, "a");
+  assert(lock.held);
+});
+
+test("a lock is held in ZooKeeper with the flags of Deno that docs/typescript.md has", async (place) => {
+  const program = `
+    import { acquire } from "@holdfast/lock";
+    import { zookeeper } from "@holdfast/lock/zookeeper";
+    import { createClient } from "node-zookeeper-client";
+    const client = createClient("${place.address}");
+    client.connect();
+    await using lock = await acquire(zookeeper(client, { path: "${place.path}" }), "a");
+    console.log(lock.held);
+    await lock.release();
+    client.close();
+  `;
+  const flags = [`--allow-net=${place.address}`, "--no-prompt", "--no-check", `--config=${CONFIG}`];
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", ...flags, "-"],
+    env: withoutCoverage(),
+    clearEnv: true,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  await new Blob([program]).stream().pipeTo(child.stdin);
+  const { success, stdout, stderr } = await child.output();
+  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assertEquals([success, out], [true, "true\n"], err);
+});
+
+test("holdfast says why ZooKeeper cannot be opened, without the password", async () => {
+  const { status, err } = await holdfast(["ls"], { store: "zookeeper://app:secret@127.0.0.1:1,127.0.0.1:2/a" });
+  assert(status === 69 && err.includes("zookeeper://127.0.0.1:1,127.0.0.1:2/a") && !err.includes("secret"), err);
+});
+
+test("holdfast doctor leaves no lock on healthy servers", async () => {
+  await using place = Place.open(threeServers().address);
+  const result = await holdfast(["doctor", "--json"], { store: urlOf(place) });
+  assertEquals([result.status, wrong(result)], [0, ["warning auth"]], result.out);
+  const [nodes] = await answered<[readonly string[]]>((done) => place.client().getChildren(place.path, done));
+  assertEquals(nodes, []);
+  const codes = jsonLines<Finding>(result.out).map(({ code }) => code);
+  for (const code of ["quorum", "client", "auth", "clock", "wake-up", "lock"] as const) {
+    assert(codes.includes(code), code);
+  }
+});
+
+test("holdfast doctor finds a single server, a missing chroot and no server", async (place) => {
+  const one = await holdfast(["doctor", "--json"], { store: urlOf(place) });
+  assertEquals([one.status, wrong(one)], [0, ["warning quorum", "warning auth"]], one.out);
+  const chroot = await holdfast(["doctor", "--json"], { store: `zookeeper://${place.address}/nowhere` });
+  assertEquals([chroot.status, wrong(chroot)], [1, ["warning quorum", "error unreachable"]], chroot.out);
+  assert(chroot.out.includes("the chroot /nowhere does not exist"), chroot.out);
+  const none = await holdfast(["doctor", "--json"], { store: "zookeeper://127.0.0.1:1" });
+  assertEquals([none.status, wrong(none)], [1, ["warning quorum", "error unreachable"]], none.out);
+});
+
+test("holdfast doctor finds that rights are missing in ZooKeeper", async (place) => {
+  const { ACL, Id, Permission } = await import("node-zookeeper-client");
+  const client = place.client();
+  const acl = [new ACL(Permission.READ, new Id("world", "anyone"))];
+  await answered((done) => client.create(place.path, client.getSessionId(), acl, done));
+  const result = await holdfast(["doctor", "--json"], { store: urlOf(place) });
+  assertEquals([result.status, wrong(result)], [1, ["warning quorum", "error rights"]], result.out);
+});
+
+Deno.test("judgeModes() judges what servers say that they are", () => {
+  const levelOf = (...modes: string[]) => judgeModes(modes).level;
+  assertEquals(levelOf("leader", "follower", "follower"), "ok");
+  for (const modes of [["standalone"], ["leader", "follower"], ["follower"], ["leader", "follower", "no answer"]]) {
+    assertEquals(levelOf(...modes), "warning");
+  }
+  assert(judgeModes(["srvr is not executed because it is not in the whitelist."]).advice.includes("4lw"));
+});
+
+Deno.test("readZookeeperUrl() reads servers, chroot, path and user", () => {
+  const place = readZookeeperUrl(new URL("zookeeper://a:p%40@zk1:1/app/x?path=/locks&host=zk2"));
+  assertEquals(place, {
+    addresses: [{ host: "zk1", port: 1 }, { host: "zk2", port: 2181 }],
+    chroot: "/app/x",
+    path: "/locks",
+    user: "a:p@",
+    label: "zookeeper://zk1:1,zk2/app/x",
+  });
+  assertEquals(readZookeeperUrl(new URL("zookeeper://zk1/")).chroot, "");
+});
+
+Deno.test("readZookeeperUrl() throws for a wrong URL", () => {
+  for (
+    const [url, says] of [
+      ["zookeeper:///a", "must name a server"],
+      ["zookeeper://a?prefix=b", 'has the parameter "prefix"'],
+      ["zookeeper://a#b", "has a #"],
+      ["zookeeper://a?path=b", 'has the path "b"'],
+      ["zookeeper://[::1]:2181", "has an IPv6 address"],
+      ["zookeeper://a/%zz", "has a % that begins no escape"],
+    ] as const
+  ) assertThrows(() => readZookeeperUrl(new URL(url)), UsageError, says.replaceAll('"', ""));
+});

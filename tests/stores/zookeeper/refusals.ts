@@ -1,0 +1,137 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { ACL, Id, Permission } from "node-zookeeper-client";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { acquire, type Lock, StoreError } from "@holdfast/lock";
+import { zookeeper, type ZookeeperAcl } from "@holdfast/lock/zookeeper";
+import { until } from "../../support/until.ts";
+import type { TestClient } from "../../support/zookeeper_server.ts";
+import { answered, type Place, test } from "./place.ts";
+
+const { READ, WRITE, CREATE, DELETE, ADMIN, ALL } = Permission;
+
+/** Returns a client that has said who it is. */
+async function clientOf(place: Place, user: string): Promise<TestClient> {
+  const client = place.client();
+  client.addAuthInfo("digest", Buffer.from(`${user}:secret`));
+  // What is asked before is sent first.
+  await until(() => client.getState().getCode() === 3, "it is connected");
+  return client;
+}
+
+/** Makes the path of a place, with all rights for an administrator and some for others. */
+async function makePath(place: Place, rights: readonly (readonly [user: string, permission: number])[]): Promise<void> {
+  const admin = await clientOf(place, "admin");
+  const digest = (user: string) => `${user}:${createHash("sha1").update(`${user}:secret`).digest("base64")}`;
+  const acl = rights.map(([user, permission]) => {
+    return new ACL(permission, user === "anyone" ? new Id("world", "anyone") : new Id("digest", digest(user)));
+  });
+  const all = [new ACL(ALL, new Id("digest", digest("admin"))), ...acl];
+  await answered((done) => admin.create(place.path, admin.getSessionId(), all, done));
+}
+
+/** Does with a lock what programs do, and what removes old nodes. Resolves to whether all was permitted. */
+async function useOf(place: Place, client: TestClient): Promise<string> {
+  const store = zookeeper(client, { path: place.path });
+  const backend = place.backend(client);
+  let lock: Lock | undefined;
+  try {
+    lock = await acquire(store, "a", { wait: 0, lease: 3_000 });
+    await lock.extend(3_000);
+    await store.query();
+    await lock.release();
+    await backend.remove("a", (await backend.read("a")).version);
+    return "permitted";
+  } catch (error) {
+    assert(error instanceof StoreError && error.permanent, `${error}`);
+    await lock?.release().catch(() => {});
+    await until(() => !lock?.held, "it is released, or its lease has ended");
+    return error.message;
+  }
+}
+
+test("acquire() on ZooKeeper without rights rejects at once, and does nothing", async (place) => {
+  await makePath(place, []);
+  const error = await assertRejects(
+    () => acquire(zookeeper(place.client(), { path: place.path }), "a"),
+    StoreError,
+    "(NO_AUTH). It needs READ, WRITE, CREATE, DELETE and ADMIN (cdrwa)",
+  );
+  assert(error.permanent);
+  const admin = await clientOf(place, "admin");
+  const [nodes] = await answered<[readonly string[]]>((done) => admin.getChildren(place.path, done));
+  assertEquals(nodes, []);
+});
+
+for (const [missing, permission] of Object.entries({ READ, WRITE, CREATE, DELETE, ADMIN })) {
+  test(`acquire() on ZooKeeper says what is needed without ${missing}`, async (place) => {
+    await makePath(place, [["app", ALL - permission]]);
+    const says = missing === "ADMIN" ? "the client needs ADMIN (a) on" : "(NO_AUTH). It needs";
+    const message = await useOf(place, await clientOf(place, "app"));
+    assert(message.includes(says), message);
+  });
+}
+
+test("acquire() on ZooKeeper gives the nodes of locks the rights of the path", async (place) => {
+  await makePath(place, [["app", ALL], ["other", READ]]);
+  assertEquals(await useOf(place, await clientOf(place, "app")), "permitted");
+  const client = await clientOf(place, "app");
+  await using _lock = await acquire(zookeeper(client, { path: place.path }), "a");
+  const lists = await Promise.all([place.path, `${place.path}/YQ`].map((path) => {
+    return answered<[ZookeeperAcl[]]>((done) => client.getACL(path, done));
+  }));
+  assertEquals(JSON.stringify(lists[1]![0]), JSON.stringify(lists[0]![0]));
+  assertEquals(lists[0]![0].length, 3);
+});
+
+test("acquire() on ZooKeeper needs no ADMIN where everybody has the rights", async (place) => {
+  const admin = await clientOf(place, "admin");
+  const acl = [new ACL(READ + WRITE + CREATE + DELETE, new Id("world", "anyone"))];
+  await answered((done) => admin.create(place.path, admin.getSessionId(), acl, done));
+  assertEquals(await useOf(place, place.client()), "permitted");
+});
+
+test("acquire() on ZooKeeper rejects at once for an authentication that is not known", async (place) => {
+  const client = place.client();
+  client.addAuthInfo("unknown", Buffer.from("a"));
+  const error = await assertRejects(() => acquire(zookeeper(client, { path: place.path }), "a"), StoreError);
+  assert(error.permanent, error.message);
+});
+
+test("acquire() on ZooKeeper rejects at once where the chroot does not exist, and holds nothing", async (place) => {
+  const client = place.client(`${place.address}${place.path}/nowhere`);
+  const store = zookeeper(client);
+  const error = await assertRejects(() => acquire(store, "a"), StoreError, "The chroot of the client does not exist");
+  assert(error.permanent);
+  assertEquals(await store.query(), { held: [], pending: [] });
+});
+
+test("acquire() on ZooKeeper says what it has found that is no document", async (place) => {
+  await place.backend().write("a", "a text", undefined);
+  const error = await assertRejects(async () => acquire(await place.store(), "a"), StoreError, "is no document");
+  assert(error.permanent);
+});
+
+test("zookeeper() throws for what is no client of node-zookeeper-client", () => {
+  // The second one is like a client of the npm package `zookeeper`.
+  const method = () => {};
+  for (
+    const wrong of [undefined, { connect: method, on: method, get: method, set: method, create: method }, "zk:2181"]
+  ) {
+    assertThrows(() => zookeeper(wrong as never), TypeError, "client must be one of node-zookeeper-client");
+  }
+  return Promise.resolve();
+});
+
+test("zookeeper() throws for a wrong option", (place) => {
+  const client = place.client();
+  assertThrows(() => zookeeper(client, { prefix: "a" } as never), TypeError, '"prefix": known are path');
+  assertThrows(() => zookeeper(client, { path: 7 as never }), TypeError, "path must be a string: got 7");
+  for (const path of ["", "/", "a", "/a/", "//a", "/a//b", "/.", "/a/..", "/a\0", "/zookeeper", "/zookeeper/config"]) {
+    assertThrows(() => zookeeper(client, { path }), RangeError, "path must be that of a node");
+  }
+  for (const path of ["/a", "/a/b", "/...", "/é€", "/zookeepers"]) zookeeper(client, { path });
+  assertThrows(() => zookeeper(client, { maxClockSkew: -1 }), RangeError, "maxClockSkew");
+  assertThrows(() => zookeeper(client, { observer: 7 as never }), TypeError, "observer");
+  return Promise.resolve();
+});
