@@ -49,8 +49,8 @@ export async function build(folder: string): Promise<Build> {
     program: async (runtime, main, without) => {
       const files = [
         ...tests.filter((file) => !without.includes(file)),
-        "runtimes/inside/databases.ts",
-        "runtimes/inside/etcd.ts",
+        ...["databases", "etcd", "zookeeper"].map((name) => `runtimes/inside/${name}.ts`)
+          .filter((file) => !without.includes(file)),
       ];
       if (without.some(isSqlite)) files.push("runtimes/inside/no_sqlite.ts");
       const path = `${installed}/tests/${runtime}.js`;

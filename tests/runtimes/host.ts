@@ -6,6 +6,8 @@ import { MariadbServer } from "../support/mariadb_server.ts";
 import { findPostgres } from "../support/postgres.ts";
 import { PostgresServer } from "../support/postgres_server.ts";
 import { freePort, RedisServer } from "../support/redis_server.ts";
+import { findZookeeper } from "../support/zookeeper.ts";
+import { ZookeeperServer } from "../support/zookeeper_server.ts";
 import type { Operation, Settings, Started } from "./inside/settings.ts";
 
 /** A server that all runtimes share, what finds its program, and the client with which databases are made. */
@@ -16,13 +18,14 @@ const DATABASES = {
 
 /**
  * Starts and stops Redis servers for tests that run in another runtime, and ask for it over HTTP. Makes databases for
- * them, on servers that it starts, and starts etcd.
+ * them, on servers that it starts, and starts etcd and ZooKeeper.
  */
 export class Host implements AsyncDisposable {
   readonly #servers = new Map<number, RedisServer>();
   readonly #http: Deno.HttpServer<Deno.NetAddr>;
   readonly #databases = new Map<keyof typeof DATABASES, Promise<PostgresServer | MariadbServer>>();
   #etcd: Promise<EtcdServer> | undefined;
+  #zookeeper: Promise<ZookeeperServer> | undefined;
   #opened = 0;
 
   constructor() {
@@ -50,6 +53,12 @@ export class Host implements AsyncDisposable {
   async etcd(): Promise<string> {
     if ("missing" in findEtcd()) return "";
     return (await (this.#etcd ??= EtcdServer.start())).url;
+  }
+
+  /** Resolves to where ZooKeeper answers, which all runtimes share; "" where it is missing. */
+  async zookeeper(): Promise<string> {
+    if ("missing" in findZookeeper()) return "";
+    return (await (this.#zookeeper ??= ZookeeperServer.start())).address;
   }
 
   async #database(client: ClientName): Promise<string> {
@@ -93,7 +102,8 @@ export class Host implements AsyncDisposable {
     const databases = await Promise.all(this.#databases.values());
     // To be killed it would look for its processes in /proc, which the task may not read.
     for (const server of databases) if (server instanceof PostgresServer) await server.stop();
-    const servers = [...this.#servers.values(), ...databases, ...this.#etcd === undefined ? [] : [await this.#etcd]];
+    const consensus = (await Promise.all([this.#etcd, this.#zookeeper])).flatMap((server) => server ?? []);
+    const servers = [...this.#servers.values(), ...databases, ...consensus];
     await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
   }
 }

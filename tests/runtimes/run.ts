@@ -43,10 +43,11 @@ export async function run(
     await isRequired(runtime.process, build, outcome, over);
   }
   const databases = await host.databases(runtime.databases);
-  const etcd = await host.etcd();
+  const [etcd, zookeeper] = [await host.etcd(), await host.zookeeper()];
   const missing = [
     ...runtime.databases.filter((client) => databases[client] === "").map((client) => `${client}: `),
     ...etcd === "" ? ["etcd() here: "] : [],
+    ...zookeeper === "" ? ["zookeeper() here: "] : [],
   ];
   const settings: Settings = {
     host: host.url,
@@ -55,6 +56,7 @@ export async function run(
     skip: { ...runtime.skip, ...Object.fromEntries(missing.map((start) => [start, "there is no server"])) },
     databases,
     etcd,
+    zookeeper,
   };
   const env = { HOLDFAST_SETTINGS: JSON.stringify(settings), TMPDIR: build.folder };
   using child = new Child(await runtime.prepare(build), env, build.folder, over);

@@ -29,6 +29,7 @@ const NO_SQLITE = because(
 const NO_LOCKS = because("the file of navigator.locks: there are none", TESTS.filter(isPlatform));
 const NO_SDK = because("the SDK of OpenTelemetry for Node does not load", ["otel/sdk_test.ts"]);
 const NO_SERVER = because("the file of the HTTP server: a worker does not listen", TESTS.filter(isServer));
+const NO_ZOOKEEPER = because("the store on ZooKeeper: it is for Deno, Node and Bun", ["runtimes/inside/zookeeper.ts"]);
 const NO_DENO = because("it starts processes of Deno", ["SystemClock.timer() does not keep the process alive"]);
 
 /** Where the lock manager that Node itself has is not as the specification says. */
@@ -92,7 +93,7 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
     process: undefined,
     version: versionOfWorkerd,
     prepare: async (build) => {
-      const without = Object.keys({ ...NO_SQLITE, ...NO_LOCKS, ...NO_SDK, ...NO_SERVER });
+      const without = Object.keys({ ...NO_SQLITE, ...NO_LOCKS, ...NO_SDK, ...NO_SERVER, ...NO_ZOOKEEPER });
       const worker = `${build.folder}/worker.js`;
       // For the modules of Node that ioredis asks for in the manner of CommonJS.
       const banner = `import { createRequire } from "node:module"; const require = createRequire("/");`;
@@ -111,7 +112,7 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
         ].map((start) => [start, "getEventListeners() of node:events finds none on a signal"]),
       ),
     },
-    without: { ...NO_SQLITE, ...NO_LOCKS, ...NO_SDK, ...NO_SERVER },
+    without: { ...NO_SQLITE, ...NO_LOCKS, ...NO_SDK, ...NO_SERVER, ...NO_ZOOKEEPER },
     databases: ["postgres.js"],
   },
   objects: {

@@ -37,6 +37,7 @@ export function dependencies(): Record<string, string> {
     pg: "8.23.1",
     mysql2: "3.24.6",
     mariadb: "3.5.4",
+    "node-zookeeper-client": "1.1.3",
     "@opentelemetry/api": "1.9.1",
     "@opentelemetry/context-async-hooks": "2.12.0",
     "@opentelemetry/exporter-prometheus": "0.223.0",

@@ -14,10 +14,20 @@ export interface Settings {
   databases: Partial<Record<ClientName, string>>;
   /** Where etcd answers; empty where there is none. */
   etcd: string;
+  /** Where ZooKeeper answers; empty where there is none. */
+  zookeeper: string;
 }
 
 /** Set once, before the first test. */
-export const settings: Settings = { host: "", freePorts: [], mayRepeat: 0, skip: {}, databases: {}, etcd: "" };
+export const settings: Settings = {
+  host: "",
+  freePorts: [],
+  mayRepeat: 0,
+  skip: {},
+  databases: {},
+  etcd: "",
+  zookeeper: "",
+};
 
 /** What a test asks for: all but `"open"` of a server that was opened. */
 export type Operation =

@@ -1,0 +1,38 @@
+/**
+ * The store suite on ZooKeeper, over the sockets that the runtime has.
+ *
+ * @module
+ */
+import { storeSuite } from "@holdfast/lock/testing";
+import { zookeeper, type ZookeeperClient } from "@holdfast/lock/zookeeper";
+import { createClient } from "node-zookeeper-client";
+import { patient } from "../../support/patient.ts";
+import { settings } from "./settings.ts";
+
+storeSuite({
+  test: (name, run) => Deno.test(`zookeeper() here: ${name}`, run),
+  capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences"],
+  open: () => {
+    const clients: (ZookeeperClient & { close(): void })[] = [];
+    const options = { path: `/${crypto.randomUUID()}` };
+    const connect = async () => {
+      const client = createClient(settings.zookeeper);
+      client.connect();
+      clients.push(client);
+      const store = zookeeper(client, options);
+      // It is connected then: not only leases begin late otherwise, it also could not be closed.
+      await store.query();
+      return patient(store);
+    };
+    return {
+      connect,
+      leftovers: async () => {
+        const { held, pending } = await (await connect()).query();
+        return [...held, ...pending].map(({ name }) => name);
+      },
+      close: () => {
+        for (const client of clients) client.close();
+      },
+    };
+  },
+});
