@@ -19,10 +19,6 @@ export class NodeWatches {
 
   constructor(connection: ZookeeperConnection) {
     this.#connection = connection;
-    // What happens meanwhile is told only when the client is connected again.
-    connection.onChange(() => {
-      for (const watch of this.#watches.values()) fire(watch);
-    });
   }
 
   /** Resolves when the version of a node is not the given one, or may be another; also when the signal aborts. */
