@@ -5,11 +5,13 @@ import { storeSuite } from "@holdfast/lock/testing";
 import { zookeeper } from "@holdfast/lock/zookeeper";
 import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
 import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import { killHolder } from "../../support/killed_holder.ts";
 import { patient } from "../../support/patient.ts";
 import { until } from "../../support/until.ts";
 import { endsOnce, plansOf } from "../../verification/events/ends.ts";
 import { really, SHORT } from "../../verification/events/really.ts";
 import { agrees } from "../../verification/queue/agrees.ts";
+import { killedSuite } from "../../verification/killed_suite.ts";
 import { webLocksSuite } from "../../web_locks/suite.ts";
 import { ignore, oneServer, Place, serve, threeServers } from "./place.ts";
 import "./command_line.ts";
@@ -97,5 +99,24 @@ Deno.test({
     const store = patient(await place.store());
     const counts = await endsOnce(plansOf(SHORT, { shared: true, faults: false }), 20, () => really(store));
     for (const what of ["acquired", "released", "gave_up busy"]) assert(counts.get(what)! > 0, what);
+  },
+});
+
+killedSuite({
+  of: "ZooKeeper",
+  ignore,
+  open: () => {
+    const place = Place.open();
+    return {
+      async kill(lease) {
+        const program = new URL("holder_process.ts", import.meta.url);
+        const fence = await killHolder(program, place.address, place.path, `${lease}`);
+        const [holder] = (await place.documentOf("a")).holders.values();
+        return { fence, end: holder!.end };
+      },
+      store: (maxClockSkew) => zookeeper(place.client(), { path: place.path, maxClockSkew }),
+      engine: () => place.engine(),
+      [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+    };
   },
 });
