@@ -141,9 +141,11 @@ test("NodeWatches resolves when a node is made, changed and removed", async (pla
       [1, () => backend.remove("a", 1)],
     ] as const
   ) {
-    const watched = watches.changed(path, before, signal);
+    let told = false;
+    const watched = watches.changed(path, before, signal).then(() => told = true);
     // Its answer comes after the watch was set: a server answers the requests of a client in their order.
     await answered<[unknown]>((done) => client.exists(path, () => {}, done));
+    assertEquals(told, false);
     await change();
     await watched;
   }
