@@ -19,7 +19,7 @@ const NO_NODE = -101;
 const NO_AUTH = -102;
 
 /** What is used of a client beside what the store does. */
-export interface ExaminedClient extends ZookeeperClient {
+export interface ExaminedZookeeper extends ZookeeperClient {
   getSessionId(): Uint8Array & { readonly constructor: { from(text: string): Uint8Array } };
   readonly connectionManager?: object;
 }
@@ -35,7 +35,7 @@ export interface ZookeeperServers {
 }
 
 /** Returns an ensemble of ZooKeeper, to examine it. */
-export function zookeeperPatient(client: ExaminedClient, servers: ZookeeperServers): Patient {
+export function zookeeperPatient(client: ExaminedZookeeper, servers: ZookeeperServers): Patient {
   return {
     store: servers.store,
     advice: {
@@ -63,7 +63,7 @@ export function answerTo<Results extends readonly unknown[] = []>(
   return within(ANSWER_MS, answer, CLOCK);
 }
 
-async function examineEnsemble(client: ExaminedClient, servers: ZookeeperServers): Promise<Examined> {
+async function examineEnsemble(client: ExaminedZookeeper, servers: ZookeeperServers): Promise<Examined> {
   const quorum = judgeModes(await Promise.all(servers.addresses.map(modeOf)));
   try {
     // Connects, with a limit.
@@ -80,7 +80,7 @@ async function examineEnsemble(client: ExaminedClient, servers: ZookeeperServers
   }
 }
 
-async function isMissing(client: ExaminedClient, path: string): Promise<boolean> {
+async function isMissing(client: ExaminedZookeeper, path: string): Promise<boolean> {
   const [stat] = await answerTo<[object | null]>((done) => client.exists(path, () => {}, done));
   return stat === null;
 }
@@ -98,7 +98,7 @@ function rightsAdvice({ path, chroot }: ZookeeperServers): string {
   return `Give the user READ, WRITE, CREATE, DELETE and ADMIN: setAcl ${chroot}${path} auth:USER:PASSWORD:cdrwa.`;
 }
 
-function judgeClient({ connectionManager }: ExaminedClient): Finding {
+function judgeClient({ connectionManager }: ExaminedZookeeper): Finding {
   const known = ["state", "queue", "sessionId", "sessionPassword"].every((key) => key in (connectionManager ?? {}));
   const found = `node-zookeeper-client, ${known ? "whose inside is" : "but its inside is not"} as in release 1.1`;
   if (known) {
@@ -127,7 +127,7 @@ function judgeAcl(acl: readonly ZookeeperAcl[], { path, chroot }: ZookeeperServe
 
 /** Examines a node of its own: whether it may be written, what time the leader has, and whether watches fire. */
 async function examineNode(
-  client: ExaminedClient,
+  client: ExaminedZookeeper,
   { path }: ZookeeperServers,
   acl: ZookeeperAcl[],
 ): Promise<Finding[]> {
@@ -173,16 +173,21 @@ function judgeWatch(isLate: unknown): Finding {
 }
 
 /** Returns what a server says that it is: `leader`, `follower`, `standalone`; else what is wrong with it. */
-function modeOf({ host, port }: { readonly host: string; readonly port: number }): Promise<string> {
+async function modeOf({ host, port }: { readonly host: string; readonly port: number }): Promise<string> {
+  const socket = connect(port, host, () => socket.write("srvr")).setEncoding("utf8");
   const answer = new Promise<string>((resolve) => {
     let text = "";
-    const socket = connect(port, host, () => socket.write("srvr")).setEncoding("utf8");
-    socket.setTimeout(ANSWER_MS, () => socket.destroy(new Error("no answer")));
     socket.on("data", (part: string) => text += part);
     socket.on("error", (fault) => resolve(reason(fault)));
     socket.on("close", () => resolve(/^Mode: (\w+)$/m.exec(text)?.[1] ?? (text.split("\n")[0] || "no answer")));
   });
-  return answer;
+  try {
+    return await within(ANSWER_MS, answer, CLOCK);
+  } catch {
+    return "no answer";
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** Judges what the servers of the URL say that they are. */

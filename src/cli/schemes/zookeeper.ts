@@ -2,7 +2,7 @@ import { SystemClock } from "../../internal/time/clock.ts";
 import type { ZookeeperStore } from "../../stores/zookeeper/mod.ts";
 import { UsageError } from "../command.ts";
 import type { Examination } from "../doctor/examination.ts";
-import { answerTo, type ExaminedClient, zookeeperPatient } from "../doctor/zookeeper.ts";
+import { answerTo, type ExaminedZookeeper, zookeeperPatient } from "../doctor/zookeeper.ts";
 import { answerOf } from "../terminal/answer.ts";
 import { shown } from "../terminal/shown.ts";
 import { type Address, addressOf, checkNetwork, hostAndPort, networkPermission } from "./address.ts";
@@ -40,7 +40,7 @@ interface ZookeeperPlace {
 }
 
 /** A client, with what closes it. */
-interface OpenedClient extends ExaminedClient {
+interface OpenedClient extends ExaminedZookeeper {
   close(): void;
   addAuthInfo(scheme: string, auth: Uint8Array): void;
   readonly connectionManager: { connect(): void; readonly socket?: { destroy(): void } };

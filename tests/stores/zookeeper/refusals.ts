@@ -98,7 +98,7 @@ test("acquire() on ZooKeeper rejects at once for an authentication that is not k
   assert(error.permanent, error.message);
 });
 
-test("acquire() on ZooKeeper rejects at once where the chroot does not exist, and holds nothing", async (place) => {
+test("acquire() on ZooKeeper rejects at once where the chroot does not exist", async (place) => {
   const client = place.client(`${place.address}${place.path}/nowhere`);
   const store = zookeeper(client);
   const error = await assertRejects(() => acquire(store, "a"), StoreError, "The chroot of the client does not exist");

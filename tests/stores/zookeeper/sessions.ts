@@ -173,7 +173,7 @@ test("NodeWatches has one watch for all who wait for a node, and those who come 
   assertEquals(asked, [path]);
 });
 
-test("NodeWatches is told below a chroot, and of what happened while it was disconnected", async (place) => {
+test("NodeWatches is told below a chroot, and what happened while disconnected", async (place) => {
   await answered((done) => place.client().mkdirp(`${place.path}/chroot`, done));
   await using proxy = await TcpProxy.start(oneServer().port);
   const client = place.client(`127.0.0.1:${proxy.port}${place.path}/chroot`);
@@ -211,7 +211,7 @@ test("acquire() on ZooKeeper polls beside its watches", async (place) => {
 });
 
 Deno.test({
-  name: "acquire() on ZooKeeper keeps a lock over the death of the server, a dead holder does not",
+  name: "acquire() on ZooKeeper keeps a lock over the death of the server",
   ignore,
   async fn() {
     await using server = await ZookeeperServer.start({ java: ["-Dzookeeper.forceSync=yes"] });
