@@ -1,6 +1,7 @@
 import { StoreError } from "../../errors.ts";
 import { hexOf, hexOfBytes, textOfHex } from "../../internal/sql/hex.ts";
 import { postgresKind, runPostgres } from "../../internal/sql/postgres_client.ts";
+import { ShortLivedMap } from "../../internal/process/short_lived.ts";
 import { type Clock, SystemClock } from "../../internal/time/clock.ts";
 import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
 import {
@@ -75,6 +76,9 @@ export function postgres(client: PostgresClient, options: PostgresOptions = {}):
 /** How long a connection is kept that listens when nobody waits, in milliseconds. */
 const LINGER_MS = 1_000;
 
+/** How many writes of a name return what is there if they are refused, after one that was: others want the lock, too. */
+const CONTENDED_WRITES = 16;
+
 /** How often a read is repeated that another transaction came before, as happens where the default is serializable. */
 const READS = 5;
 
@@ -89,6 +93,8 @@ export class PostgresBackend implements Backend<string | null> {
   readonly #closed = new Set<() => void>();
   #isClosed = false;
   readonly #clock: Clock;
+  /** The names of which a write was refused lately: how many more return what is there then. */
+  readonly #contended = new ShortLivedMap<string, number>((_, old) => old);
   #prepared: Promise<void> | undefined;
   #isPrepared = false;
 
@@ -141,11 +147,20 @@ export class PostgresBackend implements Backend<string | null> {
     const statement = expected === null
       ? this.#statements.insert(document)
       : this.#statements.update(document, expected, notBefore);
-    const [row] = await this.#run(statement, 1);
-    // Refused, or rolled back because another transaction came first.
-    if (row === undefined) return { written: false };
-    this.#notifications?.got(hexOf(key), version, at);
-    return { written: true, version, time: Number(row[0]) - delay };
+    const contended = this.#contended.get(key) ?? 0;
+    const [row = []] = await this.#run(contended > 0 ? this.#statements.orPresent(statement, key) : statement, 1);
+    const [told, foundVersion, foundValue] = contended > 0 ? row : row.slice(0, 1);
+    const time = Number(told) - delay;
+    if (told !== undefined && !foundVersion) {
+      if (contended > 0) this.#contended.set(key, contended - 1);
+      this.#notifications?.got(hexOf(key), version, at);
+      return { written: true, version, time };
+    }
+    this.#contended.set(key, CONTENDED_WRITES);
+    // Not asked for, absent, or rolled back because another transaction came first. A statement does not see what was
+    // committed while it ran, so it may also be what was expected.
+    if (!foundVersion || versionOf(foundVersion) === expected) return { written: false };
+    return { written: false, found: this.#found(key, at, time, foundVersion, foundValue) };
   }
 
   async remove(key: string, expected: string | null): Promise<boolean> {

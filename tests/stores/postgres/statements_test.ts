@@ -168,8 +168,11 @@ Deno.test({
         const backend = backendOf({ query }, { schema: await newSchema(admin.client) });
         const written = await backend.write("a", "{}", null, {});
         assert(written.written);
-        await backend.write("a", "{}", written.version, {});
-        assertEquals(seen, [expected, expected], set);
+        const next = await backend.write("a", "{}", written.version, {});
+        assert(next.written);
+        assert(!(await backend.write("a", "{}", written.version, {})).written);
+        assert((await backend.write("a", "{}", next.version, {})).written, "now a refused one returns what is there");
+        assertEquals([seen[0], seen[1], seen[3]], [expected, expected, expected], set);
         assertEquals(await setting(), set, "for itself alone");
       } finally {
         await client.end();
@@ -190,6 +193,32 @@ Deno.test({
     assertEquals(early, { written: false });
     const due = await backend.write("a", '{"a":1}', first.version, { notBefore: first.time! });
     assert(due.written && due.time! >= first.time!);
+  },
+});
+
+Deno.test({
+  name: "PostgresBackend.write() returns what is there, after a refused one",
+  ignore,
+  fn: async () => {
+    await using connected = connectWith("postgres.js", server().url);
+    const options = { schema: await newSchema(connected.client) };
+    const [backend, other] = [backendOf(connected.client, options), backendOf(connected.client, options)];
+    const first = await backend.write("a", '{"a":1}', null, {});
+    assert(first.written);
+    const second = await other.write("a", '{"a":2}', first.version, {});
+    assert(second.written);
+    assertEquals(await backend.write("a", '{"a":3}', first.version, {}), { written: false });
+    const refused = await backend.write("a", '{"a":3}', first.version, { notify: true });
+    assert(!refused.written && refused.found !== undefined);
+    assertEquals([refused.found.value, refused.found.version], ['{"a":2}', second.version]);
+    assert(refused.found.time! >= second.time!);
+    let { version } = second;
+    for (let writes = 0; writes < 20; writes++) {
+      const written = await backend.write("a", '{"a":3}', version, { notify: true });
+      assert(written.written && written.time! >= refused.found.time!);
+      version = written.version;
+    }
+    assertEquals(await backend.write("a", '{"a":4}', first.version, {}), { written: false }, "others are gone");
   },
 });
 
