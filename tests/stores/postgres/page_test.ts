@@ -35,6 +35,7 @@ Deno.test({
     const other = postgres(connected.client);
     const waiting = acquire(other, "invoice:42");
     await until(async () => (await store.query()).pending.length === 1, "it waits");
+    await using nul = await acquire(store, "nul\0", { lease: 60_000 });
     await using printers = await acquire(store, "printers", { permits: 3, lease: 30_000 });
     const rows = await runPostgres(
       admin.client,
@@ -48,9 +49,10 @@ Deno.test({
     assertEquals(rows.map(([, name, handle, , fence, holds]) => [name, handle, fence, holds]), [
       ["invoice:42", held[0]!.handle, `${lock.fence}`, true],
       ["invoice:42", pending[0]!.handle, null, false],
-      ["printers", held[1]!.handle, `${printers.fence}`, true],
+      ["nul␀", held[1]!.handle, `${nul.fence}`, true],
+      ["printers", held[2]!.handle, `${printers.fence}`, true],
     ]);
-    const [first, , third] = rows.map(([seconds]) => Number(seconds));
+    const [first, , , third] = rows.map(([seconds]) => Number(seconds));
     assert(first! > 50 && first! <= 60 && third! > 20 && third! <= 30, `${rows}`);
     await lock.release();
     await (await waiting).release();
