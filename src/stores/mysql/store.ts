@@ -63,6 +63,8 @@ const NO_SUCH_TABLE = 1146;
 /** What mariadb says after it has tried to connect for some time. */
 const NO_CONNECTION = 45_028;
 
+const LEFT_OPEN = "A connection came back to the pool with an open transaction. End each one before release()";
+
 /** What mysql2 and mariadb say after `pool.end()`. */
 const CLOSED = /pool (is )?(closed|ending)/i;
 
@@ -153,7 +155,10 @@ export class MysqlBackend implements Backend<string | undefined> {
     }
     const { serverStatus = AUTOCOMMIT } = reply;
     checkAutocommit((serverStatus & AUTOCOMMIT) !== 0);
-    if ((serverStatus & IN_TRANSACTION) !== 0) throw leftOpen();
+    // MySQL has written the row, which a commit would keep; a StoreError says that nothing was done.
+    if ((serverStatus & IN_TRANSACTION) !== 0) {
+      throw Number(reply.affectedRows) === 0 ? leftOpen() : new Error(LEFT_OPEN);
+    }
     return Number(reply.affectedRows) === 1 ? reply : undefined;
   }
 
@@ -230,7 +235,7 @@ function checkAutocommit(isOn: boolean): void {
 }
 
 function leftOpen(): StoreError {
-  return new StoreError("A connection came back to the pool with an open transaction. End each one before release()");
+  return new StoreError(LEFT_OPEN);
 }
 
 /** Returns the number that the server has given an error, or the client. */

@@ -374,6 +374,18 @@ for (const client of ["mysql2", "mariadb"] satisfies ClientName[]) {
   });
 }
 
+test("MysqlBackend does not say that nothing was done in a transaction of MySQL", async (place) => {
+  const { run } = checkMysqlOptions(place.pool("mysql2", { connectionLimit: 1 }) as MysqlPool, {});
+  // What MariaDB alone executes is a comment to MySQL.
+  const backend = new MysqlBackend((sql) => run(sql.replace(/\/\*M!.*?\*\//g, "")), "holdfast_locks");
+  await backend.read("a");
+  await run("BEGIN");
+  const error = await assertRejects(() => backend.write("a", "{}", undefined, {}), Error, "open transaction");
+  assert(!(error instanceof StoreError));
+  await run("COMMIT");
+  assertEquals((await backend.read("a")).value, "{}");
+});
+
 const OTHER_TABLES: Readonly<Record<string, readonly [create: string, says: string]>> = {
   "of MyISAM": [
     "CREATE TABLE holdfast_locks (name VARBINARY(900) PRIMARY KEY, version BINARY(16), value LONGTEXT) ENGINE=MyISAM",
