@@ -148,10 +148,9 @@ export class Notifications {
       throw new Error("the connection that listens is not there yet");
     }
     if (this.#phase.is !== "open") {
-      const opening = this.#opening();
       return await calledOrAborted(signal, (done) => {
         this.#wanted++;
-        opening.then(done, done);
+        this.#opening().then(done, done);
         return () => {
           if (--this.#wanted === 0) this.#probe?.over.abort();
         };

@@ -266,6 +266,18 @@ Deno.test({
   },
 });
 
+Deno.test("PostgresBackend.watch() does not connect for a caller that has given up", async () => {
+  let made = 0;
+  const listen = () => {
+    made++;
+    return new pg.Client({ host: "127.0.0.1", port: 1 }) as PgClient;
+  };
+  const client = { query: () => Promise.resolve({ rows: [] }) };
+  const backend = new PostgresBackend(client, checkPostgresOptions(client, { listen }), new SystemClock());
+  await backend.watch!("a", null, AbortSignal.abort());
+  assertEquals(made, 0);
+});
+
 Deno.test({
   name: "renew() and release() notify nobody where nobody waits",
   ignore,
