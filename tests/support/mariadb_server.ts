@@ -16,6 +16,14 @@ const USER = "nobody";
 /** The user that may do everything, from the loopback interface and without a password. */
 const ROOT = `REPLACE INTO global_priv VALUES ('127.0.0.1', 'root', '{"access":18446744073709551615}');`;
 
+/** How a server is started, besides its settings. */
+export interface MariadbServerOptions {
+  /** The environment of the process, such as that of a `ProcessClock`. */
+  readonly env?: Record<string, string> | undefined;
+  /** Where its files are; where temporary ones are if left out. */
+  readonly folder?: string | undefined;
+}
+
 /** A MariaDB server that a test has started, on a free port of the loopback interface. */
 export class MariadbServer implements AsyncDisposable {
   readonly port: number = freePort();
@@ -24,23 +32,26 @@ export class MariadbServer implements AsyncDisposable {
   readonly #shared: string;
   readonly #directory: string;
   readonly #settings: readonly string[];
+  readonly #env: Record<string, string> | undefined;
   #process: ServerProcess | undefined;
 
-  private constructor(settings: readonly string[]) {
+  private constructor(settings: readonly string[], { env, folder }: MariadbServerOptions) {
     const found = findMariadb();
     if ("missing" in found) throw new Error(found.missing);
     this.#program = found.program;
     this.#shared = sharedBy(found.program);
-    this.#directory = Deno.makeTempDirSync({ prefix: "holdfast_mariadb_" });
+    const place = folder === undefined ? {} : { dir: folder };
+    this.#directory = Deno.makeTempDirSync({ ...place, prefix: "holdfast_mariadb_" });
     this.#settings = settings;
+    this.#env = env;
   }
 
   /**
    * Starts an empty server with the database `holdfast`. Settings are those of its command line, such as
    * `"--innodb-flush-log-at-trx-commit=2"`.
    */
-  static async start(settings: readonly string[] = []): Promise<MariadbServer> {
-    return await startedServer(() => new MariadbServer(settings), async (server) => {
+  static async start(settings: readonly string[] = [], options: MariadbServerOptions = {}): Promise<MariadbServer> {
+    return await startedServer(() => new MariadbServer(settings, options), async (server) => {
       await server.#install();
       await server.start();
     });
@@ -124,7 +135,7 @@ export class MariadbServer implements AsyncDisposable {
         ],
         ...settings,
       ],
-      env: librariesOf(this.#program),
+      env: { ...librariesOf(this.#program), ...this.#env },
     };
   }
 

@@ -33,6 +33,11 @@ export class Pgbouncer implements AsyncDisposable {
     return `postgres://postgres@127.0.0.1:${this.port}/postgres`;
   }
 
+  /** Where clients connect that ask for its state. */
+  get console(): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/pgbouncer`;
+  }
+
   get #file(): string {
     return `${this.#directory}/pgbouncer.ini`;
   }
@@ -54,6 +59,16 @@ export class Pgbouncer implements AsyncDisposable {
       if (process.ended) throw new Error(`pgbouncer does not start on port ${this.port}`);
       return await accepts(this.port);
     }, "pgbouncer accepts connections");
+  }
+
+  /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
+  freeze(): void {
+    this.#process?.signal("SIGSTOP");
+  }
+
+  /** Lets it go on. */
+  thaw(): void {
+    this.#process?.signal("SIGCONT");
   }
 
   /** Kills the process, and waits until it is gone. */
@@ -80,7 +95,8 @@ auth_type = any
 pool_mode = ${mode}
 default_pool_size = 4
 max_client_conn = 200
-ignore_startup_parameters = extra_float_digits
+server_login_retry = 1
+ignore_startup_parameters = extra_float_digits, options
 `;
 }
 

@@ -34,6 +34,8 @@ export interface PostgresServerOptions {
   readonly program?: string | undefined;
   /** The encoding of the databases. */
   readonly encoding?: string | undefined;
+  /** Where its files are; where temporary ones are if left out. */
+  readonly folder?: string | undefined;
 }
 
 /** A PostgreSQL server that a test has started, on a free port of the loopback interface. */
@@ -53,8 +55,11 @@ export class PostgresServer implements AsyncDisposable {
   /** Starts a server on a new data directory. */
   static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
     const program = options.program ?? postgresOrThrow();
-    const make = async () =>
-      new PostgresServer(program, options, await Deno.makeTempDir({ prefix: "holdfast_postgres_" }));
+    const make = async () => {
+      const place = options.folder === undefined ? {} : { dir: options.folder };
+      const directory = await Deno.makeTempDir({ ...place, prefix: "holdfast_postgres_" });
+      return new PostgresServer(program, options, directory);
+    };
     return await startedServer(make, async (server) => {
       await copy(await template(program, options.encoding ?? "UTF8"), `${server.#directory}/data`);
       await own(server.#directory);
@@ -143,7 +148,8 @@ export class PostgresServer implements AsyncDisposable {
   /** Returns the ids of the processes that the first one has started. */
   #children(): number[] {
     const { pid } = this.#process ?? {};
-    if (pid === undefined) return [];
+    // One that has ended by itself has none.
+    if (pid === undefined || !isAlive(pid)) return [];
     return Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`).split(" ").filter(Boolean).map(Number);
   }
 

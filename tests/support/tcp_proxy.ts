@@ -22,7 +22,7 @@ interface Expected {
  * A network between clients and a server on the loopback interface, to be broken in the ways in which networks break.
  */
 export class TcpProxy implements AsyncDisposable {
-  readonly #target: number;
+  #target: number;
   readonly #listener: Server;
   readonly #links = new Set<Link>();
   readonly #clients: Redis[] = [];
@@ -47,6 +47,12 @@ export class TcpProxy implements AsyncDisposable {
     const address = this.#listener.address();
     if (address === null || typeof address === "string") throw new Error("the proxy does not listen");
     return address.port;
+  }
+
+  /** Cuts every connection, and leads those that are made later to another port. */
+  redirect(target: number): void {
+    this.#target = target;
+    this.cut();
   }
 
   /** Returns a new client of the server behind the proxy, closed with the proxy. */

@@ -51,6 +51,17 @@ Deno.test("TcpProxy.holdRequest() holds a request and what follows until resume(
   assertEquals(await other.mget("a", "b"), ["struck", "after"]);
 });
 
+Deno.test("TcpProxy.redirect() cuts connections, and leads the next ones elsewhere", async () => {
+  await using one = await RedisServer.start();
+  await using other = await RedisServer.start();
+  await using proxy = await TcpProxy.start(one.port);
+  const client = proxy.connect({ retryStrategy: () => 10 });
+  await client.set("a", "on the first");
+  proxy.redirect(other.port);
+  await until(async () => await client.get("a").catch(() => "cut") === null, "it is led to the other one");
+  assertEquals(await one.connect().get("a"), "on the first");
+});
+
 Deno.test("TcpProxy.halfOpen() notifies neither end when the other one closes", async () => {
   await using server = await RedisServer.start();
   await using proxy = await TcpProxy.start(server.port);
