@@ -120,9 +120,6 @@ const REASONS: Reasons = {
     "URL": "Objects cannot be reached from outside of Workers.",
     "doctor": "Objects cannot be reached from outside of Workers.",
   },
-  postgres: {
-    "fault run": "Its faults have tests of their own so far: restarts, lost connections, poolers, a standby.",
-  },
   zookeeper: {
     "fault run": "The deployment `zookeeper` of `deno task faults` is being written.",
     "benchmark": "The rows of `bench/consensus.ts` are being written.",

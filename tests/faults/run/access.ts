@@ -1,12 +1,14 @@
 import type { Observer } from "../../../src/events.ts";
 import type { Store } from "../../../src/store.ts";
-import { memcachedAccess } from "./memcached/access.ts";
-import { mysqlAccess } from "./mysql/access.ts";
+import { engineAccess } from "./engine_access.ts";
+import { connectTo as connectToMemcached } from "./memcached/connection.ts";
+import { connectTo as connectToMysql } from "./mysql/connection.ts";
+import { connectTo as connectToPostgres } from "./postgres/connection.ts";
 import { redisAccess } from "./redis/access.ts";
 import { sqliteAccess } from "./sqlite/access.ts";
 import type { View } from "./view.ts";
 import type { Witness } from "./witness.ts";
-import type { MemcachedTarget, MysqlTarget, RedisTarget, Work } from "./work.ts";
+import type { RedisTarget, Target, Work } from "./work.ts";
 
 /** How long a look at what is kept may take, in milliseconds: what is not seen soon is not looked at. */
 export const LOOK_MS = 300;
@@ -25,11 +27,24 @@ export interface Access {
 
 /** Connects to what a process works on. */
 export function connect(work: Work, witness: Witness, observer: Observer): Access {
-  const { target, direct } = work;
+  const { target, commandTimeout } = work;
   if (target.kind === "sqlite") return sqliteAccess(target, observer);
-  if (target.kind === "memcached") {
-    return memcachedAccess({ ...work, target, direct: direct as MemcachedTarget }, observer);
+  const direct = <T extends Target>(_: T) => work.direct as T;
+  const timeout = commandTimeout ?? undefined;
+  switch (target.kind) {
+    case "memcached":
+      return engineAccess(
+        connectToMemcached(target.port, timeout),
+        connectToMemcached(direct(target).port, LOOK_MS),
+        observer,
+      );
+    case "mysql":
+      return engineAccess(connectToMysql(target.port, timeout), connectToMysql(direct(target).port, LOOK_MS), observer);
+    case "postgres": {
+      const looking = { port: direct(target).listen };
+      return engineAccess(connectToPostgres(target, timeout), connectToPostgres(looking, LOOK_MS), observer);
+    }
+    default:
+      return redisAccess({ ...work, target, direct: work.direct as RedisTarget }, witness, observer);
   }
-  if (target.kind === "mysql") return mysqlAccess({ ...work, target, direct: direct as MysqlTarget }, observer);
-  return redisAccess({ ...work, target, direct: direct as RedisTarget }, witness, observer);
 }

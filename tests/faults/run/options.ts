@@ -3,7 +3,10 @@ import { oneOf, wholeNumber } from "../../support/command_line.ts";
 import { type HandoffName, HANDOFFS } from "../../verification/handoff/scenario.ts";
 
 /** The deployments that there are. */
-export const DEPLOYMENTS = ["single", "sentinel", "cluster", "redlock", "sqlite", "memcached", "mysql"] as const;
+export const DEPLOYMENTS = [
+  ...["single", "sentinel", "cluster", "redlock"] as const,
+  ...["sqlite", "memcached", "postgres", "pgbouncer", "mysql"] as const,
+] as const;
 
 /** What the locks of a run are kept on. */
 export type DeploymentKind = typeof DEPLOYMENTS[number];
@@ -62,7 +65,7 @@ export function usage(): string {
 Usage: deno task faults [options]
 
   --deployment D   ${DEPLOYMENTS.slice(0, 4).join(", ")}: Redis; sqlite: a file; memcached: the engine of cas();
-                   mysql: a table of MariaDB
+                   postgres: a table of PostgreSQL; pgbouncer: the same, through a pooler; mysql: a table of MariaDB
                    (default: single)
   --minutes M      how long faults happen (default: 1)
   --seed S         what determines the faults and what the processes do; the times of both are real ones

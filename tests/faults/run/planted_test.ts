@@ -9,7 +9,7 @@ import { check } from "../../verification/history/check.ts";
 import { type Grant, now } from "../../verification/history/history.ts";
 import { DataDirectory } from "./directory.ts";
 import { Inspector } from "./inspector.ts";
-import { documentView } from "./memcached/documents.ts";
+import { documentView } from "./documents.ts";
 import { Trace } from "./trace.ts";
 import { listView, type View } from "./view.ts";
 import { Witness } from "./witness.ts";

@@ -14,6 +14,8 @@ import type { Deployment, Left } from "./deployment.ts";
 import { cluster } from "./deployments/cluster.ts";
 import { memcached } from "./deployments/memcached.ts";
 import { mysql } from "./deployments/mysql.ts";
+import { pgbouncer } from "./deployments/pgbouncer.ts";
+import { postgres } from "./deployments/postgres.ts";
 import { redlock } from "./deployments/redlock.ts";
 import { sentinel } from "./deployments/sentinel.ts";
 import { single } from "./deployments/single.ts";
@@ -60,6 +62,8 @@ const DEPLOYMENT_OF: Readonly<Record<DeploymentKind, (locks: readonly string[]) 
   cluster,
   sqlite,
   memcached,
+  postgres,
+  pgbouncer,
   mysql,
 };
 

@@ -2,7 +2,7 @@ import type { HandoffName } from "../../verification/handoff/scenario.ts";
 import type { Release } from "../../verification/history/history.ts";
 
 /** What the clients of a process connect to. */
-export type Target = RedisTarget | SqliteTarget | MemcachedTarget | MysqlTarget;
+export type Target = RedisTarget | SqliteTarget | MemcachedTarget | MysqlTarget | PostgresTarget;
 
 /** A memcached server. */
 export interface MemcachedTarget {
@@ -14,6 +14,14 @@ export interface MemcachedTarget {
 export interface MysqlTarget {
   readonly kind: "mysql";
   readonly port: number;
+}
+
+/** A PostgreSQL server, or a pooler in front of it. */
+export interface PostgresTarget {
+  readonly kind: "postgres";
+  readonly port: number;
+  /** The port of the server itself, where it is listened to its notifications. */
+  readonly listen: number;
 }
 
 /** A file. */

@@ -2,7 +2,7 @@ import type { Random } from "../../../simulation/random.ts";
 import type { MemcachedServer } from "../../../support/memcached_server.ts";
 import { type Fault, pause } from "../fault.ts";
 import { connectTo } from "./connection.ts";
-import { readFields } from "./documents.ts";
+import { readFields } from "../documents.ts";
 
 /** How long a key of a document is, in bytes: others of that length need as much room. */
 const KEY_BYTES = 52;

@@ -8,7 +8,7 @@ import { until } from "../../../support/until.ts";
 import { memcached } from "../deployments/memcached.ts";
 import { strikes } from "../strikes.ts";
 import { connectTo } from "./connection.ts";
-import { documentView, readFields } from "./documents.ts";
+import { documentView, readFields } from "../documents.ts";
 import { memcachedLeft } from "./left.ts";
 import { losses } from "./server_faults.ts";
 

@@ -1,0 +1,36 @@
+import { TcpProxy } from "../../../support/tcp_proxy.ts";
+import type { Deployment } from "../deployment.ts";
+import { freezing } from "../freezing.ts";
+import { postgresLeft } from "../postgres/left.ts";
+import { ReplicatedPostgres } from "../postgres/replicated.ts";
+import { promotions, serverFaults } from "../postgres/server_faults.ts";
+import { REQUEST, WOKEN_ENGINE } from "../postgres/traits.ts";
+import { ServerClock } from "../server_clock.ts";
+
+/** Starts a PostgreSQL server, which has each commit on disk, and a standby. */
+export async function postgres(
+  locks: readonly string[],
+): Promise<Deployment & { readonly servers: ReplicatedPostgres }> {
+  await using stack = new AsyncDisposableStack();
+  const clock = stack.use(await ServerClock.make());
+  const servers = stack.use(await ReplicatedPostgres.start({ env: clock.env }));
+  const { address } = servers;
+  const proxy = stack.use(await TcpProxy.start(address.port));
+  const owned = stack.move();
+  return {
+    target: ([port]) => ({ kind: "postgres", port: port!, listen: port! }),
+    ports: [address.port],
+    proxies: [proxy],
+    request: REQUEST,
+    traits: WOKEN_ENGINE,
+    faults: [
+      freezing({ servers: () => Promise.resolve([servers.primary]) }, false, () => Promise.resolve()),
+      ...serverFaults(() => servers.primary),
+      ...promotions(servers, clock.mayLose).map((fault) => clock.noting(fault)),
+      clock.setting(),
+    ],
+    servers,
+    left: () => postgresLeft(servers.primary, locks),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

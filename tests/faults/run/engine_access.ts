@@ -1,0 +1,28 @@
+import type { Observer } from "../../../src/events.ts";
+import { SystemClock } from "../../../src/internal/time/clock.ts";
+import type { Backend } from "../../../src/stores/cas/mod.ts";
+import { checkCasOptions } from "../../../src/stores/cas/options.ts";
+import { CasStore } from "../../../src/stores/cas/store.ts";
+import type { Access } from "./access.ts";
+import { documentView } from "./documents.ts";
+
+/** A client of a server, and what the engine keeps its documents in over it. */
+export interface Connection<Version> {
+  readonly backend: Backend<Version>;
+  close(): void;
+}
+
+/** Returns the engine over one connection, and what is seen of it over another one. */
+export function engineAccess<Version>(
+  used: Connection<Version>,
+  looking: Connection<Version>,
+  observer: Observer,
+): Access {
+  return {
+    store: new CasStore(used.backend, checkCasOptions(used.backend, { observer }), new SystemClock()),
+    views: [documentView(looking.backend)],
+    close: () => {
+      for (const connection of [used, looking]) connection.close();
+    },
+  };
+}
