@@ -3,19 +3,17 @@ import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import type { Deployment } from "../deployment.ts";
 import { freezing } from "../freezing.ts";
 import { POLLED_ENGINE } from "../polled_engine.ts";
-import { connectTo } from "../mysql/connection.ts";
 import { mysqlLeft } from "../mysql/left.ts";
-import { serverFaults } from "../mysql/server_faults.ts";
+import { serverFaults, setUp } from "../mysql/server_faults.ts";
+import { ServerClock } from "../server_clock.ts";
 
 /** Starts a MariaDB server, which has each commit on disk. */
-export async function mysql(locks: readonly string[]): Promise<Deployment> {
+export async function mysql(locks: readonly string[]): Promise<Deployment & { readonly server: MariadbServer }> {
   await using stack = new AsyncDisposableStack();
-  const server = stack.use(await MariadbServer.start(["--innodb-flush-log-at-trx-commit=1"]));
+  const clock = stack.use(await ServerClock.make());
+  const server = stack.use(await MariadbServer.start(["--innodb-flush-log-at-trx-commit=1"], { env: clock.env }));
   const proxy = stack.use(await TcpProxy.start(server.port));
-  // The table is there before anything happens.
-  const { pool, backend } = connectTo(server.port);
-  await backend.read("");
-  await pool.end();
+  await setUp(server);
   const owned = stack.move();
   return {
     target: ([port]) => ({ kind: "mysql", port: port! }),
@@ -26,7 +24,9 @@ export async function mysql(locks: readonly string[]): Promise<Deployment> {
     faults: [
       freezing({ servers: () => Promise.resolve([server]) }, false, () => Promise.resolve()),
       ...serverFaults(server),
+      clock.setting(),
     ],
+    server,
     left: () => mysqlLeft(server, locks),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
