@@ -19,6 +19,8 @@ export class ProcessClock implements Disposable {
   static async make(): Promise<ProcessClock> {
     const clock = new ProcessClock(await Deno.makeTempDir({ prefix: "holdfast_clock_" }));
     try {
+      // Servers that do not run as root read it, too.
+      await Deno.chmod(clock.#directory, 0o755);
       await compile(`${import.meta.dirname}/process_clock.c`, clock.#library);
       clock.shift(0);
       return clock;
