@@ -141,6 +141,12 @@ Deno.test("src/otel/ imports the contract, errors, events and internal/ only", (
   assertEquals(offenders((room) => room === "otel", shared), []);
 });
 
+Deno.test("src/compat/ imports the core, internal/, and entry points of Redis stores", () => {
+  const stores = ["src/stores/redis/mod.ts", "src/composed/redlock/mod.ts"];
+  const allowed = ({ to }: Import) => ["core", "internal"].includes(room(to)) || stores.includes(to);
+  assertEquals(offenders((room) => room === "compat", allowed), []);
+});
+
 Deno.test("src/guard/ imports errors, internal/ and the type of a lock only", () => {
   const allowed = (arrow: Import) => shared(arrow) || arrow.types && arrow.to === "src/lock.ts";
   assertEquals(offenders((room) => room === "guard", allowed), []);

@@ -71,6 +71,7 @@ for (
     ["stores/durable_object/mod.ts", ["src/stores/cas/", "src/stores/durable_object/"]],
     ["stores/redis/mod.ts", ["src/stores/redis/"]],
     ["composed/redlock/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],
+    ["compat/redlock/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],
   ] as const
 ) {
   Deno.test(`${entry} runs without the files of other stores`, async () => {

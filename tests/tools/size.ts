@@ -27,6 +27,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "with redlock": [MAIN, "src/composed/redlock/mod.ts"],
   "with cohort": [MAIN, "src/composed/cohort/mod.ts"],
   "with guard": [MAIN, "src/guard/mod.ts"],
+  "with compat/redlock": [MAIN, "src/compat/redlock/mod.ts"],
   "with otel": [MAIN, "src/otel/mod.ts"],
 };
 

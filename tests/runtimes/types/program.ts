@@ -176,6 +176,22 @@ import {
   type LockOptions,
   type WebLock,
 } from "@holdfast/lock/web-locks";
+import Redlock, {
+  ExecutionError,
+  type ExecutionResult,
+  type ExecutionStats,
+  Lock as CompatLock,
+  type Redlock as NamedRedlock,
+  type RedlockAbortSignal,
+  type RedlockCallback,
+  type RedlockEmitter,
+  type RedlockEvent,
+  type RedlockListener,
+  type RedlockRoutine,
+  type RedlockUsingContext,
+  ResourceLockedError,
+  type Settings,
+} from "@holdfast/lock/compat/redlock";
 import { metrics, trace } from "@opentelemetry/api";
 import { Cluster as Cluster6, Redis as Redis6 } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
@@ -486,4 +502,30 @@ storeSuite(suite);
 /** The command line, with other variables. */
 export function list(env: Environment): Promise<number> {
   return main(["ls", "--json"], env);
+}
+
+/** A program on redlock 5 and 4. */
+export async function onRedlock(): Promise<void> {
+  const settings: Partial<Settings> = { retryCount: 3 };
+  const locks: NamedRedlock = new Redlock([new Redis6(), new Redis5()], settings);
+  const listener: RedlockListener = (error: Error) => console.log(error instanceof ResourceLockedError);
+  const event: RedlockEvent = "error";
+  const emitter: RedlockEmitter = locks.on(event, listener);
+  console.log(emitter.listenerCount("clientError"));
+  let lock: CompatLock = await locks.acquire(["a"], 5_000, { retryCount: 0 });
+  lock = await lock.extend(5_000);
+  console.log(lock.fence + 1n, lock.expiration.toFixed(), lock instanceof CompatLock);
+  const { attempts }: ExecutionResult = await lock.release();
+  const stats: readonly ExecutionStats[] = await Promise.all(attempts);
+  const routine: RedlockRoutine<string> = (signal: RedlockAbortSignal, { lock }: RedlockUsingContext) => {
+    if (signal.aborted) throw signal.error;
+    return lock.value;
+  };
+  const value: string = await locks.using(["a", "b"], 5_000, settings, routine).catch((error: unknown) => {
+    if (!(error instanceof ExecutionError)) throw error;
+    return error.message;
+  });
+  const callback: RedlockCallback<CompatLock> = (error, lock) => console.log(error, lock?.resource);
+  await locks.lock("a", 5_000, callback);
+  console.log(stats.length, value.length);
 }

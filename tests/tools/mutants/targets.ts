@@ -167,6 +167,11 @@ export const TARGETS: readonly Target[] = [
     stages: [{ tests: /^tests\/web_locks\/\w+_test\.ts$/, except: SLOW }],
   },
   {
+    name: "compat",
+    source: /^src\/compat\/\w+\/\w+\.ts$/,
+    stages: [{ tests: /^tests\/compat\/\w+_test\.ts$/, except: /(beside|rolling)_test\.ts$/ }],
+  },
+  {
     name: "otel",
     source: /^src\/otel\/\w+\.ts$/,
     stages: [{ tests: /^tests\/otel\/(metrics|options|spans|trace_meta)_test\.ts$/ }],

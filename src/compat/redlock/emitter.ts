@@ -1,0 +1,55 @@
+/** A listener for the errors of a {@linkcode RedlockEmitter}. */
+export type RedlockListener = (error: Error) => void;
+
+/** The events: redlock 5 calls it `error`, redlock 4 `clientError`. */
+export type RedlockEvent = "error" | "clientError";
+
+/** The part of an `EventEmitter` that programs on redlock use. An event without listeners is ignored, also `error`. */
+export class RedlockEmitter {
+  readonly #listeners: { readonly event: RedlockEvent; readonly listener: RedlockListener; readonly once: boolean }[] =
+    [];
+
+  /** Adds a listener. */
+  on(event: RedlockEvent, listener: RedlockListener): this {
+    this.#listeners.push({ event, listener, once: false });
+    return this;
+  }
+
+  /** Adds a listener. */
+  addListener(event: RedlockEvent, listener: RedlockListener): this {
+    return this.on(event, listener);
+  }
+
+  /** Adds a listener for the next event alone. */
+  once(event: RedlockEvent, listener: RedlockListener): this {
+    this.#listeners.push({ event, listener, once: true });
+    return this;
+  }
+
+  /** Removes the listener that was added last of those that are this function. */
+  off(event: RedlockEvent, listener: RedlockListener): this {
+    const at = this.#listeners.findLastIndex((each) => each.event === event && each.listener === listener);
+    if (at >= 0) this.#listeners.splice(at, 1);
+    return this;
+  }
+
+  /** Removes a listener. */
+  removeListener(event: RedlockEvent, listener: RedlockListener): this {
+    return this.off(event, listener);
+  }
+
+  /** Returns how many listeners an event has. */
+  listenerCount(event: RedlockEvent): number {
+    return this.#listeners.filter((each) => each.event === event).length;
+  }
+
+  /** Calls the listeners of an event. Returns whether there was one. */
+  emit(event: RedlockEvent, error: Error): boolean {
+    const called = this.#listeners.filter((each) => each.event === event);
+    for (const { listener, once } of called) {
+      if (once) this.off(event, listener);
+      listener(error);
+    }
+    return called.length > 0;
+  }
+}

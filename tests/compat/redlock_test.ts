@@ -1,0 +1,333 @@
+// Deno only: it starts servers.
+import { assert, assertEquals, assertInstanceOf, assertRejects, assertThrows } from "@std/assert";
+import { LockLostError, LockTimeoutError, tryAcquire } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import Redlock, { ExecutionError, type Lock, ResourceLockedError } from "@holdfast/lock/compat/redlock";
+import type { Redis } from "ioredis";
+import { RedisServer } from "../support/redis_server.ts";
+import { until } from "../support/until.ts";
+
+/** Longer than any test. */
+const LONG = 600_000;
+
+/** Servers, and clients of them. */
+interface Place extends AsyncDisposable {
+  readonly servers: readonly RedisServer[];
+  readonly clients: readonly Redis[];
+  /** Returns what each server has under a key, without the id of the round of votes. */
+  values(key: string): Promise<(string | undefined)[]>;
+}
+
+async function place(count = 1): Promise<Place> {
+  const servers = await Promise.all(Array.from({ length: count }, () => RedisServer.start()));
+  const clients = servers.map((server) => server.connect());
+  return {
+    servers,
+    clients,
+    async values(key) {
+      const values = await Promise.all(clients.map((client) => client.get(key)));
+      return values.map((value) => value?.split(":")[0]);
+    },
+    async [Symbol.asyncDispose]() {
+      const left = await Promise.all(servers.map((server) => server.leftovers().catch(() => [])));
+      for (const server of servers) await server[Symbol.asyncDispose]();
+      assertEquals(left.flat(), []);
+    },
+  };
+}
+
+/** Returns the error of a call that fails. */
+async function failure(call: Promise<unknown>): Promise<ExecutionError> {
+  return await assertRejects(() => call, ExecutionError);
+}
+
+for (const count of [1, 3]) {
+  const on = count === 1 ? "one server" : `${count} servers`;
+
+  Deno.test(`Redlock on ${on} acquires, extends and releases a lock`, async () => {
+    await using at = await place(count);
+    const locks = new Redlock(at.clients);
+    const lock = await locks.acquire(["{r}a"], LONG);
+    assertEquals(await at.values("{r}a"), Array(count).fill(lock.value));
+    assert(lock.expiration > Date.now() + LONG - LONG / 50);
+    assertEquals(await lock.extend(3 * LONG), lock);
+    assert(lock.expiration > Date.now() + 2 * LONG);
+    for (const client of at.clients) await until(async () => await client.pttl("{r}a") > 2 * LONG, "it is extended");
+    await lock.release();
+    assertEquals(lock.expiration, 0);
+    for (const client of at.clients) await until(async () => await client.exists("{r}a") === 0, "it is released");
+  });
+
+  Deno.test(`Redlock on ${on} acquires, extends and releases several resources`, async () => {
+    await using at = await place(count);
+    const locks = new Redlock(at.clients);
+    const lock = await locks.acquire(["{r}b", "{r}a", "{r}b"], LONG);
+    assertEquals(lock.resources, ["{r}a", "{r}b"]);
+    for (const key of lock.resources) {
+      assertEquals(await Promise.all(at.clients.map((c) => c.exists(key))), Array(count).fill(1));
+    }
+    await lock.extend(3 * LONG);
+    for (const client of at.clients) await until(async () => await client.pttl("{r}b") > 2 * LONG, "it is extended");
+    await lock.release();
+    for (const key of lock.resources) {
+      for (const client of at.clients) await until(async () => await client.exists(key) === 0, "it is released");
+    }
+  });
+
+  Deno.test(`Redlock on ${on} rejects with ResourceLockedError while a resource is held`, async () => {
+    await using at = await place(count);
+    const locks = new Redlock(at.clients, { retryCount: 1, retryDelay: 50 });
+    await using lock = await locks.acquire(["a"], LONG);
+    const error = await failure(locks.acquire(["a"], LONG));
+    assertInstanceOf(error.cause, LockTimeoutError);
+    const [stats] = await Promise.all(error.attempts);
+    assertEquals([stats?.membershipSize, stats?.quorumSize, stats?.votesFor.size], [count, count === 1 ? 1 : 2, 0]);
+    const against = [...stats!.votesAgainst.values()];
+    assertEquals(against.map((each) => each instanceof ResourceLockedError), Array(count).fill(true));
+    assertEquals(await at.values("a"), Array(count).fill(lock.value));
+  });
+
+  Deno.test(`Redlock on ${on} excludes locks whose resources overlap`, async () => {
+    await using at = await place(count);
+    const locks = new Redlock(at.clients, { retryCount: 0 });
+    await using lock = await locks.acquire(["a", "b"], LONG);
+    await failure(locks.acquire(["b", "c"], LONG));
+    assertEquals(lock.fences.size, 2);
+    for (const client of at.clients) await until(async () => await client.exists("c") === 0, "c is free");
+  });
+
+  Deno.test(`Redlock on ${on} grants a lock once it has expired`, async () => {
+    await using at = await place(count);
+    const locks = new Redlock(at.clients);
+    const lock = await locks.acquire(["a"], 300);
+    await using second = await locks.acquire(["a"], LONG);
+    assert(second.fence > lock.fence);
+    assert(lock.signal.aborted);
+  });
+
+  Deno.test(`Redlock.using() on ${on} renews its lock and releases it`, async () => {
+    await using at = await place(count);
+    const locks = new Redlock(at.clients);
+    const value = await locks.using(["a"], 1_000, { automaticExtensionThreshold: 100 }, async (signal, { lock }) => {
+      const before = lock.signal;
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      assertEquals([signal.aborted, signal.error, before.aborted], [false, undefined, false]);
+      assertEquals((await at.values("a")).filter((each) => each === lock.value).length > count / 2, true);
+      return lock.value;
+    });
+    assertEquals(typeof value, "string");
+    for (const client of at.clients) await until(async () => await client.exists("a") === 0, "it is released");
+  });
+}
+
+Deno.test("Redlock waits in the queue, first come, first served", async () => {
+  await using at = await place();
+  const first = await new Redlock(at.clients).acquire(["a"], LONG);
+  const order: number[] = [];
+  const waiting: Promise<void>[] = [];
+  for (const turn of [1, 2, 3]) {
+    const locks = new Redlock(at.clients, { retryCount: -1 });
+    waiting.push(locks.using(["a"], LONG, () => void order.push(turn)));
+    await until(async () => await at.clients[0]!.zcard("{a}:queue") === turn, "it is queued");
+  }
+  await first.release();
+  await Promise.all(waiting);
+  assertEquals(order, [1, 2, 3]);
+});
+
+Deno.test("Redlock.using() runs one routine at a time", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients, { retryCount: -1 });
+  let running = 0;
+  const values = await Promise.all([1, 2, 3].map(() =>
+    locks.using(["a"], LONG, async (_, { lock }) => {
+      assertEquals(++running, 1);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      running--;
+      return lock.value;
+    })
+  ));
+  assertEquals(new Set(values).size, 3);
+});
+
+Deno.test("Redlock.using() aborts its signal, and rejects, when the lock is lost", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients);
+  const error = await failure(locks.using(["a"], 300, async (signal) => {
+    await at.clients[0]!.del("a");
+    await until(() => signal.aborted, "the loss is noticed");
+    assertInstanceOf(signal.error, LockLostError);
+  }));
+  assertInstanceOf(error.cause, LockLostError);
+});
+
+Deno.test("Redlock.using() rejects with the error of the routine, also after a loss", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients);
+  const mine = new Error("mine");
+  const thrown = await assertRejects(() =>
+    locks.using(["a"], 300, async () => {
+      await at.clients[0]!.del("a");
+      throw mine;
+    }), Error);
+  assertEquals(thrown, mine);
+});
+
+Deno.test("Lock.release() and Lock.extend() reject at once after a loss", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients, { retryCount: 1_000, retryDelay: 60_000 });
+  const [a, b] = [await locks.acquire(["a"], LONG), await locks.acquire(["b"], LONG)];
+  await at.clients[0]!.del("a", "b");
+  for (const error of [await failure(a.release()), await failure(b.extend(LONG))]) {
+    assertInstanceOf(error.cause, LockLostError);
+    assertEquals(error.attempts, []);
+  }
+});
+
+Deno.test("Lock.release() and Lock.extend() reject once it was released", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients);
+  const lock = await locks.acquire(["a"], LONG);
+  assertEquals((await Promise.all((await lock.release()).attempts)).map(({ votesFor }) => votesFor.size), [1]);
+  for (const call of [lock.release(), locks.release(lock), lock.extend(LONG), locks.extend(lock, LONG)]) {
+    assertEquals((await failure(call)).attempts, []);
+  }
+  await lock[Symbol.asyncDispose]();
+});
+
+Deno.test("Redlock.acquire() ends its wait when its signal aborts", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients, { retryCount: -1 });
+  await using _lock = await locks.acquire(["a"], LONG);
+  const controller = new AbortController();
+  const waiting = locks.acquire(["a"], LONG, { signal: controller.signal });
+  await until(async () => await at.clients[0]!.zcard("{a}:queue") === 1, "it waits");
+  controller.abort(new Error("enough"));
+  await assertRejects(() => waiting, Error, "enough");
+});
+
+Deno.test("Redlock succeeds while a minority of the servers refuses", async () => {
+  await using at = await place(3);
+  const locks = new Redlock(at.clients);
+  await at.clients[2]!.set("a", "other");
+  const lock = await locks.acquire(["a"], LONG);
+  await lock.extend(3 * LONG);
+  assertEquals(await at.clients[2]!.get("a"), "other");
+  await lock.release();
+  assertEquals(await at.clients[2]!.getdel("a"), "other");
+});
+
+Deno.test("Redlock fails while a majority of the servers refuses", async () => {
+  await using at = await place(3);
+  const locks = new Redlock(at.clients, { retryCount: 1 });
+  for (const client of at.clients.slice(1)) await client.set("a", "other");
+  await failure(locks.acquire(["a"], LONG));
+  await until(async () => await at.clients[0]!.exists("a") === 0, "the minority is free");
+  assertEquals(await at.values("a"), [undefined, "other", "other"]);
+  for (const client of at.clients.slice(1)) await client.del("a");
+});
+
+Deno.test("Redlock rejects with the error of a server that cannot be reached", async () => {
+  await using server = await RedisServer.start();
+  const client = server.connect({ retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  await client.ping();
+  await server.kill();
+  const locks = new Redlock([client], { retryCount: 2 });
+  const errors: Error[] = [];
+  locks.on("error", (error) => errors.push(error));
+  const error = await failure(locks.acquire(["a"], LONG));
+  const [stats] = await Promise.all(error.attempts);
+  assertInstanceOf(stats?.votesAgainst.get(client), Error);
+  assertEquals(stats?.votesFor.size, 0);
+  assert(errors.length > 0 && errors.every((each) => !(each instanceof ResourceLockedError)));
+});
+
+Deno.test("Redlock emits error and clientError, which need no listener", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients, { retryCount: 0 });
+  await at.clients[0]!.sadd("set", "member");
+  await failure(locks.acquire(["set"], LONG));
+  const events: string[] = [];
+  const listener = () => void events.push("error");
+  locks.on("error", listener).once("clientError", () => events.push("clientError"));
+  await failure(locks.acquire(["set"], LONG));
+  assertEquals(events, ["error", "clientError"]);
+  locks.removeListener("error", listener);
+  assertEquals([locks.listenerCount("error"), locks.listenerCount("clientError")], [0, 0]);
+  await at.clients[0]!.del("set");
+});
+
+Deno.test("Redlock emits ResourceLockedError when a lock stays busy", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients, { retryCount: 0 });
+  const errors: Error[] = [];
+  locks.addListener("error", (error) => errors.push(error));
+  await using _lock = await locks.acquire(["a"], LONG);
+  await failure(locks.acquire(["a"], LONG));
+  assertEquals(errors.map(({ name }) => name), ["ResourceLockedError"]);
+});
+
+Deno.test("Redlock checks its arguments", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients);
+  assertThrows(() => new Redlock([]), RangeError, "clients");
+  assertThrows(() => new Redlock(at.clients, { retryCount: "3" as unknown as number }), TypeError, "retryCount");
+  assertThrows(() => new Redlock(at.clients, {}, { acquireScript: "" } as never), TypeError, "scripts");
+  await assertRejects(() => locks.acquire(["a"], 1.5), RangeError, "duration");
+  await assertRejects(() => locks.using(["a"], LONG, undefined as never), TypeError, "routine");
+  assertThrows(() => locks.release({} as never), TypeError, "lock must be");
+});
+
+Deno.test("Redlock.lock() and Lock.unlock() call back in the manner of redlock 4", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients, { retryCount: 0 });
+  const lock = await new Promise<Lock>((resolve, reject) => {
+    locks.lock("a", LONG, (error, lock) => error === null ? resolve(lock!) : reject(error));
+  });
+  assertInstanceOf(lock, Redlock.Lock);
+  assertEquals(lock.resource, ["a"]);
+  const busy = await new Promise((resolve) =>
+    locks.lockWithOptions("a", LONG, {}, (error) => resolve(error)).catch(() => {})
+  );
+  assertInstanceOf(busy, Redlock.LockError);
+  assertEquals(await new Promise((resolve) => lock.extend(LONG, (error, same) => resolve([error, same]))), [
+    null,
+    lock,
+  ]);
+  assertEquals(await new Promise((resolve) => lock.unlock((error) => resolve(error))), null);
+  assertInstanceOf(await new Promise((resolve) => lock.unlock((error) => resolve(error))), ExecutionError);
+});
+
+Deno.test("Redlock.lock() and Redlock.unlock() return promises", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients);
+  const lock = await locks.lock(["a", "b"], LONG);
+  await locks.extend(lock, LONG);
+  await locks.unlock(lock);
+  await failure(locks.unlock(lock));
+  assertEquals(await at.clients[0]!.exists("a", "b"), 0);
+});
+
+Deno.test("Redlock.quit() ends the clients", async () => {
+  await using at = await place();
+  await new Redlock(at.clients).quit();
+  await until(() => at.clients[0]!.status === "end", "the client has ended");
+});
+
+Deno.test("Lock.expiration is earlier with a larger driftFactor", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients, { driftFactor: 0.5 });
+  const before = Date.now();
+  await using lock = await locks.acquire(["a"], 100_000);
+  assert(lock.expiration <= Date.now() + 50_000 && lock.expiration > before + 40_000);
+});
+
+Deno.test("Redlock and acquire() with an empty prefix exclude each other", async () => {
+  await using at = await place();
+  const store = redis(at.clients[0]!, { prefix: "" });
+  const lock = await new Redlock(at.clients).acquire(["a"], LONG);
+  assertEquals(await tryAcquire(store, "a"), null);
+  await lock.release();
+  await using _mine = await tryAcquire(store, "a");
+  await failure(new Redlock(at.clients, { retryCount: 0 }).acquire(["a"], LONG));
+});
