@@ -11,6 +11,8 @@ const ANSWER_LIMIT_MS = 10_000;
 /** A file system in memory, which Linux has: etcd waits for the disk with each write. */
 const IN_MEMORY = "/dev/shm";
 
+const PREFIX = "holdfast_etcd_";
+
 /** An answer of the JSON gateway. */
 // deno-lint-ignore no-explicit-any
 export type EtcdAnswer = any;
@@ -27,20 +29,20 @@ export class EtcdServer implements AsyncDisposable {
   #process: ServerProcess | undefined;
 
   /** Makes a member that is not started. */
-  constructor(settings: readonly string[] = [], parent: string | undefined = inMemory()) {
+  constructor(settings: readonly string[] = [], parent: string | undefined = undefined) {
     const found = findEtcd();
     if ("missing" in found) throw new Error(found.missing);
     this.#program = found.program;
     this.#settings = settings;
     this.name = crypto.randomUUID();
-    this.directory = Deno.makeTempDirSync({ ...parent === undefined ? {} : { dir: parent }, prefix: "holdfast_etcd_" });
+    this.directory = parent === undefined ? inMemory() : Deno.makeTempDirSync({ dir: parent, prefix: PREFIX });
   }
 
   /**
    * Starts a cluster of one member. Settings are those of its command line, such as `"--quota-backend-bytes=100000"`;
    * `parent` is where its folder is: in memory if it is left out.
    */
-  static async start(settings: readonly string[] = [], parent = inMemory()): Promise<EtcdServer> {
+  static async start(settings: readonly string[] = [], parent: string | undefined = undefined): Promise<EtcdServer> {
     return await startedServer(() => new EtcdServer(settings, parent), (server) => server.start());
   }
 
@@ -179,6 +181,11 @@ export class EtcdCluster implements AsyncDisposable {
   }
 }
 
-function inMemory(): string | undefined {
-  return Deno.build.os === "linux" ? IN_MEMORY : undefined;
+/** Makes a folder in memory, or on the disk where there is no such file system, or Deno does not open it without all rights. */
+function inMemory(): string {
+  try {
+    return Deno.makeTempDirSync({ dir: IN_MEMORY, prefix: PREFIX });
+  } catch {
+    return Deno.makeTempDirSync({ prefix: PREFIX });
+  }
 }
