@@ -7,6 +7,7 @@ const STORE = ["attempt", "renew", "release", "drift"];
 const CLIENTS: readonly (readonly [kind: string, methods: readonly string[]])[] = [
   ["client of ioredis's shape", ["evalsha", "eval", "duplicate", "on"]],
   ["client of node-redis", ["evalSha", "eval", "on"]],
+  ["RedisClient of Bun", ["send", "duplicate", "subscribe", "close"]],
 ];
 
 const EXAMPLES = 'Pass new Redis(url) of ioredis, sqlite("locks.db") of @holdfast/lock/sqlite, or memory() of ' +

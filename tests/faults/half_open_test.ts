@@ -3,6 +3,7 @@ import { assert } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { RESERVATION_MS, REVOCATIONS } from "../../src/stores/redis/constants.ts";
 import { RedisServer } from "../support/redis_server.ts";
+import { tested } from "../stores/redis/clients.ts";
 import { subscribed } from "../stores/redis/wakeups/subscribed.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import { until } from "../support/until.ts";
@@ -18,17 +19,17 @@ for (const vanished of [1, 3]) {
     await using server = await RedisServer.start();
     await using proxy = await TcpProxy.start(server.port);
     const [holder, vanishing, living] = [server.connect(), proxy.connect(), server.connect()];
-    const lock = await acquire(holder, "a", { lease: 60_000 });
+    const lock = await acquire(tested(holder), "a", { lease: 60_000 });
     const abort = new AbortController();
     const queued = (count: number) => {
       return until(async () => await holder.zcard("{lock:a}:queue") === count, `${count} are queued`);
     };
     const lost: Promise<unknown>[] = [];
     for (let i = 0; i < vanished; i++) {
-      lost.push(acquire(vanishing, "a", { signal: abort.signal }).catch(() => {}));
+      lost.push(acquire(tested(vanishing), "a", { signal: abort.signal }).catch(() => {}));
       await queued(i + 1);
     }
-    const waiting = acquire(living, "a");
+    const waiting = acquire(tested(living), "a");
     await queued(vanished + 1);
     await subscribed(vanishing, living);
 

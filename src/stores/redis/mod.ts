@@ -16,6 +16,7 @@
 export { redis, type RedisStore } from "./store.ts";
 export type { RedisOptions, ReplicasOptions } from "./options.ts";
 export type {
+  BunRedisClient,
   IoredisClient,
   NodeRedisClient,
   NodeRedisScriptOptions,

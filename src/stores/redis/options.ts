@@ -64,7 +64,7 @@ const REPLICAS_TIMEOUT_MS = 500;
 /** Checks a client and the options, and completes these. */
 export function checkRedisOptions(client: RedisClient, options: RedisOptions): RedisSettings {
   if (!looksLikeClient(client)) {
-    throw new TypeError(`client must be one of ioredis or node-redis: got ${describeMistake(client)}`);
+    throw new TypeError(`client must be one of ioredis, iovalkey, node-redis or Bun: got ${describeMistake(client)}`);
   }
   const { prefix = DEFAULT_PREFIX, replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);
   if (typeof prefix !== "string") throw new TypeError(`prefix must be a string: got ${show(prefix)}`);

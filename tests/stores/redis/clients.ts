@@ -4,7 +4,7 @@ import { Redis as Redis5 } from "ioredis5";
 import { Redis as Valkey } from "iovalkey";
 import { createClient } from "redis";
 import { createClient as createClient5 } from "redis5";
-import type { NodeRedisClient } from "../../../src/stores/redis/clients/client.ts";
+import type { BunRedisClient, NodeRedisClient } from "../../../src/stores/redis/clients/client.ts";
 
 /** A library whose clients the Redis store takes. */
 export interface ClientLibrary {
@@ -54,6 +54,17 @@ export const IN_PART: readonly ClientLibrary[] = [
   { name: "node-redis 5", like: ofNodeRedis((options) => createClient5(options)) },
 ];
 
+/** The library that only this runtime has. */
+export const OF_RUNTIME: readonly ClientLibrary[] = "Bun" in globalThis
+  ? [{
+    name: "Bun",
+    like({ options: { host, port } }) {
+      const { RedisClient } = Reflect.get(globalThis, "Bun") as { RedisClient: new (url: string) => BunRedisClient };
+      return new RedisClient(`redis://${host}:${port}`);
+    },
+  }]
+  : [];
+
 /** The library over which the tests of this file run. */
 let library = IN_FULL[0]!;
 
@@ -77,8 +88,9 @@ export function tested(client: RedisClient, over: ClientLibrary = library): Redi
 }
 
 function close(client: RedisClient): void {
-  if ("evalsha" in client) (client as Redis).disconnect();
-  else if (client.isOpen) (client as NodeRedis).destroy();
+  if ("evalSha" in client) client.isOpen && (client as NodeRedis).destroy();
+  else if ("send" in client) client.close();
+  else (client as Redis).disconnect();
 }
 
 /** Returns the number by which the server knows the connection of a client. */

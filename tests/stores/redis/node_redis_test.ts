@@ -13,3 +13,4 @@ import "./refusals_test.ts";
 import "./paging_test.ts";
 import "./reservations_test.ts";
 import "./wakeups/wakeups_test.ts";
+import "../../faults/half_open_test.ts";

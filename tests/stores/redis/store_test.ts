@@ -1,9 +1,9 @@
 import { storeSuite } from "@holdfast/lock/testing";
 import { RedisServer } from "../../support/redis_server.ts";
 import { serverStore } from "../../support/server_store.ts";
-import { IN_FULL, IN_PART, tested } from "./clients.ts";
+import { IN_FULL, IN_PART, OF_RUNTIME, tested } from "./clients.ts";
 
-const others = [...IN_FULL.slice(1), ...IN_PART].map((library) =>
+const others = [...IN_FULL.slice(1), ...IN_PART, ...OF_RUNTIME].map((library) =>
   [library.name, (server: RedisServer) => tested(server.connect({ lazyConnect: true }), library)] as const
 );
 

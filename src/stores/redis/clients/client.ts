@@ -2,7 +2,7 @@
  * A client of one of the known libraries. The types are structural, so that no client library is a dependency, and
  * clients of any copy of one work.
  */
-export type RedisClient = IoredisClient | NodeRedisClient;
+export type RedisClient = IoredisClient | NodeRedisClient | BunRedisClient;
 
 /** The part of a client of ioredis 5 or 6 (one server, Sentinel or Cluster) or of iovalkey that the Redis store uses. */
 export interface IoredisClient {
@@ -129,4 +129,24 @@ export interface NodeRedisClient extends LacksOfIoredis {
   readonly isReady?: boolean;
   /** Whether a pool is being closed. */
   readonly isClosing?: boolean;
+}
+
+/** The part of Bun's `RedisClient` that the Redis store uses. */
+export interface BunRedisClient extends LacksOfIoredis {
+  /** Sends a command. */
+  send(command: string, words: string[]): Promise<unknown>;
+  /** Makes a second client with the same options. */
+  duplicate(): Promise<BunRedisClient>;
+  /** Connects. */
+  connect(): Promise<unknown>;
+  /** Subscribes to a channel. */
+  subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
+  /** Closes the connection. */
+  close(): void;
+  /** Whether it is connected. */
+  readonly connected: boolean;
+  /** Called when it has connected. */
+  onconnect?: ((...values: never[]) => void) | null;
+  /** Called when it was closed, or has given up. */
+  onclose?: ((error: Error) => void) | null;
 }

@@ -1,3 +1,4 @@
+import { BunPort } from "./bun.ts";
 import type { RedisClient } from "./client.ts";
 import { IoredisPort } from "./ioredis.ts";
 import { NodeRedisPort } from "./node_redis.ts";
@@ -5,7 +6,8 @@ import type { RedisPort } from "./port.ts";
 
 /** Returns what the store needs of a client, by the library that the client is of. */
 export function portOf(client: RedisClient): RedisPort {
-  return "evalSha" in client ? new NodeRedisPort(client) : new IoredisPort(client);
+  if ("evalSha" in client) return new NodeRedisPort(client);
+  return "send" in client ? new BunPort(client) : new IoredisPort(client);
 }
 
 /** Returns the method with which a client can wait for replicas. */

@@ -1,0 +1,134 @@
+import { within } from "../../../internal/lease/release.ts";
+import { SystemClock } from "../../../internal/time/clock.ts";
+import { POLL_MS } from "../constants.ts";
+import type { BunRedisClient } from "./client.ts";
+import { Connection } from "./connection.ts";
+import type { ClientState, MessageListener, RedisPort, SearchedMaster, SecondConnection, Subscribe } from "./port.ts";
+
+/** How long a server may take to answer on the second connection, in milliseconds; then another one is made. */
+const ANSWER_MS = POLL_MS;
+
+/** How often waiters ask although messages seem to arrive, in milliseconds. */
+const DEAF_POLL_MS = 500;
+
+const CLOCK = new SystemClock();
+
+/**
+ * The `RedisClient` of Bun. A command in flight is rejected when the connection is cut. A subscription ends unseen when
+ * Bun connects again, so that waiters ask beside it.
+ */
+export class BunPort implements RedisPort {
+  readonly connection = new Connection();
+  readonly isCluster = false;
+  // It tells neither its URL nor its options.
+  readonly keyPrefix = "";
+  readonly user = "<user>";
+  readonly address = undefined;
+  readonly optionsWarning = undefined;
+  readonly pollMs = DEAF_POLL_MS;
+  readonly #client: BunRedisClient;
+  #wasConnected: boolean;
+  #isClosed = false;
+
+  /** Takes the place of the two callbacks of a client, and calls what was there. */
+  constructor(client: BunRedisClient) {
+    this.#client = client;
+    this.#wasConnected = client.connected;
+    const { onconnect, onclose } = client;
+    client.onconnect = (...values) => {
+      this.#connected();
+      onconnect?.apply(client, values);
+    };
+    client.onclose = (error) => {
+      this.#closed();
+      onclose?.call(client, error);
+    };
+  }
+
+  #connected(): void {
+    const { connection } = this;
+    if (this.#wasConnected) {
+      connection.cut();
+      connection.down(false);
+    }
+    this.#wasConnected = true;
+    this.#isClosed = false;
+    connection.ready();
+  }
+
+  /** Called when the client was closed, and when it has given up. */
+  #closed(): void {
+    this.#isClosed = true;
+    this.connection.down(false);
+    this.connection.closed();
+  }
+
+  get state(): ClientState {
+    if (this.#client.connected) return "ready";
+    if (this.#isClosed) return "closed";
+    return this.#wasConnected ? "down" : "connecting";
+  }
+
+  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#send("EVALSHA", [sha, `${keys.length}`, ...keys, ...args]);
+  }
+
+  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#send("EVAL", [source, `${keys.length}`, ...keys, ...args]);
+  }
+
+  #send(command: string, words: string[]): Promise<unknown> {
+    return this.#client.send(command, words).catch((error: unknown) => {
+      if (!this.isReply(error)) {
+        this.connection.cut();
+        if (error instanceof Error) this.connection.failed(error);
+      }
+      throw error;
+    });
+  }
+
+  isReply(error: unknown): error is Error {
+    return error instanceof Error && Reflect.get(error, "code") === "ERR_REDIS_SERVER_ERROR";
+  }
+
+  masters(): SearchedMaster[] {
+    return [{
+      address: "",
+      scan: async (cursor, pattern, count) => {
+        const words = [cursor, "MATCH", pattern, "COUNT", `${count}`];
+        const [next, keys] = await this.#send("SCAN", words) as [unknown, unknown[]];
+        return [String(next), keys.map(String)];
+      },
+    }];
+  }
+
+  subscribers(): Subscribe[] {
+    return [(channels, listener) => this.#subscribe(channels, listener)];
+  }
+
+  #subscribe(channels: readonly string[], listener: MessageListener): SecondConnection {
+    let second: BunRedisClient | undefined;
+    let isClosed = false;
+    const failed = (error?: unknown) => {
+      if (!isClosed) this.isReply(error) ? listener.refused(error) : listener.ended(error);
+    };
+    const connect = async () => {
+      const client = second = await this.#client.duplicate();
+      if (isClosed) return client.close();
+      if (!client.connected) await client.connect();
+      client.onconnect = () => failed(); // Connected again, it hears nothing.
+      client.onclose = failed;
+      for (const channel of channels) {
+        await client.subscribe(channel, (message, from) => listener.message(from, message));
+      }
+    };
+    within(ANSWER_MS, connect(), CLOCK).then(() => isClosed || listener.opened(), failed);
+    return {
+      probe: () => within(ANSWER_MS, second!.send("PING", []), CLOCK),
+      close() {
+        isClosed = true;
+        second?.close();
+      },
+    };
+  }
+}

@@ -1,0 +1,169 @@
+// Deno only: it starts Clusters and Sentinels, of which the runtime knows nothing.
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, type RedisClient, StoreError, tryAcquire } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { createClient, createClientPool, createCluster, createSentinel } from "redis";
+import {
+  createClient as createClient5,
+  createClientPool as createClientPool5,
+  createCluster as createCluster5,
+  createSentinel as createSentinel5,
+} from "redis5";
+import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
+import { ClusterDeployment } from "../../../deployments/cluster.ts";
+import { SentinelDeployment } from "../../../deployments/sentinel.ts";
+import { freePort, RedisServer } from "../../../support/redis_server.ts";
+import { until } from "../../../support/until.ts";
+import { Redis } from "ioredis";
+
+/** Much longer than a test, in milliseconds. */
+const LEASE = 60_000;
+
+/** node-redis has timers for a while after each command. */
+const LEAKY = { sanitizeOps: false, sanitizeResources: false };
+
+const VERSIONS = {
+  6: { createClient, createClientPool, createCluster, createSentinel },
+  5: {
+    createClient: createClient5 as unknown as typeof createClient,
+    createClientPool: createClientPool5 as unknown as typeof createClientPool,
+    createCluster: createCluster5 as unknown as typeof createCluster,
+    createSentinel: createSentinel5 as unknown as typeof createSentinel,
+  },
+};
+
+/** A client of node-redis that is to be closed. */
+interface Opened {
+  connect(): Promise<unknown>;
+  destroy(): unknown;
+  on(event: "error", listener: () => void): unknown;
+}
+
+/** Connects a client, which is closed with the stack. */
+async function opened<T extends Opened>(client: T, stack: AsyncDisposableStack): Promise<T> {
+  client.on("error", () => {});
+  stack.defer(async () => void await client.destroy());
+  await client.connect();
+  return client;
+}
+
+/** Hands a lock over from one client to another, over messages. */
+async function handOver(from: RedisClient, to: RedisClient, name = "a"): Promise<void> {
+  const lock = await acquire(from, name, { lease: LEASE });
+  const waiting = acquire(to, name, { lease: LEASE });
+  await until(() => Wakeups.of(to).subscribed, "the waiter is subscribed");
+  await until(async () => (await redis(from).query({ name })).pending.length === 1, "it is queued");
+  await lock.release();
+  await (await waiting).release();
+}
+
+for (const [version, make] of Object.entries(VERSIONS)) {
+  Deno.test({
+    name: `node-redis ${version}: acquire() over a pool hands over, and leaves nothing`,
+    ...LEAKY,
+    fn: async () => {
+      await using server = await RedisServer.start();
+      {
+        await using stack = new AsyncDisposableStack();
+        const pools = [0, 1].map(() => make.createClientPool({ socket: { host: "127.0.0.1", port: server.port } }));
+        const [from, to] = await Promise.all(pools.map((pool) => opened(pool, stack)));
+        await handOver(from!, to!);
+        assertEquals((await redis(from!).query()).held, []);
+        const store = redis(from!, { replicas: { min: 1, timeout: 10 } });
+        const claim = { name: "a", owner: "me", mode: "exclusive", lease: LEASE } as const;
+        await assertRejects(() => store.attempt(claim, { enqueue: false }), StoreError, "fewer than 1 replicas");
+      }
+      await until(async () => {
+        const clients = String(await server.command("CLIENT", "LIST")).trim().split("\n");
+        return clients.length === 1;
+      }, "every connection is closed");
+      assertEquals(await server.leftovers(), []);
+    },
+  });
+
+  Deno.test({
+    name: `node-redis ${version}: acquire() in a Cluster hands over names on all masters`,
+    ...LEAKY,
+    fn: async () => {
+      await using cluster = await ClusterDeployment.start({ replicas: 0 });
+      await using stack = new AsyncDisposableStack();
+      const rootNodes = cluster.addresses.map(({ host, port }) => ({ socket: { host, port } }));
+      const clients = [0, 1].map(() => make.createCluster({ rootNodes }));
+      const [from, to] = await Promise.all(clients.map((client) => opened(client, stack)));
+      for (const name of ["a", "b", "c", "d"]) await handOver(from!, to!, name);
+      const locks = await Promise.all(["e", "f", "g", "h"].map((name) => acquire(from!, name)));
+      assertEquals((await redis(to!).query()).held.length, 4);
+      await Promise.all(locks.map((lock) => lock.release()));
+      assertEquals(await cluster.leftovers(), []);
+    },
+  });
+
+  Deno.test({
+    name: `node-redis ${version}: acquire() behind Sentinels hands over, also after a failover`,
+    ...LEAKY,
+    fn: async () => {
+      await using deployment = await SentinelDeployment.start();
+      await using stack = new AsyncDisposableStack();
+      const { name, sentinels } = deployment.address;
+      const sentinelRootNodes = sentinels.map(({ host, port }) => ({ host, port }));
+      const clients = [0, 1].map(() => make.createSentinel({ name, sentinelRootNodes }));
+      const [from, to] = await Promise.all(clients.map((client) => opened(client, stack)));
+      await handOver(from!, to!);
+      await deployment.failover();
+      await handOver(from!, to!, "b");
+    },
+  });
+
+  Deno.test({
+    name: `node-redis ${version}: tryAcquire() says that a client is not connected, or closed`,
+    ...LEAKY,
+    fn: async () => {
+      await using server = await RedisServer.start();
+      const client = make.createClient({ socket: { host: "127.0.0.1", port: server.port } });
+      client.on("error", () => {});
+      const error = await assertRejects(() => tryAcquire(client, "a"), StoreError, "connect()");
+      assert(error.permanent, error.message);
+      await client.connect();
+      await (await tryAcquire(client, "a"))!.release();
+      client.destroy();
+      await assertRejects(() => tryAcquire(client, "a"), StoreError, "closed");
+      assertEquals(await server.leftovers(), []);
+    },
+  });
+
+  Deno.test({
+    name: `node-redis ${version}: Store.connectionError says why a server is away`,
+    ...LEAKY,
+    fn: async () => {
+      await using stack = new AsyncDisposableStack();
+      const client = make.createClient({ socket: { host: "127.0.0.1", port: freePort(), reconnectStrategy: 20 } });
+      client.on("error", () => {});
+      stack.defer(() => client.destroy());
+      const store = redis(client);
+      client.connect().catch(() => {});
+      await until(() => /ECONNREFUSED/.test(store.connectionError?.message ?? ""), "it says why");
+    },
+  });
+}
+
+Deno.test({
+  name: "acquire([a, b, c]) takes clients of several libraries",
+  ...LEAKY,
+  fn: async () => {
+    await using stack = new AsyncDisposableStack();
+    const servers = await Promise.all([0, 1, 2].map(() => RedisServer.start()));
+    for (const server of servers) stack.use(server);
+    const [first, second, third] = servers.map(({ port }) => ({ host: "127.0.0.1", port }));
+    const ofIoredis = servers[0]!.adopt(new Redis(first!));
+    const clients: RedisClient[] = [
+      ofIoredis,
+      await opened(createClient({ socket: second! }), stack),
+      await opened(createClientPool5({ socket: third! }), stack),
+    ];
+    const lock = await acquire(clients, "a");
+    assertEquals(await tryAcquire(clients, "a"), null);
+    const waiting = acquire(clients, "a");
+    await lock.release();
+    await (await waiting).release();
+  },
+});
