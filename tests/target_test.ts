@@ -89,7 +89,8 @@ Deno.test("storeOf() says what to pass instead of what is not a target", () => {
     // A bundler may have given it another name.
     [Redis, `the class ${Redis.name}`, `new ${Redis.name}(…)`],
     [Promise.resolve(memory()), "a Promise", "Await it"],
-    [{ evalSha: method, sendCommand: method, on: method, duplicate: method }, "a client of node-redis without eval()"],
+    [{ evalSha: method, sendCommand: method }, "a client of node-redis without on()"],
+    [{ send: method, duplicated: method }, "a RedisClient of Bun without psubscribe()"],
     [{ invokeScript: method, customCommand: method, close: method }, "valkey-glide", "node-redis"],
     [{ evalsha: method, eval: method, set: method }, "Upstash", "ioredis", "rediss://"],
     [{ prepare: method, exec: method }, "SQLite", "sqlite("],

@@ -6,8 +6,8 @@ const STORE = ["attempt", "renew", "release", "drift"];
 /** The methods by which the clients of each library are known. */
 const CLIENTS: readonly (readonly [kind: string, methods: readonly string[]])[] = [
   ["client of ioredis's shape", ["evalsha", "eval", "duplicate", "on"]],
-  ["client of node-redis", ["evalSha", "eval", "on"]],
-  ["RedisClient of Bun", ["send", "duplicate", "subscribe", "close"]],
+  ["client of node-redis", ["evalSha", "on"]],
+  ["RedisClient of Bun", ["send", "psubscribe"]],
 ];
 
 const EXAMPLES = 'Pass new Redis(url) of ioredis, sqlite("locks.db") of @holdfast/lock/sqlite, or memory() of ' +
@@ -35,7 +35,7 @@ export function describeMistake(value: unknown): string {
   const has = (...methods: string[]) => hasMethods(value, methods);
   if (has("then")) return "a Promise. Await it first";
   if (has("invokeScript")) {
-    return "a client of valkey-glide. Pass a client of ioredis, iovalkey or node-redis for the same server";
+    return "a client of valkey-glide. Pass a client of iovalkey or node-redis";
   }
   if (has("evalsha", "eval") && !has("duplicate") && !has("on")) {
     return "a client that speaks HTTP, such as Upstash's. Pass a client of ioredis for the rediss:// URL of the same " +
@@ -62,12 +62,9 @@ export function describeMistake(value: unknown): string {
   if (has("query") && !has("getConnection")) {
     return "a client of PostgreSQL. Pass postgres(pool) of @holdfast/lock/postgres, with the Pool of pg or a PGlite";
   }
-  const nearest = [["Store", STORE] as const, ...CLIENTS]
-    .map(([kind, methods]) => ({ kind, methods, missing: methods.filter((method) => !has(method)) }))
-    .filter(({ methods, missing }) => missing.length < methods.length)
-    .sort((a, b) => a.missing.length - b.missing.length)[0];
-  if (nearest !== undefined) {
-    return `a ${nearest.kind} without ${nearest.missing.map((each) => `${each}()`).join(", ")}`;
+  for (const [known, methods] of [["Store", STORE] as const, ...CLIENTS]) {
+    const missing = methods.filter((method) => !has(method));
+    if (missing.length < methods.length) return `a ${known} without ${missing.map((each) => `${each}()`).join(", ")}`;
   }
   const { constructor } = value;
   const keys = Object.keys(value).join(", ");

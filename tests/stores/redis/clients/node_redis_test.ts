@@ -99,7 +99,7 @@ for (const [version, make] of Object.entries(VERSIONS)) {
   });
 
   Deno.test({
-    name: `node-redis ${version}: acquire() behind Sentinels hands over, also after a failover`,
+    name: `node-redis ${version}: acquire() hands over behind Sentinels`,
     ...LEAKY,
     fn: async () => {
       await using deployment = await SentinelDeployment.start();
@@ -115,7 +115,7 @@ for (const [version, make] of Object.entries(VERSIONS)) {
   });
 
   Deno.test({
-    name: `node-redis ${version}: tryAcquire() says that a client is not connected, or closed`,
+    name: `node-redis ${version}: tryAcquire() says that a client is not connected`,
     ...LEAKY,
     fn: async () => {
       await using server = await RedisServer.start();
