@@ -72,6 +72,7 @@ for (
     ["stores/redis/mod.ts", ["src/stores/redis/"]],
     ["composed/redlock/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],
     ["compat/redlock/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],
+    ["compat/redis_semaphore/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],
   ] as const
 ) {
   Deno.test(`${entry} runs without the files of other stores`, async () => {

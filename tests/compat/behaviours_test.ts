@@ -16,7 +16,11 @@ function unexplained(page: string, tests: readonly string[]): string[] {
 /** Returns the names of the tests in a text, those that are made in a loop with each of its values. */
 function namesIn(text: string): string[] {
   const names = Array.from(text.matchAll(/Deno\.test\(\s*["`](.+?)["`],/g), ([, name]) => name!);
-  return names.flatMap((name) => ["one server", "3 servers"].map((on) => name.replace("${on}", on)));
+  return ["one server", "3 servers"].flatMap((on) =>
+    ["Mutex", "RedlockMutex", "Semaphore"].flatMap((kind) =>
+      names.map((name) => name.replace("${on}", on).replace("${kind}", kind))
+    )
+  );
 }
 
 const FILES = [...Deno.readDirSync(new URL(".", import.meta.url))].map(({ name }) => `tests/compat/${name}`);

@@ -28,6 +28,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "with cohort": [MAIN, "src/composed/cohort/mod.ts"],
   "with guard": [MAIN, "src/guard/mod.ts"],
   "with compat/redlock": [MAIN, "src/compat/redlock/mod.ts"],
+  "with compat/redis-semaphore": [MAIN, "src/compat/redis_semaphore/mod.ts"],
   "with otel": [MAIN, "src/otel/mod.ts"],
 };
 

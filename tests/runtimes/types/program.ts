@@ -192,6 +192,18 @@ import Redlock, {
   ResourceLockedError,
   type Settings,
 } from "@holdfast/lock/compat/redlock";
+import {
+  defaultTimeoutOptions,
+  type LockLostCallback,
+  type LockOptions as MutexOptions,
+  LostLockError,
+  Mutex,
+  RedlockMutex,
+  Semaphore,
+  type SemaphoreLock,
+  TimeoutError,
+  type TimeoutOptions,
+} from "@holdfast/lock/compat/redis-semaphore";
 import { metrics, trace } from "@opentelemetry/api";
 import { Cluster as Cluster6, Redis as Redis6 } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
@@ -528,4 +540,29 @@ export async function onRedlock(): Promise<void> {
   const callback: RedlockCallback<CompatLock> = (error, lock) => console.log(error, lock?.resource);
   await locks.lock("a", 5_000, callback);
   console.log(stats.length, value.length);
+}
+
+/** A program on redis-semaphore. */
+export async function onRedisSemaphore(): Promise<void> {
+  const times: TimeoutOptions = { ...defaultTimeoutOptions, refreshInterval: 0 };
+  const onLockLost: LockLostCallback = (error) => console.log(error instanceof LostLockError);
+  const options: MutexOptions<Mutex> = {
+    ...times,
+    onLockLost(error) {
+      console.log(this.isAcquired, error.message);
+    },
+  };
+  const clients = [new Redis6(), new Redis5()];
+  const locks: SemaphoreLock[] = [
+    new Mutex(new Redis6(), "a", options),
+    new RedlockMutex(clients, "a", { onLockLost }),
+    new Semaphore(new Redis5(), "a", 3, times),
+  ];
+  for (const lock of locks) {
+    await lock.acquire(AbortSignal.timeout(500)).catch((error: unknown) => console.log(error instanceof TimeoutError));
+    const [held, fence]: [boolean, bigint | undefined] = [await lock.tryAcquire(), lock.fence];
+    console.log(held, fence, lock.identifier.length, lock.signal?.aborted);
+    lock.stopRefresh();
+    await lock.release();
+  }
 }

@@ -1,0 +1,31 @@
+/**
+ * The interface of `redis-semaphore` 5 over Holdfast, for `Mutex`, `RedlockMutex` and `Semaphore`: a change of one
+ * import. Old and new mutexes exclude each other, because the keys are the same. A semaphore is switched over all at
+ * once. A lock that was lost never ends the process.
+ *
+ * @example
+ * ```ts ignore
+ * import { Redis } from "ioredis";
+ * import { Mutex, TimeoutError } from "@holdfast/lock/compat/redis-semaphore";
+ *
+ * const mutex = new Mutex(new Redis(), "invoice:42", { acquireTimeout: 5_000 });
+ * try {
+ *   await mutex.acquire();
+ * } catch (error) {
+ *   if (!(error instanceof TimeoutError)) throw error;
+ * } finally {
+ *   await mutex.release();
+ * }
+ * ```
+ *
+ * @module
+ */
+export { Mutex, RedlockMutex, Semaphore } from "./mutex.ts";
+export { SemaphoreLock } from "./lock.ts";
+export { LostLockError, TimeoutError } from "./errors.ts";
+export {
+  defaultTimeoutOptions,
+  type LockLostCallback,
+  type SemaphoreLockOptions as LockOptions,
+  type SemaphoreTimeouts as TimeoutOptions,
+} from "./options.ts";

@@ -1,0 +1,90 @@
+// Deno only: it starts servers.
+import { assert, assertRejects } from "@std/assert";
+import { StoreError } from "@holdfast/lock";
+import { Mutex, RedlockMutex, Semaphore } from "@holdfast/lock/compat/redis-semaphore";
+import Redlock, { ExecutionError, type Lock } from "@holdfast/lock/compat/redlock";
+import type { Redis } from "ioredis";
+import { Mutex as OldMutex, RedlockMutex as OldRedlockMutex, Semaphore as OldSemaphore } from "redis-semaphore";
+import Redlock4 from "redlock4";
+import Redlock5 from "redlock5";
+import { place } from "./place.ts";
+
+const LONG = 600_000;
+
+/** A wait that ends soon. */
+const BRIEF = { lockTimeout: LONG, acquireTimeout: 50, acquireAttemptsLimit: 3 };
+
+/** A lock of the original. */
+interface OldLock {
+  release?(): Promise<unknown>;
+  unlock?(): Promise<unknown>;
+}
+
+/** The original, in both versions. */
+const ORIGINALS: Readonly<Record<string, (clients: Redis[]) => (names: string[]) => Promise<OldLock>>> = {
+  "redlock 4": (clients) => {
+    const old = new Redlock4(clients, { retryCount: 1, retryDelay: 10 });
+    return (names) => Promise.resolve(old.lock(names, LONG) as unknown as OldLock);
+  },
+  "redlock 5": (clients) => {
+    const old = new Redlock5(clients as never, { retryCount: 0 });
+    return (names) => old.acquire(names, LONG);
+  },
+};
+
+for (const [version, open] of Object.entries(ORIGINALS)) {
+  for (const count of [1, 3]) {
+    Deno.test(`Redlock and ${version} exclude each other on servers: ${count}`, async () => {
+      await using at = await place(count);
+      const old = open(at.connect());
+      const locks = new Redlock(at.clients, { retryCount: 0 });
+      for (const names of [["a"], ["a", "b"]]) {
+        const mine: Lock = await locks.acquire(names, LONG);
+        await assertRejects(() => old(["a"]), Error);
+        await mine.release();
+        const theirs = await old(names);
+        await assertRejects(() => locks.acquire(["a"], LONG), ExecutionError);
+        await (theirs.release?.() ?? theirs.unlock?.());
+      }
+      await using last = await locks.acquire(["a"], LONG);
+      assert(!last.signal.aborted);
+    });
+  }
+}
+
+Deno.test("Mutex and that of redis-semaphore exclude each other", async () => {
+  await using at = await place();
+  const [theirs] = at.connect() as [Redis];
+  await excludes(new Mutex(at.clients[0]!, "a", BRIEF), new OldMutex(theirs, "a", BRIEF));
+});
+
+Deno.test("RedlockMutex and that of redis-semaphore exclude each other", async () => {
+  await using at = await place(3);
+  await excludes(new RedlockMutex(at.clients, "a", BRIEF), new OldRedlockMutex(at.connect(), "a", BRIEF));
+});
+
+Deno.test("Semaphore and that of redis-semaphore reject while the other is held", async () => {
+  await using at = await place();
+  const [theirs] = at.connect() as [Redis];
+  const [mine, old] = [new Semaphore(at.clients[0]!, "a", 2, BRIEF), new OldSemaphore(theirs, "a", 2, BRIEF)];
+  await mine.acquire();
+  await assertRejects(() => old.tryAcquire(), Error, "WRONGTYPE");
+  await mine.release();
+  await old.acquire();
+  await assertRejects(() => mine.tryAcquire(), StoreError);
+  await old.release();
+  await mine.acquire();
+  await mine.release();
+});
+
+/** Two mutexes of one name. */
+async function excludes(mine: Mutex | RedlockMutex, old: OldMutex | OldRedlockMutex): Promise<void> {
+  await mine.acquire();
+  assert(!await old.tryAcquire());
+  await mine.release();
+  await old.acquire();
+  assert(!await mine.tryAcquire());
+  await old.release();
+  await mine.acquire();
+  await mine.release();
+}
