@@ -21,7 +21,7 @@ const SLOW = /(model|older_node|types|platform|redis)_test\.ts$/;
 /** The store on Redis without a server. */
 const REDIS_UNITS: Stage = {
   tests:
-    /^tests\/stores\/redis\/(?:(?:\w+\/)?(?:commands|connection_events|options|replicated_renewal|replies|runner|search|server_error|store_calls|warnings|writes)|wakeups\/(?:channels|reconnects|revocations|signs_of_life|subscriber|subscription_states|waiters))_test\.ts$/,
+    /^tests\/stores\/redis\/(?:(?:\w+\/)*(?:commands|connection_events|options|replicated_renewal|replies|runner|search|server_error|store_calls|warnings|writes)|wakeups\/(?:channels|reconnects|revocations|signs_of_life|subscriber|subscription_states|waiters))_test\.ts$/,
 };
 
 /** The scripts alone, on a server. */
@@ -189,15 +189,18 @@ export const TARGETS: readonly Target[] = [
     source: /^src\/stores\/redis\/(?!scripts\/)[\w/]+\.ts$/,
     stages: [
       REDIS_UNITS,
-      { tests: /^tests\/stores\/redis\/(?:\w+\/)?(client_warning|clones|connection|keys)_test\.ts$/ },
+      {
+        tests:
+          /^tests\/stores\/redis\/(?:\w+\/)*(client_warning|clones|connection|database|keys|second_connections)_test\.ts$/,
+      },
       REDIS_SCRIPTS,
       REDIS_KINDS,
       {
         tests:
-          /^tests\/stores\/redis\/((?:\w+\/)?(channels|paging|query|servers)|wakeups\/(subscription|wakeups))_test\.ts$/,
+          /^tests\/stores\/redis\/((?:\w+\/)*(channels|paging|query|servers)|wakeups\/(subscription|wakeups))_test\.ts$/,
       },
       REDIS_STORE,
-      { tests: /^tests\/stores\/redis\/(?:\w+\/)?(cluster|interoperability|refusals|replicas)_test\.ts$/ },
+      { tests: /^tests\/stores\/redis\/(?:\w+\/)*(cluster|interoperability|node_redis|refusals|replicas)_test\.ts$/ },
     ],
   },
   {
