@@ -3,7 +3,7 @@ import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import type { Deployment } from "../deployment.ts";
 import { freezing } from "../freezing.ts";
 import { POLLED_ENGINE } from "../polled_engine.ts";
-import { clockFaults, LostFences } from "../memcached/clock_faults.ts";
+import { clockFaults, LostFences } from "../clock_faults.ts";
 import { memcachedLeft } from "../memcached/left.ts";
 import { losses } from "../memcached/server_faults.ts";
 import { WorkerClocks } from "../worker_clocks.ts";

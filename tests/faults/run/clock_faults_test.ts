@@ -1,9 +1,9 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { Random } from "../../../simulation/random.ts";
-import { until } from "../../../support/until.ts";
-import type { Crew } from "../crew.ts";
-import { WorkerClocks } from "../worker_clocks.ts";
+import { Random } from "../../simulation/random.ts";
+import { until } from "../../support/until.ts";
+import type { Crew } from "./crew.ts";
+import { WorkerClocks } from "./worker_clocks.ts";
 import { clockFaults, LostFences } from "./clock_faults.ts";
 
 /** Returns by how many milliseconds the clocks of processes are ahead, as they see it themselves. */

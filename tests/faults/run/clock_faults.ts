@@ -1,8 +1,8 @@
-import { pause } from "../fault.ts";
-import type { Fault } from "../fault.ts";
-import type { Crew } from "../crew.ts";
-import type { Random } from "../../../simulation/random.ts";
-import type { WorkerClocks } from "../worker_clocks.ts";
+import { pause } from "./fault.ts";
+import type { Fault } from "./fault.ts";
+import type { Crew } from "./crew.ts";
+import type { Random } from "../../simulation/random.ts";
+import type { WorkerClocks } from "./worker_clocks.ts";
 
 /** How far each clock is set at most, in milliseconds: two of them are apart by less than `maxClockSkew`, 10 s. */
 const WITHIN = 4_900;
