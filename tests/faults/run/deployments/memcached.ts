@@ -2,7 +2,7 @@ import { MemcachedServer } from "../../../support/memcached_server.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import type { Deployment } from "../deployment.ts";
 import { freezing } from "../freezing.ts";
-import { POLLED_ENGINE } from "../polled_engine.ts";
+import { POLLED_ENGINE } from "../engine_traits.ts";
 import { clockFaults, LostFences } from "../clock_faults.ts";
 import { memcachedLeft } from "../memcached/left.ts";
 import { losses } from "../memcached/server_faults.ts";

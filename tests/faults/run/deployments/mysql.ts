@@ -2,7 +2,7 @@ import { MariadbServer } from "../../../support/mariadb_server.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import type { Deployment } from "../deployment.ts";
 import { freezing } from "../freezing.ts";
-import { POLLED_ENGINE } from "../polled_engine.ts";
+import { POLLED_ENGINE } from "../engine_traits.ts";
 import { mysqlLeft } from "../mysql/left.ts";
 import { serverFaults, setUp } from "../mysql/server_faults.ts";
 import { ServerClock } from "../server_clock.ts";

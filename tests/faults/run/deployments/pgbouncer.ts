@@ -3,12 +3,13 @@ import { PostgresServer } from "../../../support/postgres_server.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import type { Deployment } from "../deployment.ts";
 import { type Fault, pause } from "../fault.ts";
+import { WOKEN_ENGINE } from "../engine_traits.ts";
 import { freezing } from "../freezing.ts";
 import { setUp } from "../postgres/administrator.ts";
 import { postgresLeft } from "../postgres/left.ts";
 import { DURABLE } from "../postgres/replicated.ts";
 import { serverFaults } from "../postgres/server_faults.ts";
-import { REQUEST, WOKEN_ENGINE } from "../postgres/traits.ts";
+import { REQUEST } from "../postgres/request.ts";
 
 /** Starts a pgbouncer in transaction mode in front of a PostgreSQL server; waiters listen to that directly. */
 export async function pgbouncer(

@@ -1,10 +1,11 @@
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import type { Deployment } from "../deployment.ts";
+import { WOKEN_ENGINE } from "../engine_traits.ts";
 import { freezing } from "../freezing.ts";
 import { postgresLeft } from "../postgres/left.ts";
 import { ReplicatedPostgres } from "../postgres/replicated.ts";
 import { promotions, serverFaults } from "../postgres/server_faults.ts";
-import { REQUEST, WOKEN_ENGINE } from "../postgres/traits.ts";
+import { REQUEST } from "../postgres/request.ts";
 import { ServerClock } from "../server_clock.ts";
 
 /** Starts a PostgreSQL server, which has each commit on disk, and a standby. */

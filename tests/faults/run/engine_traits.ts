@@ -15,3 +15,6 @@ export const POLLED_ENGINE: Traits = {
   // Waiters look every 50 to 500 ms.
   pace: [500, 750],
 };
+
+/** What is particular to the engine on a server that notifies waiters. */
+export const WOKEN_ENGINE: Traits = { ...POLLED_ENGINE, pace: [100, 500] };
