@@ -22,6 +22,8 @@ export class EtcdServer implements AsyncDisposable {
   readonly name: string;
   readonly port: number = freePort();
   readonly peerPort: number = freePort();
+  /** Where the other members reach it, if not at its own port. */
+  reachedAt: number | undefined;
   /** Where it keeps its data. */
   readonly directory: string;
   readonly #program: string;
@@ -54,7 +56,7 @@ export class EtcdServer implements AsyncDisposable {
 
   /** Where the other members ask, and how a new member is added. */
   get peerUrl(): string {
-    return `http://127.0.0.1:${this.peerPort}`;
+    return `http://127.0.0.1:${this.reachedAt ?? this.peerPort}`;
   }
 
   /** The program of the client that comes with it. */
@@ -68,7 +70,7 @@ export class EtcdServer implements AsyncDisposable {
       args: [
         ...[`--name=${this.name}`, `--data-dir=${this.directory}/data`],
         ...[`--listen-client-urls=${this.url}`, `--advertise-client-urls=${this.url}`],
-        ...[`--listen-peer-urls=${this.peerUrl}`, `--initial-advertise-peer-urls=${this.peerUrl}`],
+        ...[`--listen-peer-urls=http://127.0.0.1:${this.peerPort}`, `--initial-advertise-peer-urls=${this.peerUrl}`],
         `--initial-cluster=${members.map(({ name, peerUrl }) => `${name}=${peerUrl}`).join()}`,
         ...[`--initial-cluster-token=${members[0]!.name}`, `--initial-cluster-state=${state}`],
         ...["--logger=zap", "--log-level=warn", `--log-outputs=${this.directory}/log`],
@@ -158,9 +160,17 @@ export class EtcdCluster implements AsyncDisposable {
     this.members = Array.from({ length: members }, () => new EtcdServer(settings));
   }
 
-  /** Starts a cluster with the settings of the command line of each member. */
-  static async start(members = 3, settings: readonly string[] = []): Promise<EtcdCluster> {
+  /**
+   * Starts a cluster with the settings of the command line of each member. `reached` makes a way to the port where one
+   * expects the others, and returns the port of that way.
+   */
+  static async start(
+    members = 3,
+    settings: readonly string[] = [],
+    reached: (peerPort: number) => Promise<number | undefined> = () => Promise.resolve(undefined),
+  ): Promise<EtcdCluster> {
     return await startedServer(() => new EtcdCluster(members, settings), async (cluster) => {
+      for (const member of cluster.members) member.reachedAt = await reached(member.peerPort);
       await Promise.all(cluster.members.map((member) => member.start(cluster.members)));
     });
   }

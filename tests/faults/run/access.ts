@@ -1,6 +1,7 @@
 import type { Observer } from "../../../src/events.ts";
 import type { Store } from "../../../src/store.ts";
 import { engineAccess } from "./engine_access.ts";
+import { connectTo as connectToEtcd } from "./etcd/connection.ts";
 import { connectTo as connectToMemcached } from "./memcached/connection.ts";
 import { connectTo as connectToMysql } from "./mysql/connection.ts";
 import { connectTo as connectToPostgres } from "./postgres/connection.ts";
@@ -44,6 +45,8 @@ export function connect(work: Work, witness: Witness, observer: Observer): Acces
       const looking = { port: direct(target).listen };
       return engineAccess(connectToPostgres(target, timeout), connectToPostgres(looking, LOOK_MS), observer);
     }
+    case "etcd":
+      return engineAccess(connectToEtcd(target.ports, timeout), connectToEtcd(direct(target).ports, LOOK_MS), observer);
     default:
       return redisAccess({ ...work, target, direct: work.direct as RedisTarget }, witness, observer);
   }

@@ -43,9 +43,9 @@ export function networkFaults(proxies: readonly TcpProxy[], request: string): Fa
 }
 
 /** Returns a fault in which the server executes a command, and the connection is cut instead of a reply. */
-function replyLost(proxies: readonly TcpProxy[], request: string): Fault {
+export function replyLost(proxies: readonly TcpProxy[], request: string, kind = "reply lost"): Fault {
   return {
-    kind: "reply lost",
+    kind,
     where: "network",
     breach: false,
     async inject(random, over) {
@@ -53,7 +53,10 @@ function replyLost(proxies: readonly TcpProxy[], request: string): Fault {
       // A server that nobody asks has no reply to lose: such as a replica.
       for (const proxy of [...proxies.slice(first), ...proxies.slice(0, first)]) {
         const lost = proxy.loseReply(request).then(() => true, () => false);
-        const struck = await Promise.race([lost, pause(ASKED, over).then(() => false)]);
+        const enough = new AbortController();
+        const asked = pause(ASKED, AbortSignal.any([over, enough.signal]));
+        const struck = await Promise.race([lost, asked.then(() => false)]);
+        enough.abort();
         proxy.forget();
         if (struck || over.aborted) return struck;
       }

@@ -12,6 +12,7 @@ import { type Outcome, outcome } from "./outcome.ts";
 import { logKey } from "./register.ts";
 import type { Deployment, Left } from "./deployment.ts";
 import { cluster } from "./deployments/cluster.ts";
+import { etcd } from "./deployments/etcd.ts";
 import { memcached } from "./deployments/memcached.ts";
 import { mysql } from "./deployments/mysql.ts";
 import { pgbouncer } from "./deployments/pgbouncer.ts";
@@ -52,6 +53,9 @@ const CLOCK = 10;
 /** How long nothing happens before the first fault, in milliseconds: then nothing explains what is left behind. */
 const OPENING_MS = 3_000;
 
+/** How often servers that elect a leader are asked whether they have one, in milliseconds. */
+const PROBE_MS = 100;
+
 /** How many entries of a log are fetched at a time. */
 const CHUNK = 10_000;
 
@@ -65,6 +69,7 @@ const DEPLOYMENT_OF: Readonly<Record<DeploymentKind, (locks: readonly string[]) 
   postgres,
   pgbouncer,
   mysql,
+  etcd,
 };
 
 /** What a run is at. */
@@ -112,6 +117,8 @@ export async function run(
   const stalls = stack.use(new Stalls(deployment.traits.stall));
   const pinged = server.connect();
   const slow = stack.use(new SlowServer(deployment.traits.stall, () => pinged.ping()));
+  const probe = deployment.probe ?? (() => Promise.resolve());
+  const leaderless = stack.use(new SlowServer(deployment.traits.stall, probe, PROBE_MS));
   const crew = stack.use(new Crew(work, random.fork(), deployment.clocks));
   const all = [
     ...networkFaults(deployment.proxies, deployment.request),
@@ -150,7 +157,7 @@ export async function run(
     schedule,
     history,
     verdict: check(history),
-    stalls: [...stalls.seen, ...slow.seen],
+    stalls: [...stalls.seen, ...slow.seen, ...leaderless.seen],
     began,
     lease: LEASE,
     traits: deployment.traits,

@@ -26,24 +26,27 @@ export class Stalls implements Disposable {
   }
 }
 
-/** Notes when a server to which nothing happens is slow to answer: the machine has more to do than it can. */
+/** Notes when a server is slow to answer, or does not: the machine has more to do than it can, or it has no leader. */
 export class SlowServer implements AsyncDisposable {
   readonly seen: Span[] = [];
   readonly #ended: Promise<void>;
   #over = false;
 
-  /** Begins to ask; `ask` resolves when the server has answered, and notes when that takes longer than `longest`. */
-  constructor(longest: number, ask: () => Promise<unknown>) {
-    this.#ended = this.#watch(longest, ask);
+  /**
+   * Begins to ask, with so many milliseconds between; `ask` resolves when the server has answered, and it is noted when
+   * that takes longer than `longest`, or fails.
+   */
+  constructor(longest: number, ask: () => Promise<unknown>, every: number = BEAT) {
+    this.#ended = this.#watch(longest, ask, every);
   }
 
-  async #watch(longest: number, ask: () => Promise<unknown>): Promise<void> {
+  async #watch(longest: number, ask: () => Promise<unknown>, every: number): Promise<void> {
     while (!this.#over) {
       const start = now();
-      await ask();
+      const answered = await ask().then(() => true, () => false);
       const end = now();
-      if (end - start > longest) this.seen.push({ start, end });
-      await new Promise((resolve) => setTimeout(resolve, BEAT));
+      if (!answered || end - start > longest) this.seen.push({ start, end });
+      await new Promise((resolve) => setTimeout(resolve, every));
     }
   }
 

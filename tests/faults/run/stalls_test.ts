@@ -19,3 +19,13 @@ Deno.test("SlowServer notes only answers that take too long", async () => {
   await until(() => asked > 3, "it is asked again and again");
   assertEquals(slow.seen.map(({ start, end }) => end - start >= 249), [true]);
 });
+
+Deno.test("SlowServer notes that there is no answer", async () => {
+  let asked = 0;
+  await using slow = new SlowServer(
+    60_000,
+    () => asked++ === 1 ? Promise.reject(new Error("down")) : Promise.resolve(),
+  );
+  await until(() => asked > 3, "it is asked again and again");
+  assertEquals(slow.seen.length, 1);
+});

@@ -2,7 +2,7 @@ import type { HandoffName } from "../../verification/handoff/scenario.ts";
 import type { Release } from "../../verification/history/history.ts";
 
 /** What the clients of a process connect to. */
-export type Target = RedisTarget | SqliteTarget | MemcachedTarget | MysqlTarget | PostgresTarget;
+export type Target = RedisTarget | SqliteTarget | MemcachedTarget | MysqlTarget | PostgresTarget | EtcdTarget;
 
 /** A memcached server. */
 export interface MemcachedTarget {
@@ -22,6 +22,12 @@ export interface PostgresTarget {
   readonly port: number;
   /** The port of the server itself, where it is listened to its notifications. */
   readonly listen: number;
+}
+
+/** The members of an etcd cluster; the first one is asked first. */
+export interface EtcdTarget {
+  readonly kind: "etcd";
+  readonly ports: readonly number[];
 }
 
 /** A file. */
