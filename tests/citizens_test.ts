@@ -125,8 +125,6 @@ const REASONS: Reasons = {
     "benchmark": "The rows of `bench/consensus.ts` are being written.",
   },
   etcd: {
-    "fault run":
-      "Its faults have tests of their own so far: members killed and frozen, watches cut, compaction, NOSPACE.",
     "benchmark": "It is not measured yet.",
   },
   cas: {
