@@ -8,6 +8,9 @@
 /** The longest time between two attempts of a waiter: what a lost wake-up can cost. */
 export const POLL_MS = 5_000;
 
+/** The same for the head of the queue while another program, which notifies nobody, has the lock. */
+export const FOREIGN_POLL_MS = 200;
+
 /** A waiter that has not asked for so long is dead, and the queue of a lock expires then as well: three polls missed. */
 export const WAITER_TIMEOUT_MS = 3 * POLL_MS;
 

@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { acquire, isLockLost, LockLostError, tryAcquire } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { FOREIGN_POLL_MS } from "../../../src/stores/redis/constants.ts";
 import { until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 
@@ -40,6 +42,21 @@ Deno.test("acquire() is excluded by a plain SET NX PX until that expires or is d
     await lock.release();
   }
   assertEquals(await server.leftovers(), []);
+});
+
+Deno.test("attempt() tells the head of the queue to ask often while a rival holds", async () => {
+  await using server = await RedisServer.start();
+  const [client, rival] = [server.connect(), server.connect()];
+  const claim = () => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive" as const, lease: 60_000 });
+  const waiters = [0, 1].map(() => ({ store: redis(client), claim: claim() }));
+  const asksOften = async ({ store, claim }: typeof waiters[0]) => {
+    const attempt = await store.attempt(claim, { enqueue: true });
+    return !attempt.granted && "retryAfter" in attempt && attempt.retryAfter <= FOREIGN_POLL_MS;
+  };
+  assert((await redis(rival).attempt(claim(), { enqueue: false })).granted);
+  assertEquals([await asksOften(waiters[0]!), await asksOften(waiters[1]!)], [false, false]);
+  await rival.set("lock:a", "rival", "PX", 60_000);
+  assertEquals([await asksOften(waiters[0]!), await asksOften(waiters[1]!)], [true, false]);
 });
 
 Deno.test("acquire() excludes a plain SET NX PX", async () => {

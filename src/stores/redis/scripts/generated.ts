@@ -312,7 +312,9 @@ left = redis.call('ZRANGE', KEYS[4], '(0', '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WI
 end
 local rank = redis.call('ZRANK', KEYS[2], handle) or waiting
 if left < 0 then left = 5000 end
-local retry_after_ms = math.min(left + 1 + rank * 20, 5000)
+local foreign = rank == 0 and not list_counts() and record_in(redis.pcall('GET', KEYS[6])) ~= holder
+local longest_ms = foreign and 200 or 5000
+local retry_after_ms = math.min(left + 1 + rank * 20, longest_ms)
 return { retry_after_ms, redis.call('ZSCORE', KEYS[2], handle) or '' }
 end
 local function notify_owner(owner)
@@ -536,7 +538,7 @@ redis.call('ZREM', KEYS[2], unpack(run, 1, extra))
 end
 return { ':granted', fence, 1, contended and 1 or 0, unpack(run, 1, extra) }
 `,
-  sha: "28c103f63248dbdc13d3125dffcee8a386504c4e",
+  sha: "6de66e1746d3ce50c8d71f9c17187b407dc21171",
 };
 
 export const confirm: Script = {
@@ -765,5 +767,5 @@ end
 if raised then return counter end
 return { counter }
 `,
-  sha: "05ad9a6666958391503030eee97a9057b3a26917",
+  sha: "ec12e16ece8648ea875c1285212796839639400b",
 };

@@ -42,7 +42,8 @@ end
 
 -- The reply to a busy waiter: when to ask again, and its ticket. A lock with permits, or that an owner has through
 -- several handles, is worth asking for when its first lease ends, any other when the last one does. Waiters ask
--- $RANK_STEP_MS apart, so that the head of the queue comes first.
+-- $RANK_STEP_MS apart, so that the head of the queue comes first. A holder without a record is another program, which
+-- notifies nobody when it releases: there the head asks every $FOREIGN_POLL_MS.
 local function busy_reply(handle, waiting)
   local left = redis.call('PTTL', KEYS.lock)
   if permits(holder) or not allows_several(holder) and list_counts() then
@@ -50,7 +51,9 @@ local function busy_reply(handle, waiting)
   end
   local rank = redis.call('ZRANK', KEYS.queue, handle) or waiting
   if left < 0 then left = $POLL_MS end
-  local retry_after_ms = math.min(left + 1 + rank * $RANK_STEP_MS, $POLL_MS)
+  local foreign = rank == 0 and not list_counts() and record_in(redis.pcall('GET', KEYS.fence)) ~= holder
+  local longest_ms = foreign and $FOREIGN_POLL_MS or $POLL_MS
+  local retry_after_ms = math.min(left + 1 + rank * $RANK_STEP_MS, longest_ms)
   return { retry_after_ms, redis.call('ZSCORE', KEYS.queue, handle) or '' }
 end
 
