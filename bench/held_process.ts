@@ -6,14 +6,16 @@
 import { Redis } from "ioredis";
 import connect from "postgres";
 import { acquire, isLockLost, type Lock, type Observer, type Store } from "@holdfast/lock";
+import { etcd } from "@holdfast/lock/etcd";
 import { postgres, type PostgresJsClient } from "@holdfast/lock/postgres";
 import { redis } from "@holdfast/lock/redis";
 import { countCommands } from "./commands.ts";
+import { etcdCounts } from "./etcd.ts";
 import { pause } from "./pause.ts";
 
 /** What is to be held; durations in milliseconds. */
 export interface HeldOptions {
-  /** Where the server is: `redis:` or `postgres:`. */
+  /** Where the server is: `redis:`, `postgres:`, or `http:` for etcd. */
   readonly url: string;
   readonly locks: number;
   readonly lease: number;
@@ -59,6 +61,9 @@ function open(url: string, observer: Observer): Place {
       count: async () => ({ ...(await client.unsafe<Record<string, number>[]>(TABLE))[0] }),
       end: () => client.end(),
     };
+  }
+  if (url.startsWith("http:")) {
+    return { store: etcd({ endpoints: [url], observer }), count: () => etcdCounts(url), end: () => {} };
   }
   const client = new Redis(url);
   return {

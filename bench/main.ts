@@ -12,6 +12,7 @@ import { inDenoKv } from "./deno_kv.ts";
 import { distinct } from "./distinct.ts";
 import { embedded } from "./embedded.ts";
 import { engine } from "./engine.ts";
+import { etcdHeld } from "./etcd_held.ts";
 import { type Figure, met } from "./figure.ts";
 import { handoff } from "./handoff.ts";
 import { held } from "./held.ts";
@@ -52,6 +53,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "sql-held": sqlHeld,
   names,
   mysql: onMysql,
+  "etcd-held": etcdHeld,
   workers,
   local,
   repeated,

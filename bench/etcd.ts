@@ -1,0 +1,25 @@
+import type { Counts } from "./held_process.ts";
+
+/** What a member counts of itself, by the names of its metrics. */
+const METRICS = {
+  revisions: "etcd_debugging_mvcc_current_revision",
+  database: "etcd_mvcc_db_total_size_in_bytes",
+  used: "etcd_mvcc_db_total_size_in_use_in_bytes",
+  memory: "process_resident_memory_bytes",
+  processor: "process_cpu_seconds_total",
+};
+
+/** Calls of the service of keys: reads, writes and transactions. */
+const CALLS = /^grpc_server_started_total\{[^}]*grpc_service="etcdserverpb\.KV"[^}]*\} (\S+)$/gm;
+
+/** Returns what a member counts: sizes in bytes, the processor's time in seconds, and the calls of its clients. */
+export async function etcdCounts(url: string): Promise<Counts> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const counts = Object.entries(METRICS).map(([name, metric]) => {
+    const [, value] = new RegExp(`^${metric} (\\S+)$`, "m").exec(text) ?? [];
+    if (value === undefined) throw new Error(`etcd does not count ${metric}`);
+    return [name, Number(value)];
+  });
+  const calls = [...text.matchAll(CALLS)].reduce((sum, [, count]) => sum + Number(count), 0);
+  return { ...Object.fromEntries(counts), calls };
+}
