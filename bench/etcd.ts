@@ -23,3 +23,30 @@ export async function etcdCounts(url: string): Promise<Counts> {
   const calls = [...text.matchAll(CALLS)].reduce((sum, [, count]) => sum + Number(count), 0);
   return { ...Object.fromEntries(counts), calls };
 }
+
+/** Reads a key with the agreement of a majority. */
+export async function read(url: string, key: string): Promise<unknown> {
+  return await post(`${url}/v3/kv/range`, { key: btoa(key) });
+}
+
+/** The least that a lock in etcd can be: put its key if there is none, and delete it if it has this owner. */
+export async function barePair(url: string, name: string): Promise<void> {
+  const [key, owner] = [btoa(name), btoa(crypto.randomUUID())];
+  const taken = await post(`${url}/v3/kv/txn`, {
+    compare: [{ key, target: "CREATE", result: "EQUAL", create_revision: "0" }],
+    success: [{ request_put: { key, value: owner } }],
+  });
+  const freed = await post(`${url}/v3/kv/txn`, {
+    compare: [{ key, target: "VALUE", result: "EQUAL", value: owner }],
+    success: [{ request_delete_range: { key } }],
+  });
+  if (!taken.succeeded || !freed.succeeded) throw new Error(`${name} was taken`);
+}
+
+async function post(url: string, body: object): Promise<{ readonly succeeded?: boolean }> {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`etcd answers: ${text}`);
+  return JSON.parse(text);
+}

@@ -6,6 +6,7 @@
 import { INTERRUPTED, readOptions } from "../tests/support/command_line.ts";
 import { Interruption, premature, reason } from "../tests/support/interruption.ts";
 import { RedisServer } from "../tests/support/redis_server.ts";
+import { onEtcd, onZookeeper } from "./consensus.ts";
 import { contended } from "./contended.ts";
 import { cpu } from "./cpu.ts";
 import { inDenoKv } from "./deno_kv.ts";
@@ -53,7 +54,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   "sql-held": sqlHeld,
   names,
   mysql: onMysql,
+  etcd: onEtcd,
   "etcd-held": etcdHeld,
+  zookeeper: onZookeeper,
   workers,
   local,
   repeated,

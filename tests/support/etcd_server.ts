@@ -152,25 +152,30 @@ export class EtcdServer implements AsyncDisposable {
   }
 }
 
+/** How the members of a cluster are started. */
+export interface EtcdClusterOptions {
+  /** Makes a way to the port where one expects the others, and returns the port of that way. */
+  readonly reached?: (peerPort: number) => Promise<number | undefined>;
+  /** Where their folders are: in memory if it is left out. */
+  readonly parent?: string;
+}
+
 /** Several members that a test has started. */
 export class EtcdCluster implements AsyncDisposable {
   readonly members: readonly EtcdServer[];
 
-  private constructor(members: number, settings: readonly string[]) {
-    this.members = Array.from({ length: members }, () => new EtcdServer(settings));
+  private constructor(members: number, settings: readonly string[], parent?: string) {
+    this.members = Array.from({ length: members }, () => new EtcdServer(settings, parent));
   }
 
-  /**
-   * Starts a cluster with the settings of the command line of each member. `reached` makes a way to the port where one
-   * expects the others, and returns the port of that way.
-   */
+  /** Starts a cluster with the settings of the command line of each member. */
   static async start(
     members = 3,
     settings: readonly string[] = [],
-    reached: (peerPort: number) => Promise<number | undefined> = () => Promise.resolve(undefined),
+    { reached, parent }: EtcdClusterOptions = {},
   ): Promise<EtcdCluster> {
-    return await startedServer(() => new EtcdCluster(members, settings), async (cluster) => {
-      for (const member of cluster.members) member.reachedAt = await reached(member.peerPort);
+    return await startedServer(() => new EtcdCluster(members, settings, parent), async (cluster) => {
+      for (const member of cluster.members) member.reachedAt = await reached?.(member.peerPort);
       await Promise.all(cluster.members.map((member) => member.start(cluster.members)));
     });
   }

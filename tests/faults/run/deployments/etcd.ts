@@ -18,10 +18,12 @@ export async function etcd(locks: readonly string[]): Promise<Deployment & { rea
   const through = async (port: number) => stack.use(await TcpProxy.start(port));
   const peers: TcpProxy[] = [];
   const cluster = stack.use(
-    await EtcdCluster.start(3, SETTINGS, async (port) => {
-      const proxy = await through(port);
-      peers.push(proxy);
-      return proxy.port;
+    await EtcdCluster.start(3, SETTINGS, {
+      reached: async (port) => {
+        const proxy = await through(port);
+        peers.push(proxy);
+        return proxy.port;
+      },
     }),
   );
   const ports = cluster.members.map(({ port }) => port);
