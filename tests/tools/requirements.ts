@@ -15,6 +15,8 @@ interface Requirement {
   readonly packages: readonly string[];
   /** The environment variable that names it, for the tests too. */
   readonly variable?: string;
+  /** How it is asked for its version; `--version` when left out. */
+  readonly version?: string;
 }
 
 const REQUIREMENTS: readonly (Requirement & { readonly variable: string })[] = [
@@ -27,6 +29,8 @@ const REQUIREMENTS: readonly (Requirement & { readonly variable: string })[] = [
 const OPTIONAL: readonly Requirement[] = [
   { programs: ["chromium", "chromium-browser", "google-chrome"], packages: ["chromium"], variable: "CHROMIUM" },
   { programs: ["memcached"], packages: ["memcached"], variable: "MEMCACHED" },
+  // For certificates.
+  { programs: ["openssl"], packages: ["openssl"], version: "version" },
   { programs: ["zsh"], packages: ["zsh"] },
   { programs: ["fish"], packages: ["fish"] },
 ];
@@ -66,16 +70,16 @@ export async function requirements(): Promise<Record<string, string>> {
   };
 }
 
-function find({ programs, variable }: Requirement): string | undefined {
+function find({ programs, variable, version }: Requirement): string | undefined {
   const named = variable === undefined ? "" : Deno.env.get(variable);
-  if (named === undefined || named === "") return programs.find(runs);
+  if (named === undefined || named === "") return programs.find((program) => runs(program, version));
   if (runs(named)) return named;
   throw new Error(`${variable}=${named} does not run`);
 }
 
-function runs(program: string): boolean {
+function runs(program: string, version = "--version"): boolean {
   try {
-    return new Deno.Command(program, { args: ["--version"], stdout: "null", stderr: "null" }).outputSync().success;
+    return new Deno.Command(program, { args: [version], stdout: "null", stderr: "null" }).outputSync().success;
   } catch {
     return false;
   }
