@@ -122,10 +122,6 @@ const REASONS: Reasons = {
   },
   zookeeper: {
     "fault run": "The deployment `zookeeper` of `deno task faults` is being written.",
-    "benchmark": "The rows of `bench/consensus.ts` are being written.",
-  },
-  etcd: {
-    "benchmark": "It is not measured yet.",
   },
   cas: {
     "URL": "A backend is code, which no URL can name.",
