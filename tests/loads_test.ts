@@ -70,6 +70,7 @@ for (
     ["stores/sqlite/mod.ts", ["src/stores/sqlite/"]],
     ["stores/durable_object/mod.ts", ["src/stores/cas/", "src/stores/durable_object/"]],
     ["stores/redis/mod.ts", ["src/stores/redis/"]],
+    ["stores/redis/clients/upstash/mod.ts", ["src/stores/redis/clients/upstash/"]],
     ["composed/redlock/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],
     ["compat/redlock/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],
     ["compat/redis_semaphore/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],

@@ -92,7 +92,11 @@ Deno.test("storeOf() says what to pass instead of what is not a target", () => {
     [{ evalSha: method, sendCommand: method }, "a client of node-redis without on()"],
     [{ send: method, duplicated: method }, "a RedisClient of Bun without psubscribe()"],
     [{ invokeScript: method, customCommand: method, close: method }, "valkey-glide", "node-redis"],
-    [{ evalsha: method, eval: method, set: method }, "Upstash", "ioredis", "rediss://"],
+    [
+      { evalsha: method, eval: method, set: method },
+      "@upstash/redis",
+      "upstash({ url, token }) of @holdfast/lock/upstash",
+    ],
     [{ prepare: method, exec: method }, "SQLite", "sqlite("],
     [{ query: method, releaseConnection: method, on: method }, "MySQL", "mysql(pool)"],
     [{ query: method, activeConnections: method, on: method }, "MariaDB", "mysql(pool)"],

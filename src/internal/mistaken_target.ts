@@ -8,6 +8,7 @@ const CLIENTS: readonly (readonly [kind: string, methods: readonly string[]])[] 
   ["client of ioredis's shape", ["evalsha", "eval", "duplicate", "on"]],
   ["client of node-redis", ["evalSha", "on"]],
   ["RedisClient of Bun", ["send", "psubscribe"]],
+  ["client of upstash()", ["postCommand"]],
 ];
 
 const EXAMPLES = 'Pass new Redis(url) of ioredis, sqlite("locks.db") of @holdfast/lock/sqlite, or memory() of ' +
@@ -34,14 +35,11 @@ export function describeMistake(value: unknown): string {
   if (value instanceof URL) return `the URL ${withoutSecrets(value.href)}. ${forText(value.href)}`;
   const has = (...methods: string[]) => hasMethods(value, methods);
   if (has("then")) return "a Promise. Await it first";
-  if (has("invokeScript")) {
-    return "a client of valkey-glide. Pass a client of iovalkey or node-redis";
-  }
+  if (has("invokeScript")) return "a client of valkey-glide. Pass one of node-redis";
   if (has("evalsha", "eval") && !has("duplicate") && !has("on")) {
-    return "a client that speaks HTTP, such as Upstash's. Pass a client of ioredis for the rediss:// URL of the same " +
-      "database: new Redis(url)";
+    return "a client of @upstash/redis. Pass upstash({ url, token }) of @holdfast/lock/upstash";
   }
-  if (has("prepare", "exec")) return 'an open SQLite database. Pass sqlite("locks.db") of @holdfast/lock/sqlite';
+  if (has("prepare", "exec")) return 'an SQLite database. Pass sqlite("locks.db") of @holdfast/lock/sqlite';
   if (has("query", "releaseConnection") || has("query", "activeConnections")) {
     return "a pool of MySQL or MariaDB. Pass mysql(pool) of @holdfast/lock/mysql";
   }
@@ -49,18 +47,18 @@ export function describeMistake(value: unknown): string {
     return "a client of ZooKeeper. Pass zookeeper(client) of @holdfast/lock/zookeeper";
   }
   if (has("read", "write")) {
-    return "an object with read() and write(). If it is a backend, pass cas(backend) of @holdfast/lock/cas";
+    return "a backend. Pass cas(backend) of @holdfast/lock/cas";
   }
   if (has("namespace", "lease")) {
-    return "a client of etcd. Pass etcd({ endpoints }) of @holdfast/lock/etcd, which needs no client";
+    return "a client of etcd. Pass etcd({ endpoints }) of @holdfast/lock/etcd";
   }
   if (has("atomic", "watch")) return "a Deno.Kv. Pass denoKv(kv) of @holdfast/lock/deno-kv";
   if (has("idFromName", "get")) {
     return "a namespace of Durable Objects. Pass durableObject(namespace) of @holdfast/lock/durable-object";
   }
-  if (has(...STORE)) return "a Store. Pass it alone, or several of redis() as redlock([…]) of @holdfast/lock/redlock";
+  if (has(...STORE)) return "a Store. Pass it alone, or several as redlock([…]) of @holdfast/lock/redlock";
   if (has("query") && !has("getConnection")) {
-    return "a client of PostgreSQL. Pass postgres(pool) of @holdfast/lock/postgres, with the Pool of pg or a PGlite";
+    return "a client of PostgreSQL. Pass postgres(pool) of @holdfast/lock/postgres";
   }
   for (const [known, methods] of [["Store", STORE] as const, ...CLIENTS]) {
     const missing = methods.filter((method) => !has(method));
@@ -74,15 +72,15 @@ export function describeMistake(value: unknown): string {
 }
 
 function forText(text: string): string {
-  if (/^(redis|rediss|valkey|valkeys|unix):/i.test(text)) return "Pass a client of ioredis for it: new Redis(url)";
+  if (/^(rediss?|valkeys?|unix):/i.test(text)) return "Pass new Redis(url) of ioredis";
   if (/^postgres(ql)?:/i.test(text)) {
-    return "Pass a store for it: postgres(pool) of @holdfast/lock/postgres, with a client for that URL";
+    return "Pass a store for it: postgres(pool) of @holdfast/lock/postgres";
   }
   if (/^etcds?:/i.test(text)) {
     return 'Pass a store for it: etcd({ endpoints: ["http://127.0.0.1:2379"] }) of @holdfast/lock/etcd';
   }
   if (/^(file:|\.{0,2}\/)|\.(db|sqlite3?)$|^:memory:$/i.test(text)) {
-    return "Pass a store for that file: sqlite(path) of @holdfast/lock/sqlite";
+    return "Pass a store for it: sqlite(path) of @holdfast/lock/sqlite";
   }
   return `The store comes before the name. ${EXAMPLES}`;
 }
@@ -90,7 +88,7 @@ function forText(text: string): string {
 function forFunction({ name, prototype }: { readonly name: string; readonly prototype?: unknown }): string {
   const called = name === "" ? "a function" : `the function ${name}`;
   // Only what is called with "new" has methods to give.
-  const made = typeof prototype === "object" && prototype !== null && Object.getOwnPropertyNames(prototype).length > 1;
+  const made = Object.getOwnPropertyNames(Object(prototype)).length > 1;
   if (made) return `the class ${name}. Pass an instance: new ${name}(…)`;
   return `${called}. Call it, and pass what it returns: ${name === "" ? "it" : name}(…)`;
 }

@@ -24,6 +24,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "with zookeeper": [MAIN, "src/stores/zookeeper/mod.ts"],
   "with etcd": [MAIN, "src/stores/etcd/mod.ts"],
   "with redis": [MAIN, "src/stores/redis/mod.ts"],
+  "with upstash": [MAIN, "src/stores/redis/mod.ts", "src/stores/redis/clients/upstash/mod.ts"],
   "with redlock": [MAIN, "src/composed/redlock/mod.ts"],
   "with cohort": [MAIN, "src/composed/cohort/mod.ts"],
   "with guard": [MAIN, "src/guard/mod.ts"],

@@ -1,4 +1,5 @@
 import { StoreError } from "../../errors.ts";
+import { causesOf } from "../../internal/causes.ts";
 import { reason } from "../../internal/reason.ts";
 import type { EtcdSettings } from "./options.ts";
 
@@ -54,12 +55,6 @@ export function faultOfFetch(url: string, error: unknown): EtcdFault {
     return new EtcdFault("refused", reason(error), error);
   }
   return new EtcdFault(UNCONNECTED.test(said) ? "elsewhere" : "unknown", `${url}: ${reason(errors.at(-1))}`, error);
-}
-
-/** Returns an error and what has caused it: Node says in a cause what has failed. */
-function causesOf(error: unknown): unknown[] {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause === undefined ? [error] : [error, ...causesOf(cause)];
 }
 
 /** Returns the fault for an answer that is no result. */

@@ -24,4 +24,5 @@ export type {
   RedisNode,
   RedisPipeline,
   RedisSubscriber,
+  UpstashClient,
 } from "./clients/client.ts";

@@ -97,6 +97,14 @@ import {
   type LockStub,
 } from "@holdfast/lock/durable-object";
 import {
+  upstash,
+  type UpstashClient,
+  type UpstashFetch,
+  type UpstashOptions,
+  type UpstashRequest,
+  type UpstashResponse,
+} from "@holdfast/lock/upstash";
+import {
   etcd,
   type EtcdFetch,
   type EtcdOptions,
@@ -461,6 +469,10 @@ export async function inEtcd(): Promise<void> {
   const own: EtcdFetch = (url: string, request: EtcdRequest): Promise<EtcdResponse> => fetch(url, request);
   const endpoints = ["https://127.0.0.1:2379"];
   const options: EtcdOptions = { endpoints, username: "app", password: "a", prefix: "a/", maxClockSkew: 5_000 };
+  const rest: UpstashFetch = (url: string, request: UpstashRequest): Promise<UpstashResponse> => fetch(url, request);
+  const database: UpstashOptions = { url: "https://db.example.com", token: "t", fetch: rest };
+  const overHttp: UpstashClient = upstash(database);
+  await using _overHttp = await acquire(redis(overHttp, { prefix: "a:" }), "invoice:42");
   const stores: EtcdStore[] = [etcd(options), etcd({ endpoints, token: () => "a", fetch: own, observer })];
   await using lock = await acquire(stores[0]!, "a");
   console.log(lock.held, await stores[1]!.evict("a"), (await stores[1]!.query()).held.length);

@@ -1,9 +1,11 @@
 import type { RedisClient } from "@holdfast/lock";
+import { upstash } from "@holdfast/lock/upstash";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import { Redis as Valkey } from "iovalkey";
 import { createClient } from "redis";
 import { createClient as createClient5 } from "redis5";
+import { RestFront } from "../../support/rest_front.ts";
 import type { BunRedisClient, NodeRedisClient } from "../../../src/stores/redis/clients/client.ts";
 
 /** A library whose clients the Redis store takes. */
@@ -65,15 +67,31 @@ export const OF_RUNTIME: readonly ClientLibrary[] = "Bun" in globalThis
   }]
   : [];
 
+/** A client that speaks HTTP, and the front that answers it in the place of Upstash. In Deno alone. */
+export const OVER_HTTP: ClientLibrary = {
+  name: "upstash",
+  like(client) {
+    const { port = 0, db = 0 } = client.options;
+    const front = new RestFront(port, db);
+    client.on("end", () => void front.close());
+    return upstash(front.options);
+  },
+};
+
 /** The library over which the tests of this file run. */
 let library = IN_FULL[0]!;
+
+/** Defines a test of messages to waiters and holders, which a client without a subscription does not get. */
+export function testOfMessages(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, fn, ignore: library === OVER_HTTP });
+}
 
 /** The clients that stand for those of ioredis 6. */
 const clients = new WeakMap<object, RedisClient>();
 
 /** Runs the tests of this file over a library of this name. */
 export function testOver(name: string): void {
-  library = [...IN_FULL, ...IN_PART].find((each) => each.name === name)!;
+  library = [...IN_FULL, ...IN_PART, OVER_HTTP].find((each) => each.name === name)!;
 }
 
 /** Returns the client that is tested in the place of one of ioredis 6. */
@@ -88,6 +106,7 @@ export function tested(client: RedisClient, over: ClientLibrary = library): Redi
 }
 
 function close(client: RedisClient): void {
+  if ("postCommand" in client) return;
   if ("evalSha" in client) client.isOpen && (client as NodeRedis).destroy();
   else if ("send" in client) client.close();
   else (client as Redis).disconnect();

@@ -7,6 +7,7 @@ import { POLL_MS, RESERVATION_MS } from "../../../src/stores/redis/constants.ts"
 import { until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, clash, grant, LONG } from "../../support/claims.ts";
+import { testOfMessages } from "./clients.ts";
 import { type Identity, identityOf } from "./identity.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
 import { serverStore } from "../../support/server_store.ts";
@@ -121,7 +122,7 @@ Deno.test("release() serves shared waiters in a row together, and notifies the n
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("release() notifies the next waiter of another client, however many it serves", async () => {
+testOfMessages("release() notifies the next waiter of another client, however many it serves", async () => {
   await using server = await RedisServer.start();
   const [client, other, watcher] = [server.connect(), server.connect(), server.connect()];
   const [store, distant] = [serverStore(client), serverStore(other)];
@@ -224,7 +225,7 @@ Deno.test("attempt() gets a lock after a shared reservation that nobody claimed"
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() passes over a shared waiter whose client is gone", async () => {
+testOfMessages("attempt() passes over a shared waiter whose client is gone", async () => {
   await using server = await RedisServer.start();
   const [client, gone] = [server.connect(), server.connect()];
   const [store, other] = [serverStore(client), serverStore(gone)];
@@ -264,7 +265,7 @@ Deno.test("attempt() grants no more permits than there are, in order", async () 
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("attempt() gets the permit of a dead holder after its lease", async () => {
+testOfMessages("attempt() gets the permit of a dead holder after its lease", async () => {
   await using server = await RedisServer.start();
   const client = server.connect();
   const store = serverStore(client);
@@ -528,7 +529,7 @@ Deno.test("retake() restores the number of the last renewal", async () => {
   assertEquals(await server.leftovers(), []);
 });
 
-Deno.test("renew() and release() wake the head of the queue when the lock is free earlier", async () => {
+testOfMessages("renew() and release() wake the head of the queue when the lock is free earlier", async () => {
   await using server = await RedisServer.start();
   const [client, watcher] = [server.connect(), server.connect()];
   const store = serverStore(client);

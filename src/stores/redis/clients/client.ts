@@ -2,7 +2,7 @@
  * A client of one of the known libraries. The types are structural, so that no client library is a dependency, and
  * clients of any copy of one work.
  */
-export type RedisClient = IoredisClient | NodeRedisClient | BunRedisClient;
+export type RedisClient = IoredisClient | NodeRedisClient | BunRedisClient | UpstashClient;
 
 /** The part of a client of ioredis 5 or 6 (one server, Sentinel or Cluster) or of iovalkey that the Redis store uses. */
 export interface IoredisClient {
@@ -149,4 +149,12 @@ export interface BunRedisClient extends LacksOfIoredis {
   onconnect?: ((...values: never[]) => void) | null;
   /** Called when it was closed, or has given up. */
   onclose?: ((error: Error) => void) | null;
+}
+
+/** A client that `upstash()` has made: it sends each command in a request of HTTP. */
+export interface UpstashClient extends LacksOfIoredis {
+  /** Sends a command. Resolves to its reply, in which each number is a text. */
+  postCommand(...words: string[]): Promise<unknown>;
+  /** Where the database is. */
+  readonly url: string;
 }

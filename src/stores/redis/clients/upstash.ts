@@ -1,0 +1,55 @@
+import { StoreError } from "../../../errors.ts";
+import type { UpstashClient } from "./client.ts";
+import { Connection } from "./connection.ts";
+import type { ClientState, RedisPort, SearchedMaster } from "./port.ts";
+import { isReply } from "./upstash/rest_client.ts";
+
+/**
+ * A client of `upstash()`: each command is a request of its own. It cannot subscribe, so that waiters poll. Requests that
+ * are sent at the same time may arrive in another order.
+ */
+export class UpstashPort implements RedisPort {
+  readonly connection = new Connection();
+  readonly state: ClientState = "ready";
+  readonly isCluster = false;
+  readonly keyPrefix = "";
+  readonly user = "default";
+  readonly address: string;
+  readonly optionsWarning = undefined;
+  readonly isReply = isReply;
+  readonly #client: UpstashClient;
+
+  /** Sends nothing. */
+  constructor(client: UpstashClient) {
+    this.#client = client;
+    this.address = new URL(client.url).host;
+  }
+
+  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#post("EVALSHA", sha, String(keys.length), ...keys, ...args);
+  }
+
+  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#post("EVAL", source, String(keys.length), ...keys, ...args);
+  }
+
+  masters(): SearchedMaster[] {
+    const scan = async (cursor: string, pattern: string, count: number): Promise<[string, string[]]> => {
+      return await this.#post("SCAN", cursor, "MATCH", pattern, "COUNT", String(count)) as [string, string[]];
+    };
+    return [{ address: "", scan }];
+  }
+
+  async #post(...words: string[]): Promise<unknown> {
+    try {
+      return await this.#client.postCommand(...words);
+    } catch (error) {
+      // The command may have been run, as with a connection that is cut.
+      if (!(error instanceof StoreError) && !isReply(error)) {
+        this.connection.failed(error as Error);
+        this.connection.cut();
+      }
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { StoreError } from "../../../../errors.ts";
+import { causesOf } from "../../../../internal/causes.ts";
+import { reason } from "../../../../internal/reason.ts";
+import { SystemClock } from "../../../../internal/time/clock.ts";
+import type { UpstashClient } from "../client.ts";
+import { checkUpstashOptions, type UpstashOptions, type UpstashSettings } from "./options.ts";
+
+/** How long an answer may take, in milliseconds: half as long as `acquire` waits for one. */
+const ANSWER_MS = 5_000;
+
+/** How much of an answer is quoted that is none of the protocol's, in characters. */
+const LONGEST_LINE = 200;
+
+/**
+ * Makes a client of a database that speaks the REST protocol of Upstash: pass it to `acquire()`, `redis()` or
+ * `redlock()`. Nothing is sent before the first command, and there is nothing to close.
+ *
+ * @param options where the database is, and the token for it
+ * @throws {TypeError} when an option is of the wrong kind, or the URL is none of such a database
+ */
+export function upstash(options: UpstashOptions): UpstashClient {
+  const settings = checkUpstashOptions(options);
+  const clock = new SystemClock();
+  return { url: settings.url, postCommand: (...words) => post(words, settings, clock) };
+}
+
+/** Sends a command. Rejects with a `StoreError` or a `ReplyError` if it is certain that nothing was done. */
+async function post(words: string[], { url, token, fetch }: UpstashSettings, clock: SystemClock): Promise<unknown> {
+  const late = new AbortController();
+  const timer = clock.timer(ANSWER_MS, () => late.abort());
+  const headers = { "authorization": `Bearer ${token}`, "content-type": "application/json" };
+  const body = JSON.stringify(words);
+  try {
+    const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: late.signal });
+    return resultOf(url, response.status, await response.text());
+  } catch (error) {
+    if (late.signal.aborted) throw new Error(`${url} did not answer within ${ANSWER_MS} ms`, { cause: error });
+    throw error instanceof StoreError || isReply(error) ? error : failureOf(url, error);
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** Returns whether an error is a reply of the database. */
+export function isReply(error: unknown): error is Error {
+  return error instanceof Error && error.name === "ReplyError";
+}
+
+/** Returns the error for a request that has failed: the command may have been run. */
+function failureOf(url: string, error: unknown): Error {
+  const errors = causesOf(error);
+  // The permissions of Deno.
+  if (errors.some((each) => each instanceof Error && each.name === "NotCapable")) {
+    return new StoreError(reason(error), { cause: error, permanent: true });
+  }
+  return new Error(`${url}: ${reason(errors.at(-1))}`, { cause: error });
+}
+
+/** Returns the result in an answer, or throws what it says. */
+function resultOf(url: string, status: number, text: string): unknown {
+  const { result, error } = parse(text);
+  if (status === 200 && result !== undefined) return result;
+  if (typeof error === "string" && status < 500) {
+    if (status === 401 || status === 403) {
+      throw new StoreError(`${url} refuses the token: ${error}`, { permanent: true });
+    }
+    throw Object.assign(new Error(error), { name: "ReplyError" });
+  }
+  const [line = ""] = text.trim().split("\n");
+  const what = `${url} does not answer as the REST API of Upstash does: ${status} "${line.slice(0, LONGEST_LINE)}"`;
+  // A proxy may say these while the database behind it does what it was told.
+  if (status >= 500 || status === 408 || status === 429) throw new Error(what);
+  throw new StoreError(`${what}. Is this UPSTASH_REDIS_REST_URL of the database?`, { permanent: true });
+}
+
+const TOKEN = /"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/** Reads an answer, with numbers as texts: above 2^53 a number is not exact. Returns an empty one for what is no JSON. */
+function parse(text: string): { readonly result?: unknown; readonly error?: unknown } {
+  try {
+    return Object(JSON.parse(text.replace(TOKEN, (token) => token.startsWith('"') ? token : `"${token}"`)));
+  } catch {
+    return {};
+  }
+}
