@@ -78,6 +78,7 @@ export class CasStore implements Store {
   readonly query?: (options?: QueryOptions) => Promise<Snapshot>;
   readonly #context: CasContext;
   readonly #sweeper: DocumentSweeper;
+  readonly #looking = new Set<Watcher>();
   readonly #locks = new ShortLivedMap<string, Known>(({ lock, watching }) => lock.isUseless && watching.size === 0);
 
   /** Makes a store on a clock. */
@@ -244,7 +245,8 @@ export class CasStore implements Store {
       waiters.wakeFor(document);
       for (const look of watching.values()) look(document);
     });
-    const watcher = new Watcher(lock, backend, clock, () => watching.size > 0 || lock.waiters.sleeping.length > 0);
+    const isWanted = () => watching.size > 0 || lock.waiters.sleeping.length > 0;
+    const watcher = new Watcher(lock, backend, clock, this.#looking, isWanted);
     const entry = { lock, watcher, watching };
     this.#locks.set(name, entry);
     return entry;

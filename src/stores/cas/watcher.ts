@@ -12,8 +12,12 @@ const LOOK_MS = 5_000;
 const FIRST_POLL_MS = 50;
 const LONGEST_POLL_MS = 500;
 
-/** The same where only holders watch for revocation, which the next renewal finds out as well. */
+/**
+ * The same where only holders watch for revocation, which the next renewal finds out as well; and at least so much for each
+ * lock of the store object: renewals must not wait behind the reads of thousands.
+ */
 const REVOCATION_POLL_MS = 1_000;
+const EACH_MS = 10;
 
 /** The shortest time between two reads, in milliseconds. */
 const LEAST_MS = 20;
@@ -34,25 +38,30 @@ export class Watcher {
   readonly #clock: Clock;
   /** Whether somebody wants it. */
   readonly #isWanted: () => boolean;
+  /** The watchers of the store object that look. */
+  readonly #looking: Set<Watcher>;
   /** Ends the present pause. */
   #pause: AbortController | undefined;
-  #running = false;
+  /** Whether nobody waited when it began. */
+  #isLong = false;
   /** How often the same version was read in a row. */
   #idle = 0;
   /** How many watches in a row have ended although nothing was found to have changed. */
   #vain = 0;
 
-  constructor(lock: CasLock, backend: Backend, clock: Clock, isWanted: () => boolean) {
+  constructor(lock: CasLock, backend: Backend, clock: Clock, looking: Set<Watcher>, isWanted: () => boolean) {
     this.#lock = lock;
     this.#backend = backend;
     this.#clock = clock;
+    this.#looking = looking;
     this.#isWanted = isWanted;
   }
 
   /** Begins to look, or ends the looking if nobody wants it any more. */
   update(): void {
     if (!this.#isWanted()) this.#pause?.abort("unwanted");
-    else if (!this.#running) void this.#run();
+    else if (!this.#looking.has(this)) void this.#run();
+    else if (this.#isLong && this.#hasWaiters) this.#pause?.abort("shorter");
   }
 
   /** Notes that this store object has itself read or written the document: that is as good as a look. */
@@ -61,12 +70,11 @@ export class Watcher {
   }
 
   async #run(): Promise<void> {
-    this.#running = true;
+    this.#looking.add(this);
     while (this.#isWanted()) {
       const { last } = this.#lock;
       const watchEnded = await this.#wait(last);
-      if (!this.#isWanted()) break;
-      if (last !== this.#lock.last) continue;
+      if (watchEnded === undefined || !this.#isWanted() || last !== this.#lock.last) continue;
       try {
         await this.#lock.change(LOOK);
         this.#idle = this.#lock.last?.version === last?.version ? this.#idle + 1 : 0;
@@ -77,13 +85,17 @@ export class Watcher {
       }
       this.#vain = watchEnded && this.#idle > 0 ? this.#vain + 1 : 0;
     }
-    this.#running = false;
+    this.#looking.delete(this);
   }
 
-  /** Waits until the document may have changed, or is to be looked at. Resolves to whether the backend's watch has ended. */
-  async #wait(last: Sighting | undefined): Promise<boolean> {
+  /**
+   * Waits until the document may have changed, or is to be looked at. Resolves to whether the backend's watch has ended;
+   * `undefined` if the pause was ended.
+   */
+  async #wait(last: Sighting | undefined): Promise<boolean | undefined> {
     const pause = new AbortController();
     this.#pause = pause;
+    this.#isLong = !this.#hasWaiters;
     let watchEnded = false;
     await calledOrAborted(pause.signal, (look) => {
       const timers = [this.#clock.timer(this.#lookIn(last), () => look())];
@@ -101,9 +113,10 @@ export class Watcher {
         for (const timer of timers) timer.cancel();
       };
     });
+    const wasEnded = pause.signal.aborted;
     pause.abort("over");
     this.#pause = undefined;
-    return watchEnded;
+    return wasEnded ? undefined : watchEnded;
   }
 
   /** Resolves when the backend's watch ends, to whether it has not failed. */
@@ -116,15 +129,25 @@ export class Watcher {
     }
   }
 
-  /** The longest time between two looks, in milliseconds. */
+  get #hasWaiters(): boolean {
+    return this.#lock.waiters.sleeping.length > 0;
+  }
+
+  /** The time between two looks where nobody waits, in milliseconds, however they end. */
+  get #revocationPollMs(): number {
+    const poll = this.#backend.watch === undefined ? REVOCATION_POLL_MS : LOOK_MS;
+    return Math.max(poll, this.#looking.size * EACH_MS);
+  }
+
+  /** The longest time between two looks where somebody waits, in milliseconds. */
   get #pollMs(): number {
     if (this.#backend.watch !== undefined) return LOOK_MS;
-    const waits = this.#lock.waiters.sleeping.length > 0;
-    return waits ? backoffMs(this.#idle, FIRST_POLL_MS, LONGEST_POLL_MS) : REVOCATION_POLL_MS;
+    return backoffMs(this.#idle, FIRST_POLL_MS, LONGEST_POLL_MS);
   }
 
   /** Returns in how many milliseconds the document is to be looked at, whether it has changed or not. */
   #lookIn(last: Sighting | undefined): number {
+    if (!this.#hasWaiters) return this.#revocationPollMs;
     if (this.#idle === Infinity) return LONGEST_POLL_MS;
     const view = this.#lock.present;
     if (last === undefined || view === undefined) return LEAST_MS;

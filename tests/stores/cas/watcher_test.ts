@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
+import type { FoundDocument } from "../../../src/stores/cas/mod.ts";
 import type { ControlledBackend } from "./controlled_backend.ts";
-import { NAME, Place } from "./controlled_backend.ts";
+import { type Hook, NAME, Place } from "./controlled_backend.ts";
 
 type Watch = NonNullable<ControlledBackend["watch"]>;
 
@@ -62,4 +63,60 @@ Deno.test("Watcher wakes at once if the document changes", async () => {
   await holder.store.release(held);
   await woken;
   assertEquals(place.clock.pending, 0);
+});
+
+/** Returns how many reads holders of so many locks send that watch for revocation for 30 s. */
+async function readsOfHolders(locks: number, onRead: Hook<FoundDocument<number>>): Promise<number> {
+  const place = new Place({ watches: false });
+  const { store, backend } = place.connect();
+  const claims = Array.from({ length: locks }, (_, i) => claimOf(`${NAME}${i}`, "exclusive", LONG));
+  for (const claim of claims) await grant(store, claim);
+  backend.onRead = onRead;
+  backend.trips();
+  const scope = new AbortController();
+  const watches = claims.map((claim) => store.revocation(claim, scope.signal));
+  for (let i = 0; i < 300; i++) await place.clock.advance(100);
+  const { reads } = backend.trips();
+  scope.abort();
+  await Promise.all(watches);
+  return reads;
+}
+
+Deno.test("Watcher reads once a second for a holder", async () => {
+  const reads = await readsOfHolders(1, (execute) => execute());
+  assert(reads >= 29 && reads <= 30, `${reads} reads`);
+});
+
+Deno.test("Watcher reads 100 times a second for the holders of 1,000 locks", async () => {
+  const reads = await readsOfHolders(1_000, (execute) => execute());
+  assert(reads >= 2_000 && reads <= 3_000, `${reads} reads`);
+});
+
+Deno.test("Watcher does not read more often for holders if no answer comes", async () => {
+  const reads = await readsOfHolders(1_000, () => new Promise(() => {}));
+  assert(reads > 1_000 && reads <= 3_000, `${reads} reads`);
+});
+
+Deno.test("Watcher wakes a waiter within 500 ms beside 1,000 locks of holders", async () => {
+  const place = new Place({ watches: false });
+  const [holder, { store }] = [place.connect(), place.connect()];
+  const [held, waiting] = [claimOf(NAME, 2, LONG), claimOf(NAME, 2)];
+  const claims = Array.from({ length: 1_000 }, (_, i) => claimOf(i === 0 ? NAME : `${NAME}${i}`, 2, LONG));
+  await grant(holder.store, held);
+  for (const claim of claims) await grant(store, claim);
+  const scope = new AbortController();
+  const watches = claims.map((claim) => store.revocation(claim, scope.signal));
+  await place.clock.advance(0);
+  await ask(store, waiting);
+  await place.clock.advance(0);
+  let isAwake = false;
+  const woken = store.wakeup(waiting, scope.signal).then(() => isAwake = true);
+  await place.clock.advance(1_000);
+  assert(!isAwake);
+  await holder.store.release(held);
+  for (let i = 0; !isAwake && i < 50; i++) await place.clock.advance(10);
+  const wasWoken = isAwake;
+  scope.abort();
+  await Promise.all([woken, ...watches]);
+  assert(wasWoken);
 });
