@@ -58,6 +58,18 @@ async function unpack(folder: string): Promise<void> {
   for await (const { name } of Deno.readDir(folder)) {
     if (name.endsWith(".deb") && !name.startsWith("libc6_")) await run("dpkg", ["-x", name, UNPACKED], folder);
   }
+  await mendLinks();
+}
+
+/** Points links to what was unpacked, where the system does not have what they name: Java has its settings in `/etc`. */
+async function mendLinks(): Promise<void> {
+  const broken = await run("find", [UNPACKED, "-xtype", "l"], "/");
+  for (const link of broken.split("\n").filter((line) => line !== "")) {
+    const named = await Deno.readLink(link);
+    const unpacked = `${UNPACKED}${named}`;
+    const isThere = named.startsWith("/") && await Deno.lstat(unpacked).then(() => true, () => false);
+    if (isThere) await run("ln", ["-sfn", unpacked, link], "/");
+  }
 }
 
 /** Finds a program, or unpacks its Debian packages where apt-get can bring them. */
