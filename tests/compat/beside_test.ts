@@ -1,6 +1,7 @@
 // Deno only: it starts servers.
-import { assert, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
 import { Mutex, RedlockMutex, Semaphore } from "@holdfast/lock/compat/redis-semaphore";
 import Redlock, { ExecutionError, type Lock } from "@holdfast/lock/compat/redlock";
 import type { Redis } from "ioredis";
@@ -12,7 +13,10 @@ import { place } from "./place.ts";
 const LONG = 600_000;
 
 /** A wait that ends soon. */
-const BRIEF = { lockTimeout: LONG, acquireTimeout: 50, acquireAttemptsLimit: 3 };
+const BRIEF = { lockTimeout: LONG, acquireTimeout: 50 };
+
+/** One that a loaded machine does not end. */
+const PATIENT = { lockTimeout: LONG, acquireTimeout: 60_000 };
 
 /** A lock of the original. */
 interface OldLock {
@@ -37,13 +41,13 @@ for (const [version, open] of Object.entries(ORIGINALS)) {
     Deno.test(`Redlock and ${version} exclude each other on servers: ${count}`, async () => {
       await using at = await place(count);
       const old = open(at.connect());
-      const locks = new Redlock(at.clients, { retryCount: 0 });
+      const [locks, hasty] = [new Redlock(at.clients), new Redlock(at.clients, { retryCount: 0 })];
       for (const names of [["a"], ["a", "b"]]) {
         const mine: Lock = await locks.acquire(names, LONG);
         await assertRejects(() => old(["a"]), Error);
         await mine.release();
         const theirs = await old(names);
-        await assertRejects(() => locks.acquire(["a"], LONG), ExecutionError);
+        await assertRejects(() => hasty.acquire(["a"], LONG), ExecutionError);
         await (theirs.release?.() ?? theirs.unlock?.());
       }
       await using last = await locks.acquire(["a"], LONG);
@@ -52,21 +56,35 @@ for (const [version, open] of Object.entries(ORIGINALS)) {
   }
 }
 
+Deno.test("query() lists a holder of redlock 5 without meta, and one of the drop-in with it", async () => {
+  await using at = await place();
+  const old = await new Redlock5(at.connect() as never).acquire(["a"], LONG);
+  await using _mine = await new Redlock(at.clients).acquire(["b"], LONG);
+  const { held } = await redis(at.clients[0]!, { prefix: "" }).query({ match: "*" });
+  const known = held.map(({ name, meta }) => [name, meta?.["pid"] !== undefined]);
+  await old.release();
+  assertEquals(known.sort(), [["a", false], ["b", true]]);
+});
+
 Deno.test("Mutex and that of redis-semaphore exclude each other", async () => {
   await using at = await place();
   const [theirs] = at.connect() as [Redis];
-  await excludes(new Mutex(at.clients[0]!, "a", BRIEF), new OldMutex(theirs, "a", BRIEF));
+  await excludes((options) => new Mutex(at.clients[0]!, "a", options), (options) => new OldMutex(theirs, "a", options));
 });
 
 Deno.test("RedlockMutex and that of redis-semaphore exclude each other", async () => {
   await using at = await place(3);
-  await excludes(new RedlockMutex(at.clients, "a", BRIEF), new OldRedlockMutex(at.connect(), "a", BRIEF));
+  const theirs = at.connect();
+  await excludes(
+    (options) => new RedlockMutex(at.clients, "a", options),
+    (options) => new OldRedlockMutex(theirs, "a", options),
+  );
 });
 
 Deno.test("Semaphore and that of redis-semaphore reject while the other is held", async () => {
   await using at = await place();
   const [theirs] = at.connect() as [Redis];
-  const [mine, old] = [new Semaphore(at.clients[0]!, "a", 2, BRIEF), new OldSemaphore(theirs, "a", 2, BRIEF)];
+  const [mine, old] = [new Semaphore(at.clients[0]!, "a", 2, PATIENT), new OldSemaphore(theirs, "a", 2, PATIENT)];
   await mine.acquire();
   await assertRejects(() => old.tryAcquire(), Error, "WRONGTYPE");
   await mine.release();
@@ -77,14 +95,15 @@ Deno.test("Semaphore and that of redis-semaphore reject while the other is held"
   await mine.release();
 });
 
-/** Two mutexes of one name. */
-async function excludes(mine: Mutex | RedlockMutex, old: OldMutex | OldRedlockMutex): Promise<void> {
-  await mine.acquire();
-  assert(!await old.tryAcquire());
-  await mine.release();
-  await old.acquire();
-  assert(!await mine.tryAcquire());
-  await old.release();
-  await mine.acquire();
-  await mine.release();
+/** Checks that mutexes of one name exclude each other, which are made with these options. */
+async function excludes(
+  mine: (options: typeof BRIEF | typeof PATIENT) => Mutex | RedlockMutex,
+  old: (options: typeof BRIEF | typeof PATIENT) => OldMutex | OldRedlockMutex,
+): Promise<void> {
+  for (const [first, second] of [[mine, old], [old, mine], [mine, old]]) {
+    const holder = first!(PATIENT);
+    await holder.acquire();
+    assert(!await second!(BRIEF).tryAcquire());
+    await holder.release();
+  }
 }

@@ -82,9 +82,9 @@ for (const count of [1, 3]) {
   Deno.test(`Redlock.using() on ${on} renews its lock and releases it`, async () => {
     await using at = await place(count);
     const locks = new Redlock(at.clients);
-    const value = await locks.using(["a"], 1_000, { automaticExtensionThreshold: 100 }, async (signal, { lock }) => {
+    const value = await locks.using(["a"], 4_000, { automaticExtensionThreshold: 100 }, async (signal, { lock }) => {
       const before = lock.signal;
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await new Promise((resolve) => setTimeout(resolve, 4_500));
       assertEquals([signal.aborted, signal.error, before.aborted], [false, undefined, false]);
       await at.has("a", lock.value);
       return lock.value;
