@@ -11,6 +11,7 @@ import { findPostgres } from "./support/postgres.ts";
 import { PostgresServer } from "./support/postgres_server.ts";
 import { Directory, Program } from "./support/program.ts";
 import { RedisServer } from "./support/redis_server.ts";
+import { RestFront } from "./support/rest_front.ts";
 
 /** The night that the cron jobs of the tests write about. */
 const NIGHT = "2026-01-31";
@@ -148,6 +149,25 @@ Deno.test("examples/deno_deploy.ts writes the report once, whoever asks for it",
   const said = await Promise.all([ask(), ask(), ask()]);
   assertEquals(said.filter((each) => each === "the report is written").length, 1, `${said} ${server}`);
   assertEquals(await ask(), "the report is already written");
+});
+
+Deno.test("examples/deno_deploy_upstash.ts writes a report once, whoever asks for it", async () => {
+  using directory = new Directory();
+  await using redis = await RedisServer.start();
+  await using front = new RestFront(redis.port);
+  const env = { UPSTASH_REDIS_REST_URL: front.url, UPSTASH_REDIS_REST_TOKEN: front.token };
+  await using first = new Program(directory, "deno_deploy_upstash.ts", ["0"], [], env);
+  await using second = new Program(directory, "deno_deploy_upstash.ts", ["0"], [], env);
+  const addresses = [await addressOf(first), await addressOf(second)];
+  const ask = async (i: number) => await (await fetch(`${addresses[i % 2]}/2026-01-31`)).text();
+  const said = new Set(await Promise.all([0, 1, 2, 3].map(ask)));
+  const [text = ""] = said;
+  assert(
+    said.size === 1 && /^The report of 2026-01-31, written under fence \d{16}\n$/.test(text),
+    `${[...said]} ${first}`,
+  );
+  assertEquals(await ask(1), text);
+  assertEquals(await redis.leftovers(), ["reports:2026-01-31"]);
 });
 
 Deno.test("examples/queue_worker.ts does each job once, and three at most at the same time", async () => {

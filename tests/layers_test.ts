@@ -85,6 +85,7 @@ Deno.test("src/cli/ is imported by nothing, and imports no private code of other
     "src/cli/doctor/redis.ts -> type src/stores/redis/clients/client.ts",
     "src/cli/doctor/redis.ts -> src/stores/redis/doctor_access.ts",
     "src/cli/doctor/redis_wakeups.ts -> src/stores/redis/doctor_access.ts",
+    "src/cli/doctor/upstash.ts -> src/stores/redis/doctor_access.ts",
   ]);
 });
 

@@ -58,7 +58,13 @@ export class Program implements AsyncDisposable {
   readonly #ended: Promise<unknown>;
   #news = Promise.withResolvers<void>();
 
-  constructor(directory: Directory, name: string, args: string[] = [], flags: string[] = []) {
+  constructor(
+    directory: Directory,
+    name: string,
+    args: string[] = [],
+    flags: string[] = [],
+    env: Record<string, string> = {},
+  ) {
     this.#directory = directory;
     const file = new URL(`../../examples/${name}`, import.meta.url);
     const documented = Deno.readTextFileSync(file).match(new RegExp(`deno run (.*)examples/${name}`))?.[1];
@@ -67,7 +73,7 @@ export class Program implements AsyncDisposable {
       args: ["run", "--quiet", ...flags, ...documented.split(" ").filter((flag) => flag !== ""), file.href, ...args],
       cwd: directory.path,
       clearEnv: true,
-      env: { ...withoutCoverage(), TMPDIR: directory.path },
+      env: { ...withoutCoverage(), ...env, TMPDIR: directory.path },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",

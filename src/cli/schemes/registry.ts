@@ -6,10 +6,11 @@ import { mysql } from "./mysql.ts";
 import { postgres } from "./postgres.ts";
 import { redis } from "./redis.ts";
 import { sqlite } from "./sqlite.ts";
+import { upstash } from "./upstash.ts";
 import { zookeeper } from "./zookeeper.ts";
 
 /** The technologies that the command line can open. */
-export const SCHEMES: readonly Scheme[] = [redis, postgres, mysql, etcd, zookeeper, sqlite];
+export const SCHEMES: readonly Scheme[] = [redis, upstash, postgres, mysql, etcd, zookeeper, sqlite];
 
 /**
  * Returns what opens the stores of these URLs together.

@@ -1,4 +1,4 @@
-import type { IoredisClient } from "./clients/client.ts";
+import type { IoredisClient, UpstashClient } from "./clients/client.ts";
 import type { SecondConnection } from "./clients/port.ts";
 import { KeySpace } from "./keys/key_space.ts";
 import { DEFAULT_PREFIX } from "./options.ts";
@@ -19,8 +19,13 @@ export function refusal(client: IoredisClient, error: unknown): string | undefin
 }
 
 /** Deletes all that a server keeps of a lock. */
-export async function deleteLock(client: ExaminedClient, name: string, prefix = DEFAULT_PREFIX): Promise<void> {
-  await client.call("DEL", ...new KeySpace(Wakeups.of(client).port, prefix).keysOf(name));
+export async function deleteLock(
+  client: ExaminedClient | UpstashClient,
+  name: string,
+  prefix = DEFAULT_PREFIX,
+): Promise<void> {
+  const words = ["DEL", ...new KeySpace(Wakeups.of(client).port, prefix).keysOf(name)] as const;
+  await ("postCommand" in client ? client.postCommand(...words) : client.call(...words));
 }
 
 /**

@@ -1,0 +1,45 @@
+import { SystemClock } from "../../internal/time/clock.ts";
+import { within } from "../../internal/lease/release.ts";
+import type { Store } from "../../store.ts";
+import type { UpstashClient } from "../../stores/redis/clients/upstash/mod.ts";
+import { deleteLock } from "../../stores/redis/doctor_access.ts";
+import type { Examined, Patient } from "./examination.ts";
+import { ok } from "./finding.ts";
+import { ANSWER_MS, unreachable } from "./unreachable.ts";
+
+/** What else is known of the database. */
+interface RestDatabase {
+  readonly label: string;
+  readonly store: Store;
+  readonly prefix: string;
+}
+
+/** Returns a database that is reached over HTTP, to examine it: its answers and its clock. Locks are tried on any store. */
+export function upstashPatient(client: UpstashClient, { label, store, prefix }: RestDatabase): Patient {
+  return {
+    store,
+    advice: {
+      failed: () => "Do not use this database for locks.",
+      unwoken: "Look at what lies between here and the database.",
+    },
+    examine: () => examineDatabase(client, label, store),
+    remove: (name) => deleteLock(client, name, prefix),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+async function examineDatabase(client: UpstashClient, label: string, store: Store): Promise<Examined> {
+  try {
+    await within(ANSWER_MS, timeOf(client), new SystemClock());
+  } catch (fault) {
+    return { findings: [unreachable(store, fault)], futile: true };
+  }
+  const found = "the client cannot subscribe";
+  const polls = ok("wake-up", found, "Waiters poll within 500 ms. Each poll is a request.");
+  return { findings: [polls], clocks: [{ label, now: () => timeOf(client) }] };
+}
+
+async function timeOf(client: UpstashClient): Promise<number> {
+  const [seconds, microseconds] = await client.postCommand("TIME") as [string, string];
+  return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+}

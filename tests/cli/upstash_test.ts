@@ -1,0 +1,58 @@
+// Deno only: it starts servers, and processes of Deno.
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { acquire } from "@holdfast/lock";
+import { upstash } from "@holdfast/lock/upstash";
+import { UsageError } from "../../src/cli/command.ts";
+import type { Finding } from "../../src/cli/doctor/finding.ts";
+import { readUpstashUrl } from "../../src/cli/schemes/upstash.ts";
+import { storeUrl } from "../../src/cli/schemes/store_urls.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { RestFront } from "../support/rest_front.ts";
+import { holdfast, jsonLines } from "./cli_process.ts";
+
+/** Returns the URL of a front, for the command line. */
+function urlOf({ url, token }: RestFront): string {
+  return url.replace("http://", `upstash+http://:${token}@`);
+}
+
+Deno.test("holdfast shows and takes away locks over HTTP", async () => {
+  await using server = await RedisServer.start();
+  await using front = new RestFront(server.port);
+  const store = urlOf(front);
+  await using _lock = await acquire(upstash(front.options), "a", { strict: false });
+  const { status, out, err } = await holdfast(["ls", "--json"], { store });
+  assertEquals([status, jsonLines<{ name: string }>(out).map(({ name }) => name)], [0, ["a"]], err);
+  const { evicted } = JSON.parse((await holdfast(["evict", "a", "--yes", "--json"], { store })).out);
+  assertEquals(evicted, 1);
+});
+
+Deno.test("holdfast doctor tries locks over HTTP, and leaves nothing", async () => {
+  await using server = await RedisServer.start();
+  await using front = new RestFront(server.port);
+  const { status, out, err } = await holdfast(["doctor", "--json"], { store: urlOf(front) });
+  const findings = jsonLines<Finding>(out).filter(({ code }) => code !== "permission");
+  assertEquals(findings.map(({ level, code }) => `${level} ${code}`), ["ok wake-up", "ok clock", "ok lock"], out + err);
+  assertEquals([status, await server.command("DBSIZE")], [0, 0]);
+});
+
+Deno.test("holdfast doctor finds a wrong token and a page in HTML, and names no token", async () => {
+  await using server = await RedisServer.start();
+  await using front = new RestFront(server.port);
+  const wrong = await holdfast(["doctor"], { store: front.url.replace("http://", "upstash+http://:secret@") });
+  assert(wrong.status !== 0 && wrong.out.includes("refuses the token"), wrong.out + wrong.err);
+  assert(!(wrong.out + wrong.err).includes("secret"), wrong.out + wrong.err);
+  front.answering = () => new Response("<html>hello</html>");
+  const page = await holdfast(["doctor"], { store: urlOf(front) });
+  assert(page.status !== 0 && page.out.includes("does not answer as the REST API"), page.out + page.err);
+});
+
+Deno.test("readUpstashUrl() reads what a URL says", () => {
+  const read = (text: string) => readUpstashUrl(storeUrl(text, "the test"));
+  const { url, token, prefix, label } = read("upstash+https://:a%3Db@db.example.com/path?prefix=b:");
+  assertEquals([url, token, prefix], ["https://db.example.com:443/path", "a=b", "b:"]);
+  assert(!label.includes("a%3Db"), label);
+  assertEquals(read("upstash+http://:t@127.0.0.1:8080").url, "http://127.0.0.1:8080");
+  for (
+    const text of ["upstash+https://db", "upstash+https://:t@", "upstash+https://:t@a,b", "upstash+https://:t@a?x=1"]
+  ) assertThrows(() => read(text), UsageError);
+});
