@@ -7,6 +7,9 @@ import type { Remains } from "./work.ts";
  */
 const LEFTOVER_LIMIT_MS = 16_000;
 
+/** For how much of the time in which nothing answers it may be left besides, in milliseconds: nobody can drop it then. */
+const UNANSWERED_LIMIT_MS = 16_000;
+
 /** The pause between two looks, in milliseconds. */
 const PAUSE = 100;
 
@@ -84,9 +87,12 @@ export class Inspector {
     this.#waiting++;
     let { since: until, held } = remains;
     let end = remains.since + LEFTOVER_LIMIT_MS;
-    for (;;) {
+    let unanswered = 0;
+    for (let last = remains.since;;) {
       const asked = this.#now();
       const looks = await this.look(remains.lock, ids);
+      if (looks.every((look) => look === undefined)) unanswered += asked - last;
+      last = asked;
       if (used()) {
         this.#waiting--;
         return;
@@ -96,7 +102,7 @@ export class Inspector {
       if (seen) until = asked;
       held ||= looks.some((look) => look?.held);
       if (looks.some((look) => look?.behind)) end = asked + LEFTOVER_LIMIT_MS;
-      if (looks.every((look) => look?.present === false) || asked > end) {
+      if (looks.every((look) => look?.present === false) || asked > end + Math.min(unanswered, UNANSWERED_LIMIT_MS)) {
         this.#waiting--;
         return this.#report({ ...remains, held, until, gone: !seen });
       }

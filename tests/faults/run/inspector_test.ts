@@ -7,6 +7,7 @@ import { until } from "../../support/until.ts";
 import { Inspector } from "./inspector.ts";
 import { redisView } from "./redis/view.ts";
 import { Trace } from "./trace.ts";
+import type { Look } from "./view.ts";
 import { Witness } from "./witness.ts";
 import type { Remains } from "./work.ts";
 
@@ -147,4 +148,29 @@ Deno.test("Inspector.over() waits for a dead waiter for as long as others are ah
     await until(() => reported.length > 0, "it is reported");
     assertEquals(reported[0]!.gone, behind === 1);
   }
+});
+
+/** Returns whether something is gone in the end that is seen, by answers that come 6 s after each other. */
+async function goneAfter(answers: readonly (boolean | undefined)[]): Promise<boolean> {
+  let now = 0;
+  const left = [...answers];
+  const look = (): Promise<Look> => {
+    now += 6_000;
+    const present = left.length > 1 ? left.shift() : left[0];
+    if (present === undefined) return Promise.reject(new Error("no answer"));
+    return Promise.resolve({ present, held: present, behind: false });
+  };
+  const reported: Remains[] = [];
+  const inspector = new Inspector([{ look }], () => now, (remains) => reported.push(remains));
+  await inspector.over("a", { end: "lost", last: new Set(["x"]), ids: new Set(["x"]) });
+  await until(() => reported.length > 0, "it is reported");
+  return reported[0]!.gone;
+}
+
+Deno.test("Inspector.over() waits as long as nothing answers, but not for ever", async () => {
+  assertEquals(await goneAfter([true, undefined, undefined, true, false]), true);
+  assertEquals(await goneAfter([true, true, true, true, false]), false);
+  // What is never seen again may be gone.
+  assertEquals(await goneAfter([true, undefined]), true);
+  assertEquals(await goneAfter([true, undefined, undefined, undefined, undefined, undefined, true]), false);
 });
