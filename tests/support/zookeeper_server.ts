@@ -36,6 +36,7 @@ export interface TestClient extends ZookeeperClient {
     readonly state: number;
     readonly socket?: { destroy(): void; readonly remotePort?: number };
     readonly sessionId: Uint8Array;
+    readonly sessionPassword: Uint8Array;
     queue(request: object, done: () => void): void;
   };
 }
@@ -43,6 +44,9 @@ export interface TestClient extends ZookeeperClient {
 /** The options of a client. */
 export interface ClientOptions {
   readonly sessionTimeout?: number;
+  /** A session that there is, and its password, as a `Buffer` each. */
+  readonly sessionId?: Uint8Array;
+  readonly sessionPassword?: Uint8Array;
 }
 
 /** What a server is started with beside the usual settings. */
@@ -154,23 +158,53 @@ export class ZookeeperServer implements AsyncDisposable {
   }
 }
 
+/** How one server of an ensemble reaches another one that leads; both by their numbers, which begin with 1. */
+export interface PeerWay {
+  readonly from: number;
+  readonly to: number;
+  readonly port: number;
+}
+
 /** Several servers that agree. */
 export class ZookeeperEnsemble implements AsyncDisposable {
   readonly servers: readonly ZookeeperServer[];
 
-  private constructor(size: number, options: ZookeeperServerOptions) {
-    const ids = Array.from({ length: size }, (_, index) => index + 1);
-    const members = ids.map((id) => `server.${id}=127.0.0.1:${freePort()}:${freePort()}`);
-    const settings = [...members, ...options.settings ?? []];
-    this.servers = ids.map((id) => new ZookeeperServer({ ...options, settings, id }));
+  private constructor(servers: readonly ZookeeperServer[]) {
+    this.servers = servers;
   }
 
-  /** Starts servers, and waits until they have a leader. */
-  static async start(size: number, options: ZookeeperServerOptions = {}): Promise<ZookeeperEnsemble> {
-    return await startedServer(() => new ZookeeperEnsemble(size, options), async ({ servers }) => {
+  /**
+   * Starts servers, and waits until they have a leader. `reached` makes a way from one to the port where another one, as
+   * the leader, expects it, and returns the port of that way.
+   */
+  static async start(
+    size: number,
+    options: ZookeeperServerOptions = {},
+    reached: (way: PeerWay) => Promise<number> = ({ port }) => Promise.resolve(port),
+  ): Promise<ZookeeperEnsemble> {
+    return await startedServer(() => ZookeeperEnsemble.#make(size, options, reached), async ({ servers }) => {
       for (const server of servers) server.launch();
       await Promise.all(servers.map((server) => server.ready()));
     });
+  }
+
+  static async #make(
+    size: number,
+    options: ZookeeperServerOptions,
+    reached: (way: PeerWay) => Promise<number>,
+  ): Promise<ZookeeperEnsemble> {
+    const members = Array.from(
+      { length: size },
+      (_, index) => ({ id: index + 1, port: freePort(), elects: freePort() }),
+    );
+    const servers = members.map(async ({ id }) => {
+      const lines = members.map(async ({ id: to, port, elects }) => {
+        return `server.${to}=127.0.0.1:${to === id ? port : await reached({ from: id, to, port })}:${elects}`;
+      });
+      const settings = [...await Promise.all(lines), ...options.settings ?? []];
+      return new ZookeeperServer({ ...options, settings, id });
+    });
+    return new ZookeeperEnsemble(await Promise.all(servers));
   }
 
   /** Where clients connect. */

@@ -7,6 +7,7 @@ import { connectTo as connectToMysql } from "./mysql/connection.ts";
 import { connectTo as connectToPostgres } from "./postgres/connection.ts";
 import { redisAccess } from "./redis/access.ts";
 import { sqliteAccess } from "./sqlite/access.ts";
+import { connectTo as connectToZookeeper, SHORT_SESSION_MS } from "./zookeeper/connection.ts";
 import type { View } from "./view.ts";
 import type { Witness } from "./witness.ts";
 import type { RedisTarget, Target, Work } from "./work.ts";
@@ -47,6 +48,11 @@ export function connect(work: Work, witness: Witness, observer: Observer): Acces
     }
     case "etcd":
       return engineAccess(connectToEtcd(target.ports, timeout), connectToEtcd(direct(target).ports, LOOK_MS), observer);
+    case "zookeeper": {
+      // The client has no time-out for commands: instead the session expires soon.
+      const used = connectToZookeeper(target.ports, timeout === undefined ? {} : { sessionTimeout: SHORT_SESSION_MS });
+      return engineAccess(used, connectToZookeeper(direct(target).ports, { timeout: LOOK_MS }), observer);
+    }
     default:
       return redisAccess({ ...work, target, direct: work.direct as RedisTarget }, witness, observer);
   }

@@ -5,7 +5,7 @@ import { type HandoffName, HANDOFFS } from "../../verification/handoff/scenario.
 /** The deployments that there are. */
 export const DEPLOYMENTS = [
   ...["single", "sentinel", "cluster", "redlock"] as const,
-  ...["sqlite", "memcached", "postgres", "pgbouncer", "mysql", "etcd"] as const,
+  ...["sqlite", "memcached", "postgres", "pgbouncer", "mysql", "etcd", "zookeeper"] as const,
 ] as const;
 
 /** What the locks of a run are kept on. */
@@ -66,7 +66,7 @@ Usage: deno task faults [options]
 
   --deployment D   ${DEPLOYMENTS.slice(0, 4).join(", ")}: Redis; sqlite: a file; memcached: the engine of cas();
                    postgres: a table of PostgreSQL; pgbouncer: the same, through a pooler; mysql: a table of MariaDB;
-                   etcd: three members (default: single)
+                   etcd: three members; zookeeper: three servers (default: single)
   --minutes M      how long faults happen (default: 1)
   --seed S         what determines the faults and what the processes do; the times of both are real ones
                    (default: a new one, which is printed)

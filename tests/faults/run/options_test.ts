@@ -32,7 +32,7 @@ Deno.test("parseOptions() says which option is wrong, and quotes it", () => {
   const wrong: [args: string[], says: string][] = [
     [
       ["--deployment", "quorum"],
-      'Unknown deployment "quorum": there are single, sentinel, cluster, redlock, sqlite, memcached, postgres, pgbouncer, mysql, etcd',
+      'Unknown deployment "quorum": there are single, sentinel, cluster, redlock, sqlite, memcached, postgres, pgbouncer, mysql, etcd, zookeeper',
     ],
     [["--handoff", "often"], 'Unknown handoff "often": there are none, default, keep, linger'],
     [["--minutes", "0"], '--minutes must be a number above 0, up to 1440: got "0"'],

@@ -21,6 +21,7 @@ import { redlock } from "./deployments/redlock.ts";
 import { sentinel } from "./deployments/sentinel.ts";
 import { single } from "./deployments/single.ts";
 import { sqlite } from "./deployments/sqlite.ts";
+import { zookeeper } from "./deployments/zookeeper.ts";
 import { SlowServer, Stalls } from "./stalls.ts";
 import { FaultSchedule } from "./fault_schedule.ts";
 import { Switches } from "./switches.ts";
@@ -70,6 +71,7 @@ const DEPLOYMENT_OF: Readonly<Record<DeploymentKind, (locks: readonly string[]) 
   pgbouncer,
   mysql,
   etcd,
+  zookeeper,
 };
 
 /** What a run is at. */

@@ -2,7 +2,14 @@ import type { HandoffName } from "../../verification/handoff/scenario.ts";
 import type { Release } from "../../verification/history/history.ts";
 
 /** What the clients of a process connect to. */
-export type Target = RedisTarget | SqliteTarget | MemcachedTarget | MysqlTarget | PostgresTarget | EtcdTarget;
+export type Target =
+  | RedisTarget
+  | SqliteTarget
+  | MemcachedTarget
+  | MysqlTarget
+  | PostgresTarget
+  | EtcdTarget
+  | ZookeeperTarget;
 
 /** A memcached server. */
 export interface MemcachedTarget {
@@ -27,6 +34,12 @@ export interface PostgresTarget {
 /** The members of an etcd cluster; the first one is asked first. */
 export interface EtcdTarget {
   readonly kind: "etcd";
+  readonly ports: readonly number[];
+}
+
+/** The servers of a ZooKeeper ensemble. */
+export interface ZookeeperTarget {
+  readonly kind: "zookeeper";
   readonly ports: readonly number[];
 }
 
