@@ -120,9 +120,6 @@ const REASONS: Reasons = {
     "URL": "Objects cannot be reached from outside of Workers.",
     "doctor": "Objects cannot be reached from outside of Workers.",
   },
-  zookeeper: {
-    "fault run": "The deployment `zookeeper` of `deno task faults` is being written.",
-  },
   cas: {
     "URL": "A backend is code, which no URL can name.",
     "doctor": "A backend is code, which no URL can name.",

@@ -1,4 +1,4 @@
-// Deno only: it takes long, and starts servers: the only file that starts Java.
+// Deno only: it takes long, and starts servers. Besides it only the fault run starts Java.
 import { assert } from "@std/assert";
 import { LockManager } from "@holdfast/lock/web-locks";
 import { storeSuite } from "@holdfast/lock/testing";
