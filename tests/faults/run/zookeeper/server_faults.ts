@@ -10,8 +10,8 @@ import { expire, sessionsOf } from "./sessions.ts";
 /** How long something is wrong, in milliseconds: less than a follower may be silent, or more. */
 const DURATION = [20, 4_000] as const;
 
-/** How long servers may take to be well again, in milliseconds: Java has to start. */
-const WELL_MS = 60_000;
+/** How long servers may take to be well again, in milliseconds: in an election they repeat some messages after a minute. */
+const WELL_MS = 120_000;
 
 /** How a follower and its leader do not hear each other, or one the other. */
 const DEAF: readonly Manners[] = [{ requests: "hold" }, { replies: "hold" }, { requests: "hold", replies: "hold" }];
