@@ -51,7 +51,7 @@ Deno.test("luaMutantsOf() changes constants, and functions of numbers", () => {
   assertEquals(["0", "1", "30", "true"].flatMap(expressions), ["1", "0", "60", "false"]);
   assertEquals(expressions("$POLL_MS"), ["$QUEUE_WINDOW"]);
   assertEquals(expressions("'$TURN' .. a"), ["'$UNPROVABLE' .. a"]);
-  assertEquals(expressions("'$FENCE_TTL_MS'"), ["'$MAX_FENCE'"]);
+  assertEquals(expressions("'$FENCE_TTL_MS'"), ["'$FOREIGN_POLL_MS'"]);
   assertEquals(expressions("$PERSISTED_LEASE_MS"), ["$POLL_MS"]);
   assertEquals(expressions("math.max(a, b)"), ["math.min(a, b)"]);
 });
