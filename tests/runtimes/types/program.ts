@@ -63,6 +63,7 @@ import {
 } from "@holdfast/lock/cas";
 import { memory, type MemoryOptions } from "@holdfast/lock/memory";
 import {
+  type BunRedisClient,
   type IoredisClient,
   type NodeRedisClient,
   type NodeRedisScriptOptions,
@@ -236,6 +237,9 @@ const clients: RedisClient[] = [
 const shaped: IoredisClient = new Redis6();
 const script: NodeRedisScriptOptions = { keys: ["a"], arguments: [] };
 const ofNodeRedis: NodeRedisClient = createClient();
+
+/** `new RedisClient()` of Bun. */
+export const onBun = (client: BunRedisClient): Promise<Lock> => acquire(client, "a");
 console.log(shaped.status, ofNodeRedis.isOpen, ofNodeRedis.eval("return 1", script));
 const node6: RedisNode = new Redis6();
 const pipeline: RedisPipeline | undefined = clients[0]?.pipeline?.();
