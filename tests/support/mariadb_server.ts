@@ -97,7 +97,8 @@ export class MariadbServer implements AsyncDisposable {
       ...[
         "--bind-address=127.0.0.1",
         `--port=${this.port}`,
-        `--socket=${this.#directory}/socket`,
+        // In its folder: a path of more than 107 bytes is none of a socket.
+        "--socket=socket",
         "--skip-name-resolve",
       ],
       ...[`--pid-file=${this.#directory}/pid`, `--log-error=${this.#directory}/log`],
