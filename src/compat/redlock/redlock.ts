@@ -44,9 +44,9 @@ export type RedlockRoutine<T> = (signal: RedlockAbortSignal, context: RedlockUsi
  */
 export class Redlock extends RedlockEmitter {
   /** The class of the locks, as redlock 4 has it. */
-  static readonly Lock = RedlockLock;
+  static readonly Lock: typeof RedlockLock = RedlockLock;
   /** The class of the errors, as redlock 4 has it. */
-  static readonly LockError = ExecutionError;
+  static readonly LockError: typeof ExecutionError = ExecutionError;
   /** The clients. */
   readonly clients: ReadonlySet<RedisClient>;
   /** The settings of calls that pass none. */

@@ -18,6 +18,7 @@ export type { RedisOptions, ReplicasOptions } from "./options.ts";
 export type {
   BunRedisClient,
   IoredisClient,
+  LacksOfIoredis,
   NodeRedisClient,
   NodeRedisScriptOptions,
   RedisClient,

@@ -65,6 +65,7 @@ import { memory, type MemoryOptions } from "@holdfast/lock/memory";
 import {
   type BunRedisClient,
   type IoredisClient,
+  type LacksOfIoredis,
   type NodeRedisClient,
   type NodeRedisScriptOptions,
   redis,
@@ -240,7 +241,8 @@ const ofNodeRedis: NodeRedisClient = createClient();
 
 /** `new RedisClient()` of Bun. */
 export const onBun = (client: BunRedisClient): Promise<Lock> => acquire(client, "a");
-console.log(shaped.status, ofNodeRedis.isOpen, ofNodeRedis.eval("return 1", script));
+const lacks: LacksOfIoredis = ofNodeRedis;
+console.log(shaped.status, lacks.status, ofNodeRedis.isOpen, ofNodeRedis.eval("return 1", script));
 const node6: RedisNode = new Redis6();
 const pipeline: RedisPipeline | undefined = clients[0]?.pipeline?.();
 console.log(node6.status, pipeline?.exec());

@@ -99,17 +99,24 @@ export interface RedisSubscriber {
 }
 
 /** What only a client of ioredis's shape has: a `RedisClient` can be asked for it. */
-interface LacksOfIoredis {
+export interface LacksOfIoredis {
+  /** Whether it is a Cluster client. */
   readonly isCluster?: undefined;
+  /** Returns nodes. */
   readonly nodes?: undefined;
+  /** Sends several commands together. */
   readonly pipeline?: undefined;
+  /** The state of the connection. */
   readonly status?: undefined;
+  /** The socket. */
   readonly stream?: undefined;
 }
 
 /** The keys and arguments of a script, as node-redis takes them. */
 export interface NodeRedisScriptOptions {
+  /** The keys. */
   keys: string[];
+  /** The arguments. */
   arguments: string[];
 }
 
