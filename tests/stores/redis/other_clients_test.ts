@@ -1,0 +1,32 @@
+// Deno only: it tests libraries whose timers outlive their clients, so that a process ends only some time later.
+import { storeSuite } from "@holdfast/lock/testing";
+import { RedisServer } from "../../support/redis_server.ts";
+import { IN_FULL, IN_PART, tested } from "./clients.ts";
+import { place } from "./place.ts";
+
+const NODE_REDIS = IN_FULL[1]!;
+
+/** Another library, with other options. */
+const clients = {
+  "node-redis 6 with a key prefix": (server: RedisServer) =>
+    tested(server.connect({ keyPrefix: "app:", db: 3, lazyConnect: true }), NODE_REDIS),
+  ...Object.fromEntries(
+    [NODE_REDIS, ...IN_PART].map((library) =>
+      [library.name, (server: RedisServer) => tested(server.connect({ lazyConnect: true }), library)] as const
+    ),
+  ),
+};
+
+for (const [client, connect] of Object.entries(clients)) {
+  storeSuite({
+    /**
+     * ioredis 5 and iovalkey have timers for a while when a client is closed whose server has gone, and node-redis 6 after
+     * each command, to limit its time.
+     */
+    test: (name, fn) => {
+      Deno.test({ name: `redis over ${client}: ${name}`, fn, sanitizeOps: false, sanitizeResources: false });
+    },
+    capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
+    open: () => place(connect),
+  });
+}
