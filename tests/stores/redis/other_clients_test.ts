@@ -1,6 +1,6 @@
 // Deno only: it tests libraries whose timers outlive their clients, so that a process ends only some time later.
 import { storeSuite } from "@holdfast/lock/testing";
-import { RedisServer } from "../../support/redis_server.ts";
+import type { RedisServer } from "../../support/redis_server.ts";
 import { IN_FULL, IN_PART, tested } from "./clients.ts";
 import { place } from "./place.ts";
 
