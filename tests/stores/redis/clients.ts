@@ -6,7 +6,7 @@ import { Redis as Valkey } from "iovalkey";
 import { createClient } from "redis";
 import { createClient as createClient5 } from "redis5";
 import { RestFront } from "../../support/rest_front.ts";
-import type { BunRedisClient, NodeRedisClient } from "../../../src/stores/redis/clients/client.ts";
+import type { NodeRedisClient } from "../../../src/stores/redis/clients/client.ts";
 
 /** A library whose clients the Redis store takes. */
 export interface ClientLibrary {
@@ -55,17 +55,6 @@ export const IN_PART: readonly ClientLibrary[] = [
   { name: "iovalkey", like: ofIoredis((options) => new Valkey(options)) },
   { name: "node-redis 5", like: ofNodeRedis((options) => createClient5(options)) },
 ];
-
-/** The library that only this runtime has. */
-export const OF_RUNTIME: readonly ClientLibrary[] = "Bun" in globalThis
-  ? [{
-    name: "Bun",
-    like({ options: { host, port } }) {
-      const { RedisClient } = Reflect.get(globalThis, "Bun") as { RedisClient: new (url: string) => BunRedisClient };
-      return new RedisClient(`redis://${host}:${port}`);
-    },
-  }]
-  : [];
 
 /** A client that speaks HTTP, and the front that answers it in the place of Upstash. In Deno alone. */
 export const OVER_HTTP: ClientLibrary = {

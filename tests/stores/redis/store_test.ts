@@ -1,6 +1,5 @@
 import { storeSuite } from "@holdfast/lock/testing";
 import type { RedisServer } from "../../support/redis_server.ts";
-import { OF_RUNTIME, tested } from "./clients.ts";
 import { place } from "./place.ts";
 
 const clients = {
@@ -8,11 +7,6 @@ const clients = {
   "ioredis 6 with RESP2": (server: RedisServer) => server.connect({ protocol: 2 }),
   "ioredis 6 with a key prefix and autopipelining": (server: RedisServer) =>
     server.connect({ keyPrefix: "app:", enableAutoPipelining: true, db: 3 }),
-  ...Object.fromEntries(
-    OF_RUNTIME.map((library) =>
-      [library.name, (server: RedisServer) => tested(server.connect({ lazyConnect: true }), library)] as const
-    ),
-  ),
 };
 
 for (const [client, connect] of Object.entries(clients)) {
