@@ -14,7 +14,7 @@ const IN_MEMORY = "/dev/shm";
 const PREFIX = "holdfast_etcd_";
 
 /** An answer of the JSON gateway. */
-// deno-lint-ignore no-explicit-any
+// deno-lint-ignore no-explicit-any -- It has another shape for each method, and the tests look at what they need.
 export type EtcdAnswer = any;
 
 /** A member of an etcd cluster that a test has started, on free ports of the loopback interface. */

@@ -69,24 +69,12 @@ export interface ZookeeperSettings {
 }
 
 const METHODS = [
-  ...[
-    "connect",
-    "on",
-    "getState",
-    "getSessionId",
-    "getData",
-    "exists",
-    "getChildren",
-    "getACL",
-    "create",
-    "mkdirp",
-    "setData",
-  ],
-  ...["remove", "transaction"],
+  ...["connect", "on", "getState", "getSessionId", "getData", "exists", "getChildren", "getACL", "create", "mkdirp"],
+  ...["setData", "remove", "transaction"],
 ];
 
 /** A path without empty names and without `.` and `..`, and of characters that ZooKeeper takes. */
-// deno-lint-ignore no-control-regex
+// deno-lint-ignore no-control-regex -- ZooKeeper refuses these characters, so they must be named.
 const PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[^/\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff]+)+$/;
 
 /** Checks the client and the options, and separates those of the engine. */
