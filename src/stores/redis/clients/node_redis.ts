@@ -7,7 +7,8 @@ import type { ClientState, RedisPort, ScriptCall, SearchedMaster, Subscribe } fr
 
 /**
  * A client of node-redis 5 or 6: of one server, a pool, of a Cluster or of Sentinels. A command that was sent is rejected
- * when the connection is cut, never sent again; one that was not sent yet is sent over the next connection.
+ * when the connection is cut, but a client of Sentinels sends it again; one that was not sent yet is sent over the next
+ * connection.
  */
 export class NodeRedisPort implements RedisPort {
   readonly connection = new Connection();
@@ -42,7 +43,11 @@ export class NodeRedisPort implements RedisPort {
         connection.failed(error);
         connection.cut();
       },
-      moved: () => connection.down(false),
+      moved: () => {
+        // It sends again, to the next master, what this one has not answered.
+        if (this.state !== "connecting") connection.cut();
+        connection.down(false);
+      },
     });
     onClosed(client, this.#deployment.closeEvent, closed);
   }

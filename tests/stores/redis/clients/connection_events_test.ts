@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { EventEmitter } from "node:events";
 import type { Connection } from "../../../../src/stores/redis/clients/connection.ts";
 import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
+import type { NodeRedisClient } from "../../../../src/stores/redis/clients/client.ts";
 import { rejectUnanswered } from "../../../../src/stores/redis/clients/ioredis/reject_unanswered.ts";
 import { FakeClient } from "../fake_client.ts";
 
@@ -75,6 +76,22 @@ Deno.test("Connection.error of a Cluster adds what a node said", () => {
   client.emit("node error", new Error("no"), "127.0.0.1:1");
   client.emit("error", new Error("Failed to refresh slots cache."));
   assertEquals(error(), "node 127.0.0.1:1: no (Failed to refresh slots cache.)");
+});
+
+Deno.test("Connection counts a cut when a client of Sentinels has left its master", () => {
+  const client = Object.assign(new EventEmitter(), { evalSha() {}, getMasterNode() {}, isOpen: true, isReady: false });
+  client.on("error", () => {});
+  const { connection } = portOf(client as unknown as NodeRedisClient);
+  let left = 0;
+  connection.listen({ ready() {}, down: () => left++, closed() {} });
+  client.emit("topology-change", { type: "MASTER_CHANGE" });
+  assertEquals(connection.cuts, 0, "that is how it finds its first one");
+  client.isReady = true;
+  client.emit("ready");
+  client.emit("topology-change", { type: "REPLICA_ADD" });
+  assertEquals([connection.cuts, left], [0, 1]);
+  client.emit("topology-change", { type: "MASTER_CHANGE" });
+  assertEquals([connection.cuts, left], [1, 2], "it sends again what the former one has not answered");
 });
 
 Deno.test("rejectUnanswered() rejects the commands that the client has forgotten", () => {

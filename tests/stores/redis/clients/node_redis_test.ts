@@ -9,10 +9,12 @@ import {
   createCluster as createCluster5,
   createSentinel as createSentinel5,
 } from "redis5";
+import { release } from "../../../../src/stores/redis/scripts/generated.ts";
 import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { ClusterDeployment } from "../../../deployments/cluster.ts";
 import { SentinelDeployment } from "../../../deployments/sentinel.ts";
 import { freePort, RedisServer } from "../../../support/redis_server.ts";
+import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
 import { Redis } from "ioredis";
 
@@ -111,6 +113,35 @@ for (const [version, make] of Object.entries(VERSIONS)) {
       await handOver(from!, to!);
       await deployment.failover();
       await handOver(from!, to!, "b");
+    },
+  });
+
+  Deno.test({
+    name: `node-redis ${version}: Lock.release() that Sentinels' client sends twice is no loss`,
+    ...LEAKY,
+    fn: async () => {
+      await using deployment = await SentinelDeployment.start({ replicas: 0, sentinels: 1 });
+      const [{ port }] = deployment.servers as [RedisServer];
+      await using proxy = await TcpProxy.start(port);
+      await using stack = new AsyncDisposableStack();
+      const { name, sentinels } = deployment.address;
+      const client = await opened(
+        make.createSentinel({
+          name,
+          sentinelRootNodes: sentinels.map(({ host, port }) => ({ host, port })),
+          nodeAddressMap: { [`127.0.0.1:${port}`]: { host: "127.0.0.1", port: proxy.port } },
+        }),
+        stack,
+      );
+      await (await acquire(client, "a")).release();
+      const lock = await acquire(client, "a", { lease: LEASE });
+      const calls = async () => {
+        const stats = String(await deployment.servers[0]!.command("INFO", "commandstats"));
+        return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]);
+      };
+      const before = await calls();
+      await Promise.all([proxy.loseReply(release.sha), lock.release()]);
+      assertEquals(await calls(), before + 2, "it was sent again");
     },
   });
 
