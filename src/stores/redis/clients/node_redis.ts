@@ -95,8 +95,12 @@ export class NodeRedisPort implements RedisPort {
     if (options !== undefined && !timeout && !options.disableOfflineQueue) {
       faults.push("without commandOptions.timeout what is asked of a server that is down never fails");
     }
-    if (isCluster && !options?.socket?.socketTimeout) {
+    const { socketTimeout, reconnectStrategy } = options?.socket ?? {};
+    if (isCluster && !socketTimeout) {
       faults.push("without defaults.socket.socketTimeout a node that hangs is never left for the one that replaces it");
+    }
+    if (socketTimeout && reconnectStrategy === undefined) {
+      faults.push("with socketTimeout and without reconnectStrategy a connection that is idle so long ends for good");
     }
     return faults.length === 0 ? undefined : `The options of the Redis client hide failures: ${faults.join("; ")}`;
   }

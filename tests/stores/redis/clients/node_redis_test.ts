@@ -101,6 +101,28 @@ for (const [version, make] of Object.entries(VERSIONS)) {
   });
 
   Deno.test({
+    name: `node-redis ${version}: acquire() works when a client was idle for socketTimeout`,
+    ...LEAKY,
+    fn: async () => {
+      await using cluster = await ClusterDeployment.start({ masters: 1, replicas: 0 });
+      await using stack = new AsyncDisposableStack();
+      const rootNodes = cluster.addresses.map(({ host, port }) => ({ socket: { host, port } }));
+      // So short here; the docs recommend longer ones.
+      const silence = { socketTimeout: 100, reconnectStrategy: 20 };
+      const faulty = make.createCluster({ rootNodes, defaults: { socket: { socketTimeout: 100 } } });
+      const warning = (client: RedisClient) => Wakeups.of(client).port.optionsWarning ?? "";
+      assert(warning(faulty).includes("with socketTimeout and without reconnectStrategy"), warning(faulty));
+      const client = make.createCluster({ rootNodes, defaults: { socket: silence } });
+      assert(!warning(client).includes("socketTimeout"), warning(client));
+      let reconnected = 0;
+      client.on("node-reconnecting", () => reconnected++);
+      await opened(client, stack);
+      await until(() => reconnected > 0, "it was idle for too long");
+      await (await acquire(client, "a")).release();
+    },
+  });
+
+  Deno.test({
     name: `node-redis ${version}: acquire() hands over behind Sentinels`,
     ...LEAKY,
     fn: async () => {
@@ -117,7 +139,7 @@ for (const [version, make] of Object.entries(VERSIONS)) {
   });
 
   Deno.test({
-    name: `node-redis ${version}: Lock.release() that Sentinels' client sends twice is no loss`,
+    name: `node-redis ${version}: Lock.release() sent twice behind Sentinels is no loss`,
     ...LEAKY,
     fn: async () => {
       await using deployment = await SentinelDeployment.start({ replicas: 0, sentinels: 1 });

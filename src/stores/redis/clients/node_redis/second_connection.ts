@@ -18,6 +18,7 @@ export interface NodeRedisOptions {
     readonly port?: number | undefined;
     readonly path?: string | undefined;
     readonly socketTimeout?: number | undefined;
+    readonly reconnectStrategy?: unknown;
   } | undefined;
 }
 
