@@ -34,8 +34,10 @@ function ofIoredis<T extends { disconnect(): void; on(event: "error", listener: 
 }
 
 function ofNodeRedis(make: (options: object) => NodeRedis): ClientLibrary["like"] {
-  return ({ options: { host, port, keyPrefix, db, username, password } }) => {
-    const options = { database: db, username, password, socket: { host, port } };
+  return ({ options: { host, port, keyPrefix, db, username, password, socketTimeout } }) => {
+    // By default it is closed for good when its socket is silent for so long.
+    const silence = socketTimeout === undefined ? {} : { socketTimeout, reconnectStrategy: 100 };
+    const options = { database: db, username, password, socket: { host, port, ...silence } };
     const client = make({ ...options, ...keyPrefix ? { keyPrefix: String(keyPrefix) } : {} });
     client.on("error", () => {});
     client.connect().catch(() => {});
@@ -99,6 +101,11 @@ function close(client: RedisClient): void {
   if ("evalSha" in client) client.isOpen && (client as NodeRedis).destroy();
   else if ("send" in client) client.close();
   else (client as Redis).disconnect();
+}
+
+/** Returns whether clients of the library that is tested send a command again that was not answered. */
+export function sendsAgain(): boolean {
+  return library.name.startsWith("io");
 }
 
 /** Returns the number by which the server knows the connection of a client. */

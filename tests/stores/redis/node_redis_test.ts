@@ -14,3 +14,4 @@ import "./paging_test.ts";
 import "./reservations_test.ts";
 import "./wakeups/wakeups_test.ts";
 import "../../faults/half_open_test.ts";
+import "../../faults/late_commands_test.ts";

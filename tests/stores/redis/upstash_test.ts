@@ -10,6 +10,8 @@ import "./owners_test.ts";
 import "./runs_test.ts";
 import "./paging_test.ts";
 import "./reservations_test.ts";
+import "../../faults/half_open_test.ts";
+import "../../faults/late_commands_test.ts";
 import { storeSuite } from "@holdfast/lock/testing";
 import { RedisServer } from "../../support/redis_server.ts";
 import { serverStore } from "../../support/server_store.ts";
