@@ -100,10 +100,11 @@ export class TcpProxy implements AsyncDisposable {
 
   /**
    * Makes every connection one whose other end vanished without a word, for both ends; `resume()` cuts it. Connections
-   * that are made later work.
+   * that are made later work. With `port`, only the connection that the server sees come from there.
    */
-  halfOpen(): void {
+  halfOpen(port?: number): void {
     for (const link of this.#links) {
+      if (port !== undefined && link.server.localPort !== port) continue;
       link.halfOpen = true;
       link.manners = { requests: "drop", replies: "drop" };
     }

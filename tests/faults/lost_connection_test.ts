@@ -1,0 +1,145 @@
+// Deno only: it listens on ports in the place of a server.
+/**
+ * One of the two connections of a client is lost, that for messages or that for commands, and the other one works. Each
+ * waiter is served within the time that docs/stores/redis.md names.
+ *
+ * @module
+ */
+import { assert } from "@std/assert";
+import { acquire, type RedisClient } from "@holdfast/lock";
+import type { Redis } from "ioredis";
+import { type ClientLibrary, idOf, IN_FULL, IN_PART, OVER_HTTP, tested } from "../stores/redis/clients.ts";
+import { subscribed } from "../stores/redis/wakeups/subscribed.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
+import { until } from "../support/until.ts";
+
+/** The longest time between two attempts of a waiter, in milliseconds: while no message can come, and always. */
+const [POLL, LONGEST_POLL] = [500, 5_000];
+
+/** How long a request over HTTP may go without an answer, in milliseconds. */
+const HTTP_LIMIT = 5_000;
+
+/** How long a socket may be silent while it is waited for an answer, in milliseconds. */
+const SILENCE = 2_000;
+
+/** How much later than promised a waiter may be served on a loaded machine, in milliseconds: less than a long poll. */
+const MARGIN = 3_000;
+
+const NAMES = ["a", "b", "c"];
+
+/** ioredis 5, iovalkey and node-redis have timers for a while when their client is closed. */
+const LEAKY = { sanitizeOps: false, sanitizeResources: false };
+
+/** A client that waits, behind a proxy. */
+interface Scene {
+  readonly client: RedisClient;
+  readonly proxy: TcpProxy;
+  readonly watcher: Redis;
+}
+
+/** A connection, as the server lists it. */
+interface Listed {
+  readonly id: string;
+  readonly port: number;
+}
+
+/** Has a client wait for several locks, breaks a connection, releases them, and returns how long each wait took then. */
+async function served(
+  library: ClientLibrary,
+  lose: (scene: Scene) => Promise<unknown>,
+  options: { socketTimeout?: number } = {},
+): Promise<number[]> {
+  await using server = await RedisServer.start();
+  await using proxy = await TcpProxy.start(server.port);
+  const watcher = server.connect();
+  const client = tested(proxy.connect(options), library);
+  const locks = await Promise.all(NAMES.map((name) => acquire(watcher, name, { lease: 60_000 })));
+  const waits = NAMES.map(async (name) => {
+    const lock = await acquire(client, name, { lease: 60_000 });
+    return { lock, at: performance.now() };
+  });
+  for (const name of NAMES) {
+    await until(async () => await watcher.zcard(`{lock:${name}}:queue`) === 1, `one is queued for ${name}`);
+  }
+  await subscribed(client);
+  await lose({ client, proxy, watcher });
+  const released = performance.now();
+  await Promise.all(locks.map((lock) => lock.release()));
+  const grants = await Promise.all(waits);
+  await Promise.all(grants.map(({ lock }) => lock.release()));
+  return grants.map(({ at }) => at - released);
+}
+
+/** Returns the connections of a type, or that of an id. */
+async function list(watcher: Redis, ...what: ["TYPE" | "ID", string]): Promise<Listed[]> {
+  const lines = String(await watcher.call("CLIENT", "LIST", ...what)).split("\n").filter((line) => line !== "");
+  return lines.map((line) => ({ id: /^id=(\d+)/.exec(line)![1]!, port: Number(/ addr=\S*:(\d+)/.exec(line)![1]) }));
+}
+
+/** Cuts connections so that both ends notice. */
+async function kill(watcher: Redis, ...what: ["TYPE" | "ID", string]): Promise<void> {
+  await watcher.call("CLIENT", "KILL", ...what);
+  await until(async () => (await list(watcher, ...what)).length === 0, "it is closed");
+}
+
+function within(times: readonly number[], most: number): void {
+  assert(times.every((ms) => ms < most + MARGIN), `served after ${times.map(Math.round)} ms, promised: ${most} ms`);
+}
+
+for (const library of [...IN_FULL, ...IN_PART]) {
+  Deno.test({
+    name: `acquire() over ${library.name} is served while no messages can be subscribed to`,
+    ...LEAKY,
+    fn: async () => {
+      const times = await served(library, async ({ proxy, watcher }) => {
+        proxy.refuse();
+        await kill(watcher, "TYPE", "pubsub");
+      });
+      within(times, POLL);
+    },
+  });
+
+  Deno.test({
+    name: `acquire() over ${library.name} is served when its commands' connection was cut`,
+    ...LEAKY,
+    fn: async () =>
+      within(await served(library, async ({ client, watcher }) => kill(watcher, "ID", await idOf(client))), POLL),
+  });
+}
+
+for (const library of IN_FULL) {
+  Deno.test({
+    name: `acquire() over ${library.name} is served when messages stop unseen`,
+    ...LEAKY,
+    fn: async () => {
+      const times = await served(library, async ({ proxy, watcher }) => {
+        const [connection, ...more] = await list(watcher, "TYPE", "pubsub");
+        assert(connection !== undefined && more.length === 0, "there is one second connection");
+        proxy.halfOpen(connection.port);
+      });
+      within(times, LONGEST_POLL);
+    },
+  });
+
+  Deno.test({
+    name: `acquire() over ${library.name} is served when its commands stop unseen`,
+    ...LEAKY,
+    fn: async () => {
+      const lose = async ({ client, proxy, watcher }: Scene) => {
+        const [connection] = await list(watcher, "ID", await idOf(client));
+        proxy.halfOpen(connection!.port);
+      };
+      const times = await served(library, lose, { socketTimeout: SILENCE });
+      within(times, SILENCE + POLL);
+    },
+  });
+}
+
+Deno.test("acquire() over upstash is served when its connections are cut", async () => {
+  within(await served(OVER_HTTP, ({ proxy }) => Promise.resolve(proxy.cut())), POLL);
+});
+
+Deno.test("acquire() over upstash is served when its requests get no answer", async () => {
+  within(await served(OVER_HTTP, ({ proxy }) => Promise.resolve(proxy.halfOpen())), HTTP_LIMIT + POLL);
+});
