@@ -13,7 +13,7 @@ const [encoder, decoder] = [new TextEncoder(), new TextDecoder()];
  * is posted to `/` with a token, the answer has a `result` or an `error`. Integers are exact, as in the replies of Redis.
  */
 export class RestFront implements AsyncDisposable {
-  readonly token = crypto.randomUUID();
+  readonly token: string;
   /** The commands that have come, in their order. */
   readonly commands: (readonly string[])[] = [];
   /** How requests are answered, once their token was checked. */
@@ -25,14 +25,19 @@ export class RestFront implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   /** Listens at once, in front of the server on a port of the loopback interface. */
-  constructor(port: number, database = 0) {
+  constructor(port: number, database = 0, token: string = crypto.randomUUID()) {
+    this.token = token;
     this.#port = port;
     this.#database = database;
     this.#server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => this.#answer(request));
   }
 
+  get port(): number {
+    return this.#server.addr.port;
+  }
+
   get url(): string {
-    return `http://127.0.0.1:${this.#server.addr.port}`;
+    return `http://127.0.0.1:${this.port}`;
   }
 
   /** What `upstash()` needs to use it. */

@@ -28,7 +28,7 @@ export interface Access {
 }
 
 /** Connects to what a process works on. */
-export function connect(work: Work, witness: Witness, observer: Observer): Access {
+export function connect(work: Work, witness: Witness, observer: Observer): Access | Promise<Access> {
   const { target, commandTimeout } = work;
   if (target.kind === "sqlite") return sqliteAccess(target, observer);
   const direct = <T extends Target>(_: T) => work.direct as T;

@@ -11,12 +11,20 @@ export const DEPLOYMENTS = [
 /** What the locks of a run are kept on. */
 export type DeploymentKind = typeof DEPLOYMENTS[number];
 
+/** The libraries of clients over which locks on Redis can be kept; the first one is the default. */
+export const CLIENTS = ["ioredis", "ioredis5", "iovalkey", "node-redis", "node-redis5", "upstash"] as const;
+
+/** A library of clients of Redis. */
+export type ClientName = typeof CLIENTS[number];
+
 /** What the command line asks for. */
 export interface Options {
   readonly help: boolean;
   readonly minutes: number;
   readonly seed: number;
   readonly deployment: DeploymentKind;
+  /** What the processes reach it with, where it is Redis. */
+  readonly client: ClientName;
   readonly workers: number;
   /** How each process hands locks on from one of its handles to the next. */
   readonly handoff: HandoffName;
@@ -36,6 +44,7 @@ export function parseOptions(args: string[]): Options {
       minutes: { type: "string", default: "1" },
       seed: { type: "string", default: `${Date.now() % 2 ** 32}` },
       deployment: { type: "string", default: "single" },
+      client: { type: "string" },
       workers: { type: "string", default: "4" },
       handoff: { type: "string", default: "default" },
       "no-fences": { type: "boolean", default: false },
@@ -46,16 +55,34 @@ export function parseOptions(args: string[]): Options {
   if (values.minutes.trim() === "" || !(minutes > 0 && minutes <= 1_440)) {
     throw new Error(`--minutes must be a number above 0, up to 1440: got "${values.minutes}"`);
   }
+  const deployment = oneOf("deployment", values.deployment, DEPLOYMENTS);
   return {
     help: values.help,
     minutes,
     seed: wholeNumber("--seed", values.seed, 0),
-    deployment: oneOf("deployment", values.deployment, DEPLOYMENTS),
+    deployment,
+    client: clientOf(values.client, deployment),
     workers: wholeNumber("--workers", values.workers, 1, 64),
     handoff: oneOf("handoff", values.handoff, HANDOFFS),
     fences: !values["no-fences"],
     only: values.only.split(",").map((kind) => kind.trim()).filter((kind) => kind !== ""),
   };
+}
+
+/** Returns the client that is wanted; throws an `Error` if the deployment has none of that name. */
+function clientOf(name: string | undefined, deployment: DeploymentKind): ClientName {
+  const client = CLIENTS.find((each) => each === (name ?? CLIENTS[0]));
+  const there = clientsOf(deployment);
+  if (name === undefined || there.some((each) => each === client)) return client!;
+  const known = there.length === 0 ? "there is none, for it is not Redis" : `there are ${there.join(", ")}`;
+  throw new Error(`--client must be one that --deployment ${deployment} has: got "${name}", ${known}`);
+}
+
+/** Returns the clients that a deployment can be reached with. */
+function clientsOf(deployment: DeploymentKind): readonly ClientName[] {
+  if (deployment === "single" || deployment === "redlock") return CLIENTS;
+  // HTTP knows one database.
+  return deployment === "sentinel" || deployment === "cluster" ? CLIENTS.filter((name) => name !== "upstash") : [];
 }
 
 /** Returns what `--help` prints. */
@@ -67,6 +94,8 @@ Usage: deno task faults [options]
   --deployment D   ${DEPLOYMENTS.slice(0, 4).join(", ")}: Redis; sqlite: a file; memcached: the engine of cas();
                    postgres: a table of PostgreSQL; pgbouncer: the same, through a pooler; mysql: a table of MariaDB;
                    etcd: three members; zookeeper: three servers (default: single)
+  --client C       what the processes reach Redis with (default: ${CLIENTS[0]}): ${CLIENTS.slice(0, 3).join(", ")},
+                   ${CLIENTS.slice(3, 5).join(", ")}; upstash: HTTP, on single and redlock
   --minutes M      how long faults happen (default: 1)
   --seed S         what determines the faults and what the processes do; the times of both are real ones
                    (default: a new one, which is printed)

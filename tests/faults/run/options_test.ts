@@ -3,10 +3,11 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parseOptions, usage } from "./options.ts";
 
 Deno.test("parseOptions() reads the command line, and has a default for everything", () => {
-  const { minutes, seed, deployment, workers, handoff, fences, only, help } = parseOptions([]);
-  assertEquals([minutes, deployment, workers, handoff, fences, only, help], [
+  const { minutes, seed, deployment, client, workers, handoff, fences, only, help } = parseOptions([]);
+  assertEquals([minutes, deployment, client, workers, handoff, fences, only, help], [
     1,
     "single",
+    "ioredis",
     4,
     "default",
     true,
@@ -14,13 +15,14 @@ Deno.test("parseOptions() reads the command line, and has a default for everythi
     false,
   ]);
   assert(Number.isInteger(seed));
-  const line = "--minutes 0.5 --seed 7 --deployment cluster --workers 2 --handoff linger --no-fences --only"
-    .split(" ");
-  assertEquals(parseOptions([...line, "workers paused, failover"]), {
+  const line =
+    "--minutes 0.5 --seed 7 --deployment cluster --client node-redis --workers 2 --handoff linger --no-fences --only";
+  assertEquals(parseOptions([...line.split(" "), "workers paused, failover"]), {
     help: false,
     minutes: 0.5,
     seed: 7,
     deployment: "cluster",
+    client: "node-redis",
     workers: 2,
     handoff: "linger",
     fences: false,
@@ -33,6 +35,18 @@ Deno.test("parseOptions() says which option is wrong, and quotes it", () => {
     [
       ["--deployment", "quorum"],
       'Unknown deployment "quorum": there are single, sentinel, cluster, redlock, sqlite, memcached, postgres, pgbouncer, mysql, etcd, zookeeper',
+    ],
+    [
+      ["--client", "jedis"],
+      '--client must be one that --deployment single has: got "jedis", there are ioredis, ioredis5, iovalkey, node-redis, node-redis5, upstash',
+    ],
+    [
+      ["--client", "upstash", "--deployment", "cluster"],
+      '--client must be one that --deployment cluster has: got "upstash", there are ioredis, ioredis5, iovalkey, node-redis, node-redis5',
+    ],
+    [
+      ["--client", "ioredis", "--deployment", "sqlite"],
+      '--client must be one that --deployment sqlite has: got "ioredis", there is none, for it is not Redis',
     ],
     [["--handoff", "often"], 'Unknown handoff "often": there are none, default, keep, linger'],
     [["--minutes", "0"], '--minutes must be a number above 0, up to 1440: got "0"'],
@@ -51,6 +65,7 @@ Deno.test("usage() names every option", () => {
   for (
     const option of [
       "deployment",
+      "client",
       "minutes",
       "seed",
       "workers",

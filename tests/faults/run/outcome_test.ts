@@ -23,6 +23,7 @@ function findings(history: Partial<History>, fences = true): Findings {
   return {
     options: {
       deployment: "single",
+      client: "ioredis",
       minutes: 1,
       seed: 7,
       workers: 4,

@@ -1,3 +1,4 @@
+import { CLIENTS } from "./options.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Progress } from "./run.ts";
 
@@ -6,11 +7,12 @@ const SHOWN = 20;
 
 /** Returns the report of a run: a table, and what was violated. */
 export function report({ options, counts, faults, longestWait, sound, quiet, violations }: Outcome): string {
-  const { deployment, minutes, seed, workers, handoff, fences } = options;
+  const { deployment, client, minutes, seed, workers, handoff, fences } = options;
   const flags = `${workers === 4 ? "" : ` --workers ${workers}`}${
     handoff === "default" ? "" : ` --handoff ${handoff}`
   }${fences ? "" : " --no-fences"}${options.only.length === 0 ? "" : ` --only "${options.only.join(",")}"`}`;
-  const command = `deno task faults --deployment ${deployment} --minutes ${minutes} --seed ${seed}${flags}`;
+  const over = client === CLIENTS[0] ? "" : ` --client ${client}`;
+  const command = `deno task faults --deployment ${deployment}${over} --minutes ${minutes} --seed ${seed}${flags}`;
   const rows = [...counts].flatMap(([what, count]): [string, string][] => {
     const row: [string, string] = [what, count.toLocaleString("en")];
     if (what === "handoffs to a waiter") return [row, ["longest wait", `${(longestWait / 1_000).toFixed(1)} s`]];

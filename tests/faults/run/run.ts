@@ -7,7 +7,7 @@ import { clientFaults } from "./client_faults.ts";
 import { Crew } from "./crew.ts";
 import { type Fault, pause } from "./fault.ts";
 import { networkFaults } from "./network_faults.ts";
-import type { DeploymentKind, Options } from "./options.ts";
+import type { ClientName, DeploymentKind, Options } from "./options.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { logKey } from "./register.ts";
 import type { Deployment, Left } from "./deployment.ts";
@@ -60,9 +60,12 @@ const PROBE_MS = 100;
 /** How many entries of a log are fetched at a time. */
 const CHUNK = 10_000;
 
-const DEPLOYMENT_OF: Readonly<Record<DeploymentKind, (locks: readonly string[]) => Promise<Deployment>>> = {
-  single,
-  redlock,
+/** Starts a deployment for these locks, which are reached with this client where it is Redis. */
+type Start = (locks: readonly string[], client: ClientName) => Promise<Deployment>;
+
+const DEPLOYMENT_OF: Readonly<Record<DeploymentKind, Start>> = {
+  single: (_, client) => single(client),
+  redlock: (_, client) => redlock(client),
   sentinel,
   cluster,
   sqlite,
@@ -92,7 +95,10 @@ export async function run(
   report: (progress: Progress) => void,
 ): Promise<Outcome> {
   const random = new Random(options.seed);
-  const deployment = await started(() => DEPLOYMENT_OF[options.deployment](LOCKS), stack);
+  const deployment = await started(
+    () => DEPLOYMENT_OF[options.deployment](LOCKS, options.client),
+    stack,
+  );
   const server = await started(() => RedisServer.start(), stack);
   const ways = await Promise.all(
     Array.from({ length: options.workers }, () => started(() => Ways.open(deployment), stack)),
@@ -105,6 +111,7 @@ export async function run(
   const work = (seed: number, place: number): Work => ({
     target: ways[place]!.target,
     direct: deployment.target(deployment.ports),
+    client: options.client,
     register: server.port,
     fences: options.fences,
     seed,

@@ -1,4 +1,5 @@
 import type { HandoffName } from "../../verification/handoff/scenario.ts";
+import type { ClientName } from "./options.ts";
 import type { Release } from "../../verification/history/history.ts";
 
 /** What the clients of a process connect to. */
@@ -70,6 +71,8 @@ export interface Work<T extends Target = Target> {
   readonly target: T;
   /** The same servers, reached without what happens to the way to them. */
   readonly direct: T;
+  /** What it reaches Redis with. */
+  readonly client: ClientName;
   /** The port of the server that keeps what the locks protect. */
   readonly register: number;
   /** Whether the register checks fences. */

@@ -60,7 +60,7 @@ const observer: Observer = ({ type, owner }) => {
 
 const witness = new Witness(now, work.target.kind === "redlock" ? work.target.ports.length : 0);
 
-const access = connect(work, witness, observer);
+const access = await connect(work, witness, observer);
 
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();

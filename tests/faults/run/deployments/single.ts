@@ -5,17 +5,22 @@ import { durable, empty } from "../redis/data.ts";
 import { freezing } from "../freezing.ts";
 import { redisLeft } from "../redis/left.ts";
 import { answers, commandFaults, killing } from "../redis/server_faults.ts";
-import { REQUEST, TRAITS } from "../redis/traits.ts";
+import { Entrance, traitsOver } from "../redis/entrance.ts";
+import { REQUEST } from "../redis/traits.ts";
 import type { Deployment } from "../deployment.ts";
+import type { ClientName } from "../options.ts";
 import { ServerClock } from "../server_clock.ts";
 
 /** Starts one server that keeps its data on disk. */
-export async function single(): Promise<Deployment & { readonly server: RedisServer }> {
+export async function single(
+  client: ClientName = "ioredis",
+): Promise<Deployment & { readonly server: RedisServer }> {
   await using stack = new AsyncDisposableStack();
   const clock = stack.use(await ServerClock.make());
   const { path } = stack.use(new DataDirectory());
   const server = stack.use(await RedisServer.start(durable(path), clock.env));
-  const proxy = stack.use(await TcpProxy.start(server.port));
+  const entrance = stack.use(new Entrance(server, client));
+  const proxy = stack.use(await TcpProxy.start(entrance.port));
   const ward = { servers: () => Promise.resolve([server]), mayLose: clock.mayLose };
   const faults = [
     ...commandFaults(ward),
@@ -29,10 +34,13 @@ export async function single(): Promise<Deployment & { readonly server: RedisSer
     ports: [server.port],
     proxies: [proxy],
     request: REQUEST,
-    traits: TRAITS,
+    traits: traitsOver(client),
     faults: [...faults.map((fault) => clock.noting(fault)), clock.setting()],
     server,
-    left: () => redisLeft([server]),
+    left: async () => {
+      await entrance.close();
+      return await redisLeft([server]);
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -9,20 +9,22 @@ import type { RedisTarget, Work } from "../work.ts";
 import type { Witness } from "../witness.ts";
 
 /** Connects to a store on Redis servers. */
-export function redisAccess(work: Work<RedisTarget>, witness: Witness, observer: Observer): Access {
+export async function redisAccess(
+  work: Work<RedisTarget>,
+  witness: Witness,
+  observer: Observer,
+): Promise<Access> {
   const clients = new Clients();
-  const { target, direct, commandTimeout } = work;
-  const servers = clients.connect(
-    target,
-    commandTimeout === null ? {} : { commandTimeout, maxRetriesPerRequest: 2 },
-  );
+  const { client, target, direct, commandTimeout } = work;
+  const patience = commandTimeout === null ? {} : { commandTimeout, maxRetriesPerRequest: 2 };
+  const servers = await clients.connect(client, target, patience);
   const store = target.kind === "redlock"
     ? redlock(servers.map((client) => witness.watchNode(serverStore(client))), { observer })
     : serverStore(servers[0]!, { observer });
-  const views = clients.connect(direct, { commandTimeout: LOOK_MS, maxRetriesPerRequest: 0 });
+  const views = await clients.connect("ioredis", direct, { commandTimeout: LOOK_MS, maxRetriesPerRequest: 0 });
   return {
     store,
     views: views.map((client) => redisView(client as unknown as Evaluator)),
-    close: () => clients.disconnect(),
+    close: () => clients.close(),
   };
 }

@@ -1,8 +1,8 @@
 import { WAITER_TIMEOUT_MS } from "../../../../src/stores/redis/constants.ts";
 import type { Traits } from "../deployment.ts";
 
-/** A text that each request has which runs a script. */
-export const REQUEST = "evalsha";
+/** A text that each request has which runs a script, whatever the client: the beginning of a key. */
+export const REQUEST = "lock:";
 
 /** What is particular to the store on Redis. */
 export const TRAITS: Traits = {
