@@ -174,7 +174,7 @@ async function clusterClosed(client: Cluster): Promise<void> {
 }
 
 async function redisClosed(client: Redis): Promise<void> {
-  if (client.status === "end" || client.status === "wait") return;
+  if (client.status === "end") return;
   client.options.retryStrategy = client.options.sentinelRetryStrategy = () => null;
   const end = new Promise<void>((resolve) => client.on("end", () => resolve()));
   // Between two connections disconnect() emits no end and leaves a timer, and while a server loads its data it leaves that
