@@ -1,6 +1,7 @@
 import { within } from "../../../internal/lease/release.ts";
 import { SystemClock } from "../../../internal/time/clock.ts";
 import { POLL_MS } from "../constants.ts";
+import { isSubscribed } from "../refusals/server_error.ts";
 import type { BunRedisClient } from "./client.ts";
 import { Connection } from "./connection.ts";
 import type { ClientState, MessageListener, RedisPort, SearchedMaster, SecondConnection, Subscribe } from "./port.ts";
@@ -77,14 +78,18 @@ export class BunPort implements RedisPort {
     return this.#send("EVAL", [source, `${keys.length}`, ...keys, ...args]);
   }
 
-  #send(command: string, words: string[]): Promise<unknown> {
-    return this.#client.send(command, words).catch((error: unknown) => {
+  async #send(command: string, words: string[]): Promise<unknown> {
+    if (this.state === "closed") throw new Error("The client is closed");
+    checkMode(this.#client);
+    try {
+      return await this.#client.send(command, words);
+    } catch (error) {
       if (!this.isReply(error)) {
         this.connection.cut();
         if (error instanceof Error) this.connection.failed(error);
       }
       throw error;
-    });
+    }
   }
 
   isReply(error: unknown): error is Error {
@@ -130,5 +135,17 @@ export class BunPort implements RedisPort {
         second?.close();
       },
     };
+  }
+}
+
+/**
+ * Throws if a client is subscribed to channels: it would send a command, and lose the reply. Only its methods for single
+ * commands say so; this one sends nothing without a key.
+ */
+function checkMode(client: BunRedisClient): void {
+  try {
+    Reflect.apply(Reflect.get(client, "get"), client, []);
+  } catch (error) {
+    if (isSubscribed(error)) throw error;
   }
 }

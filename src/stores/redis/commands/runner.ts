@@ -3,7 +3,7 @@ import { StoreError } from "../../../errors.ts";
 import type { RedisPort } from "../clients/port.ts";
 import { rightsFor } from "../refusals/rights.ts";
 import type { Script } from "./script.ts";
-import { explain, isLoginFailure } from "../refusals/server_error.ts";
+import { explain, isLoginFailure, isSubscribed } from "../refusals/server_error.ts";
 
 /** Runs scripts on the server of a client. */
 export class Runner {
@@ -45,7 +45,7 @@ export class Runner {
   failure(error: unknown, script: Script, keys: readonly string[], cuts: number): unknown {
     const { connection, keyPrefix, state, user } = this.#port;
     if (error instanceof StoreError) return error;
-    if (this.#port.isReply(error)) {
+    if (this.#port.isReply(error) || isSubscribed(error)) {
       // A command that was sent twice, over two connections, may have been executed the first time; not without login.
       if (cuts !== connection.cuts && !isLoginFailure(error)) return error;
       const { message, permanent } = explain(

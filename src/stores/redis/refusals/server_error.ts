@@ -12,6 +12,9 @@ const PLACE = /^ERR Error running script \(.*?\): (?:@user_script: ?\d+: )*-?/;
 /** How a server says that a right is missing: the latter two within a script, Valkey and Redis 7.0. */
 const DENIED = /^(?:NOPERM|ERR ACL failure in script|(?:ERR )?The user executing the script can't)/;
 
+/** How a server and the clients refuse a command on a connection that is subscribed to channels. */
+const SUBSCRIBED = /in subscriber mode|only \(P(?:\|S)?\)SUBSCRIBE/;
+
 /** The requirements of a server. */
 const NEEDED = "Redis 6.2 or later, or Valkey, is needed";
 
@@ -29,7 +32,8 @@ const PERMANENT: readonly (readonly [words: RegExp, meaning: string])[] = [
   [/unknown (?:redis |valkey )?command/i, `the server lacks a command that locks need; ${NEEDED}`],
   // Before 6.2 SET did not take GET; before 5.0 a script could not write after it had asked for the time.
   [/syntax error|non deterministic commands/i, `the server is too old, or only resembles Redis; ${NEEDED}`],
-  // The client is of the wrong kind, or puts the keys of a lock into several slots.
+  // The client is of the wrong kind, is used for something else, or puts the keys of a lock into several slots.
+  [SUBSCRIBED, "the client is subscribed to channels: pass another one, which only runs commands"],
   [/^MOVED /, "the server is a node of a Cluster, which needs a Cluster client"],
   [/^CROSSSLOT/, "the keys of a lock must lie in one slot of the Cluster"],
 ];
@@ -48,6 +52,11 @@ export function explain(words: string, rights: Rights): ServerError {
   return meaning === undefined
     ? { message: words, permanent: false }
     : { message: `${meaning}: ${words}`, permanent: true };
+}
+
+/** Returns whether an error says that the connection is subscribed to channels; some clients send no command then. */
+export function isSubscribed(error: unknown): error is Error {
+  return error instanceof Error && SUBSCRIBED.test(error.message);
 }
 
 /**
