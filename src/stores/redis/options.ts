@@ -66,10 +66,18 @@ export function checkRedisOptions(client: RedisClient, options: RedisOptions): R
   if (!looksLikeClient(client)) {
     throw new TypeError(`client must be one of ioredis, iovalkey, node-redis or Bun: got ${describeMistake(client)}`);
   }
+  checkVersion(client);
   const { prefix = DEFAULT_PREFIX, replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);
   if (typeof prefix !== "string") throw new TypeError(`prefix must be a string: got ${show(prefix)}`);
   checkObserver(observer);
   return { prefix, observer, replicas: replicas && checkReplicasOptions(client, replicas) };
+}
+
+/** Throws for a client of an older node-redis: it has the methods that are needed, but they do something else. */
+function checkVersion(client: RedisClient): void {
+  const version = "internal_send_command" in client ? 3 : "evalSha" in client && !("destroy" in client) ? 4 : undefined;
+  if (version === undefined) return;
+  throw new TypeError(`client must be one of node-redis 5 or 6: got one of version ${version}`);
 }
 
 function checkReplicasOptions(client: RedisClient, options: ReplicasOptions): ReplicasSettings {
