@@ -73,6 +73,12 @@ Deno.test("storeOf() says what to pass instead of what is not a target", () => {
   class Redis {
     evalsha() {}
   }
+  // As that of WebSocket, or of socket.io.
+  class Socket {
+    readonly connected = true;
+    send() {}
+    on() {}
+  }
   const mistakes: [target: unknown, ...says: string[]][] = [
     [undefined, "store", "got undefined", "new Redis(url)", 'sqlite("locks.db")'],
     [null, "store", "got null", "memory()"],
@@ -89,8 +95,9 @@ Deno.test("storeOf() says what to pass instead of what is not a target", () => {
     // A bundler may have given it another name.
     [Redis, `the class ${Redis.name}`, `new ${Redis.name}(…)`],
     [Promise.resolve(memory()), "a Promise", "Await it"],
-    [{ evalSha: method, sendCommand: method }, "a client of node-redis without on()"],
-    [{ send: method, duplicated: method }, "a RedisClient of Bun without psubscribe()"],
+    [{ evalSha: method, eval: method }, "a client of node-redis without on()"],
+    [{ send: method, duplicate: method }, "a RedisClient of Bun without psubscribe()"],
+    [new Socket(), `an object of ${Socket.name}`, "new Redis(url)"],
     [{ invokeScript: method, customCommand: method, close: method }, "valkey-glide", "node-redis"],
     [
       { evalsha: method, eval: method, set: method },
