@@ -60,7 +60,7 @@ function failureOf(url: string, error: unknown): Error {
 function resultOf(url: string, status: number, text: string): unknown {
   const { result, error } = parse(text);
   if (status === 200 && result !== undefined) return result;
-  if (typeof error === "string" && status < 500) {
+  if (typeof error === "string" && status < 500 && status !== 404) {
     if (status === 401 || status === 403) {
       throw new StoreError(`${url} refuses the token: ${error}`, { permanent: true });
     }

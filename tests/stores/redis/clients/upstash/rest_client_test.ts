@@ -113,6 +113,21 @@ test("acquire() over upstash() rejects at once what does not speak the protocol"
   assertEquals(await server.leftovers(), []);
 });
 
+test("acquire() over upstash() rejects a URL that has no database", async (front, server) => {
+  const client = upstash({ ...front.options, url: `${front.url}/database` });
+  const error = await assertRejects(() => acquire(client, "a"), StoreError, "UPSTASH_REDIS_REST_URL of the database?");
+  assert(error.permanent, `${error}`);
+  assertEquals(await server.leftovers(), []);
+});
+
+test("attempt() over upstash() rejects with the address where no HTTP is spoken", async (_, server) => {
+  const client = upstash({ url: `http://127.0.0.1:${server.port}`, token: "t" });
+  const error = await assertRejects(() => serverStore(client).attempt(claimOf("a"), TRY), Error, client.url);
+  // It may be a proxy that starts.
+  assert(!(error instanceof StoreError), `${error}`);
+  assertEquals(await server.leftovers(), []);
+});
+
 test("upstash() follows no redirection, which would get the token", async (front) => {
   const asked: Request[] = [];
   const options = { hostname: "127.0.0.1", port: 0, onListen() {} };
