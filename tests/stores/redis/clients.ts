@@ -6,7 +6,7 @@ import { Redis as Valkey } from "iovalkey";
 import { createClient } from "redis";
 import { createClient as createClient5 } from "redis5";
 import { RestFront } from "../../support/rest_front.ts";
-import type { NodeRedisClient } from "../../../src/stores/redis/clients/client.ts";
+import type { BunRedisClient, NodeRedisClient } from "../../../src/stores/redis/clients/client.ts";
 
 /** A library whose clients the Redis store takes. */
 export interface ClientLibrary {
@@ -58,12 +58,21 @@ export const IN_PART: readonly ClientLibrary[] = [
   { name: "node-redis 5", like: ofNodeRedis((options) => createClient5(options)) },
 ];
 
+/** The client that Bun has itself. */
+export const OF_BUN: ClientLibrary = {
+  name: "Bun",
+  like({ options: { host, port } }) {
+    const { RedisClient } = Reflect.get(globalThis, "Bun") as { RedisClient: new (url: string) => BunRedisClient };
+    return new RedisClient(`redis://${host}:${port}`);
+  },
+};
+
 /** A client that speaks HTTP, and the front that answers it in the place of Upstash. In Deno alone. */
 export const OVER_HTTP: ClientLibrary = {
   name: "upstash",
   like(client) {
     const { port = 0, db = 0 } = client.options;
-    const front = new RestFront(port, db);
+    const front = new RestFront(port, { database: db });
     client.on("end", () => void front.close());
     return upstash(front.options);
   },

@@ -10,12 +10,12 @@ import {
   createSentinel as createSentinel5,
 } from "redis5";
 import { release } from "../../../../src/stores/redis/scripts/generated.ts";
-import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { ClusterDeployment } from "../../../deployments/cluster.ts";
 import { SentinelDeployment } from "../../../deployments/sentinel.ts";
 import { freePort, RedisServer } from "../../../support/redis_server.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
+import { handOver } from "./hand_over.ts";
 import { Redis } from "ioredis";
 
 /** Much longer than a test, in milliseconds. */
@@ -47,16 +47,6 @@ async function opened<T extends Opened>(client: T, stack: AsyncDisposableStack):
   stack.defer(async () => void await client.destroy());
   await client.connect();
   return client;
-}
-
-/** Hands a lock over from one client to another, over messages. */
-async function handOver(from: RedisClient, to: RedisClient, name = "a"): Promise<void> {
-  const lock = await acquire(from, name, { lease: LEASE });
-  const waiting = acquire(to, name, { lease: LEASE });
-  await until(() => Wakeups.of(to).subscribed, "the waiter is subscribed");
-  await until(async () => (await redis(from).query({ name })).pending.length === 1, "it is queued");
-  await lock.release();
-  await (await waiting).release();
 }
 
 for (const [version, make] of Object.entries(VERSIONS)) {
