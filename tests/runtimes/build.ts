@@ -49,7 +49,7 @@ export async function build(folder: string): Promise<Build> {
     program: async (runtime, main, without) => {
       const files = [
         ...tests.filter((file) => !without.includes(file)),
-        ...["databases", "etcd", "zookeeper"].map((name) => `runtimes/inside/${name}.ts`)
+        ...["clients", "databases", "etcd", "zookeeper"].map((name) => `runtimes/inside/${name}.ts`)
           .filter((file) => !without.includes(file)),
       ];
       if (without.some(isSqlite)) files.push("runtimes/inside/no_sqlite.ts");

@@ -6,6 +6,7 @@ import { MariadbServer } from "../support/mariadb_server.ts";
 import { findPostgres } from "../support/postgres.ts";
 import { PostgresServer } from "../support/postgres_server.ts";
 import { freePort, RedisServer } from "../support/redis_server.ts";
+import { RestFront } from "../support/rest_front.ts";
 import { findZookeeper } from "../support/zookeeper.ts";
 import { ZookeeperServer } from "../support/zookeeper_server.ts";
 import type { Operation, Settings, Started } from "./inside/settings.ts";
@@ -22,6 +23,8 @@ const DATABASES = {
  */
 export class Host implements AsyncDisposable {
   readonly #servers = new Map<number, RedisServer>();
+  /** Those that speak HTTP for Redis servers. */
+  readonly #fronts: RestFront[] = [];
   readonly #http: Deno.HttpServer<Deno.NetAddr>;
   readonly #databases = new Map<keyof typeof DATABASES, Promise<PostgresServer | MariadbServer>>();
   #etcd: Promise<EtcdServer> | undefined;
@@ -93,12 +96,18 @@ export class Host implements AsyncDisposable {
     if (operation.do === "start") return await server.start();
     if (operation.do === "kill") return await server.kill();
     if (operation.do === "leftovers") return await server.leftovers();
+    if (operation.do === "front") {
+      const front = new RestFront(server.port);
+      this.#fronts.push(front);
+      return front.options;
+    }
     this.#servers.delete(operation.id);
     return await server[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#http.shutdown();
+    for (const front of this.#fronts) await front.close();
     const databases = await Promise.all(this.#databases.values());
     // To be killed it would look for its processes in /proc, which the task may not read.
     for (const server of databases) if (server instanceof PostgresServer) await server.stop();

@@ -1,5 +1,6 @@
 import { lines } from "../support/lines.ts";
 import { RedisServer } from "../support/redis_server.ts";
+import { RestFront } from "../support/rest_front.ts";
 import { MOST_FLAKY } from "../tools/second_try.ts";
 import { textOf } from "../support/test_files.ts";
 import type { Build } from "./build.ts";
@@ -41,6 +42,7 @@ export async function run(
     await endsByItself(runtime, runtime.process, build, outcome, over);
     await listsLocks(runtime, runtime.process, build, outcome, over);
     await isRequired(runtime.process, build, outcome, over);
+    if (runtime.example !== undefined) await runsOnce(runtime.process, runtime.example, build, outcome, over);
   }
   const databases = await host.databases(runtime.databases);
   const [etcd, zookeeper] = [await host.etcd(), await host.zookeeper()];
@@ -54,6 +56,7 @@ export async function run(
     freePorts: host.freePorts(8),
     mayRepeat: once ? 0 : MOST_FLAKY,
     skip: { ...runtime.skip, ...Object.fromEntries(missing.map((start) => [start, "there is no server"])) },
+    clients: runtime.clients,
     databases,
     etcd,
     zookeeper,
@@ -104,20 +107,24 @@ function skip(outcome: Outcome, why: string): void {
 
 /** Whether a program goes on while it waits for a lock, and ends by itself while it holds one. */
 async function endsByItself(
-  { without }: Runtime,
+  { without, clients }: Runtime,
   program: string,
   build: Build,
   outcome: Outcome,
   over: AbortSignal,
 ): Promise<void> {
   await using server = await RedisServer.start();
+  await using front = new RestFront(server.port);
   const sites = {
-    memory: "",
-    redis: `${server.port}`,
-    ...(Object.keys(without).some(isSqlite) ? {} : { sqlite: `${build.folder}/${crypto.randomUUID()}.db` }),
+    memory: [],
+    ...(Object.keys(without).some(isSqlite) ? {} : { sqlite: [`${build.folder}/${crypto.randomUUID()}.db`] }),
+    upstash: [front.url, front.token],
+    ...Object.fromEntries(["ioredis 6", ...clients].map((client) => [client, [`${server.port}`]])),
   };
   for (const [kind, address] of Object.entries(sites)) {
-    using child = new Child([program, build.inside("ends"), kind, address], {}, build.folder, over);
+    // What the last program holds lasts for the lease.
+    await server.command("FLUSHALL");
+    using child = new Child([program, build.inside("ends"), kind, ...address], {}, build.folder, over);
     child.limit(LINGER);
     const printed = await new Response(child.stdout).text();
     const failure = await child.failure();
@@ -172,4 +179,25 @@ async function isRequired(program: string, build: Build, outcome: Outcome, over:
   const failure = await child.failure();
   if (failure === undefined && /^charging with fence \d{16}n\n$/.test(printed)) outcome.passed++;
   else outcome.failures.push(`the program for CommonJS in the docs: ${failure ?? "it printed"}\n${printed}`);
+}
+
+/** Whether a program of examples/ does its job once, in two processes. */
+async function runsOnce(program: string, example: string, build: Build, outcome: Outcome, over: AbortSignal) {
+  await using server = await RedisServer.start();
+  const file = `${build.folder}/${example}`;
+  await Deno.copyFile(new URL(`../../examples/${example}`, import.meta.url), file);
+  const env = { REDIS_URL: `redis://127.0.0.1:${server.port}` };
+  const runs = await Promise.all([0, 1].map(async () => {
+    using child = new Child([program, file, "2026-01-31"], env, build.folder, over);
+    child.limit(2 * LINGER);
+    const printed = await new Response(child.stdout).text();
+    return { printed, failure: await child.failure() };
+  }));
+  const printed = runs.map(({ printed }) => printed).sort().join("");
+  const once =
+    /^the report of \S+ was already written under fence (\d{16})\nwriting .*\n.* is written under fence \1\n$/;
+  const left = await server.leftovers();
+  const ended = runs.every(({ failure }) => failure === undefined) && left.join() === "reports:2026-01-31";
+  if (ended && once.test(printed)) outcome.passed++;
+  else outcome.failures.push(`examples/${example}: ${runs.map(({ failure }) => failure)} ${left}\n${printed}`);
 }

@@ -12,10 +12,14 @@ export interface Runtime {
   readonly process: string | undefined;
   /** The program, with its arguments, that runs the tests. */
   prepare(build: Build): Promise<string[]>;
+  /** The program of examples/ that runs here, whose one argument is a night. */
+  readonly example?: string;
   /** Why tests are not run here, by what their names begin with. */
   readonly skip: Readonly<Record<string, string>>;
   /** Why test files are not even loaded here, by their paths. */
   readonly without: Readonly<Record<string, string>>;
+  /** The libraries of Redis clients, beside ioredis 6, over which the store suite runs here. */
+  readonly clients: readonly string[];
   /** The clients of databases that are tested here. */
   readonly databases: readonly ClientName[];
 }
@@ -52,7 +56,7 @@ function because(why: string, what: readonly string[]): Record<string, string> {
 
 const NODE = `${MODULES}/node24/bin/node`;
 const MINIFLARE = new URL(`file://${MODULES}/miniflare/dist/src/index.js`).href;
-const EXAMPLE = new URL("../../examples/worker", import.meta.url).pathname;
+const EXAMPLES = new URL("../../examples", import.meta.url).pathname;
 
 /** Takes the sockets of Workers for postgres.js, and leaves the other clients of databases out, which are not loaded. */
 const POSTGRES_JS_ALONE = [
@@ -72,23 +76,32 @@ async function bundle(program: string, file: string, folder: string, ...options:
 }
 
 /** A runtime that runs a program in a process. */
-function native(name: string, program: string, { without = {}, skip = {} }: Partial<Runtime>): Runtime {
+function native(
+  name: string,
+  program: string,
+  { without = {}, skip = {}, clients = [], ...rest }: Partial<Runtime>,
+): Runtime {
   return {
     process: program,
     version: () => command(program, ["--version"]),
     prepare: async (build) => [program, await build.program(name, "node", Object.keys(without))],
     skip: { ...NO_DENO, ...skip },
     without,
+    clients,
     databases: ["postgres.js", "pg", "mysql2", "mariadb"],
+    ...rest,
   };
 }
 
 /** The runtimes, by the names that the command line knows them by. */
 export const RUNTIMES: Readonly<Record<string, Runtime>> = {
-  node20: native("node20", `${MODULES}/node20/bin/node`, { without: { ...NO_SQLITE, ...NO_LOCKS } }),
-  node22: native("node22", `${MODULES}/node22/bin/node`, { without: NO_LOCKS }),
-  node24: native("node24", `${MODULES}/node24/bin/node`, { skip: OWN_LOCKS }),
-  bun: native("bun", `${MODULES}/bun/bin/bun`, { without: NO_LOCKS }),
+  node20: native("node20", `${MODULES}/node20/bin/node`, {
+    without: { ...NO_SQLITE, ...NO_LOCKS },
+    clients: ["iovalkey", "node-redis 5"],
+  }),
+  node22: native("node22", `${MODULES}/node22/bin/node`, { without: NO_LOCKS, clients: ["ioredis 5"] }),
+  node24: native("node24", `${MODULES}/node24/bin/node`, { skip: OWN_LOCKS, clients: ["node-redis 6"] }),
+  bun: native("bun", `${MODULES}/bun/bin/bun`, { without: NO_LOCKS, clients: ["Bun"], example: "bun.ts" }),
   workerd: {
     process: undefined,
     version: versionOfWorkerd,
@@ -113,23 +126,28 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
       ),
     },
     without: { ...NO_SQLITE, ...NO_LOCKS, ...NO_SDK, ...NO_SERVER, ...NO_ZOOKEEPER },
+    clients: ["upstash"],
     databases: ["postgres.js"],
   },
   objects: {
     process: undefined,
     version: versionOfWorkerd,
     prepare: async (build) => {
-      const [worker, example] = [`${build.folder}/objects.js`, `${build.folder}/example`];
+      const [worker, examples] = [`${build.folder}/objects.js`, `${build.folder}/examples`];
       await bundle(build.inside("objects_worker"), worker, build.folder);
-      await Deno.mkdir(example);
-      for (const file of ["worker.ts", "wrangler.jsonc"]) {
-        await Deno.copyFile(`${EXAMPLE}/${file}`, `${example}/${file}`);
+      for (const name of ["worker", "worker_upstash"]) {
+        const example = `${examples}/${name}`;
+        await Deno.mkdir(example, { recursive: true });
+        for (const file of ["worker.ts", "wrangler.jsonc"]) {
+          await Deno.copyFile(`${EXAMPLES}/${name}/${file}`, `${example}/${file}`);
+        }
+        await bundle(`${example}/worker.ts`, `${example}/worker.js`, build.folder);
       }
-      await bundle(`${example}/worker.ts`, `${example}/worker.js`, build.folder);
-      return [NODE, build.inside("objects"), MINIFLARE, worker, example, build.folder];
+      return [NODE, build.inside("objects"), MINIFLARE, worker, examples, build.folder];
     },
     skip: {},
     without: {},
+    clients: [],
     databases: [],
   },
 };

@@ -4,14 +4,54 @@
  *
  * @module
  */
-import { acquire, type LockError } from "@holdfast/lock";
+import { acquire, type LockError, type LockTarget } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { sqlite } from "@holdfast/lock/sqlite";
-import { Redis } from "ioredis";
+import { upstash } from "@holdfast/lock/upstash";
+import type { BunRedisClient } from "../../../src/stores/redis/clients/client.ts";
 
-const [kind = "", address = ""] = process.argv.slice(2);
-const client = kind === "redis" ? new Redis(Number(address), "127.0.0.1") : undefined;
-const target = client ?? (kind === "sqlite" ? sqlite(address) : memory());
+/** Where locks are taken, and what closes it, if the program has to. */
+interface Opened {
+  readonly target: LockTarget;
+  close?(): void;
+}
+
+const [kind = "", ...address] = process.argv.slice(2);
+
+async function ofIoredis(name: "ioredis" | "ioredis5" | "iovalkey"): Promise<Opened> {
+  const { Redis }: typeof import("ioredis") = await import(name);
+  const client = new Redis(Number(address[0]), "127.0.0.1");
+  return { target: client, close: () => client.disconnect() };
+}
+
+async function ofNodeRedis(name: "redis" | "redis5"): Promise<Opened> {
+  const { createClient }: typeof import("redis") = await import(name);
+  const client = createClient({ socket: { host: "127.0.0.1", port: Number(address[0]) } });
+  client.on("error", console.error);
+  await client.connect();
+  return { target: client, close: () => client.destroy() };
+}
+
+function ofBun(): Opened {
+  const { RedisClient } = Reflect.get(globalThis, "Bun") as { RedisClient: new (url: string) => BunRedisClient };
+  const client = new RedisClient(`redis://127.0.0.1:${address[0]}`);
+  return { target: client, close: () => client.close() };
+}
+
+const OPEN: Readonly<Record<string, () => Opened | Promise<Opened>>> = {
+  memory: () => ({ target: memory() }),
+  sqlite: () => ({ target: sqlite(address[0]!) }),
+  upstash: () => ({ target: upstash({ url: address[0]!, token: address[1]! }) }),
+  "ioredis 6": () => ofIoredis("ioredis"),
+  "ioredis 5": () => ofIoredis("ioredis5"),
+  iovalkey: () => ofIoredis("iovalkey"),
+  "node-redis 6": () => ofNodeRedis("redis"),
+  "node-redis 5": () => ofNodeRedis("redis5"),
+  Bun: ofBun,
+};
+
+const opened = await OPEN[kind]!();
+const { target } = opened;
 
 // It renews itself.
 await acquire(target, "a");
@@ -21,5 +61,5 @@ await acquire(target, "b", { lease: 300, renew: false });
 // Not awaited: at the top level a runtime may wait by itself.
 acquire(target, "b").then(() => {
   console.log("served");
-  client?.disconnect();
+  opened.close?.();
 });

@@ -1,13 +1,15 @@
 /**
  * Runs the tests of Durable Objects: the suite of stores in workerd, clients here and in two workers, objects that are
- * evicted from memory and started again with their storage, and the example. Prints a line for each. Runs in Node.
+ * evicted from memory and started again with their storage, and the examples for Workers. Prints a line for each. Runs in Node.
  *
  * @module
  */
 import { acquire, tryAcquire } from "@holdfast/lock";
 import { durableObject, type LockNamespace } from "@holdfast/lock/durable-object";
 import { readFileSync } from "node:fs";
-import type { Line } from "./settings.ts";
+import { upstash } from "@holdfast/lock/upstash";
+import { RedisServer } from "./redis_server.ts";
+import { type Line, settings } from "./settings.ts";
 
 interface Miniflare {
   readonly ready: Promise<unknown>;
@@ -18,7 +20,7 @@ interface Miniflare {
   dispose(): Promise<void>;
 }
 
-const [package_ = "", worker = "", example = "", folder = ""] = process.argv.slice(2);
+const [package_ = "", worker = "", examples = "", folder = ""] = process.argv.slice(2);
 const { Miniflare }: { Miniflare: new (options: unknown) => Miniflare } = await import(package_);
 
 const COMMON = { compatibilityDate: "2026-07-01", durableObjectsPersist: `${folder}/objects` };
@@ -162,12 +164,33 @@ async function restart(): Promise<void> {
   locks = await miniflare.getDurableObjectNamespace("LOCKS");
 }
 
-/** Asks the example for the same report several times at once, and for one whose lock is held. */
+/** Reads the configuration of an example. */
+function configurationOf(example: string) {
+  const text = readFileSync(`${examples}/${example}/wrangler.jsonc`, "utf8");
+  return JSON.parse(text.replace(/^\s*\/\/.*$/gm, ""));
+}
+
+/** Asks an example for the same report several times at once, and for one whose lock `hold` takes. */
+async function askForReports(reports: Miniflare, count: number, hold: () => Promise<AsyncDisposable>): Promise<void> {
+  try {
+    const get = async (day: string) => {
+      const response = await reports.dispatchFetch(`http://reports/${day}`);
+      return `${response.status} ${await response.text()}`;
+    };
+    const answers = new Set(await Promise.all(Array.from({ length: count }, () => get("2026-01-31"))));
+    const [answer = ""] = answers;
+    check(answers.size === 1 && /^200 The report of 2026-01-31, written under fence \d{16}\n$/.test(answer), answer);
+    check(await get("2026-01-31") === answer, "it is kept");
+    await using _held = await hold();
+    check(await get("2026-02-01") === "503 it is being written\n", "busy");
+  } finally {
+    await reports.dispose();
+  }
+}
+
 async function runExample(): Promise<void> {
-  const text = readFileSync(`${example}/wrangler.jsonc`, "utf8").replace(/^\s*\/\/.*$/gm, "");
-  const { compatibility_date: compatibilityDate, durable_objects: { bindings }, migrations, r2_buckets } = JSON.parse(
-    text,
-  );
+  const { compatibility_date: compatibilityDate, durable_objects: { bindings }, migrations, r2_buckets } =
+    configurationOf("worker");
   const classes: string[] = migrations.flatMap((each: { new_sqlite_classes: string[] }) => each.new_sqlite_classes);
   const durableObjects = Object.fromEntries(
     bindings.map((each: { name: string; class_name: string }) => {
@@ -176,24 +199,27 @@ async function runExample(): Promise<void> {
     }),
   );
   const r2Buckets = r2_buckets.map(({ binding }: { binding: string }) => binding);
-  const reports = new Miniflare({ ...script(`${example}/worker.js`), compatibilityDate, durableObjects, r2Buckets });
-  try {
-    const get = async (day: string) => {
-      const response = await reports.dispatchFetch(`http://reports/${day}`);
-      return `${response.status} ${await response.text()}`;
-    };
-    const answers = new Set(await Promise.all(Array.from({ length: 8 }, () => get("2026-01-31"))));
-    const [answer = ""] = answers;
-    check(answers.size === 1 && /^200 The report of 2026-01-31, written under fence \d{16}\n$/.test(answer), answer);
-    check(await get("2026-01-31") === answer, "it is kept");
-    await using _held = await acquire(
-      durableObject(await reports.getDurableObjectNamespace("LOCKS")),
-      "report:2026-02-01",
-    );
-    check(await get("2026-02-01") === "503 it is being written\n", "busy");
-  } finally {
-    await reports.dispose();
-  }
+  const reports = new Miniflare({
+    ...script(`${examples}/worker/worker.js`),
+    ...{ compatibilityDate, durableObjects, r2Buckets },
+  });
+  await askForReports(reports, 8, async () => {
+    return await acquire(durableObject(await reports.getDurableObjectNamespace("LOCKS")), "report:2026-02-01");
+  });
+}
+
+async function runUpstashExample(): Promise<void> {
+  const { compatibility_date: compatibilityDate, vars } = configurationOf("worker_upstash");
+  await using server = await RedisServer.start();
+  const options = await server.front();
+  check(Object.keys(vars).join() === "UPSTASH_REDIS_REST_URL", "the configuration names the database");
+  const bindings = { UPSTASH_REDIS_REST_URL: options.url, UPSTASH_REDIS_REST_TOKEN: options.token };
+  const reports = new Miniflare({ ...script(`${examples}/worker_upstash/worker.js`), compatibilityDate, bindings });
+  // They have the lock one after the other, and poll for it.
+  await askForReports(reports, 3, () => acquire(upstash(options), "report:2026-02-01"));
+  // A place in the queue that was not left would stay for 15 s.
+  const left = async () => (await server.leftovers()).filter((key) => key !== "reports:2026-01-31");
+  await until("nothing is left", async () => (await left()).length === 0);
 }
 
 let count = 0;
@@ -225,10 +251,12 @@ async function runSuite(): Promise<void> {
   }
 }
 
+Object.assign(settings, JSON.parse(process.env["HOLDFAST_SETTINGS"] ?? ""));
 try {
   await Promise.all([runSuite(), ...Object.entries(SIDE_BY_SIDE).map(([name, run]) => runTest(name, run))]);
   await runTest("a lock outlives the end of workerd, with its queue", () => survives("restarted", restart));
   await runTest("examples/worker writes a report once", runExample);
+  await runTest("examples/worker_upstash writes a report once", runUpstashExample);
   print({ type: "end", count });
 } finally {
   await miniflare.dispose();

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { UpstashOptions } from "@holdfast/lock/upstash";
 import { Redis, type RedisOptions } from "ioredis";
 import { type Operation, settings, type Started } from "./settings.ts";
 
@@ -43,6 +44,11 @@ export class RedisServer implements AsyncDisposable {
     return await ask({ do: "leftovers", id: this.#id }) as string[];
   }
 
+  /** What `upstash()` needs to use the server, through a new front that speaks HTTP. */
+  async front(): Promise<UpstashOptions> {
+    return await ask({ do: "front", id: this.#id }) as UpstashOptions;
+  }
+
   /** A new client of this server, closed with it. */
   connect(options: Omit<RedisOptions, "replyMapping"> = {}): Redis {
     return this.adopt(new Redis(this.port, "127.0.0.1", options));
@@ -65,7 +71,7 @@ export class RedisServer implements AsyncDisposable {
 
 /** Closes a client, and waits until that is done. */
 export async function closed(client: Redis): Promise<void> {
-  if (client.status === "end" || client.status === "wait") return;
+  if (client.status === "end") return;
   client.options.retryStrategy = () => null;
   const end = new Promise<void>((resolve) => client.on("end", () => resolve()));
   // Between two connections disconnect() emits no end and leaves a timer: let the next connection come or fail.

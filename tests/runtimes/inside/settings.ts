@@ -10,6 +10,8 @@ export interface Settings {
   mayRepeat: number;
   /** Why tests are not run here, by what their names begin with. */
   skip: Record<string, string>;
+  /** The libraries of the Redis clients that are tested here, by their names. */
+  clients: readonly string[];
   /** The URL of an empty database for each client that is tested here. */
   databases: Partial<Record<ClientName, string>>;
   /** Where etcd answers; empty where there is none. */
@@ -24,6 +26,7 @@ export const settings: Settings = {
   freePorts: [],
   mayRepeat: 0,
   skip: {},
+  clients: [],
   databases: {},
   etcd: "",
   zookeeper: "",
@@ -33,7 +36,7 @@ export const settings: Settings = {
 export type Operation =
   | { readonly do: "open"; readonly args: string[] }
   | { readonly do: "command"; readonly id: number; readonly words: [string, ...(string | number)[]] }
-  | { readonly do: "start" | "kill" | "leftovers" | "close"; readonly id: number };
+  | { readonly do: "start" | "kill" | "leftovers" | "front" | "close"; readonly id: number };
 
 /** The answer to `"open"`. */
 export interface Started {

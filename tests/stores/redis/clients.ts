@@ -72,7 +72,7 @@ export const OVER_HTTP: ClientLibrary = {
   name: "upstash",
   like(client) {
     const { port = 0, db = 0 } = client.options;
-    const front = new RestFront(port, { database: db });
+    const front = new RestFront(port, db);
     client.on("end", () => void front.close());
     return upstash(front.options);
   },

@@ -1,4 +1,4 @@
-// Deno only: it tests libraries whose timers outlive their clients, so that a process ends only some time later.
+// Deno only: it runs in other runtimes as well, each library in one of them: tests/runtimes/inside/clients.ts.
 import { storeSuite } from "@holdfast/lock/testing";
 import type { RedisServer } from "../../support/redis_server.ts";
 import { IN_FULL, IN_PART, tested } from "./clients.ts";
@@ -19,10 +19,7 @@ const clients = {
 
 for (const [client, connect] of Object.entries(clients)) {
   storeSuite({
-    /**
-     * ioredis 5 and iovalkey have timers for a while when a client is closed whose server has gone, and node-redis 6 after
-     * each command, to limit its time.
-     */
+    // Closed between two tries to connect, after a restart of the server, these have a timer for up to 2 s.
     test: (name, fn) => {
       Deno.test({ name: `redis over ${client}: ${name}`, fn, sanitizeOps: false, sanitizeResources: false });
     },

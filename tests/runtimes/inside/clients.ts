@@ -1,0 +1,46 @@
+/**
+ * The store suite on Redis over other clients than that of ioredis 6, over which all tests of the Redis store run: each
+ * library in one of the runtimes.
+ *
+ * @module
+ */
+import type { RedisClient } from "@holdfast/lock";
+import { storeSuite } from "@holdfast/lock/testing";
+import { upstash } from "@holdfast/lock/upstash";
+import { IN_FULL, IN_PART, OF_BUN, tested } from "../../stores/redis/clients.ts";
+import { OPEN, testBadInput } from "../../stores/redis/clients/bad_input.ts";
+import { serverStore } from "../../support/server_store.ts";
+import { RedisServer } from "./redis_server.ts";
+import { settings } from "./settings.ts";
+
+const LIBRARIES = [...IN_FULL, ...IN_PART, OF_BUN];
+
+/** Returns a client of a library, which is closed with the server. */
+async function connect(library: string, server: RedisServer): Promise<RedisClient> {
+  if (library === "upstash") return upstash(await server.front());
+  return tested(server.connect({ lazyConnect: true }), LIBRARIES.find(({ name }) => name === library)!);
+}
+
+for (const library of settings.clients) {
+  if (library in OPEN) testBadInput(library, Deno.test);
+  storeSuite({
+    test: (name, run) => {
+      // A client without a subscription learns of a revocation at its next renewal.
+      if (library === "upstash" && name.startsWith("revocation()")) return;
+      Deno.test(`redis over ${library} here: ${name}`, run);
+    },
+    capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
+    open: async () => {
+      const server = await RedisServer.start();
+      return {
+        connect: async () => serverStore(await connect(library, server)),
+        leftovers: () => server.leftovers(),
+        restart: async () => {
+          await server.kill();
+          await server.start();
+        },
+        close: () => server[Symbol.asyncDispose](),
+      };
+    },
+  });
+}
