@@ -156,6 +156,33 @@ Deno.test("the README and the pages of docs/ have examples that run and end by t
   }
 });
 
+Deno.test("the first example of the README runs over ioredis and over node-redis, too", async () => {
+  await using servers = await Servers.start();
+  const [example] = blocks("README.md", "ts");
+  const clients: Record<string, [imported: string, made: string, closed: string]> = {
+    // As the README has it.
+    ioredis: [`import { Redis } from "ioredis";`, "const store = new Redis();", "store.disconnect();"],
+    "node-redis": [
+      `import { createClient } from "redis";`,
+      `const store = await createClient({ url: "redis://127.0.0.1:6379" }).on("error", console.error).connect();`,
+      "store.destroy();",
+    ],
+  };
+  const programs = Object.entries(clients).map(([name, [imported, made, closed]]) => {
+    const code = example!.code.replace(/^import \{ sqlite \}.*$/m, imported).replace(/^using store = .*$/m, "");
+    assert(code.includes(imported) && !code.includes("sqlite("), code);
+    const [imports, body] = [/^import .*$/gm, /^(?!import ).*$/gm].map((lines) => code.match(lines)!.join("\n"));
+    // A client is closed after the locks are released.
+    return { name: `README_${name}`, code: `${imports}\n${made}\n{${body}\n}\n${closed}\n` };
+  });
+  await check(programs);
+  for (const { name, code } of programs) {
+    const output = await run(code, servers);
+    assert(/^charging invoice 42 with fence \d{16}\nwriting the report\n$/.test(output), `${name}: ${output}`);
+    assertEquals(await servers.leftovers(), [], name);
+  }
+});
+
 Deno.test("the README and the pages of docs/ have links that lead somewhere", () => {
   for (const page of PAGES) {
     const text = Deno.readTextFileSync(root + page).replace(/^```[^]*?^```$/gm, "");

@@ -4,6 +4,7 @@ import { MariadbServer } from "./support/mariadb_server.ts";
 import { findMariadb } from "./support/mariadb.ts";
 import { PostgresServer } from "./support/postgres_server.ts";
 import { findPostgres } from "./support/postgres.ts";
+import { RestFront } from "./support/rest_front.ts";
 import { RedisServer } from "./support/redis_server.ts";
 import { textOf } from "./support/test_files.ts";
 import { withoutCoverage } from "./support/without_coverage.ts";
@@ -47,6 +48,34 @@ const HOLDERS: Readonly<Record<string, Holder>> = {
     imports: `import { Redis } from "ioredis";`,
     store: `new Redis(PORT, "127.0.0.1")`,
     start: redis,
+  },
+  ...Object.fromEntries(["ioredis5", "iovalkey"].map((name) => [name, {
+    row: "Redis, Valkey",
+    imports: `import { Redis } from "${name}";`,
+    store: `new Redis(PORT, "127.0.0.1")`,
+    start: redis,
+  }])),
+  ...Object.fromEntries(["redis", "redis5"].map((name) => [name, {
+    row: "Redis, Valkey",
+    imports: `import { createClient } from "${name}";`,
+    store: `await createClient({ url: "redis://127.0.0.1:PORT" }).on("error", console.error).connect()`,
+    start: redis,
+  }])),
+  "upstash": {
+    row: "Redis over HTTP",
+    imports: `import { upstash } from "@holdfast/lock/upstash";`,
+    store: `upstash({ url: "http://127.0.0.1:PORT", token: "token" })`,
+    start: async () => {
+      const server = await RedisServer.start();
+      const front = new RestFront(server.port, { token: "token" });
+      return {
+        port: front.port,
+        [Symbol.asyncDispose]: async () => {
+          await front.close();
+          await server[Symbol.asyncDispose]();
+        },
+      };
+    },
   },
   "postgres.js": {
     ...onPostgres,
