@@ -67,7 +67,7 @@ const HOLDERS: Readonly<Record<string, Holder>> = {
     store: `upstash({ url: "http://127.0.0.1:PORT", token: "token" })`,
     start: async () => {
       const server = await RedisServer.start();
-      const front = new RestFront(server.port, { token: "token" });
+      const front = new RestFront(server.port, 0, "token");
       return {
         port: front.port,
         [Symbol.asyncDispose]: async () => {
