@@ -10,6 +10,7 @@ import {
   createSentinel as createSentinel5,
 } from "redis5";
 import { release } from "../../../../src/stores/redis/scripts/generated.ts";
+import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { ClusterDeployment } from "../../../deployments/cluster.ts";
 import { SentinelDeployment } from "../../../deployments/sentinel.ts";
 import { freePort, RedisServer } from "../../../support/redis_server.ts";
