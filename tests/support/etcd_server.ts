@@ -1,6 +1,7 @@
 import { findEtcd } from "./etcd.ts";
 import { freePort } from "./redis_server.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
+import { TestServer } from "./test_server.ts";
 
 /** How long a member may take until it answers, in milliseconds. */
 const START_LIMIT_MS = 30_000;
@@ -18,7 +19,7 @@ const PREFIX = "holdfast_etcd_";
 export type EtcdAnswer = any;
 
 /** A member of an etcd cluster that a test has started, on free ports of the loopback interface. */
-export class EtcdServer implements AsyncDisposable {
+export class EtcdServer extends TestServer {
   readonly name: string;
   readonly port: number = freePort();
   readonly peerPort: number = freePort();
@@ -28,10 +29,10 @@ export class EtcdServer implements AsyncDisposable {
   readonly directory: string;
   readonly #program: string;
   readonly #settings: readonly string[];
-  #process: ServerProcess | undefined;
 
   /** Makes a member that is not started. */
   constructor(settings: readonly string[] = [], parent: string | undefined = undefined) {
+    super();
     const found = findEtcd();
     if ("missing" in found) throw new Error(found.missing);
     this.#program = found.program;
@@ -66,7 +67,7 @@ export class EtcdServer implements AsyncDisposable {
 
   /** Starts the process, among these members of a cluster that is new or not. */
   spawn(members: readonly EtcdServer[] = [this], state: "new" | "existing" = "new"): ServerProcess {
-    return this.#process = new ServerProcess(this.#program, {
+    return this.process = new ServerProcess(this.#program, {
       args: [
         ...[`--name=${this.name}`, `--data-dir=${this.directory}/data`],
         ...[`--listen-client-urls=${this.url}`, `--advertise-client-urls=${this.url}`],
@@ -129,24 +130,7 @@ export class EtcdServer implements AsyncDisposable {
     return Deno.readTextFile(`${this.directory}/log`).catch(() => "");
   }
 
-  /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
-  freeze(): void {
-    this.#process?.signal("SIGSTOP");
-  }
-
-  /** Lets it go on. */
-  thaw(): void {
-    this.#process?.signal("SIGCONT");
-  }
-
-  /** Kills the process, or ends it with another signal, and waits until it is gone. */
-  async kill(signal?: Deno.Signal): Promise<void> {
-    const process = this.#process;
-    this.#process = undefined;
-    await process?.end(signal);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
+  override async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
     await Deno.remove(this.directory, { recursive: true });
   }

@@ -3,6 +3,7 @@ import { findMariadb } from "./mariadb.ts";
 import { librariesOf, run } from "./debian_programs.ts";
 import { freePort } from "./redis_server.ts";
 import { type ServerCommand, ServerProcess, startedServer } from "./server_process.ts";
+import { TestServer } from "./test_server.ts";
 
 /** How long a server may take until it answers, in milliseconds. */
 const START_LIMIT_MS = 30_000;
@@ -25,7 +26,7 @@ export interface MariadbServerOptions {
 }
 
 /** A MariaDB server that a test has started, on a free port of the loopback interface. */
-export class MariadbServer implements AsyncDisposable {
+export class MariadbServer extends TestServer {
   readonly port: number = freePort();
   readonly #program: string;
   /** Where the package has its messages and scripts. */
@@ -33,9 +34,9 @@ export class MariadbServer implements AsyncDisposable {
   readonly #directory: string;
   readonly #settings: readonly string[];
   readonly #env: Record<string, string> | undefined;
-  #process: ServerProcess | undefined;
 
   private constructor(settings: readonly string[], { env, folder }: MariadbServerOptions) {
+    super();
     const found = findMariadb();
     if ("missing" in found) throw new Error(found.missing);
     this.#program = found.program;
@@ -104,7 +105,7 @@ export class MariadbServer implements AsyncDisposable {
       ...[`--pid-file=${this.#directory}/pid`, `--log-error=${this.#directory}/log`],
       ...this.#settings,
     ]);
-    const process = this.#process = new ServerProcess(this.#program, command);
+    const process = this.process = new ServerProcess(this.#program, command);
     for (const started = performance.now();;) {
       try {
         const [[row]] = await this.query("SELECT @@pid_file AS path");
@@ -150,24 +151,7 @@ export class MariadbServer implements AsyncDisposable {
     }
   }
 
-  /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
-  freeze(): void {
-    this.#process?.signal("SIGSTOP");
-  }
-
-  /** Lets it go on. */
-  thaw(): void {
-    this.#process?.signal("SIGCONT");
-  }
-
-  /** Kills the process, and waits until it is gone. */
-  async kill(): Promise<void> {
-    const process = this.#process;
-    this.#process = undefined;
-    await process?.end();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
+  override async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
     await Deno.remove(this.#directory, { recursive: true });
   }

@@ -3,6 +3,7 @@ import { findProgram, type Found } from "./debian_programs.ts";
 import { inTime } from "./in_time.ts";
 import { freePort } from "./redis_server.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
+import { TestServer } from "./test_server.ts";
 
 /** How long a server may take to answer, in milliseconds. */
 const ANSWER_LIMIT_MS = 5_000;
@@ -16,13 +17,13 @@ export function findMemcached(): Found {
 }
 
 /** A memcached server that a test has started, on a free port of the loopback interface. */
-export class MemcachedServer implements AsyncDisposable {
+export class MemcachedServer extends TestServer {
   readonly port: number = freePort();
   readonly #settings: readonly string[];
   readonly #clients = new Set<MemcacheClient>();
-  #process: ServerProcess | undefined;
 
   private constructor(settings: readonly string[]) {
+    super();
     this.#settings = settings;
   }
 
@@ -40,7 +41,7 @@ export class MemcachedServer implements AsyncDisposable {
   async start(): Promise<void> {
     const found = findMemcached();
     if ("missing" in found) throw new Error(found.missing);
-    const process = this.#process = new ServerProcess(found.program, {
+    const process = this.process = new ServerProcess(found.program, {
       // As root it wants to be told so.
       args: ["-l", "127.0.0.1", "-p", `${this.port}`, "-u", "root", ...this.#settings],
     });
@@ -82,24 +83,7 @@ export class MemcachedServer implements AsyncDisposable {
     return replies.flatMap((reply) => reply.match(/^VALUE [^\n]*\n([^]*)\r\nEND\r\n$/)?.[1] ?? []);
   }
 
-  /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
-  freeze(): void {
-    this.#process?.signal("SIGSTOP");
-  }
-
-  /** Lets it go on. */
-  thaw(): void {
-    this.#process?.signal("SIGCONT");
-  }
-
-  /** Kills the process, and waits until it is gone. With it goes all that it kept. */
-  async kill(): Promise<void> {
-    const process = this.#process;
-    this.#process = undefined;
-    await process?.end();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
+  override async [Symbol.asyncDispose](): Promise<void> {
     for (const client of this.#clients) client.shutdown();
     await this.kill();
   }

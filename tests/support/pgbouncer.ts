@@ -3,15 +3,16 @@ import { findPgbouncer } from "./postgres.ts";
 import { unprivileged } from "./postgres_server.ts";
 import { freePort } from "./redis_server.ts";
 import { ServerProcess } from "./server_process.ts";
+import { TestServer } from "./test_server.ts";
 import { until } from "./until.ts";
 
 /** A pgbouncer that a test has started in front of a server. */
-export class Pgbouncer implements AsyncDisposable {
+export class Pgbouncer extends TestServer {
   readonly port: number = freePort();
   readonly #directory: string;
-  #process: ServerProcess | undefined;
 
   private constructor(directory: string) {
+    super();
     this.#directory = directory;
   }
 
@@ -49,7 +50,7 @@ export class Pgbouncer implements AsyncDisposable {
     // As PostgreSQL it refuses to run as root.
     const { uid, gid } = await unprivileged();
     if (uid !== undefined) await run("chown", ["-R", `${uid}:${gid}`, this.#directory], "/");
-    const process = this.#process = new ServerProcess(found.program, {
+    const process = this.process = new ServerProcess(found.program, {
       args: ["-q", this.#file],
       env: librariesOf(found.program),
       ...await unprivileged(),
@@ -61,24 +62,7 @@ export class Pgbouncer implements AsyncDisposable {
     }, "pgbouncer accepts connections");
   }
 
-  /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
-  freeze(): void {
-    this.#process?.signal("SIGSTOP");
-  }
-
-  /** Lets it go on. */
-  thaw(): void {
-    this.#process?.signal("SIGCONT");
-  }
-
-  /** Kills the process, and waits until it is gone. */
-  async kill(): Promise<void> {
-    const process = this.#process;
-    this.#process = undefined;
-    await process?.end();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
+  override async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
     await Deno.remove(this.#directory, { recursive: true });
   }

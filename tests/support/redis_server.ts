@@ -1,5 +1,6 @@
 import { type Cluster, Redis, type RedisOptions } from "ioredis";
 import { ServerProcess, startedServer } from "./server_process.ts";
+import { TestServer } from "./test_server.ts";
 
 /** How long a server may take to say who it is, in milliseconds: one that is frozen accepts a connection as well. */
 const ANSWER_LIMIT_MS = 2_000;
@@ -11,7 +12,7 @@ const PORTS = [10_000, 32_767] as const;
 const MAX_CLUSTER_PORT = PORTS[1] - 10_000;
 
 /** A Redis server that a test has started, on a free port of the loopback interface. */
-export class RedisServer implements AsyncDisposable {
+export class RedisServer extends TestServer {
   readonly port: number;
   /** A setting that distinguishes it from other servers. */
   readonly #id = crypto.randomUUID();
@@ -20,10 +21,10 @@ export class RedisServer implements AsyncDisposable {
   readonly #env: Record<string, string>;
   readonly #file: string[];
   readonly #clients = new Set<Redis>();
-  #process: ServerProcess | undefined;
   #frozen = false;
 
   private constructor(settings: string[], env: Record<string, string>, file: string[]) {
+    super();
     this.port = freePort(settings.includes("--cluster-enabled") ? MAX_CLUSTER_PORT : undefined);
     this.#settings = settings;
     this.#env = env;
@@ -48,7 +49,7 @@ export class RedisServer implements AsyncDisposable {
   /** Starts the process, and waits until it answers. */
   async start(): Promise<void> {
     const program = this.#env["REDIS_SERVER"] ?? Deno.env.get("REDIS_SERVER") ?? "redis-server";
-    const process = this.#process = new ServerProcess(program, {
+    const process = this.process = new ServerProcess(program, {
       args: [
         ...this.#file,
         ...["--port", `${this.port}`, "--bind", "127.0.0.1", "--dir", this.#directory],
@@ -115,23 +116,14 @@ export class RedisServer implements AsyncDisposable {
     return client;
   }
 
-  /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
-  freeze(): void {
+  override freeze(): void {
     this.#frozen = true;
-    this.#process?.signal("SIGSTOP");
+    super.freeze();
   }
 
-  /** Lets it go on. */
-  thaw(): void {
+  override thaw(): void {
     this.#frozen = false;
-    this.#process?.signal("SIGCONT");
-  }
-
-  /** Kills the process, and waits until it is gone. */
-  async kill(): Promise<void> {
-    const process = this.#process;
-    this.#process = undefined;
-    await process?.end();
+    super.thaw();
   }
 
   /** Returns the keys on the server, without fences: those stay for 7 days. */
@@ -144,8 +136,8 @@ export class RedisServer implements AsyncDisposable {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#process?.signal("SIGCONT");
+  override async [Symbol.asyncDispose](): Promise<void> {
+    this.process?.signal("SIGCONT");
     await Promise.all([...this.#clients].map(closed));
     await this.kill();
     await Deno.remove(this.#directory, { recursive: true });

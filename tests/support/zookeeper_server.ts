@@ -4,6 +4,7 @@ import { librariesOf } from "./debian_programs.ts";
 import { inTime } from "./in_time.ts";
 import { freePort } from "./redis_server.ts";
 import { ServerProcess, startedServer } from "./server_process.ts";
+import { TestServer } from "./test_server.ts";
 import { until } from "./until.ts";
 import { findZookeeper } from "./zookeeper.ts";
 
@@ -60,14 +61,14 @@ export interface ZookeeperServerOptions {
 }
 
 /** A ZooKeeper server that a test has started, on a free port of the loopback interface. */
-export class ZookeeperServer implements AsyncDisposable {
+export class ZookeeperServer extends TestServer {
   readonly port: number = freePort();
   readonly directory: string = Deno.makeTempDirSync({ prefix: "holdfast_zookeeper_" });
   readonly #options: ZookeeperServerOptions;
-  #process: ServerProcess | undefined;
 
   /** Makes one that is not started yet. */
   constructor(options: ZookeeperServerOptions = {}) {
+    super();
     this.#options = options;
     if (options.id !== undefined) Deno.writeTextFileSync(`${this.directory}/myid`, `${options.id}`);
   }
@@ -97,7 +98,7 @@ export class ZookeeperServer implements AsyncDisposable {
     const place = [`dataDir=${this.directory}`, `clientPort=${this.port}`, "clientPortAddress=127.0.0.1"];
     Deno.writeTextFileSync(file, [...place, "admin.enableServer=false", ...SETTINGS, ...settings, ""].join("\n"));
     const main = ["-cp", found.classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", file];
-    this.#process = new ServerProcess(found.program, {
+    this.process = new ServerProcess(found.program, {
       args: [...JAVA, ...QUICK, ...java, ...main],
       env: librariesOf(found.program),
     });
@@ -106,7 +107,7 @@ export class ZookeeperServer implements AsyncDisposable {
   /** Resolves when it serves clients. */
   async ready(): Promise<void> {
     const serves = async () => {
-      if (this.#process?.ended ?? true) throw new Error("the server has ended");
+      if (this.process?.ended ?? true) throw new Error("the server has ended");
       // Another process may have been quicker on that port.
       return await this.mode() !== undefined && (await this.command("conf")).includes(`dataDir=${this.directory}/`);
     };
@@ -135,24 +136,7 @@ export class ZookeeperServer implements AsyncDisposable {
     return await inTime(new Response(connection.readable).text(), ANSWER_LIMIT_MS, `the answer to "${word}"`);
   }
 
-  /** Freezes the process: it accepts and answers nothing, and keeps its connections. */
-  freeze(): void {
-    this.#process?.signal("SIGSTOP");
-  }
-
-  /** Lets it go on. */
-  thaw(): void {
-    this.#process?.signal("SIGCONT");
-  }
-
-  /** Kills the process, and waits until it is gone. */
-  async kill(): Promise<void> {
-    const process = this.#process;
-    this.#process = undefined;
-    await process?.end();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
+  override async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
     await Deno.remove(this.directory, { recursive: true });
   }
