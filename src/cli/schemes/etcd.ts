@@ -6,6 +6,7 @@ import { shown } from "../terminal/shown.ts";
 import { type Address, addressOf, checkNetwork, hostAndPort, networkPermission } from "./address.ts";
 import type { OpenedStore, Scheme, StoreUrls } from "./scheme.ts";
 import { hostsOf, labelOf } from "./store_urls.ts";
+import { checkParameters, decoded } from "./url_parts.ts";
 
 const EXAMPLE = "etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379";
 const DEFAULT_PORT = 2379;
@@ -54,8 +55,7 @@ export function readEtcdUrl(url: URL): EtcdPlace {
   const hosts = hostsOf(url);
   if (hosts.length === 0) throw fail("has no host");
   if (!/^\/?$/.test(url.pathname)) throw fail("has a path");
-  const other = [...url.searchParams.keys()].find((parameter) => !["host", "prefix"].includes(parameter));
-  if (other !== undefined) throw fail(`has the parameter ${shown(other)}, known is prefix`);
+  checkParameters(url, ["prefix"], fail);
   const prefix = url.searchParams.get("prefix") ?? "holdfast/";
   if (prefix === "") throw fail("has an empty prefix");
   const addresses = hosts.map((host) => addressOf(host, DEFAULT_PORT, fail));
@@ -65,12 +65,4 @@ export function readEtcdUrl(url: URL): EtcdPlace {
   const password = decoded(url.password, fail);
   if (username === "" && password !== "") throw fail("has a password without a user");
   return { addresses, options: { endpoints, prefix, ...username === "" ? {} : { username, password } }, label };
-}
-
-function decoded(text: string, fail: (what: string) => UsageError): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw fail("has a % that begins no escape (%25)");
-  }
 }

@@ -8,6 +8,7 @@ import { type Address, addressOf, checkNetwork, networkPermission } from "./addr
 import { loadClientLibrary } from "./client_library.ts";
 import type { OpenedStore, OpenOptions, Scheme, StoreUrls } from "./scheme.ts";
 import { hostsOf, labelOf } from "./store_urls.ts";
+import { checkParameters, decoded } from "./url_parts.ts";
 
 const EXAMPLE = "mysql://127.0.0.1/shop";
 
@@ -57,8 +58,7 @@ async function open([url]: StoreUrls, { existing = false }: OpenOptions = {}): P
     return opened;
   } catch (error) {
     await close(pool);
-    // Wrapped as a failure of the store, which it is not.
-    throw error instanceof Error && error.cause instanceof UsageError ? error.cause : error;
+    throw error;
   }
 }
 
@@ -114,22 +114,14 @@ export function readMysqlUrl(url: URL): MysqlPlace {
   const fail = (what: string) => new UsageError(`${shown(label)} ${what}`);
   const [host = "127.0.0.1", ...others] = hostsOf(url);
   if (others.length > 0) throw fail("has several hosts: only one server may write");
-  const other = [...url.searchParams.keys()].find((parameter) => parameter !== "table");
-  if (other !== undefined) throw fail(`has the parameter ${shown(other)}: known is table`);
-  if (url.hash !== "") throw fail("has a #: write it as %23");
-  const decoded = (text: string) => {
-    try {
-      return decodeURIComponent(text);
-    } catch {
-      throw fail("has a % that begins no escape: write it as %25");
-    }
-  };
-  const [database = "", ...more] = url.pathname.split("/").filter((part) => part !== "").map(decoded);
+  checkParameters(url, ["table"], fail);
+  const parts = url.pathname.split("/").filter((part) => part !== "");
+  const [database = "", ...more] = parts.map((part) => decoded(part, fail));
   if (database === "" || more.length > 0) throw fail(`must name a database: ${EXAMPLE}`);
   return {
     address: addressOf(host, PORT, fail),
-    user: decoded(url.username) || undefined,
-    password: decoded(url.password) || undefined,
+    user: decoded(url.username, fail) || undefined,
+    password: decoded(url.password, fail) || undefined,
     database,
     table: url.searchParams.get("table") ?? TABLE,
     label,

@@ -2,6 +2,7 @@ import { UsageError } from "../command.ts";
 import { shown } from "../terminal/shown.ts";
 import { type Address, addressOf, type Fail } from "./address.ts";
 import { hostsOf, labelOf } from "./store_urls.ts";
+import { checkParameters, decoded } from "./url_parts.ts";
 
 /** Which servers a URL means. */
 export type Deployment = "single" | "sentinel" | "cluster";
@@ -43,8 +44,8 @@ const PORTS = { single: 6379, sentinel: 26379, cluster: 6379 } as const;
 /** The parameters that each deployment knows. */
 const PARAMETERS: Readonly<Record<Deployment, readonly string[]>> = {
   single: ["prefix", "replicas"],
-  sentinel: ["host", "prefix", "replicas", "sentinelUsername", "sentinelPassword"],
-  cluster: ["host", "prefix"],
+  sentinel: ["prefix", "replicas", "sentinelUsername", "sentinelPassword"],
+  cluster: ["prefix"],
 };
 
 /**
@@ -60,28 +61,15 @@ export function readRedisUrl(url: URL): RedisPlace {
   if (deployment === "single" && hostsOf(url).length > 1) {
     throw fail("has several hosts: give each its own --store (Redlock), or use redis+sentinel: or redis+cluster:");
   }
-  for (const parameter of url.searchParams.keys()) {
-    if (!PARAMETERS[deployment].includes(parameter)) {
-      const known = PARAMETERS[deployment].filter((each) => each !== "host").join(", ");
-      throw fail(`has the parameter ${shown(parameter)}: known are ${known}`);
-    }
-  }
-  if (url.hash !== "") throw fail("has a #: write it as %23");
-  const decoded = (text: string | null) => {
-    try {
-      return text === null || text === "" ? undefined : decodeURIComponent(text);
-    } catch {
-      throw fail("has a % that begins no escape: write it as %25");
-    }
-  };
-  const path = url.pathname.split("/").filter((part) => part !== "").map((part) => decoded(part)!);
+  checkParameters(url, PARAMETERS[deployment], fail);
+  const path = url.pathname.split("/").filter((part) => part !== "").map((part) => decoded(part, fail));
   const hosts = hostsOf(url);
   return {
     deployment,
     tls: url.protocol.startsWith("rediss"),
     addresses: (hosts.length === 0 ? ["127.0.0.1"] : hosts).map((host) => addressOf(host, PORTS[deployment], fail)),
-    username: decoded(url.username),
-    password: decoded(url.password),
+    username: decoded(url.username, fail) || undefined,
+    password: decoded(url.password, fail) || undefined,
     ...readPath(deployment, path, fail),
     sentinelUsername: url.searchParams.get("sentinelUsername") ?? undefined,
     sentinelPassword: url.searchParams.get("sentinelPassword") ?? undefined,

@@ -5,6 +5,7 @@ import { shown } from "../terminal/shown.ts";
 import { type Address, addressOf, checkNetwork, hostAndPort, networkPermission } from "./address.ts";
 import type { OpenedStore, Scheme, StoreUrls } from "./scheme.ts";
 import { hostsOf, labelOf } from "./store_urls.ts";
+import { checkParameters, decoded } from "./url_parts.ts";
 
 const EXAMPLE = "upstash+https://:TOKEN@us1-merry-cat-32748.upstash.io";
 
@@ -60,8 +61,7 @@ export function readUpstashUrl(url: URL): RestPlace {
   const fail = (what: string) => new UsageError(`${shown(label)} ${what}: write ${EXAMPLE}`);
   const [host, ...others] = hostsOf(url);
   if (host === undefined || others.length > 0) throw fail("must have one host");
-  const other = [...url.searchParams.keys()].find((parameter) => parameter !== "prefix");
-  if (other !== undefined) throw fail(`has the parameter ${shown(other)}, known is prefix`);
+  checkParameters(url, ["prefix"], fail);
   const token = url.password;
   if (!/^[!-~]+$/.test(token)) throw fail("has no token");
   const secure = url.protocol === "upstash+https:";
@@ -73,12 +73,4 @@ export function readUpstashUrl(url: URL): RestPlace {
     prefix: url.searchParams.get("prefix") ?? "lock:",
     label,
   };
-}
-
-function decoded(text: string, fail: (what: string) => UsageError): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw fail("has a % that begins no escape (%25)");
-  }
 }

@@ -9,6 +9,7 @@ import { type Address, addressOf, checkNetwork, hostAndPort, networkPermission }
 import { loadClientLibrary } from "./client_library.ts";
 import type { OpenedStore, OpenOptions, Scheme, StoreUrls } from "./scheme.ts";
 import { hostsOf, labelOf } from "./store_urls.ts";
+import { checkParameters, decoded } from "./url_parts.ts";
 
 /** ZooKeeper. */
 export const zookeeper: Scheme = {
@@ -61,8 +62,7 @@ async function open([url]: StoreUrls, { existing = false }: OpenOptions = {}): P
     return opened;
   } catch (error) {
     await close(client);
-    // Wrapped as a failure of the store, which it is not.
-    throw error instanceof Error && error.cause instanceof UsageError ? error.cause : error;
+    throw error;
   }
 }
 
@@ -116,16 +116,7 @@ async function checkExists(client: OpenedClient, { path, label }: ZookeeperPlace
 export function readZookeeperUrl(url: URL): ZookeeperPlace {
   const label = labelOf(url);
   const fail = (what: string) => new UsageError(`${shown(label)} ${what}`);
-  const other = [...url.searchParams.keys()].find((parameter) => !["host", "path"].includes(parameter));
-  if (other !== undefined) throw fail(`has the parameter ${shown(other)}: known is path`);
-  if (url.hash !== "") throw fail("has a #: write it as %23");
-  const decoded = (text: string) => {
-    try {
-      return decodeURIComponent(text);
-    } catch {
-      throw fail("has a % that begins no escape: write it as %25");
-    }
-  };
+  checkParameters(url, ["path"], fail);
   const addresses = hostsOf(url).map((host) => addressOf(host, PORT, fail));
   if (addresses.length === 0) throw fail("must name a server: zookeeper://127.0.0.1:2181");
   // The client takes all behind the first colon for the port.
@@ -134,9 +125,9 @@ export function readZookeeperUrl(url: URL): ZookeeperPlace {
   if (!/^(\/[^/]+)+$/.test(path)) throw fail(`has the path ${shown(path)}: write one such as ${PATH}`);
   return {
     addresses,
-    chroot: decoded(url.pathname).replace(/\/+$/, ""),
+    chroot: decoded(url.pathname, fail).replace(/\/+$/, ""),
     path,
-    user: url.username === "" ? undefined : `${decoded(url.username)}:${decoded(url.password)}`,
+    user: url.username === "" ? undefined : `${decoded(url.username, fail)}:${decoded(url.password, fail)}`,
     label,
   };
 }

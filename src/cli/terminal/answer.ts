@@ -1,6 +1,7 @@
 import { StoreError } from "../../errors.ts";
 import { SystemClock } from "../../internal/time/clock.ts";
 import { reason } from "../../internal/reason.ts";
+import { UsageError } from "../command.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 
 /** How long a store may take to answer a question, in milliseconds. */
@@ -23,7 +24,7 @@ export async function answerOf<T>({ store, label }: OpenedStore, call: Promise<T
   });
   const answer = call.catch((error: unknown): never => {
     // What is wrong with the question is no failure of the store.
-    if (error instanceof TypeError || error instanceof RangeError) throw error;
+    if (error instanceof TypeError || error instanceof RangeError || error instanceof UsageError) throw error;
     const permanent = error instanceof StoreError && error.permanent;
     throw new StoreError(`Cannot ask ${label}: ${reason(error)}`, { cause: error, permanent });
   });
