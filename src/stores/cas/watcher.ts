@@ -74,6 +74,7 @@ export class Watcher {
     while (this.#isWanted()) {
       const { last } = this.#lock;
       const watchEnded = await this.#wait(last);
+      if (last?.version !== this.#lock.last?.version) this.#vain = 0;
       if (watchEnded === undefined || !this.#isWanted() || last !== this.#lock.last) continue;
       try {
         await this.#lock.change(LOOK);

@@ -52,6 +52,32 @@ Deno.test("Watcher does not read all the time if each watch resolves at once", a
   assertEquals(left, 0);
 });
 
+Deno.test("Watcher wakes at once after a write of its store, also if a watch was in vain", async () => {
+  const place = new Place();
+  const [holder, waiter] = [place.connect(), place.connect()];
+  const watch = waiter.backend.watch!;
+  let isVain = true;
+  waiter.backend.watch = async (...watched) => {
+    if (!isVain) return await watch(...watched);
+    isVain = false;
+  };
+  const [held, waiting] = [claimOf(NAME), claimOf(NAME)];
+  await grant(holder.store, held);
+  await ask(waiter.store, waiting);
+  const scope = new AbortController();
+  let isAwake = false;
+  const woken = waiter.store.wakeup(waiting, scope.signal).then(() => isAwake = true);
+  await place.clock.advance(1_000);
+  await ask(waiter.store, claimOf(NAME));
+  await place.clock.advance(0);
+  await holder.store.release(held);
+  await place.clock.advance(0);
+  const wasWoken = isAwake;
+  scope.abort();
+  await woken;
+  assert(wasWoken);
+});
+
 Deno.test("Watcher wakes at once if the document changes", async () => {
   const place = new Place();
   const [holder, waiter] = [place.connect(), place.connect()];
