@@ -8,6 +8,9 @@ export interface FoundDocument<Version = unknown> {
   readonly time?: number | undefined;
 }
 
+/** What a watch has found, which says nothing of a clock. */
+export type WatchedDocument<Version = unknown> = Pick<FoundDocument<Version>, "value" | "version">;
+
 /** How a write ended. */
 export type WriteResult<Version = unknown> =
   | {
@@ -68,9 +71,10 @@ export interface Backend<Version = unknown> {
   list?(limit: number, cursor: string | undefined): Promise<ListedDocuments<Version>>;
   /**
    * Resolves when what is kept under a key is another version than the given one, or may be; also when `signal` aborts.
-   * It may miss the writes that {@linkcode WriteOptions.notify} leaves out. Without it waiters poll.
+   * Resolves to what is there now, if that costs no further trip; it may be out of date by then. It may miss the writes
+   * that {@linkcode WriteOptions.notify} leaves out. Without it waiters poll.
    */
-  watch?(key: string, version: Version, signal: AbortSignal): Promise<void>;
+  watch?(key: string, version: Version, signal: AbortSignal): Promise<WatchedDocument<Version> | void>;
   /** The largest text that it can keep, in bytes of UTF-8; 1,000,000 when left out. */
   readonly maxBytes?: number | undefined;
   /**

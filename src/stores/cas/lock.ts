@@ -2,7 +2,7 @@ import { StoreError } from "../../errors.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
 import { backoffMs } from "../../internal/time/backoff.ts";
 import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
-import type { Backend } from "./backend.ts";
+import type { Backend, WatchedDocument } from "./backend.ts";
 import { formatDocument, type LockDocument } from "./document.ts";
 import { OwnWaiters, type RemoteWaiters } from "./own_waiters.ts";
 import { Observations } from "./observations.ts";
@@ -104,6 +104,11 @@ export class CasLock {
     });
   }
 
+  /** Notes what a watch has found that began at a moment, from this sighting on. */
+  watched(from: Sighting, { value, version }: WatchedDocument, begunAt: Instant): void {
+    this.#saw(from.replaced({ value, version }, begunAt));
+  }
+
   #add(call: PendingCall): void {
     this.#calls.push(call);
     if (!this.#working) void this.#work();
@@ -132,7 +137,9 @@ export class CasLock {
           source = "read";
           continue;
         }
-        if (plan.needs === "read" || plan.needs === "proof" && source === "refusal") return settle(plan);
+        const isAnswered = plan.needs === "read" || plan.needs === "sight" ||
+          plan.needs === "proof" && source === "refusal";
+        if (isAnswered) return settle(plan);
         const refusal = await this.#write(seen, plan, now);
         if (refusal === undefined) return settle(plan);
         const contended = source !== "memory";

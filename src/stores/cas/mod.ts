@@ -42,4 +42,4 @@
  */
 export { cas } from "./store.ts";
 export type { CasOptions } from "./options.ts";
-export type { Backend, FoundDocument, ListedDocuments, WriteOptions, WriteResult } from "./backend.ts";
+export type { Backend, FoundDocument, ListedDocuments, WatchedDocument, WriteOptions, WriteResult } from "./backend.ts";

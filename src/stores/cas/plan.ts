@@ -39,13 +39,20 @@ export interface Moment {
   readonly admit: (claim: Claim) => void;
 }
 
+/** What answers may need, the most first. */
+const NEEDS = ["write", "proof", "read", "sight"] as const;
+
+/** What an answer needs. */
+export type Need = typeof NEEDS[number];
+
 /** What a change has done. */
 export interface Effect<T> {
   /**
    * What the answer needs: *write*: the changed document. *proof*: that the document was the present one, which an accepted
-   * write shows, or a refused one that says what is there. *read*: only what was read after the call began.
+   * write shows, or a refused one that says what is there. *read*: only what was read after the call began. *sight*: what was
+   * seen last.
    */
-  readonly needs: "write" | "proof" | "read";
+  readonly needs: Need;
   /** Returns the answer, from the document as it was written. */
   readonly answer: (written: LockDocument) => T;
 }
@@ -63,7 +70,7 @@ export interface PendingCall {
 /** What a document becomes, and what the calls are answered then. */
 export interface Plan {
   readonly document: LockDocument;
-  readonly needs: "write" | "proof" | "read";
+  readonly needs: Need;
   readonly notBefore: number | undefined;
   /** Whether the document gives a waiter the turn, revokes a lock, or calls the roll, which it did not before. */
   readonly notify: boolean;
@@ -106,9 +113,8 @@ export function planOf(
   }
   giveTurn(document, now);
   const isOther = document.turn !== before.turn;
-  const all = effects.map(([, { needs }]) => needs);
-  const writes = changed || isOther || all.includes("write");
-  const needs = writes ? "write" : all.includes("proof") ? "proof" : "read";
+  const all = effects.map(([, effect]) => effect.needs);
+  const needs = changed || isOther ? "write" : NEEDS.find((need) => all.includes(need)) ?? "sight";
   const notify = document.turn !== undefined && isOther || document.revoked !== before.revoked ||
     document.rollCall.number !== before.roll;
   return { document, needs, notBefore, notify, mayBeOver, now, effects };

@@ -1,4 +1,4 @@
-import type { Backend } from "./backend.ts";
+import type { Backend, WatchedDocument } from "./backend.ts";
 import type { CasLock } from "./lock.ts";
 import { calledOrAborted } from "../../internal/time/aborted.ts";
 import type { Clock } from "../../internal/time/clock.ts";
@@ -27,6 +27,19 @@ export const LOOK: DocumentChange<void> = {
   isUrgent: () => false,
   apply: () => ({ needs: "read", answer: () => {} }),
 };
+
+/** The same, after what was found was noted. */
+const GLANCE: DocumentChange<void> = {
+  isUrgent: () => false,
+  apply: () => ({ needs: "sight", answer: () => {} }),
+};
+
+/** How the backend's watch has ended. */
+interface WatchEnd {
+  readonly failed: boolean;
+  /** What is there now, if it says so. */
+  readonly found?: WatchedDocument | undefined;
+}
 
 /**
  * Looks at the document of a lock for as long as somebody wants it: when the backend says that it has changed, when a lease
@@ -73,39 +86,44 @@ export class Watcher {
     this.#looking.add(this);
     while (this.#isWanted()) {
       const { last } = this.#lock;
-      const watchEnded = await this.#wait(last);
+      const begunAt = this.#clock.now();
+      const pause = await this.#wait(last);
       if (last?.version !== this.#lock.last?.version) this.#vain = 0;
-      if (watchEnded === undefined || !this.#isWanted() || last !== this.#lock.last) continue;
+      if (pause === undefined || !this.#isWanted() || last !== this.#lock.last) continue;
+      const { watchEnd } = pause;
+      // What is known already may not be all.
+      const news = watchEnd?.found?.version === last?.version ? undefined : watchEnd?.found;
       try {
-        await this.#lock.change(LOOK);
+        if (news !== undefined) this.#lock.watched(last!, news, begunAt);
+        await this.#lock.change(news === undefined ? LOOK : GLANCE);
         this.#idle = this.#lock.last?.version === last?.version ? this.#idle + 1 : 0;
       } catch {
         // They attempt, and find the fault.
         this.#lock.waiters.wakeAll();
         this.#idle = Infinity;
       }
-      this.#vain = watchEnded && this.#idle > 0 ? this.#vain + 1 : 0;
+      this.#vain = watchEnd !== undefined && this.#idle > 0 ? this.#vain + 1 : 0;
     }
     this.#looking.delete(this);
   }
 
   /**
-   * Waits until the document may have changed, or is to be looked at. Resolves to whether the backend's watch has ended;
-   * `undefined` if the pause was ended.
+   * Waits until the document may have changed, or is to be looked at. Resolves to how the backend's watch has ended, if it
+   * has; to `undefined` if the pause was ended.
    */
-  async #wait(last: Sighting | undefined): Promise<boolean | undefined> {
+  async #wait(last: Sighting | undefined): Promise<{ readonly watchEnd: WatchEnd | undefined } | undefined> {
     const pause = new AbortController();
     this.#pause = pause;
     this.#isLong = !this.#hasWaiters;
-    let watchEnded = false;
+    let watchEnd: WatchEnd | undefined;
     await calledOrAborted(pause.signal, (look) => {
       const timers = [this.#clock.timer(this.#lookIn(last), () => look())];
       let over = false;
       if (last !== undefined && this.#backend.watch !== undefined) {
-        void this.#watch(last, pause.signal).then((isSound) => {
+        void this.#watch(last, pause.signal).then((end) => {
           if (over) return;
-          watchEnded = true;
-          if (isSound && this.#vain === 0) look();
+          watchEnd = end;
+          if (!end.failed && this.#vain === 0) look();
           else timers.push(this.#clock.timer(backoffMs(this.#vain, FIRST_POLL_MS, LONGEST_POLL_MS), () => look()));
         });
       }
@@ -117,16 +135,15 @@ export class Watcher {
     const wasEnded = pause.signal.aborted;
     pause.abort("over");
     this.#pause = undefined;
-    return wasEnded ? undefined : watchEnded;
+    return wasEnded ? undefined : { watchEnd };
   }
 
-  /** Resolves when the backend's watch ends, to whether it has not failed. */
-  async #watch({ version }: Sighting, signal: AbortSignal): Promise<boolean> {
+  /** Resolves when the backend's watch ends. */
+  async #watch({ version }: Sighting, signal: AbortSignal): Promise<WatchEnd> {
     try {
-      await this.#backend.watch!(this.#lock.name, version, signal);
-      return true;
+      return { failed: false, found: await this.#backend.watch!(this.#lock.name, version, signal) ?? undefined };
     } catch {
-      return false;
+      return { failed: true };
     }
   }
 

@@ -2,6 +2,7 @@ import type {
   Backend,
   FoundDocument,
   ListedDocuments,
+  WatchedDocument,
   WriteOptions,
   WriteResult,
 } from "../../../src/stores/cas/mod.ts";
@@ -166,9 +167,14 @@ export class DocumentServer {
   }
 
   #read(key: string): FoundDocument<number> {
+    return this.#found(this.#seen(key));
+  }
+
+  /** Returns what is kept under a key, or what was before. */
+  #seen(key: string): Kept {
     const before = this.#before.get(key) ?? [];
     const old = before.length > 0 && this.#random.chance(this.#quality.old);
-    return this.#found(old ? this.#random.pick(before) : this.#kept.get(key) ?? ABSENT);
+    return old ? this.#random.pick(before) : this.#kept.get(key) ?? ABSENT;
   }
 
   #found(kept: Kept): FoundDocument<number> {
@@ -232,20 +238,23 @@ export class DocumentServer {
     return this.#flaws.repeatsVersions ? 1 + this.#version % 3 : this.#version;
   }
 
-  #watch(client: Machine, key: string, version: number, signal: AbortSignal): Promise<void> {
+  #watch(client: Machine, key: string, version: number, signal: AbortSignal): Promise<WatchedDocument<number> | void> {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve();
       const watchers = this.#watchers.get(key) ?? new Set();
       this.#watchers.set(key, watchers);
-      const end = () => {
+      const resolveTo = (found: WatchedDocument<number> | void) => {
         watchers.delete(changed);
         signal.removeEventListener("abort", end);
-        resolve();
+        resolve(found);
       };
+      const end = () => resolveTo();
       const changed = () => {
         watchers.delete(changed);
         if (this.#random.chance(this.#quality.missed) || this.#isLost(client)) return;
-        this.#world.after(this.#delay(), () => client.deliver(end));
+        // Some servers say what is there, and may say so late.
+        const found = this.#random.chance(0.5) ? this.#seen(key) : undefined;
+        this.#world.after(this.#delay(), () => client.deliver(() => resolveTo(found)));
       };
       signal.addEventListener("abort", end);
       this.#world.after(this.#delay(), () => {

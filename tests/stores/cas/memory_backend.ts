@@ -12,6 +12,10 @@ export class Documents {
   readonly #watchers = new Map<string, Set<() => void>>();
   #version = 0;
 
+  found(key: string): { readonly value: string | undefined; readonly version: number } {
+    return this.texts.get(key) ?? { value: undefined, version: 0 };
+  }
+
   set(key: string, value: string): number {
     this.texts.set(key, { value, version: ++this.#version });
     this.#notify(key);
@@ -49,10 +53,7 @@ export function memoryBackend(
   documents: Documents,
   { clock, watches = true }: MemoryBackendOptions = {},
 ): Backend<number> {
-  const found = (key: string): FoundDocument<number> => {
-    const { value, version = 0 } = documents.texts.get(key) ?? {};
-    return { value, version, time: clock?.() };
-  };
+  const found = (key: string): FoundDocument<number> => ({ ...documents.found(key), time: clock?.() });
   const write = (key: string, value: string, version: number, { notBefore = 0 }: WriteOptions): WriteResult<number> => {
     const present = found(key);
     const { time } = present;

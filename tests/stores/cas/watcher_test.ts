@@ -146,3 +146,70 @@ Deno.test("Watcher wakes a waiter within 500 ms beside 1,000 locks of holders", 
   await Promise.all([woken, ...watches]);
   assert(wasWoken);
 });
+
+/** Returns a place with a lock that is held, and a waiter whose watches say what is there. */
+async function toldWaiter() {
+  const place = new Place();
+  const [holder, other, waiter] = [place.connect(), place.connect(), place.connect()];
+  const watch = waiter.backend.watch!;
+  let tell = () => place.documents.found(NAME);
+  waiter.backend.watch = async (key, version, signal) => {
+    await watch(key, version, signal);
+    return tell();
+  };
+  const [held, waiting] = [claimOf(NAME, "exclusive", 1_000_000), claimOf(NAME)];
+  await grant(holder.store, held);
+  await ask(waiter.store, waiting);
+  const scope = new AbortController();
+  let isAwake = false;
+  const woken = waiter.store.wakeup(waiting, scope.signal).then(() => isAwake = true);
+  await place.clock.advance(0);
+  waiter.backend.trips();
+  return {
+    place,
+    ...{ holder, other, waiter, held, waiting },
+    tells: (what: typeof tell) => tell = what,
+    isAwake: () => isAwake,
+    [Symbol.asyncDispose]: async () => {
+      scope.abort();
+      await woken;
+      assertEquals(place.clock.pending, 0);
+    },
+  };
+}
+
+Deno.test("Watcher reads nothing if a watch says what is there", async () => {
+  await using told = await toldWaiter();
+  await told.holder.store.release(told.held);
+  await told.place.clock.advance(0);
+  assert(told.isAwake());
+  await grant(told.waiter.store, told.waiting);
+  assertEquals(told.waiter.backend.trips(), { reads: 0, writes: 1 });
+});
+
+Deno.test("Watcher finds what is there if a watch says what was there before", async () => {
+  await using told = await toldWaiter();
+  const before = told.place.documents.found(NAME);
+  told.tells(() => before);
+  await told.holder.store.release(told.held);
+  for (let i = 0; !told.isAwake() && i < 50; i++) await told.place.clock.advance(10);
+  assert(told.isAwake());
+});
+
+Deno.test("Watcher answers a roll call that a watch tells of", async () => {
+  await using told = await toldWaiter();
+  const { place, other } = told;
+  const second = claimOf(NAME);
+  await ask(other.store, second);
+  const scope = new AbortController();
+  const waits = other.store.wakeup(second, scope.signal);
+  const { number } = place.document.rollCall;
+  for (let i = 0; i < 299; i++) await place.clock.advance(1_000);
+  for (let i = 0; place.document.rollCall.number === number && i < 1_000; i++) await place.clock.advance(10);
+  await place.clock.advance(0);
+  const { rollCall, queue } = place.document;
+  assert(rollCall.number > number);
+  assertEquals(queue.map(({ roll }) => roll), [rollCall.number, rollCall.number]);
+  scope.abort();
+  await waits;
+});
