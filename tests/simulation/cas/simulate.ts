@@ -39,9 +39,12 @@ export interface Outcome {
 /** How long after the last fault every call must have returned, in milliseconds. */
 const BOUND = 60_000;
 
-/** For how long a lock may be nobody's although it is waited for, in milliseconds: with faults, and without. */
+/**
+ * For how long a lock may be nobody's although it is waited for, in milliseconds: with faults, and without. Who has the turn
+ * may give up just before it would look, and the next one looks as late as it.
+ */
 const RECOVERED = 10_000;
-const HANDED_OVER = 700;
+const HANDED_OVER = 1_200;
 
 /** When a loop of crashes begins and ends, and until when the lock is held that its processes wait for, in milliseconds. */
 const CRASHES = { from: 1_000, until: 11_000, held: 60_000 } as const;
