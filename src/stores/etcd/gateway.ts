@@ -7,6 +7,13 @@ import type { EtcdResponse, EtcdSettings } from "./options.ts";
 /** How long an answer may take, in milliseconds: as long as the engine waits for one. */
 const ANSWER_MS = 2_000;
 
+/** A key with its value: both in base64, and with numbers of 64 bits as texts. */
+export interface KeyValue {
+  readonly key: string;
+  readonly value?: string;
+  readonly "mod_revision": string;
+}
+
 /** The JSON gateway of etcd 3.4 and later. */
 export class EtcdGateway {
   readonly #settings: EtcdSettings;
@@ -36,10 +43,14 @@ export class EtcdGateway {
     // Of what is wrong with the member or the token calls take care: a watch that fails is replaced by a read.
     const response = await this.#send(this.#endpoints.current + path, body, await this.#asked(), signal);
     const reader = response.body!.getReader();
+    // It may have failed, and then says so again.
+    const end = () => void reader.cancel().catch(() => {});
+    // Not each runtime ends a body by the signal of its request.
+    signal.addEventListener("abort", end);
     const decoder = new TextDecoder();
     let text = "";
     try {
-      for (;;) {
+      while (!signal.aborted) {
         const { done, value } = await reader.read();
         if (done) return;
         const lines = (text + decoder.decode(value, { stream: true })).split("\n");
@@ -51,8 +62,8 @@ export class EtcdGateway {
         }
       }
     } finally {
-      // It may have failed, and then says so again.
-      void reader.cancel().catch(() => {});
+      signal.removeEventListener("abort", end);
+      end();
     }
   }
 
