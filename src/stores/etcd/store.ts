@@ -2,8 +2,15 @@ import { base64Of, textOfBase64 } from "../../internal/base64.ts";
 import { show } from "../../internal/validation.ts";
 import { type Clock, SystemClock } from "../../internal/time/clock.ts";
 import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
-import { type Backend, cas, type FoundDocument, type ListedDocuments, type WriteResult } from "../cas/mod.ts";
-import { EtcdGateway } from "./gateway.ts";
+import {
+  type Backend,
+  cas,
+  type FoundDocument,
+  type ListedDocuments,
+  type WatchedDocument,
+  type WriteResult,
+} from "../cas/mod.ts";
+import { EtcdGateway, type KeyValue } from "./gateway.ts";
 import { checkEtcdOptions, type EtcdOptions } from "./options.ts";
 import { EtcdWatches } from "./watch.ts";
 
@@ -48,13 +55,6 @@ export function etcd(options: EtcdOptions): EtcdStore {
   const gateway = new EtcdGateway({ engine, prefix, ...settings }, clock);
   // A backend that lists gives a store with both methods.
   return cas(new EtcdBackend(gateway, prefix, clock), engine) as EtcdStore;
-}
-
-/** A key with its value: both in base64, and with numbers of 64 bits as texts. */
-interface KeyValue {
-  readonly key: string;
-  readonly value?: string;
-  readonly "mod_revision": string;
 }
 
 /** The answer to a range of keys. What is empty is left out, as everywhere. */
@@ -117,8 +117,9 @@ export class EtcdBackend implements Backend<string> {
     return { documents, cursor: more ? kvs.at(-1)?.key : undefined };
   }
 
-  watch(name: string, version: string, signal: AbortSignal): Promise<void> {
-    return this.#watches.watch(this.#keyOf(name), String(BigInt(version) + 1n), signal);
+  async watch(name: string, version: string, signal: AbortSignal): Promise<WatchedDocument<string> | undefined> {
+    const event = await this.#watches.watch(this.#keyOf(name), BigInt(version) + 1n, signal);
+    return event && foundIn({ kvs: event.type === "DELETE" ? [] : [event.kv] });
   }
 
   /** Does something if a key has this version, or else something different. */

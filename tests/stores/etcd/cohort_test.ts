@@ -24,7 +24,7 @@ if (!ignore) {
           await dispose(cohorts);
           return [...await place.used(), ...cohorts.flatMap(({ names }) => names)];
         },
-        close: () => {},
+        close: () => place.closed(),
       };
     },
   });

@@ -59,6 +59,11 @@ export class Place {
     await until(this.#counted.isQuiet, "all is done");
   }
 
+  /** Resolves when no watch is left. */
+  async closed(): Promise<void> {
+    await watching(0, this.#cluster);
+  }
+
   /** Returns a backend. */
   backend(options: Partial<EtcdOptions> = {}): EtcdBackend {
     return backendOf({ ...this.options, ...options });
@@ -79,6 +84,17 @@ export class Place {
   async used(): Promise<string[]> {
     return [...await this.documents()].filter(([, document]) => !document.unused).map(([name]) => name);
   }
+}
+
+/** Resolves to how many watches the servers of a cluster have. */
+export async function watchers(cluster: EtcdCluster = Place.cluster): Promise<number> {
+  const counts = cluster.members.map((member) => member.metric("etcd_debugging_mvcc_watcher_total"));
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count);
+}
+
+/** Resolves when they have so many. */
+export function watching(count: number, cluster?: EtcdCluster): Promise<void> {
+  return until(async () => await watchers(cluster) === count, `watches: ${count}`);
 }
 
 /** Returns a backend with these options. */

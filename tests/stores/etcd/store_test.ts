@@ -5,7 +5,7 @@ import { etcd } from "@holdfast/lock/etcd";
 import { EtcdServer } from "../../support/etcd_server.ts";
 import { freePort } from "../../support/redis_server.ts";
 import { counting } from "./counting.ts";
-import { ignore, Place } from "./place.ts";
+import { ignore, Place, watching } from "./place.ts";
 
 Place.serve();
 
@@ -193,4 +193,5 @@ test("watch() resolves at once for what has changed, or was removed", async (pla
   await backend.watch("a", first.version, NEVER);
   await backend.remove("a", second.version);
   await backend.watch("a", second.version, NEVER);
+  await watching(0);
 });

@@ -10,7 +10,7 @@ for (const members of [1, 3]) {
     capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
     open: () => {
       const place = new Place(members);
-      return { connect: () => patient(place.engine()), leftovers: () => place.used(), close: () => {} };
+      return { connect: () => patient(place.engine()), leftovers: () => place.used(), close: () => place.closed() };
     },
   });
 }

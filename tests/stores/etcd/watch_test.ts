@@ -1,26 +1,16 @@
 // Deno only: it starts a server.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Lock } from "@holdfast/lock";
-import type { EtcdFetch } from "@holdfast/lock/etcd";
+import type { EtcdFetch, EtcdStore } from "@holdfast/lock/etcd";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
 import { counting } from "./counting.ts";
-import { ignore, Place } from "./place.ts";
+import { ignore, Place, watchers, watching } from "./place.ts";
 
 Place.serve();
 
 function test(name: string, run: (place: Place) => Promise<void>): void {
   Deno.test({ name, fn: () => run(new Place()), ignore });
-}
-
-/** Resolves to how many watches the server has. */
-function watchers(): Promise<number> {
-  return Place.cluster.members[0]!.metric("etcd_debugging_mvcc_watcher_total");
-}
-
-/** Resolves when the server has so many watches. */
-function watching(count: number): Promise<void> {
-  return until(async () => await watchers() === count, `watches: ${count}`);
 }
 
 /** Resolves when so many handles wait. */
@@ -79,6 +69,20 @@ test("lock.signal aborts by a watch when another store takes the lock away", asy
   await until(isQuiet, "all is done");
 });
 
+test("acquire() leaves no watch however often several stores contend", async (place) => {
+  const stores = Array.from({ length: 8 }, () => place.store());
+  const contend = async (store: EtcdStore) => {
+    for (let i = 0; i < 10; i++) {
+      await using lock = await acquire(store, "a", { wait: 60_000 });
+      assert(!lock.signal.aborted);
+    }
+  };
+  for (let round = 0; round < 6; round++) {
+    await Promise.all(stores.map(contend));
+    await watching(0);
+  }
+});
+
 test("watch() misses nothing that was written after the revision", async (place) => {
   const backend = place.backend();
   let version = "0";
@@ -89,6 +93,76 @@ test("watch() misses nothing that was written after the revision", async (place)
     await backend.watch("a", version, new AbortController().signal);
     version = write.version;
   }
+  await watching(0);
+});
+
+test("watch() resolves to what is there, or to the absence of it", async (place) => {
+  const backend = place.backend();
+  const first = await backend.write("a", "été", "0");
+  assert(first.written);
+  const { signal } = new AbortController();
+  assertEquals(await backend.watch("a", "0", signal), { value: "été", version: first.version });
+  assert(await backend.remove("a", first.version));
+  assertEquals(await backend.watch("a", first.version, signal), { value: undefined, version: "0" });
+  await watching(0);
+});
+
+test("watch() asks once for what is written one after the other", async (place) => {
+  const { fetch, count } = counting();
+  const [writer, backend] = [place.backend(), place.backend({ fetch })];
+  const scope = new AbortController();
+  const seen: unknown[] = [];
+  const watches = (async () => {
+    for (let version = "0"; !scope.signal.aborted;) {
+      const found = await backend.watch("a", version, scope.signal);
+      if (found === undefined) continue;
+      seen.push(found);
+      version = found.version;
+    }
+  })();
+  let version = "0";
+  for (let turn = 1; turn <= 20; turn++) {
+    const write = await writer.write("a", `${turn}`, version);
+    assert(write.written);
+    version = write.version;
+    await until(() => seen.length === turn, `events: ${turn}`);
+    assertEquals(seen.at(-1), { value: `${turn}`, version });
+  }
+  assertEquals(count("/watch"), 1);
+  scope.abort();
+  await watches;
+  await watching(0);
+});
+
+test("watch() does not resolve for what was known when it began, if that comes late", async (place) => {
+  const backend = place.backend();
+  const first = await backend.write("a", "1", "0");
+  assert(first.written);
+  const over = new AbortController();
+  // Its event comes after the second one waits.
+  const watches = [first.version, `${BigInt(first.version) + 1n}`].map((version) => {
+    return backend.watch("a", version, over.signal);
+  });
+  await watching(1);
+  const second = await backend.write("a", "2", first.version);
+  assert(second.written);
+  assertEquals(await watches[0], { value: "2", version: second.version });
+  const third = await backend.write("a", "3", second.version);
+  assert(third.written);
+  assertEquals(await watches[1], { value: "3", version: third.version });
+  await watching(0);
+});
+
+test("watch() of an older revision than that of its stream resolves at once", async (place) => {
+  const backend = place.backend();
+  const first = await backend.write("a", "1", "0");
+  assert(first.written);
+  const over = new AbortController();
+  const watch = backend.watch("a", first.version, over.signal);
+  await backend.watch("a", "0", new AbortController().signal);
+  over.abort();
+  await watch;
+  await watching(0);
 });
 
 test("watch() does not resolve for what is known, nor for another name", async (place) => {
@@ -103,6 +177,7 @@ test("watch() does not resolve for what is known, nor for another name", async (
   assertEquals(isOver, false);
   await backend.write("a", "2", first.version);
   await over;
+  await watching(0);
 });
 
 test("watch() resolves when its signal aborts, and when that has aborted before", async (place) => {
