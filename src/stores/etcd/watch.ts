@@ -1,5 +1,5 @@
 import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
-import { EventStream, type WatchEvent } from "./event_stream.ts";
+import { KeyEvents, type WatchEvent } from "./key_events.ts";
 import type { EtcdGateway } from "./gateway.ts";
 
 /** How many watches are open at most: each takes a connection. */
@@ -12,7 +12,7 @@ const BUFFERED_MS = 10_000;
 export class EtcdWatches {
   readonly #gateway: EtcdGateway;
   readonly #clock: Clock;
-  readonly #streams = new Map<string, EventStream>();
+  readonly #streams = new Map<string, KeyEvents>();
   /** When a watch did not begin in time. */
   #bufferedAt: Instant | undefined;
 
@@ -32,12 +32,12 @@ export class EtcdWatches {
     return await stream.next(revision, signal);
   }
 
-  #begin(key: string, revision: bigint): EventStream {
+  #begin(key: string, revision: bigint): KeyEvents {
     if (this.#streams.size === MOST_WATCHES) throw new Error(`${MOST_WATCHES} watches are open`);
     if (this.#bufferedAt !== undefined && elapsed(this.#bufferedAt, this.#clock.now()) < BUFFERED_MS) {
       throw new Error("watches do not begin here: a proxy keeps back what the server says");
     }
-    const stream = new EventStream(key, revision, this.#gateway, this.#clock, (buffered) => {
+    const stream = new KeyEvents(key, revision, this.#gateway, this.#clock, (buffered) => {
       this.#streams.delete(key);
       if (buffered) this.#bufferedAt = this.#clock.now();
     });

@@ -29,7 +29,7 @@ interface News {
 }
 
 /** What happens to one key from a revision on. */
-export class EventStream {
+export class KeyEvents {
   readonly #from: bigint;
   readonly #clock: Clock;
   readonly #end = new AbortController();
