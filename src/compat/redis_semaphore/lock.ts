@@ -8,7 +8,19 @@ import type { Lock } from "../../lock.ts";
 import type { AcquireOptions } from "../../options.ts";
 import type { Store } from "../../store.ts";
 import { LostLockError, TimeoutError } from "./errors.ts";
-import { acquireOptionsOf, type SemaphoreLockOptions } from "./options.ts";
+import { acquireOptionsOf, type SemaphoreTimeouts } from "./options.ts";
+
+/** Called when a lock is lost, on its mutex or semaphore. */
+export type LockLostCallback = (this: SemaphoreLock, error: LostLockError) => void;
+
+/** The options of a mutex or semaphore. */
+export interface SemaphoreLockOptions extends SemaphoreTimeouts {
+  /**
+   * Called when the lock is lost. What it throws is ignored. Without it the process is warned once (`HoldfastWarning`):
+   * a loss never ends the process.
+   */
+  onLockLost?: LockLostCallback | undefined;
+}
 
 /** What a mutex or semaphore is made for. */
 interface SemaphoreSubject {
@@ -26,11 +38,11 @@ export abstract class SemaphoreLock implements AsyncDisposable {
   #stopping: Timer | undefined;
 
   /** Checks the options; acquires nothing. */
-  constructor(subject: SemaphoreSubject, options: SemaphoreLockOptions<never> = {}) {
+  constructor(subject: SemaphoreSubject, options: SemaphoreLockOptions = {}) {
     const { permits } = subject;
+    const { onLockLost } = options;
     this.#subject = subject;
     this.#options = { ...acquireOptionsOf(options), ...permits !== undefined && { permits } };
-    const { onLockLost } = options as SemaphoreLockOptions;
     if (onLockLost !== undefined && typeof onLockLost !== "function") {
       throw new TypeError(`onLockLost must be a function: got ${show(onLockLost)}`);
     }

@@ -21,11 +21,6 @@
  * @module
  */
 export { Mutex, RedlockMutex, Semaphore } from "./mutex.ts";
-export { SemaphoreLock } from "./lock.ts";
+export { type LockLostCallback, SemaphoreLock, type SemaphoreLockOptions as LockOptions } from "./lock.ts";
 export { LostLockError, TimeoutError } from "./errors.ts";
-export {
-  defaultTimeoutOptions,
-  type LockLostCallback,
-  type SemaphoreLockOptions as LockOptions,
-  type SemaphoreTimeouts as TimeoutOptions,
-} from "./options.ts";
+export { defaultTimeoutOptions, type SemaphoreTimeouts as TimeoutOptions } from "./options.ts";

@@ -1,7 +1,6 @@
 import { show } from "../../internal/validation.ts";
 import type { RedisClient } from "../../stores/redis/mod.ts";
-import { checkKey, SemaphoreLock } from "./lock.ts";
-import type { SemaphoreLockOptions } from "./options.ts";
+import { checkKey, SemaphoreLock, type SemaphoreLockOptions } from "./lock.ts";
 import { storeOf } from "./stores.ts";
 
 /** The prefix that redis-semaphore gives the keys of mutexes. */
@@ -26,7 +25,7 @@ const MUTEX = "mutex:";
  */
 export class Mutex extends SemaphoreLock {
   /** Checks its arguments; acquires nothing. */
-  constructor(client: RedisClient, key: string, options?: SemaphoreLockOptions<Mutex>) {
+  constructor(client: RedisClient, key: string, options?: SemaphoreLockOptions) {
     super({ store: storeOf([client], MUTEX), name: checkKey(key) }, options);
   }
 }
@@ -34,7 +33,7 @@ export class Mutex extends SemaphoreLock {
 /** A mutex on a majority of independent servers, under the key of redis-semaphore's: both exclude each other. */
 export class RedlockMutex extends SemaphoreLock {
   /** Checks its arguments; acquires nothing. */
-  constructor(clients: readonly RedisClient[], key: string, options?: SemaphoreLockOptions<RedlockMutex>) {
+  constructor(clients: readonly RedisClient[], key: string, options?: SemaphoreLockOptions) {
     if (!Array.isArray(clients)) throw new TypeError(`clients must be an array: got ${show(clients)}`);
     if (clients.length === 0) throw new RangeError("clients must not be empty: got []");
     super({ store: storeOf(clients, MUTEX), name: checkKey(key) }, options);
@@ -47,7 +46,7 @@ export class RedlockMutex extends SemaphoreLock {
  */
 export class Semaphore extends SemaphoreLock {
   /** Checks its arguments; acquires nothing. */
-  constructor(client: RedisClient, key: string, limit: number, options?: SemaphoreLockOptions<Semaphore>) {
+  constructor(client: RedisClient, key: string, limit: number, options?: SemaphoreLockOptions) {
     if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`limit must be 1, 2, 3, …: got ${show(limit)}`);
     super({ store: storeOf([client], "semaphore:"), name: checkKey(key), permits: limit }, options);
   }

@@ -1,7 +1,6 @@
 import type { AcquireOptions } from "../../options.ts";
 import { MAX_DELAY_MS } from "../../internal/time/clock.ts";
 import { checkKeys, show } from "../../internal/validation.ts";
-import type { LostLockError } from "./errors.ts";
 
 /** How long a lock is waited for, and how it is held. */
 export interface SemaphoreTimeouts {
@@ -35,18 +34,6 @@ export interface SemaphoreTimeouts {
   refreshInterval?: number | undefined;
 }
 
-/** Called when a lock is lost, on its mutex or semaphore. */
-export type LockLostCallback<T = unknown> = (this: T, error: LostLockError) => void;
-
-/** The options of a mutex or semaphore; `T` is what `onLockLost` is called on. */
-export interface SemaphoreLockOptions<T = unknown> extends SemaphoreTimeouts {
-  /**
-   * Called when the lock is lost. What it throws is ignored. Without it the process is warned once (`HoldfastWarning`):
-   * a loss never ends the process.
-   */
-  onLockLost?: LockLostCallback<T> | undefined;
-}
-
 /** The defaults of redis-semaphore. */
 export const defaultTimeoutOptions: Readonly<
   Required<Omit<{ [K in keyof SemaphoreTimeouts]: number }, "refreshInterval">>
@@ -58,7 +45,7 @@ const TIMEOUTS = [...Object.keys(defaultTimeoutOptions), "refreshInterval"];
 const FOREIGN = ["identifier", "acquiredExternally", "externallyAcquiredIdentifier", "identifierSuffix"];
 
 /** Checks the options, and returns those of `acquire`. */
-export function acquireOptionsOf(options: SemaphoreLockOptions<never>): AcquireOptions {
+export function acquireOptionsOf(options: SemaphoreTimeouts): AcquireOptions {
   for (const key of FOREIGN.filter((each) => Reflect.get(options, each) !== undefined)) {
     throw new TypeError(`${key} is not supported: each lock has an identifier of its own, and ends in its process`);
   }

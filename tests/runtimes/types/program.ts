@@ -563,13 +563,10 @@ export async function onRedlock(): Promise<void> {
 /** A program on redis-semaphore. */
 export async function onRedisSemaphore(): Promise<void> {
   const times: TimeoutOptions = { ...defaultTimeoutOptions, refreshInterval: 0 };
-  const onLockLost: LockLostCallback = (error) => console.log(error instanceof LostLockError);
-  const options: MutexOptions<Mutex> = {
-    ...times,
-    onLockLost(error) {
-      console.log(this.isAcquired, error.message);
-    },
+  const onLockLost: LockLostCallback = function (error) {
+    console.log(this.isAcquired, error instanceof LostLockError);
   };
+  const options: MutexOptions = { ...times, onLockLost };
   const clients = [new Redis6(), new Redis5()];
   const locks: SemaphoreLock[] = [
     new Mutex(new Redis6(), "a", options),
