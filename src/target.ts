@@ -15,8 +15,15 @@ export type LockTarget = Store | RedisClient | readonly RedisClient[];
  */
 const stores = new WeakMap<RedisClient | Store, Store>();
 
+/** A store that was made of clients, with the prefix of its keys unless that is the default. */
+interface StoreOfClients {
+  readonly clients: readonly RedisClient[];
+  readonly prefix: string | undefined;
+  readonly store: Store;
+}
+
 /** The stores of arrays, by their first client: an array is the same if its clients are, in their order. */
-const quorums = new WeakMap<RedisClient, { readonly clients: readonly RedisClient[]; readonly store: Store }[]>();
+const quorums = new WeakMap<RedisClient, StoreOfClients[]>();
 
 /**
  * The store that a target stands for. The only place where the core knows of stores: they are loaded when the first
@@ -53,19 +60,25 @@ function known(target: RedisClient | Store, make: () => Store): Store {
   return store;
 }
 
-function knownQuorum(clients: readonly RedisClient[]): Store | undefined {
+function knownQuorum(clients: readonly RedisClient[], prefix?: string): Store | undefined {
   const known = quorums.get(clients[0]!) ?? [];
-  return known.find((each) => each.clients.length === clients.length && each.clients.every((c, i) => c === clients[i]))
-    ?.store;
+  const same = (each: StoreOfClients) =>
+    each.prefix === prefix && each.clients.length === clients.length && each.clients.every((c, i) => c === clients[i]);
+  return known.find(same)?.store;
+}
+
+/** Returns the store of some clients under a prefix, and makes it if there is none. */
+export function storeOfClients(clients: readonly RedisClient[], make: () => Store, prefix?: string): Store {
+  const known = knownQuorum(clients, prefix);
+  if (known !== undefined) return known;
+  const store = make();
+  quorums.set(clients[0]!, [...quorums.get(clients[0]!) ?? [], { clients: [...clients], prefix, store }]);
+  return store;
 }
 
 async function makeQuorum(clients: readonly RedisClient[]): Promise<Store> {
   const { redlock } = await import("./composed/redlock/mod.ts");
-  const known = knownQuorum(clients);
-  if (known !== undefined) return known;
-  const store = redlock(clients);
-  quorums.set(clients[0]!, [...quorums.get(clients[0]!) ?? [], { clients, store }]);
-  return store;
+  return storeOfClients(clients, () => redlock(clients));
 }
 
 function checkClient(client: RedisClient, place?: number): RedisClient {

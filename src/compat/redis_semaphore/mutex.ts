@@ -1,7 +1,9 @@
+import { redlock } from "../../composed/redlock/mod.ts";
 import { show } from "../../internal/validation.ts";
-import type { RedisClient } from "../../stores/redis/mod.ts";
+import type { Store } from "../../store.ts";
+import { redis, type RedisClient } from "../../stores/redis/mod.ts";
+import { storeOfClients } from "../../target.ts";
 import { checkKey, SemaphoreLock, type SemaphoreLockOptions } from "./lock.ts";
-import { storeOf } from "./stores.ts";
 
 /** The prefix that redis-semaphore gives the keys of mutexes. */
 const MUTEX = "mutex:";
@@ -50,4 +52,14 @@ export class Semaphore extends SemaphoreLock {
     if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`limit must be 1, 2, 3, …: got ${show(limit)}`);
     super({ store: storeOf([client], "semaphore:"), name: checkKey(key), permits: limit }, options);
   }
+}
+
+/** Returns the store of some clients, one on a majority of them if there are several: mutexes of one client share it. */
+function storeOf(clients: readonly RedisClient[], prefix: string): Store {
+  const make = () => {
+    // What is no client is for redis() to refuse.
+    const nodes = clients.map((client) => redis(client, { prefix }));
+    return nodes.length === 1 ? nodes[0]! : redlock(nodes);
+  };
+  return storeOfClients(clients, make, prefix);
 }
