@@ -3,9 +3,23 @@ import { command } from "./command.ts";
 import type { Outcome } from "./run.ts";
 import { MODULES } from "./versions.ts";
 
+/** How a compiler finds packages, the modules that it makes, and the programs that it is given. */
+interface Resolution {
+  readonly moduleResolution: string;
+  readonly module: string;
+  readonly files: readonly string[];
+}
+
+const RESOLUTIONS: readonly Resolution[] = [
+  { moduleResolution: "nodenext", module: "nodenext", files: ["program.ts", "common.cts"] },
+  { moduleResolution: "bundler", module: "esnext", files: ["program.ts"] },
+];
+
+/** The old manner, which later compilers do not have. */
+const OLD: Resolution = { moduleResolution: "node10", module: "commonjs", files: ["common.cts"] };
+
 /** The compilers, and how each is asked to find packages. */
-const COMPILERS = ["typescript5", "typescript7"];
-const RESOLUTIONS = { nodenext: "nodenext", bundler: "esnext" } as const;
+const COMPILERS = { typescript5: [...RESOLUTIONS, OLD], typescript7: RESOLUTIONS };
 
 /** A program that is compiled to CommonJS. */
 const COMMON = `import { acquire, type Lock } from "@holdfast/lock";
@@ -16,7 +30,7 @@ export const lock: Promise<Lock> = acquire(memory(), "a");
 
 /** Returns the versions of the compilers. */
 export async function versions(): Promise<string> {
-  const texts = COMPILERS.map((name) => Deno.readTextFile(`${MODULES}/${name}/package.json`));
+  const texts = Object.keys(COMPILERS).map((name) => Deno.readTextFile(`${MODULES}/${name}/package.json`));
   return (await Promise.all(texts)).map((text) => JSON.parse(text).version).join(", ");
 }
 
@@ -29,14 +43,14 @@ export async function checkTypes(build: Build, progress: (ended: number) => void
   await Deno.writeTextFile(`${folder}/package.json`, `{"type":"module"}`);
   // The types of a program that is compiled to CommonJS, as docs/typescript.md has it.
   await Deno.writeTextFile(`${folder}/common.cts`, COMMON);
-  for (const compiler of COMPILERS) {
-    for (const [moduleResolution, module] of Object.entries(RESOLUTIONS)) {
+  for (const [compiler, resolutions] of Object.entries(COMPILERS)) {
+    for (const { moduleResolution, module, files } of resolutions) {
       const configuration = {
         compilerOptions: {
           ...{ strict: true, noEmit: true, target: "es2022", lib: ["es2022", "esnext.disposable"] },
           ...{ module, moduleResolution, types: ["node"], typeRoots: [`${MODULES}/@types`] },
         },
-        files: ["program.ts", ...module === "nodenext" ? ["common.cts"] : []],
+        files,
       };
       const path = `${folder}/${compiler}_${moduleResolution}.json`;
       await Deno.writeTextFile(path, JSON.stringify(configuration));

@@ -9,6 +9,11 @@ const HELP = "Pack the package for npm: deno task pack FILE.tgz";
 /** The programs of the package, by their names. */
 const BIN = { holdfast: "src/cli/mod.js" };
 
+/** What is read of the package.json that `deno pack` writes. */
+interface Manifest {
+  readonly exports: Readonly<Record<string, { readonly types: string }>>;
+}
+
 /** Writes the package to a file. */
 export async function pack(file: string): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "holdfast_pack_" });
@@ -18,12 +23,19 @@ export async function pack(file: string): Promise<void> {
     await run(Deno.execPath(), ["pack", "--quiet", "--allow-dirty", "--no-source-maps", `--output=${tarball}`], root);
     await run("tar", ["xzf", tarball, "-C", folder]);
     const path = `${folder}/package/package.json`;
-    const manifest = { ...JSON.parse(await Deno.readTextFile(path)), bin: BIN };
+    const packed: Manifest = JSON.parse(await Deno.readTextFile(path));
+    const manifest = { ...packed, bin: BIN, typesVersions: typesVersions(packed) };
     await Deno.writeTextFile(path, `${JSON.stringify(manifest, null, 2)}\n`);
     await run("tar", ["czf", file, "-C", folder, "package"]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+/** What TypeScript reads of the types of sub-paths where it does not read `exports`: with `moduleResolution: node10`. */
+function typesVersions({ exports }: Manifest): Record<string, Record<string, readonly string[]>> {
+  const files = Object.entries(exports).map(([path, { types }]) => [path.replace("./", ""), [types]] as const);
+  return { "*": Object.fromEntries(files.filter(([path]) => path !== ".")) };
 }
 
 async function run(program: string, args: string[], cwd?: string): Promise<void> {
