@@ -1,5 +1,6 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
+import * as exported from "@holdfast/lock";
 import { openStore } from "../examples/store.ts";
 import { DEPLOYMENTS } from "./faults/run/options.ts";
 import { until } from "./support/until.ts";
@@ -17,6 +18,35 @@ function blocks(path: string, tag: string): { name: string; code: string }[] {
     name: `${path}:${text.slice(0, match.index).split("\n").length}`,
     code: match[1] ?? "",
   }));
+}
+
+/**
+ * The code of the tables of a page that say in their last column, "Holdfast", what to write: a program of functions that
+ * nobody calls. A word alone is an export or the name of an option, what begins with a word and a colon is options.
+ */
+function tables(page: string): { name: string; code: string } {
+  const cells = Deno.readTextFileSync(root + page).split("\n\n").flatMap((part) => {
+    const [head = "", , ...rows] = part.trim().split("\n");
+    return /\| Holdfast +\|$/.test(head) ? rows.map((row) => row.split("|").at(-2)!) : [];
+  });
+  const spans = cells.flatMap((cell) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, code]) => code!));
+  const functions = spans.map((span) => {
+    const code = span.replaceAll("…", "undefined!");
+    if (/^\w+: /.test(code)) return `({ ${code} }) satisfies AcquireOptions;`;
+    if (!/^[a-z]\w+$/.test(code) || code in exported || code === "null") return `async () => { ${code} };`;
+    return `"${code}" satisfies keyof (AcquireOptions & RedisOptions);`;
+  });
+  assert(functions.length >= 50, `the code was found: ${functions.length}`);
+  return {
+    name: page,
+    code: `import { ${Object.keys(exported).join(", ")} } from "@holdfast/lock";
+import type { AcquireOptions, Lock, RedisClient } from "@holdfast/lock";
+import type { RedisStore, RedisOptions } from "@holdfast/lock/redis";
+declare const a: RedisClient, b: RedisClient, c: RedisClient, client: RedisClient, clients: RedisClient[];
+declare const store: RedisStore, lock: Lock;
+declare function body(lock: Lock): Promise<string>;
+${functions.join("\n")}`,
+  };
 }
 
 /** A server for the examples. */
@@ -139,7 +169,7 @@ Deno.test("the README and the pages of docs/ have examples that run and end by t
   await using servers = await Servers.start();
   const found = PAGES.flatMap((page) => blocks(page, "ts"));
   assert(found.length >= 15, "the examples were found");
-  await check([...found, ...PAGES.flatMap((page) => blocks(page, "ts ignore"))]);
+  await check([...found, ...PAGES.flatMap((page) => blocks(page, "ts ignore")), tables("docs/migration.md")]);
   const outputs: string[] = [];
   for (const { name, code } of found) {
     outputs.push(await run(code, servers));
