@@ -1,4 +1,5 @@
-import type { Redis } from "ioredis";
+import type { RedisClient } from "@holdfast/lock";
+import { commandsOf, type PairCommands } from "./pair_commands.ts";
 
 /** Deletes the key if it still holds this owner. */
 export const COMPARE_AND_DELETE =
@@ -12,23 +13,25 @@ export const LEASE = 30_000;
  * no renewal. What it costs is the client, the connection and two round trips: the yardstick for everything else.
  */
 export class BarePair {
-  readonly #client: Redis;
+  readonly #commands: PairCommands;
   readonly #sha: string;
 
-  private constructor(client: Redis, sha: string) {
-    this.#client = client;
+  private constructor(commands: PairCommands, sha: string) {
+    this.#commands = commands;
     this.#sha = sha;
   }
 
   /** Loads the script. */
-  static async on(client: Redis): Promise<BarePair> {
-    return new BarePair(client, String(await client.script("LOAD", COMPARE_AND_DELETE)));
+  static async on(client: RedisClient): Promise<BarePair> {
+    const commands = commandsOf(client);
+    return new BarePair(commands, String(await commands.load(COMPARE_AND_DELETE)));
   }
 
   /** Takes the lock and gives it back. */
   async run(key: string): Promise<void> {
     const owner = crypto.randomUUID();
-    if (await this.#client.set(key, owner, "PX", LEASE, "NX") !== "OK") throw new Error(`${key} is taken`);
-    if (await this.#client.evalsha(this.#sha, 1, key, owner) !== 1) throw new Error(`${key} was lost`);
+    if (await this.#commands.set(key, owner, LEASE) !== "OK") throw new Error(`${key} is taken`);
+    // Over HTTP numbers are texts.
+    if (Number(await this.#commands.evalsha(this.#sha, key, owner)) !== 1) throw new Error(`${key} was lost`);
   }
 }

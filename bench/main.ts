@@ -7,6 +7,7 @@ import { INTERRUPTED, readOptions } from "../tests/support/command_line.ts";
 import { Interruption, premature, reason } from "../tests/support/interruption.ts";
 import { RedisServer } from "../tests/support/redis_server.ts";
 import { onEtcd, onZookeeper } from "./consensus.ts";
+import { clients } from "./clients.ts";
 import { contended } from "./contended.ts";
 import { cpu } from "./cpu.ts";
 import { inDenoKv } from "./deno_kv.ts";
@@ -64,6 +65,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   waiting,
   lone,
   observed,
+  clients,
 };
 
 /** How much of the usual time `--quick` takes. */

@@ -4,13 +4,11 @@ import { BareQuorum } from "./bare_quorum.ts";
 import type { Figure } from "./figure.ts";
 import { masters } from "./masters.ts";
 import { RawScripts } from "./raw_scripts.ts";
-import { interleave } from "./rounds.ts";
 import type { Bench } from "./row.ts";
-import { median, ratios, summarize } from "./statistics.ts";
+import { median, summarize } from "./statistics.ts";
+import { compare } from "./uncontended.ts";
 
-/** How many pairs make a round, and for how many seconds each figure is measured. */
-const PAIRS = 200;
-const SECONDS = 10;
+const LOAD = { loops: 1, pairs: 200, seconds: 10 } as const;
 
 /** How many acquires are measured before and after a master freezes, and again, so that a change of pace shows. */
 const ACQUIRES = 250;
@@ -27,47 +25,29 @@ async function pairs(count: number, bench: Bench): Promise<Figure[]> {
   const raw = await Promise.all(servers.map((server) => RawScripts.on(server.connect())));
   const bare = await BareQuorum.on(servers.map((server) => server.connect()));
   const what = `Redlock, ${count} masters`;
-  const target = { bound: "at least", value: 0.88 } as const;
   // The keys are equally long: "lock:" is the default prefix.
+  const reference = { reference: () => bare.run("lock:bare"), against: `${count} bare pairs` };
   return [
-    { ...await compare(`${what}, acquire + release`, count, () => section(ours, "ours"), bare, bench), target },
     await compare(
-      `${what}, two scripts by themselves`,
-      count,
-      () => RawScripts.runOnAll(raw, "lock:raws"),
-      bare,
+      {
+        what: `${what}, acquire + release`,
+        ours: () => section(ours, "ours"),
+        ...reference,
+        target: { bound: "at least", value: 0.88 },
+      },
+      LOAD,
+      bench,
+    ),
+    await compare(
+      {
+        what: `${what}, two scripts by themselves`,
+        ours: () => RawScripts.runOnAll(raw, "lock:raws"),
+        ...reference,
+      },
+      LOAD,
       bench,
     ),
   ];
-}
-
-async function compare(
-  what: string,
-  count: number,
-  run: () => Promise<void>,
-  bare: BareQuorum,
-  bench: Bench,
-): Promise<Figure> {
-  const rounds = await interleave({
-    ours: () => repeat(run),
-    reference: () => repeat(() => bare.run("lock:bare")),
-    seconds: SECONDS * bench.scale,
-    progress: (text) => bench.progress(`${count} masters, ${text}`),
-  });
-  const perSecond = (times: number[]) => times.map((ms) => PAIRS / ms * 1_000);
-  const comparison = ratios(rounds.reference, rounds.ours);
-  return {
-    what,
-    ours: { value: median(perSecond(rounds.ours)), unit: "/s" },
-    reference: { name: `${count} bare pairs`, value: median(perSecond(rounds.reference)), unit: "/s" },
-    ratio: median(comparison),
-    details: {
-      pairsPerRound: PAIRS,
-      ratio: summarize(comparison),
-      oursPerSecond: summarize(perSecond(rounds.ours)),
-      referencePerSecond: summarize(perSecond(rounds.reference)),
-    },
-  };
 }
 
 async function frozen(count: number, bench: Bench): Promise<Figure> {
@@ -100,10 +80,6 @@ async function frozen(count: number, bench: Bench): Promise<Figure> {
     target: { bound: "at most", value: 1.2 },
     details: { frozen: summarize(warm(hung)), well: summarize(warm(well)) },
   };
-}
-
-async function repeat(run: () => Promise<void>): Promise<void> {
-  for (let pair = 0; pair < PAIRS; pair++) await run();
 }
 
 /** As users write it. */

@@ -2,7 +2,7 @@ import { acquire, type AcquireOptions, type LockTarget } from "@holdfast/lock";
 import { BarePair } from "./bare.ts";
 import type { Figure, Target } from "./figure.ts";
 import { RawScripts } from "./raw_scripts.ts";
-import { interleave } from "./rounds.ts";
+import { interleave, type Rounds } from "./rounds.ts";
 import type { Bench } from "./row.ts";
 import { median, ratios, summarize } from "./statistics.ts";
 
@@ -89,15 +89,23 @@ export async function compare(contest: Contest, load: Load, { scale, progress }:
     seconds: load.seconds * scale,
     progress,
   });
-  const pairs = load.loops * load.pairs;
+  return figureOf(contest, load.loops * load.pairs, rounds);
+}
+
+/** Returns the figure of rounds of so many pairs each. */
+export function figureOf(
+  { what, against, target }: Pick<Contest, "what" | "against" | "target">,
+  pairs: number,
+  rounds: Rounds,
+): Figure {
   const perSecond = (times: number[]) => times.map((ms) => pairs / ms * 1_000);
   const comparison = ratios(rounds.reference, rounds.ours);
   return {
-    what: contest.what,
+    what,
     ours: { value: median(perSecond(rounds.ours)), unit: "/s" },
-    reference: { name: contest.against, value: median(perSecond(rounds.reference)), unit: "/s" },
+    reference: { name: against, value: median(perSecond(rounds.reference)), unit: "/s" },
     ratio: median(comparison),
-    ...contest.target === undefined ? {} : { target: contest.target },
+    ...target && { target },
     details: {
       pairsPerRound: pairs,
       ratio: summarize(comparison),

@@ -57,6 +57,13 @@ export const PEERS: readonly Peer[] = [
     settings: "cohort, keep 50 ms, linger 50 ms",
   },
   {
+    id: "holdfast-redlock",
+    load: () => import("./adapters/holdfast_redlock.ts"),
+    settings: "compat/redlock, waits for ever",
+    quorum: true,
+    interval: THIRD,
+  },
+  {
     id: "redlock4",
     npm: "redlock",
     alias: "redlock4",
