@@ -177,6 +177,32 @@ Deno.test("Semaphore grants its limit, and no more", async () => {
   for (const lock of locks) await lock.release();
 });
 
+Deno.test("Semaphore that tasks share has a permit for each acquire(), until a release()", async () => {
+  await using at = await place();
+  const [shared, other] = [new Semaphore(at.clients[0]!, "a", 3), new Semaphore(at.clients[0]!, "a", 3, BRIEF)];
+  for (let i = 0; i < 3; i++) await shared.acquire();
+  assert(!await other.tryAcquire());
+  for (let i = 0; i < 3; i++) {
+    await shared.release();
+    assert(await other.tryAcquire());
+  }
+  assert(!shared.isAcquired);
+  for (let i = 0; i < 3; i++) await other.release();
+});
+
+Deno.test("RedlockMutex goes by the clients that it was given, not by what becomes of the array", async () => {
+  await using at = await place(3);
+  const clients = [...at.clients];
+  const first = new RedlockMutex(clients, "a");
+  clients.length = 1;
+  const second = new RedlockMutex(clients, "a");
+  await second.acquire();
+  assertEquals(await Promise.all(at.clients.map((client) => client.exists("mutex:a"))), [1, 0, 0]);
+  await second.release();
+  await first.acquire();
+  await first.release();
+});
+
 Deno.test("Mutex without refreshInterval ends with its lease", async () => {
   await using at = await place();
   const lost: Error[] = [];

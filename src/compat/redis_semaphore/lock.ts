@@ -34,7 +34,8 @@ export abstract class SemaphoreLock implements AsyncDisposable {
   readonly #subject: SemaphoreSubject;
   readonly #options: AcquireOptions;
   readonly #onLockLost: ((error: LostLockError) => unknown) | undefined;
-  #lock: Lock | undefined;
+  /** The locks that are held, each acquired by a call of its own, or the last one that was. */
+  #locks: Lock[] = [];
   #stopping: Timer | undefined;
 
   /** Checks the options; acquires nothing. */
@@ -47,6 +48,10 @@ export abstract class SemaphoreLock implements AsyncDisposable {
       throw new TypeError(`onLockLost must be a function: got ${show(onLockLost)}`);
     }
     this.#onLockLost = onLockLost?.bind(this);
+  }
+
+  get #lock(): Lock | undefined {
+    return this.#locks.at(-1);
   }
 
   /** What the key of the lock contains, another value for each lock; empty before the first one. */
@@ -82,7 +87,7 @@ export abstract class SemaphoreLock implements AsyncDisposable {
       throw new TimeoutError(error.message, { cause: error });
     });
     this.#stopping?.cancel();
-    this.#lock = lock;
+    this.#locks = [...this.#locks.filter(({ held }) => held), lock];
     lock.signal.addEventListener("abort", () => this.#report(lock.signal.reason), { once: true });
   }
 
@@ -105,10 +110,11 @@ export abstract class SemaphoreLock implements AsyncDisposable {
     this.#stopping = clockOf(this.#subject.store).timer(lock.remaining(), () => void lock.release().catch(() => {}));
   }
 
-  /** Releases the lock. Does nothing if none is held, also if it was lost. */
+  /** Releases the lock that was acquired last. Does nothing if none is held, also if it was lost. */
   async release(): Promise<void> {
     this.#stopping?.cancel();
-    await this.#lock?.release().catch((error) => {
+    const lock = this.#locks.length > 1 ? this.#locks.pop() : this.#lock;
+    await lock?.release().catch((error) => {
       if (!(error instanceof LockLostError)) throw error;
     });
   }
