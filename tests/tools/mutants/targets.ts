@@ -185,8 +185,23 @@ export const TARGETS: readonly Target[] = [
     ],
   },
   {
+    name: "clients",
+    // The client of Bun is in Bun alone.
+    source: /^src\/stores\/redis\/clients\/(?!bun\.ts)[\w/]+\.ts$/,
+    stages: [
+      {
+        tests:
+          /^tests\/stores\/redis\/clients\/(?:\w+\/)?(client_warning|connection_events|options|rest_client|writes)_test\.ts$/,
+      },
+      { tests: /^tests\/stores\/redis\/clients\/(?:\w+\/)?(connection|database|second_connections)_test\.ts$/ },
+      REDIS_STORE,
+      { tests: /^tests\/stores\/redis\/clients\/node_redis_test\.ts$/ },
+      { tests: /^tests\/stores\/redis\/(cluster|node_redis|replicas|upstash)_test\.ts$/ },
+    ],
+  },
+  {
     name: "redis",
-    source: /^src\/stores\/redis\/(?!scripts\/)[\w/]+\.ts$/,
+    source: /^src\/stores\/redis\/(?!scripts\/|clients\/)[\w/]+\.ts$/,
     stages: [
       REDIS_UNITS,
       {
