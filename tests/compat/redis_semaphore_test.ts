@@ -190,6 +190,14 @@ Deno.test("Semaphore that tasks share has a permit for each acquire(), until a r
   for (let i = 0; i < 3; i++) await other.release();
 });
 
+Deno.test("Mutex and Semaphore of one client and key do not exclude each other", async () => {
+  await using at = await place();
+  await using mutex = new Mutex(at.clients[0]!, "a");
+  await using semaphore = new Semaphore(at.clients[0]!, "a", 1, BRIEF);
+  await mutex.acquire();
+  assert(await semaphore.tryAcquire());
+});
+
 Deno.test("RedlockMutex goes by the clients that it was given", async () => {
   await using at = await place(3);
   const clients = [...at.clients];
