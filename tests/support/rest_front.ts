@@ -46,7 +46,8 @@ export class RestFront implements AsyncDisposable {
   }
 
   async #answer(request: Request): Promise<Response> {
-    const body = await request.text();
+    const body = await request.text().catch(() => "");
+    if (body === "") return new Response(null, { status: 400 }); // The client has gone.
     if (request.headers.get("authorization") !== `Bearer ${this.token}`) {
       return Response.json({ error: "WRONGPASS invalid or missing auth token" }, { status: 401 });
     }
