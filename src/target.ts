@@ -15,15 +15,11 @@ export type LockTarget = Store | RedisClient | readonly RedisClient[];
  */
 const stores = new WeakMap<RedisClient | Store, Store>();
 
-/** A store that was made of clients, with the prefix of its keys unless that is the default. */
-interface StoreOfClients {
-  readonly clients: readonly RedisClient[];
-  readonly prefix: string | undefined;
-  readonly store: Store;
-}
+/** What a store is made of: clients, in their order, and the prefix of its keys if that is not the default. */
+type StoreParts = readonly (RedisClient | string)[];
 
-/** The stores of arrays, by their first client: an array is the same if its clients are, in their order. */
-const quorums = new WeakMap<RedisClient, StoreOfClients[]>();
+/** The stores of several parts, by the first one, a client. */
+const quorums = new WeakMap<object, (readonly [StoreParts, Store])[]>();
 
 /**
  * The store that a target stands for. The only place where the core knows of stores: they are loaded when the first
@@ -31,7 +27,7 @@ const quorums = new WeakMap<RedisClient, StoreOfClients[]>();
  */
 export function storeOf(target: LockTarget): Store | Promise<Store> {
   if (Array.isArray(target)) {
-    return knownQuorum(target) ?? makeQuorum(target.map((client, i) => checkClient(client, i)));
+    return knownQuorum(target) ?? makeQuorum(target.map(checkClient));
   }
   const store = stores.get(target as RedisClient | Store);
   if (store !== undefined) return store;
@@ -60,25 +56,24 @@ function known(target: RedisClient | Store, make: () => Store): Store {
   return store;
 }
 
-function knownQuorum(clients: readonly RedisClient[], prefix?: string): Store | undefined {
-  const known = quorums.get(clients[0]!) ?? [];
-  const same = (each: StoreOfClients) =>
-    each.prefix === prefix && each.clients.length === clients.length && each.clients.every((c, i) => c === clients[i]);
-  return known.find(same)?.store;
+function knownQuorum(parts: StoreParts): Store | undefined {
+  const known = quorums.get(parts[0] as RedisClient) ?? [];
+  return known.find(([each]) => each.length === parts.length && each.every((part, i) => part === parts[i]))?.[1];
 }
 
-/** Returns the store of some clients under a prefix, and makes it if there is none. */
-export function storeOfClients(clients: readonly RedisClient[], make: () => Store, prefix?: string): Store {
-  const known = knownQuorum(clients, prefix);
+/** Returns the store of these parts, and makes it if there is none. The array must not change later. */
+export function storeOfParts(parts: StoreParts, make: () => Store): Store {
+  const known = knownQuorum(parts);
   if (known !== undefined) return known;
   const store = make();
-  quorums.set(clients[0]!, [...quorums.get(clients[0]!) ?? [], { clients: [...clients], prefix, store }]);
+  const first = parts[0] as RedisClient;
+  quorums.set(first, [[parts, store], ...quorums.get(first) ?? []]);
   return store;
 }
 
 async function makeQuorum(clients: readonly RedisClient[]): Promise<Store> {
   const { redlock } = await import("./composed/redlock/mod.ts");
-  return storeOfClients(clients, () => redlock(clients));
+  return storeOfParts(clients, () => redlock(clients));
 }
 
 function checkClient(client: RedisClient, place?: number): RedisClient {

@@ -2,7 +2,7 @@ import { redlock } from "../../composed/redlock/mod.ts";
 import { show } from "../../internal/validation.ts";
 import type { Store } from "../../store.ts";
 import { redis, type RedisClient } from "../../stores/redis/mod.ts";
-import { storeOfClients } from "../../target.ts";
+import { storeOfParts } from "../../target.ts";
 import { checkKey, SemaphoreLock, type SemaphoreLockOptions } from "./lock.ts";
 
 /** The prefix that redis-semaphore gives the keys of mutexes. */
@@ -61,5 +61,5 @@ function storeOf(clients: readonly RedisClient[], prefix: string): Store {
     const nodes = clients.map((client) => redis(client, { prefix }));
     return nodes.length === 1 ? nodes[0]! : redlock(nodes);
   };
-  return storeOfClients(clients, make, prefix);
+  return storeOfParts([...clients, prefix], make);
 }
