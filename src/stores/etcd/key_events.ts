@@ -1,5 +1,5 @@
 import { calledOrAborted } from "../../internal/time/aborted.ts";
-import type { Clock } from "../../internal/time/clock.ts";
+import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
 import type { EtcdGateway, KeyValue } from "./gateway.ts";
 
 /** How long the server may take to say that it watches, in milliseconds: a proxy may keep that back. */
@@ -7,6 +7,9 @@ const CREATED_MS = 1_000;
 
 /** For how many microtasks a stream stays open that nobody waits for: whoever goes on waiting does so at once. */
 const IDLE_MICROTASKS = 100;
+
+/** For how long a stream may say nothing, in milliseconds, before no other watch uses it: it may be dead. */
+const SILENT_MS = 5_000;
 
 /** What has happened to a key: it was written if nothing else is said. */
 export interface WatchEvent {
@@ -37,14 +40,22 @@ export class KeyEvents {
   /** Those that wait, with the revision that they wait for. */
   readonly #waiting = new Map<(news: News) => void, bigint>();
   #last: WatchEvent | undefined;
+  /** When it last said something, or began. */
+  #heardAt: Instant;
 
   /** Begins to watch. `ended` is called before it ends, with whether the server did not say in time that it watches. */
   constructor(key: string, from: bigint, gateway: EtcdGateway, clock: Clock, ended: (buffered: boolean) => void) {
     this.#from = from;
     this.#clock = clock;
+    this.#heardAt = clock.now();
     this.#ended = ended;
     const request = { "create_request": { key, "start_revision": `${from}` } };
     void this.#run(gateway.stream<WatchResult>("/v3/watch", request, this.#end.signal));
+  }
+
+  /** Ends if it may be dead. */
+  endIfSilent(): void {
+    if (elapsed(this.#heardAt, this.#clock.now()) >= SILENT_MS) this.#close();
   }
 
   /** Resolves like `EtcdWatches.watch()`. */
@@ -69,6 +80,7 @@ export class KeyEvents {
     try {
       for await (const { canceled, events } of results) {
         late.cancel();
+        this.#heardAt = this.#clock.now();
         if (canceled) break;
         const event = events?.at(-1);
         if (event !== undefined) this.#tell({ event: this.#last = event }, revisionOf(event));

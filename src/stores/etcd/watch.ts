@@ -28,6 +28,7 @@ export class EtcdWatches {
    */
   async watch(key: string, revision: bigint, signal: AbortSignal): Promise<WatchEvent | undefined> {
     if (signal.aborted) return undefined;
+    this.#streams.get(key)?.endIfSilent();
     const stream = this.#streams.get(key) ?? this.#begin(key, revision);
     return await stream.next(revision, signal);
   }
