@@ -48,6 +48,8 @@ export class CasLock {
   readonly #sighted: (lock: CasLock, document: LockDocument) => void;
   #last: Sighting | undefined;
   #receivedAt: Instant | undefined;
+  /** When the last request was sent that was answered. */
+  #askedAt: Instant | undefined;
   /** The leases in the document that was read or written last, and when that was. */
   #leases: { readonly ms: readonly number[]; readonly at: Instant } | undefined;
   #calls: PendingCall[] = [];
@@ -104,9 +106,16 @@ export class CasLock {
     });
   }
 
-  /** Notes what a watch has found that began at a moment, from this sighting on. */
-  watched(from: Sighting, { value, version }: WatchedDocument, begunAt: Instant): void {
-    this.#saw(from.replaced({ value, version }, begunAt));
+  /**
+   * Notes what a watch has found that began at a moment, from this sighting on, if that is newer. Returns whether it is as
+   * good as a read: not if all that watches have found lately may have come late.
+   */
+  watched(from: Sighting, { value, version }: WatchedDocument, begunAt: Instant, readMs: number): boolean {
+    const sighting = from.replaced({ value, version }, begunAt);
+    // It never falls, unless the document was removed.
+    if (sighting.document.counter <= from.document.counter) return false;
+    this.#saw(sighting);
+    return elapsed(this.#askedAt ?? begunAt, this.#context.clock.now()) < readMs;
   }
 
   #add(call: PendingCall): void {
@@ -219,7 +228,9 @@ export class CasLock {
   async #inTime<T>(request: Promise<T>, what: string, sentAt: Instant): Promise<T> {
     const ms = this.#answerMs(sentAt);
     try {
-      return await within(ms, request, this.#context.clock, sentAt);
+      const reply = await within(ms, request, this.#context.clock, sentAt);
+      this.#askedAt = sentAt;
+      return reply;
     } catch (error) {
       throw error === LATE ? new Error(`no answer to a ${what} within ${Math.round(ms)} ms`) : error;
     }

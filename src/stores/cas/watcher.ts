@@ -91,11 +91,9 @@ export class Watcher {
       if (last?.version !== this.#lock.last?.version) this.#vain = 0;
       if (pause === undefined || !this.#isWanted() || last !== this.#lock.last) continue;
       const { watchEnd } = pause;
-      // What is known already may not be all.
-      const news = watchEnd?.found?.version === last?.version ? undefined : watchEnd?.found;
       try {
-        if (news !== undefined) this.#lock.watched(last!, news, begunAt);
-        await this.#lock.change(news === undefined ? LOOK : GLANCE);
+        const isTold = watchEnd?.found !== undefined && this.#lock.watched(last!, watchEnd.found, begunAt, LOOK_MS);
+        await this.#lock.change(isTold ? GLANCE : LOOK);
         this.#idle = this.#lock.last?.version === last?.version ? this.#idle + 1 : 0;
       } catch {
         // They attempt, and find the fault.
