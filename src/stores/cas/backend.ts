@@ -71,8 +71,8 @@ export interface Backend<Version = unknown> {
   list?(limit: number, cursor: string | undefined): Promise<ListedDocuments<Version>>;
   /**
    * Resolves when what is kept under a key is another version than the given one, or may be; also when `signal` aborts.
-   * Resolves to what is there now, if that costs no further trip; it may be out of date by then. It may miss the writes
-   * that {@linkcode WriteOptions.notify} leaves out. Without it waiters poll.
+   * Resolves to what is there now, if that costs no further trip; it may be out of date by then, but not older than the
+   * given version. It may miss the writes that {@linkcode WriteOptions.notify} leaves out. Without it waiters poll.
    */
   watch?(key: string, version: Version, signal: AbortSignal): Promise<WatchedDocument<Version> | void>;
   /** The largest text that it can keep, in bytes of UTF-8; 1,000,000 when left out. */

@@ -1,5 +1,5 @@
 import { etcd, type EtcdOptions, type EtcdStore } from "@holdfast/lock/etcd";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
+import { type Clock, SystemClock } from "../../../src/internal/time/clock.ts";
 import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
 import { CasStore } from "../../../src/stores/cas/store.ts";
 import { EtcdGateway } from "../../../src/stores/etcd/gateway.ts";
@@ -65,8 +65,8 @@ export class Place {
   }
 
   /** Returns a backend. */
-  backend(options: Partial<EtcdOptions> = {}): EtcdBackend {
-    return backendOf({ ...this.options, ...options });
+  backend(options: Partial<EtcdOptions> = {}, clock?: Clock): EtcdBackend {
+    return backendOf({ ...this.options, ...options }, clock);
   }
 
   /** Returns a store that does not hand on, for tests that call it themselves. */
@@ -98,8 +98,7 @@ export function watching(count: number, cluster?: EtcdCluster): Promise<void> {
 }
 
 /** Returns a backend with these options. */
-export function backendOf(options: EtcdOptions): EtcdBackend {
+export function backendOf(options: EtcdOptions, clock: Clock = new SystemClock()): EtcdBackend {
   const settings = checkEtcdOptions(options);
-  const clock = new SystemClock();
   return new EtcdBackend(new EtcdGateway(settings, clock), settings.prefix, clock);
 }

@@ -4,6 +4,7 @@ import { acquire, type Lock } from "@holdfast/lock";
 import type { EtcdFetch, EtcdStore } from "@holdfast/lock/etcd";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 import { counting } from "./counting.ts";
 import { ignore, Place, watchers, watching } from "./place.ts";
 
@@ -131,6 +132,26 @@ test("watch() asks once for what is written one after the other", async (place) 
   assertEquals(count("/watch"), 1);
   scope.abort();
   await watches;
+  await watching(0);
+});
+
+test("watch() uses no stream that has said nothing for 5 s: it may be dead", async (place) => {
+  const { fetch, count } = counting();
+  const clock = new VirtualClock();
+  const backend = place.backend({ fetch }, clock);
+  const scope = new AbortController();
+  const watches = [backend.watch("a", "0", scope.signal)];
+  await watching(1);
+  await until(() => clock.pending === 0, "the client knows that");
+  await clock.advance(4_999);
+  watches.push(backend.watch("a", "0", scope.signal));
+  assertEquals(count("/watch"), 1);
+  await clock.advance(1);
+  watches.push(backend.watch("a", "0", scope.signal));
+  await until(() => count("/watch") === 2, "it watches anew");
+  await watching(1);
+  scope.abort();
+  await Promise.all(watches);
   await watching(0);
 });
 
