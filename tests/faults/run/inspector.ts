@@ -7,8 +7,11 @@ import type { Remains } from "./work.ts";
  */
 const LEFTOVER_LIMIT_MS = 16_000;
 
-/** For how much of the time in which nothing answers it may be left besides, in milliseconds: nobody can drop it then. */
-const UNANSWERED_LIMIT_MS = 16_000;
+/**
+ * For how much of the time in which nothing answers it may be left besides, in milliseconds: nobody can drop it then. On a
+ * loaded machine ZooKeeper takes half a minute to elect a leader.
+ */
+const UNANSWERED_LIMIT_MS = 60_000;
 
 /** The pause between two looks, in milliseconds. */
 const PAUSE = 100;
