@@ -65,7 +65,7 @@ export class Place {
   }
 
   /** Returns a backend. */
-  backend(options: Partial<EtcdOptions> = {}, clock?: Clock): EtcdBackend {
+  backend(options: Partial<EtcdOptions> = {}, clock: Clock = new SystemClock()): EtcdBackend {
     return backendOf({ ...this.options, ...options }, clock);
   }
 
