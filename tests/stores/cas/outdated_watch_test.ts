@@ -36,7 +36,7 @@ Deno.test("Watcher looks within 5 s although its watches go on telling of the pa
   assert(ms <= 6_100, `woken ${ms} ms after the release, reads: ${waiter.backend.reads}`);
 });
 
-Deno.test("Watcher does not read all the time if each watch tells at once of what was before", async () => {
+Deno.test("Watcher does not read all the time if each watch tells of what was before", async () => {
   const place = new Place();
   const [holder, waiter] = [place.connect(), place.connect()];
   const [held, waiting] = [claimOf(NAME, "exclusive", 1_000_000), claimOf(NAME)];
