@@ -22,6 +22,8 @@ export class RestFront implements AsyncDisposable {
   readonly #database: number;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #idle: Deno.TcpConn[] = [];
+  /** What ends each subscription. */
+  readonly #streams = new Set<() => void>();
   #closed: Promise<void> | undefined;
 
   /** Listens at once, in front of the server on a port of the loopback interface. */
@@ -51,6 +53,12 @@ export class RestFront implements AsyncDisposable {
     if (request.headers.get("authorization") !== `Bearer ${this.token}`) {
       return Response.json({ error: "WRONGPASS invalid or missing auth token" }, { status: 401 });
     }
+    const [, channel] = /^\/subscribe\/([^/]+)$/.exec(new URL(request.url).pathname) ?? [];
+    if (channel !== undefined && request.headers.get("accept") === "text/event-stream") {
+      const words = ["SUBSCRIBE", decodeURIComponent(channel)];
+      this.commands.push(words);
+      return await this.answering(words, () => this.#stream(words));
+    }
     if (request.method !== "POST" || new URL(request.url).pathname !== "/") {
       return Response.json({ error: "ERR not found" }, { status: 404 });
     }
@@ -75,15 +83,52 @@ export class RestFront implements AsyncDisposable {
     }
   }
 
+  /** Subscribes to a channel, and passes on what the server sends. */
+  async #stream(words: readonly string[]): Promise<Response> {
+    const connection = await this.#connect();
+    await write(connection, words);
+    let [open, read] = [true, new Uint8Array()];
+    const close = () => {
+      if (open) connection.close();
+      open = false;
+      this.#streams.delete(close);
+    };
+    this.#streams.add(close);
+    const body = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        const chunk = await receive(connection).catch(() => null);
+        if (chunk === null) return controller.close();
+        read = joined(read, chunk);
+        for (let parsed = parse(read, 0); parsed !== undefined; parsed = parse(read, 0)) {
+          controller.enqueue(encoder.encode(`data: ${JSON.parse(parsed[0]).join(",")}\n\n`));
+          read = read.slice(parsed[1]);
+        }
+      },
+      cancel: close,
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  }
+
   async #connect(): Promise<Deno.TcpConn> {
     const connection = await Deno.connect({ hostname: "127.0.0.1", port: this.#port });
     if (this.#database > 0) await send(connection, ["SELECT", `${this.#database}`]);
     return connection;
   }
 
+  /** How many subscriptions there are. */
+  get subscriptions(): number {
+    return this.#streams.size;
+  }
+
+  /** Ends all subscriptions. */
+  cut(): void {
+    for (const close of this.#streams) close();
+  }
+
   /** Closes it; the server stays. */
   close(): Promise<void> {
     for (const idle of this.#idle.splice(0)) idle.close();
+    this.cut();
     return this.#closed ??= this.#server.shutdown();
   }
 
@@ -94,21 +139,35 @@ export class RestFront implements AsyncDisposable {
 
 /** Sends a command, and resolves to the answer of the protocol. */
 async function send(connection: Deno.TcpConn, words: readonly string[]): Promise<string> {
-  const bulks = words.map((word) => `$${encoder.encode(word).length}\r\n${word}\r\n`);
-  const request = encoder.encode(`*${words.length}\r\n${bulks.join("")}`);
-  for (let sent = 0; sent < request.length;) sent += await connection.write(request.subarray(sent));
+  await write(connection, words);
   let read = new Uint8Array();
-  const chunk = new Uint8Array(65_536);
   for (;;) {
-    const count = await connection.read(chunk);
-    if (count === null) throw new Error("the server has closed the connection");
-    const joined = new Uint8Array(read.length + count);
-    joined.set(read);
-    joined.set(chunk.subarray(0, count), read.length);
-    read = joined;
+    const chunk = await receive(connection);
+    if (chunk === null) throw new Error("the server has closed the connection");
+    read = joined(read, chunk);
     const parsed = parse(read, 0);
     if (parsed !== undefined) return read[0] === "-".charCodeAt(0) ? parsed[0] : `{"result":${parsed[0]}}`;
   }
+}
+
+async function write(connection: Deno.TcpConn, words: readonly string[]): Promise<void> {
+  const bulks = words.map((word) => `$${encoder.encode(word).length}\r\n${word}\r\n`);
+  const request = encoder.encode(`*${words.length}\r\n${bulks.join("")}`);
+  for (let sent = 0; sent < request.length;) sent += await connection.write(request.subarray(sent));
+}
+
+/** Reads what has come; `null` at the end. */
+async function receive(connection: Deno.TcpConn): Promise<Uint8Array<ArrayBuffer> | null> {
+  const chunk = new Uint8Array(65_536);
+  const count = await connection.read(chunk);
+  return count === null ? null : chunk.subarray(0, count);
+}
+
+function joined(first: Uint8Array<ArrayBuffer>, second: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
 }
 
 /** Reads a reply of RESP2; returns `undefined` if it has not come to its end. */

@@ -162,6 +162,8 @@ export interface BunRedisClient extends LacksOfIoredis {
 export interface UpstashClient extends LacksOfIoredis {
   /** Sends a command. Resolves to its reply, in which each number is a text. */
   postCommand(...words: string[]): Promise<unknown>;
+  /** Subscribes to a channel. Yields the lines of the event stream, until the signal aborts. */
+  events?(channel: string, signal: AbortSignal): AsyncIterable<string>;
   /** Where the database is. */
   readonly url: string;
 }

@@ -23,6 +23,8 @@ export interface RedisPort {
   readonly optionsWarning: string | undefined;
   /** The longest time between two attempts of a waiter, in milliseconds, where messages do not suffice. */
   readonly pollMs?: number | undefined;
+  /** Whether a second connection costs so much that it is there only while somebody waits, for the first channel alone. */
+  readonly waitersOnly?: boolean | undefined;
   /** Runs a script by its SHA-1. */
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** Runs a script by its text. */

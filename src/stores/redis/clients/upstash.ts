@@ -1,28 +1,40 @@
 import { StoreError } from "../../../errors.ts";
 import type { UpstashClient } from "./client.ts";
 import { Connection } from "./connection.ts";
-import type { ClientState, RedisPort, SearchedMaster } from "./port.ts";
+import type { ClientState, RedisPort, SearchedMaster, Subscribe } from "./port.ts";
+import { subscribeOver } from "./upstash/event_stream.ts";
 import { isReply } from "./upstash/rest_client.ts";
 
+/** How often waiters ask although messages seem to arrive, in milliseconds. */
+const DEAF_POLL_MS = 1_000;
+
 /**
- * A client of `upstash()`: each command is a request of its own. It cannot subscribe, so that waiters poll. Requests that
- * are sent at the same time may arrive in another order.
+ * A client of `upstash()`: each command is a request of its own, and so is the subscription of those who wait. Requests
+ * that are sent at the same time may arrive in another order.
  */
 export class UpstashPort implements RedisPort {
   readonly connection = new Connection();
   readonly state: ClientState = "ready";
-  readonly isCluster = false;
+  // As in a Cluster: PUBLISH may not count all subscribers.
+  readonly isCluster = true;
+  readonly pollMs = DEAF_POLL_MS;
+  readonly waitersOnly = true;
   readonly keyPrefix = "";
   readonly user = "default";
   readonly address: string;
   readonly optionsWarning = undefined;
   readonly isReply = isReply;
+  readonly subscribers?: () => readonly Subscribe[];
   readonly #client: UpstashClient;
 
   /** Sends nothing. */
   constructor(client: UpstashClient) {
     this.#client = client;
     this.address = new URL(client.url).host;
+    const { events } = client;
+    if (events !== undefined) {
+      this.subscribers = () => [([channel], listener) => subscribeOver(events, channel!, listener)];
+    }
   }
 
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {

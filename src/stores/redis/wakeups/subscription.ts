@@ -87,6 +87,11 @@ export class Subscription {
     if (!this.#reconnects.pause(() => this.#resume())) this.#connect();
   }
 
+  /** Closes the second connection, and makes no other one, if nobody needs messages. */
+  closeUnlessWanted(): void {
+    if (!this.#listener.wanted()) this.#stop();
+  }
+
   /**
    * Asks the server for a sign of life, unless a message has arrived since the last call: a connection that only
    * receives never notices that the other end is gone.

@@ -1,3 +1,4 @@
+import { aborted } from "../../../internal/time/aborted.ts";
 import { SystemClock } from "../../../internal/time/clock.ts";
 import type { Meta } from "../../../store.ts";
 import type { RedisClient } from "../clients/client.ts";
@@ -119,6 +120,7 @@ export class Wakeups {
   /** Forgets a handle that has stopped waiting. */
   leave(handle: string): void {
     this.#waiters.remove(handle);
+    if (this.port.waitersOnly) this.#subscription.closeUnlessWanted();
   }
 
   /** Wakes a waiter: it is to ask again. */
@@ -156,12 +158,15 @@ export class Wakeups {
    */
   pollAfter(retryAfter: number, lease: number): number {
     const { pollMs = Infinity } = this.port;
-    if (this.subscribed) return Math.min(retryAfter, pollMs);
-    return Math.min(retryAfter, pollMs, reservationMs(lease) / POLLS_PER_RESERVATION);
+    const reserved = reservationMs(lease);
+    if (!this.subscribed) return Math.min(retryAfter, pollMs, reserved / POLLS_PER_RESERVATION);
+    // Where messages may be lost unseen, one poll falls into each reservation all the same.
+    return pollMs === Infinity ? retryAfter : Math.min(retryAfter, pollMs, reserved * 2 / POLLS_PER_RESERVATION);
   }
 
   /** Resolves when the lock is taken away from a handle, which `held` asks the server, or when the signal aborts. */
   revocation(handle: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<Meta | void> {
+    if (this.port.waitersOnly) return aborted(signal); // The holder learns it when it renews the lease.
     const revoked = this.#revocations.wait(handle, held, signal);
     if (this.subscribed) this.#revocations.check(handle); // It may have happened since the lock was granted.
     else this.subscribe(); // Then the server is asked about all of them.

@@ -20,6 +20,8 @@ export interface UpstashResponse {
   readonly status: number;
   /** Reads the whole body. */
   text(): Promise<string>;
+  /** The body as a stream of bytes. Waiters poll without it. */
+  readonly body?: unknown;
 }
 
 /** Sends a request, as `fetch` does. */

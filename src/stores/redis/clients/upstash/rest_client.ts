@@ -21,7 +21,11 @@ const LONGEST_LINE = 200;
 export function upstash(options: UpstashOptions): UpstashClient {
   const settings = checkUpstashOptions(options);
   const clock = new SystemClock();
-  return { url: settings.url, postCommand: (...words) => post(words, settings, clock) };
+  return {
+    url: settings.url,
+    postCommand: (...words) => post(words, settings, clock),
+    events: (channel, signal) => events(channel, settings, signal),
+  };
 }
 
 /** Sends a command. Rejects with a `StoreError` or a `ReplyError` if it is certain that nothing was done. */
@@ -38,6 +42,28 @@ async function post(words: string[], { url, token, fetch }: UpstashSettings, clo
     throw error instanceof StoreError || isReply(error) ? error : failureOf(url, error);
   } finally {
     timer.cancel();
+  }
+}
+
+/** Yields the lines of the answer to a subscription. */
+async function* events(
+  channel: string,
+  { url, token, fetch }: UpstashSettings,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const headers = { "authorization": `Bearer ${token}`, "accept": "text/event-stream" };
+  const path = `${url}/subscribe/${encodeURIComponent(channel)}`;
+  const response = await fetch(path, { method: "POST", headers, body: "", redirect: "manual", signal });
+  const { status, body } = response;
+  if (status !== 200 || !body) {
+    throw new Error(`there is no event stream at ${url}: ${status} ${await response.text()}`);
+  }
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop()!;
+    yield* lines;
   }
 }
 

@@ -233,8 +233,9 @@ test("upstash() ends a request that is not answered, and leaves no timer", async
   arrive.resolve();
 });
 
-test("waiters over upstash() ask again within a third of a reservation", async (front) => {
-  const store = serverStore(upstash(front.options));
+test("waiters over upstash() without a stream ask within a third of a reservation", async (front) => {
+  const { url, postCommand } = upstash(front.options);
+  const store = serverStore({ url, postCommand });
   await grant(store, claimOf("a"));
   const asked = [];
   for (const lease of [60_000, 900, 100]) asked.push(Math.round(await ask(store, claimOf("a", "exclusive", lease))));

@@ -1,0 +1,50 @@
+import { SystemClock } from "../../../../internal/time/clock.ts";
+import { POLL_MS } from "../../constants.ts";
+import type { UpstashClient } from "../client.ts";
+import type { MessageListener, SecondConnection } from "../port.ts";
+
+/** How long the first event may take, in milliseconds. */
+const OPEN_MS = POLL_MS;
+
+const CLOCK = new SystemClock();
+
+/** A line of an event: its kind, its channel, and the message or the number of subscriptions. */
+const EVENT = /^data: ?(subscribe|message),[^,]*,(.*)$/;
+
+/**
+ * Subscribes to a channel with a request whose answer goes on. Something in between may keep events back, or lose the
+ * stream without a word: nothing but polls can show that.
+ */
+export function subscribeOver(
+  events: NonNullable<UpstashClient["events"]>,
+  channel: string,
+  listener: MessageListener,
+): SecondConnection {
+  const closing = new AbortController();
+  let isOpen = false;
+  const failed = (error: unknown) => {
+    if (closing.signal.aborted) return;
+    // Where there is no such stream, the next try is not made soon.
+    isOpen ? listener.ended(error) : listener.refused(error as Error);
+  };
+  const timer = CLOCK.timer(OPEN_MS, () => failed(new Error("no event comes over the event stream")));
+  const read = async () => {
+    for await (const line of events(channel, closing.signal)) {
+      const [, kind, message = ""] = EVENT.exec(line) ?? [];
+      if (kind === "message") listener.message(channel, message);
+      if (kind !== "subscribe" || isOpen) continue;
+      isOpen = true;
+      timer.cancel();
+      listener.opened();
+    }
+    throw new Error("the event stream has ended");
+  };
+  read().catch(failed);
+  return {
+    probe: () => Promise.resolve(),
+    close() {
+      timer.cancel();
+      closing.abort();
+    },
+  };
+}
