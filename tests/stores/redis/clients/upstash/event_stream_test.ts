@@ -95,7 +95,7 @@ test("upstash() opens no event stream for those who do not wait", async (front) 
   assertEquals(count(front, "SUBSCRIBE"), 0);
 });
 
-test("waiters over upstash() ask every second beside the event stream, more with short leases", async (front) => {
+test("waiters over upstash() ask every second beside the stream, or more often", async (front) => {
   const client = upstash(front.options);
   const store = serverStore(client);
   await grant(store, claimOf("a"));
