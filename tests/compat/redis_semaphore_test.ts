@@ -211,6 +211,15 @@ Deno.test("RedlockMutex goes by the clients that it was given", async () => {
   await first.release();
 });
 
+Deno.test("Mutex.release() after stopRefresh() leaves no timer", async () => {
+  await using at = await place();
+  const mutex = new Mutex(at.clients[0]!, "a", { lockTimeout: LONG });
+  await mutex.acquire();
+  mutex.stopRefresh();
+  await mutex.release();
+  assert(!mutex.isAcquired);
+});
+
 Deno.test("Mutex without refreshInterval ends with its lease", async () => {
   await using at = await place();
   const lost: Error[] = [];

@@ -169,7 +169,10 @@ export const TARGETS: readonly Target[] = [
   {
     name: "compat",
     source: /^src\/compat\/\w+\/\w+\.ts$/,
-    stages: [{ tests: /^tests\/compat\/\w+_test\.ts$/, except: /(beside|rolling)_test\.ts$/ }],
+    stages: [
+      { tests: /^tests\/compat\/options_test\.ts$/ },
+      { tests: /^tests\/compat\/(redis_semaphore|redlock)_test\.ts$/ },
+    ],
   },
   {
     name: "otel",
