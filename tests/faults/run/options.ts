@@ -2,9 +2,12 @@ import { parseArgs } from "node:util";
 import { oneOf, wholeNumber } from "../../support/command_line.ts";
 import { type HandoffName, HANDOFFS } from "../../verification/handoff/scenario.ts";
 
+/** The deployments of Redis. */
+const REDIS = ["single", "sentinel", "cluster", "redlock"] as const;
+
 /** The deployments that there are. */
 export const DEPLOYMENTS = [
-  ...["single", "sentinel", "cluster", "redlock"] as const,
+  ...REDIS,
   ...["sqlite", "memcached", "postgres", "pgbouncer", "mysql", "etcd", "zookeeper"] as const,
 ] as const;
 
@@ -80,9 +83,9 @@ function clientOf(name: string | undefined, deployment: DeploymentKind): ClientN
 
 /** Returns the clients that a deployment can be reached with. */
 function clientsOf(deployment: DeploymentKind): readonly ClientName[] {
-  if (deployment === "single" || deployment === "redlock") return CLIENTS;
-  // HTTP knows one database.
-  return deployment === "sentinel" || deployment === "cluster" ? CLIENTS.filter((name) => name !== "upstash") : [];
+  if (!REDIS.some((name) => name === deployment)) return [];
+  // HTTP knows one database, and of three the run would ask more than its front can answer.
+  return CLIENTS.filter((name) => name !== "upstash" || deployment === "single");
 }
 
 /** Returns what `--help` prints. */
@@ -91,11 +94,11 @@ export function usage(): string {
 
 Usage: deno task faults [options]
 
-  --deployment D   ${DEPLOYMENTS.slice(0, 4).join(", ")}: Redis; sqlite: a file; memcached: the engine of cas();
+  --deployment D   ${REDIS.join(", ")}: Redis; sqlite: a file; memcached: the engine of cas();
                    postgres: a table of PostgreSQL; pgbouncer: the same, through a pooler; mysql: a table of MariaDB;
                    etcd: three members; zookeeper: three servers (default: single)
   --client C       what the processes reach Redis with (default: ${CLIENTS[0]}): ${CLIENTS.slice(0, 3).join(", ")},
-                   ${CLIENTS.slice(3, 5).join(", ")}; upstash: HTTP, on single and redlock
+                   ${CLIENTS.slice(3, 5).join(", ")}; upstash: HTTP, on single
   --minutes M      how long faults happen (default: 1)
   --seed S         what determines the faults and what the processes do; the times of both are real ones
                    (default: a new one, which is printed)

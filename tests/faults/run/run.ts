@@ -65,7 +65,7 @@ type Start = (locks: readonly string[], client: ClientName) => Promise<Deploymen
 
 const DEPLOYMENT_OF: Readonly<Record<DeploymentKind, Start>> = {
   single: (_, client) => single(client),
-  redlock: (_, client) => redlock(client),
+  redlock,
   sentinel,
   cluster,
   sqlite,

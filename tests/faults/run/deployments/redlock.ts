@@ -8,23 +8,20 @@ import { freezing } from "../freezing.ts";
 import { redisLeft } from "../redis/left.ts";
 import { quorumFaults } from "../redis/quorum_faults.ts";
 import { answers, commandFaults, killing } from "../redis/server_faults.ts";
-import { Entrance, traitsOver } from "../redis/entrance.ts";
-import { REQUEST } from "../redis/traits.ts";
+import { REQUEST, TRAITS } from "../redis/traits.ts";
 import type { Deployment } from "../deployment.ts";
-import type { ClientName } from "../options.ts";
 
 /** How many servers there are. */
 const NODES = 3;
 
 /** Independent servers that keep their data on disk. */
-export async function redlock(client: ClientName = "ioredis"): Promise<Deployment> {
+export async function redlock(): Promise<Deployment> {
   await using stack = new AsyncDisposableStack();
   const nodes = await Promise.all(Array.from({ length: NODES }, async () => {
     const { path } = stack.use(new DataDirectory());
     const server = stack.use(await RedisServer.start(durable(path)));
-    const entrance = stack.use(new Entrance(server, client));
-    const proxy = stack.use(await TcpProxy.start(entrance.port));
-    return { server, entrance, proxy, path };
+    const proxy = stack.use(await TcpProxy.start(server.port));
+    return { server, proxy, path };
   }));
   const servers = nodes.map(({ server }) => server);
   const proxies = nodes.map(({ proxy }) => proxy);
@@ -38,16 +35,13 @@ export async function redlock(client: ClientName = "ioredis"): Promise<Deploymen
     proxies,
     request: REQUEST,
     // Redlock grants no runs.
-    traits: { ...traitsOver(client), runs: false },
+    traits: { ...TRAITS, runs: false },
     faults: [...commandFaults(ward), freezing(ward, false, well), killing(ward), killing(ward, wipe)],
     userFaults: ({ crew, ways, lease, kept: lock }) => {
       const putBack = (node: number) => void crew.ledger.putBack.push({ lock, at: now(), node });
       return quorumFaults({ servers, proxies: ways[0]!.proxies, lock, lease, putBack });
     },
-    left: async () => {
-      await Promise.all(nodes.map(({ entrance }) => entrance.close()));
-      return await redisLeft(servers);
-    },
+    left: () => redisLeft(servers),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -7,7 +7,7 @@ import * as nodeRedis from "redis";
 import * as nodeRedis5 from "redis5";
 import type { ClientName } from "../options.ts";
 import type { RedisTarget } from "../work.ts";
-import { TOKEN } from "./entrance.ts";
+import { TOKEN } from "./traits.ts";
 
 /** How long a client waits before it connects again, in milliseconds. */
 const RETRY_MS = 100;

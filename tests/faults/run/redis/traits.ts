@@ -17,3 +17,9 @@ export const TRAITS: Traits = {
   stall: 200,
   pace: [50, 250],
 };
+
+/** What the REST front before a server wants to be told. */
+export const TOKEN = "token-of-the-run";
+
+/** The same over HTTP: requests overtake each other, and waiters poll, so that a dead one cannot be told from others. */
+export const OVER_HTTP: Traits = { ...TRAITS, executesLate: true, keepsTurns: true, pace: [500, 1_000] };
