@@ -48,8 +48,8 @@ export class RestFront implements AsyncDisposable {
   }
 
   async #answer(request: Request): Promise<Response> {
-    const body = await request.text().catch(() => "");
-    if (body === "") return new Response(null, { status: 400 }); // The client has gone.
+    const body = await request.text().catch(() => undefined);
+    if (body === undefined) return new Response(null, { status: 400 }); // The client has gone.
     if (request.headers.get("authorization") !== `Bearer ${this.token}`) {
       return Response.json({ error: "WRONGPASS invalid or missing auth token" }, { status: 401 });
     }
