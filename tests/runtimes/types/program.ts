@@ -58,6 +58,7 @@ import {
   type CasOptions,
   type FoundDocument,
   type ListedDocuments,
+  type WatchedDocument,
   type WriteOptions,
   type WriteResult,
 } from "@holdfast/lock/cas";
@@ -438,6 +439,9 @@ class NoDocuments implements Backend<number> {
   }
   list(): Promise<ListedDocuments<number>> {
     return Promise.resolve({ documents: [] });
+  }
+  watch(_key: string, version: number): Promise<WatchedDocument<number>> {
+    return Promise.resolve({ value: undefined, version: version + 1 });
   }
 }
 
