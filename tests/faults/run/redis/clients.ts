@@ -95,7 +95,9 @@ function overHttp(place: Place, { commandTimeout }: Patience): Opened {
     url: `http://127.0.0.1:${place.port}`,
     token: TOKEN,
     fetch: (url, request) => {
-      const signals = commandTimeout === undefined ? [] : [AbortSignal.timeout(commandTimeout)];
+      // A subscription lasts.
+      const isLimited = commandTimeout !== undefined && !url.includes("/subscribe/");
+      const signals = isLimited ? [AbortSignal.timeout(commandTimeout)] : [];
       return fetch(url, { ...request, signal: AbortSignal.any([request.signal, ...signals]), client: connections });
     },
   });
