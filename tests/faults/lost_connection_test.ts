@@ -7,15 +7,20 @@
  */
 import { assert } from "@std/assert";
 import { acquire, type RedisClient } from "@holdfast/lock";
+import { upstash } from "@holdfast/lock/upstash";
 import type { Redis } from "ioredis";
 import { type ClientLibrary, idOf, IN_FULL, IN_PART, OVER_HTTP, tested } from "../stores/redis/clients.ts";
 import { subscribed } from "../stores/redis/wakeups/subscribed.ts";
 import { RedisServer } from "../support/redis_server.ts";
+import { RestFront } from "../support/rest_front.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import { until } from "../support/until.ts";
 
 /** The longest time between two attempts of a waiter, in milliseconds: while no message can come, and always. */
 const [POLL, LONGEST_POLL] = [500, 5_000];
+
+/** The same over HTTP, beside an event stream. */
+const HTTP_POLL = 1_000;
 
 /** How long a request over HTTP may go without an answer, in milliseconds. */
 const HTTP_LIMIT = 5_000;
@@ -30,6 +35,16 @@ const NAMES = ["a", "b", "c"];
 
 /** ioredis 5, iovalkey and node-redis have timers for a while when their client is closed. */
 const LEAKY = { sanitizeOps: false, sanitizeResources: false };
+
+/** A client over HTTP with an event stream. */
+const WITH_EVENTS: ClientLibrary = {
+  name: "upstash with events",
+  like(client) {
+    const front = new RestFront(client.options.port!);
+    client.on("end", () => void front.close());
+    return upstash(front.options);
+  },
+};
 
 /** A client that waits, behind a proxy. */
 interface Scene {
@@ -83,6 +98,17 @@ async function kill(watcher: Redis, ...what: ["TYPE" | "ID", string]): Promise<v
   await until(async () => (await list(watcher, ...what)).length === 0, "it is closed");
 }
 
+async function refuseMessages({ proxy, watcher }: Scene): Promise<void> {
+  proxy.refuse();
+  await kill(watcher, "TYPE", "pubsub");
+}
+
+async function silenceMessages({ proxy, watcher }: Scene): Promise<void> {
+  const [connection, ...more] = await list(watcher, "TYPE", "pubsub");
+  assert(connection !== undefined && more.length === 0, "there is one second connection");
+  proxy.halfOpen(connection.port);
+}
+
 function within(times: readonly number[], most: number): void {
   assert(times.every((ms) => ms < most + MARGIN), `served after ${times.map(Math.round)} ms, promised: ${most} ms`);
 }
@@ -92,11 +118,7 @@ for (const library of [...IN_FULL, ...IN_PART]) {
     name: `acquire() over ${library.name} is served while no messages can be subscribed to`,
     ...LEAKY,
     fn: async () => {
-      const times = await served(library, async ({ proxy, watcher }) => {
-        proxy.refuse();
-        await kill(watcher, "TYPE", "pubsub");
-      });
-      within(times, POLL);
+      within(await served(library, refuseMessages), POLL);
     },
   });
 
@@ -113,12 +135,7 @@ for (const library of IN_FULL) {
     name: `acquire() over ${library.name} is served when messages stop unseen`,
     ...LEAKY,
     fn: async () => {
-      const times = await served(library, async ({ proxy, watcher }) => {
-        const [connection, ...more] = await list(watcher, "TYPE", "pubsub");
-        assert(connection !== undefined && more.length === 0, "there is one second connection");
-        proxy.halfOpen(connection.port);
-      });
-      within(times, LONGEST_POLL);
+      within(await served(library, silenceMessages), LONGEST_POLL);
     },
   });
 
@@ -142,4 +159,12 @@ Deno.test("acquire() over upstash is served when its connections are cut", async
 
 Deno.test("acquire() over upstash is served when its requests get no answer", async () => {
   within(await served(OVER_HTTP, ({ proxy }) => Promise.resolve(proxy.halfOpen())), HTTP_LIMIT + POLL);
+});
+
+Deno.test("acquire() over upstash is served while no event stream can be opened", async () => {
+  within(await served(WITH_EVENTS, refuseMessages), POLL);
+});
+
+Deno.test("acquire() over upstash is served when its event stream stops unseen", async () => {
+  within(await served(WITH_EVENTS, silenceMessages), HTTP_POLL);
 });
