@@ -54,7 +54,7 @@ export class RestFront implements AsyncDisposable {
       return Response.json({ error: "WRONGPASS invalid or missing auth token" }, { status: 401 });
     }
     const [, channel] = /^\/subscribe\/([^/]+)$/.exec(new URL(request.url).pathname) ?? [];
-    if (channel !== undefined && request.headers.get("accept") === "text/event-stream") {
+    if (channel !== undefined && request.method === "GET" && request.headers.get("accept") === "text/event-stream") {
       const words = ["SUBSCRIBE", decodeURIComponent(channel)];
       this.commands.push(words);
       return await this.answering(words, () => this.#stream(words));

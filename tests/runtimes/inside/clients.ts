@@ -1,14 +1,16 @@
 /**
  * The store suite on Redis over other clients than that of ioredis 6, over which all tests of the Redis store run: each
- * library in one of the runtimes.
+ * library in one of the runtimes. The event stream of `upstash()` in all of them.
  *
  * @module
  */
-import type { RedisClient } from "@holdfast/lock";
+import { acquire, type RedisClient } from "@holdfast/lock";
 import { storeSuite } from "@holdfast/lock/testing";
 import { upstash } from "@holdfast/lock/upstash";
 import { IN_FULL, IN_PART, OF_BUN, tested } from "../../stores/redis/clients.ts";
 import { OPEN, testBadInput } from "../../stores/redis/clients/bad_input.ts";
+import { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
+import { until } from "../../support/until.ts";
 import { serverStore } from "../../support/server_store.ts";
 import { RedisServer } from "./redis_server.ts";
 import { settings } from "./settings.ts";
@@ -44,3 +46,15 @@ for (const library of settings.clients) {
     },
   });
 }
+
+Deno.test("upstash() here: a waiter is woken over the event stream, which ends then", async () => {
+  await using server = await RedisServer.start();
+  const [from, to] = [upstash(await server.front()), upstash(await server.front())];
+  const first = await acquire(from, "a", { lease: 60_000 });
+  const waiting = acquire(to, "a", { lease: 60_000 });
+  await until(() => Wakeups.of(to).subscribed, "the waiter is subscribed");
+  await first.release();
+  const lock = await waiting;
+  await until(() => !Wakeups.of(to).subscribed, "the stream is closed");
+  await lock.release();
+});

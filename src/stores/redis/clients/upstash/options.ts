@@ -2,12 +2,12 @@ import { checkKeys, show } from "../../../../internal/validation.ts";
 
 /** What is sent to the database. */
 export interface UpstashRequest {
-  /** Always `POST`. */
-  readonly method: "POST";
+  /** `POST` of a command, `GET` of an event stream. */
+  readonly method: "POST" | "GET";
   /** The headers, among them the token. */
   readonly headers: Readonly<Record<string, string>>;
   /** A command as an array in JSON. */
-  readonly body: string;
+  readonly body?: string;
   /** A redirection is an error: the token must not go elsewhere. */
   readonly redirect: "manual";
   /** Aborts when the answer is no longer wanted. */

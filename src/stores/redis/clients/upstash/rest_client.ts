@@ -53,7 +53,7 @@ async function* events(
 ): AsyncGenerator<string> {
   const headers = { "authorization": `Bearer ${token}`, "accept": "text/event-stream" };
   const path = `${url}/subscribe/${encodeURIComponent(channel)}`;
-  const response = await fetch(path, { method: "POST", headers, body: "", redirect: "manual", signal });
+  const response = await fetch(path, { method: "GET", headers, redirect: "manual", signal });
   const { status, body } = response;
   if (status !== 200 || !body) {
     throw new Error(`there is no event stream at ${url}: ${status} ${await response.text()}`);
