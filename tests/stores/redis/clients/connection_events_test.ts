@@ -94,6 +94,17 @@ Deno.test("Connection counts a cut when a client of Sentinels has left its maste
   assertEquals([connection.cuts, left], [1, 2], "it sends again what the former one has not answered");
 });
 
+Deno.test("Connection says that ioredis was closed for good, which forgets commands then", () => {
+  const events: string[] = [];
+  const prevCommandQueue = [{ command: { reject: () => events.push("rejected") } }];
+  const { client, connection } = connect({ prevCommandQueue });
+  const [ready, down, closed] = ["ready", "down", "closed"].map((event) => () => void events.push(event));
+  connection.listen({ ready: ready!, down: down!, closed: closed! });
+  client.emit("close");
+  client.emit("end");
+  assertEquals(events, ["down", "rejected", "closed"]);
+});
+
 Deno.test("rejectUnanswered() rejects the commands that the client has forgotten", () => {
   const rejected: string[] = [];
   const sent = (name: string) => ({
