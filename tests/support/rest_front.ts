@@ -85,7 +85,8 @@ export class RestFront implements AsyncDisposable {
 
   /** Subscribes to a channel, and passes on what the server sends. */
   async #stream(words: readonly string[]): Promise<Response> {
-    const connection = await this.#connect();
+    const connection = await this.#connect().catch(() => undefined);
+    if (connection === undefined) return new Response("the server is away", { status: 502 });
     await write(connection, words);
     let [open, read] = [true, new Uint8Array()];
     const close = () => {
