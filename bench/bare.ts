@@ -32,6 +32,6 @@ export class BarePair {
     const owner = crypto.randomUUID();
     if (await this.#commands.set(key, owner, LEASE) !== "OK") throw new Error(`${key} is taken`);
     // Over HTTP numbers are texts.
-    if (Number(await this.#commands.evalsha(this.#sha, key, owner)) !== 1) throw new Error(`${key} was lost`);
+    if (Number(await this.#commands.evalsha(this.#sha, [key], [owner])) !== 1) throw new Error(`${key} was lost`);
   }
 }

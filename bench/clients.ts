@@ -8,6 +8,7 @@ import { BarePair, LEASE } from "./bare.ts";
 import { runChild } from "./child.ts";
 import type { BunOptions } from "./clients_bun.ts";
 import type { Figure } from "./figure.ts";
+import { RawScripts } from "./raw_scripts.ts";
 import { relay } from "./relay.ts";
 import type { Rounds } from "./rounds.ts";
 import type { Bench } from "./row.ts";
@@ -32,7 +33,8 @@ const [IOREDIS, NODE_REDIS] = IN_FULL as [ClientLibrary, ClientLibrary];
 export async function clients(bench: Bench): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const library of [...IN_FULL, ...IN_PART, OVER_HTTP]) figures.push(await pairs(library, bench));
-  figures.push(await pairsInBun(bench), await dropIn(bench));
+  figures.push(await scripts(NODE_REDIS, bench), await pairsInBun(false, bench), await pairsInBun(true, bench));
+  figures.push(await dropIn(bench));
   for (const waiters of WAITERS) figures.push(await handoffOverNodeRedis(waiters, bench));
   return [...figures, await handoffWhilePolling(bench)];
 }
@@ -58,14 +60,28 @@ async function pairs(library: ClientLibrary, bench: Bench): Promise<Figure> {
   return await compare(contest, LOAD, bench);
 }
 
-async function pairsInBun({ server, scale, stack, progress }: Bench): Promise<Figure> {
+/** What a fence and a queue cost the library, the connection and the server, with nothing of ours around them. */
+async function scripts(library: ClientLibrary, bench: Bench): Promise<Figure> {
+  const connect = () => tested(bench.server.connect(), library);
+  const [raw, bare] = [await RawScripts.on(connect()), await BarePair.on(connect())];
+  const contest: Contest = {
+    what: `${library.name}: the two scripts by themselves`,
+    ours: () => raw.run("lock:ours"),
+    reference: () => bare.run("lock:bare"),
+    against: "bare pair over it",
+  };
+  return await compare(contest, LOAD, bench);
+}
+
+async function pairsInBun(raw: boolean, { server, scale, stack, progress }: Bench): Promise<Figure> {
   progress("installing Bun");
   await install();
   progress("Bun");
-  const options: BunOptions = { port: server.port, pairs: LOAD.pairs, seconds: LOAD.seconds * scale };
+  const options: BunOptions = { port: server.port, pairs: LOAD.pairs, seconds: LOAD.seconds * scale, raw };
   const program = new URL("clients_bun.ts", import.meta.url).pathname;
   const rounds = await runChild<Rounds>(`${MODULES}/bun/bin/bun`, [program, JSON.stringify(options)], stack);
-  const contest = { what: "Bun: acquire + release", against: "bare pair over it", ...targetOf("bun") };
+  const what = raw ? "Bun: the two scripts by themselves" : "Bun: acquire + release";
+  const contest = { what, against: "bare pair over it", ...raw ? {} : targetOf("bun") };
   return figureOf(contest, LOAD.pairs, rounds);
 }
 

@@ -2,14 +2,14 @@ import type { RedisClient } from "@holdfast/lock";
 import type { Redis } from "ioredis";
 import type { RedisClientType } from "redis";
 
-/** The commands of a bare pair, as users of a client library write them. */
+/** The commands of bare pairs and of scripts by themselves, as users of a client library write them. */
 export interface PairCommands {
   /** Loads a script. Resolves to its SHA-1. */
   load(script: string): Promise<unknown>;
   /** Sets a key for some milliseconds, unless there is one. Resolves to `"OK"` if there was none. */
   set(key: string, owner: string, lease: number): Promise<unknown>;
   /** Runs a script. */
-  evalsha(sha: string, key: string, owner: string): Promise<unknown>;
+  evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
 }
 
 /** Returns the commands of a client. */
@@ -21,7 +21,7 @@ export function commandsOf(client: RedisClient): PairCommands {
   return {
     load: (script) => ioredis.script("LOAD", script),
     set: (key, owner, lease) => ioredis.set(key, owner, "PX", lease, "NX"),
-    evalsha: (sha, key, owner) => ioredis.evalsha(sha, 1, key, owner),
+    evalsha: (sha, keys, args) => ioredis.evalsha(sha, keys.length, ...keys, ...args),
   };
 }
 
@@ -29,7 +29,7 @@ function ofNodeRedis(client: RedisClientType): PairCommands {
   return {
     load: (script) => client.scriptLoad(script),
     set: (key, owner, lease) => client.set(key, owner, { NX: true, PX: lease }),
-    evalsha: (sha, key, owner) => client.evalSha(sha, { keys: [key], arguments: [owner] }),
+    evalsha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
   };
 }
 
@@ -37,6 +37,6 @@ function sentBy(send: (words: string[]) => Promise<unknown>): PairCommands {
   return {
     load: (script) => send(["SCRIPT", "LOAD", script]),
     set: (key, owner, lease) => send(["SET", key, owner, "PX", `${lease}`, "NX"]),
-    evalsha: (sha, key, owner) => send(["EVALSHA", sha, "1", key, owner]),
+    evalsha: (sha, keys, args) => send(["EVALSHA", sha, `${keys.length}`, ...keys, ...args]),
   };
 }

@@ -1,6 +1,7 @@
-import type { Redis } from "ioredis";
+import type { RedisClient } from "@holdfast/lock";
 import { lockKeys } from "../src/stores/redis/keys/keys.ts";
 import { attempt, release } from "../src/stores/redis/scripts/generated.ts";
+import { commandsOf, type PairCommands } from "./pair_commands.ts";
 
 /** The lease of Holdfast by default, so that both set the same expiry. */
 const LEASE = "30000";
@@ -13,16 +14,17 @@ const META = '{"host":"worker-1","pid":"4711"}';
  * the connection and the server, with nothing of Holdfast's own around them.
  */
 export class RawScripts {
-  readonly #client: Redis;
+  readonly #commands: PairCommands;
 
-  private constructor(client: Redis) {
-    this.#client = client;
+  private constructor(commands: PairCommands) {
+    this.#commands = commands;
   }
 
   /** Loads the scripts. */
-  static async on(client: Redis): Promise<RawScripts> {
-    for (const { source } of [attempt, release]) await client.script("LOAD", source);
-    return new RawScripts(client);
+  static async on(client: RedisClient): Promise<RawScripts> {
+    const commands = commandsOf(client);
+    for (const { source } of [attempt, release]) await commands.load(source);
+    return new RawScripts(commands);
   }
 
   /** Takes the lock and gives it back. */
@@ -40,12 +42,12 @@ export class RawScripts {
   }
 
   async #take(key: string, owner: string): Promise<void> {
-    const fence = await this.#client.evalsha(attempt.sha, 6, ...lockKeys(key), owner, LEASE, META);
+    const fence = await this.#commands.evalsha(attempt.sha, [...lockKeys(key)], [owner, LEASE, META]);
     if (typeof fence !== "string") throw new Error(`${key} is taken`);
   }
 
   async #release(key: string, owner: string): Promise<void> {
-    const released = await this.#client.evalsha(release.sha, 5, ...lockKeys(key).slice(0, 5), owner, LEASE);
+    const released = await this.#commands.evalsha(release.sha, lockKeys(key).slice(0, 5), [owner, LEASE]);
     if (released !== 1) throw new Error(`${key} was lost`);
   }
 }
