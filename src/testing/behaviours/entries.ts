@@ -79,16 +79,21 @@ export const entries: Behaviours = {
     const [a, b] = [await fixture.connect(), await fixture.connect()];
     for (const [first, second] of groupsOf(a.capabilities)) {
       const shorter = second === undefined ? [] : [{ ...second, lease: LONG_MS / 2 }];
-      const holders = [first!, ...shorter];
-      for (const holder of holders) {
-        const grant = await timed(() => a.attempt(holder, TRY));
-        await checkExpiry(b, holder, grant, grant);
-        await clock.sleep(APART_MS);
-        await checkExpiry(b, holder, grant, grant);
-        const longer = { ...holder, lease: 2 * holder.lease, renewal: 1 };
-        await checkExpiry(b, longer, await timed(() => a.renew(longer)), grant);
-      }
-      for (const holder of holders) await a.release(holder);
+      await judge(async (name) => {
+        const holders = [first!, ...shorter].map((claim) => ({ ...claim, name: `${name} ${claim.name}` }));
+        try {
+          for (const holder of holders) {
+            const grant = await timed(() => a.attempt(holder, TRY));
+            await checkExpiry(b, holder, grant, grant);
+            await clock.sleep(APART_MS);
+            await checkExpiry(b, holder, grant, grant);
+            const longer = { ...holder, lease: 2 * holder.lease, renewal: 1 };
+            await checkExpiry(b, longer, await timed(() => a.renew(longer)), grant);
+          }
+        } finally {
+          for (const holder of holders) await a.release(holder);
+        }
+      });
     }
   },
 
@@ -234,6 +239,8 @@ async function checkExpiry(store: Store, claim: Claim, begun: Span, first: Span)
   const most = claim.lease - elapsed(begun.answered, sent) + slowest + TOLERANCE_MS;
   const least = claim.lease - elapsed(begun.sent, answered) - TOLERANCE_MS;
   const within = found.expiresIn >= least && found.expiresIn <= most;
+  // Other requests of the store, which tell it the time as well, took as long.
+  if (!within && slowest + elapsed(sent, answered) > TOLERANCE_MS) tooSlow();
   check(within, `the lease ends in ${least} to ${most} ms: ${found.expiresIn}`);
 }
 
