@@ -122,12 +122,14 @@ export async function agrees(
           fates.set(handleOf(claim), await ask(claim, steal));
           model.request(claim, steal);
         }
-        // All waiters ask until nothing changes any more, in an order that must not matter.
+        // All waiters ask until nothing changes any more, in an order that must not matter. But the members of a run, which
+        // are in the queue of the store no more, are woken before its lease ends, and queue again in their order.
+        const first = "end" in step ? 0 : order;
         for (let changed = true; changed;) {
           changed = false;
           const waiting = claims.filter((claim) => fates.get(handleOf(claim)) === "waiting");
           for (const i of waiting.keys()) {
-            const claim = waiting[(i + order) % waiting.length]!;
+            const claim = waiting[(i + first) % waiting.length]!;
             if (fates.get(handleOf(claim)) !== "waiting") continue;
             const fate = await ask(claim, false);
             fates.set(handleOf(claim), fate);
