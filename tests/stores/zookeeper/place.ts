@@ -4,6 +4,7 @@ import { SystemClock } from "../../../src/internal/time/clock.ts";
 import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
 import { CasStore } from "../../../src/stores/cas/store.ts";
 import { ZookeeperBackend } from "../../../src/stores/zookeeper/store.ts";
+import { until } from "../../support/until.ts";
 import { findZookeeper } from "../../support/zookeeper.ts";
 import {
   type ClientOptions,
@@ -88,7 +89,7 @@ export class Place implements AsyncDisposable {
   /** Returns a store of a new client, which is connected. */
   async store(options: ZookeeperOptions = {}): Promise<ZookeeperStore> {
     const store = zookeeper(this.client(), { path: this.path, ...options });
-    await store.query();
+    await until(() => store.query().then(() => true, () => false), "the store answers", 30_000);
     return store;
   }
 
