@@ -33,24 +33,24 @@ const COVERAGE = "coverage";
 /** What computes all the time. With coverage it takes half as long again. */
 const MODELS: readonly string[] = ["tests/simulation/", "tests/verification/"];
 
-/** What `deno test`, which begins with the deepest folder, would begin at the end: files that take up to a minute. */
-const LATE: readonly string[] = ["tests/cli/", "tests/faults/"];
+/** What starts many processes for each test. Two of these files at a time would take each other for faults of the machine. */
+const CROWDS: readonly string[] = ["tests/faults/"];
 
 /**
- * Returns the calls for all tests, side by side: the models, and two groups of the others, most of whose time is spent
- * waiting for leases and servers. One after the other, they would leave a core idle.
+ * Returns the calls for all tests, side by side: the models, the crowds of processes, and the others, most of whose time is
+ * spent waiting for leases and servers. One after the other, they would leave a core idle.
  */
 function everything(): readonly Call[] {
   // By their names: --ignore does not hold with several paths.
   const files = [...testFiles("tests/"), ...testFiles("bench/")];
   const isIn = (folders: readonly string[]) => (path: string) => folders.some((folder) => path.startsWith(folder));
   const models = files.filter(isIn(MODELS));
-  const late = files.filter(isIn(LATE));
-  const others = files.filter((path) => !models.includes(path) && !late.includes(path));
+  const crowds = files.filter(isIn(CROWDS));
+  const others = files.filter((path) => !models.includes(path) && !crowds.includes(path));
   const measured = ["--no-check", `--coverage=${COVERAGE}`, "--coverage-raw-data-only"];
   return [
     { args: ["--no-check", ...models], jobs: 2, nice: true, files: models },
-    { args: [...measured, ...late], jobs: 3, files: late },
+    { args: [...measured, ...crowds], jobs: 1, files: crowds },
     { args: [...measured, "--doc", "mod.ts", "src", ...others], jobs: 3, files: others },
   ];
 }
