@@ -53,6 +53,18 @@ const EXITED = /^note \.\/(\S+) called `Deno\.exit\(.*$/gm;
 /** The last line. It counts also what no report has: a file that does not load, an error that no test caught. */
 const SUMMARY = /^(?:ok|FAILED) \| \d+ passed.* \| (\d+) failed(?: \((\d+) steps?\))?/gm;
 
+/** The line of a file whose tests follow, where one file runs at a time: their lines do not name it. */
+const BEGUN = /^running \d+ tests? from \.\/(\S+)$/;
+
+/** Returns an output in which the line of each test begins with its file. */
+function withFiles(output: string): string {
+  let file: string | undefined;
+  return output.split("\n").map((line) => {
+    file = BEGUN.exec(line)?.[1] ?? file;
+    return file !== undefined && /^(?!\.\/)\S.* \.\.\. /.test(line) ? `./${file} => ${line}` : line;
+  }).join("\n");
+}
+
 /**
  * Reads what a call of `deno test --parallel` came to. What is not sure to have passed has failed.
  *
@@ -62,7 +74,7 @@ export function resultsOf({ code, report, output }: Ended, files: readonly strin
   const cases = casesOf(report);
   const having = (outcome: Case["outcome"]) => cases.filter((each) => each.outcome === outcome);
   const [passed, failed, ignored] = [having("passed"), having("failed"), having("ignored")];
-  const text = stripVTControlCharacters(output);
+  const text = withFiles(stripVTControlCharacters(output));
   const ran = new Set(Array.from(text.matchAll(RAN), ([, file]) => file));
   const exited = Array.from(text.matchAll(EXITED), ([, file]) => file!);
   const silent = files.filter((file) => !ran.has(file) && !exited.includes(file));

@@ -55,6 +55,25 @@ Deno.test("resultsOf() counts failures that the report does not name", () => {
   assertEquals(unnamed({}, ["tests/a_test.ts", "tests/d_test.ts", "tests/e_test.ts"]), 2, "two files ran no test");
 });
 
+Deno.test("resultsOf() reads the same where one file runs at a time", () => {
+  const serial = `running 1 test from ./tests/a_test.ts
+a() does ... ok (1ms)
+running 2 tests from ./tests/b_test.ts
+\x1b[0mb() <is> "c" (1+1) ... \x1b[31mFAILED\x1b[0m (1ms)
+d() is ignored ... ignored (0ms)
+running 1 test from ./tests/c_test.ts
+f() ...
+  does ... FAILED (1ms)
+f() ... FAILED (due to 1 failed step) (1ms)
+running 0 tests from ./tests/d_test.ts
+
+FAILED | 1 passed | 2 failed (1 step) | 1 ignored (2s)
+`;
+  const files = ["tests/a_test.ts", "tests/b_test.ts", "tests/c_test.ts"];
+  assertEquals(resultsOf({ ...ENDED, output: serial }, files), resultsOf(ENDED, files));
+  assertEquals(resultsOf({ ...ENDED, output: serial }, ["tests/d_test.ts"]).unnamed, 1, "a file ran no test");
+});
+
 Deno.test("resultsOf() takes a status for a failure though no test failed", () => {
   const report = `<testcase name="a() does" classname="./tests/a_test.ts" time="0.1"></testcase>`;
   const output = "ok | 1 passed | 0 failed (1ms)";
