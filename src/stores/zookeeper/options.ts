@@ -74,8 +74,7 @@ const METHODS = [
 ];
 
 /** A path without empty names and without `.` and `..`, and of characters that ZooKeeper takes. */
-// deno-lint-ignore no-control-regex -- ZooKeeper refuses these characters, so they must be named.
-const PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[^/\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff]+)+$/;
+const PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[^/\p{Cc}\ud800-\uf8ff\ufff0-\u{10ffff}]+)+$/u;
 
 /** Checks the client and the options, and separates those of the engine. */
 export function checkZookeeperOptions(client: ZookeeperClient, options: ZookeeperOptions): ZookeeperSettings {
