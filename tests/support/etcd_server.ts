@@ -14,9 +14,18 @@ const IN_MEMORY = "/dev/shm";
 
 const PREFIX = "holdfast_etcd_";
 
-/** An answer of the JSON gateway. */
-// deno-lint-ignore no-explicit-any -- It has another shape for each method, and the tests look at what they need.
-export type EtcdAnswer = any;
+/** What the tests look at in the answers of the JSON gateway: each method has some of it. Numbers of 64 bits are texts. */
+export interface EtcdAnswer {
+  readonly error?: string;
+  readonly header: { readonly revision: string; readonly "member_id": string };
+  readonly leader: string;
+  readonly members: readonly { readonly name?: string; readonly ID: string }[];
+  readonly count: string;
+  readonly kvs: readonly { readonly "mod_revision": string }[];
+  readonly dbSize: string;
+  readonly token: string;
+  readonly leases?: readonly unknown[];
+}
 
 /** A member of an etcd cluster that a test has started, on free ports of the loopback interface. */
 export class EtcdServer extends TestServer {

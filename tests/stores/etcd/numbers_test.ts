@@ -64,6 +64,6 @@ Deno.test({
     }
     assertEquals(fences, [...fences].sort((a, b) => a < b ? -1 : 1));
     const { kvs: [found] } = await server.call("/v3/kv/range", { key: btoa("holdfast/a") });
-    assert(BigInt(found.mod_revision) > LARGE + 20n, found.mod_revision);
+    assert(BigInt(found!.mod_revision) > LARGE + 20n, found!.mod_revision);
   },
 });

@@ -95,7 +95,7 @@ async function allWell({ members }: EtcdCluster): Promise<void> {
 async function replace(member: EtcdServer, members: readonly EtcdServer[]): Promise<void> {
   const others = members.filter((each) => each !== member);
   const { members: known } = await others[0]!.call("/v3/cluster/member/list");
-  const { ID } = known.find(({ name }: { readonly name?: string }) => name === member.name);
+  const { ID } = known.find(({ name }) => name === member.name)!;
   await changed(others, "/v3/cluster/member/remove", { ID });
   await Deno.remove(`${member.directory}/data`, { recursive: true });
   await changed(others, "/v3/cluster/member/add", { peerURLs: [member.peerUrl] });
