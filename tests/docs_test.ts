@@ -7,6 +7,7 @@ import { until } from "./support/until.ts";
 import { RedisServer } from "./support/redis_server.ts";
 import { RULE } from "./stores/redis/rights.ts";
 import { sourceFiles } from "./support/test_files.ts";
+import { runSource } from "./support/run_source.ts";
 import { withoutCoverage } from "./support/without_coverage.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -127,21 +128,10 @@ async function check(programs: readonly { name: string; code: string }[]): Promi
 async function run(code: string, servers: Servers): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "holdfast_docs_" });
   try {
-    const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-check", "--allow-all", `--config=${root}deno.json`, "-"],
-      cwd: directory,
-      clearEnv: true,
-      env: withoutCoverage(),
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
-    const writer = child.stdin.getWriter();
-    await writer.write(new TextEncoder().encode(servers.place(code)));
-    await writer.close();
-    const { success, stdout, stderr } = await child.output();
-    assert(success, new TextDecoder().decode(stderr));
-    return new TextDecoder().decode(stdout);
+    const flags = ["--no-check", "--allow-all", `--config=${root}deno.json`];
+    const { success, out, err } = await runSource(servers.place(code), { flags, cwd: directory });
+    assert(success, err);
+    return out;
   } finally {
     await Deno.remove(directory, { recursive: true });
   }

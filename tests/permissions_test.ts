@@ -6,8 +6,8 @@ import { PostgresServer } from "./support/postgres_server.ts";
 import { findPostgres } from "./support/postgres.ts";
 import { RestFront } from "./support/rest_front.ts";
 import { RedisServer } from "./support/redis_server.ts";
+import { runSource } from "./support/run_source.ts";
 import { textOf } from "./support/test_files.ts";
-import { withoutCoverage } from "./support/without_coverage.ts";
 
 const CONFIG = new URL("../deno.json", import.meta.url).pathname;
 
@@ -125,19 +125,11 @@ for (const [name, { row, groups = 1, imports, store, start, ignore = false }] of
         console.log(lock.held);
         await lock.release();
         Deno.exit();`);
-      const args = ["run", "--no-prompt", "--no-check", `--config=${CONFIG}`, ...flags.map(place), "-"];
-      const child = new Deno.Command(Deno.execPath(), {
-        args,
-        env: withoutCoverage(),
-        clearEnv: true,
-        stdin: "piped",
-        stdout: "piped",
-        stderr: "piped",
-      }).spawn();
-      await new Blob([program]).stream().pipeTo(child.stdin);
-      const { stdout, stderr } = await child.output();
+      const { out, err } = await runSource(program, {
+        flags: ["--no-prompt", "--no-check", `--config=${CONFIG}`, ...flags.map(place)],
+      });
       await Deno.remove(directory, { recursive: true });
-      assertEquals(new TextDecoder().decode(stdout), "true\n", new TextDecoder().decode(stderr));
+      assertEquals(out, "true\n", err);
     },
   });
 }

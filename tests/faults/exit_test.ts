@@ -1,6 +1,6 @@
 // Deno only: it starts processes of Deno.
 import { assertEquals } from "@std/assert";
-import { withoutCoverage } from "../support/without_coverage.ts";
+import { runSource } from "../support/run_source.ts";
 import { Fixture } from "./workers.ts";
 import { until } from "../support/until.ts";
 
@@ -103,24 +103,10 @@ async function run(program: string): Promise<string> {
     import { memory } from "./src/stores/memory/mod.ts";
     import { sqlite } from "./src/stores/sqlite/mod.ts";
     const name = crypto.randomUUID();`;
-  const process = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--allow-all", "-"],
+  const { out, err, code } = await runSource(modules + program, {
+    flags: ["--allow-all"],
     cwd: new URL("../../", import.meta.url),
-    clearEnv: true,
-    env: withoutCoverage(),
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const timer = setTimeout(() => process.kill("SIGKILL"), RUN_LIMIT);
-  try {
-    const input = process.stdin.getWriter();
-    await input.write(new TextEncoder().encode(modules + program));
-    await input.close();
-    const { stdout, stderr, code } = await process.output();
-    const text = new TextDecoder();
-    return text.decode(stdout) + text.decode(stderr) + (code === 0 ? "" : `exit status ${code}`);
-  } finally {
-    clearTimeout(timer);
-  }
+    limit: RUN_LIMIT,
+  });
+  return out + err + (code === 0 ? "" : `exit status ${code}`);
 }

@@ -1,6 +1,6 @@
 // Deno only: it starts processes of Deno.
 import { assert } from "@std/assert";
-import { withoutCoverage } from "../support/without_coverage.ts";
+import { runSource } from "../support/run_source.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -35,17 +35,6 @@ export { fence, none, wrong };
 `;
 
 Deno.test("LockManager has the type of the platform's", async () => {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--check", `--config=${root}deno.json`, "-"],
-    clearEnv: true,
-    env: withoutCoverage(),
-    stdin: "piped",
-    stdout: "null",
-    stderr: "piped",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(PROGRAM));
-  await writer.close();
-  const { success, stderr } = await child.output();
-  assert(success, new TextDecoder().decode(stderr));
+  const { success, err } = await runSource(PROGRAM, { flags: ["--check", `--config=${root}deno.json`] });
+  assert(success, err);
 });

@@ -1,6 +1,7 @@
 // Deno only: it looks at permissions, which other runtimes do not have.
 import { assertEquals } from "@std/assert";
 import { examinePermissions, HOSTNAME, permissionFor } from "../../../src/cli/doctor/deno_permissions.ts";
+import { runSource } from "../../support/run_source.ts";
 
 const NET = permissionFor("net", "127.0.0.1:6379", "The server cannot be reached.");
 
@@ -19,14 +20,8 @@ Deno.test("examinePermissions() looks at those of this process", async () => {
     const findings = await examinePermissions(${JSON.stringify([NET, HOSTNAME])});
     console.log(findings.map(({ level }) => level).join());`;
   const run = async (...flags: string[]) => {
-    const args = ["run", "--no-prompt", "--no-lock", "--no-config", ...flags, "-"];
-    const child = new Deno.Command(Deno.execPath(), { args, stdin: "piped", stdout: "piped", stderr: "inherit" })
-      .spawn();
-    const writer = child.stdin.getWriter();
-    await writer.write(new TextEncoder().encode(program));
-    await writer.close();
-    const { stdout } = await child.output();
-    return new TextDecoder().decode(stdout).trim();
+    const { out } = await runSource(program, { flags: ["--no-prompt", "--no-lock", "--no-config", ...flags] });
+    return out.trim();
   };
   assertEquals(await run("--allow-net=127.0.0.1:6379", "--allow-sys=hostname"), "ok,ok");
   assertEquals(await run("--allow-net=127.0.0.1:6380"), "error,warning");

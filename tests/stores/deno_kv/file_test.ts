@@ -7,7 +7,7 @@ import { denoKv } from "@holdfast/lock/deno-kv";
 import { storeSuite } from "@holdfast/lock/testing";
 import { killHolder } from "../../support/killed_holder.ts";
 import { until } from "../../support/until.ts";
-import { withoutCoverage } from "../../support/without_coverage.ts";
+import { runSource } from "../../support/run_source.ts";
 import { engineOn } from "./engine.ts";
 import { documentOf, Place } from "./place.ts";
 
@@ -123,19 +123,9 @@ Deno.test("denoKv() names the flag where Deno.openKv is missing", async () => {
     import { denoKv } from ${JSON.stringify(new URL("../../../src/stores/deno_kv/mod.ts", import.meta.url).href)};
     denoKv(await Deno.openKv?.(":memory:"));
   `;
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-config", "--no-check", "--ext=ts", "--allow-all", "-"],
-    clearEnv: true,
-    env: { ...withoutCoverage(), NO_COLOR: "1" },
-    stdin: "piped",
-    stdout: "null",
-    stderr: "piped",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(program));
-  await writer.close();
-  const { success, stderr } = await child.output();
+  const { success, err } = await runSource(program, {
+    flags: ["--no-config", "--no-check", "--ext=ts", "--allow-all"],
+  });
   assertEquals(success, false);
-  const said = new TextDecoder().decode(stderr);
-  assert(/TypeError: kv must be a Deno\.Kv, .* --unstable-kv: got undefined/.test(said), said);
+  assert(/TypeError: kv must be a Deno\.Kv, .* --unstable-kv: got undefined/.test(err), err);
 });

@@ -5,7 +5,7 @@ import type { Finding } from "../../../src/cli/doctor/finding.ts";
 import { judgeModes } from "../../../src/cli/doctor/zookeeper.ts";
 import { readZookeeperUrl } from "../../../src/cli/schemes/zookeeper.ts";
 import { openStore, permissionsOf } from "../../../examples/store.ts";
-import { withoutCoverage } from "../../support/without_coverage.ts";
+import { runSource } from "../../support/run_source.ts";
 import { holdfast, jsonLines, type Result } from "../../cli/cli_process.ts";
 import { answered, Place, test, threeServers } from "./place.ts";
 
@@ -64,17 +64,7 @@ test("a lock is held in ZooKeeper with the flags of Deno that docs/typescript.md
     client.close();
   `;
   const flags = [`--allow-net=${place.address}`, "--no-prompt", "--no-check", `--config=${CONFIG}`];
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", ...flags, "-"],
-    env: withoutCoverage(),
-    clearEnv: true,
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  await new Blob([program]).stream().pipeTo(child.stdin);
-  const { success, stdout, stderr } = await child.output();
-  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  const { success, out, err } = await runSource(program, { flags });
   assertEquals([success, out], [true, "true\n"], err);
 });
 
