@@ -47,6 +47,13 @@ async function inTransaction(schema: string, level: string) {
   };
 }
 
+/** A backend with a schema of its own, in which others write beside it. */
+async function newPlace() {
+  const { client, ...connection } = connectWith("postgres.js", server().url);
+  const schema = await newSchema(client);
+  return { ...connection, backend: backendOf(client, schema), schema };
+}
+
 function backendOf(client: Parameters<typeof checkPostgresOptions>[0], schema: string): PostgresBackend {
   return new PostgresBackend(client, checkPostgresOptions(client, { schema }), new SystemClock());
 }
@@ -102,9 +109,8 @@ Deno.test({
   name: "PostgresBackend.write() succeeds once what it was refused for was rolled back",
   ignore,
   fn: async () => {
-    await using client = connectWith("postgres.js", server().url);
-    const schema = await newSchema(client.client);
-    const backend = backendOf(client.client, schema);
+    await using place = await newPlace();
+    const { backend, schema } = place;
     assertEquals((await backend.read("a")).version, null);
     for (const value of ["{}", '{"a":1}']) {
       const { version } = await backend.read("a");
@@ -121,9 +127,8 @@ Deno.test({
   name: "PostgresBackend.write() does not wait for a removal that has not committed",
   ignore,
   fn: async () => {
-    await using client = connectWith("postgres.js", server().url);
-    const schema = await newSchema(client.client);
-    const backend = backendOf(client.client, schema);
+    await using place = await newPlace();
+    const { backend, schema } = place;
     const written = await backend.write("a", "{}", null, {});
     assert(written.written);
     await using transaction = await inTransaction(schema, "read committed");
@@ -140,9 +145,8 @@ Deno.test({
   name: "PostgresBackend.write() for an absent row does not wait for a change of it",
   ignore,
   fn: async () => {
-    await using client = connectWith("postgres.js", server().url);
-    const schema = await newSchema(client.client);
-    const backend = backendOf(client.client, schema);
+    await using place = await newPlace();
+    const { backend, schema } = place;
     const written = await backend.write("a", "{}", null, {});
     assert(written.written);
     await using transaction = await inTransaction(schema, "read committed");
@@ -159,9 +163,9 @@ Deno.test({
   name: "PostgresBackend tells the time of a statement, not that of its transaction",
   ignore,
   fn: async () => {
-    await using client = connectWith("postgres.js", server().url);
-    const schema = await newSchema(client.client);
-    await backendOf(client.client, schema).read("a");
+    await using place = await newPlace();
+    const { backend, schema } = place;
+    await backend.read("a");
     await using transaction = await inTransaction(schema, "read committed");
     await transaction.backend.read("a");
     const { time } = await transaction.backend.read("a");
