@@ -28,7 +28,7 @@ const [database, where = database] = Deno.args;
 if (database === undefined) throw new TypeError("the first argument is the URL of a PostgreSQL database");
 
 await using opened = await openStore(where);
-const sql = postgres(database, { onnotice: () => {} });
+const sql = postgres(database, { fetch_types: false, onnotice: () => {} });
 await using _closed = { [Symbol.asyncDispose]: () => sql.end() };
 
 async function makeTables(): Promise<void> {

@@ -117,7 +117,7 @@ async function openRedis(where: string, observer: Observer): Promise<OpenStore> 
 
 async function openPostgres(where: string, observer: Observer): Promise<OpenStore> {
   const { default: connect } = await import("postgres");
-  const sql = connect(where, { onnotice: () => {} });
+  const sql = connect(where, { fetch_types: false, onnotice: () => {} });
   const close = () => sql.end({ timeout: 1 });
   await closedOnFailure(sql`SELECT 1`, close);
   return { store: postgres(sql, { listen: true, observer }), [Symbol.asyncDispose]: close };
