@@ -66,6 +66,8 @@ async function connected({ url, table, listen }: PostgresPlace) {
   const { postgres } = await import("../../stores/postgres/mod.ts");
   const client = connect(url, {
     max: 4,
+    // Or it sends a query of its own on each connection. If that connection breaks, nothing handles the rejection.
+    "fetch_types": false,
     "connect_timeout": CONNECT_S,
     onnotice: () => {},
     connection: { "application_name": "holdfast-cli" },
