@@ -99,11 +99,14 @@ function resultOf(url: string, status: number, text: string): unknown {
   throw new StoreError(`${what}. Is this UPSTASH_REDIS_REST_URL of the database?`, { permanent: true });
 }
 
-const TOKEN = /"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g;
+/** A text or a number in JSON. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /** Reads an answer, with numbers as texts: above 2^53 a number is not exact. Returns an empty one for what is no JSON. */
 function parse(text: string): { readonly result?: unknown; readonly error?: unknown } {
   try {
+    // To search in what is no JSON could take very long: a text may have no end there.
+    JSON.parse(text);
     return Object(JSON.parse(text.replace(TOKEN, (token) => token.startsWith('"') ? token : `"${token}"`)));
   } catch {
     return {};

@@ -113,6 +113,14 @@ test("acquire() over upstash() rejects at once what does not speak the protocol"
   assertEquals(await server.leftovers(), []);
 });
 
+Deno.test("upstash() reads at once that an answer is cut off", async () => {
+  for (const cut of ["a", '\\"']) {
+    const fetch = () => Promise.resolve(new Response(`{"result":"${cut.repeat(200_000)}`));
+    const client = upstash({ url: "https://db.example.com", token: "secret", fetch });
+    await assertRejects(() => client.postCommand("GET", "a"), StoreError, "does not answer as");
+  }
+});
+
 test("acquire() over upstash() rejects a URL that has no database", async (front, server) => {
   const client = upstash({ ...front.options, url: `${front.url}/database` });
   const error = await assertRejects(() => acquire(client, "a"), StoreError, "UPSTASH_REDIS_REST_URL of the database?");
