@@ -32,7 +32,19 @@ Deno.test("holdfast doctor tries locks over HTTP, and leaves nothing", async () 
   const { status, out, err } = await holdfast(["doctor", "--json"], { store: urlOf(front) });
   const findings = jsonLines<Finding>(out).filter(({ code }) => code !== "permission");
   assertEquals(findings.map(({ level, code }) => `${level} ${code}`), ["ok wake-up", "ok clock", "ok lock"], out + err);
+  assertEquals(findings[0]!.found, "a message came over the event stream");
   assertEquals([status, await server.command("DBSIZE")], [0, 0]);
+});
+
+Deno.test("holdfast doctor warns where there is no event stream over HTTP", async () => {
+  await using server = await RedisServer.start();
+  await using front = new RestFront(server.port);
+  front.answering = async ([command], run) =>
+    command === "SUBSCRIBE" ? Response.json({ error: "ERR not found" }, { status: 404 }) : await run();
+  const { out, err } = await holdfast(["doctor", "--json"], { store: urlOf(front) });
+  const { level, found } = jsonLines<Finding>(out).find(({ code }) => code === "wake-up")!;
+  assertEquals(level, "warning", out + err);
+  assert(found.startsWith("the event stream failed: there is no event stream at http://"), found);
 });
 
 Deno.test("holdfast doctor finds a wrong token and a page in HTML, and names no token", async () => {

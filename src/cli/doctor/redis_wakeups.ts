@@ -1,7 +1,7 @@
 import { SystemClock } from "../../internal/time/clock.ts";
 import { LATE, within } from "../../internal/lease/release.ts";
 import { reason } from "../../internal/reason.ts";
-import { type ExaminedClient, refusal, sendMessage } from "../../stores/redis/doctor_access.ts";
+import { type ExaminableClient, refusal, sendMessage } from "../../stores/redis/doctor_access.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 import type { LockAdvice } from "./lock_cycle.ts";
 
@@ -14,28 +14,36 @@ export const ADVICE: LockAdvice = {
 /** How long a message may take, in milliseconds. */
 const MESSAGE_MS = 3_000;
 
+/** How messages reach a client. */
+export interface MessagePath {
+  readonly name: string;
+  /** How often waiters ask without it. */
+  readonly polls: string;
+}
+
+const SECOND_CONNECTION: MessagePath = { name: "second connection", polls: "after up to 5 s" };
+
 /** Examines whether waiters can be woken. */
-export async function examineWakeups(client: ExaminedClient): Promise<Finding> {
+export async function examineWakeups(client: ExaminableClient, path = SECOND_CONNECTION): Promise<Finding> {
   const { received, close } = sendMessage(client);
   try {
     await within(MESSAGE_MS, received, new SystemClock());
-    const found = "a message came over the second connection";
-    return ok("wake-up", found, "Waiters are woken.");
+    return ok("wake-up", `a message came over the ${path.name}`, "Waiters are woken.");
   } catch (error) {
-    return unwoken(error, refusal(client, error));
+    return unwoken(error, refusal(client, error), path);
   } finally {
     close();
   }
 }
 
-function unwoken(error: unknown, refusal: string | undefined): Finding {
+function unwoken(error: unknown, refusal: string | undefined, { name, polls }: MessagePath): Finding {
   const words = error === LATE
-    ? `no message came over the second connection within ${MESSAGE_MS / 1_000} s`
-    : `the second connection failed: ${reason(error)}`;
+    ? `no message came over the ${name} within ${MESSAGE_MS / 1_000} s`
+    : `the ${name} failed: ${reason(error)}`;
   return warning(
     "wake-up",
     refusal ?? words,
-    "Waiters are not woken: each finds out by asking again, after up to 5 s.",
+    `Waiters are not woken: each finds out by asking again, ${polls}.`,
     ADVICE.failed(refusal ?? words) ?? ADVICE.unwoken,
   );
 }

@@ -4,8 +4,10 @@ import type { Store } from "../../store.ts";
 import type { UpstashClient } from "../../stores/redis/clients/upstash/mod.ts";
 import { deleteLock } from "../../stores/redis/doctor_access.ts";
 import type { Examined, Patient } from "./examination.ts";
-import { ok } from "./finding.ts";
+import { examineWakeups, type MessagePath } from "./redis_wakeups.ts";
 import { ANSWER_MS, unreachable } from "./unreachable.ts";
+
+const EVENT_STREAM: MessagePath = { name: "event stream", polls: "every 500 ms, which is a request" };
 
 /** What else is known of the database. */
 interface RestDatabase {
@@ -14,7 +16,7 @@ interface RestDatabase {
   readonly prefix: string;
 }
 
-/** Returns a database that is reached over HTTP, to examine it: its answers and its clock. Locks are tried on any store. */
+/** Returns a database that is reached over HTTP, to examine it: its event stream and its clock. Locks are tried on any store. */
 export function upstashPatient(client: UpstashClient, { label, store, prefix }: RestDatabase): Patient {
   return {
     store,
@@ -34,9 +36,8 @@ async function examineDatabase(client: UpstashClient, label: string, store: Stor
   } catch (fault) {
     return { findings: [unreachable(store, fault)], futile: true };
   }
-  const found = "the client cannot subscribe";
-  const polls = ok("wake-up", found, "Waiters poll within 500 ms. Each poll is a request.");
-  return { findings: [polls], clocks: [{ label, now: () => timeOf(client) }] };
+  const wakeups = await examineWakeups(client, EVENT_STREAM);
+  return { findings: [wakeups], clocks: [{ label, now: () => timeOf(client) }] };
 }
 
 async function timeOf(client: UpstashClient): Promise<number> {
