@@ -104,7 +104,7 @@ export class DocumentStatements {
   /** Lists so many documents after a name, which is given as hexadecimal digits: their times, versions, values and names. */
   list(limit: number, after: string): string {
     return `SELECT (${TIME})::text AS time, version::text AS version, value, encode(name, 'hex') AS name` +
-      ` FROM ${this.#table} WHERE name > decode('${after}', 'hex') ORDER BY name LIMIT ${limit}`;
+      ` FROM ${this.#table} WHERE name > decode(${text(after)}, 'hex') ORDER BY name LIMIT ${limit}`;
   }
 
   /** Notifies those that listen. */

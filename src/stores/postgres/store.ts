@@ -3,6 +3,7 @@ import { hexOf, hexOfBytes, textOfHex } from "../../internal/sql/hex.ts";
 import { postgresKind, runPostgres } from "../../internal/sql/postgres_client.ts";
 import { ShortLivedMap } from "../../internal/process/short_lived.ts";
 import { type Clock, SystemClock } from "../../internal/time/clock.ts";
+import { show } from "../../internal/validation.ts";
 import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
 import {
   type Backend,
@@ -78,6 +79,9 @@ const LINGER_MS = 1_000;
 
 /** How many writes of a name return what is there if they are refused, after one that was: others want the lock, too. */
 const CONTENDED_WRITES = 16;
+
+/** A cursor: the bytes of the last name of a page. */
+const HEXADECIMAL = /^(?:[0-9a-f]{2})*$/;
 
 /** How often a read is repeated that another transaction came before, as happens where the default is serializable. */
 const READS = 5;
@@ -171,6 +175,9 @@ export class PostgresBackend implements Backend<string | null> {
   }
 
   async list(limit: number, cursor = ""): Promise<ListedDocuments<string | null>> {
+    if (!HEXADECIMAL.test(cursor)) {
+      throw new RangeError(`cursor must be one that query() has returned: got ${show(cursor)}`);
+    }
     await this.#prepare();
     const rows = await this.#run(this.#statements.list(limit, cursor), READS);
     const documents = rows.map(([time, version, value, name]) => ({

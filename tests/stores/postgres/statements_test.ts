@@ -1,5 +1,5 @@
 // Deno only: it starts servers.
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import pg from "pg";
 import { acquire } from "@holdfast/lock";
 import { postgres } from "@holdfast/lock/postgres";
@@ -42,6 +42,7 @@ const TEXTS = [
   "'; DROP TABLE holdfast_locks; --",
   "\\'; DROP TABLE holdfast_locks; --",
   "'), ('x', 'y', 'z'); COMMIT; --",
+  "', 'hex'); DROP TABLE holdfast_locks; --",
 ];
 
 /** How a server may read strings. */
@@ -64,7 +65,7 @@ function backendOf(client: PostgresClient, options: PostgresOptions): PostgresBa
   return new PostgresBackend(client, checkPostgresOptions(client, options), new SystemClock());
 }
 
-/** Keeps all texts, as names and as documents, and reads and lists and removes them. */
+/** Keeps all texts, as names and as documents, and reads and lists and removes them. None of them is a cursor. */
 async function attack(client: PostgresClient, options: PostgresOptions): Promise<void> {
   const backend = backendOf(client, options);
   for (const text of TEXTS) {
@@ -89,6 +90,9 @@ async function attack(client: PostgresClient, options: PostgresOptions): Promise
     cursor = page.cursor;
   } while (cursor !== undefined);
   assertEquals(keys.toSorted(), TEXTS.toSorted());
+  for (const text of TEXTS) {
+    await assertRejects(() => backend.list(50, text), RangeError, "cursor must be one that query() has returned");
+  }
   for (const text of TEXTS) assert(await backend.remove(text, (await backend.read(text)).version), text);
   assertEquals((await backend.list(10, undefined)).documents, []);
 }
