@@ -107,7 +107,7 @@ export class EtcdBackend implements Backend<string> {
 
   async list(limit: number, cursor?: string): Promise<ListedDocuments<string>> {
     const { kvs = [], more = false } = await this.#gateway.call<RangeResult>("/v3/kv/range", {
-      key: cursor === undefined ? base64Of(this.#prefix) : keyAfter(cursor),
+      key: cursor === undefined ? base64Of(this.#prefix) : keyAfter(cursor, this.#prefix),
       range_end: endOf(this.#prefix),
       limit,
     });
@@ -144,11 +144,13 @@ function endOf(prefix: string): string {
   return btoa(bytes.slice(0, -1) + String.fromCharCode(bytes.charCodeAt(bytes.length - 1) + 1));
 }
 
-/** Returns the first key behind another one. */
-function keyAfter(cursor: string): string {
+/** Returns the first key behind another one, which must have the prefix. */
+function keyAfter(cursor: string, prefix: string): string {
   try {
-    return btoa(`${atob(cursor)}\0`);
+    const key = atob(cursor);
+    if (key.startsWith(atob(base64Of(prefix)))) return btoa(`${key}\0`);
   } catch {
-    throw new TypeError(`cursor must be that of an earlier page: got ${show(cursor)}`);
+    // It is no base64.
   }
+  throw new TypeError(`cursor must be that of an earlier page: got ${show(cursor)}`);
 }

@@ -116,7 +116,9 @@ test("query() lists no key that is no lock, and throws for a cursor that is none
   const lock = await acquire(store, "a");
   await Place.cluster.members[0]!.call("/v3/kv/put", { key: btoa(`${place.prefix}b`), value: btoa("x") });
   assertEquals((await store.query()).held.map(({ name }) => name), ["a"]);
-  await assertRejects(() => store.query({ cursor: "€" }), TypeError, "cursor must be that of an earlier page");
+  for (const cursor of ["€", btoa("a key of another program")]) {
+    await assertRejects(() => store.query({ cursor }), TypeError, "cursor must be that of an earlier page");
+  }
   await lock.release();
 });
 
