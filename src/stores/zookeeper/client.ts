@@ -71,7 +71,9 @@ export class ZookeeperConnection {
   constructor(client: ZookeeperClient) {
     this.#client = client;
     client.on("state", (state) => {
-      if (state.getCode() === EXPIRED) this.#hasExpired = true;
+      const code = state.getCode();
+      // Another store on this client may have connected it again.
+      if (code === CONNECTED || code === EXPIRED) this.#hasExpired = code === EXPIRED;
       // Only then does the client know whether it is closed.
       queueMicrotask(() => this.#noteChange());
     });

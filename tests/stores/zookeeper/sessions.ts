@@ -49,6 +49,18 @@ test("acquire() on ZooKeeper waits on with a new session", async (place) => {
   await (await waiting).release();
 });
 
+test("acquire() on ZooKeeper leaves a client closed whose session had expired before", async (place) => {
+  await using proxy = await TcpProxy.start(oneServer().port);
+  const client = place.client(`127.0.0.1:${proxy.port}`, SHORT_SESSION);
+  const [used, idle] = [0, 1].map(() => zookeeper(client, { path: place.path }));
+  await (await acquire(used!, "a")).release();
+  await expire(client, proxy);
+  await (await acquire(used!, "a")).release();
+  await closeClient(client);
+  assertEquals([used!.closed, idle!.closed], [true, true]);
+  await assertRejects(() => tryAcquire(idle!, "a"), StoreError, "The client of ZooKeeper is closed");
+});
+
 test("acquire() on ZooKeeper keeps its locks when its session moves", async () => {
   await using place = Place.open(threeServers().address);
   const client = place.client();
