@@ -1,4 +1,4 @@
-/** What is the same as UTF-8. */
+/** A text whose characters are its bytes in UTF-8. */
 const ASCII = /^[\0-\x7f]*$/;
 
 /** Returns a text as UTF-8 in base64. */
@@ -9,12 +9,12 @@ export function base64Of(text: string): string {
   return btoa(bytes);
 }
 
-/** Returns the text that is UTF-8 in base64; what is no UTF-8 becomes U+FFFD. */
+/** Returns the text of UTF-8 in base64. Bytes that are no UTF-8 become U+FFFD. */
 export function textOfBase64(base64: string): string {
   const text = atob(base64);
   if (ASCII.test(text)) return text;
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-  // Else it takes a character U+FEFF at the beginning for a mark.
+  // By default it drops U+FEFF at the beginning.
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }

@@ -1,4 +1,4 @@
-/** Returns an error and what has caused it: Node says in a cause what has failed. */
+/** Returns an error and its causes: in Node the cause of a failed `fetch` says why it has failed. */
 export function causesOf(error: unknown): unknown[] {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause === undefined ? [error] : [error, ...causesOf(cause)];

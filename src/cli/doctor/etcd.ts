@@ -6,19 +6,19 @@ import type { Examined, Patient } from "./examination.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
 import { unreachable } from "./unreachable.ts";
 
-/** How large the database may get if nothing else is said, in bytes. */
+/** The default limit of the database, in bytes. */
 const DEFAULT_QUOTA = 2 * 1024 ** 3;
 
-/** The part of it above which that is worth a warning. */
+/** The part of the limit above which a size is worth a warning. */
 const LARGE = 0.8;
 
-/** After so many revisions the first ones would have been compacted away, if anything did that. */
+/** If so many revisions are kept, nothing compacts them. */
 const MANY_REVISIONS = 10_000;
 
 /** How far clocks may be apart, in milliseconds: a header has whole seconds, and the store allows for 10 s. */
 const [CLOCK_WARN_MS, CLOCK_ERROR_MS] = [2_000, 10_000];
 
-/** A revision that no key has: what is asked for is never done, but the rights for it are looked at. */
+/** A revision that no key has: a transaction that compares it changes nothing, but its rights are checked. */
 const NEVER = "9223372036854775807";
 
 /** Returns a cluster, to examine it. */
@@ -37,7 +37,7 @@ export function etcdPatient(store: EtcdStore, options: EtcdOptions): Patient {
   };
 }
 
-/** Examines what only etcd has. What is an error makes it futile to look further, and to try a lock. */
+/** Examines what only etcd has. After an error it is futile to look further, and to try a lock. */
 async function examineCluster(
   store: EtcdStore,
   members: readonly EtcdMember[],
@@ -49,7 +49,7 @@ async function examineCluster(
   const answering = members.filter((_, i) => asked[i]!.status === "fulfilled");
   const [first] = answering;
   if (first === undefined) return { findings: [unreachable(store, new Error(faults[0]))], futile: true };
-  // Whether that fails is looked at with the rights.
+  // judgeRights() reports a login that fails.
   await Promise.allSettled(answering.map((member) => member.login(options)));
   const findings: Finding[] = [];
   for (
@@ -107,19 +107,19 @@ function judgeClock({ url, skew }: EtcdMember): Finding {
   return error("clock", found, meaning, advice);
 }
 
-/** Judges whether somebody without a user may read. */
+/** Judges whether a client without a user may read. */
 async function judgeAuth({ url }: EtcdMember): Promise<Finding[]> {
   try {
     await new EtcdMember(url).call("/v3/kv/range", { key: base64Of("holdfast doctor") });
   } catch (fault) {
     return [ok("auth", reason(fault), "Nobody reads or writes without a user.")];
   }
-  const meaning = "Whoever reaches the cluster can take locks away, and remove fences.";
+  const meaning = "Everybody who reaches the cluster can take locks away, and remove fences.";
   const advice = "Make a user with a role, as docs/stores/etcd.md shows, then run: etcdctl auth enable.";
   return [warning("auth", "authentication is off", meaning, advice)];
 }
 
-/** Logs in, and looks at the rights for all that the store does, without doing it. */
+/** Logs in, and checks the rights for all that the store does, without a change. */
 async function judgeRights(member: EtcdMember, options: EtcdOptions): Promise<Finding[]> {
   const { prefix = "" } = options;
   const [key, end] = [base64Of(prefix), base64Of(`${prefix}\u{10ffff}`)];
@@ -178,7 +178,7 @@ function megabytes(bytes: number): string {
   return (bytes / 1_000_000).toFixed(1);
 }
 
-/** Judges whether a watch begins: a proxy may keep back what the server says. */
+/** Judges whether a watch begins: a proxy may hold the stream back. */
 async function judgeWakeups(member: EtcdMember, { prefix = "" }: EtcdOptions): Promise<Finding[]> {
   try {
     await member.watches(base64Of(prefix));

@@ -5,7 +5,7 @@ import { ANSWER_MS } from "./unreachable.ts";
 
 const CLOCK = new SystemClock();
 
-/** What a member says of itself. */
+/** The status of a member. */
 export interface MemberStatus {
   readonly version: string;
   /** In bytes, as a text. */
@@ -16,14 +16,14 @@ export interface MemberStatus {
   readonly errors?: readonly string[];
 }
 
-/** A member of a cluster, which is asked by itself. */
+/** One member of a cluster. */
 export class EtcdMember {
   readonly url: string;
   #token: string | undefined;
-  /** How far its clock is ahead of this machine's, in milliseconds; `NaN` until it has said what time it is. */
+  /** How far its clock is ahead of this machine's, in milliseconds; `NaN` until it has told its time. */
   skew = NaN;
 
-  /** Makes one; nothing is sent yet. */
+  /** Sends nothing yet. */
   constructor(url: string) {
     this.url = url;
   }
@@ -78,7 +78,7 @@ export class EtcdMember {
     }
   }
 
-  /** Sends a request, and resolves to what is made of the response, in time. */
+  /** Sends a request, and resolves to what `read` makes of the response. Rejects if that takes too long. */
   async #answer<T>(path: string, body: object | undefined, read: (response: Response) => Promise<T>): Promise<T> {
     const late = new AbortController();
     const timer = CLOCK.timer(ANSWER_MS, () => late.abort());

@@ -18,7 +18,7 @@ const SKEW_MS = 10_000;
 const NO_NODE = -101;
 const NO_AUTH = -102;
 
-/** What is used of a client beside what the store does. */
+/** The part of a client that doctor uses beside that of the store. */
 export interface ExaminedZookeeper extends ZookeeperClient {
   getSessionId(): Uint8Array & { readonly constructor: { from(text: string): Uint8Array } };
   readonly connectionManager?: object;
@@ -172,7 +172,7 @@ function judgeWatch(isLate: unknown): Finding {
   return warning("wake-up", found, "Waiters look only every 5 s.", "Look at the load of the servers.");
 }
 
-/** Returns what a server says that it is: `leader`, `follower`, `standalone`; else what is wrong with it. */
+/** Returns the mode that a server reports, such as `leader` or `standalone`; else what is wrong with it. */
 async function modeOf({ host, port }: { readonly host: string; readonly port: number }): Promise<string> {
   const socket = connect(port, host, () => socket.write("srvr")).setEncoding("utf8");
   const answer = new Promise<string>((resolve) => {
@@ -190,7 +190,7 @@ async function modeOf({ host, port }: { readonly host: string; readonly port: nu
   }
 }
 
-/** Judges what the servers of the URL say that they are. */
+/** Judges the modes of the servers of the URL. */
 export function judgeModes(modes: readonly string[]): Finding {
   const isSilent = (mode: string) => /whitelist/.test(mode);
   const healthy = modes.filter((mode) => /^(leader|follower|observer|standalone)$/.test(mode));

@@ -57,7 +57,7 @@ export class Semaphore extends SemaphoreLock {
 /** Returns the store of some clients, one on a majority of them if there are several: mutexes of one client share it. */
 function storeOf(clients: readonly RedisClient[], prefix: string): Store {
   const make = () => {
-    // What is no client is for redis() to refuse.
+    // redis() refuses a value that is no client.
     const nodes = clients.map((client) => redis(client, { prefix }));
     return nodes.length === 1 ? nodes[0]! : redlock(nodes);
   };

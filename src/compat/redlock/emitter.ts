@@ -26,7 +26,7 @@ export class RedlockEmitter {
     return this;
   }
 
-  /** Removes the listener that was added last of those that are this function. */
+  /** Removes a listener; if it was added several times, the last one. */
   off(event: RedlockEvent, listener: RedlockListener): this {
     const at = this.#listeners.findLastIndex((each) => each.event === event && each.listener === listener);
     if (at >= 0) this.#listeners.splice(at, 1);

@@ -2,8 +2,8 @@
  * The interface of `redlock` 5 and 4 over Holdfast: a change of one import. Old and new processes exclude each other,
  * because the keys are the same.
  *
- * What is not the same: the objects of the original that say how often it has tried, its scripts, bluebird, and a lock
- * that another process goes on with. docs/migration.md lists that.
+ * Not included: the record of each attempt, scripts of your own, bluebird, and a lock that another process goes on with.
+ * docs/migration.md lists the differences.
  *
  * @example
  * ```ts ignore

@@ -197,7 +197,7 @@ export class Redlock extends RedlockEmitter {
     return redlock(clients.map((each) => redis(each, { prefix: "" })), { driftFactor, observer });
   }
 
-  /** Emits an error, which is not thrown at anybody if there is no listener. */
+  /** Emits an error, which is ignored if there is no listener. */
   #report(error: unknown): void {
     const given = errorFrom(error);
     this.emit("error", given);

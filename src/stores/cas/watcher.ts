@@ -28,7 +28,7 @@ export const LOOK: DocumentChange<void> = {
   apply: () => ({ needs: "read", answer: () => {} }),
 };
 
-/** The same, after what was found was noted. */
+/** The same, after the document that a watch has found was noted. */
 const GLANCE: DocumentChange<void> = {
   isUrgent: () => false,
   apply: () => ({ needs: "sight", answer: () => {} }),
@@ -37,7 +37,7 @@ const GLANCE: DocumentChange<void> = {
 /** How the backend's watch has ended. */
 interface WatchEnd {
   readonly failed: boolean;
-  /** What is there now, if it says so. */
+  /** The present document, if the watch has brought it. */
   readonly found?: WatchedDocument | undefined;
 }
 

@@ -4,26 +4,26 @@ import { EtcdFault } from "./failures.ts";
 /** How long a member may take to answer before the next call goes to another one, in milliseconds. */
 const SLOW_MS = 500;
 
-/** The members of a cluster, one of which is asked at a time. */
+/** The members of a cluster. All calls go to the current one. */
 export class EtcdEndpoints {
   readonly #urls: readonly string[];
   readonly #clock: Clock;
   #current = 0;
 
-  /** Makes one; the first member is asked first. */
+  /** Sends the first call to the first member. */
   constructor(urls: readonly string[], clock: Clock) {
     this.#urls = urls;
     this.#clock = clock;
   }
 
-  /** The member that is asked next. */
+  /** The member that gets the next call. */
   get current(): string {
     return this.#urls[this.#current]!;
   }
 
   /**
-   * Asks one member after the other until one does not say that it did nothing. When one is slow, and when it is not known
-   * what it did, only the next call asks another one: a write may have been done.
+   * Sends a call to one member after the other for as long as the answer is that nothing was done. When a member is slow,
+   * or it is unknown what it did, only the next call goes to another one: a write may have been done.
    */
   async inTurn<T>(ask: (url: string) => Promise<T>): Promise<T> {
     for (let tries = 1;; tries++) {

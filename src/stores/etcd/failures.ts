@@ -3,7 +3,7 @@ import { causesOf } from "../../internal/causes.ts";
 import { reason } from "../../internal/reason.ts";
 import type { EtcdSettings } from "./options.ts";
 
-/** What is known of a call that has failed. */
+/** What a failed call may have done. */
 export type EtcdFaultKind =
   /** Nothing was done, and another member may do it. */
   | "elsewhere"
@@ -14,35 +14,35 @@ export type EtcdFaultKind =
   /** It may have been done. */
   | "unknown";
 
-/** An answer that is no result, or none at all. */
+/** An error of etcd in place of a result, or a missing answer. */
 export class EtcdFault extends Error {
   /** The name of the class. */
   override readonly name = "EtcdFault";
-  /** What is known of the call. */
+  /** What the call may have done. */
   readonly kind: EtcdFaultKind;
 
-  /** Makes one. */
+  /** Makes the error. */
   constructor(kind: EtcdFaultKind, message: string, cause?: unknown) {
     super(message, { cause });
     this.kind = kind;
   }
 }
 
-/** What etcd says of itself, and not of the call. */
+/** The errors that are about the member, not about the call. */
 const ELSEWHERE = /no leader|too many requests|not capable|not supported for learner/;
 
-/** The last one is said to a call without a token. */
+/** The errors about the token; the last one is that of a call without a token. */
 const TOKEN = /invalid auth token|revision of auth store is old|user name is empty/;
 
-/** How much of an answer is quoted that is none of etcd's, in characters. */
+/** How much is quoted of an answer that is not one of etcd, in characters. */
 const LONGEST_LINE = 200;
 
 const NO_SPACE = /database space exceeded/;
 
-/** The codes of gRPC that say that the call is wrong: invalid, not found, denied, precondition, unimplemented, not known. */
+/** The codes of gRPC for a wrong call: invalid, not found, denied, precondition, unimplemented, unauthenticated. */
 const REFUSED: readonly unknown[] = [3, 5, 7, 9, 12, 16];
 
-/** What `fetch` says in Deno, Node and Bun if it could not connect. */
+/** The errors of `fetch` in Deno, Node and Bun when it could not connect. */
 const UNCONNECTED =
   /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|\(Connect\)/;
 
@@ -57,13 +57,13 @@ export function faultOfFetch(url: string, error: unknown): EtcdFault {
   return new EtcdFault(UNCONNECTED.test(said) ? "elsewhere" : "unknown", `${url}: ${reason(errors.at(-1))}`, error);
 }
 
-/** Returns the fault for an answer that is no result. */
+/** Returns the fault for an answer without a result. */
 export function faultOfAnswer(url: string, status: number, text: string): EtcdFault {
   const { message, code } = errorIn(text);
   if (message === undefined) {
     const [line = ""] = text.trim().split("\n");
     const what = `${url} does not answer as etcd does: ${status} "${line.slice(0, LONGEST_LINE)}"`;
-    // A proxy may say the others while the server behind it is down.
+    // A proxy may answer so while the server behind it is down.
     if (status >= 500 || status === 429) return new EtcdFault("unknown", what);
     const advice = "Is it etcd 3.4 or later, with its gateway turned on (--enable-grpc-gateway)?";
     return new EtcdFault("refused", `${what}. ${advice}`);
@@ -83,7 +83,7 @@ function errorIn(text: string): { readonly message?: string; readonly code?: unk
   }
 }
 
-/** Returns what a call rejects with: a `StoreError` if nothing was done, and with the command to run if one helps. */
+/** Returns the error that a call rejects with: a `StoreError` if nothing was done, with the command to run if one helps. */
 export function failureOf(fault: unknown, settings: EtcdSettings): unknown {
   if (!(fault instanceof EtcdFault) || fault.kind === "unknown") return fault;
   const { message, kind } = fault;

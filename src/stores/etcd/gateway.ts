@@ -7,7 +7,7 @@ import type { EtcdResponse, EtcdSettings } from "./options.ts";
 /** How long an answer may take, in milliseconds: as long as the engine waits for one. */
 const ANSWER_MS = 2_000;
 
-/** A key with its value: both in base64, and with numbers of 64 bits as texts. */
+/** A key with its value, both in base64. Numbers of 64 bits are texts. */
 export interface KeyValue {
   readonly key: string;
   readonly value?: string;
@@ -19,10 +19,10 @@ export class EtcdGateway {
   readonly #settings: EtcdSettings;
   readonly #clock: Clock;
   readonly #endpoints: EtcdEndpoints;
-  /** The token of the user, or of nobody; asked for by the first call, and when one has expired. */
+  /** The token of the user; `undefined` if there is no user. The first call requests it, and one that finds it expired. */
   #token: Promise<string | undefined> | undefined;
 
-  /** Makes one; nothing is sent before the first call. */
+  /** Sends nothing before the first call. */
   constructor(settings: EtcdSettings, clock: Clock) {
     this.#settings = settings;
     this.#clock = clock;
@@ -40,12 +40,12 @@ export class EtcdGateway {
 
   /** Calls a method that answers with one result after the other, until it has no more. */
   async *stream<Result>(path: string, body: object, signal: AbortSignal): AsyncGenerator<Result> {
-    // Of what is wrong with the member or the token calls take care: a watch that fails is replaced by a read.
+    // A watch that fails is replaced by a read, which goes to another member or renews the token if need be.
     const response = await this.#send(this.#endpoints.current + path, body, await this.#asked(), signal);
     const reader = response.body!.getReader();
-    // It may have failed, and then says so again.
+    // A stream that has failed rejects again.
     const end = () => void reader.cancel().catch(() => {});
-    // Not each runtime ends a body by the signal of its request.
+    // Not every runtime ends a body by the signal of its request.
     signal.addEventListener("abort", end);
     const decoder = new TextDecoder();
     let text = "";
@@ -81,7 +81,7 @@ export class EtcdGateway {
     }
   }
 
-  /** Returns the token, which is asked for once. */
+  /** Returns the token, which is requested once. */
   #asked(): Promise<string | undefined> {
     if (this.#token === undefined) {
       const asked = this.#token = this.#login();

@@ -2,48 +2,48 @@ import { calledOrAborted } from "../../internal/time/aborted.ts";
 import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
 import type { EtcdGateway, KeyValue } from "./gateway.ts";
 
-/** How long the server may take to say that it watches, in milliseconds: a proxy may keep that back. */
+/** How long the server may take to confirm a watch, in milliseconds: a proxy may hold the stream back. */
 const CREATED_MS = 1_000;
 
-/** For how many microtasks a stream stays open that nobody waits for: whoever goes on waiting does so at once. */
+/** How many microtasks a stream stays open without a waiter: one that goes on waiting does so at once. */
 const IDLE_MICROTASKS = 100;
 
-/** For how long a stream may say nothing, in milliseconds, before no other watch uses it: it may be dead. */
+/** How long a stream may be silent, in milliseconds, before no further watch uses it: its connection may be lost. */
 const SILENT_MS = 5_000;
 
-/** What has happened to a key: it was written if nothing else is said. */
+/** A change of a key: a write, unless the type is another one. */
 export interface WatchEvent {
   readonly type?: "DELETE";
   readonly kv: KeyValue;
 }
 
-/** What a stream says. */
+/** A message of a stream. */
 interface WatchResult {
   readonly created?: boolean;
-  /** The server has ended it, such as when the revision was compacted away. */
+  /** Whether the server has ended the watch, as when the revision was compacted away. */
   readonly canceled?: boolean;
   readonly events?: readonly WatchEvent[];
 }
 
-/** What those are told that wait. */
+/** What waiters are called with. */
 interface News {
   readonly event?: WatchEvent;
   readonly failure?: unknown;
 }
 
-/** What happens to one key from a revision on. */
+/** The changes of one key from a revision on. */
 export class KeyEvents {
   readonly #from: bigint;
   readonly #clock: Clock;
   readonly #end = new AbortController();
   readonly #ended: (buffered: boolean) => void;
-  /** Those that wait, with the revision that they wait for. */
+  /** The waiters, each with the revision that it waits for. */
   readonly #waiting = new Map<(news: News) => void, bigint>();
   #last: WatchEvent | undefined;
-  /** When it last said something, or began. */
+  /** When the last message came, or the watch began. */
   #heardAt: Instant;
 
-  /** Begins to watch. `ended` is called before it ends, with whether the server did not say in time that it watches. */
+  /** Starts a watch. `ended` is called at its end, with whether the server did not confirm the watch in time. */
   constructor(key: string, from: bigint, gateway: EtcdGateway, clock: Clock, ended: (buffered: boolean) => void) {
     this.#from = from;
     this.#clock = clock;
@@ -53,14 +53,14 @@ export class KeyEvents {
     void this.#run(gateway.stream<WatchResult>("/v3/watch", request, this.#end.signal));
   }
 
-  /** Ends if it may be dead. */
+  /** Ends the watch if its stream has been silent for too long. */
   endIfSilent(): void {
     if (elapsed(this.#heardAt, this.#clock.now()) >= SILENT_MS) this.#close();
   }
 
   /** Resolves like `EtcdWatches.watch()`. */
   async next(revision: bigint, signal: AbortSignal): Promise<WatchEvent | undefined> {
-    // What was before is not known.
+    // What happened before is unknown.
     if (revision < this.#from) return undefined;
     if (this.#last !== undefined && revisionOf(this.#last) >= revision) return this.#last;
     const { event, failure } = await calledOrAborted<News | void>(signal, (call) => {
@@ -99,7 +99,7 @@ export class KeyEvents {
     this.#ended(buffered);
   }
 
-  /** Tells those that wait for a revision up to this one; all of them if it is left out. */
+  /** Calls the waiters for a revision up to this one, or all of them. */
   #tell(news: News, revision?: bigint): void {
     for (const [call, wanted] of [...this.#waiting]) if (revision === undefined || wanted <= revision) call(news);
   }

@@ -1,7 +1,7 @@
 import { checkKeys, show } from "../../internal/validation.ts";
 import type { CasOptions } from "../cas/options.ts";
 
-/** What is sent to a member of the cluster. */
+/** A request to a member of the cluster. */
 export interface EtcdRequest {
   /** Always `POST`. */
   readonly method: "POST";
@@ -13,7 +13,7 @@ export interface EtcdRequest {
   readonly signal: AbortSignal;
 }
 
-/** What the store uses of a response. */
+/** The part of a response that the store uses. */
 export interface EtcdResponse {
   /** The status of HTTP. */
   readonly status: number;
@@ -36,13 +36,13 @@ export interface EtcdOptions extends CasOptions {
   readonly password?: string | undefined;
   /** A token in place of a user and a password, or a function that returns a new one, which is called when one has expired. */
   readonly token?: string | (() => string | PromiseLike<string>) | undefined;
-  /** What sends the requests; the global `fetch` when left out. One of your own can present a certificate. */
+  /** Sends the requests; the global `fetch` when left out. One of your own can present a certificate. */
   readonly fetch?: EtcdFetch | undefined;
-  /** What each key begins with, before the name of the lock; `"holdfast/"` when left out. */
+  /** The prefix of each key, before the name of the lock; `"holdfast/"` when left out. */
   readonly prefix?: string | undefined;
 }
 
-/** Who asks: a user with a password, somebody with a token, or nobody in particular. */
+/** How the store logs in: with a password, with a token, or not at all. */
 export type EtcdLogin =
   | { readonly by: "password"; readonly name: string; readonly password: string }
   | { readonly by: "token"; readonly token: () => string | PromiseLike<string> }

@@ -57,7 +57,7 @@ export function etcd(options: EtcdOptions): EtcdStore {
   return cas(new EtcdBackend(gateway, prefix, clock), engine) as EtcdStore;
 }
 
-/** The answer to a range of keys. What is empty is left out, as everywhere. */
+/** The answer to a range request. etcd leaves out fields that are empty. */
 interface RangeResult {
   readonly kvs?: readonly KeyValue[];
   readonly more?: boolean;
@@ -72,13 +72,13 @@ interface TransactionResult {
 /** The revision of a key that is not there. */
 const ABSENT = "0";
 
-/** Keeps documents in etcd. The version of one is the revision that has written it, as a text: it may be above 2^53. */
+/** Keeps documents in etcd. A version is the revision of the write, as a text: it may be above 2^53. */
 export class EtcdBackend implements Backend<string> {
   readonly #gateway: EtcdGateway;
   readonly #prefix: string;
   readonly #watches: EtcdWatches;
 
-  /** Makes one; nothing is sent before the first call. */
+  /** Sends nothing before the first call. */
   constructor(gateway: EtcdGateway, prefix: string, clock: Clock) {
     this.#gateway = gateway;
     this.#prefix = prefix;
@@ -122,7 +122,7 @@ export class EtcdBackend implements Backend<string> {
     return event && foundIn({ kvs: event.type === "DELETE" ? [] : [event.kv] });
   }
 
-  /** Does something if a key has this version, or else something different. */
+  /** Runs one branch if the key has this version, else the other one. */
   #transact(key: string, version: string, branches: object): Promise<TransactionResult> {
     const compare = [{ key, target: "MOD", result: "EQUAL", mod_revision: version }];
     return this.#gateway.call("/v3/kv/txn", { compare, ...branches });

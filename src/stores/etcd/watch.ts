@@ -5,7 +5,7 @@ import type { EtcdGateway } from "./gateway.ts";
 /** How many watches are open at most: each takes a connection. */
 const MOST_WATCHES = 16;
 
-/** For how long nothing is watched when the server did not say in time that it watches, in milliseconds. */
+/** How long no watch is started after the server did not confirm one in time, in milliseconds. */
 const BUFFERED_MS = 10_000;
 
 /** Watches keys, each over a stream of its own. */
@@ -13,18 +13,18 @@ export class EtcdWatches {
   readonly #gateway: EtcdGateway;
   readonly #clock: Clock;
   readonly #streams = new Map<string, KeyEvents>();
-  /** When a watch did not begin in time. */
+  /** When a watch was not confirmed in time. */
   #bufferedAt: Instant | undefined;
 
-  /** Makes one; nothing is watched yet. */
+  /** Watches nothing yet. */
   constructor(gateway: EtcdGateway, clock: Clock) {
     this.#gateway = gateway;
     this.#clock = clock;
   }
 
   /**
-   * Resolves when there is something at or after a revision, or may be: to the last event, if it is known. Rejects if that
-   * cannot be watched: poll then.
+   * Resolves when the key was changed at or after a revision, or may have been: to the last event, if that is known.
+   * Rejects if the key cannot be watched: the caller polls then.
    */
   async watch(key: string, revision: bigint, signal: AbortSignal): Promise<WatchEvent | undefined> {
     if (signal.aborted) return undefined;

@@ -81,7 +81,7 @@ export class MysqlBackend implements Backend<string | undefined> {
   #severalClocks = false;
   #prepared: Promise<void> | undefined;
 
-  /** Makes one; the table is looked at, and made if it is missing, with the first call. */
+  /** Sends nothing. The first call examines the table, and makes it if it is missing. */
   constructor(run: RunStatement, table: string) {
     this.#run = run;
     this.#table = table;
@@ -162,7 +162,7 @@ export class MysqlBackend implements Backend<string | undefined> {
     return Number(reply.affectedRows) === 1 ? reply : undefined;
   }
 
-  /** Looks at the server and the table once, and makes the table if it is missing. */
+  /** Examines the server and the table once, and makes the table if it is missing. */
   #prepare(): Promise<void> {
     return this.#prepared ??= this.#look().catch((error) => {
       this.#prepared = undefined;

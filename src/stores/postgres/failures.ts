@@ -8,7 +8,7 @@ const CONFLICT = /^(40001|40P01|55P03)$/;
 /** No retry helps: the user or the database is not known, or the statement is not understood or not allowed. */
 const PERMANENT = /^(28|3D|42|0A|22)/;
 
-/** What the client libraries say after the pool was closed. */
+/** The errors of client libraries whose pool was closed. */
 const CLOSED = /^CONNECTION_ENDED$|after calling end on the pool|PGlite is clos/;
 
 const MISSING_TABLE = "42P01";
@@ -21,7 +21,7 @@ export function isConflict(error: unknown): boolean {
   return CONFLICT.test(sqlStateOf(error));
 }
 
-/** Returns whether the table is not there any more, or may not be used any more. */
+/** Returns whether the table is missing, or the user may not use it. */
 export function isAboutTable(error: unknown): boolean {
   return [MISSING_TABLE, MISSING_RIGHT].includes(sqlStateOf(error));
 }
@@ -31,12 +31,12 @@ export function isClosed(error: unknown): boolean {
   return CLOSED.test(sqlStateOf(error)) || error instanceof Error && CLOSED.test(error.message);
 }
 
-/** Returns what a call rejects with: a `StoreError` if nothing was done, else what it failed with. */
+/** Returns the error that a call rejects with: a `StoreError` if nothing was done, else the original one. */
 export function failureOf(cause: unknown): unknown {
   if (cause instanceof StoreError) return cause;
   const state = sqlStateOf(cause);
   const refused = (message: string, permanent = false) => new StoreError(message, { permanent, cause });
-  // Made anew by the next call, or said what is wrong with it.
+  // The next call makes the table again, or says what is wrong with it.
   if (isAboutTable(cause)) return refused(reason(cause));
   if (state === READ_ONLY) return refused(`The server takes no writes: ${reason(cause)}`);
   if (state === ABORTED) {
@@ -45,7 +45,7 @@ export function failureOf(cause: unknown): unknown {
     );
   }
   if (/^[0-9A-Z]{5}$/.test(state) && PERMANENT.test(state)) return refused(reason(cause), true);
-  // Those mean a wrong argument elsewhere; here the connection may have failed.
+  // To callers both mean a wrong argument; here the connection may have failed.
   if (cause instanceof TypeError || cause instanceof RangeError) return new Error(cause.message, { cause });
   return cause;
 }

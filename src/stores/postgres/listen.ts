@@ -4,29 +4,29 @@ import { aborted, calledOrAborted } from "../../internal/time/aborted.ts";
 import { type Clock, elapsed, type Instant, type Timer } from "../../internal/time/clock.ts";
 import type { PgClient, PgliteClient, PostgresJsClient } from "./options.ts";
 
-/** How long the first notification may take, in milliseconds: what goes through a pooler never comes. */
+/** How long a probe may take, in milliseconds: behind a pooler no notification arrives. */
 const PROBE_MS = 2_000;
 
 /** How long watches wait for the connection, in milliseconds; then they fail, so that waiters poll meanwhile. */
 const OPENING_MS = 5_000;
 
-/** For how long nothing is listened to after that, in milliseconds. */
+/** How long no connection is opened after a probe has not arrived, in milliseconds. */
 const DEAF_MS = 60_000;
 
-/** After how long without a notification a watch asks for one, in milliseconds: networks lose connections in silence. */
+/** After how long without a notification a probe is sent, in milliseconds: a network can lose a connection in silence. */
 const SILENT_MS = 30_000;
 
-/** What becomes of a channel. */
+/** The callbacks of a channel. */
 export interface Events {
   /** Called for each notification. */
   readonly notified: (payload: string) => void;
-  /** Called when it is listened to, once more after each gap. */
+  /** Called when notifications begin to arrive, and again after each gap. */
   readonly opened: () => void;
-  /** Called when it is no longer listened to. */
+  /** Called when the connection is lost. */
   readonly lost: () => void;
 }
 
-/** Listens to the channel. Resolves to what ends that; nothing where it ends with the client. */
+/** Listens to the channel. Resolves to a function that stops; to `undefined` if only the end of the client does. */
 export type Listen = (events: Events) => Promise<(() => void) | undefined>;
 
 /** Listens with `sql` of postgres.js. */
@@ -39,7 +39,7 @@ export function listenWithPglite(database: PgliteClient, channel: string): Liste
   return once(({ notified, opened }) => Promise.resolve(database.listen!(channel, notified)).then(opened));
 }
 
-/** Listens once with a client that connects anew by itself, also after a failure, and would keep each further listener. */
+/** Listens once: the client reconnects by itself, also after a failure, and would keep each further listener. */
 function once(listen: (events: Events) => PromiseLike<unknown>): Listen {
   let listening: Promise<unknown> | undefined;
   return async (events) => {
@@ -75,16 +75,16 @@ export function listenWithPg(make: () => PgClient, channel: string): Listen {
   };
 }
 
-/** A document that this process has asked for. */
+/** What is known of a document that this process has requested. */
 interface AskedDocument {
-  /** The version that it got, and when it had asked. */
+  /** The version in the last answer, and the moment of its request. */
   version: string | null | undefined;
   at: number;
-  /** The version of the last notification, and when that came. */
+  /** The version in the last notification, and the moment when it came. */
   news: { readonly version: string; readonly at: number } | undefined;
 }
 
-/** A watch that goes on. */
+/** A watch that has not ended. */
 interface DocumentWatch {
   readonly version: string | null;
   readonly wake: () => void;
@@ -96,7 +96,7 @@ type Phase =
   | { readonly is: "open"; readonly end: (() => void) | undefined }
   | { readonly is: "deaf"; readonly since: Instant };
 
-/** Tells those who watch documents that these have changed, by the notifications of one channel. */
+/** Resolves the watches of documents that have changed, by the notifications of one channel. */
 export class Notifications {
   readonly #listen: Listen;
   /** Sends a notification to the channel. */
@@ -105,17 +105,17 @@ export class Notifications {
   readonly #lingerMs: number;
   readonly #asked = new ShortLivedMap<string, AskedDocument>((_, old) => old);
   readonly #watches = new Map<string, Set<DocumentWatch>>();
-  /** Counts what happens: who asked before something came has an answer that may be older. */
+  /** Counts notifications and gaps: the answer to an earlier request may be older than they are. */
   #moment = 0;
   #openedAt = 0;
   #phase: Phase = { is: "closed" };
-  /** Closes the connection, while nobody watches. */
+  /** Closes the connection; runs while nobody watches. */
   #idle: Timer | undefined;
-  /** How many wait until it is listened to. */
+  /** How many watches wait for the connection. */
   #wanted = 0;
-  /** When something was heard last. */
+  /** When the last notification came. */
   #heardAt: Instant;
-  /** A notification to itself, until it comes or nobody waits for it. */
+  /** The notification that this process has sent to itself, until it comes or nobody waits for it. */
   #probe: { readonly payload: string; readonly over: AbortController; heard: boolean } | undefined;
 
   constructor(listen: Listen, notify: (payload: string) => Promise<unknown>, clock: Clock, lingerMs: number) {
@@ -126,19 +126,19 @@ export class Notifications {
     this.#heardAt = clock.now();
   }
 
-  /** Notes that a document is asked for. Returns the moment. */
+  /** Notes that a document is requested. Returns the moment. */
   asks(key: string): number {
     if (!this.#asked.has(key)) this.#asked.set(key, { version: undefined, at: 0, news: undefined });
     return this.#moment;
   }
 
-  /** Notes the answer to who asked at a moment. */
+  /** Notes the answer to the request of a moment. */
   got(key: string, version: string | null, at: number): void {
     const asked = this.#asked.get(key);
     if (asked !== undefined) Object.assign(asked, { version, at });
   }
 
-  /** Resolves when there is another version of a document, or may be. */
+  /** Resolves when a document has another version, or may have. */
   async watch(key: string, version: string | null, signal: AbortSignal): Promise<void> {
     const now = this.#clock.now();
     if (this.#phase.is === "deaf" && elapsed(this.#phase.since, now) < DEAF_MS) {
@@ -223,20 +223,20 @@ export class Notifications {
     }
   }
 
-  /** Finds out whether the connection is still there, and gives it up if not. */
+  /** Sends a probe, and closes the connection if it does not arrive. */
   async #check(): Promise<void> {
     const { end } = { end: undefined, ...this.#phase };
     const heard = await this.#hears().catch(() => undefined);
     if (heard === false) this.#lost(end);
   }
 
-  /** Sends a notification, and resolves to whether it comes; `undefined` if nobody waits for that any more. */
+  /** Sends a probe, and resolves to whether it arrives; to `undefined` if nobody waits for the connection meanwhile. */
   async #hears(): Promise<boolean | undefined> {
     const probe = this.#probe = { payload: `probe:${crypto.randomUUID()}`, over: new AbortController(), heard: false };
     let isLate = false;
     try {
       await this.#notify(probe.payload);
-      // Only now: nobody may want it any more, and it is not known how long that takes.
+      // The limit counts from here: the statement itself may take any time.
       const timer = this.#clock.timer(PROBE_MS, () => {
         isLate = true;
         probe.over.abort();
@@ -262,13 +262,13 @@ export class Notifications {
     for (const watch of [...this.#watches.get(name) ?? []]) if (watch.version !== version) watch.wake();
   }
 
-  /** After a gap everybody looks once. */
+  /** Wakes all watches, after a gap in which notifications may have been lost. */
   #wakeAll(): void {
     this.#openedAt = ++this.#moment;
     for (const watches of [...this.#watches.values()]) for (const { wake } of [...watches]) wake();
   }
 
-  /** Notes that the connection is lost that this function closes: it may be an earlier one. */
+  /** Notes the loss of the connection that `end` closes. Does nothing if that is an earlier one. */
   #lost(end: (() => void) | undefined): void {
     if (this.#phase.is !== "open" || this.#phase.end !== end) return;
     this.#phase = { is: "closed" };

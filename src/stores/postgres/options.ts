@@ -9,7 +9,7 @@ import type { CasOptions } from "../cas/options.ts";
 
 /** What the store uses of `sql` of postgres.js. */
 export interface PostgresJsClient extends UnsafeClient {
-  /** Tells it from a transaction and from a reserved connection, which have none. */
+  /** Closes all connections. A transaction and a reserved connection have no such method. */
   end(): PromiseLike<unknown>;
   /** Listens to a channel on a connection of its own. */
   listen?(channel: string, notified: (payload: string) => void, opened?: () => void): PromiseLike<unknown>;
@@ -31,7 +31,7 @@ export interface PgliteClient extends QueryClient {
   listen?(channel: string, notified: (payload: string) => void): PromiseLike<unknown>;
 }
 
-/** What has the table: a client of a library, or anything else that runs each statement by itself, and commits it. */
+/** A client of the database: of a known library, or any object that runs each statement by itself and commits it. */
 export type PostgresClient = PostgresJsClient | PgPool | PgliteClient | QueryClient;
 
 /** What the store uses of a `Client` of pg to listen. */

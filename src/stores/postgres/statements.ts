@@ -13,7 +13,7 @@ export interface NewDocument {
   readonly value: string;
   /** The version that it gets: 32 hexadecimal digits. */
   readonly version: string;
-  /** Whether those that listen are notified. */
+  /** Whether listeners are notified. */
   readonly notify: boolean;
 }
 
@@ -87,7 +87,7 @@ export class DocumentStatements {
       ` RETURNING ${this.#accepted(document)}`;
   }
 
-  /** Writes as one of the above does, or returns what is there instead: what was there when the statement began. */
+  /** Writes as one of the above. If that is refused, returns the document that was there when the statement began. */
   orPresent(write: string, name: string): string {
     return `WITH written AS (${write}) SELECT time, NULL::text AS version, NULL::text AS value FROM written` +
       ` UNION ALL SELECT (${TIME})::text, version::text, value FROM ${this.#table}` +
@@ -101,24 +101,24 @@ export class DocumentStatements {
       ` RETURNING ${DURABLE}`;
   }
 
-  /** Lists so many documents after a name, which is given as hexadecimal digits: their times, versions, values and names. */
+  /** Lists documents after a name in hexadecimal digits, up to `limit`: their times, versions, values and names. */
   list(limit: number, after: string): string {
     return `SELECT (${TIME})::text AS time, version::text AS version, value, encode(name, 'hex') AS name` +
       ` FROM ${this.#table} WHERE name > decode(${text(after)}, 'hex') ORDER BY name LIMIT ${limit}`;
   }
 
-  /** Notifies those that listen. */
+  /** Notifies listeners. */
   notify(payload: string): string {
     return `SELECT count(${this.#notification(payload)})::text AS notified`;
   }
 
-  /** Finds where a document is, if it has that version. */
+  /** Finds the row of a document, if it has that version. */
   #present(name: string, expected: string): string {
     return `SELECT ctid FROM ${this.#table} WHERE name = ${bytes(name)} AND version = '${expected}'::uuid` +
       ` AND ${this.#alone}`;
   }
 
-  /** One at a time may insert or delete a name: another one would wait for its commit. */
+  /** Only one transaction at a time may insert or delete a name: a second one would wait for the commit of the first. */
   #tryLock(name: string): string {
     return `pg_try_advisory_xact_lock(hashtextextended('${this.#key}/${hexOf(name)}', 0))`;
   }
@@ -135,12 +135,12 @@ export class DocumentStatements {
 }
 
 /**
- * What stands for itself between quotes, with each setting of how a server reads strings, as a text and as bytes: ASCII
- * characters but quotes, backslashes, and what some wrappers of clients take for the place of a parameter.
+ * The ASCII characters that need no escape between quotes, as a text and as bytes, whatever the settings of the server:
+ * no quotes, no backslashes, and none that some wrappers of clients take for the place of a parameter.
  */
 const PLAIN = /^[\x20-\x23\x25\x26\x28-\x3e\x40-\x5b\x5d-\x7e]*$/;
 
-/** The same and quotes and backslashes, which are doubled in a string that begins with E, with each setting. */
+/** The same with quotes and backslashes, which are doubled in a string that begins with E, whatever the settings. */
 const DOUBLED = /^[\x20-\x23\x25-\x3e\x40-\x7e]*$/;
 
 /** Returns a literal for the bytes of a text. */

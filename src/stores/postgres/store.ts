@@ -74,10 +74,10 @@ export function postgres(client: PostgresClient, options: PostgresOptions = {}):
   return cas(new PostgresBackend(client, settings, new SystemClock()), settings.engine) as PostgresStore;
 }
 
-/** How long a connection is kept that listens when nobody waits, in milliseconds. */
+/** How long the connection that listens is kept when nobody waits, in milliseconds. */
 const LINGER_MS = 1_000;
 
-/** How many writes of a name return what is there if they are refused, after one that was: others want the lock, too. */
+/** After a refused write of a name: how many further ones return the present document if they are refused as well. */
 const CONTENDED_WRITES = 16;
 
 /** A cursor: the bytes of the last name of a page. */
@@ -97,7 +97,7 @@ export class PostgresBackend implements Backend<string | null> {
   readonly #closed = new Set<() => void>();
   #isClosed = false;
   readonly #clock: Clock;
-  /** The names of which a write was refused lately: how many more return what is there then. */
+  /** For each name of which a write was refused lately: how many further writes return the present document. */
   readonly #contended = new ShortLivedMap<string, number>((_, old) => old);
   #prepared: Promise<void> | undefined;
   #isPrepared = false;
@@ -161,8 +161,8 @@ export class PostgresBackend implements Backend<string | null> {
       return { written: true, version, time };
     }
     this.#contended.set(key, CONTENDED_WRITES);
-    // Not asked for, absent, or rolled back because another transaction came first. A statement does not see what was
-    // committed while it ran, so it may also be what was expected.
+    // The document was not requested, is absent, or the statement was rolled back because another transaction came
+    // first. A statement does not see what was committed while it ran, so it may also find the expected version.
     if (!foundVersion || versionOf(foundVersion) === expected) return { written: false };
     return { written: false, found: this.#found(key, at, time, foundVersion, foundValue) };
   }

@@ -14,7 +14,7 @@ const SILENT_MS = 5_000;
 const CONNECTED = 3;
 const EXPIRED = -122;
 
-/** The states of what connects a client: closed by its user, closed for good, refused. */
+/** The states of a client's connection manager: closed by its user, closed for good, refused. */
 const CLOSING = -1;
 const CLOSED = -2;
 const AUTH_FAILED_STATE = -4;
@@ -33,7 +33,7 @@ interface ClientSocket {
   destroy(error: Error): void;
 }
 
-/** What is used of the inside of node-zookeeper-client, where there is no other way. */
+/** The private parts of node-zookeeper-client that are used, where there is no public way. */
 interface ClientInside {
   readonly state: number;
   readonly socket?: ClientSocket;
@@ -61,7 +61,7 @@ class SyncRequest {
 export class ZookeeperConnection {
   readonly #client: ZookeeperClient;
   readonly #clock: Clock = new SystemClock();
-  /** Run when the state of the client changes. */
+  /** Called when the state of the client changes. */
   readonly #changed = new Set<() => void>();
   readonly #closed = new Set<() => void>();
   #hasExpired = false;
@@ -85,27 +85,27 @@ export class ZookeeperConnection {
     return state === CLOSING || state === AUTH_FAILED_STATE || state === CLOSED && !this.#hasExpired;
   }
 
-  /** Runs a function when the client was closed. */
+  /** Calls a function when the client is closed. */
   onClosed(run: () => void): () => void {
     this.#closed.add(run);
     return () => this.#closed.delete(run);
   }
 
-  /** Runs a function each time when the client was connected, or is not any more. */
+  /** Calls a function each time the client is connected or disconnected. */
   onChange(run: () => void): () => void {
     this.#changed.add(run);
     return () => this.#changed.delete(run);
   }
 
-  /** Returns a text as the client takes data: in a `Buffer`, of the class of those that it gives. */
+  /** Returns a text in a `Buffer` of the class that the client uses. */
   bufferOf(text: string): Uint8Array {
     const { constructor } = this.#client.getSessionId() as { constructor: unknown };
     return (constructor as { from(bytes: ArrayBufferLike): Uint8Array }).from(new TextEncoder().encode(text).buffer);
   }
 
   /**
-   * Makes the server catch up with the leader, so that what is asked next is answered from what was written before. To be
-   * sent just before a read, which need not wait for the answer.
+   * Makes the server catch up with the leader, so that the next read sees all earlier writes. Sent just before a read,
+   * which need not wait for the answer.
    */
   async sync(): Promise<void> {
     await this.call<[]>((client, done) => {
@@ -115,7 +115,7 @@ export class ZookeeperConnection {
     });
   }
 
-  /** Sends a request, once the client is connected, and resolves to what the client is answered. */
+  /** Sends a request, once the client is connected, and resolves to the answer. */
   async call<Results extends readonly unknown[]>(
     send: (client: ZookeeperClient, done: ZookeeperDone<Results>) => void,
   ): Promise<Results> {
@@ -160,7 +160,7 @@ export class ZookeeperConnection {
     }
   }
 
-  /** Ends a connection that is being made for too long, as when the server is frozen. Returns what the call rejects with. */
+  /** Ends a connection that takes too long to make, as when the server is frozen. Returns the error of the call. */
   #unconnectedError(): StoreError {
     const { socket } = this.#inside ?? {};
     const now = this.#clock.now();
@@ -169,7 +169,7 @@ export class ZookeeperConnection {
     return new StoreError(`The client has not been connected to ZooKeeper for ${CONNECT_MS} ms. Was connect() called?`);
   }
 
-  /** Connects a client whose session has expired with a new one: it would be closed for good. */
+  /** Gives a client whose session has expired a new one: otherwise it would stay closed for good. */
   #reopen(): void {
     const inside = this.#inside;
     if (!this.#hasExpired || inside?.state !== CLOSED) return;
@@ -192,7 +192,7 @@ function insideOf(client: ZookeeperClient): ClientInside | undefined {
   return (client as { readonly connectionManager?: ClientInside }).connectionManager;
 }
 
-/** Returns whether a node was not there. */
+/** Returns whether an error says that a node is missing. */
 export function isMissing(error: unknown): boolean {
   return codeOf(error) === NO_NODE;
 }
@@ -206,7 +206,7 @@ function codeOf(error: unknown): number {
   return (Object(error) as { readonly code?: number }).code ?? 0;
 }
 
-/** Ends a connection to which nothing is answered: the client has no limit, and would keep it. Returns what a call rejects with. */
+/** Ends a connection without answers, which the client would keep: it has no limit. Returns the error of the call. */
 function silentError(socket: ClientSocket | undefined): Error {
   const error = new Error(`no answer from ZooKeeper within ${SILENT_MS} ms`);
   // Without an error the client forgets to stop a timer, which ends the next connection.
@@ -218,7 +218,7 @@ function closedError(): StoreError {
   return new StoreError("The client of ZooKeeper is closed", { permanent: true });
 }
 
-/** Returns what a call rejects with: a `StoreError` if nothing was done and no retry helps. */
+/** Returns the error that a call rejects with: a `StoreError` if nothing was done and no retry helps. */
 function failureOf(cause: unknown): unknown {
   const code = codeOf(cause);
   const refused = (message: string) => new StoreError(message, { permanent: true, cause });

@@ -1,9 +1,9 @@
 import { base64Of, textOfBase64 } from "../../internal/base64.ts";
 
-/** The longest name that is kept as it is, in bytes: of a longer one the hash is the name of the node. */
+/** The longest name that a node is called by, in bytes: for a longer one the node is called by the hash. */
 const LONGEST_BYTES = 200;
 
-/** What the name of a node begins with that is a hash: no base64url has a colon. */
+/** The prefix of a hash in the name of a node: base64url has no colon. */
 const HASHED = "sha256:";
 
 /**
@@ -28,7 +28,7 @@ export function nameOf(node: string, text = ""): string | undefined {
   }
 }
 
-/** Returns what orders a node among others: as the names of the locks, the hashes at the end; `undefined` if it has no lock. */
+/** Returns a sort key for a node: by the name of its lock, hashes last; `undefined` if it has no lock. */
 export function orderOf(node: string): string | undefined {
   // No character has the number U+FFFF.
   return node.startsWith(HASHED) ? `\uffff${node}` : decoded(node);
@@ -41,7 +41,7 @@ function base64url(base64: string): string {
 function decoded(node: string): string | undefined {
   try {
     const name = textOfBase64(node.replaceAll("-", "+").replaceAll("_", "/"));
-    // Others may be there that only look like it.
+    // A node of another program may only look like one.
     return base64url(base64Of(name)) === node ? name : undefined;
   } catch {
     return undefined;

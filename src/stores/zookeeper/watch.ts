@@ -1,17 +1,17 @@
 import { calledOrAborted } from "../../internal/time/aborted.ts";
 import type { ZookeeperConnection } from "./client.ts";
 
-/** A watch that the server has, or is about to have, until the node changes. */
+/** A watch on the server, which ends when the node changes. */
 interface NodeWatch {
   /** The version of the node when it was set; `undefined` if there was no node. Rejects if it was not set. */
   readonly set: Promise<number | undefined>;
-  /** Those who wait for it. */
+  /** The callbacks of the waiters. */
   readonly waiting: Set<() => void>;
 }
 
 /**
- * Watches nodes. A watch of ZooKeeper fires once, and the client cannot take it back: one that nobody waits for any more
- * stays until the node changes, and serves who waits next.
+ * Watches nodes. A watch of ZooKeeper fires once, and the client cannot remove it: without waiters it stays until the
+ * node changes, and serves the next waiter.
  */
 export class NodeWatches {
   readonly #connection: ZookeeperConnection;

@@ -1,6 +1,6 @@
 import { reason } from "../../../internal/reason.ts";
 
-/** What is called when the state of a client changes. */
+/** The callbacks for the state of a client. */
 export interface ConnectionListener {
   /** Called when commands are sent again. */
   ready(): void;

@@ -59,7 +59,7 @@ export interface SearchedMaster {
 /** Makes a second connection and subscribes to channels. The listener is not called before this returns. */
 export type Subscribe = (channels: readonly string[], listener: MessageListener) => SecondConnection;
 
-/** What is called with that which arrives over a second connection. */
+/** The callbacks of a second connection. */
 export interface MessageListener {
   /** Called when messages begin to arrive. */
   opened(): void;

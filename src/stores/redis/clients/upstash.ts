@@ -9,8 +9,8 @@ import { isReply } from "./upstash/rest_client.ts";
 const DEAF_POLL_MS = 1_000;
 
 /**
- * A client of `upstash()`: each command is a request of its own, and so is the subscription of those who wait. Requests
- * that are sent at the same time may arrive in another order.
+ * A client of `upstash()`: each command is a request of its own, and so is the subscription of its waiters. Requests that
+ * are sent at the same time may arrive in another order.
  */
 export class UpstashPort implements RedisPort {
   readonly connection = new Connection();

@@ -4,7 +4,7 @@ import { duplicate, type NodeRedisOptions, type PlainNodeRedis } from "./second_
 /** Sends a command by its words. */
 type SendWords = (words: string[]) => Promise<unknown>;
 
-/** What is called when a client of several servers loses one of them. */
+/** The callbacks of a client of several servers. */
 interface DeploymentListener {
   /** Called when a connection was cut, or could not be made. */
   cut(error: Error): void;
@@ -31,7 +31,7 @@ export interface NodeRedisDeployment {
   watch?(listener: DeploymentListener): void;
 }
 
-/** Returns what is particular to a client. */
+/** Returns what differs for the kind of a client. */
 export function deploymentOf(client: NodeRedisClient): NodeRedisDeployment {
   if ("nodeClient" in client) return cluster(client as unknown as NodeRedisCluster);
   if ("getMasterNode" in client) return sentinels(client as unknown as NodeRedisSentinel);
@@ -73,7 +73,7 @@ function pool(client: NodeRedisPool): NodeRedisDeployment {
   };
 }
 
-/** The Sentinels' client: what begins with an underscore is all by which it tells the client of the master. */
+/** A client of Sentinels. Only the method with an underscore gives access to the client of the master. */
 interface NodeRedisSentinel {
   sendCommand(isReadonly: boolean, words: string[]): Promise<unknown>;
   _execute<T>(isReadonly: boolean, call: (client: PlainNodeRedis) => Promise<T>): Promise<T>;

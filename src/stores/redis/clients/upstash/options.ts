@@ -1,6 +1,6 @@
 import { checkKeys, show } from "../../../../internal/validation.ts";
 
-/** What is sent to the database. */
+/** A request to the database. */
 export interface UpstashRequest {
   /** `POST` of a command, `GET` of an event stream. */
   readonly method: "POST" | "GET";
@@ -14,7 +14,7 @@ export interface UpstashRequest {
   readonly signal: AbortSignal;
 }
 
-/** What is used of a response. */
+/** The part of a response that is used. */
 export interface UpstashResponse {
   /** The status of HTTP. */
   readonly status: number;
@@ -33,7 +33,7 @@ export interface UpstashOptions {
   readonly url: string;
   /** Its token, `UPSTASH_REDIS_REST_TOKEN`: not the one that only reads. */
   readonly token: string;
-  /** What sends the requests; the global `fetch` when left out. */
+  /** Sends the requests; the global `fetch` when left out. */
   readonly fetch?: UpstashFetch | undefined;
 }
 

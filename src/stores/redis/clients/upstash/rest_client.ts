@@ -8,7 +8,7 @@ import { checkUpstashOptions, type UpstashOptions, type UpstashSettings } from "
 /** How long an answer may take, in milliseconds: half as long as `acquire` waits for one. */
 const ANSWER_MS = 5_000;
 
-/** How much of an answer is quoted that is none of the protocol's, in characters. */
+/** How much is quoted of an answer that is not one of the protocol, in characters. */
 const LONGEST_LINE = 200;
 
 /**
