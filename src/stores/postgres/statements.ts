@@ -89,7 +89,7 @@ export class DocumentStatements {
 
   /** Writes as one of the above. If that is refused, returns the document that was there when the statement began. */
   orPresent(write: string, name: string): string {
-    return `WITH written AS (${write}) SELECT time, NULL::text AS version, NULL::text AS value FROM written` +
+    return `WITH written AS (${write}) SELECT time, version, NULL::text AS value FROM written` +
       ` UNION ALL SELECT (${TIME})::text, version::text, value FROM ${this.#table}` +
       ` WHERE name = ${bytes(name)} AND NOT EXISTS (SELECT FROM written)`;
   }
@@ -127,10 +127,10 @@ export class DocumentStatements {
     return `pg_notify(${this.#channel}, '${payload}')`;
   }
 
-  /** The time when it was written, and what else is done then. */
+  /** The columns of an accepted write: its time, no version of another document, and the effects beside the write. */
   #accepted({ name, version, notify }: NewDocument): string {
     const notified = notify ? `, ${this.#notification(`${hexOf(name)}:${version}`)} AS notified` : "";
-    return `(${TIME})::text AS time, ${DURABLE}${notified}`;
+    return `(${TIME})::text AS time, NULL::text AS version, ${DURABLE}${notified}`;
   }
 }
 

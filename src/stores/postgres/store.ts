@@ -153,7 +153,7 @@ export class PostgresBackend implements Backend<string | null> {
       : this.#statements.update(document, expected, notBefore);
     const contended = this.#contended.get(key) ?? 0;
     const [row = []] = await this.#run(contended > 0 ? this.#statements.orPresent(statement, key) : statement, 1);
-    const [told, foundVersion, foundValue] = contended > 0 ? row : row.slice(0, 1);
+    const [told, foundVersion, foundValue] = row;
     const time = Number(told) - delay;
     if (told !== undefined && !foundVersion) {
       if (contended > 0) this.#contended.set(key, contended - 1);
