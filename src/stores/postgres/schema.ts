@@ -74,19 +74,16 @@ async function look({ schema, table }: TableName, run: Run): Promise<FoundTable>
       ` FROM (SELECT) AS one LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = ${text(schema)}` +
       ` LEFT JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = ${text(table)}`,
   );
-  const [user, hasSchema, mayUse, mayCreate, kind, columns, unique, mayWrite] = row.map(String);
-  const [isThere, mayUseIt, mayMake, isUnique, mayWriteIt] = [hasSchema, mayUse, mayCreate, unique, mayWrite].map((
-    word,
-  ) => word === "true");
+  const [user, hasSchema, mayUse, mayCreate, kind, columns, unique, mayWrite] = row;
   return {
-    user: user!,
-    schema: isThere!,
-    mayUse: mayUseIt!,
-    mayCreate: mayMake!,
-    kind: kind!,
-    columns: columns!,
-    unique: isUnique!,
-    mayWrite: mayWriteIt!,
+    user: String(user),
+    schema: hasSchema === "true",
+    mayUse: mayUse === "true",
+    mayCreate: mayCreate === "true",
+    kind: String(kind),
+    columns: String(columns),
+    unique: unique === "true",
+    mayWrite: mayWrite === "true",
   };
 }
 
