@@ -101,7 +101,8 @@ export class EtcdGateway {
       if (login.by === "nobody") return undefined;
       if (login.by === "token") return await login.token();
       const { name, password } = login;
-      return (await this.#post("/v3/auth/authenticate", { name, password }, undefined)).token;
+      const result = await this.#post("/v3/auth/authenticate", { name, password }, undefined);
+      return (result as { readonly token: string }).token;
     } catch (error) {
       // A TypeError of the caller's function would mean a wrong argument.
       if (!(error instanceof EtcdFault)) throw new Error(`token() has failed: ${reason(error)}`, { cause: error });
@@ -111,7 +112,7 @@ export class EtcdGateway {
     }
   }
 
-  #post(path: string, body: object, token: string | undefined): Promise<{ readonly token?: string }> {
+  #post(path: string, body: object, token: string | undefined): Promise<unknown> {
     return this.#endpoints.inTurn(async (url) => {
       const late = new AbortController();
       const timer = this.#clock.timer(ANSWER_MS, () => late.abort());
@@ -139,7 +140,7 @@ export class EtcdGateway {
 }
 
 /** Returns the result in an answer. */
-function resultOf(url: string, status: number, text: string): { readonly token?: string } {
+function resultOf(url: string, status: number, text: string): unknown {
   let result;
   try {
     result = JSON.parse(text);
