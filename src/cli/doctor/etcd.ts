@@ -21,8 +21,11 @@ const [CLOCK_WARN_MS, CLOCK_ERROR_MS] = [2_000, 10_000];
 /** A revision that no key has: a transaction that compares it changes nothing, but its rights are checked. */
 const NEVER = "9223372036854775807";
 
+/** The options of the store of a cluster that is examined. */
+export type ExaminedCluster = EtcdOptions & { readonly prefix: string };
+
 /** Returns a cluster, to examine it. */
-export function etcdPatient(store: EtcdStore, options: EtcdOptions): Patient {
+export function etcdPatient(store: EtcdStore, options: ExaminedCluster): Patient {
   const members = options.endpoints.map((url) => new EtcdMember(url));
   return {
     store,
@@ -41,7 +44,7 @@ export function etcdPatient(store: EtcdStore, options: EtcdOptions): Patient {
 async function examineCluster(
   store: EtcdStore,
   members: readonly EtcdMember[],
-  options: EtcdOptions,
+  options: ExaminedCluster,
 ): Promise<Examined> {
   const asked = await Promise.allSettled(members.map((member) => statusOf(member)));
   const states = asked.flatMap((each) => each.status === "fulfilled" ? [each.value] : []);
@@ -120,8 +123,8 @@ async function judgeAuth({ url }: EtcdMember): Promise<Finding[]> {
 }
 
 /** Logs in, and checks the rights for all that the store does, without a change. */
-async function judgeRights(member: EtcdMember, options: EtcdOptions): Promise<Finding[]> {
-  const { prefix = "" } = options;
+async function judgeRights(member: EtcdMember, options: ExaminedCluster): Promise<Finding[]> {
+  const { prefix } = options;
   const [key, end] = [base64Of(prefix), base64Of(`${prefix}\u{10ffff}`)];
   const compare = [{ key, target: "MOD", result: "EQUAL", "mod_revision": NEVER }];
   const success = [
@@ -145,7 +148,7 @@ async function judgeRights(member: EtcdMember, options: EtcdOptions): Promise<Fi
 async function judgeQuota(
   member: EtcdMember,
   states: readonly MemberStatus[],
-  { prefix = "" }: EtcdOptions,
+  { prefix }: ExaminedCluster,
 ): Promise<Finding[]> {
   const quota = await member.metric("etcd_server_quota_backend_bytes") ?? DEFAULT_QUOTA;
   const size = Math.max(...states.map(({ dbSize = 0 }) => Number(dbSize)));
@@ -179,7 +182,7 @@ function megabytes(bytes: number): string {
 }
 
 /** Judges whether a watch begins: a proxy may hold the stream back. */
-async function judgeWakeups(member: EtcdMember, { prefix = "" }: EtcdOptions): Promise<Finding[]> {
+async function judgeWakeups(member: EtcdMember, { prefix }: ExaminedCluster): Promise<Finding[]> {
   try {
     await member.watches(base64Of(prefix));
     return [ok("wake-up", "a watch has begun", "Waiters are woken.")];

@@ -1,6 +1,5 @@
-import type { EtcdOptions } from "../../stores/etcd/mod.ts";
 import { UsageError } from "../command.ts";
-import { etcdPatient } from "../doctor/etcd.ts";
+import { etcdPatient, type ExaminedCluster } from "../doctor/etcd.ts";
 import type { Examination } from "../doctor/examination.ts";
 import { shown } from "../terminal/shown.ts";
 import { type Address, addressOf, checkNetwork, hostAndPort, networkPermission } from "./address.ts";
@@ -22,7 +21,7 @@ export const etcd: Scheme = {
 /** What a URL says. */
 interface EtcdPlace {
   readonly addresses: readonly Address[];
-  readonly options: EtcdOptions;
+  readonly options: ExaminedCluster;
   readonly label: string;
 }
 
@@ -30,7 +29,7 @@ async function open([url]: StoreUrls): Promise<OpenedStore> {
   const { addresses, options, label } = readEtcdUrl(url);
   await checkNetwork(addresses);
   const { etcd } = await import("../../stores/etcd/mod.ts");
-  return { store: etcd(options), label, prefix: options.prefix!, [Symbol.asyncDispose]: () => Promise.resolve() };
+  return { store: etcd(options), label, prefix: options.prefix, [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
 function examination([url]: StoreUrls): Examination {
