@@ -86,6 +86,7 @@ Deno.test("src/cli/ is imported by nothing, and imports no private code of other
     "src/cli/doctor/redis.ts -> src/stores/redis/doctor_access.ts",
     "src/cli/doctor/redis_wakeups.ts -> src/stores/redis/doctor_access.ts",
     "src/cli/doctor/upstash.ts -> src/stores/redis/doctor_access.ts",
+    "src/cli/doctor/zookeeper.ts -> src/stores/zookeeper/node_name.ts",
   ]);
 });
 

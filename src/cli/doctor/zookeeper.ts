@@ -1,9 +1,9 @@
 import { connect } from "node:net";
-import { base64Of } from "../../internal/base64.ts";
-import { LATE, within } from "../../internal/lease/release.ts";
+import { within } from "../../internal/lease/release.ts";
 import { reason } from "../../internal/reason.ts";
 import { elapsed, SystemClock } from "../../internal/time/clock.ts";
-import type { ZookeeperAcl, ZookeeperClient, ZookeeperDone } from "../../stores/zookeeper/mod.ts";
+import type { ZookeeperAcl, ZookeeperClient, ZookeeperDone, ZookeeperStat } from "../../stores/zookeeper/mod.ts";
+import { nodeOf } from "../../stores/zookeeper/node_name.ts";
 import type { Store } from "../../store.ts";
 import type { Examined, Patient } from "./examination.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
@@ -43,11 +43,10 @@ export function zookeeperPatient(client: ExaminedZookeeper, servers: ZookeeperSe
       unwoken: "Look at the load of the servers, and at the time that they take to write to their disks.",
     },
     examine: () => examineEnsemble(client, servers),
-    // Nodes are called by names of up to 200 bytes in base64url.
     remove: async (name) => {
-      const node = `${servers.path}/${base64Of(name).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
-      await answerTo<[unknown, { readonly version: number }]>((done) => client.getData(node, done))
-        .then(([, { version }]) => answerTo((done) => client.remove(node, version, done)));
+      const node = `${servers.path}/${await nodeOf(name)}`;
+      const [, { version }] = await answerTo<[unknown, ZookeeperStat]>((done) => client.getData(node, done));
+      await answerTo((done) => client.remove(node, version, done));
     },
     [Symbol.asyncDispose]: servers.close,
   };
@@ -146,7 +145,7 @@ async function examineNode(
     const ms = Number(new DataView(mtime.buffer, mtime.byteOffset, 8).getBigInt64(0)) - (sent.wall + trip / 2);
     return [
       judgeClock(ms, trip / 2),
-      judgeWatch(await within(ANSWER_MS, told, CLOCK).catch((fault) => fault === LATE)),
+      judgeWatch(await within(ANSWER_MS, told, CLOCK).then(() => true, () => false)),
     ];
   } finally {
     await answerTo((done) => client.remove(node, 1, done)).catch(() => {});
@@ -166,8 +165,8 @@ function judgeClock(ms: number, uncertainty: number): Finding {
   );
 }
 
-function judgeWatch(isLate: unknown): Finding {
-  if (isLate !== true) return ok("wake-up", "a watch has fired", "Waiters are woken.");
+function judgeWatch(hasFired: boolean): Finding {
+  if (hasFired) return ok("wake-up", "a watch has fired", "Waiters are woken.");
   const found = `a watch has not fired within ${ANSWER_MS / 1_000} s`;
   return warning("wake-up", found, "Waiters look only every 5 s.", "Look at the load of the servers.");
 }
