@@ -6,8 +6,8 @@ import {
   type QueryClient,
   runPostgres,
   sqlStateOf,
+  type UnsafeClient,
 } from "../internal/sql/postgres_client.ts";
-import type { UnsafeClient } from "../internal/sql/postgres_client.ts";
 import { show } from "../internal/validation.ts";
 
 /** A transaction of postgres.js: the `sql` that `sql.begin()` gives. */

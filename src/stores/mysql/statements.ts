@@ -46,7 +46,7 @@ export class MysqlStatements {
   /** Returns rows of name, clock, version and value, of the names after one. */
   list(limit: number, after: string): string {
     return `SELECT HEX(name), ${CLOCK}, HEX(version), HEX(value) FROM ${this.#table} ` +
-      `WHERE name > ${literal(after)} ORDER BY name LIMIT ${Math.floor(limit)}`;
+      `WHERE name > ${literal(after)} ORDER BY name LIMIT ${limit}`;
   }
 
   /** Fails with "duplicate entry" if the name has a row. `INSERT IGNORE` would cut what is too long. */

@@ -1,8 +1,14 @@
 import { StoreError } from "../../errors.ts";
 import { textOfHex } from "../../internal/sql/hex.ts";
 import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
-import { type Backend, cas, type FoundDocument, type ListedDocuments } from "../cas/mod.ts";
-import type { WriteOptions, WriteResult } from "../cas/mod.ts";
+import {
+  type Backend,
+  cas,
+  type FoundDocument,
+  type ListedDocuments,
+  type WriteOptions,
+  type WriteResult,
+} from "../cas/mod.ts";
 import {
   checkMysqlOptions,
   type MysqlCallbackPool,
