@@ -250,7 +250,11 @@ Deno.test("Redlock checks its arguments", async () => {
   assertThrows(() => new Redlock(at.clients, {}, { acquireScript: "" } as never), TypeError, "scripts");
   await assertRejects(() => locks.acquire(["a"], 1.5), RangeError, "duration");
   await assertRejects(() => locks.using(["a"], LONG, undefined as never), TypeError, "routine");
-  assertThrows(() => locks.release({} as never), TypeError, "lock must be");
+  await assertRejects(() => locks.acquire(["a"], LONG, { retryCount: "3" as never }), TypeError, "retryCount");
+  const none = undefined as never;
+  for (const call of [() => locks.release(none), () => locks.unlock(none), () => locks.extend(none, LONG)]) {
+    await assertRejects(call, TypeError, "lock must be");
+  }
 });
 
 Deno.test("Redlock.lock() and Lock.unlock() call back in the manner of redlock 4", async () => {

@@ -81,17 +81,17 @@ export class Redlock extends RedlockEmitter {
    * @throws {ExecutionError} when a resource was not free in time, or the servers fail
    * @throws {RangeError} when the duration is no whole number from 10 to 2³¹ − 1
    */
-  acquire(
+  async acquire(
     resources: string | readonly string[],
     duration: number,
     settings?: Partial<RedlockCompatSettings>,
   ): Promise<RedlockLock> {
-    return this.#acquire(resources, duration, checkSettings(settings, this.settings), false);
+    return await this.#acquire(resources, duration, checkSettings(settings, this.settings), false);
   }
 
   /** Releases a lock; see {@linkcode RedlockLock.release}. Settings are ignored. */
-  release(lock: RedlockLock, _settings?: Partial<RedlockCompatSettings>): Promise<ExecutionResult> {
-    return checkLock(lock).release();
+  async release(lock: RedlockLock, _settings?: Partial<RedlockCompatSettings>): Promise<ExecutionResult> {
+    return await checkLock(lock).release();
   }
 
   /** Renews a lock; see {@linkcode RedlockLock.extend}. Settings are ignored; redlock 4 has a callback there. */
@@ -100,7 +100,8 @@ export class Redlock extends RedlockEmitter {
     duration: number,
     callback?: RedlockCallback<RedlockLock> | Partial<RedlockCompatSettings>,
   ): Promise<RedlockLock> {
-    return checkLock(lock).extend(duration, typeof callback === "function" ? callback : undefined);
+    const extended = (async () => await checkLock(lock).extend(duration))();
+    return called(extended, typeof callback === "function" ? callback : undefined);
   }
 
   /** Runs a function while a lock is held and renewed; see the other overload. */
@@ -154,7 +155,7 @@ export class Redlock extends RedlockEmitter {
 
   /** Releases a lock, in the manner of redlock 4. */
   unlock(lock: RedlockLock, callback?: RedlockCallback<void>): Promise<void> {
-    return checkLock(lock).unlock(callback);
+    return called(this.release(lock).then(() => {}), callback);
   }
 
   /** Ends the connections of all clients. */
