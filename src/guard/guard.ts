@@ -40,7 +40,7 @@ export type GuardedLock = Pick<Lock, "name" | "fence" | "held" | "mode" | "permi
  *
  * @param tx the transaction: what runs its statements
  * @param lock an exclusive lock that is held
- * @throws {LockLostError} when the lock is not held any more, or a later holder has been here; the transaction must be
+ * @throws {LockLostError} when the lock is no longer held, or a later holder has been here; the transaction must be
  * rolled back
  * @throws {TypeError} when `tx` is none of these, or not inside a transaction, or the lock is shared or has permits: its
  * holders have fences of their own
@@ -70,5 +70,5 @@ function checkLock(lock: GuardedLock): void {
 }
 
 function lost({ name }: GuardedLock): LockLostError {
-  return new LockLostError(`Lost lock "${name}": it is not held any more`);
+  return new LockLostError(`Lost lock "${name}": it is no longer held`);
 }

@@ -85,10 +85,10 @@ for (const client of Object.keys(CLIENTS) as ClientName[]) {
   }, { tables: false });
 
   test("rejects when the lock is not held, before it or while it waits", async (place) => {
-    await assertRejects(() => write(place, lockOf(OLD, { held: false })), LockLostError, "not held any more");
+    await assertRejects(() => write(place, lockOf(OLD, { held: false })), LockLostError, "no longer held");
     const checks = [true, false];
     const losing = Object.defineProperty({ ...lockOf(OLD) }, "held", { get: () => checks.shift() });
-    await assertRejects(() => write(place, losing), LockLostError, "not held any more");
+    await assertRejects(() => write(place, losing), LockLostError, "no longer held");
     assertEquals(await journalOf(place.database), []);
   });
 

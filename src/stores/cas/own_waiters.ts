@@ -151,7 +151,7 @@ export class OwnWaiters {
     return this.get(claim)?.usesWakeups ? this.#remote?.retryAsleepMs ?? RETRY_ASLEEP_MS : RETRY_MS;
   }
 
-  /** Returns whether a handle has to attempt again: it can hold the lock now, or is not in the queue any more. */
+  /** Returns whether a handle has to attempt again: it can hold the lock now, or has left the queue. */
   isDue(claim: Claim, document: LockDocument): boolean {
     const waiter = document.waiter(claim);
     if (waiter === undefined) return this.get(claim)?.state !== "taken";

@@ -70,7 +70,7 @@ export class Watcher {
     this.#isWanted = isWanted;
   }
 
-  /** Begins to look, or ends the looking if nobody wants it any more. */
+  /** Begins to look, or stops if nobody wants it. */
   update(): void {
     if (!this.#isWanted()) this.#pause?.abort("unwanted");
     else if (!this.#looking.has(this)) void this.#run();

@@ -100,7 +100,7 @@ export class LockServer {
     for (const what of ["wait", "watch"]) this.#held.get(`${what} ${handle}`)?.abort(OVER);
   }
 
-  /** Holds a wait open. Resolves to {@linkcode OVER} if it has ended because of the time, or nobody wants it any more. */
+  /** Holds a wait open. Resolves to {@linkcode OVER} if its time is over, or nobody wants it. */
   async #hold<T>(
     what: string,
     claim: Claim,

@@ -235,7 +235,7 @@ export class MemoryStore implements QuorumNode {
   #query(options: QueryOptions): Snapshot {
     const { name } = options;
     const { names, cursor } = pageOf(name === undefined ? this.names : [name], options);
-    // Some of the names are not used any more.
+    // Some of the names are no longer used.
     const locks = names.flatMap((name) => this.#locks.get(name) ?? []);
     const now = this.#clock.now();
     return {

@@ -26,7 +26,7 @@ export interface RedisOptions {
    *
    * It costs one more round trip for each grant, and the time that the replicas need. Other commands of the same client
    * wait meanwhile, up to `timeout`: give the store its own client. With fewer than `min` replicas nothing is
-   * granted any more, so run at least one more than `min`.
+   * granted, so run at least one more than `min`.
    */
   replicas?: ReplicasOptions | undefined;
   /** Called with the events of the locks of this store. */

@@ -35,7 +35,7 @@ export class Runner {
 
   /**
    * Returns what a failed call is rejected with: a {@linkcode StoreError} when the server has answered that it did
-   * nothing, or when no answer can come any more; else an error that says why the server cannot be reached.
+   * nothing, or when no answer can come; else an error that says why the server cannot be reached.
    *
    * @param error what the client rejected with
    * @param script the script that was called

@@ -154,7 +154,7 @@ export class Subscription {
     if (refusal === undefined) this.#reconnects.failed(this.#state.phase === "open" ? this.#state.since : undefined);
     else this.#reconnects.refused();
     this.#refusal = refusal;
-    // Before the waiters are woken: then none of them waits any more.
+    // Before the waiters are woken: afterwards none of them waits.
     const wanted = this.#listener.wanted();
     this.#close();
     if (wanted) this.start();

@@ -130,7 +130,7 @@ export class Wakeups {
 
   /**
    * Wakes all waiters, once, if the client is cut off before an attempt of a group ends. A reply may be lost then, and
-   * with it a run, whose members are not in the queue any more.
+   * with it a run, whose members have left the queue.
    */
   wakeIfCut(attempt: Promise<unknown>): void {
     const { connection } = this.port;
