@@ -1,6 +1,6 @@
 import { ShortLivedMap } from "../../internal/process/short_lived.ts";
 import { quoted } from "../../internal/sql/postgres_client.ts";
-import { aborted, calledOrAborted } from "../../internal/time/aborted.ts";
+import { calledOrAborted } from "../../internal/time/aborted.ts";
 import { type Clock, elapsed, type Instant, type Timer } from "../../internal/time/clock.ts";
 import type { PgClient, PgliteClient, PostgresJsClient } from "./options.ts";
 
@@ -90,6 +90,15 @@ interface DocumentWatch {
   readonly wake: () => void;
 }
 
+/** How a probe has ended: it has arrived, or has not in time, or nobody waits for the connection. */
+type ProbeOutcome = "arrived" | "late" | "unwanted";
+
+/** A notification that this process has sent to itself. */
+interface Probe {
+  readonly payload: string;
+  end: (outcome: ProbeOutcome) => void;
+}
+
 type Phase =
   | { readonly is: "closed" }
   | { readonly is: "opening"; readonly done: Promise<void>; readonly since: Instant }
@@ -115,8 +124,8 @@ export class Notifications {
   #wanted = 0;
   /** When the last notification came. */
   #heardAt: Instant;
-  /** The notification that this process has sent to itself, until it comes or nobody waits for it. */
-  #probe: { readonly payload: string; readonly over: AbortController; heard: boolean } | undefined;
+  /** The probe that has not ended. */
+  #probe: Probe | undefined;
 
   constructor(listen: Listen, notify: (payload: string) => Promise<unknown>, clock: Clock, lingerMs: number) {
     this.#listen = listen;
@@ -152,7 +161,7 @@ export class Notifications {
         this.#wanted++;
         this.#opening().then(done, done);
         return () => {
-          if (--this.#wanted === 0) this.#probe?.over.abort();
+          if (--this.#wanted === 0) this.#probe?.end("unwanted");
         };
       });
     }
@@ -182,8 +191,9 @@ export class Notifications {
   /** Closes the connection after a while, unless somebody watches then. One that ends with the client stays. */
   #closeLater(): void {
     this.#idle?.cancel();
-    const { is, end } = { end: undefined, ...this.#phase };
-    if (this.#watches.size > 0 || is !== "open" || end === undefined) return;
+    if (this.#watches.size > 0 || this.#phase.is !== "open") return;
+    const { end } = this.#phase;
+    if (end === undefined) return;
     this.#idle = this.#clock.timer(this.#lingerMs, () => {
       this.#phase = { is: "closed" };
       end();
@@ -209,11 +219,11 @@ export class Notifications {
           this.#lost(end);
         },
       });
-      const heard = this.#wanted === 0 ? undefined : await this.#hears();
+      const outcome = this.#wanted === 0 ? "unwanted" : await this.#sendProbe();
       if (isLost) throw new Error("the connection that listens was lost");
-      if (heard !== true) end?.();
-      if (heard === true) this.#phase = { is: "open", end };
-      else this.#phase = heard === undefined ? { is: "closed" } : { is: "deaf", since: this.#clock.now() };
+      if (outcome !== "arrived") end?.();
+      if (outcome === "arrived") this.#phase = { is: "open", end };
+      else this.#phase = outcome === "late" ? { is: "deaf", since: this.#clock.now() } : { is: "closed" };
       this.#wakeAll();
       this.#closeLater();
     } catch (error) {
@@ -225,25 +235,22 @@ export class Notifications {
 
   /** Sends a probe, and closes the connection if it does not arrive. */
   async #check(): Promise<void> {
-    const { end } = { end: undefined, ...this.#phase };
-    const heard = await this.#hears().catch(() => undefined);
-    if (heard === false) this.#lost(end);
+    if (this.#phase.is !== "open") return;
+    const { end } = this.#phase;
+    const outcome = await this.#sendProbe().catch(() => undefined);
+    if (outcome === "late") this.#lost(end);
   }
 
-  /** Sends a probe, and resolves to whether it arrives; to `undefined` if nobody waits for the connection meanwhile. */
-  async #hears(): Promise<boolean | undefined> {
-    const probe = this.#probe = { payload: `probe:${crypto.randomUUID()}`, over: new AbortController(), heard: false };
-    let isLate = false;
+  async #sendProbe(): Promise<ProbeOutcome> {
+    const probe: Probe = this.#probe = { payload: `probe:${crypto.randomUUID()}`, end: () => {} };
+    const ended = new Promise<ProbeOutcome>((resolve) => probe.end = resolve);
     try {
       await this.#notify(probe.payload);
       // The limit counts from here: the statement itself may take any time.
-      const timer = this.#clock.timer(PROBE_MS, () => {
-        isLate = true;
-        probe.over.abort();
-      });
-      await aborted(probe.over.signal);
+      const timer = this.#clock.timer(PROBE_MS, () => probe.end("late"));
+      const outcome = await ended;
       timer.cancel();
-      return probe.heard || (isLate ? false : undefined);
+      return outcome;
     } finally {
       if (this.#probe === probe) this.#probe = undefined;
     }
@@ -251,10 +258,7 @@ export class Notifications {
 
   #notified(payload: string): void {
     this.#heardAt = this.#clock.now();
-    if (payload === this.#probe?.payload) {
-      this.#probe.heard = true;
-      return this.#probe.over.abort();
-    }
+    if (payload === this.#probe?.payload) return this.#probe.end("arrived");
     const [name = "", version = ""] = payload.split(":");
     const at = ++this.#moment;
     const asked = this.#asked.get(name);
