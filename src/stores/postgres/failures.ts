@@ -38,10 +38,12 @@ export function failureOf(cause: unknown): unknown {
   const refused = (message: string, permanent = false) => new StoreError(message, { permanent, cause });
   // The next call makes the table again, or says what is wrong with it.
   if (isAboutTable(cause)) return refused(reason(cause));
-  if (state === READ_ONLY) return refused(`The server takes no writes: ${reason(cause)}`);
+  if (state === READ_ONLY) {
+    return refused(`The server takes no writes: pass a client of the primary (${reason(cause)})`);
+  }
   if (state === ABORTED) {
     return refused(
-      "A connection of the pool is in a transaction that has failed: somebody returned it without ROLLBACK",
+      "A connection of the pool is in a transaction that has failed: end each one before its connection is released",
     );
   }
   if (/^[0-9A-Z]{5}$/.test(state) && PERMANENT.test(state)) return refused(reason(cause), true);

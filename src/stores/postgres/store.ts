@@ -131,9 +131,12 @@ export class PostgresBackend implements Backend<string | null> {
     const at = this.#notifications?.asks(hexOf(key)) ?? 0;
     const [row] = await this.#run(this.#statements.read(key), READS);
     const [time, version, value, standby, alone] = row ?? [];
-    if (standby === "true") throw new StoreError("The server is a standby, which takes no writes");
+    if (standby === "true") {
+      throw new StoreError("The server is a standby, which takes no writes: pass a client of the primary");
+    }
     if (alone !== "true") {
-      throw new StoreError("A connection of the pool is in a transaction, whose rollback would undo the lock");
+      const why = "A connection of the pool is in a transaction, whose rollback would undo the lock";
+      throw new StoreError(`${why}: end each one before its connection is released`);
     }
     return this.#found(key, at, Number(time) - delay, version, value);
   }
