@@ -56,7 +56,7 @@ async function* events(
   const response = await fetch(path, { method: "GET", headers, redirect: "manual", signal });
   const { status, body } = response;
   if (status !== 200 || !body) {
-    throw new Error(`there is no event stream at ${url}: ${status} ${await response.text()}`);
+    throw new Error(`there is no event stream at ${url}: ${status} ${firstLine(await response.text())}`);
   }
   const decoder = new TextDecoder();
   let rest = "";
@@ -92,11 +92,15 @@ function resultOf(url: string, status: number, text: string): unknown {
     }
     throw Object.assign(new Error(error), { name: "ReplyError" });
   }
-  const [line = ""] = text.trim().split("\n");
-  const what = `${url} does not answer as the REST API of Upstash does: ${status} "${line.slice(0, LONGEST_LINE)}"`;
+  const what = `${url} does not answer as the REST API of Upstash does: ${status} "${firstLine(text)}"`;
   // A proxy may say these while the database behind it does what it was told.
   if (status >= 500 || status === 408 || status === 429) throw new Error(what);
   throw new StoreError(`${what}. Is this UPSTASH_REDIS_REST_URL of the database?`, { permanent: true });
+}
+
+function firstLine(text: string): string {
+  const [line = ""] = text.trim().split("\n");
+  return line.slice(0, LONGEST_LINE);
 }
 
 /** A text or a number in JSON. */

@@ -121,6 +121,14 @@ Deno.test("upstash() reads at once that an answer is cut off", async () => {
   }
 });
 
+Deno.test("upstash() quotes no more than a line of a page in the place of an event stream", async () => {
+  const fetch = () => Promise.resolve(new Response(`\n${"<html>".repeat(1_000)}\nsecond`, { status: 502 }));
+  const client = upstash({ url: "https://db.example.com", token: "secret", fetch });
+  const events = client.events!("a", new AbortController().signal)[Symbol.asyncIterator]();
+  const { message } = await assertRejects(() => events.next(), Error, "there is no event stream");
+  assert(message.length < 300 && message.endsWith("<html><h"), message);
+});
+
 test("acquire() over upstash() rejects a URL that has no database", async (front, server) => {
   const client = upstash({ ...front.options, url: `${front.url}/database` });
   const error = await assertRejects(() => acquire(client, "a"), StoreError, "UPSTASH_REDIS_REST_URL of the database?");
