@@ -9,7 +9,8 @@
  *
  * const client = createClient("zk1.example.com:2181,zk2.example.com:2181,zk3.example.com:2181");
  * client.connect();
- * await using lock = await acquire(zookeeper(client), "nightly-report", { wait: 1_000 });
+ * const store = zookeeper(client);
+ * await using lock = await acquire(store, "nightly-report", { wait: 1_000 });
  * ```
  *
  * @module

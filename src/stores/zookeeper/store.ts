@@ -29,7 +29,8 @@ export interface ZookeeperStore extends Store {
  * that they hold the lock; the fence orders them.
  *
  * **The client** stays yours: connect it, and close it when the process ends. Calls and waiters then reject with a
- * `StoreError` that is `permanent`, and held locks end with their leases. A session that has expired is replaced.
+ * `StoreError` that is `permanent`, and held locks end with their leases. A session that has expired is replaced. Make one
+ * store for a client and path, and keep it: each store listens to the state of the client.
  *
  * @example
  * ```ts ignore
