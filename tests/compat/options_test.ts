@@ -58,3 +58,14 @@ Deno.test("RedlockEmitter.off() removes the last of a listener of one event", ()
   emitter.off("error", a);
   assertEquals(emitter.emit("error", new Error()), false);
 });
+
+Deno.test("RedlockEmitter.once() leaves a listener that was also added with on()", () => {
+  const emitter = new RedlockEmitter();
+  let calls = 0;
+  const listener = () => calls++;
+  emitter.once("error", listener).on("error", listener);
+  for (const expected of [2, 3, 4]) {
+    emitter.emit("error", new Error());
+    assertEquals(calls, expected);
+  }
+});

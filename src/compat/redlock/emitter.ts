@@ -28,8 +28,7 @@ export class RedlockEmitter {
 
   /** Removes a listener; if it was added several times, the last one. */
   off(event: RedlockEvent, listener: RedlockListener): this {
-    const at = this.#listeners.findLastIndex((each) => each.event === event && each.listener === listener);
-    if (at >= 0) this.#listeners.splice(at, 1);
+    this.#remove(this.#listeners.findLastIndex((each) => each.event === event && each.listener === listener));
     return this;
   }
 
@@ -46,10 +45,14 @@ export class RedlockEmitter {
   /** Calls the listeners of an event. Returns whether there was one. */
   emit(event: RedlockEvent, error: Error): boolean {
     const called = this.#listeners.filter((each) => each.event === event);
-    for (const { listener, once } of called) {
-      if (once) this.off(event, listener);
-      listener(error);
+    for (const each of called) {
+      if (each.once) this.#remove(this.#listeners.indexOf(each));
+      each.listener(error);
     }
     return called.length > 0;
+  }
+
+  #remove(at: number): void {
+    if (at >= 0) this.#listeners.splice(at, 1);
   }
 }
