@@ -1,6 +1,6 @@
 import { StoreError } from "../../errors.ts";
 import { hexOf, hexOfBytes, textOfHex } from "../../internal/sql/hex.ts";
-import { postgresKind, runPostgres } from "../../internal/sql/postgres_client.ts";
+import { runPostgres } from "../../internal/sql/postgres_client.ts";
 import { ShortLivedMap } from "../../internal/process/short_lived.ts";
 import { type Clock, SystemClock } from "../../internal/time/clock.ts";
 import { show } from "../../internal/validation.ts";
@@ -14,14 +14,13 @@ import {
   type WriteResult,
 } from "../cas/mod.ts";
 import { failureOf, isAboutTable, isClosed, isConflict } from "./failures.ts";
-import { type Listen, listenWithPg, listenWithPglite, listenWithPostgresJs, Notifications } from "./listen.ts";
+import { listenOf } from "./listen.ts";
+import { Notifications } from "./notifications.ts";
 import {
   checkPostgresOptions,
-  type PgClient,
   type PgliteClient,
   type PgPool,
   type PostgresClient,
-  type PostgresJsClient,
   type PostgresOptions,
   type PostgresSettings,
 } from "./options.ts";
@@ -251,16 +250,4 @@ function versionOf(uuid: unknown): string | null {
 function isSimple(client: PostgresClient, { kind }: PostgresSettings): boolean {
   const { options } = client as { readonly options?: { readonly binary?: unknown } };
   return kind === "postgres.js" || kind === "pg pool" && !options?.binary;
-}
-
-function listenOf(client: PostgresClient, { kind, listen }: PostgresSettings, channel: string): Listen | undefined {
-  if (listen === undefined) return undefined;
-  if (listen === true) {
-    return kind === "pglite"
-      ? listenWithPglite(client as PgliteClient, channel)
-      : listenWithPostgresJs(client as PostgresJsClient, channel);
-  }
-  return postgresKind(listen) === "postgres.js"
-    ? listenWithPostgresJs(listen as PostgresJsClient, channel)
-    : listenWithPg(listen as () => PgClient, channel);
 }

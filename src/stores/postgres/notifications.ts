@@ -1,0 +1,223 @@
+import { ShortLivedMap } from "../../internal/process/short_lived.ts";
+import { calledOrAborted } from "../../internal/time/aborted.ts";
+import { type Clock, elapsed, type Instant, type Timer } from "../../internal/time/clock.ts";
+import type { Listen } from "./listen.ts";
+
+/** How long a probe may take, in milliseconds: behind a pooler no notification arrives. */
+const PROBE_MS = 2_000;
+
+/** How long watches wait for the connection, in milliseconds; then they fail, so that waiters poll meanwhile. */
+const OPENING_MS = 5_000;
+
+/** How long no connection is opened after a probe has not arrived, in milliseconds. */
+const DEAF_MS = 60_000;
+
+/** After how long without a notification a probe is sent, in milliseconds: a network can lose a connection in silence. */
+const SILENT_MS = 30_000;
+
+/** What is known of a document that this process has requested. */
+interface AskedDocument {
+  /** The version in the last answer, and the moment of its request. */
+  version: string | null | undefined;
+  at: number;
+  /** The version in the last notification, and the moment when it came. */
+  news: { readonly version: string; readonly at: number } | undefined;
+}
+
+/** A watch that has not ended. */
+interface DocumentWatch {
+  readonly version: string | null;
+  readonly wake: () => void;
+}
+
+/** How a probe has ended: it has arrived, or has not in time, or nobody waits for the connection. */
+type ProbeOutcome = "arrived" | "late" | "unwanted";
+
+/** A notification that this process has sent to itself. */
+interface Probe {
+  readonly payload: string;
+  end: (outcome: ProbeOutcome) => void;
+}
+
+type Phase =
+  | { readonly is: "closed" }
+  | { readonly is: "opening"; readonly done: Promise<void>; readonly since: Instant }
+  | { readonly is: "open"; readonly end: (() => void) | undefined }
+  | { readonly is: "deaf"; readonly since: Instant };
+
+/** Resolves the watches of documents that have changed, by the notifications of one channel. */
+export class Notifications {
+  readonly #listen: Listen;
+  /** Sends a notification to the channel. */
+  readonly #notify: (payload: string) => Promise<unknown>;
+  readonly #clock: Clock;
+  readonly #lingerMs: number;
+  readonly #asked = new ShortLivedMap<string, AskedDocument>((_, old) => old);
+  readonly #watches = new Map<string, Set<DocumentWatch>>();
+  /** Counts notifications and gaps: the answer to an earlier request may be older than they are. */
+  #moment = 0;
+  #openedAt = 0;
+  #phase: Phase = { is: "closed" };
+  /** Closes the connection; runs while nobody watches. */
+  #idle: Timer | undefined;
+  /** How many watches wait for the connection. */
+  #wanted = 0;
+  /** When the last notification came. */
+  #heardAt: Instant;
+  /** The probe that has not ended. */
+  #probe: Probe | undefined;
+
+  constructor(listen: Listen, notify: (payload: string) => Promise<unknown>, clock: Clock, lingerMs: number) {
+    this.#listen = listen;
+    this.#notify = notify;
+    this.#clock = clock;
+    this.#lingerMs = lingerMs;
+    this.#heardAt = clock.now();
+  }
+
+  /** Notes that a document is requested. Returns the moment. */
+  asks(key: string): number {
+    if (!this.#asked.has(key)) this.#asked.set(key, { version: undefined, at: 0, news: undefined });
+    return this.#moment;
+  }
+
+  /** Notes the answer to the request of a moment. */
+  got(key: string, version: string | null, at: number): void {
+    const asked = this.#asked.get(key);
+    if (asked !== undefined) Object.assign(asked, { version, at });
+  }
+
+  /** Resolves when a document has another version, or may have. */
+  async watch(key: string, version: string | null, signal: AbortSignal): Promise<void> {
+    const now = this.#clock.now();
+    if (this.#phase.is === "deaf" && elapsed(this.#phase.since, now) < DEAF_MS) {
+      throw new Error("no notification comes over this connection: it goes through a pooler, or is lost");
+    }
+    if (this.#phase.is === "opening" && elapsed(this.#phase.since, now) >= OPENING_MS) {
+      throw new Error("the connection that listens is not there yet");
+    }
+    if (this.#phase.is !== "open") {
+      return await calledOrAborted(signal, (done) => {
+        this.#wanted++;
+        this.#opening().then(done, done);
+        return () => {
+          if (--this.#wanted === 0) this.#probe?.end("unwanted");
+        };
+      });
+    }
+    if (this.#mayBeOld(key, version)) return;
+    await calledOrAborted(signal, (wake) => {
+      const watch = { version, wake };
+      const all = this.#watches.get(key) ?? new Set();
+      this.#watches.set(key, all.add(watch));
+      this.#idle?.cancel();
+      if (elapsed(this.#heardAt, now) >= SILENT_MS && this.#probe === undefined) void this.#check();
+      return () => this.#end(key, all, watch);
+    });
+  }
+
+  #mayBeOld(key: string, version: string | null): boolean {
+    const asked = this.#asked.get(key);
+    if (asked?.version !== version || asked.at < this.#openedAt) return true;
+    return asked.news !== undefined && asked.news.at > asked.at && asked.news.version !== version;
+  }
+
+  #end(key: string, all: Set<DocumentWatch>, watch: DocumentWatch): void {
+    all.delete(watch);
+    if (all.size === 0) this.#watches.delete(key);
+    this.#closeLater();
+  }
+
+  /** Closes the connection after a while, unless somebody watches then. One that ends with the client stays. */
+  #closeLater(): void {
+    this.#idle?.cancel();
+    if (this.#watches.size > 0 || this.#phase.is !== "open") return;
+    const { end } = this.#phase;
+    if (end === undefined) return;
+    this.#idle = this.#clock.timer(this.#lingerMs, () => {
+      this.#phase = { is: "closed" };
+      end();
+    });
+  }
+
+  #opening(): Promise<void> {
+    if (this.#phase.is === "opening") return this.#phase.done;
+    const done = this.#open();
+    this.#phase = { is: "opening", done, since: this.#clock.now() };
+    return done;
+  }
+
+  async #open(): Promise<void> {
+    let end: (() => void) | undefined;
+    let isLost = false;
+    try {
+      end = await this.#listen({
+        notified: (payload) => this.#notified(payload),
+        opened: () => this.#wakeAll(),
+        lost: () => {
+          isLost = true;
+          this.#lost(end);
+        },
+      });
+      const outcome = this.#wanted === 0 ? "unwanted" : await this.#sendProbe();
+      if (isLost) throw new Error("the connection that listens was lost");
+      if (outcome !== "arrived") end?.();
+      if (outcome === "arrived") this.#phase = { is: "open", end };
+      else this.#phase = outcome === "late" ? { is: "deaf", since: this.#clock.now() } : { is: "closed" };
+      this.#wakeAll();
+      this.#closeLater();
+    } catch (error) {
+      end?.();
+      this.#phase = { is: "closed" };
+      throw error;
+    }
+  }
+
+  /** Sends a probe, and closes the connection if it does not arrive. */
+  async #check(): Promise<void> {
+    if (this.#phase.is !== "open") return;
+    const { end } = this.#phase;
+    const outcome = await this.#sendProbe().catch(() => undefined);
+    if (outcome === "late") this.#lost(end);
+  }
+
+  async #sendProbe(): Promise<ProbeOutcome> {
+    const probe: Probe = this.#probe = { payload: `probe:${crypto.randomUUID()}`, end: () => {} };
+    const ended = new Promise<ProbeOutcome>((resolve) => probe.end = resolve);
+    try {
+      await this.#notify(probe.payload);
+      // The limit counts from here: the statement itself may take any time.
+      const timer = this.#clock.timer(PROBE_MS, () => probe.end("late"));
+      const outcome = await ended;
+      timer.cancel();
+      return outcome;
+    } finally {
+      if (this.#probe === probe) this.#probe = undefined;
+    }
+  }
+
+  #notified(payload: string): void {
+    this.#heardAt = this.#clock.now();
+    if (payload === this.#probe?.payload) return this.#probe.end("arrived");
+    const [name = "", version = ""] = payload.split(":");
+    const at = ++this.#moment;
+    const asked = this.#asked.get(name);
+    if (asked !== undefined) asked.news = { version, at };
+    for (const watch of [...this.#watches.get(name) ?? []]) if (watch.version !== version) watch.wake();
+  }
+
+  /** Wakes all watches, after a gap in which notifications may have been lost. */
+  #wakeAll(): void {
+    this.#openedAt = ++this.#moment;
+    for (const watches of [...this.#watches.values()]) for (const { wake } of [...watches]) wake();
+  }
+
+  /** Notes the loss of the connection that `end` closes. Does nothing if that is an earlier one. */
+  #lost(end: (() => void) | undefined): void {
+    if (this.#phase.is !== "open" || this.#phase.end !== end) return;
+    this.#phase = { is: "closed" };
+    this.#idle?.cancel();
+    this.#wakeAll();
+    end?.();
+  }
+}
