@@ -61,7 +61,7 @@ async function* events(
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/);
     rest = lines.pop()!;
     yield* lines;
   }

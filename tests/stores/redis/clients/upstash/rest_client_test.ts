@@ -129,6 +129,12 @@ Deno.test("upstash() quotes no more than a line of a page in the place of an eve
   assert(message.length < 300 && message.endsWith("<html><h"), message);
 });
 
+Deno.test("upstash() reads an event stream whose lines end with CR LF", async () => {
+  const fetch = () => Promise.resolve(new Response("data: a\r\n\r\ndata: b\n"));
+  const client = upstash({ url: "https://db.example.com", token: "secret", fetch });
+  assertEquals(await Array.fromAsync(client.events!("a", new AbortController().signal)), ["data: a", "", "data: b"]);
+});
+
 test("acquire() over upstash() rejects a URL that has no database", async (front, server) => {
   const client = upstash({ ...front.options, url: `${front.url}/database` });
   const error = await assertRejects(() => acquire(client, "a"), StoreError, "UPSTASH_REDIS_REST_URL of the database?");
