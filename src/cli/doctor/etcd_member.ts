@@ -1,3 +1,4 @@
+import { firstLine } from "../../internal/http_failure.ts";
 import { reason } from "../../internal/reason.ts";
 import { SystemClock } from "../../internal/time/clock.ts";
 import type { EtcdOptions } from "../../stores/etcd/mod.ts";
@@ -50,7 +51,7 @@ export class EtcdMember {
       try {
         result = JSON.parse(text);
       } catch {
-        throw new Error(`${this.url} does not answer as etcd does: ${response.status} ${text.split("\n")[0]}`);
+        throw new Error(`${this.url} does not answer as etcd does: ${response.status} ${firstLine(text)}`);
       }
       if (!response.ok) throw new Error(String(result.error));
       return result;

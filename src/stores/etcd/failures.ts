@@ -1,5 +1,5 @@
 import { StoreError } from "../../errors.ts";
-import { causesOf } from "../../internal/causes.ts";
+import { causesOf, firstLine, isDenied } from "../../internal/http_failure.ts";
 import { reason } from "../../internal/reason.ts";
 import type { EtcdSettings } from "./options.ts";
 
@@ -34,9 +34,6 @@ const ELSEWHERE = /no leader|too many requests|not capable|not supported for lea
 /** The errors about the token; the last one is that of a call without a token. */
 const TOKEN = /invalid auth token|revision of auth store is old|user name is empty/;
 
-/** How much is quoted of an answer that is not one of etcd, in characters. */
-const LONGEST_LINE = 200;
-
 const NO_SPACE = /database space exceeded/;
 
 /** The codes of gRPC for a wrong call: invalid, not found, denied, precondition, unimplemented, unauthenticated. */
@@ -48,12 +45,9 @@ const UNCONNECTED =
 
 /** Returns the fault for an error of `fetch`. */
 export function faultOfFetch(url: string, error: unknown): EtcdFault {
+  if (isDenied(error)) return new EtcdFault("refused", reason(error), error);
   const errors = causesOf(error);
   const said = errors.map((each) => `${Reflect.get(Object(each), "code")} ${reason(each)}`).join(" ");
-  // The permissions of Deno.
-  if (errors.some((each) => each instanceof Error && each.name === "NotCapable")) {
-    return new EtcdFault("refused", reason(error), error);
-  }
   return new EtcdFault(UNCONNECTED.test(said) ? "elsewhere" : "unknown", `${url}: ${reason(errors.at(-1))}`, error);
 }
 
@@ -61,8 +55,7 @@ export function faultOfFetch(url: string, error: unknown): EtcdFault {
 export function faultOfAnswer(url: string, status: number, text: string): EtcdFault {
   const { message, code } = errorIn(text);
   if (message === undefined) {
-    const [line = ""] = text.trim().split("\n");
-    const what = `${url} does not answer as etcd does: ${status} "${line.slice(0, LONGEST_LINE)}"`;
+    const what = `${url} does not answer as etcd does: ${status} "${firstLine(text)}"`;
     // A proxy may answer so while the server behind it is down.
     if (status >= 500 || status === 429) return new EtcdFault("unknown", what);
     const advice = "Is it etcd 3.4 or later, with its gateway turned on (--enable-grpc-gateway)?";

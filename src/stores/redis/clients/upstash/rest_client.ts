@@ -1,5 +1,5 @@
 import { StoreError } from "../../../../errors.ts";
-import { causesOf } from "../../../../internal/causes.ts";
+import { causesOf, firstLine, isDenied } from "../../../../internal/http_failure.ts";
 import { reason } from "../../../../internal/reason.ts";
 import { SystemClock } from "../../../../internal/time/clock.ts";
 import type { UpstashClient } from "../client.ts";
@@ -7,9 +7,6 @@ import { checkUpstashOptions, type UpstashOptions, type UpstashSettings } from "
 
 /** How long an answer may take, in milliseconds: half as long as `acquire` waits for one. */
 const ANSWER_MS = 5_000;
-
-/** How much is quoted of an answer that is not one of the protocol, in characters. */
-const LONGEST_LINE = 200;
 
 /**
  * Makes a client of a database that speaks the REST protocol of Upstash: pass it to `acquire()`, `redis()` or
@@ -74,12 +71,8 @@ export function isReply(error: unknown): error is Error {
 
 /** Returns the error for a request that has failed: the command may have been run. */
 function failureOf(url: string, error: unknown): Error {
-  const errors = causesOf(error);
-  // The permissions of Deno.
-  if (errors.some((each) => each instanceof Error && each.name === "NotCapable")) {
-    return new StoreError(reason(error), { cause: error, permanent: true });
-  }
-  return new Error(`${url}: ${reason(errors.at(-1))}`, { cause: error });
+  if (isDenied(error)) return new StoreError(reason(error), { cause: error, permanent: true });
+  return new Error(`${url}: ${reason(causesOf(error).at(-1))}`, { cause: error });
 }
 
 /** Returns the result in an answer, or throws what it says. */
@@ -96,11 +89,6 @@ function resultOf(url: string, status: number, text: string): unknown {
   // A proxy may say these while the database behind it does what it was told.
   if (status >= 500 || status === 408 || status === 429) throw new Error(what);
   throw new StoreError(`${what}. Is this UPSTASH_REDIS_REST_URL of the database?`, { permanent: true });
-}
-
-function firstLine(text: string): string {
-  const [line = ""] = text.trim().split("\n");
-  return line.slice(0, LONGEST_LINE);
 }
 
 /** A text or a number in JSON. */
