@@ -1,3 +1,5 @@
+import { show } from "../validation.ts";
+
 const ENCODER = new TextEncoder();
 
 /** The two digits of each byte. */
@@ -16,6 +18,16 @@ export function hexOfBytes(bytes: Uint8Array): string {
   let digits = "";
   for (const byte of bytes) digits += DIGITS[byte];
   return digits;
+}
+
+/**
+ * Returns the cursor of a listing, which is the last name of a page as hexadecimal digits.
+ *
+ * @throws {RangeError} when it is something else, which must not become part of a statement
+ */
+export function checkHexCursor(cursor: string): string {
+  if (/^(?:[0-9a-f]{2})*$/i.test(cursor)) return cursor;
+  throw new RangeError(`cursor must be one that query() has returned: got ${show(cursor)}`);
 }
 
 /** Returns the text whose bytes these digits are. */

@@ -43,10 +43,10 @@ export class MysqlStatements {
       `LEFT JOIN ${this.#table} AS locks ON locks.name = ${literal(name)}`;
   }
 
-  /** Returns rows of name, clock, version and value, of the names after one. */
+  /** Returns rows of name, clock, version and value, of the names after one in hexadecimal digits. */
   list(limit: number, after: string): string {
     return `SELECT HEX(name), ${CLOCK}, HEX(version), HEX(value) FROM ${this.#table} ` +
-      `WHERE name > ${literal(after)} ORDER BY name LIMIT ${limit}`;
+      `WHERE name > x'${after}' ORDER BY name LIMIT ${limit}`;
   }
 
   /** Fails with "duplicate entry" if the name has a row. `INSERT IGNORE` would cut what is too long. */

@@ -1,5 +1,5 @@
 import { StoreError } from "../../errors.ts";
-import { textOfHex } from "../../internal/sql/hex.ts";
+import { checkHexCursor, textOfHex } from "../../internal/sql/hex.ts";
 import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
 import {
   type Backend,
@@ -141,12 +141,14 @@ export class MysqlBackend implements Backend<string | undefined> {
   }
 
   async list(limit: number, cursor = ""): Promise<ListedDocuments<string | undefined>> {
+    const statement = this.#statements.list(limit, checkHexCursor(cursor));
     await this.#prepare();
-    const rows = await this.#rows(this.#statements.list(limit, cursor));
+    const rows = await this.#rows(statement);
     const documents = rows.map(([name, clock, version, value]) => {
       return { key: textOfHex(String(name)), ...found(clock, version, value) };
     });
-    return { documents, cursor: rows.length < limit ? undefined : documents.at(-1)?.key };
+    // Not the key: a name of another program may be no UTF-8.
+    return { documents, cursor: rows.length < limit ? undefined : String(rows.at(-1)![0]) };
   }
 
   /** Changes one row, and returns the reply; `undefined` if it was not there. */

@@ -1,9 +1,8 @@
 import { StoreError } from "../../errors.ts";
-import { hexOf, hexOfBytes, textOfHex } from "../../internal/sql/hex.ts";
+import { checkHexCursor, hexOf, hexOfBytes, textOfHex } from "../../internal/sql/hex.ts";
 import { runPostgres } from "../../internal/sql/postgres_client.ts";
 import { ShortLivedMap } from "../../internal/process/short_lived.ts";
 import { type Clock, SystemClock } from "../../internal/time/clock.ts";
-import { show } from "../../internal/validation.ts";
 import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
 import {
   type Backend,
@@ -78,9 +77,6 @@ const LINGER_MS = 1_000;
 
 /** After a refused write of a name: how many further ones return the present document if they are refused as well. */
 const CONTENDED_WRITES = 16;
-
-/** A cursor: the bytes of the last name of a page. */
-const HEXADECIMAL = /^(?:[0-9a-f]{2})*$/;
 
 /** How often a read is repeated that another transaction came before, as happens where the default is serializable. */
 const READS = 5;
@@ -177,11 +173,9 @@ export class PostgresBackend implements Backend<string | null> {
   }
 
   async list(limit: number, cursor = ""): Promise<ListedDocuments<string | null>> {
-    if (!HEXADECIMAL.test(cursor)) {
-      throw new RangeError(`cursor must be one that query() has returned: got ${show(cursor)}`);
-    }
+    const statement = this.#statements.list(limit, checkHexCursor(cursor));
     await this.#prepare();
-    const rows = await this.#run(this.#statements.list(limit, cursor), READS);
+    const rows = await this.#run(statement, READS);
     const documents = rows.map(([time, version, value, name]) => ({
       key: textOfHex(String(name)),
       version: versionOf(version),

@@ -237,7 +237,27 @@ test("MysqlBackend.list() gives pages, and a cursor until the last one", async (
     cursor = page.cursor;
   } while (cursor !== undefined);
   assertEquals(pages, [["'='", "a=a"], ["b\0=b\0", "c=c"], []]);
-  assertEquals((await backend.list(2, "' OR 1 = 1 --")).documents.map(({ key }) => key), ["a", "b\0"]);
+});
+
+test("MysqlBackend.list() goes on behind a name that is no UTF-8", async (place) => {
+  const backend = place.backend();
+  await backend.write("a", "{}", undefined, {});
+  const row = "(name, version, value) VALUES (x'ff', REPEAT('v', 16), '{}')";
+  await Place.server.query(`INSERT INTO ${place.database}.holdfast_locks ${row}`);
+  const keys: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await backend.list(1, cursor);
+    keys.push(...page.documents.map(({ key }) => key));
+    cursor = page.cursor;
+  } while (cursor !== undefined && keys.length < 5);
+  assertEquals(keys, ["a", "\ufffd"]);
+});
+
+test("MysqlBackend.list() rejects a cursor that it has not returned", async (place) => {
+  for (const cursor of ["' OR 1 = 1 --", "a", "0g"]) {
+    await assertRejects(() => place.backend().list(2, cursor), RangeError, "cursor must be one that query() has");
+  }
 });
 
 for (const level of ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE", "snapshot"]) {
