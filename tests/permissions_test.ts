@@ -61,6 +61,12 @@ const HOLDERS: Readonly<Record<string, Holder>> = {
     store: `await createClient({ url: "redis://127.0.0.1:PORT" }).on("error", console.error).connect()`,
     start: redis,
   }])),
+  "valkey-glide": {
+    row: "valkey-glide",
+    imports: `import { GlideClient, Logger } from "@valkey/valkey-glide"; Logger.setLoggerConfig("off");`,
+    store: `await GlideClient.createClient({ addresses: [{ host: "127.0.0.1", port: PORT }] })`,
+    start: redis,
+  },
   "upstash": {
     row: "Redis over HTTP",
     imports: `import { upstash } from "@holdfast/lock/upstash";`,

@@ -98,7 +98,6 @@ Deno.test("storeOf() says what to pass instead of what is not a target", () => {
     [{ evalSha: method, eval: method }, "a client of node-redis without on()"],
     [{ send: method, duplicate: method }, "a RedisClient of Bun without psubscribe()"],
     [new Socket(), `an object of ${Socket.name}`, "new Redis(url)"],
-    [{ invokeScript: method, customCommand: method, close: method }, "valkey-glide", "node-redis"],
     [
       { evalsha: method, eval: method, set: method },
       "@upstash/redis",

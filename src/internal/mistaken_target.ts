@@ -9,6 +9,7 @@ const CLIENTS: readonly (readonly [kind: string, methods: readonly string[]])[] 
   ["client of node-redis", ["evalSha", "eval", "on"]],
   ["RedisClient of Bun", ["send", "psubscribe", "duplicate"]],
   ["client of upstash()", ["postCommand"]],
+  ["client of valkey-glide", ["customCommand"]],
 ];
 
 const EXAMPLES = 'Pass new Redis(url) of ioredis, sqlite("locks.db") of @holdfast/lock/sqlite, or memory() of ' +
@@ -35,7 +36,6 @@ export function describeMistake(value: unknown): string {
   if (value instanceof URL) return `the URL ${withoutSecrets(value.href)}. ${forText(value.href)}`;
   const has = (...methods: string[]) => hasMethods(value, methods);
   if (has("then")) return "a Promise. Await it first";
-  if (has("invokeScript")) return "a client of valkey-glide. Pass one of node-redis";
   if (has("evalsha", "eval") && !has("duplicate") && !has("on")) {
     return "a client of @upstash/redis. Pass upstash({ url, token }) of @holdfast/lock/upstash";
   }

@@ -9,7 +9,7 @@ import { assert } from "@std/assert";
 import { acquire, type RedisClient } from "@holdfast/lock";
 import { upstash } from "@holdfast/lock/upstash";
 import type { Redis } from "ioredis";
-import { type ClientLibrary, idOf, IN_FULL, IN_PART, OVER_HTTP, tested } from "../stores/redis/clients.ts";
+import { type ClientLibrary, idOf, IN_FULL, IN_PART, OF_GLIDE, OVER_HTTP, tested } from "../stores/redis/clients.ts";
 import { subscribed } from "../stores/redis/wakeups/subscribed.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { RestFront } from "../support/rest_front.ts";
@@ -113,7 +113,7 @@ function within(times: readonly number[], most: number): void {
   assert(times.every((ms) => ms < most + MARGIN), `served after ${times.map(Math.round)} ms, promised: ${most} ms`);
 }
 
-for (const library of [...IN_FULL, ...IN_PART]) {
+for (const library of [...IN_FULL, ...IN_PART, OF_GLIDE]) {
   Deno.test({
     name: `acquire() over ${library.name} is served while no messages can be subscribed to`,
     ...LEAKY,
@@ -130,15 +130,17 @@ for (const library of [...IN_FULL, ...IN_PART]) {
   });
 }
 
-for (const library of IN_FULL) {
+for (const [library, poll] of [...IN_FULL.map((each) => [each, LONGEST_POLL] as const), [OF_GLIDE, POLL] as const]) {
   Deno.test({
     name: `acquire() over ${library.name} is served when messages stop unseen`,
     ...LEAKY,
     fn: async () => {
-      within(await served(library, silenceMessages), LONGEST_POLL);
+      within(await served(library, silenceMessages), poll);
     },
   });
+}
 
+for (const library of IN_FULL) {
   Deno.test({
     name: `acquire() over ${library.name} is served when its commands stop unseen`,
     ...LEAKY,

@@ -58,10 +58,12 @@ const NODE = `${MODULES}/node24/bin/node`;
 const MINIFLARE = new URL(`file://${MODULES}/miniflare/dist/src/index.js`).href;
 const EXAMPLES = new URL("../../examples", import.meta.url).pathname;
 
-/** Takes the sockets of Workers for postgres.js, and leaves the other clients of databases out, which are not loaded. */
+/** Takes the sockets of Workers for postgres.js, and leaves other clients out, which are not loaded. */
 const POSTGRES_JS_ALONE = [
   "--conditions=workerd",
-  ...["cloudflare:sockets", "pg", "mysql2", "mariadb", "@electric-sql/pglite"].map((name) => `--external:${name}`),
+  ...["cloudflare:sockets", "pg", "mysql2", "mariadb", "@electric-sql/pglite", "@valkey/valkey-glide"].map((name) =>
+    `--external:${name}`
+  ),
 ];
 
 async function versionOfWorkerd(): Promise<string> {
@@ -99,7 +101,7 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
     without: { ...NO_SQLITE, ...NO_LOCKS },
     clients: ["iovalkey", "node-redis 5"],
   }),
-  node22: native("node22", `${MODULES}/node22/bin/node`, { without: NO_LOCKS, clients: ["ioredis 5"] }),
+  node22: native("node22", `${MODULES}/node22/bin/node`, { without: NO_LOCKS, clients: ["ioredis 5", "valkey-glide"] }),
   node24: native("node24", `${MODULES}/node24/bin/node`, { skip: OWN_LOCKS, clients: ["node-redis 6"] }),
   bun: native("bun", `${MODULES}/bun/bin/bun`, { without: NO_LOCKS, clients: ["Bun"], example: "bun.ts" }),
   workerd: {

@@ -32,6 +32,7 @@ export function dependencies(): Record<string, string> {
     iovalkey: "0.4.0",
     redis: "6.3.1",
     redis5: "npm:redis@5.12.1",
+    "@valkey/valkey-glide": "2.5.2",
     uuid: "14.0.3",
     postgres: "3.4.9",
     pg: "8.23.1",

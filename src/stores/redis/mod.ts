@@ -26,4 +26,5 @@ export type {
   RedisPipeline,
   RedisSubscriber,
   UpstashClient,
+  ValkeyGlideClient,
 } from "./clients/client.ts";

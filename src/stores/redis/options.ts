@@ -64,7 +64,9 @@ const REPLICAS_TIMEOUT_MS = 500;
 /** Checks a client and the options, and completes these. */
 export function checkRedisOptions(client: RedisClient, options: RedisOptions): RedisSettings {
   if (!looksLikeClient(client)) {
-    throw new TypeError(`client must be one of ioredis, iovalkey, node-redis or Bun: got ${describeMistake(client)}`);
+    throw new TypeError(
+      `client must be one of ioredis, iovalkey, node-redis, valkey-glide or Bun: got ${describeMistake(client)}`,
+    );
   }
   checkVersion(client);
   const { prefix = DEFAULT_PREFIX, replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);

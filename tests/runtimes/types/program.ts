@@ -76,6 +76,7 @@ import {
   type RedisStore,
   type RedisSubscriber,
   type ReplicasOptions,
+  type ValkeyGlideClient,
 } from "@holdfast/lock/redis";
 import { type Environment, main } from "@holdfast/lock/cli";
 import { type Cohort, cohort, type CohortOptions } from "@holdfast/lock/cohort";
@@ -221,6 +222,7 @@ import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import { Redis as Valkey } from "iovalkey";
 import { createClient, createClientPool, createCluster, createSentinel } from "redis";
 import { createClient as createClient5, createCluster as createCluster5 } from "redis5";
+import { GlideClient } from "@valkey/valkey-glide";
 
 const clients: RedisClient[] = [
   new Redis6(),
@@ -236,6 +238,8 @@ const clients: RedisClient[] = [
   createClient5({ RESP: 3 }),
   createCluster5({ rootNodes: [] }),
 ];
+const ofGlide: ValkeyGlideClient = await GlideClient.createClient({ addresses: [{ host: "127.0.0.1" }] });
+clients.push(ofGlide);
 const shaped: IoredisClient = new Redis6();
 const script: NodeRedisScriptOptions = { keys: ["a"], arguments: [] };
 const ofNodeRedis: NodeRedisClient = createClient();

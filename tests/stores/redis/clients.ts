@@ -7,6 +7,7 @@ import { createClient } from "redis";
 import { createClient as createClient5 } from "redis5";
 import { RestFront } from "../../support/rest_front.ts";
 import type { BunRedisClient, NodeRedisClient } from "../../../src/stores/redis/clients/client.ts";
+import { OpeningGlide } from "./clients/opening_glide.ts";
 
 /** A library whose clients the Redis store takes. */
 export interface ClientLibrary {
@@ -58,6 +59,16 @@ export const IN_PART: readonly ClientLibrary[] = [
   { name: "node-redis 5", like: ofNodeRedis((options) => createClient5(options)) },
 ];
 
+/** A client whose core is a program of the machine, which not all runtimes load. */
+export const OF_GLIDE: ClientLibrary = {
+  name: "valkey-glide",
+  like({ options: { port = 0, db = 0, username = "", password, socketTimeout } }) {
+    const login = password ? { credentials: { username, password } } : {};
+    const patience = socketTimeout === undefined ? {} : { requestTimeout: socketTimeout };
+    return new OpeningGlide({ port, databaseId: db, ...login, ...patience });
+  },
+};
+
 /** The client that Bun has itself. */
 export const OF_BUN: ClientLibrary = {
   name: "Bun",
@@ -83,9 +94,9 @@ export const OVER_HTTP: ClientLibrary = {
 /** The library over which the tests of this file run. */
 let library = IN_FULL[0]!;
 
-/** Defines a test of messages to waiters and holders, which a client without a subscription does not get. */
+/** Defines a test of messages alone. A client that may lose them unseen has waiters that poll beside them. */
 export function testOfMessages(name: string, fn: () => Promise<void>): void {
-  if (library !== OVER_HTTP) Deno.test(name, fn);
+  if (library !== OVER_HTTP && library !== OF_GLIDE) Deno.test(name, fn);
 }
 
 /** The clients that stand for those of ioredis 6. */
@@ -93,7 +104,7 @@ const clients = new WeakMap<object, RedisClient>();
 
 /** Runs the tests of this file over a library of this name. */
 export function testOver(name: string): void {
-  library = [...IN_FULL, ...IN_PART, OVER_HTTP].find((each) => each.name === name)!;
+  library = [...IN_FULL, ...IN_PART, OF_GLIDE, OVER_HTTP].find((each) => each.name === name)!;
 }
 
 /** Returns the client that is tested in the place of one of ioredis 6. */
@@ -110,7 +121,7 @@ export function tested(client: RedisClient, over: ClientLibrary = library): Redi
 function close(client: RedisClient): void {
   if ("postCommand" in client) return;
   if ("evalSha" in client) client.isOpen && (client as NodeRedis).destroy();
-  else if ("send" in client) client.close();
+  else if ("send" in client || "customCommand" in client) client.close();
   else (client as Redis).disconnect();
 }
 
@@ -121,8 +132,7 @@ export function sendsAgain(): boolean {
 
 /** Returns the number by which the server knows the connection of a client. */
 export async function idOf(client: RedisClient): Promise<string> {
-  const id = "evalsha" in client
-    ? await (client as Redis).client("ID")
-    : await (client as NodeRedis).sendCommand(["CLIENT", "ID"]);
-  return String(id);
+  if ("evalsha" in client) return String(await (client as Redis).client("ID"));
+  if ("customCommand" in client) return String(await client.customCommand(["CLIENT", "ID"], { decoder: 0 }));
+  return String(await (client as NodeRedis).sendCommand(["CLIENT", "ID"]));
 }

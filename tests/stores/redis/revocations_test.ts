@@ -8,7 +8,7 @@ import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { inTime } from "../../support/in_time.ts";
 import { until } from "../../support/until.ts";
 import { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
-import { tested } from "./clients.ts";
+import { tested, testOfMessages } from "./clients.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 
@@ -327,7 +327,7 @@ Deno.test("revocation() does not resolve while the lock is held, and leaves no l
   }
 });
 
-Deno.test("revocation() resolves although the message was lost with the connection", async () => {
+testOfMessages("revocation() resolves although the message was lost with the connection", async () => {
   await using server = await RedisServer.start();
   const [client, other] = [server.connect(), server.connect()];
   const [store, elsewhere] = [redis(tested(client)), redis(tested(other))];

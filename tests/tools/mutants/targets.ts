@@ -198,7 +198,7 @@ export const TARGETS: readonly Target[] = [
       },
       { tests: /^tests\/stores\/redis\/clients\/(?:\w+\/)?(connection|database|second_connections)_test\.ts$/ },
       REDIS_STORE,
-      { tests: /^tests\/stores\/redis\/clients\/node_redis_test\.ts$/ },
+      { tests: /^tests\/stores\/redis\/clients\/(?:node_redis|valkey_glide)_test\.ts$/ },
       { tests: /^tests\/stores\/redis\/(closed_early|cluster|node_redis|replicas|upstash)_test\.ts$/ },
     ],
   },

@@ -2,7 +2,7 @@
  * A client of one of the known libraries. The types are structural, so that no client library is a dependency, and
  * clients of any copy of one work.
  */
-export type RedisClient = IoredisClient | NodeRedisClient | BunRedisClient | UpstashClient;
+export type RedisClient = IoredisClient | NodeRedisClient | BunRedisClient | UpstashClient | ValkeyGlideClient;
 
 /** The part of a client of ioredis 5 or 6 (one server, Sentinel or Cluster) or of iovalkey that the Redis store uses. */
 export interface IoredisClient {
@@ -166,4 +166,12 @@ export interface UpstashClient extends LacksOfIoredis {
   events?(channel: string, signal: AbortSignal): AsyncIterable<string>;
   /** Where the database is. */
   readonly url: string;
+}
+
+/** The part of a `GlideClient` of valkey-glide 2.5 that the Redis store uses. */
+export interface ValkeyGlideClient extends LacksOfIoredis {
+  /** Sends a command. Resolves to its reply, in which texts are bytes. */
+  customCommand(words: string[], options: { decoder: 0 }): Promise<unknown>;
+  /** Closes the client. */
+  close(message?: string): void;
 }

@@ -4,10 +4,12 @@ import { IoredisPort } from "./ioredis.ts";
 import { NodeRedisPort } from "./node_redis.ts";
 import type { RedisPort } from "./port.ts";
 import { UpstashPort } from "./upstash.ts";
+import { ValkeyGlidePort } from "./valkey_glide.ts";
 
 /** Returns what the store needs of a client, by the library that the client is of. */
 export function portOf(client: RedisClient): RedisPort {
   if ("postCommand" in client) return new UpstashPort(client);
+  if ("customCommand" in client) return new ValkeyGlidePort(client);
   if ("evalSha" in client) return new NodeRedisPort(client);
   return "send" in client ? new BunPort(client) : new IoredisPort(client);
 }

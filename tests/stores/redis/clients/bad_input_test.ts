@@ -51,7 +51,7 @@ for (const name of ["node-redis 6", "node-redis 5"]) {
   });
 }
 
-for (const name of ["ioredis 6", "node-redis 6", "node-redis 5"]) {
+for (const name of ["ioredis 6", "node-redis 6", "node-redis 5", "valkey-glide"]) {
   Deno.test({
     name: `${name}: acquire() over RESP 3 acquires beside a subscription`,
     ...LEAKY,

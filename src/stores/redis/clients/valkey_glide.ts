@@ -1,0 +1,140 @@
+import type { ValkeyGlideClient } from "./client.ts";
+import { Connection } from "./connection.ts";
+import type { ClientState, MessageListener, RedisPort, SearchedMaster, SecondConnection, Subscribe } from "./port.ts";
+
+/** How often waiters ask although messages seem to arrive, in milliseconds. */
+const DEAF_POLL_MS = 500;
+
+/** What its enums call replies in bytes, which need not be texts, channels instead of patterns, and the protocol that has messages. */
+const [BYTES, CHANNELS, RESP3] = [0, 0, 0] as const;
+
+/** What a client was made with. */
+interface GlideConfig {
+  readonly addresses?: readonly { readonly host: string; readonly port?: number }[];
+  readonly credentials?: { readonly username?: string };
+  readonly readFrom?: string;
+}
+
+/**
+ * A client of valkey-glide for one server. A command in flight is rejected when the connection is cut, and not sent again.
+ * One that got no answer in time may be executed later. The client connects again unseen, and so does one that subscribes:
+ * what was published meanwhile is lost, so that waiters ask beside it.
+ */
+export class ValkeyGlidePort implements RedisPort {
+  readonly connection = new Connection();
+  // As in a Cluster: PUBLISH does not count a subscriber that is connecting again.
+  readonly isCluster = true;
+  readonly pollMs = DEAF_POLL_MS;
+  readonly keyPrefix = "";
+  readonly optionsWarning = undefined;
+  readonly user: string;
+  readonly address: string | undefined;
+  readonly #client: ValkeyGlideClient;
+  readonly #config: GlideConfig;
+
+  /** Takes the place of the method `close` of a client, which has no events. */
+  constructor(client: ValkeyGlideClient) {
+    if ("fcallWithRoute" in client) {
+      throw new TypeError("client is a GlideClusterClient: for a Cluster pass a client of node-redis or ioredis");
+    }
+    this.#client = client;
+    const { credentials, addresses: [first, ...more] = [] } = this.#config = Reflect.get(
+      client,
+      "config",
+    ) as GlideConfig;
+    this.user = credentials?.username ?? "default";
+    this.address = first === undefined || more.length > 0 ? undefined : `${first.host}:${first.port ?? 6379}`;
+    const { close } = client;
+    client.close = (message) => {
+      close.call(client, message);
+      this.connection.closed();
+    };
+  }
+
+  get state(): ClientState {
+    return Reflect.get(this.#client, "isClosed") === true ? "closed" : "ready";
+  }
+
+  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#send("EVALSHA", sha, `${keys.length}`, ...keys, ...args);
+  }
+
+  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#send("EVAL", source, `${keys.length}`, ...keys, ...args);
+  }
+
+  async #send(...words: string[]): Promise<unknown> {
+    try {
+      return textOf(await this.#client.customCommand(words, { decoder: BYTES }));
+    } catch (error) {
+      const reply = replyIn(error);
+      if (reply !== undefined) throw reply;
+      this.connection.cut();
+      this.connection.failed(error as Error);
+      throw error;
+    }
+  }
+
+  readonly isReply = (error: unknown): error is Error => error instanceof GlideReplyError;
+
+  masters(): SearchedMaster[] {
+    const { readFrom = "primary" } = this.#config;
+    // A command that only reads may go to a replica, and the next one to another; a script goes to the primary.
+    const command = readFrom === "primary" ? ["SCAN"] : ["EVAL", "return redis.call('SCAN', unpack(ARGV))", "0"];
+    return [{
+      address: "",
+      scan: async (cursor, pattern, count) =>
+        await this.#send(...command, cursor, "MATCH", pattern, "COUNT", `${count}`) as [string, string[]],
+    }];
+  }
+
+  readonly subscribers = (): Subscribe[] => [(channels, listener) => this.#subscribe(channels, listener)];
+
+  #subscribe(channels: readonly string[], listener: MessageListener): SecondConnection {
+    let second: ValkeyGlideClient | undefined;
+    let isClosed = false;
+    const callback = ({ channel, message }: Record<string, unknown>) => listener.message(`${channel}`, `${message}`);
+    const opened = (client: ValkeyGlideClient) => {
+      second = client;
+      if (isClosed) return client.close();
+      Reflect.get(client, "socket")?.unref?.();
+      listener.opened();
+    };
+    const pubsubSubscriptions = { channelsAndPatterns: { [CHANNELS]: new Set(channels) }, callback };
+    const own = { defaultDecoder: BYTES, lazyConnect: false, protocol: RESP3 };
+    const options = { ...this.#config, ...own, pubsubSubscriptions };
+    const { constructor } = this.#client;
+    const make = Reflect.get(constructor, "createClient") as (options: object) => Promise<ValkeyGlideClient>;
+    // It fails after a time-out when the server does not allow that.
+    make.call(constructor, options).then(opened, (error) => listener.ended(error));
+    return {
+      probe: () => second!.customCommand(["PING"], { decoder: BYTES }),
+      close() {
+        isClosed = true;
+        second?.close();
+      },
+    };
+  }
+}
+
+/** Returns a reply with texts for its bytes, which are Buffers. */
+function textOf(reply: unknown): unknown {
+  return Array.isArray(reply) ? reply.map(textOf) : reply instanceof Uint8Array ? `${reply}` : reply;
+}
+
+/** What a server has replied, in its own words, or that a client has sent nothing. */
+class GlideReplyError extends Error {}
+
+/** How those errors begin: with a code or, where valkey-glide knows that, with a name; what it has not sent ends alike. */
+const REPLY = /^(?:An error was [^-]+- (\w+?)(?:Error)?|([A-Z]+)):(?= )|- (?:ClientError|ReadOnly)$/;
+
+/** The codes of the names that are not just the code in mixed case. */
+const CODES: Readonly<Record<string, string>> = { Response: "ERR", BusyLoading: "LOADING", PermissionDenied: "NOPERM" };
+
+/** Returns the reply that an error stands for. */
+function replyIn(cause: unknown): GlideReplyError | undefined {
+  const { message } = cause as Error;
+  if (!REPLY.test(message)) return undefined;
+  const codeOf = (found: string, name = "", code = CODES[name] ?? name.toUpperCase()) => code || found;
+  return new GlideReplyError(message.replace(REPLY, codeOf), { cause });
+}

@@ -1,0 +1,3 @@
+import { testOver } from "./clients.ts";
+
+testOver("valkey-glide");
