@@ -7,7 +7,7 @@
 import { acquire, type RedisClient } from "@holdfast/lock";
 import { storeSuite } from "@holdfast/lock/testing";
 import { upstash } from "@holdfast/lock/upstash";
-import { IN_FULL, IN_PART, OF_BUN, tested } from "../../stores/redis/clients.ts";
+import { IN_FULL, IN_PART, OF_BUN, OF_GLIDE, tested } from "../../stores/redis/clients.ts";
 import { OPEN, testBadInput } from "../../stores/redis/clients/bad_input.ts";
 import { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
 import { until } from "../../support/until.ts";
@@ -15,7 +15,7 @@ import { serverStore } from "../../support/server_store.ts";
 import { RedisServer } from "./redis_server.ts";
 import { settings } from "./settings.ts";
 
-const LIBRARIES = [...IN_FULL, ...IN_PART, OF_BUN];
+const LIBRARIES = [...IN_FULL, ...IN_PART, OF_BUN, OF_GLIDE];
 
 /** Returns a client of a library, which is closed with the server. */
 async function connect(library: string, server: RedisServer): Promise<RedisClient> {

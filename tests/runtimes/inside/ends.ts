@@ -32,6 +32,13 @@ async function ofNodeRedis(name: "redis" | "redis5"): Promise<Opened> {
   return { target: client, close: () => client.destroy() };
 }
 
+async function ofGlide(): Promise<Opened> {
+  const { GlideClient, Logger } = await import("@valkey/valkey-glide");
+  Logger.setLoggerConfig("off");
+  const client = await GlideClient.createClient({ addresses: [{ host: "127.0.0.1", port: Number(address[0]) }] });
+  return { target: client, close: () => client.close() };
+}
+
 function ofBun(): Opened {
   const { RedisClient } = Reflect.get(globalThis, "Bun") as { RedisClient: new (url: string) => BunRedisClient };
   const client = new RedisClient(`redis://127.0.0.1:${address[0]}`);
@@ -48,6 +55,7 @@ const OPEN: Readonly<Record<string, () => Opened | Promise<Opened>>> = {
   "node-redis 6": () => ofNodeRedis("redis"),
   "node-redis 5": () => ofNodeRedis("redis5"),
   Bun: ofBun,
+  "valkey-glide": ofGlide,
 };
 
 const opened = await OPEN[kind]!();
