@@ -15,7 +15,15 @@ export const DEPLOYMENTS = [
 export type DeploymentKind = typeof DEPLOYMENTS[number];
 
 /** The libraries of clients over which locks on Redis can be kept; the first one is the default. */
-export const CLIENTS = ["ioredis", "ioredis5", "iovalkey", "node-redis", "node-redis5", "upstash"] as const;
+export const CLIENTS = [
+  "ioredis",
+  "ioredis5",
+  "iovalkey",
+  "node-redis",
+  "node-redis5",
+  "valkey-glide",
+  "upstash",
+] as const;
 
 /** A library of clients of Redis. */
 export type ClientName = typeof CLIENTS[number];
@@ -84,8 +92,11 @@ function clientOf(name: string | undefined, deployment: DeploymentKind): ClientN
 /** Returns the clients that a deployment can be reached with. */
 function clientsOf(deployment: DeploymentKind): readonly ClientName[] {
   if (!REDIS.some((name) => name === deployment)) return [];
-  // HTTP knows one database, and of three the run would ask more than its front can answer.
-  return CLIENTS.filter((name) => name !== "upstash" || deployment === "single");
+  return CLIENTS.filter((name) => {
+    if (name === "valkey-glide") return deployment === "single" || deployment === "redlock";
+    // HTTP knows one database, and of three the run would ask more than its front can answer.
+    return name !== "upstash" || deployment === "single";
+  });
 }
 
 /** Returns what `--help` prints. */
@@ -98,7 +109,7 @@ Usage: deno task faults [options]
                    postgres: a table of PostgreSQL; pgbouncer: the same, through a pooler; mysql: a table of MariaDB;
                    etcd: three members; zookeeper: three servers (default: single)
   --client C       what the processes reach Redis with (default: ${CLIENTS[0]}): ${CLIENTS.slice(0, 3).join(", ")},
-                   ${CLIENTS.slice(3, 5).join(", ")}; upstash: HTTP, on single
+                   ${CLIENTS.slice(3, 5).join(", ")}; valkey-glide, on single and redlock; upstash: HTTP, on single
   --minutes M      how long faults happen (default: 1)
   --seed S         what determines the faults and what the processes do; the times of both are real ones
                    (default: a new one, which is printed)

@@ -38,7 +38,7 @@ Deno.test("parseOptions() says which option is wrong, and quotes it", () => {
     ],
     [
       ["--client", "jedis"],
-      '--client must be one that --deployment single has: got "jedis", there are ioredis, ioredis5, iovalkey, node-redis, node-redis5, upstash',
+      '--client must be one that --deployment single has: got "jedis", there are ioredis, ioredis5, iovalkey, node-redis, node-redis5, valkey-glide, upstash',
     ],
     [
       ["--client", "upstash", "--deployment", "cluster"],

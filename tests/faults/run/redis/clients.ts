@@ -15,6 +15,9 @@ const RETRY_MS = 100;
 /** How long the client of a Cluster waits for an answer to where the slots are, in milliseconds. */
 const SLOTS_LIMIT_MS = 1_000;
 
+/** How long a patient client of valkey-glide waits for an answer, in milliseconds. */
+const GLIDE_TIMEOUT_MS = 5_000;
+
 /** One server, or a deployment of servers. */
 type Place = Exclude<RedisTarget, { kind: "redlock" }>;
 
@@ -104,12 +107,30 @@ function overHttp(place: Place, { commandTimeout }: Patience): Opened {
   return { client, close: () => connections.close() };
 }
 
+async function ofGlide(place: Place, { commandTimeout = GLIDE_TIMEOUT_MS }: Patience): Promise<Opened> {
+  if (place.kind !== "single") throw new TypeError(`valkey-glide is not for a ${place.kind}`);
+  const { GlideClient, Logger } = await import("@valkey/valkey-glide"); // Its core is large.
+  Logger.setLoggerConfig("off"); // It prints each error.
+  const options = {
+    addresses: [{ host: "127.0.0.1", port: place.port }],
+    requestTimeout: commandTimeout,
+    connectionBackoff: { numberOfRetries: 1, factor: RETRY_MS, exponentBase: 1, jitterPercent: 0 },
+  };
+  for (;;) {
+    // It connects again, but for the first time.
+    const client = await GlideClient.createClient(options).catch(() => undefined);
+    if (client !== undefined) return { client, close: () => client.close() };
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
 const OPEN: Readonly<Record<ClientName, Open>> = {
   "ioredis": ofIoredis(ioredis),
   "ioredis5": ofIoredis(ioredis5 as unknown as typeof ioredis),
   "iovalkey": ofIoredis(iovalkey as unknown as typeof ioredis),
   "node-redis": ofNodeRedis(nodeRedis),
   "node-redis5": ofNodeRedis(nodeRedis5 as unknown as typeof nodeRedis),
+  "valkey-glide": ofGlide,
   "upstash": overHttp,
 };
 
