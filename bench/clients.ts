@@ -3,7 +3,7 @@ import Redlock from "@holdfast/lock/compat/redlock";
 import { redis } from "@holdfast/lock/redis";
 import { install } from "../tests/runtimes/install.ts";
 import { MODULES } from "../tests/runtimes/versions.ts";
-import { type ClientLibrary, IN_FULL, IN_PART, OVER_HTTP, tested } from "../tests/stores/redis/clients.ts";
+import { type ClientLibrary, IN_FULL, IN_PART, OF_GLIDE, OVER_HTTP, tested } from "../tests/stores/redis/clients.ts";
 import { BarePair, LEASE } from "./bare.ts";
 import { runChild } from "./child.ts";
 import type { BunOptions } from "./clients_bun.ts";
@@ -32,7 +32,7 @@ const [IOREDIS, NODE_REDIS] = IN_FULL as [ClientLibrary, ClientLibrary];
 /** The clients that the Redis store takes, and the drop-in for redlock. */
 export async function clients(bench: Bench): Promise<Figure[]> {
   const figures: Figure[] = [];
-  for (const library of [...IN_FULL, ...IN_PART, OVER_HTTP]) figures.push(await pairs(library, bench));
+  for (const library of [...IN_FULL, ...IN_PART, OF_GLIDE, OVER_HTTP]) figures.push(await pairs(library, bench));
   figures.push(await scripts(NODE_REDIS, bench), await pairsInBun(false, bench), await pairsInBun(true, bench));
   figures.push(await dropIn(bench));
   for (const waiters of WAITERS) figures.push(await handoffOverNodeRedis(waiters, bench));
