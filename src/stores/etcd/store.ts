@@ -152,5 +152,5 @@ function keyAfter(cursor: string, prefix: string): string {
   } catch {
     // It is no base64.
   }
-  throw new TypeError(`cursor must be that of an earlier page: got ${show(cursor)}`);
+  throw new RangeError(`cursor must be one that query() has returned: got ${show(cursor)}`);
 }

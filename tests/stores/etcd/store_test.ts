@@ -117,7 +117,7 @@ test("query() lists no key that is no lock, and throws for a cursor that is none
   await Place.cluster.members[0]!.call("/v3/kv/put", { key: btoa(`${place.prefix}b`), value: btoa("x") });
   assertEquals((await store.query()).held.map(({ name }) => name), ["a"]);
   for (const cursor of ["€", btoa("a key of another program")]) {
-    await assertRejects(() => store.query({ cursor }), TypeError, "cursor must be that of an earlier page");
+    await assertRejects(() => store.query({ cursor }), RangeError, "cursor must be one that query() has returned");
   }
   await lock.release();
 });

@@ -121,7 +121,7 @@ function positionOf(text: string | undefined, { list, clock }: Nodes): Position 
   if (isIndex(node) && isText && typeof began === "number" && Array.isArray(failed) && failed.every(isIndex)) {
     return { node, cursor: cursor ?? undefined, began, failed };
   }
-  throw new RangeError(`cursor must be that of the page before: got ${show(text)}`);
+  throw new RangeError(`cursor must be one that query() has returned: got ${show(text)}`);
 }
 
 function parse(text: string): readonly unknown[] {
