@@ -26,6 +26,9 @@ const SOON = 3_500;
 /** What the end of a test waits for: closed while it connects, postgres.js leaves a timer behind. */
 const RECONNECTED = "postgres.js has connected anew";
 
+/** How long that may take, in milliseconds: it pauses for up to 20 s between two tries. */
+const RECONNECTED_MS = 60_000;
+
 /** Returns how many connections listen. */
 async function listening({ client }: TestClient): Promise<number> {
   return (await runPostgres(client, "SELECT FROM pg_stat_activity WHERE query ILIKE 'listen%'")).length;
@@ -105,7 +108,7 @@ for (const library of LIBRARIES) {
       await own.start();
       await until(() => lock.release().then(() => true, () => false), "it is released");
       await (await inTime(waiting, 10_000, "a look every 5 s")).release();
-      if (library === "postgres.js") await until(async () => await listening(one) > 0, RECONNECTED, 30_000);
+      if (library === "postgres.js") await until(async () => await listening(one) > 0, RECONNECTED, RECONNECTED_MS);
       await until(() => other.listening() === 0, "the connection is closed");
     },
   });
@@ -127,7 +130,7 @@ for (const library of LIBRARIES) {
       await lock.release();
       await (await inTime(waiting, SOON, "a poll")).release();
       for (const client of others) await client.end();
-      if (library === "postgres.js") await until(async () => await listening(one) > 0, RECONNECTED, 30_000);
+      if (library === "postgres.js") await until(async () => await listening(one) > 0, RECONNECTED, RECONNECTED_MS);
       await until(() => other.listening() === 0, "no connection is left");
     },
   });
