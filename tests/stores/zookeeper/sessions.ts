@@ -94,7 +94,8 @@ test("acquire() on ZooKeeper leaves a server that is frozen", async () => {
   frozen.freeze();
   try {
     await until(() => lock.extend(60_000).then(() => true, () => false), "the lock is renewed elsewhere", 40_000);
-    assert(lock.held && serverOf(client) !== frozen, "the client has moved");
+    assert(lock.held, "the lock is held");
+    assert(serverOf(client) !== frozen, "the client has moved");
   } finally {
     frozen.thaw();
   }
