@@ -82,9 +82,7 @@ export class ZookeeperBackend implements Backend<number | undefined> {
 
   async read(name: string): Promise<FoundDocument<number | undefined>> {
     const path = await this.#pathOf(name);
-    // Both are sent at once, and answered in their order.
-    const [, found] = await Promise.all([this.#connection.sync(), this.#readNode(path)]);
-    return found;
+    return await this.#synced(() => this.#readNode(path));
   }
 
   async write(name: string, text: string, version: number | undefined): Promise<WriteResult<number | undefined>> {
@@ -112,7 +110,7 @@ export class ZookeeperBackend implements Backend<number | undefined> {
   }
 
   async list(limit: number, cursor?: string): Promise<ListedDocuments<number | undefined>> {
-    const [, nodes] = await Promise.all([this.#connection.sync(), this.#nodes()]);
+    const nodes = await this.#synced(() => this.#nodes());
     const ordered = nodes.filter(({ order }) => cursor === undefined || order > cursor);
     const page = ordered.slice(0, limit);
     const found = await Promise.all(page.map(async ({ node }) => {
@@ -121,6 +119,14 @@ export class ZookeeperBackend implements Backend<number | undefined> {
       return key === undefined || document.value === undefined ? [] : [{ key, ...document }];
     }));
     return { documents: found.flat(), cursor: page.length < ordered.length ? page.at(-1)!.order : undefined };
+  }
+
+  /** Sends a sync and a request at once, which are answered in that order. When one fails, the other is not left behind. */
+  async #synced<T>(request: () => Promise<T>): Promise<T> {
+    const [synced, answer] = await Promise.allSettled([this.#connection.sync(), request()]);
+    if (synced.status === "rejected") throw synced.reason;
+    if (answer.status === "rejected") throw answer.reason;
+    return answer.value;
   }
 
   async watch(name: string, version: number | undefined, signal: AbortSignal): Promise<void> {
