@@ -93,9 +93,10 @@ test("acquire() on ZooKeeper leaves a server that is frozen", async () => {
   const frozen = serverOf(client)!;
   frozen.freeze();
   try {
-    await until(() => lock.extend(60_000).then(() => true, () => false), "the lock is renewed elsewhere", 40_000);
-    assert(lock.held, "the lock is held");
-    assert(serverOf(client) !== frozen, "the client has moved");
+    // On a busy machine a process stops somewhat later.
+    const moved = () => lock.extend(60_000).then(() => serverOf(client) !== frozen, () => false);
+    await until(moved, "the lock is renewed elsewhere", 40_000);
+    assert(lock.held);
   } finally {
     frozen.thaw();
   }
