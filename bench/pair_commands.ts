@@ -1,7 +1,6 @@
 import type { RedisClient } from "@holdfast/lock";
 import type { Redis } from "ioredis";
 import type { RedisClientType } from "redis";
-import type { GlideClient } from "@valkey/valkey-glide";
 
 /** The commands of bare pairs and of scripts by themselves, as users of a client library write them. */
 export interface PairCommands {
@@ -13,11 +12,16 @@ export interface PairCommands {
   evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>;
 }
 
+/** A client of valkey-glide as its users call it, with texts in the replies. */
+interface GlideCommands {
+  customCommand(words: string[]): Promise<unknown>;
+}
+
 /** Returns the commands of a client. */
 export function commandsOf(client: RedisClient): PairCommands {
   if ("evalSha" in client) return ofNodeRedis(client as unknown as RedisClientType);
   if ("postCommand" in client) return sentBy((words) => client.postCommand(...words));
-  if ("customCommand" in client) return sentBy((words) => (client as GlideClient).customCommand(words));
+  if ("customCommand" in client) return sentBy((words) => (client as unknown as GlideCommands).customCommand(words));
   if ("send" in client) return sentBy(([command = "", ...words]) => client.send(command, words));
   const ioredis = client as Redis;
   return {
