@@ -10,6 +10,7 @@ import {
   type ClientOptions,
   closeClient,
   connected,
+  isConnected,
   type TestClient,
   ZookeeperEnsemble,
   ZookeeperServer,
@@ -80,7 +81,9 @@ export class Place implements AsyncDisposable {
 
   /** Returns a store that does not hand on, for tests that call it themselves. It is connected. */
   async engine(): Promise<Store> {
-    const backend = this.backend();
+    const client = this.client();
+    await ready(client);
+    const backend = this.backend(client);
     // The session is being made, which takes longer than leases of the suite allow.
     await backend.read("a");
     return new CasStore(backend, { maxClockSkew: 10_000, observer: undefined }, new SystemClock());
@@ -90,6 +93,18 @@ export class Place implements AsyncDisposable {
   async store(options: ZookeeperOptions = {}): Promise<ZookeeperStore> {
     const store = zookeeper(this.client(), { path: this.path, ...options });
     await until(() => store.query().then(() => true, () => false), "the store answers", 30_000);
+    return store;
+  }
+
+  /** Returns a store of a new client, which lists once it is connected. */
+  connecting(): ZookeeperStore {
+    const client = this.client();
+    const store = zookeeper(client, { path: this.path });
+    const query = store.query.bind(store);
+    store.query = async (options) => {
+      await ready(client);
+      return await query(options);
+    };
     return store;
   }
 
@@ -107,6 +122,11 @@ export class Place implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#clients.map(closeClient));
   }
+}
+
+/** Resolves when a client is connected. That may take longer than a call waits for it, if several servers agree. */
+async function ready(client: TestClient): Promise<void> {
+  await until(() => isConnected(client), "the client is connected", 30_000);
 }
 
 /** Defines a test with a path of its own. */

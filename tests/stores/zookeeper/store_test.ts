@@ -67,7 +67,7 @@ if (!ignore) {
       const place = Place.open(threeServers().address);
       const first = await place.store();
       return {
-        connect: () => new LockManager(zookeeper(place.client(), { path: place.path })),
+        connect: () => new LockManager(place.connecting()),
         close: async () => {
           await until(async () => {
             const { held, pending } = await first.query();
