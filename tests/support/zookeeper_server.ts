@@ -217,11 +217,6 @@ export function connected(address: string, options: ClientOptions = {}): TestCli
   return client;
 }
 
-/** Returns whether a client is connected. */
-export function isConnected(client: TestClient): boolean {
-  return client.getState().getCode() === 3;
-}
-
 /** Closes a client, and waits until its connection is gone. */
 export async function closeClient(client: TestClient): Promise<void> {
   const inside = client.connectionManager;

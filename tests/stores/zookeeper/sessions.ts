@@ -5,8 +5,11 @@ import { ZookeeperConnection } from "../../../src/stores/zookeeper/client.ts";
 import { NodeWatches } from "../../../src/stores/zookeeper/watch.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
-import { closeClient, isConnected, type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
+import { closeClient, type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
 import { answered, ignore, oneServer, Place, test, threeServers } from "./place.ts";
+
+/** Whether a client is connected. */
+const isConnected = (client: TestClient) => client.getState().getCode() === 3;
 
 /** A session that ends when the server has not heard of the client for so long, in milliseconds. */
 const SHORT_SESSION = { sessionTimeout: 2_000 };
