@@ -166,6 +166,18 @@ test("acquire() on ZooKeeper says that a client was never connected", async (pla
   await assertRejects(() => backend.read("a"), StoreError, "Was connect() called?");
 });
 
+test("ZookeeperBackend.read() that fails leaves nothing behind of its two requests", async (place) => {
+  const client = createClient(place.address);
+  // They begin to wait for the connection at different times, and give up so.
+  const slow: TestClient = Object.assign(Object.create(client), {
+    getState() {
+      for (const began = performance.now(); performance.now() - began < 20;);
+      return client.getState();
+    },
+  });
+  await assertRejects(() => place.backend(slow).read("a"), StoreError, "Was connect() called?");
+});
+
 test("acquire() on ZooKeeper is not told that a lock is held that another one released", async (place) => {
   const stores = [await place.store(), await place.store()];
   for (let turn = 0; turn < 20; turn++) {
