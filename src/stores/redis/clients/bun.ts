@@ -20,7 +20,7 @@ const CLOCK = new SystemClock();
  */
 export class BunPort implements RedisPort {
   readonly connection = new Connection();
-  readonly isCluster = false;
+  readonly countsSubscribers = true;
   // It tells neither its URL nor its options.
   readonly keyPrefix = "";
   readonly user = "<user>";

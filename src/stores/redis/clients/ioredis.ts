@@ -70,8 +70,8 @@ export class IoredisPort implements RedisPort {
     return CONNECTING.includes(status) ? "connecting" : "down";
   }
 
-  get isCluster(): boolean {
-    return this.#client.isCluster ?? false;
+  get countsSubscribers(): boolean {
+    return !this.#client.isCluster;
   }
 
   get keyPrefix(): string {

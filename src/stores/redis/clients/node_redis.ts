@@ -70,8 +70,8 @@ export class NodeRedisPort implements RedisPort {
     return this.#wasReady || this.connection.cuts > 0 ? "down" : "connecting";
   }
 
-  get isCluster(): boolean {
-    return this.#deployment.isCluster ?? false;
+  get countsSubscribers(): boolean {
+    return !this.#deployment.isCluster;
   }
 
   get keyPrefix(): string {

@@ -11,8 +11,8 @@ export interface RedisPort {
   /** How often its connection was cut, and why it is down. */
   readonly connection: Connection;
   readonly state: ClientState;
-  /** Whether it is a client of a Cluster: there PUBLISH counts only the subscribers of one node. */
-  readonly isCluster: boolean;
+  /** Whether PUBLISH counts every subscriber: only then a waiter that it did not reach is dead. In a Cluster it does not. */
+  readonly countsSubscribers: boolean;
   /** What the client puts before every key. */
   readonly keyPrefix: string;
   /** The name of the user that it is. */

@@ -15,8 +15,7 @@ const DEAF_POLL_MS = 1_000;
 export class UpstashPort implements RedisPort {
   readonly connection = new Connection();
   readonly state: ClientState = "ready";
-  // As in a Cluster: PUBLISH may not count all subscribers.
-  readonly isCluster = true;
+  readonly countsSubscribers = false;
   readonly pollMs = DEAF_POLL_MS;
   readonly waitersOnly = true;
   readonly keyPrefix = "";

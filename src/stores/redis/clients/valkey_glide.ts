@@ -22,8 +22,8 @@ interface GlideConfig {
  */
 export class ValkeyGlidePort implements RedisPort {
   readonly connection = new Connection();
-  // As in a Cluster: PUBLISH does not count a subscriber that is connecting again.
-  readonly isCluster = true;
+  // One that connects again, unseen, is not counted meanwhile.
+  readonly countsSubscribers = false;
   readonly pollMs = DEAF_POLL_MS;
   readonly keyPrefix = "";
   readonly optionsWarning = undefined;
@@ -75,7 +75,9 @@ export class ValkeyGlidePort implements RedisPort {
     }
   }
 
-  readonly isReply = (error: unknown): error is Error => error instanceof GlideReplyError;
+  isReply(error: unknown): error is Error {
+    return error instanceof GlideReplyError;
+  }
 
   masters(): SearchedMaster[] {
     const { readFrom = "primary" } = this.#config;
@@ -88,7 +90,9 @@ export class ValkeyGlidePort implements RedisPort {
     }];
   }
 
-  readonly subscribers = (): Subscribe[] => [(channels, listener) => this.#subscribe(channels, listener)];
+  subscribers(): Subscribe[] {
+    return [(channels, listener) => this.#subscribe(channels, listener)];
+  }
 
   #subscribe(channels: readonly string[], listener: MessageListener): SecondConnection {
     let second: ValkeyGlideClient | undefined;

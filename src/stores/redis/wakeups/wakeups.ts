@@ -40,8 +40,7 @@ export class Wakeups {
   constructor(port: RedisPort) {
     const clock = new SystemClock();
     this.port = port;
-    // In a Cluster PUBLISH counts only the subscribers of one node.
-    this.#address = (port.isCluster ? UNPROVABLE : PROVABLE) + this.#channel;
+    this.#address = (port.countsSubscribers ? PROVABLE : UNPROVABLE) + this.#channel;
     this.#waiters = new Waiters(clock);
     this.#subscription = new Subscription(port, [this.#channel, REVOCATIONS], {
       wanted: () => this.#revocations.size > 0 || this.#waiters.waiting(),
