@@ -25,6 +25,29 @@ const PROMPT_MS = 10;
 /** How long a scenario is tried again because the machine was too slow, in milliseconds. */
 const JUDGE_LIMIT_MS = 60_000;
 
+/** When a call was made, and when it was answered: whatever it did, it did in between. */
+export interface Span {
+  readonly sent: Instant;
+  readonly answered: Instant;
+}
+
+/** A call that was answered. */
+export interface TimedCall<T> extends Span {
+  readonly answer: T;
+}
+
+/** Makes a call, and notes when. */
+export async function timed<T>(call: () => Promise<T>): Promise<TimedCall<T>> {
+  const sent = clock.now();
+  const answer = await call();
+  return { sent, answered: clock.now(), answer };
+}
+
+/** Returns how long the slowest call took: a store that is told the time by a server knows it no better than that. */
+export function slowestOf(calls: readonly Span[]): number {
+  return Math.max(...calls.map(({ sent, answered }) => elapsed(sent, answered)));
+}
+
 /** Returns an exclusive claim of a fresh owner. */
 export function claimOf(name: string, lease: number): Claim {
   return { name, owner: crypto.randomUUID(), mode: "exclusive", lease };

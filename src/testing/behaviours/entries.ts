@@ -1,7 +1,21 @@
 import { elapsed, type Instant } from "../../internal/time/clock.ts";
 import { type Capability, type Claim, type Entry, handleOf, type HolderEntry, type Store } from "../../store.ts";
 import { owned, permit, QUEUE, share, TRY } from "../claims.ts";
-import { busy, check, checkInTime, claimOf, clock, granted, judge, LONG_MS, tooSlow, until } from "../expect.ts";
+import {
+  busy,
+  check,
+  checkInTime,
+  claimOf,
+  clock,
+  granted,
+  judge,
+  LONG_MS,
+  slowestOf,
+  type Span,
+  timed,
+  tooSlow,
+  until,
+} from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
 
 /** By how much a time that is listed may differ from what was measured, in milliseconds. */
@@ -82,15 +96,17 @@ export const entries: Behaviours = {
       await judge(async (name) => {
         const holders = [first!, ...shorter].map((claim) => ({ ...claim, name: `${name} ${claim.name}` }));
         const calls: Span[] = [];
-        const called = async (call: () => Promise<unknown>) => calls[calls.push(await timed(call)) - 1]!;
         try {
           for (const holder of holders) {
-            const grant = await called(() => a.attempt(holder, TRY));
+            const grant = await timed(() => a.attempt(holder, TRY));
+            calls.push(grant);
             await checkExpiry(b, holder, grant, calls);
             await clock.sleep(APART_MS);
             await checkExpiry(b, holder, grant, calls);
             const longer = { ...holder, lease: 2 * holder.lease, renewal: 1 };
-            await checkExpiry(b, longer, await called(() => a.renew(longer)), calls);
+            const renewal = await timed(() => a.renew(longer));
+            calls.push(renewal);
+            await checkExpiry(b, longer, renewal, calls);
           }
         } finally {
           for (const holder of holders) await a.release(holder);
@@ -179,18 +195,6 @@ export const ownerEntries: Behaviours = {
   },
 };
 
-/** When a call was made, and when it was answered: whatever it did, it did in between. */
-interface Span {
-  readonly sent: Instant;
-  readonly answered: Instant;
-}
-
-async function timed(call: () => Promise<unknown>): Promise<Span> {
-  const sent = clock.now();
-  await call();
-  return { sent, answered: clock.now() };
-}
-
 /** Returns handles of each kind that a store has, that can hold the lock of their name together. */
 function groupsOf(capabilities: readonly Capability[] = []): Claim[][] {
   const groups = [[claimOf("exclusive", LONG_MS)]];
@@ -237,7 +241,7 @@ async function checkExpiry(store: Store, claim: Claim, begun: Span, calls: reado
   const found = (await heldOf(store, claim.name)).find(({ handle }) => handle === handleOf(claim));
   const answered = clock.now();
   check(found?.expiresIn !== undefined, `it is listed when the lease ends: ${claim.name}`);
-  const slowest = Math.max(...calls.map(({ sent, answered }) => elapsed(sent, answered)));
+  const slowest = slowestOf(calls);
   const most = claim.lease - elapsed(begun.answered, sent) + slowest + TOLERANCE_MS;
   const least = claim.lease - elapsed(begun.sent, answered) - TOLERANCE_MS;
   const within = found.expiresIn >= least && found.expiresIn <= most;

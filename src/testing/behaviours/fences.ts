@@ -2,7 +2,19 @@ import type { Behaviours } from "../fixture.ts";
 import type { Granted } from "../../store.ts";
 import { elapsed } from "../../internal/time/clock.ts";
 import { QUEUE, TRY } from "../claims.ts";
-import { busy, check, claimOf, clock, grantOf, LONG_MS, SHORT_MS, until } from "../expect.ts";
+import {
+  busy,
+  check,
+  claimOf,
+  clock,
+  grantOf,
+  LONG_MS,
+  SHORT_MS,
+  slowestOf,
+  type Span,
+  timed,
+  until,
+} from "../expect.ts";
 
 /** How far the end of a block may be ahead of the store's clock, in microseconds. */
 const AHEAD_US = 10_000;
@@ -46,25 +58,22 @@ export const fences: Behaviours = {
     const began = clock.now();
     // No earlier than the store's clock was at that time: its fences are microseconds of it, or later.
     let bound: bigint | undefined;
-    // A store that is told the time by a server knows it no better than an answer was quick.
-    let slowest = 0;
-    const timed = async <T>(request: () => Promise<T>) => {
-      const sent = clock.now();
-      const answer = await request();
-      slowest = Math.max(slowest, elapsed(sent, clock.now()));
-      return answer;
-    };
+    const calls: Span[] = [];
     for (let i = 0; i < 5; i++) {
       const wish = i === 0 ? 1 : 1_000_000_000;
       const claim = { ...claimOf("ahead", LONG_MS), fences: wish };
-      const grant = grantOf(await timed(() => store.attempt(claim, TRY)));
+      const attempt = await timed(() => store.attempt(claim, TRY));
+      calls.push(attempt);
+      const grant = grantOf(attempt.answer);
       const end = endOf(grant, wish);
       bound ??= grant.fence;
       // The two clocks may run at slightly different speeds.
-      const passed = BigInt(Math.ceil((elapsed(began, clock.now()) * 1.01 + 1 + slowest) * 1_000));
+      const passed = BigInt(Math.ceil((elapsed(began, clock.now()) * 1.01 + 1 + slowestOf(calls)) * 1_000));
       const inBounds = end <= bound + passed + BigInt(AHEAD_US);
       check(inBounds || (grant.fences ?? 1) === 1, `${grant.fences} fences from ${grant.fence}, ${bound} at first`);
-      check(await timed(() => store.release(claim)), "released");
+      const release = await timed(() => store.release(claim));
+      calls.push(release);
+      check(release.answer, "released");
     }
   },
 
