@@ -103,7 +103,7 @@ for (const library of LIBRARIES) {
       const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
       const lock = await acquire(a, "a", { lease: 60_000 });
       const waiting = acquire(b, "a", { lease: 60_000 });
-      await until(async () => (await a.query()).pending.length === 1, "it waits");
+      await until(async () => (await a.query()).pending.length === 1 && await listening(one) > 0, "it listens");
       await own.kill();
       await own.start();
       await until(() => lock.release().then(() => true, () => false), "it is released");
