@@ -13,8 +13,8 @@ export class Link {
   readonly server: Socket;
   readonly requests: Flow;
   readonly replies: Flow;
-  /** Runs when the next reply has come, which is then lost together with the connection. */
-  lost: (() => void) | undefined;
+  /** Given when replies are to be lost, together with the connection, after so many bytes; is told of it. */
+  lost: { after: number; readonly struck: () => void } | undefined;
   /** Whether neither end is notified when the other one closes. */
   halfOpen = false;
 

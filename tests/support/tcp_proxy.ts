@@ -14,6 +14,8 @@ type Fault = "lose" | "stall" | "hold";
 interface Expected {
   readonly request: string;
   readonly fault: Fault;
+  /** How many bytes of the replies arrive before the fault. */
+  readonly after: number;
   readonly struck: () => void;
   readonly given: (error: Error) => void;
 }
@@ -65,10 +67,10 @@ export class TcpProxy implements AsyncDisposable {
 
   /**
    * Lets the next request that contains a text reach the server, drops the reply and cuts the connection. Resolves when
-   * that has happened: by then the server has executed the request.
+   * that has happened: by then the server has executed the request. The first bytes of the reply arrive, as `after` says.
    */
-  loseReply(request: string): Promise<void> {
-    return this.#expect(request, "lose");
+  loseReply(request: string, after = 0): Promise<void> {
+    return this.#expect(request, "lose", after);
   }
 
   /**
@@ -142,9 +144,9 @@ export class TcpProxy implements AsyncDisposable {
     await Promise.all([...this.#links].flatMap(({ client, server }) => [gone(client), gone(server)]));
   }
 
-  #expect(request: string, fault: Fault): Promise<void> {
+  #expect(request: string, fault: Fault, after = 0): Promise<void> {
     const { promise, resolve: struck, reject: given } = Promise.withResolvers<void>();
-    this.#expected.add({ request, fault, struck, given });
+    this.#expected.add({ request, fault, after, struck, given });
     return inTime(promise, EXPECTED, `a request with "${request}"`);
   }
 
@@ -167,9 +169,15 @@ export class TcpProxy implements AsyncDisposable {
       link.requests.push(request);
     });
     server.on("data", (reply: Uint8Array) => {
-      if (link.lost === undefined) return link.replies.push(reply);
-      client.destroy();
-      link.lost();
+      const { lost } = link;
+      if (lost === undefined) return link.replies.push(reply);
+      const rest = lost.after;
+      lost.after -= reply.length;
+      if (lost.after > 0) return link.replies.push(reply);
+      if (rest > 0) client.end(reply.subarray(0, rest));
+      else client.destroy();
+      server.destroy();
+      lost.struck();
     });
   }
 
@@ -180,7 +188,7 @@ export class TcpProxy implements AsyncDisposable {
     if (expected === undefined) return;
     this.#expected.delete(expected);
     if (expected.fault === "lose") {
-      link.lost = expected.struck;
+      link.lost = { after: expected.after, struck: expected.struck };
     } else {
       link.manners = expected.fault === "hold" ? { requests: "hold" } : { replies: "hold" };
       expected.struck();

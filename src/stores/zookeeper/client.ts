@@ -14,7 +14,8 @@ const SILENT_MS = 5_000;
 const CONNECTED = 3;
 const EXPIRED = -122;
 
-/** The states of a client's connection manager: closed by its user, closed for good, refused. */
+/** The states of a client's connection manager: without a connection, closed by its user, closed for good, refused. */
+const DISCONNECTED = 0;
 const CLOSING = -1;
 const CLOSED = -2;
 const AUTH_FAILED_STATE = -4;
@@ -37,8 +38,11 @@ interface ClientSocket {
 interface ClientInside {
   readonly state: number;
   readonly socket?: ClientSocket;
+  /** The beginning of an answer that has not come in whole. */
+  pendingBuffer: unknown;
   readonly sessionId: Uint8Array;
   readonly sessionPassword: Uint8Array;
+  on(event: "state", listener: (state: number) => void): unknown;
   queue(request: SyncRequest, done: (error: unknown) => void): void;
 }
 
@@ -70,6 +74,11 @@ export class ZookeeperConnection {
 
   constructor(client: ZookeeperClient) {
     this.#client = client;
+    const inside = insideOf(client);
+    inside?.on("state", (state) => {
+      // The client takes what the next connection says for the rest of an answer that was cut.
+      if (state === DISCONNECTED) inside.pendingBuffer = null;
+    });
     client.on("state", (state) => {
       const code = state.getCode();
       // Another store on this client may have connected it again.

@@ -49,6 +49,17 @@ test("acquire() on ZooKeeper waits on with a new session", async (place) => {
   await (await waiting).release();
 });
 
+test("acquire() on ZooKeeper goes on after a connection that was cut within an answer", async (place) => {
+  await using proxy = await TcpProxy.start(oneServer().port);
+  const client = place.client(`127.0.0.1:${proxy.port}`);
+  const store = zookeeper(client, { path: place.path });
+  const lock = await acquire(store, "a", { lease: 60_000, meta: { note: "x".repeat(200) } });
+  const cut = proxy.loseReply(place.path, 100);
+  await Promise.all([cut, store.query().catch(() => {})]);
+  await until(() => isConnected(client), "the client is connected again");
+  await lock.release();
+});
+
 test("acquire() on ZooKeeper leaves a client closed whose session had expired before", async (place) => {
   await using proxy = await TcpProxy.start(oneServer().port);
   const client = place.client(`127.0.0.1:${proxy.port}`, SHORT_SESSION);
