@@ -126,10 +126,11 @@ export class TcpProxy implements AsyncDisposable {
     }
   }
 
-  /** Stops waiting for requests: what waits for one rejects. */
+  /** Stops waiting for requests, what waits for one rejects, and lets replies arrive that were to be lost. */
   forget(): void {
     for (const { request, given } of this.#expected) given(new Error(`no request with "${request}" came`));
     this.#expected.clear();
+    for (const link of this.#links) link.lost = undefined;
   }
 
   /** Refuses new connections; those that there are stay. */

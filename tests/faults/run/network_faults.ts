@@ -9,6 +9,9 @@ const DURATION = [50, 3_000] as const;
 /** How long it is waited that a server is asked something, in milliseconds. */
 const ASKED = 500;
 
+/** After how many bytes a reply ends at most that is not lost in whole. */
+const WITHIN = 500;
+
 /**
  * Returns the faults of networks; each on the way to one server, or on all of them at once.
  *
@@ -42,7 +45,7 @@ export function networkFaults(proxies: readonly TcpProxy[], request: string): Fa
   ];
 }
 
-/** Returns a fault in which the server executes a command, and the connection is cut instead of a reply. */
+/** Returns a fault in which the server executes a command, and the connection is cut instead of a reply, or within it. */
 export function replyLost(proxies: readonly TcpProxy[], request: string, kind = "reply lost"): Fault {
   return {
     kind,
@@ -50,9 +53,10 @@ export function replyLost(proxies: readonly TcpProxy[], request: string, kind = 
     breach: false,
     async inject(random, over) {
       const first = random.integer(0, proxies.length - 1);
+      const after = random.chance(0.5) ? 0 : random.integer(1, WITHIN);
       // A server that nobody asks has no reply to lose: such as a replica.
       for (const proxy of [...proxies.slice(first), ...proxies.slice(0, first)]) {
-        const lost = proxy.loseReply(request).then(() => true, () => false);
+        const lost = proxy.loseReply(request, after).then(() => true, () => false);
         const enough = new AbortController();
         const asked = pause(ASKED, AbortSignal.any([over, enough.signal]));
         const struck = await Promise.race([lost, asked.then(() => false)]);
