@@ -130,7 +130,10 @@ export class TcpProxy implements AsyncDisposable {
   forget(): void {
     for (const { request, given } of this.#expected) given(new Error(`no request with "${request}" came`));
     this.#expected.clear();
-    for (const link of this.#links) link.lost = undefined;
+    for (const link of this.#links) {
+      link.lost?.given(new Error("no reply came that was to be lost"));
+      link.lost = undefined;
+    }
   }
 
   /** Refuses new connections; those that there are stay. */
@@ -161,6 +164,7 @@ export class TcpProxy implements AsyncDisposable {
       socket.on("error", () => {}); // The close that follows is passed on to the other side.
       socket.on("close", () => {
         link[socket === client ? "replies" : "requests"].end();
+        link.lost?.given(new Error("the connection was closed before the reply came"));
         if (client.closed && server.closed) this.#links.delete(link);
         else if (!link.halfOpen) (socket === client ? server : client).end();
       });
@@ -189,7 +193,7 @@ export class TcpProxy implements AsyncDisposable {
     if (expected === undefined) return;
     this.#expected.delete(expected);
     if (expected.fault === "lose") {
-      link.lost = { after: expected.after, struck: expected.struck };
+      link.lost = { ...expected };
     } else {
       link.manners = expected.fault === "hold" ? { requests: "hold" } : { replies: "hold" };
       expected.struck();
