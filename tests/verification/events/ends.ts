@@ -80,6 +80,9 @@ export function plansOf(
   });
 }
 
+/** How late a busy machine may notice the end of a lease, in milliseconds. */
+const LATE_MS = 100;
+
 /** A store of a run. */
 export interface Fixture {
   readonly store: Store;
@@ -105,7 +108,8 @@ export async function endsOnce(
       );
       const evictions = plan.evictions.map(async ({ at, evict }) => {
         await fixture.clock.sleep(at);
-        await fixture.store.evict?.(evict);
+        // On a slow machine it may fail, as a call may.
+        await fixture.store.evict?.(evict).catch(() => {});
       });
       await fixture.pass(Promise.all([...calls, ...evictions]));
       assertEquals(results, plan.calls.map(() => undefined), "every call has ended, and none was judged to be wrong");
@@ -156,7 +160,7 @@ async function use(lock: Lock, { hold, lease, reads }: Call, clock: Clock): Prom
   const { fence } = lock;
   if (reads) lock.signal.addEventListener("abort", () => {}, { once: true });
   // One that nobody releases or renews ends with its lease.
-  await clock.sleep(hold ?? lease + 10);
+  await clock.sleep(hold ?? lease + LATE_MS);
   if (hold === undefined) return { fence, released: undefined };
   try {
     await lock.release();
