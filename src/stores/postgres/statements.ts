@@ -1,4 +1,4 @@
-import { hexOf } from "../../internal/sql/hex.ts";
+import { hexOf, hexOfBytes } from "../../internal/sql/hex.ts";
 import { quoted } from "../../internal/sql/postgres_client.ts";
 
 /** Where the documents are. */
@@ -15,6 +15,11 @@ export interface NewDocument {
   readonly version: string;
   /** Whether listeners are notified. */
   readonly notify: boolean;
+}
+
+/** Returns what the rows of a statement end with, so that no answer to another statement is taken for its own. */
+export function newMark(): string {
+  return hexOfBytes(crypto.getRandomValues(new Uint8Array(8)));
 }
 
 /** The server's clock, in milliseconds since the Unix epoch. Not now(), which is when the transaction began. */
@@ -36,6 +41,7 @@ const ALONE = "transaction_timestamp() = statement_timestamp()";
 /**
  * The statements of one table. Each is a transaction of its own and waits for no other one: a row that is locked is
  * skipped, and a name that another transaction inserts has an advisory lock. A write returns a row if it was accepted.
+ * Every row ends with the mark of its statement, which is the new version in that of a write.
  *
  * The server parses and plans each statement anew, which takes longer than to execute it. So a write returns what is there
  * if it is refused only where that is likely: that would take another half of its time.
@@ -59,9 +65,9 @@ export class DocumentStatements {
   }
 
   /** Reads a document: its time, version and value, whether the server is a standby, and whether it is in no transaction. */
-  read(name: string): string {
+  read(name: string, mark: string): string {
     return `SELECT (${TIME})::text AS time, found.version::text AS version, found.value AS value,` +
-      ` pg_is_in_recovery()::text AS standby, (${this.#alone})::text AS alone` +
+      ` pg_is_in_recovery()::text AS standby, (${this.#alone})::text AS alone, '${mark}' AS mark` +
       ` FROM (SELECT) AS one LEFT JOIN ${this.#table} AS found ON found.name = ${bytes(name)}`;
   }
 
@@ -88,22 +94,23 @@ export class DocumentStatements {
   }
 
   /** Writes as one of the above. If that is refused, returns the document that was there when the statement began. */
-  orPresent(write: string, name: string): string {
-    return `WITH written AS (${write}) SELECT time, version, NULL::text AS value FROM written` +
-      ` UNION ALL SELECT (${TIME})::text, version::text, value FROM ${this.#table}` +
+  orPresent(write: string, { name, version }: NewDocument): string {
+    return `WITH written AS (${write}) SELECT time, version, NULL::text AS value, '${version}' AS mark FROM written` +
+      ` UNION ALL SELECT (${TIME})::text, version::text, value, '${version}' FROM ${this.#table}` +
       ` WHERE name = ${bytes(name)} AND NOT EXISTS (SELECT FROM written)`;
   }
 
   /** Deletes a document, if it has that version. */
-  remove(name: string, expected: string): string {
+  remove(name: string, expected: string, mark: string): string {
     return `DELETE FROM ${this.#table}` +
       ` WHERE ctid = (${this.#present(name, expected)} AND ${this.#tryLock(name)} FOR UPDATE SKIP LOCKED)` +
-      ` RETURNING ${DURABLE}`;
+      ` RETURNING ${DURABLE}, '${mark}' AS mark`;
   }
 
   /** Lists documents after a name in hexadecimal digits, up to `limit`: their times, versions, values and names. */
-  list(limit: number, after: string): string {
-    return `SELECT (${TIME})::text AS time, version::text AS version, value, encode(name, 'hex') AS name` +
+  list(limit: number, after: string, mark: string): string {
+    const columns = `version::text AS version, value, encode(name, 'hex') AS name, '${mark}' AS mark`;
+    return `SELECT (${TIME})::text AS time, ${columns}` +
       ` FROM ${this.#table} WHERE name > decode(${text(after)}, 'hex') ORDER BY name LIMIT ${limit}`;
   }
 
@@ -130,7 +137,7 @@ export class DocumentStatements {
   /** The columns of an accepted write: its time, no version of another document, and the effects beside the write. */
   #accepted({ name, version, notify }: NewDocument): string {
     const notified = notify ? `, ${this.#notification(`${hexOf(name)}:${version}`)} AS notified` : "";
-    return `(${TIME})::text AS time, NULL::text AS version, ${DURABLE}${notified}`;
+    return `(${TIME})::text AS time, NULL::text AS version, ${DURABLE}${notified}, '${version}' AS mark`;
   }
 }
 

@@ -24,7 +24,7 @@ import {
   type PostgresSettings,
 } from "./options.ts";
 import { prepareTable } from "./schema.ts";
-import { asciiJson, DocumentStatements } from "./statements.ts";
+import { asciiJson, DocumentStatements, newMark } from "./statements.ts";
 
 /** A store in a PostgreSQL database. */
 export interface PostgresStore extends Store {
@@ -124,8 +124,10 @@ export class PostgresBackend implements Backend<string | null> {
   async read(key: string): Promise<FoundDocument<string | null>> {
     const delay = await this.#prepare();
     const at = this.#notifications?.asks(hexOf(key)) ?? 0;
-    const [row] = await this.#run(this.#statements.read(key), READS);
-    const [time, version, value, standby, alone] = row ?? [];
+    const mark = newMark();
+    const [row] = await this.#run(this.#statements.read(key, mark), mark, READS);
+    if (row === undefined) throw foreignAnswer();
+    const [time, version, value, standby, alone] = row;
     if (standby === "true") {
       throw new StoreError("The server is a standby, which takes no writes: pass a client of the primary");
     }
@@ -150,7 +152,11 @@ export class PostgresBackend implements Backend<string | null> {
       ? this.#statements.insert(document)
       : this.#statements.update(document, expected, notBefore);
     const contended = this.#contended.get(key) ?? 0;
-    const [row = []] = await this.#run(contended > 0 ? this.#statements.orPresent(statement, key) : statement, 1);
+    const [row = []] = await this.#run(
+      contended > 0 ? this.#statements.orPresent(statement, document) : statement,
+      version,
+      1,
+    );
     const [told, foundVersion, foundValue] = row;
     const time = Number(told) - delay;
     if (told !== undefined && !foundVersion) {
@@ -168,14 +174,16 @@ export class PostgresBackend implements Backend<string | null> {
   async remove(key: string, expected: string | null): Promise<boolean> {
     if (expected === null) return false;
     await this.#prepare();
-    const [row] = await this.#run(this.#statements.remove(key, expected), 1);
+    const mark = newMark();
+    const [row] = await this.#run(this.#statements.remove(key, expected, mark), mark, 1);
     return row !== undefined;
   }
 
   async list(limit: number, cursor = ""): Promise<ListedDocuments<string | null>> {
-    const statement = this.#statements.list(limit, checkHexCursor(cursor));
+    const mark = newMark();
+    const statement = this.#statements.list(limit, checkHexCursor(cursor), mark);
     await this.#prepare();
-    const rows = await this.#run(statement, READS);
+    const rows = await this.#run(statement, mark, READS);
     const documents = rows.map(([time, version, value, name]) => ({
       key: textOfHex(String(name)),
       version: versionOf(version),
@@ -192,10 +200,10 @@ export class PostgresBackend implements Backend<string | null> {
   }
 
   /** Runs a statement, up to so many times. No row if another transaction came first. */
-  async #run(statement: string, times: number): Promise<readonly unknown[][]> {
+  async #run(statement: string, mark: string, times: number): Promise<readonly unknown[][]> {
     for (let tries = 1;; tries++) {
       try {
-        return await runPostgres(this.#client, statement);
+        return checkMark(await runPostgres(this.#client, statement), mark);
       } catch (error) {
         const isFirst = isConflict(error);
         if (isFirst && times === 1) return [];
@@ -233,6 +241,19 @@ export class PostgresBackend implements Backend<string | null> {
     }
     return new StoreError("The client of PostgreSQL is closed", { permanent: true, cause: error });
   }
+}
+
+/**
+ * Returns rows if their statement has this mark. postgres.js 3.4 gives the statements that wait on a connection the answers
+ * to others, after one was cancelled there, or had a value that could not be sent.
+ */
+function checkMark(rows: readonly unknown[][], mark: string): readonly unknown[][] {
+  if (rows.every((row) => row.at(-1) === mark)) return rows;
+  throw foreignAnswer();
+}
+
+function foreignAnswer(): Error {
+  return new Error("The client returned the answer to another statement: it mixes up those of one connection");
 }
 
 /** Returns the version of a row as it was written; `null` if there is no row. */

@@ -1,6 +1,7 @@
 // Deno only: it starts servers.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import pg from "pg";
+import connect from "postgres";
 import { acquire } from "@holdfast/lock";
 import { postgres } from "@holdfast/lock/postgres";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
@@ -273,3 +274,49 @@ Deno.test({
     assert(Number(hot) >= 47, `${hot} of ${updates} updates were in place`);
   },
 });
+
+/** What makes postgres.js 3.4 mix up the answers on a connection, if another statement runs there. */
+const CONFUSING: Readonly<Record<string, (sql: connect.Sql) => unknown>> = {
+  "a value that cannot be sent": (sql) => void sql`SELECT ${undefined!}`.catch(() => {}),
+  "a cancelled statement": async (sql) => {
+    const waiting = sql.unsafe("SELECT 'one row'");
+    waiting.catch(() => {});
+    await sent();
+    waiting.cancel();
+  },
+};
+
+/** Resolves when what was called before has been given to a connection, which takes some microtasks. */
+function sent(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
+for (const [what, confuse] of Object.entries(CONFUSING)) {
+  Deno.test({
+    name: `write() takes no other answer for its own after ${what}`,
+    ignore,
+    fn: async () => {
+      const other = new pg.Client(server().url);
+      await other.connect();
+      // Without timers: the connection that cancels may still be open when the test ends.
+      const sql = connect(server().url, { max: 1, fetch_types: false, connect_timeout: 0, max_lifetime: null });
+      try {
+        const client = sql as unknown as PostgresClient;
+        const backend = backendOf(client, { schema: await newSchema(client) });
+        assert((await backend.write("a", "{}", null, {})).written);
+        await other.query("SELECT pg_advisory_lock(1)");
+        const running = runPostgres(client, "SELECT pg_advisory_lock(1)").catch(() => {});
+        await sent();
+        await confuse(sql);
+        const refused = backend.write("a", "{}", "0".repeat(32), {});
+        const accepted = backend.write("b", "{}", null, {}).catch(() => {});
+        await other.query("SELECT pg_advisory_unlock(1)");
+        await assertRejects(() => refused, Error, "the answer to another statement");
+        await sql.end({ timeout: 0 });
+        await Promise.all([running, accepted]);
+      } finally {
+        await Promise.all([sql.end({ timeout: 0 }), other.end()]);
+      }
+    },
+  });
+}
