@@ -519,6 +519,24 @@ test("acquire() says what it has found that is no document", async (place) => {
   assert(error.permanent);
 });
 
+test("write() over mysql2 takes no row of another result for its reply", async (place) => {
+  const pool = createPool({ ...place.options, connectionLimit: 1 });
+  const backend = new MysqlBackend(checkMysqlOptions(pool, {}).run, "holdfast_locks");
+  assert((await backend.write("a", "{}", undefined, {})).written);
+  // Rows that arrive one by one, and look like a reply that says that one row was changed.
+  const row = "SELECT '' AS a, '1' AS b, 'en' AS c, REPEAT('x', 300000) AS d";
+  const typeCast = () => {
+    throw new Error("a mistake of the user");
+  };
+  for (let i = 0; i < 10; i++) {
+    const mistaken = pool.query({ sql: `${row} UNION ALL ${row} UNION ALL ${row}`, typeCast }).catch(() => {});
+    const refused = backend.write("a", "{}", "0".repeat(32), {}).catch(() => undefined);
+    await mistaken;
+    assert(!(await refused)?.written, "a write was accepted that the server has refused");
+  }
+  await ended(pool);
+});
+
 Deno.test({
   name: "acquire() keeps a lock over the death of the server, a dead holder does not",
   ignore,
