@@ -32,6 +32,12 @@ export class Link {
     if (replies !== undefined) this.replies.manner = replies;
   }
 
+  /** Breaks the connection so that the client is told of a failure, and not of an end. */
+  reset(): void {
+    this.client.resetAndDestroy();
+    this.server.destroy();
+  }
+
   /** Breaks the connection, so that both ends notice. */
   cut(): void {
     this.client.destroy();

@@ -117,6 +117,11 @@ export class TcpProxy implements AsyncDisposable {
     for (const link of this.#links) link.cut();
   }
 
+  /** Resets every connection, as a system does whose program died before it had read all that came. */
+  reset(): void {
+    for (const link of this.#links) link.reset();
+  }
+
   /** Delivers what was held back, and passes on what comes; a connection that has lost something is cut. */
   resume(): void {
     this.#manners = {};

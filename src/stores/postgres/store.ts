@@ -106,7 +106,7 @@ export class PostgresBackend implements Backend<string | null> {
     this.#statements = new DocumentStatements(settings, channel, isSimple(client, settings));
     const listen = listenOf(client, settings, channel);
     if (listen === undefined) return;
-    const notify = (payload: string) => runPostgres(client, this.#statements.notify(payload));
+    const notify = (payload: string) => this.#send(this.#statements.notify(payload));
     const notifications = this.#notifications = new Notifications(listen, notify, clock, lingerMs);
     this.watch = (key, version, signal) => notifications.watch(hexOf(key), version, signal);
   }
@@ -203,7 +203,7 @@ export class PostgresBackend implements Backend<string | null> {
   async #run(statement: string, mark: string, times: number): Promise<readonly unknown[][]> {
     for (let tries = 1;; tries++) {
       try {
-        return checkMark(await runPostgres(this.#client, statement), mark);
+        return checkMark(await this.#send(statement), mark);
       } catch (error) {
         const isFirst = isConflict(error);
         if (isFirst && times === 1) return [];
@@ -215,13 +215,26 @@ export class PostgresBackend implements Backend<string | null> {
   }
 
   /**
+   * Sends a statement. A failure is told one turn of the event loop later: postgres.js 3.4 still gives statements to a
+   * connection that was reset, until it has closed. The next one there then waits for their answers, for ever.
+   */
+  async #send(statement: string): Promise<readonly unknown[][]> {
+    try {
+      return await runPostgres(this.#client, statement);
+    } catch (error) {
+      await this.#clock.sleep(0);
+      throw error;
+    }
+  }
+
+  /**
    * Prepares the table, the first time. Resolves to how long that took, in milliseconds: the engine dates the time of the
    * server from before the call.
    */
   async #prepare(): Promise<number> {
     if (this.#isPrepared) return 0;
     const began = this.#clock.now();
-    this.#prepared ??= prepareTable(this.#settings, (text) => runPostgres(this.#client, text));
+    this.#prepared ??= prepareTable(this.#settings, (text) => this.#send(text));
     try {
       await this.#prepared;
       this.#isPrepared = true;

@@ -12,7 +12,9 @@ import {
   type PostgresOptions,
 } from "../../../src/stores/postgres/options.ts";
 import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
+import { inTime } from "../../support/in_time.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { connectWith, LIBRARIES, newSchema, pglite } from "./clients.ts";
 import { recording } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
@@ -320,3 +322,24 @@ for (const [what, confuse] of Object.entries(CONFUSING)) {
     },
   });
 }
+
+Deno.test({
+  name: "read() over postgres.js is answered right after a connection was reset",
+  ignore,
+  fn: async () => {
+    await using proxy = await TcpProxy.start(server().port);
+    const sql = connect(server().url, { port: proxy.port, max: 1, fetch_types: false });
+    try {
+      const client = sql as unknown as PostgresClient;
+      const backend = backendOf(client, { schema: await newSchema(client) });
+      await backend.read("a");
+      const stalled = proxy.stallReply("pg_is_in_recovery");
+      const again = backend.read("a").catch(() => backend.read("a"));
+      await stalled;
+      proxy.reset();
+      assertEquals((await inTime(again, 20_000, "the second read")).value, undefined);
+    } finally {
+      await sql.end({ timeout: 0 });
+    }
+  },
+});
