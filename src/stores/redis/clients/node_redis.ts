@@ -1,5 +1,6 @@
 import type { NodeRedisClient, NodeRedisScriptOptions } from "./client.ts";
 import { Connection } from "./connection.ts";
+import { catchListeners } from "./node_redis/catch_listeners.ts";
 import { deploymentOf, type NodeRedisDeployment } from "./node_redis/deployment.ts";
 import { isReply } from "./node_redis/is_reply.ts";
 import { subscribeOver } from "./node_redis/second_connection.ts";
@@ -22,6 +23,7 @@ export class NodeRedisPort implements RedisPort {
     this.#client = client;
     this.#deployment = deploymentOf(client);
     this.#wasReady = this.state === "ready";
+    catchListeners(client);
     const { connection } = this;
     const closed = () => {
       connection.down(false);

@@ -176,6 +176,31 @@ for (const [version, make] of Object.entries(VERSIONS)) {
   });
 
   Deno.test({
+    name: `node-redis ${version}: tryAcquire() gets its own answer when a listener throws`,
+    ...LEAKY,
+    fn: async () => {
+      await using server = await RedisServer.start();
+      await using stack = new AsyncDisposableStack();
+      await using _held = await acquire(server.connect(), "a");
+      const socket = { host: "127.0.0.1", port: server.port };
+      const client = await opened(make.createClient({ RESP: 3, socket }), stack);
+      const errors: string[] = [];
+      client.on("error", ({ message }) => errors.push(message));
+      const store = redis(client);
+      await (await acquire(store, "b")).release();
+      await client.subscribe("news", () => {
+        throw new Error("no news");
+      });
+      // The message, the reply to PUBLISH and that to the attempt arrive together.
+      const published = client.publish("news", "late");
+      const asked = tryAcquire(store, "a");
+      await until(() => errors.length > 0, "the listener was called");
+      for (const name of ["b", "c"]) await (await tryAcquire(store, name))!.release();
+      assertEquals([await published, await asked, errors], [1, null, ["no news"]]);
+    },
+  });
+
+  Deno.test({
     name: `node-redis ${version}: Store.connectionError says why a server is away`,
     ...LEAKY,
     fn: async () => {
