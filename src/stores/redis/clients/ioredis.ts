@@ -5,6 +5,7 @@ import { clientWarning } from "./ioredis/client_warning.ts";
 import { Database } from "./ioredis/database.ts";
 import { isReply } from "./ioredis/is_reply.ts";
 import { rejectUnanswered } from "./ioredis/reject_unanswered.ts";
+import { renewSubscriptions } from "./ioredis/renew_subscriptions.ts";
 import { secondConnections, subscribeOver } from "./ioredis/second_connections.ts";
 import { Writes } from "./ioredis/writes.ts";
 import type { ClientState, RedisPort, ScriptCall, SearchedMaster, Subscribe } from "./port.ts";
@@ -36,6 +37,7 @@ export class IoredisPort implements RedisPort {
       if (!client.isCluster) {
         connection.cut();
         this.#database.forget();
+        renewSubscriptions(client);
       }
       // A client that was closed for good has not failed.
       connection.down(client.status !== "end");

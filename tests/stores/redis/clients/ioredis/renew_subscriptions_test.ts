@@ -1,0 +1,26 @@
+// Deno only: it cuts connections within a reply.
+import { assertEquals } from "@std/assert";
+import { acquire, tryAcquire } from "@holdfast/lock";
+import { redis } from "@holdfast/lock/redis";
+import { RedisServer } from "../../../../support/redis_server.ts";
+import { TcpProxy } from "../../../../support/tcp_proxy.ts";
+
+/** How many bytes of the replies to SUBSCRIBE arrive: more than the first one has, and less than both. */
+const FIRST_REPLY = 35;
+
+Deno.test("tryAcquire() gets its own answer after a cut between two replies to SUBSCRIBE", async () => {
+  await using server = await RedisServer.start();
+  await using proxy = await TcpProxy.start(server.port);
+  const [held, free] = [await acquire(server.connect(), "a"), "b"];
+  const client = proxy.connect({ retryStrategy: () => 10 });
+  const store = redis(client);
+  await (await acquire(store, free)).release();
+  const cut = proxy.loseReply("subscribe", FIRST_REPLY);
+  const subscribed = client.subscribe("news", "weather");
+  await cut;
+  const others = [client.get("one"), tryAcquire(store, free), tryAcquire(store, "a"), client.get("two")] as const;
+  const [one, ofFree, ofHeld, two] = await Promise.all(others);
+  assertEquals([one, ofFree?.name, ofHeld, two], [null, free, null, null]);
+  assertEquals(await subscribed, 2);
+  await Promise.all([ofFree!.release(), held.release()]);
+});
