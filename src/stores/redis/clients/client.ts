@@ -43,6 +43,7 @@ export interface IoredisClient {
     readonly port?: number | undefined;
     readonly username?: string | undefined;
     readonly db?: number | undefined;
+    readonly autoResendUnfulfilledCommands?: unknown;
     // Those that the client warnings are about.
     readonly enableOfflineQueue?: unknown;
     readonly enableReadyCheck?: unknown;

@@ -37,7 +37,8 @@ export class IoredisPort implements RedisPort {
       if (!client.isCluster) {
         connection.cut();
         this.#database.forget();
-        renewSubscriptions(client);
+        if (client.options?.autoResendUnfulfilledCommands === false) rejectUnanswered(client);
+        else renewSubscriptions(client);
       }
       // A client that was closed for good has not failed.
       connection.down(client.status !== "end");

@@ -6,8 +6,9 @@ interface Sent {
 }
 
 /**
- * Rejects the commands that a client was going to send again over its next connection, when it is closed for good before
- * there is one. ioredis (5.11, 6.0) forgets them, and their callers would wait for ever.
+ * Rejects the commands that a client has kept to send them again over its next connection, when it is closed for good
+ * before there is one, or has been told not to send again. ioredis (5.11, 6.0) forgets them, and their callers would wait
+ * for ever.
  */
 export function rejectUnanswered(client: IoredisClient): void {
   const queue: { shift?(): Sent | undefined } | null | undefined = Reflect.get(client, "prevCommandQueue");
