@@ -33,6 +33,7 @@ export class BunPort implements RedisPort {
 
   /** Takes the place of the two callbacks of a client, and calls what was there. */
   constructor(client: BunRedisClient) {
+    checkVersion();
     this.#client = client;
     this.#wasConnected = client.connected;
     const { onconnect, onclose } = client;
@@ -136,6 +137,16 @@ export class BunPort implements RedisPort {
       },
     };
   }
+}
+
+/**
+ * Throws in a Bun before 1.4. Once a connection was cut, its client gives each command the reply to a later one: an attempt
+ * would be granted a lock with the fence of another one.
+ */
+function checkVersion(): void {
+  const { version = "" } = Object(Reflect.get(globalThis, "Bun"));
+  if (!/^1\.[0-3]\./.test(version)) return;
+  throw new TypeError(`client must be one of Bun 1.4 or later: the RedisClient of Bun ${version} mixes up replies`);
 }
 
 /**

@@ -98,3 +98,21 @@ Deno.test("acquire() rejects a client of an older node-redis, and sends nothing"
   }
   assertEquals(sent, []);
 });
+
+Deno.test("redis() rejects a client of a Bun before 1.4, and sends nothing", async () => {
+  const client = {
+    connected: true,
+    send: () => Promise.reject(new Error("sent")),
+    duplicate() {},
+    psubscribe() {},
+  } as never;
+  Reflect.set(globalThis, "Bun", { version: "1.3.14" });
+  try {
+    const words = "client must be one of Bun 1.4 or later: the RedisClient of Bun 1.3.14 mixes up replies";
+    assertThrows(() => redis(client), TypeError, words);
+    Reflect.set(globalThis, "Bun", { version: "1.4.0" });
+    await assertRejects(() => redis(client).query({ name: "a" }), Error, "sent");
+  } finally {
+    Reflect.deleteProperty(globalThis, "Bun");
+  }
+});
