@@ -1,11 +1,6 @@
-import { StoreError } from "../../../../errors.ts";
 import type { IoredisClient } from "../client.ts";
-import { rightsOf } from "../../refusals/rights.ts";
-import { explain } from "../../refusals/server_error.ts";
+import { refusalOf } from "../../refusals/database.ts";
 import { isReply } from "./is_reply.ts";
-
-/** How a server says that it does not have a database, and that a node of a Cluster has only one. */
-const NO_DATABASE = /DB index|out of range|in cluster mode/i;
 
 /**
  * The database of a client. When the server refuses it, ioredis (5.11, 6.0) goes on in database 0, where other locks may
@@ -19,6 +14,8 @@ export class Database {
   #selected: boolean;
   #confirmed: boolean;
   #confirming: Promise<void> | undefined;
+  /** Ends the wait for an answer that counts no more. */
+  #forgotten: (() => void) | undefined;
 
   /** Subscribes to the selections of a client, of which `user` returns the user. */
   constructor(client: IoredisClient, user: () => string) {
@@ -54,6 +51,7 @@ export class Database {
   forget(): void {
     this.#confirming = undefined;
     this.#confirmed = !this.#selected;
+    this.#forgotten?.();
   }
 
   /**
@@ -62,7 +60,10 @@ export class Database {
    */
   #confirm(): Promise<void> {
     if (this.#confirming !== undefined) return this.#confirming;
-    const confirming = this.#select();
+    // Cut off before it is ready, a client forgets what it has sent: the answer never comes.
+    const confirming = this.#client.status === "connect"
+      ? Promise.race([this.#select(), new Promise<void>((resolve) => this.#forgotten = resolve)])
+      : this.#select();
     const settle = (confirmed: boolean) => {
       // Unless the connection was replaced meanwhile, or another database selected.
       if (this.#confirming !== confirming) return;
@@ -78,15 +79,7 @@ export class Database {
     try {
       await this.#client.select!(database as number);
     } catch (error) {
-      throw isReply(error) ? this.#refusal(database, error) : error;
+      throw isReply(error) ? refusalOf(database, error, this.#user()) : error;
     }
-  }
-
-  #refusal(database: unknown, error: Error): StoreError {
-    const { message, permanent } = explain(error.message, rightsOf(this.#user()));
-    return new StoreError(`the server refuses database ${database}: ${message}`, {
-      cause: error,
-      permanent: permanent || NO_DATABASE.test(message),
-    });
   }
 }
