@@ -3,6 +3,7 @@ import { Connection } from "./connection.ts";
 import { catchListeners } from "./node_redis/catch_listeners.ts";
 import { deploymentOf, type NodeRedisDeployment } from "./node_redis/deployment.ts";
 import { isReply } from "./node_redis/is_reply.ts";
+import { SelectedDatabase } from "./node_redis/selected_database.ts";
 import { subscribeOver } from "./node_redis/second_connection.ts";
 import type { ClientState, RedisPort, ScriptCall, SearchedMaster, Subscribe } from "./port.ts";
 
@@ -16,28 +17,33 @@ export class NodeRedisPort implements RedisPort {
   readonly isReply = isReply;
   readonly #client: NodeRedisClient;
   readonly #deployment: NodeRedisDeployment;
+  readonly #database: SelectedDatabase;
   #wasReady = false;
 
   /** Subscribes to the events of a client. */
   constructor(client: NodeRedisClient) {
     this.#client = client;
     this.#deployment = deploymentOf(client);
+    this.#database = new SelectedDatabase(client, this.connection, this.#deployment.database ?? 0);
     this.#wasReady = this.state === "ready";
     catchListeners(client);
     const { connection } = this;
     const closed = () => {
       connection.down(false);
       connection.closed();
+      this.#database.closed(new Error("The client is closed"));
     };
     client.on("error", (error: Error) => {
       // node-redis throws an error that nobody listens to. This listener must not hide it from a user who has added none.
       if (client.listenerCount("error") === 1) console.error("[node-redis] Unhandled error event:", error.stack);
       this.#failed(error);
+      if (isReply(error)) this.#database.refused(error, this.user);
       if (!client.isOpen) closed(); // It has given up.
     });
     client.on("ready", () => {
       this.#wasReady = true;
       connection.ready();
+      this.#database.ready();
     });
     this.#deployment.watch?.({
       cut: (error) => {
@@ -109,11 +115,13 @@ export class NodeRedisPort implements RedisPort {
 
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (!this.#client.isOpen) return this.#notOpen();
-    return this.#client.evalSha(sha, { keys: keys as string[], arguments: args as string[] });
+    const options = { keys: keys as string[], arguments: args as string[] };
+    return this.#database.run(() => this.#client.evalSha(sha, options));
   }
 
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#client.eval(source, { keys: keys as string[], arguments: args as string[] });
+    const options = { keys: keys as string[], arguments: args as string[] };
+    return this.#database.run(() => this.#client.eval(source, options));
   }
 
   async evalAndWait(
@@ -125,9 +133,11 @@ export class NodeRedisPort implements RedisPort {
   ): Promise<[reply: unknown, replicas: unknown]> {
     if (!this.#client.isOpen) return await this.#notOpen();
     const options = { keys: keys as string[], arguments: args as string[] };
-    const commands = (this.#client as unknown as NodeRedisCommands).multi();
-    const both = "sha" in script ? commands.evalSha(script.sha, options) : commands.eval(script.source, options);
-    return await both.wait(min, timeout).execAsPipeline() as [unknown, unknown];
+    return await this.#database.run(async () => {
+      const commands = (this.#client as unknown as NodeRedisCommands).multi();
+      const both = "sha" in script ? commands.evalSha(script.sha, options) : commands.eval(script.source, options);
+      return await both.wait(min, timeout).execAsPipeline() as [unknown, unknown];
+    });
   }
 
   #notOpen(): Promise<never> {
@@ -139,7 +149,7 @@ export class NodeRedisPort implements RedisPort {
       address,
       scan: async (cursor, pattern, count) => {
         const words = ["SCAN", cursor, "MATCH", pattern, "COUNT", String(count)];
-        const [next, keys] = await send(words) as [unknown, unknown[]];
+        const [next, keys] = await this.#database.run(() => send(words)) as [unknown, unknown[]];
         return [String(next), keys.map(String)];
       },
     }));

@@ -1,7 +1,7 @@
 // Deno only: it starts Clusters and Sentinels, of which the runtime knows nothing.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type RedisClient, StoreError, tryAcquire } from "@holdfast/lock";
-import { redis } from "@holdfast/lock/redis";
+import { redis, type RedisStore } from "@holdfast/lock/redis";
 import { createClient, createClientPool, createCluster, createSentinel } from "redis";
 import {
   createClient as createClient5,
@@ -13,6 +13,7 @@ import { release } from "../../../../src/stores/redis/scripts/generated.ts";
 import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { ClusterDeployment } from "../../../deployments/cluster.ts";
 import { SentinelDeployment } from "../../../deployments/sentinel.ts";
+import { claimOf } from "../../../support/claims.ts";
 import { freePort, RedisServer } from "../../../support/redis_server.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
@@ -21,6 +22,9 @@ import { Redis } from "ioredis";
 
 /** Much longer than a test, in milliseconds. */
 const LEASE = 60_000;
+
+/** How the store says that a server does not have the database. */
+const REFUSED = "the server refuses database 9: ERR DB index is out of range";
 
 /** node-redis has timers for a while after each command. */
 const LEAKY = { sanitizeOps: false, sanitizeResources: false };
@@ -197,6 +201,59 @@ for (const [version, make] of Object.entries(VERSIONS)) {
       await until(() => errors.length > 0, "the listener was called");
       for (const name of ["b", "c"]) await (await tryAcquire(store, name))!.release();
       assertEquals([await published, await asked, errors], [1, null, ["no news"]]);
+    },
+  });
+
+  Deno.test({
+    name: `node-redis ${version}: redis() refuses a missing database while it connects`,
+    ...LEAKY,
+    fn: async () => {
+      await using server = await RedisServer.start(["--databases", "1"]);
+      await using stack = new AsyncDisposableStack();
+      const calls: ((store: RedisStore) => Promise<unknown>)[] = [
+        async (store) => await (await tryAcquire(store, "a"))!.release(),
+        (store) => store.query(),
+        (store) => store.evict("a"),
+        (store) => store.release(claimOf("a")),
+      ];
+      // The server knows the scripts: so it would run them.
+      for (const call of calls) await call(redis(server.connect()));
+      await server.command("FLUSHALL");
+      const socket = { host: "127.0.0.1", port: server.port, reconnectStrategy: 10 };
+      const client = make.createClient({ database: 9, socket });
+      client.on("error", () => {});
+      stack.defer(() => client.destroy());
+      client.connect().catch(() => {});
+      const one = redis(client, { replicas: { min: 1 } });
+      const stores = [...calls.map((call) => () => call(redis(client))), () => one.renew(claimOf("a"))];
+      for (const error of await Promise.all(stores.map((call) => assertRejects(call, StoreError, REFUSED)))) {
+        assert(error.permanent, error.message);
+      }
+      assertEquals(await server.command("DBSIZE"), 0, "nothing was written to database 0");
+    },
+  });
+
+  Deno.test({
+    name: `node-redis ${version}: tryAcquire() keeps its database after a cut`,
+    ...LEAKY,
+    fn: async () => {
+      await using large = await RedisServer.start();
+      await using small = await RedisServer.start(["--databases", "1"]);
+      await using proxy = await TcpProxy.start(large.port);
+      await using stack = new AsyncDisposableStack();
+      const socket = { host: "127.0.0.1", port: proxy.port, reconnectStrategy: 10 };
+      const client = await opened(make.createClient({ database: 9, socket }), stack);
+      for (const each of [client, small.connect()]) await (await acquire(each, "b")).release();
+      await small.command("FLUSHALL");
+      proxy.redirect(small.port);
+      await until(() => !client.isReady, "the connection is cut");
+      await assertRejects(() => tryAcquire(client, "a"), StoreError, REFUSED);
+      assertEquals(await small.command("DBSIZE"), 0);
+      const asked = tryAcquire(client, "c").catch(() => undefined);
+      proxy.redirect(large.port);
+      await asked;
+      await (await acquire(client, "a")).release();
+      assertEquals(await small.command("DBSIZE"), 0);
     },
   });
 

@@ -21,6 +21,8 @@ export interface NodeRedisDeployment {
   readonly closeEvent?: string | undefined;
   /** The options of its connections, if it tells them. */
   readonly options: NodeRedisOptions | undefined;
+  /** The database of its keys, of one server. */
+  readonly database?: number;
   /** Where the server is, if that is one server and known. */
   readonly address: string | undefined;
   /** The servers whose keys can be searched. */
@@ -49,6 +51,7 @@ function single(client: NodeRedisSingle): NodeRedisDeployment {
     get options() {
       return client.options ?? {};
     },
+    database: client.options?.database ?? 0,
     get address() {
       const { host = "localhost", port = 6379, path } = client.options?.socket ?? {};
       return path === undefined ? `${host}:${port}` : undefined;

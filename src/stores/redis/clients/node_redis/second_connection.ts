@@ -12,6 +12,7 @@ const CLOCK = new SystemClock();
 /** The options of a client of one server that a second connection changes. */
 export interface NodeRedisOptions {
   readonly username?: string | undefined;
+  readonly database?: number | undefined;
   readonly disableOfflineQueue?: boolean | undefined;
   readonly socket?: {
     readonly host?: string | undefined;
