@@ -163,6 +163,33 @@ for (const [version, make] of Object.entries(VERSIONS)) {
   });
 
   Deno.test({
+    name: `node-redis ${version}: acquire() leaves a Sentinel that hangs for the next one`,
+    ...LEAKY,
+    fn: async () => {
+      await using deployment = await SentinelDeployment.start({ replicas: 0, sentinels: 2 });
+      const [{ port }] = deployment.servers as [RedisServer];
+      await using proxy = await TcpProxy.start(port);
+      await using stack = new AsyncDisposableStack();
+      const { name, sentinels } = deployment.address;
+      const client = await opened(
+        make.createSentinel({
+          name,
+          sentinelRootNodes: sentinels.map(({ host, port }) => ({ host, port })),
+          nodeAddressMap: { [`127.0.0.1:${port}`]: { host: "127.0.0.1", port: proxy.port } },
+          sentinelClientOptions: { pingInterval: 500, socket: { socketTimeout: 2_000 } },
+        }),
+        stack,
+      );
+      await (await acquire(client, "a")).release();
+      const asked = client.getSentinelNode();
+      deployment.sentinels.find(({ port }) => port === asked?.port)!.freeze();
+      // Now it asks where the master is.
+      proxy.cut();
+      await (await acquire(client, "a", { wait: 20_000 })).release();
+    },
+  });
+
+  Deno.test({
     name: `node-redis ${version}: tryAcquire() says that a client is not connected`,
     ...LEAKY,
     fn: async () => {
