@@ -1,6 +1,6 @@
 // Deno only: it starts Clusters and Sentinels, of which the runtime knows nothing.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { acquire, type RedisClient, StoreError, tryAcquire } from "@holdfast/lock";
+import { acquire, LockLostError, type RedisClient, StoreError, tryAcquire } from "@holdfast/lock";
 import { redis, type RedisStore } from "@holdfast/lock/redis";
 import { createClient, createClientPool, createCluster, createSentinel } from "redis";
 import {
@@ -186,6 +186,27 @@ for (const [version, make] of Object.entries(VERSIONS)) {
       // Now it asks where the master is.
       proxy.cut();
       await (await acquire(client, "a", { wait: 20_000 })).release();
+    },
+  });
+
+  Deno.test({
+    name: `node-redis ${version}: Lock.held ends, with a master but no Sentinel`,
+    ...LEAKY,
+    fn: async () => {
+      await using deployment = await SentinelDeployment.start({ replicas: 0, sentinels: 1 });
+      await using stack = new AsyncDisposableStack();
+      const { name, sentinels: [{ host, port } = {}] } = deployment.address;
+      const client = await opened(
+        make.createSentinel({ name, sentinelRootNodes: [{ host: host!, port: port! }] }),
+        stack,
+      );
+      const lock = await acquire(client, "a", { lease: 1_000 });
+      const [sentinel] = deployment.sentinels;
+      await sentinel!.kill();
+      await until(() => !lock.held, "it is not renewed");
+      assertEquals(await deployment.servers[0]!.command("PING"), "PONG");
+      await sentinel!.start();
+      await assertRejects(() => lock.release(), LockLostError);
     },
   });
 
