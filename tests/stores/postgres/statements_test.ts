@@ -288,6 +288,11 @@ const CONFUSING: Readonly<Record<string, (sql: connect.Sql) => unknown>> = {
   },
 };
 
+/** Connects with postgres.js, over one connection. Without timers: they end some time after the client. */
+function overOneConnection(port = server().port): connect.Sql {
+  return connect(server().url, { port, max: 1, fetch_types: false, connect_timeout: 0, max_lifetime: null });
+}
+
 /** Resolves when what was called before has been given to a connection, which takes some microtasks. */
 function sent(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
@@ -300,8 +305,7 @@ for (const [what, confuse] of Object.entries(CONFUSING)) {
     fn: async () => {
       const other = new pg.Client(server().url);
       await other.connect();
-      // Without timers: the connection that cancels may still be open when the test ends.
-      const sql = connect(server().url, { max: 1, fetch_types: false, connect_timeout: 0, max_lifetime: null });
+      const sql = overOneConnection();
       try {
         const client = sql as unknown as PostgresClient;
         const backend = backendOf(client, { schema: await newSchema(client) });
@@ -328,7 +332,7 @@ Deno.test({
   ignore,
   fn: async () => {
     await using proxy = await TcpProxy.start(server().port);
-    const sql = connect(server().url, { port: proxy.port, max: 1, fetch_types: false });
+    const sql = overOneConnection(proxy.port);
     try {
       const client = sql as unknown as PostgresClient;
       const backend = backendOf(client, { schema: await newSchema(client) });
@@ -338,6 +342,27 @@ Deno.test({
       await stalled;
       proxy.reset();
       assertEquals((await inTime(again, 20_000, "the second read")).value, undefined);
+    } finally {
+      await sql.end({ timeout: 0 });
+    }
+  },
+});
+
+Deno.test({
+  name: "read() over postgres.js is answered after a statement that failed between its rows",
+  ignore,
+  fn: async () => {
+    const sql = overOneConnection();
+    try {
+      const client = sql as unknown as PostgresClient;
+      const backend = backendOf(client, { schema: await newSchema(client) });
+      await backend.read("a");
+      const failed = runPostgres(client, "SELECT 1 / (3 - i) AS quotient FROM generate_series(1, 3) AS i").catch(
+        () => {},
+      );
+      await sent();
+      assertEquals((await backend.read("a")).value, undefined);
+      await failed;
     } finally {
       await sql.end({ timeout: 0 });
     }
