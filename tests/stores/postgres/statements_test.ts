@@ -349,7 +349,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "read() over postgres.js is answered after a statement that failed between its rows",
+  name: "read() over postgres.js is answered after one that failed between its rows",
   ignore,
   fn: async () => {
     const sql = overOneConnection();
@@ -365,6 +365,25 @@ Deno.test({
       await failed;
     } finally {
       await sql.end({ timeout: 0 });
+    }
+  },
+});
+
+Deno.test({
+  name: "acquire() over pg with query_timeout replaces connections lost in silence",
+  ignore,
+  fn: async () => {
+    await using proxy = await TcpProxy.start(server().port);
+    const connectionString = server().url.replace(`:${server().port}`, `:${proxy.port}`);
+    const pool = new pg.Pool({ connectionString, max: 2, query_timeout: 1_000 });
+    pool.on("error", () => {});
+    try {
+      const schema = await newSchema(pool);
+      await Promise.all(["", ""].map(() => pool.query("SELECT pg_sleep(0.1)")));
+      proxy.halfOpen();
+      await (await acquire(postgres(pool, { schema }), "a", { wait: 20_000 })).release();
+    } finally {
+      await pool.end();
     }
   },
 });
