@@ -78,8 +78,8 @@ const CLOSED = /pool (is )?(closed|ending)/i;
 const [IN_TRANSACTION, AUTOCOMMIT] = [1, 2];
 
 /**
- * A time of the server's clock that is past, in milliseconds since 1970. After an error in a `typeCast` of the user, mysql2 3
- * takes a row of that result for the reply to the next statement. Such a row can look accepted, but hardly has the time.
+ * The server's clock is later, in milliseconds since 1970. After an error in a `typeCast` of the user, mysql2 3 takes a row
+ * of that result for the reply to the next statement. Such a row can look like that of an accepted write.
  */
 const EARLIEST = Date.UTC(2020);
 
@@ -138,7 +138,9 @@ export class MysqlBackend implements Backend<string | undefined> {
     );
     if (reply === undefined) return { written: false };
     const time = Number(reply.insertId) / 1_000;
-    if (time > 0 && time < EARLIEST) throw new Error("The client returned what is no reply to the statement");
+    if (time > 0 && time < EARLIEST) {
+      throw new Error("The client returned what is no reply to the statement, or the server's clock is before 2020");
+    }
     return { written: true, version, time: time > 0 ? time : undefined };
   }
 
