@@ -54,6 +54,16 @@ async function opened<T extends Opened>(client: T, stack: AsyncDisposableStack):
   return client;
 }
 
+/** Returns the options of a client that asks Sentinels for the master, and reaches it by way of a proxy. */
+function behind(deployment: SentinelDeployment, proxy: TcpProxy) {
+  const { name, sentinels } = deployment.address;
+  return {
+    name,
+    sentinelRootNodes: sentinels.map(({ host, port }) => ({ host, port })),
+    nodeAddressMap: { [`127.0.0.1:${deployment.servers[0]!.port}`]: { host: "127.0.0.1", port: proxy.port } },
+  };
+}
+
 for (const [version, make] of Object.entries(VERSIONS)) {
   Deno.test({
     name: `node-redis ${version}: acquire() over a pool hands over, and leaves nothing`,
@@ -138,18 +148,9 @@ for (const [version, make] of Object.entries(VERSIONS)) {
     ...LEAKY,
     fn: async () => {
       await using deployment = await SentinelDeployment.start({ replicas: 0, sentinels: 1 });
-      const [{ port }] = deployment.servers as [RedisServer];
-      await using proxy = await TcpProxy.start(port);
+      await using proxy = await TcpProxy.start(deployment.servers[0]!.port);
       await using stack = new AsyncDisposableStack();
-      const { name, sentinels } = deployment.address;
-      const client = await opened(
-        make.createSentinel({
-          name,
-          sentinelRootNodes: sentinels.map(({ host, port }) => ({ host, port })),
-          nodeAddressMap: { [`127.0.0.1:${port}`]: { host: "127.0.0.1", port: proxy.port } },
-        }),
-        stack,
-      );
+      const client = await opened(make.createSentinel(behind(deployment, proxy)), stack);
       await (await acquire(client, "a")).release();
       const lock = await acquire(client, "a", { lease: LEASE });
       const calls = async () => {
@@ -167,19 +168,10 @@ for (const [version, make] of Object.entries(VERSIONS)) {
     ...LEAKY,
     fn: async () => {
       await using deployment = await SentinelDeployment.start({ replicas: 0, sentinels: 2 });
-      const [{ port }] = deployment.servers as [RedisServer];
-      await using proxy = await TcpProxy.start(port);
+      await using proxy = await TcpProxy.start(deployment.servers[0]!.port);
       await using stack = new AsyncDisposableStack();
-      const { name, sentinels } = deployment.address;
-      const client = await opened(
-        make.createSentinel({
-          name,
-          sentinelRootNodes: sentinels.map(({ host, port }) => ({ host, port })),
-          nodeAddressMap: { [`127.0.0.1:${port}`]: { host: "127.0.0.1", port: proxy.port } },
-          sentinelClientOptions: { pingInterval: 500, socket: { socketTimeout: 2_000 } },
-        }),
-        stack,
-      );
+      const sentinelClientOptions = { pingInterval: 500, socket: { socketTimeout: 2_000 } };
+      const client = await opened(make.createSentinel({ ...behind(deployment, proxy), sentinelClientOptions }), stack);
       await (await acquire(client, "a")).release();
       const asked = client.getSentinelNode();
       deployment.sentinels.find(({ port }) => port === asked?.port)!.freeze();
