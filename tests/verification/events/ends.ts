@@ -80,13 +80,15 @@ export function plansOf(
   });
 }
 
-/** How late a busy machine may notice the end of a lease, in milliseconds. */
-const LATE_MS = 100;
+/** How long after the end of a lease, and how often then, it is asked whether that was noticed, in milliseconds. */
+const LOOK_MS = 10;
 
 /** A store of a run. */
 export interface Fixture {
   readonly store: Store;
   readonly clock: Clock;
+  /** How much later a busy machine may notice the end of a lease, in milliseconds; not at all if left out. */
+  readonly lateMs?: number;
   /** Resolves once all of this has happened. */
   readonly pass: (all: Promise<unknown>) => Promise<void>;
 }
@@ -134,7 +136,7 @@ const ENDS = [
 ] as const;
 
 /** Makes a call, does with the lock what it says, and notes what became of it. */
-async function run({ store, clock }: Fixture, call: Call, ledger: EventLedger): Promise<void> {
+async function run({ store, clock, lateMs = 0 }: Fixture, call: Call, ledger: EventLedger): Promise<void> {
   await clock.sleep(call.at);
   const caller = new Caller(store, ledger.observer);
   const abort = new AbortController();
@@ -146,7 +148,11 @@ async function run({ store, clock }: Fixture, call: Call, ledger: EventLedger): 
   try {
     const lock = await acquireFrom(caller, call.name, checkAcquireOptions(options), clock);
     ended.abort("over");
-    outcome = lock === null ? { busy: true } : await use(lock, call, clock);
+    const isOver = () => [...caller.handles].some((handle) => ledger.isOver(handle));
+    const noticed = async () => {
+      for (let late = 0; !isOver() && late < lateMs; late += LOOK_MS) await clock.sleep(LOOK_MS);
+    };
+    outcome = lock === null ? { busy: true } : await use(lock, call, clock, noticed);
   } catch (error) {
     ended.abort("over");
     outcome = { error };
@@ -156,12 +162,21 @@ async function run({ store, clock }: Fixture, call: Call, ledger: EventLedger): 
   ledger.settled(handle, outcome);
 }
 
-async function use(lock: Lock, { hold, lease, reads }: Call, clock: Clock): Promise<Outcome> {
+async function use(
+  lock: Lock,
+  { hold, lease, reads }: Call,
+  clock: Clock,
+  noticed: () => Promise<void>,
+): Promise<Outcome> {
   const { fence } = lock;
   if (reads) lock.signal.addEventListener("abort", () => {}, { once: true });
-  // One that nobody releases or renews ends with its lease.
-  await clock.sleep(hold ?? lease + LATE_MS);
-  if (hold === undefined) return { fence, released: undefined };
+  if (hold === undefined) {
+    // One that nobody releases or renews ends with its lease.
+    await clock.sleep(lease + LOOK_MS);
+    await noticed();
+    return { fence, released: undefined };
+  }
+  await clock.sleep(hold);
   try {
     await lock.release();
     return { fence, released: "resolved" };

@@ -33,6 +33,11 @@ export class EventLedger {
     return all.filter((event) => event.type === type && (reason === undefined || reasonOf(event) === reason)).length;
   }
 
+  /** Returns whether a handle has released or lost its lock. */
+  isOver(handle: string): boolean {
+    return this.#events.get(handle)?.some(({ type }) => type === "released" || type === "lost") ?? false;
+  }
+
   /** Notes what became of the call with this handle, which has asked the store. */
   settled(handle: string, outcome: Outcome): void {
     this.#outcomes.set(handle, outcome);

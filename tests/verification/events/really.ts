@@ -15,6 +15,7 @@ export function really(store: Store): Fixture {
   return {
     store,
     clock: new SystemClock(),
+    lateMs: 2_000,
     pass: async (all) => {
       await all;
     },
