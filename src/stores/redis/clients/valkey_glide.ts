@@ -45,7 +45,8 @@ export class ValkeyGlidePort implements RedisPort {
     this.user = credentials?.username ?? "default";
     this.address = first === undefined || more.length > 0 ? undefined : `${first.host}:${first.port ?? 6379}`;
     const { close } = client;
-    client.close = (message) => {
+    // It rejects the commands without an answer with this message; without one, with an empty one.
+    client.close = (message = "The client is closed") => {
       close.call(client, message);
       this.connection.closed();
     };
