@@ -64,7 +64,7 @@ const { target } = opened;
 // It renews itself.
 await acquire(target, "a");
 // Nothing but the wait keeps the process alive.
-await acquire(target, "a", { wait: 100 }).catch((error: LockError) => console.log(error.code));
+await acquire(target, "a", { wait: 1_000 }).catch((error: LockError) => console.log(error.code));
 await acquire(target, "b", { lease: 300, renew: false });
 // Not awaited: at the top level a runtime may wait by itself.
 acquire(target, "b").then(() => {
