@@ -6,14 +6,11 @@ import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import { Database } from "../../../../../src/stores/redis/clients/ioredis/database.ts";
 import { claimOf } from "../../../../support/claims.ts";
-import { inTime } from "../../../../support/in_time.ts";
-import { TcpProxy } from "../../../../support/tcp_proxy.ts";
-import { until } from "../../../../support/until.ts";
 import { settled } from "../../../../support/virtual_clock.ts";
 import { RedisServer } from "../../../../support/redis_server.ts";
-import { OF_IOREDIS } from "./libraries.ts";
 import { FakeClient } from "../../fake_client.ts";
 import { connectAs, RULE } from "../../rights.ts";
+import { selections } from "./selections.ts";
 
 /** A server with the databases 0 to 3. */
 const SMALL = ["--databases", "4"];
@@ -36,25 +33,6 @@ async function assertRefused(call: () => Promise<unknown>, database: number): Pr
 async function databasesOf(server: RedisServer): Promise<string[]> {
   const info = String(await server.command("INFO", "keyspace"));
   return [...info.matchAll(/^(db\d+):/gm)].map(([, database]) => database!);
-}
-
-/** Returns how often a server was told to change the database of a connection. */
-async function selections(server: RedisServer): Promise<number> {
-  return Number(/cmdstat_select:calls=(\d+)/.exec(String(await server.command("INFO", "commandstats")))?.[1] ?? 0);
-}
-
-for (const [library, Client] of Object.entries(OF_IOREDIS)) {
-  Deno.test(`redis() asks again when a connection is cut in the handshake: ${library}`, async () => {
-    await using server = await RedisServer.start(SMALL);
-    await using proxy = await TcpProxy.start(server.port);
-    proxy.disturb({ replies: "drop" });
-    const client = server.adopt(new Client({ port: proxy.port, host: "127.0.0.1", db: 3, retryStrategy: () => 10 }));
-    await new Promise((resolve) => client.once("connect", () => resolve(undefined)));
-    const listed = redis(client).query();
-    await until(async () => await selections(server) === 2, "the client and the store have selected the database");
-    proxy.resume();
-    assertEquals((await inTime(listed, 5_000, "an answer")).held, []);
-  });
 }
 
 const CLIENTS = {
