@@ -17,9 +17,12 @@ export interface NewDocument {
   readonly notify: boolean;
 }
 
-/** Returns what the rows of a statement end with, so that no answer to another statement is taken for its own. */
+/**
+ * Returns what the rows of a statement end with, so that no answer to another statement is taken for its own. It never
+ * repeats, and so is the version of what the statement writes.
+ */
 export function newMark(): string {
-  return hexOfBytes(crypto.getRandomValues(new Uint8Array(8)));
+  return hexOfBytes(crypto.getRandomValues(new Uint8Array(16)));
 }
 
 /** The server's clock, in milliseconds since the Unix epoch. Not now(), which is when the transaction began. */

@@ -1,5 +1,5 @@
 import { StoreError } from "../../errors.ts";
-import { checkHexCursor, hexOf, hexOfBytes, textOfHex } from "../../internal/sql/hex.ts";
+import { checkHexCursor, hexOf, textOfHex } from "../../internal/sql/hex.ts";
 import { runPostgres } from "../../internal/sql/postgres_client.ts";
 import { ShortLivedMap } from "../../internal/process/short_lived.ts";
 import { type Clock, SystemClock } from "../../internal/time/clock.ts";
@@ -124,8 +124,7 @@ export class PostgresBackend implements Backend<string | null> {
   async read(key: string): Promise<FoundDocument<string | null>> {
     const delay = await this.#prepare();
     const at = this.#notifications?.asks(hexOf(key)) ?? 0;
-    const mark = newMark();
-    const [row] = await this.#run(this.#statements.read(key, mark), mark, READS);
+    const [row] = await this.#run((mark) => this.#statements.read(key, mark), READS);
     if (row === undefined) throw foreignAnswer();
     const [time, version, value, standby, alone] = row;
     if (standby === "true") {
@@ -146,17 +145,14 @@ export class PostgresBackend implements Backend<string | null> {
   ): Promise<WriteResult<string | null>> {
     const delay = await this.#prepare();
     const at = this.#notifications?.asks(hexOf(key)) ?? 0;
-    const version = hexOfBytes(crypto.getRandomValues(new Uint8Array(16)));
+    const version = newMark();
     const document = { name: key, value: asciiJson(value), version, notify };
     const statement = expected === null
       ? this.#statements.insert(document)
       : this.#statements.update(document, expected, notBefore);
     const contended = this.#contended.get(key) ?? 0;
-    const [row = []] = await this.#run(
-      contended > 0 ? this.#statements.orPresent(statement, document) : statement,
-      version,
-      1,
-    );
+    const whole = contended > 0 ? this.#statements.orPresent(statement, document) : statement;
+    const [row = []] = await this.#run(() => whole, 1, version);
     const [told, foundVersion, foundValue] = row;
     const time = Number(told) - delay;
     if (told !== undefined && !foundVersion) {
@@ -174,16 +170,14 @@ export class PostgresBackend implements Backend<string | null> {
   async remove(key: string, expected: string | null): Promise<boolean> {
     if (expected === null) return false;
     await this.#prepare();
-    const mark = newMark();
-    const [row] = await this.#run(this.#statements.remove(key, expected, mark), mark, 1);
+    const [row] = await this.#run((mark) => this.#statements.remove(key, expected, mark), 1);
     return row !== undefined;
   }
 
   async list(limit: number, cursor = ""): Promise<ListedDocuments<string | null>> {
-    const mark = newMark();
-    const statement = this.#statements.list(limit, checkHexCursor(cursor), mark);
+    const after = checkHexCursor(cursor);
     await this.#prepare();
-    const rows = await this.#run(statement, mark, READS);
+    const rows = await this.#run((mark) => this.#statements.list(limit, after, mark), READS);
     const documents = rows.map(([time, version, value, name]) => ({
       key: textOfHex(String(name)),
       version: versionOf(version),
@@ -199,8 +193,13 @@ export class PostgresBackend implements Backend<string | null> {
     return { value: found === null ? undefined : String(value), version: found, time };
   }
 
-  /** Runs a statement, up to so many times. No row if another transaction came first. */
-  async #run(statement: string, mark: string, times: number): Promise<readonly unknown[][]> {
+  /** Runs the statement with a mark, up to so many times. No row if another transaction came first. */
+  async #run(
+    statementOf: (mark: string) => string,
+    times: number,
+    mark: string = newMark(),
+  ): Promise<readonly unknown[][]> {
+    const statement = statementOf(mark);
     for (let tries = 1;; tries++) {
       try {
         return checkMark(await this.#send(statement), mark);

@@ -277,9 +277,19 @@ Deno.test({
   },
 });
 
-/** Connects with postgres.js, over one connection. Without timers: they end some time after the client. */
-function overOneConnection(port = server().port): connect.Sql {
-  return connect(server().url, { port, max: 1, fetch_types: false, connect_timeout: 0, max_lifetime: null });
+/** Runs a test of what is over one connection of postgres.js. */
+async function overOneConnection(
+  run: (sql: connect.Sql, client: PostgresClient, backend: PostgresBackend) => Promise<void>,
+  port = server().port,
+): Promise<void> {
+  // Without timers: they end some time after the client.
+  const sql = connect(server().url, { port, max: 1, fetch_types: false, connect_timeout: 0, max_lifetime: null });
+  try {
+    const client = sql as unknown as PostgresClient;
+    await run(sql, client, backendOf(client, { schema: await newSchema(client) }));
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
 }
 
 /** Resolves when what was called before has been given to a connection, which takes some microtasks. */
@@ -287,75 +297,85 @@ function sent(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
 
-Deno.test({
-  name: "write() takes no other answer for its own after a value that cannot be sent",
-  ignore,
-  fn: async () => {
-    const other = new pg.Client(server().url);
-    await other.connect();
-    const sql = overOneConnection();
-    try {
-      const client = sql as unknown as PostgresClient;
-      const backend = backendOf(client, { schema: await newSchema(client) });
-      assert((await backend.write("a", "{}", null, {})).written);
-      await other.query("SELECT pg_advisory_lock(1)");
-      const running = runPostgres(client, "SELECT pg_advisory_lock(1)").catch(() => {});
-      await sent();
-      // From here on postgres.js 3.4 gives each statement the answer to the next one.
-      sql`SELECT ${undefined!}`.catch(() => {});
-      const write = () => backend.write("a", "{}", "0".repeat(32), {});
-      const refused = assertRejects(write, Error, "the answer to another statement");
-      const accepted = backend.write("b", "{}", null, {}).catch(() => {});
-      await other.query("SELECT pg_advisory_unlock(1)");
-      await refused;
-      await sql.end({ timeout: 0 });
-      await Promise.all([running, accepted]);
-    } finally {
-      await Promise.all([sql.end({ timeout: 0 }), other.end()]);
-    }
+/** What makes postgres.js 3.4 give each statement on a connection the answer to the next one, if another one runs there. */
+const CONFUSING: Readonly<Record<string, (sql: connect.Sql) => unknown>> = {
+  "a value that cannot be sent": (sql) => void sql`SELECT ${undefined!}`.catch(() => {}),
+  "a cancelled statement": async (sql) => {
+    const waiting = sql.unsafe("SELECT 'one row'");
+    waiting.catch(() => {});
+    await sent();
+    waiting.cancel();
   },
-});
+};
+
+/** The calls of a backend; the write and the removal are refused. */
+const CALLS: Readonly<Record<string, (backend: PostgresBackend) => Promise<unknown>>> = {
+  read: (backend) => backend.read("a"),
+  write: (backend) => backend.write("a", "{}", "0".repeat(32), {}),
+  remove: (backend) => backend.remove("a", "0".repeat(32)),
+  list: (backend) => backend.list(10),
+};
+
+for (const [what, confuse] of Object.entries(CONFUSING)) {
+  for (const [call, run] of Object.entries(CALLS)) {
+    Deno.test({
+      name: `${call}() takes no other answer for its own after ${what}`,
+      ignore,
+      fn: async () => {
+        // postgres.js cancels over another connection, and nobody could catch that the server resets it: a proxy ends it.
+        await using proxy = await TcpProxy.start(server().port);
+        const other = new pg.Client(server().url);
+        await other.connect();
+        try {
+          await overOneConnection(async (sql, client, backend) => {
+            assert((await backend.write("a", "{}", null, {})).written);
+            await other.query("SELECT pg_advisory_lock(1)");
+            const running = runPostgres(client, "SELECT pg_advisory_lock(1)").catch(() => {});
+            await sent();
+            await confuse(sql);
+            const refused = assertRejects(() => run(backend), Error, "the answer to another statement");
+            const accepted = backend.write("b", "{}", null, {}).catch(() => {});
+            await other.query("SELECT pg_advisory_unlock(1)");
+            await refused;
+            await sql.end({ timeout: 0 });
+            await Promise.all([running, accepted]);
+          }, proxy.port);
+        } finally {
+          await other.end();
+        }
+      },
+    });
+  }
+}
 
 Deno.test({
   name: "read() over postgres.js is answered right after a connection was reset",
   ignore,
   fn: async () => {
     await using proxy = await TcpProxy.start(server().port);
-    const sql = overOneConnection(proxy.port);
-    try {
-      const client = sql as unknown as PostgresClient;
-      const backend = backendOf(client, { schema: await newSchema(client) });
+    await overOneConnection(async (_, __, backend) => {
       await backend.read("a");
       const stalled = proxy.stallReply("pg_is_in_recovery");
       const again = backend.read("a").catch(() => backend.read("a"));
       await stalled;
       proxy.reset();
       assertEquals((await inTime(again, 20_000, "the second read")).value, undefined);
-    } finally {
-      await sql.end({ timeout: 0 });
-    }
+    }, proxy.port);
   },
 });
 
 Deno.test({
   name: "read() over postgres.js is answered after one that failed between its rows",
   ignore,
-  fn: async () => {
-    const sql = overOneConnection();
-    try {
-      const client = sql as unknown as PostgresClient;
-      const backend = backendOf(client, { schema: await newSchema(client) });
+  fn: () =>
+    overOneConnection(async (_, client, backend) => {
       await backend.read("a");
-      const failed = runPostgres(client, "SELECT 1 / (3 - i) AS quotient FROM generate_series(1, 3) AS i").catch(
-        () => {},
-      );
+      const text = "SELECT 1 / (3 - i) AS quotient FROM generate_series(1, 3) AS i";
+      const failed = assertRejects(() => runPostgres(client, text), Error, "division by zero");
       await sent();
       assertEquals((await backend.read("a")).value, undefined);
       await failed;
-    } finally {
-      await sql.end({ timeout: 0 });
-    }
-  },
+    }),
 });
 
 Deno.test({
