@@ -60,6 +60,16 @@ test("acquire() on ZooKeeper goes on after a connection that was cut within an a
   await lock.release();
 });
 
+test("acquire() on ZooKeeper goes on after a cut within the handshake", async (place) => {
+  await using proxy = await TcpProxy.start(oneServer().port);
+  const cut = proxy.loseReply("", 10);
+  const client = place.client(`127.0.0.1:${proxy.port}`);
+  const store = zookeeper(client, { path: place.path });
+  await cut;
+  await until(() => isConnected(client), "the client is connected");
+  await (await acquire(store, "a")).release();
+});
+
 test("acquire() on ZooKeeper leaves a client closed whose session had expired before", async (place) => {
   await using proxy = await TcpProxy.start(oneServer().port);
   const client = place.client(`127.0.0.1:${proxy.port}`, SHORT_SESSION);
