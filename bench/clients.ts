@@ -1,5 +1,5 @@
 import { acquire } from "@holdfast/lock";
-import Redlock from "@holdfast/lock/compat/redlock";
+import Redlock from "@holdfast/compat/redlock";
 import { redis } from "@holdfast/lock/redis";
 import { install } from "../tests/runtimes/install.ts";
 import { MODULES } from "../tests/runtimes/versions.ts";

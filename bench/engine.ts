@@ -1,7 +1,7 @@
 import { acquire, type Observer, type Store } from "@holdfast/lock";
 import { type Backend, cas } from "@holdfast/lock/cas";
 import { memory } from "@holdfast/lock/memory";
-import { Documents, memoryBackend } from "../tests/stores/cas/memory_backend.ts";
+import { Documents, memoryBackend } from "../tests/engine/memory_backend.ts";
 import type { Figure } from "./figure.ts";
 import { pause } from "./pause.ts";
 import { relay } from "./relay.ts";

@@ -1,5 +1,5 @@
 import type { Attempt, AttemptOptions, Claim, Renewal, Store } from "@holdfast/lock";
-import { handleOf } from "../src/store.ts";
+import { handleOf } from "../src/contract/store.ts";
 
 /** How long a waiter waits for its turn, in milliseconds: it is always woken before. */
 const RETRY_MS = 60_000;

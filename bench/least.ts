@@ -1,5 +1,5 @@
 import type { Claim, Store } from "@holdfast/lock";
-import { handleOf } from "../src/store.ts";
+import { handleOf } from "../src/contract/store.ts";
 import { plain } from "./plain.ts";
 
 /**

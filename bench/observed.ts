@@ -1,6 +1,6 @@
 import { acquire, type Observer, type Store } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { otel, type OtelMeter, type OtelTracer } from "@holdfast/lock/otel";
+import { otel, type OtelMeter, type OtelTracer } from "@holdfast/otel";
 import { redis } from "@holdfast/lock/redis";
 import type { Figure } from "./figure.ts";
 import type { Bench } from "./row.ts";
