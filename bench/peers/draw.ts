@@ -8,6 +8,11 @@
  */
 import { pictures } from "./pictures.ts";
 
+if (Deno.args.length > 0) {
+  console.log("Draw the pictures of docs/comparison.md from bench/peers/report.json: deno task bench:pictures");
+  Deno.exit(["--help", "-h"].includes(Deno.args[0]!) ? 0 : 2);
+}
+
 const { outcomes, ...machine } = JSON.parse(await Deno.readTextFile(new URL("report.json", import.meta.url)));
 for (const [file, svg] of pictures(machine, outcomes)) {
   await Deno.writeTextFile(new URL(`../../docs/pictures/${file}`, import.meta.url), svg);

@@ -1,4 +1,4 @@
-import Redlock from "@holdfast/lock/compat/redlock";
+import Redlock from "@holdfast/compat/redlock";
 import { connect } from "../clients.ts";
 import type { Session, SessionOptions } from "../session.ts";
 import { redlockSession, redlockSettings } from "../redlock_session.ts";
