@@ -1,5 +1,5 @@
 import type { Capability, Store } from "@holdfast/lock";
-import { HandoffStore } from "../src/internal/handoff/handoff_store.ts";
+import { HandoffStore } from "../src/handoff/handoff_store.ts";
 
 /**
  * Returns the same store without what it can do for several handles of one process together: each of them stands in its

@@ -1,6 +1,6 @@
 import { acquire, type LockEvent } from "@holdfast/lock";
 import { assert, assertEquals } from "@std/assert";
-import { SystemClock } from "../src/internal/time/clock.ts";
+import { SystemClock } from "../src/time/clock.ts";
 import { MemoryStore } from "../src/stores/memory/store.ts";
 import { plain } from "./plain.ts";
 

@@ -5,7 +5,7 @@ import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import { sqlite } from "@holdfast/lock/sqlite";
 import type { Redis } from "ioredis";
-import { Documents, memoryBackend } from "../tests/stores/cas/memory_backend.ts";
+import { Documents, memoryBackend } from "../tests/engine/memory_backend.ts";
 import { countCommands, resetCommands } from "./commands.ts";
 import type { Figure, Target } from "./figure.ts";
 import { masters } from "./masters.ts";
