@@ -26,7 +26,7 @@ const [, , night = new Date().toISOString().slice(0, 10)] = Bun.argv;
 const client = new Bun.RedisClient();
 try {
   await using lock = await acquire(client, "nightly-report", { wait: 30_000 });
-  const key = `reports:${night}`;
+  const key = `example:reports:${night}`;
   const author = await client.get(key);
   if (author !== null) console.log(`the report of ${night} was already written under fence ${author}`);
   else {

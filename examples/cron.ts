@@ -6,7 +6,7 @@
  * waiter is granted the lock when the lease ends, finds no record, and runs the job from the start.
  *
  * Start it in three terminals. The first instance writes the report in 3 s, the others wait and find it written. Then
- * delete `runs.db`, start it again, and kill the first instance.
+ * delete `example_runs.db`, start it again, and kill the first instance.
  *
  * ```sh
  * deno run --allow-read=. --allow-write=. examples/cron.ts [STORE] [NIGHT]
@@ -27,7 +27,7 @@ const instance = `instance ${Deno.pid}`;
 
 /** Any database that all instances share. */
 function openRuns(): DatabaseSync {
-  const database = new DatabaseSync("runs.db");
+  const database = new DatabaseSync("example_runs.db");
   database.exec("PRAGMA busy_timeout = 5000");
   database.exec("CREATE TABLE IF NOT EXISTS runs (night TEXT PRIMARY KEY, instance TEXT, fence INTEGER)");
   return database;
