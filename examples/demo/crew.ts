@@ -1,4 +1,4 @@
-import { permissionsOf } from "../store.ts";
+import { permissionsOf, protocolOf } from "../store_url.ts";
 import { lines } from "./lines.ts";
 import type { Message, Order } from "./worker.ts";
 
@@ -56,7 +56,7 @@ export class Worker {
     this.#process = new Deno.Command(Deno.execPath(), {
       args: [
         ...["run", "--quiet", "--no-prompt", ...permissions(order)],
-        ...[new URL("worker.ts", import.meta.url).href, JSON.stringify(order)],
+        ...[programFor(order), JSON.stringify(order)],
       ],
       stdin: "piped",
       stdout: "piped",
@@ -106,6 +106,12 @@ export class Worker {
       if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error;
     }
   }
+}
+
+/** Returns the program of a worker. That for SQLite is one of its own: Deno fetches the clients that a program may load. */
+function programFor({ store }: Order): string {
+  const name = protocolOf(store) === "sqlite:" ? "sqlite_worker.ts" : "server_worker.ts";
+  return new URL(name, import.meta.url).href;
 }
 
 /** What a worker may do: touch the shared files, and use the store. */

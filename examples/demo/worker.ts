@@ -1,11 +1,11 @@
 /**
- * One process of the demo. Its argument is its order, in JSON. Each line of its standard input is a command, and each
- * line of its standard output a message, in JSON.
+ * What one process of the demo does. Its argument is its order, in JSON. Each line of its standard input is a command,
+ * and each line of its standard output a message, in JSON.
  *
  * @module
  */
-import { acquire, isLockLost, type Store } from "@holdfast/lock";
-import { openStore } from "../store.ts";
+import { acquire, isLockLost, type Observer, type Store } from "@holdfast/lock";
+import type { OpenStore } from "../store.ts";
 import { Counter } from "./counter.ts";
 import { lines } from "./lines.ts";
 import { write } from "./record.ts";
@@ -37,9 +37,13 @@ export type Message =
   | { readonly type: "released"; readonly lost: boolean }
   | { readonly type: "failed"; readonly reason: string };
 
-if (import.meta.main) {
+/** Opens the store of a URL. */
+export type Open = (where: string, observer: Observer) => Promise<OpenStore>;
+
+/** Runs the worker, and ends the process. */
+export async function runWorker(open: Open): Promise<never> {
   try {
-    await work(JSON.parse(Deno.args[0] ?? "{}"), lines(Deno.stdin.readable));
+    await work(open, JSON.parse(Deno.args[0] ?? "{}"), lines(Deno.stdin.readable));
   } catch (error) {
     say({ type: "failed", reason: error instanceof Error ? error.message : String(error) });
   }
@@ -47,8 +51,8 @@ if (import.meta.main) {
   Deno.exit();
 }
 
-async function work(order: Order, commands: AsyncGenerator<string, void>): Promise<void> {
-  await using opened = await openStore(order.store, (event) => {
+async function work(open: Open, order: Order, commands: AsyncGenerator<string, void>): Promise<void> {
+  await using opened = await open(order.store, (event) => {
     if (event.type === "waiting" && order.task === "hold") say({ type: "waiting" });
   });
   say({ type: "ready" });

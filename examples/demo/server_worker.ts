@@ -1,0 +1,9 @@
+/**
+ * A worker of the demo on the servers that the URL of its store names.
+ *
+ * @module
+ */
+import { openStore } from "../store.ts";
+import { runWorker } from "./worker.ts";
+
+await runWorker(openStore);
