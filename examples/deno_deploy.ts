@@ -31,23 +31,23 @@ async function report(): Promise<string> {
   await using lock = await tryAcquire(store, "nightly-report", { lease: 10_000 });
   if (lock === null) return "another instance writes the report";
   // An instance whose clock is behind comes when the job has ended, and the lock is free again.
-  const written = await kv.get(["reports", night]);
+  const written = await kv.get(["example", "reports", night]);
   if (written.value !== null) return "the report is already written";
   await delay(200, undefined, { signal: lock.signal }); // the work
-  const { ok } = await kv.atomic().check(written).set(["reports", night], { fence: lock.fence }).commit();
+  const { ok } = await kv.atomic().check(written).set(["example", "reports", night], { fence: lock.fence }).commit();
   return ok ? "the report is written" : "another instance has written the report";
 }
 
 async function withdraw(user: string, amount: number, signal: AbortSignal): Promise<Response> {
   // Held within one request: an instance may be stopped after the response.
   await using lock = await acquire(store, `user:${user}`, { lease: 10_000, wait: 2_000, signal });
-  const account = await kv.get<Account>(["accounts", user]);
+  const account = await kv.get<Account>(["example", "accounts", user]);
   const { balance, fence } = account.value ?? { balance: 100, fence: 0n };
   if (balance < amount) return Response.json({ error: "not enough money", balance }, { status: 409 });
   if (fence > lock.fence) throw new Error("a later holder has changed the account");
   await delay(20, undefined, { signal: lock.signal }); // ask the bank
   const changed = { balance: balance - amount, fence: lock.fence };
-  const { ok } = await kv.atomic().check(account).set(["accounts", user], changed).commit();
+  const { ok } = await kv.atomic().check(account).set(["example", "accounts", user], changed).commit();
   if (!ok) throw new Error("a later holder has changed the account");
   return Response.json({ balance: changed.balance });
 }

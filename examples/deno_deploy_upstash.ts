@@ -26,14 +26,14 @@ const client = upstash({
 async function write(day: string, lock: Lock): Promise<string> {
   const text = `The report of ${day}, written under fence ${lock.fence}\n`;
   await delay(200, undefined, { signal: lock.signal }); // ask other services
-  await client.postCommand("SET", `reports:${day}`, text, "NX", "EX", "86400");
+  await client.postCommand("SET", `example:reports:${day}`, text, "NX", "EX", "86400");
   return text;
 }
 
 async function handle(request: Request): Promise<Response> {
   const [, day] = /^\/(\d{4}-\d\d-\d\d)$/.exec(new URL(request.url).pathname) ?? [];
   if (day === undefined) return new Response("ask for /YYYY-MM-DD\n", { status: 404 });
-  const read = async () => await client.postCommand("GET", `reports:${day}`) as string | null;
+  const read = async () => await client.postCommand("GET", `example:reports:${day}`) as string | null;
   try {
     const known = await read();
     if (known !== null) return new Response(known);

@@ -20,7 +20,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { openStore } from "./store.ts";
 
 await using opened = await openStore(Deno.args[0]);
-using database = new DatabaseSync("accounts.db"); // any database that all servers share
+using database = new DatabaseSync("example_accounts.db"); // any database that all servers share
 database.exec("PRAGMA busy_timeout = 5000");
 database.exec("CREATE TABLE IF NOT EXISTS accounts (user TEXT PRIMARY KEY, balance INTEGER, fence INTEGER)");
 

@@ -11,14 +11,14 @@
  * ```
  *
  * The locks are in the same database, or in the STORE that is explained in `examples/store.ts`. Delete the table
- * `invoices` to begin again.
+ * `example_invoices` to begin again.
  *
  * @module
  */
 import { acquire, type Lock, LockLostError, tryAcquire } from "@holdfast/lock";
 import { guard } from "@holdfast/lock/guard";
 import { setTimeout as delay } from "node:timers/promises";
-import postgres from "postgres";
+import pg from "pg";
 import { openStore } from "./store.ts";
 
 const LEASE_MS = 3_000;
@@ -28,18 +28,44 @@ const [database, where = database] = Deno.args;
 if (database === undefined) throw new TypeError("the first argument is the URL of a PostgreSQL database");
 
 await using opened = await openStore(where);
-const sql = postgres(database, { fetch_types: false, onnotice: () => {} });
-await using _closed = { [Symbol.asyncDispose]: () => sql.end() };
+const pool = new pg.Pool({ connectionString: database });
+pool.on("error", (error: Error) => console.log(`a connection was lost: ${error.message}`));
+await using _closed = { [Symbol.asyncDispose]: () => pool.end() };
 
 async function makeTables(): Promise<void> {
   await using _lock = await acquire(opened.store, "invoices:tables"); // two at a time may fail in PostgreSQL
-  await sql`CREATE TABLE IF NOT EXISTS holdfast_fences (name bytea PRIMARY KEY, fence bigint NOT NULL)`;
-  await sql`CREATE TABLE IF NOT EXISTS invoices (id int PRIMARY KEY, cents int NOT NULL, receipt text)`;
-  await sql`INSERT INTO invoices SELECT id, id * 100 FROM generate_series(1, 4) AS id ON CONFLICT DO NOTHING`;
+  await pool.query("CREATE TABLE IF NOT EXISTS holdfast_guard (name bytea PRIMARY KEY, fence bigint NOT NULL)");
+  await pool.query(
+    "CREATE TABLE IF NOT EXISTS example_invoices (id int PRIMARY KEY, cents int NOT NULL, receipt text)",
+  );
+  await pool.query(
+    "INSERT INTO example_invoices SELECT id, id * 100 FROM generate_series(1, 4) AS id ON CONFLICT DO NOTHING",
+  );
 }
 
 async function openInvoices(): Promise<number[]> {
-  return (await sql`SELECT id FROM invoices WHERE receipt IS NULL ORDER BY id`).map(({ id }) => id);
+  return (await pool.query("SELECT id FROM example_invoices WHERE receipt IS NULL ORDER BY id")).rows.map((
+    { id }: { id: number },
+  ) => id);
+}
+
+/** Runs a transaction. The listener keeps the process alive when the server ends the connection meanwhile. */
+async function inTransaction(run: (client: pg.PoolClient) => Promise<void>): Promise<void> {
+  const client = await pool.connect();
+  let lost: Error | undefined;
+  const onLost = (error: Error) => void (lost = error);
+  client.on("error", onLost);
+  try {
+    await client.query("BEGIN");
+    await run(client);
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK").catch(onLost);
+    throw error;
+  } finally {
+    client.off("error", onLost);
+    client.release(lost);
+  }
 }
 
 /** Stands for a payment provider: it charges an idempotency key once, and gives the same receipt however often it is asked. */
@@ -53,9 +79,9 @@ async function charge(id: number, lock: Lock): Promise<void> {
   if (!(await openInvoices()).includes(id)) return;
   console.log(`charging invoice ${id} with fence ${lock.fence}`);
   const receipt = await pay(`invoice ${id}`);
-  await sql.begin(async (tx) => {
-    await guard(tx, lock);
-    await tx`UPDATE invoices SET receipt = ${receipt} WHERE id = ${id}`;
+  await inTransaction(async (client) => {
+    await guard(client, lock);
+    await client.query("UPDATE example_invoices SET receipt = $1 WHERE id = $2", [receipt, id]);
   });
   console.log(`invoice ${id} is charged by process ${Deno.pid}`);
 }

@@ -5,7 +5,7 @@
  * A lock per job keeps two workers from running the same job. Then the job waits for one of three permits. A worker
  * that dies frees both when their leases end, and another worker runs its job again.
  *
- * Start it in two terminals: 12 jobs are done once each, three at a time. Delete `jobs.db` to begin again.
+ * Start it in two terminals: 12 jobs are done once each, three at a time. Delete `example_jobs.db` to begin again.
  *
  * ```sh
  * deno run --allow-read=. --allow-write=. examples/queue_worker.ts [STORE]
@@ -26,7 +26,7 @@ const LEASE_MS = 10_000;
 const POLL_MS = 200;
 
 await using opened = await openStore(Deno.args[0]);
-using database = new DatabaseSync("jobs.db"); // any queue that all workers share
+using database = new DatabaseSync("example_jobs.db"); // any queue that all workers share
 database.exec(`
   PRAGMA busy_timeout = 5000;
   CREATE TABLE IF NOT EXISTS jobs (id INTEGER PRIMARY KEY, began INTEGER, done INTEGER);

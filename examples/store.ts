@@ -26,57 +26,27 @@ import { redlock } from "@holdfast/lock/redlock";
 import { sqlite } from "@holdfast/lock/sqlite";
 import { zookeeper } from "@holdfast/lock/zookeeper";
 import type { Redis } from "ioredis";
-import { dirname } from "node:path";
+import { DEFAULT_PORTS, pathOf, type Protocol, protocolOf, urlsOf } from "./store_url.ts";
 
 /** An open store. Leaving its scope closes the file or the connections. */
 export interface OpenStore extends AsyncDisposable {
   readonly store: Store;
 }
 
-/** How a store is opened by its URL, and the port of its server where the URL has none. */
-interface Technology {
-  readonly open: (where: string, observer: Observer) => Promise<OpenStore>;
-  readonly port?: number;
-}
-
-/** What each protocol stands for. */
-const TECHNOLOGIES: Readonly<Record<string, Technology>> = {
-  "sqlite:": { open: openSqlite },
-  "redis:": { open: openRedis, port: 6379 },
-  "rediss:": { open: openRedis, port: 6379 },
-  "postgres:": { open: openPostgres, port: 5432 },
-  "mysql:": { open: openMysql, port: 3306 },
-  "etcd:": { open: openEtcd, port: 2379 },
-  "zookeeper:": { open: openZookeeper, port: 2181 },
+/** How the store of each protocol is opened. */
+const OPEN: Readonly<Record<Protocol, (where: string, observer: Observer) => Promise<OpenStore>>> = {
+  "sqlite:": openSqlite,
+  "redis:": openRedis,
+  "rediss:": openRedis,
+  "postgres:": openPostgres,
+  "mysql:": openMysql,
+  "etcd:": openEtcd,
+  "zookeeper:": openZookeeper,
 };
 
 /** Opens the store of a URL, or Redlock of several URLs with commas between them. Rejects if no server answers. */
 export async function openStore(where = "sqlite:locks.db", observer: Observer = () => {}): Promise<OpenStore> {
-  return await technologyOf(where).open(where, observer);
-}
-
-/** Returns the flags with which Deno permits the use of a store; throws a `TypeError` if it is no URL of one. */
-export function permissionsOf(where: string): string[] {
-  const { port } = technologyOf(where);
-  if (port === undefined) return ["read", "write"].map((access) => `--allow-${access}=${dirname(pathOf(where))}`);
-  const hosts = urlsOf(where).map((url) => `${url.hostname}:${url.port || port}`);
-  return [`--allow-net=${hosts.join(",")}`, "--allow-env"]; // clients read variables of their own choice
-}
-
-function technologyOf(where: string): Technology {
-  const technology = TECHNOLOGIES[/^[a-z]+:/.exec(where)?.[0] ?? ""];
-  if (technology !== undefined) return technology;
-  throw new TypeError(`a store is a URL such as redis://127.0.0.1:6379 or sqlite:locks.db: got '${where}'`);
-}
-
-/** Returns the URLs of several servers: those behind the first one need not repeat the protocol. */
-function urlsOf(where: string): URL[] {
-  const [protocol = ""] = /^[a-z]+:\/\//.exec(where) ?? [];
-  return where.split(",").map((part) => new URL(part.includes("://") ? part : protocol + part));
-}
-
-function pathOf(where: string): string {
-  return decodeURIComponent(new URL(where).pathname);
+  return await OPEN[protocolOf(where)](where, observer);
 }
 
 function openSqlite(where: string, observer: Observer): Promise<OpenStore> {
@@ -86,7 +56,7 @@ function openSqlite(where: string, observer: Observer): Promise<OpenStore> {
 
 /** Opens a cluster, once it has answered. There is nothing to close. */
 async function openEtcd(where: string, observer: Observer): Promise<OpenStore> {
-  const endpoints = urlsOf(where).map((url) => `http://${url.hostname}:${url.port || 2379}`);
+  const endpoints = urlsOf(where).map((url) => `http://${url.hostname}:${url.port || DEFAULT_PORTS["etcd:"]}`);
   const store = etcd({ endpoints, observer });
   await store.query({ limit: 1 });
   return { store, [Symbol.asyncDispose]: () => Promise.resolve() };
