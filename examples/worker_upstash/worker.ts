@@ -34,7 +34,7 @@ async function write(day: string, client: UpstashClient, lock: Lock): Promise<st
   const text = `The report of ${day}, written under fence ${lock.fence}\n`;
   await delay(200); // ask other services
   lock.signal.throwIfAborted();
-  await client.postCommand("SET", `reports:${day}`, text, "NX", "EX", "86400");
+  await client.postCommand("SET", `example:reports:${day}`, text, "NX", "EX", "86400");
   return text;
 }
 
@@ -44,7 +44,7 @@ export default {
     if (day === undefined) return new Response("ask for /YYYY-MM-DD\n", { status: 404 });
     // A client for each request: what it waits for belongs to the request that waits. There is nothing to close.
     const client = upstash({ url: env.UPSTASH_REDIS_REST_URL, token: env.UPSTASH_REDIS_REST_TOKEN });
-    const read = async () => await client.postCommand("GET", `reports:${day}`) as string | null;
+    const read = async () => await client.postCommand("GET", `example:reports:${day}`) as string | null;
     const known = await read();
     if (known !== null) return new Response(known);
     try {
