@@ -31,8 +31,8 @@
  *
  * @module
  */
-export { acquire, tryAcquire } from "./src/acquire.ts";
-export { acquireAll, type MultiLock } from "./src/acquire_all.ts";
+export { acquire, tryAcquire } from "./src/lock/acquire.ts";
+export { acquireAll, type MultiLock } from "./src/lock/acquire_all.ts";
 export {
   isLockLost,
   LockConflictError,
@@ -44,11 +44,11 @@ export {
   QuorumError,
   StoreError,
   type StoreErrorOptions,
-} from "./src/errors.ts";
-export type { Lock } from "./src/lock.ts";
-export type { EventSubject, GaveUpReason, LockEvent, LossReason, Observer } from "./src/events.ts";
-export type { AcquireOptions, TryAcquireOptions } from "./src/options.ts";
-export type { LockTarget } from "./src/target.ts";
+} from "./src/contract/errors.ts";
+export type { Lock } from "./src/lock/lock.ts";
+export type { EventSubject, GaveUpReason, LockEvent, LossReason, Observer } from "./src/contract/events.ts";
+export type { AcquireOptions, TryAcquireOptions } from "./src/lock/options.ts";
+export type { LockTarget } from "./src/lock/target.ts";
 export type {
   Attempt,
   AttemptOptions,
@@ -67,7 +67,7 @@ export type {
   Snapshot,
   Store,
   WaiterEntry,
-} from "./src/store.ts";
-export type { Inspection, QuorumNode, Vote, VoteOptions } from "./src/quorum_node.ts";
-export { withLock } from "./src/with_lock.ts";
+} from "./src/contract/store.ts";
+export type { Inspection, QuorumNode, Vote, VoteOptions } from "./src/contract/quorum_node.ts";
+export { withLock } from "./src/lock/with_lock.ts";
 export type { RedisClient } from "./src/stores/redis/clients/client.ts";
