@@ -3,13 +3,13 @@
  * `holdfast`, the command line: shows who holds which lock and who waits, and takes locks away.
  *
  * ```sh
- * deno run --allow-net --allow-env jsr:@holdfast/lock/cli ls --store redis://127.0.0.1:6379
- * node node_modules/@holdfast/lock/src/cli/mod.js ls --store redis://127.0.0.1:6379
+ * deno run --allow-net --allow-env jsr:@holdfast/cli ls --store redis://127.0.0.1:6379
+ * npx @holdfast/cli ls --store redis://127.0.0.1:6379
  * ```
  *
  * @example From a program
  * ```ts ignore
- * import { main } from "@holdfast/lock/cli";
+ * import { main } from "@holdfast/cli";
  *
  * const status = await main(["ls", "--store", "redis://127.0.0.1:6379"]);
  * ```
@@ -19,11 +19,11 @@
 import { realpathSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { main } from "./main.ts";
-import { takeWarnings } from "./terminal/warnings.ts";
+import { main } from "./src/main.ts";
+import { takeWarnings } from "./src/terminal/warnings.ts";
 
-export { main } from "./main.ts";
-export type { Environment } from "./arguments/environment.ts";
+export { main } from "./src/main.ts";
+export type { Environment } from "./src/arguments/environment.ts";
 
 /** Whether this file is the program. Node 20 and 22 do not tell. */
 function isProgram(): boolean {

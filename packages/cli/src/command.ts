@@ -7,15 +7,15 @@ export interface OptionSpec {
   readonly short?: string;
   /** Whether it may be given several times; the values are in {@linkcode Invocation.lists}. */
   readonly multiple?: boolean;
-  /** What the help calls the value, such as `MS`. */
+  /** The name of the value in the help, such as `MS`. */
   readonly value?: string;
-  /** The values that it takes, where they are few. */
+  /** The values that the option takes, where they are few. */
   readonly values?: readonly string[];
   /** One line of help. */
   readonly help: string;
 }
 
-/** Where a command writes. */
+/** The output of a command. */
 export interface Terminal {
   /** Whether `--json` was given: a command then writes JSON only, a document or one per line. */
   readonly json: boolean;
@@ -25,29 +25,29 @@ export interface Terminal {
   out(line: string): void;
   /** Writes a line to the standard error. */
   err(line: string): void;
-  /** Whether the standard error is a terminal, which somebody may look at. */
+  /** Whether the standard error is a terminal, at which somebody may look. */
   readonly attended?: boolean;
   /** Returns the size of the terminal, at present; `undefined` if the output goes elsewhere. */
   size?(): TerminalSize | undefined;
-  /** Asks a question and resolves to the line that is typed; left out where nobody can type one. */
+  /** Asks a question and resolves to the line that is typed; left out where there is no keyboard. */
   ask?(question: string): Promise<string>;
 }
 
-/** How much a terminal shows. */
+/** The size of a terminal, in characters. */
 export interface TerminalSize {
   readonly columns: number;
   readonly rows: number;
 }
 
-/** What a command is asked to do. */
+/** The command line and the environment of one command. */
 export interface Invocation {
   /** The values of the options, by their names without dashes. */
   readonly options: Readonly<Record<string, string | boolean | undefined>>;
   /** All values of the options that may be given several times, by their names, in the order given. */
   readonly lists?: Readonly<Record<string, readonly string[]>>;
-  /** The words that are no options, up to `--`. */
+  /** The words without options, up to `--`. */
   readonly args: readonly string[];
-  /** The words behind `--`. */
+  /** The words after `--`. */
   readonly rest: readonly string[];
   readonly terminal: Terminal;
   /** The environment variables that the command may read. */
@@ -56,7 +56,7 @@ export interface Invocation {
   readonly signal: AbortSignal;
   /** Opens the store of `--store`, `HOLDFAST_STORE` or the config file; closed when the command ends. */
   store(options?: OpenOptions): Promise<OpenedStore>;
-  /** Examines what that store rests on, and the process. */
+  /** Examines the store and the process. */
   examine(): Promise<Finding[]>;
 }
 
@@ -65,18 +65,21 @@ export interface Verb {
   readonly name: string;
   /** One line. */
   readonly summary: string;
-  /** What follows the verb, such as `NAME [options] -- COMMAND…`. */
+  /** The words after the verb, such as `NAME [options] -- COMMAND…`. */
   readonly usage: string;
   readonly options: Readonly<Record<string, OptionSpec>>;
-  /** Command lines with a line of explanation each. */
+  /** Example command lines, each with a line of explanation. */
   readonly examples: readonly { readonly line: string; readonly what: string }[];
-  /** What its exit statuses mean, where that is not what the help says of most verbs; `false` for one that it cannot have. */
+  /**
+   * The meanings of its exit statuses, where they differ from the general help; `false` for a status that it cannot
+   * have.
+   */
   readonly statuses?: Readonly<Record<number, string | false>>;
   /** Resolves to the exit status. */
   run(invocation: Invocation): Promise<number>;
 }
 
-/** A command line that is wrong; the message says what is, and what to do instead. The exit status is 2. */
+/** A wrong command line. The message says what is wrong, and what to do instead. The exit status is 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

@@ -19,7 +19,7 @@ export const GLOBAL_OPTIONS = {
 
 /** The options of every verb, as they were given. */
 export interface GlobalOptions {
-  /** The texts of `--store`, in their order. */
+  /** The values of `--store`, in their order. */
   readonly stores: readonly string[];
   readonly config: string | undefined;
   readonly json: boolean;
@@ -28,20 +28,20 @@ export interface GlobalOptions {
   readonly version: boolean;
 }
 
-/** What follows the name of the program, understood. */
+/** The command line after the name of the program, parsed. */
 export interface CommandLine {
   readonly global: GlobalOptions;
   /** The options of the verb. */
   readonly options: Readonly<Record<string, string | boolean>>;
   /** All values of the options that may be given several times. */
   readonly lists: Readonly<Record<string, readonly string[]>>;
-  /** The words that are no options, up to `--`. */
+  /** The words without options, up to `--`. */
   readonly args: readonly string[];
-  /** The words behind `--`. */
+  /** The words after `--`. */
   readonly rest: readonly string[];
 }
 
-/** A part of a command line, as `parseArgs` tells of it. */
+/** A part of a command line, as `parseArgs` returns it. */
 type Token =
   | {
     kind: "option";
@@ -59,9 +59,10 @@ type OptionToken = Extract<Token, { kind: "option" }>;
 type Specs = Readonly<Record<string, OptionSpec>>;
 
 /**
- * Returns the verb of a command line, its first word that is no option, and the other words; no verb if there is none.
+ * Returns the verb of a command line (its first word that is no option) and the other words. Without such a word the
+ * verb is `undefined`.
  *
- * @throws {UsageError} if an option of a verb stands before the verb: it is not known then whether a value follows
+ * @throws {UsageError} if an option of a verb stands before the verb: then it is not known whether a value follows
  */
 export function splitVerb(args: readonly string[]): { readonly verb: string | undefined; readonly others: string[] } {
   for (const token of tokensOf(args, GLOBAL_OPTIONS)) {

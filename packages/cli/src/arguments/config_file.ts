@@ -1,4 +1,4 @@
-import { reason } from "../../internal/reason.ts";
+import { reason } from "@holdfast/lock/authors";
 import { readFile } from "node:fs/promises";
 import { UsageError } from "../command.ts";
 import { oneLine, shown } from "../terminal/shown.ts";
@@ -8,19 +8,19 @@ export const DEFAULT_CONFIG = "holdfast.json";
 
 const EXAMPLE = '{ "store": "redis://127.0.0.1:6379" }';
 
-/** What a config file says. */
+/** The contents of a config file. */
 export interface Config {
   readonly path: string;
-  /** The URLs of the store; several are a quorum. */
+  /** The URLs of the store; several URLs are a quorum. */
   readonly stores: readonly string[];
-  /** What stands before the names of locks, for URLs that do not say it themselves. */
+  /** The prefix of the names of locks, for URLs without a prefix. */
   readonly prefix: string | undefined;
 }
 
 /**
  * Reads a config file. `undefined` if no path is given, and the file of the working directory is missing.
  *
- * @throws {UsageError} if the file cannot be read, Deno does not let it be, or what it says is wrong
+ * @throws {UsageError} if the file cannot be read, Deno denies it, or its contents are wrong
  */
 export async function readConfig(path?: string): Promise<Config | undefined> {
   const file = path ?? DEFAULT_CONFIG;

@@ -9,7 +9,10 @@ interface DenoEnvironment {
   };
 }
 
-/** Returns a variable that changes only how things look; not if Deno would have to ask the user for the permission. */
+/**
+ * Returns a variable that changes only the looks of the output; `undefined` if Deno would have to ask the user for the
+ * permission.
+ */
 export function styleVariable(env: Environment, variable: string): string | undefined {
   const { Deno } = globalThis as DenoEnvironment;
   const asks = env === process.env && Deno !== undefined &&

@@ -3,7 +3,7 @@ import { GLOBAL_OPTIONS } from "./command_line.ts";
 import { STATUS } from "../failure.ts";
 import { SCHEMES } from "../schemes/registry.ts";
 
-/** What the exit statuses mean, of most verbs. */
+/** The meanings of the exit statuses of most verbs. */
 const STATUSES: Readonly<Record<number, string>> = {
   [STATUS.ok]: "done",
   [STATUS.failed]: "it failed",
