@@ -1,6 +1,7 @@
-import { dashboard as makeDashboard } from "../../dashboard/mod.ts";
+import { dashboard as makeDashboard } from "../dashboard/mod.ts";
 import { type Invocation, UsageError, type Verb } from "../command.ts";
 import { STATUS } from "../failure.ts";
+import { warnIfPartial } from "../locks/listing.ts";
 import { HttpServer } from "../server/http_server.ts";
 import { isLoopback, namesLoopback } from "../server/loopback.ts";
 
@@ -30,7 +31,9 @@ async function serve(invocation: Invocation): Promise<number> {
   // It is not shown: it may be a URL with a password.
   if (args.length + rest.length > 0) throw new UsageError("dashboard takes no name: give the store as --store URL");
   const { port, host, mayEvict } = settingsOf(options);
-  const { store, label } = await invocation.store({ existing: true });
+  const opened = await invocation.store({ existing: true });
+  const { store, label } = opened;
+  await warnIfPartial(opened, invocation);
   const pages = makeDashboard(store, { title: `Holdfast: ${label}`, evict: mayEvict });
   const local = isLoopback(host);
   const handler = (request: Request) => {

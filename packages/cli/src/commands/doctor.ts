@@ -2,14 +2,14 @@ import { type Terminal, UsageError, type Verb } from "../command.ts";
 import { STATUS } from "../failure.ts";
 import type { Finding } from "../doctor/finding.ts";
 
-/** What stands before a finding, and its colour on a terminal. */
+/** The mark before a finding, and its colour on a terminal. */
 const MARKS = {
   ok: { text: "ok", colour: 32 },
   warning: { text: "warning", colour: 33 },
   error: { text: "error", colour: 31 },
 } as const;
 
-/** Examines what the locks rest on. */
+/** Examines the store and what it needs. */
 export const doctor: Verb = {
   name: "doctor",
   summary: "Examine the store and this process for what would break a lock",

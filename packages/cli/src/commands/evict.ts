@@ -1,24 +1,23 @@
-import { counted } from "../../internal/display/counted.ts";
-import { elapsed, SystemClock } from "../../internal/time/clock.ts";
-import { isMeant } from "../../internal/listing/eviction.ts";
-import type { EvictOptions, HolderEntry } from "../../store.ts";
-import { answerOf } from "../terminal/answer.ts";
+import type { HolderEntry } from "@holdfast/lock";
+import { monotonicMs, SystemClock } from "../time/clock.ts";
 import { type Invocation, UsageError, type Verb } from "../command.ts";
 import { STATUS } from "../failure.ts";
-import { holderName, lockOf, patternHint, placeOf } from "../locks/listing.ts";
+import { named, result, take } from "../locks/eviction.ts";
+import { holderName, lockOf } from "../locks/listing.ts";
 import { showAge } from "../locks/lock_rows.ts";
 import { oneName } from "../arguments/one_name.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
+import { evictMatching } from "./evict_matching.ts";
 import { json, shown } from "../terminal/shown.ts";
 import { wrap } from "../terminal/table.ts";
 
-/** What an eviction does not do. */
+/** The effect of an eviction, and its limits. */
 const MEANING =
   "A holder is not stopped by that: it learns of the loss at once if it watches lock.signal, else at its next " +
   "renewal, and works on until then. Only a resource that checks the fence refuses it.";
 
-/** What tells the former holder who it was, beside host and process. */
-const META = { command: "holdfast evict" };
+/** The exit status when somebody holds the lock, but with another fence than `--fence`. */
+const OTHER_FENCE = 3;
 
 /** For how long to look for the next holder, in milliseconds, and how often. */
 const NEXT_MS = 1_000;
@@ -28,9 +27,10 @@ const LOOK_MS = 50;
 export const evict: Verb = {
   name: "evict",
   summary: "Take a lock away from its holders",
-  usage: "NAME [options]",
+  usage: "NAME | --match PATTERN [options]",
   options: {
-    yes: { type: "boolean", short: "y", help: "do not ask; needed where nobody can be asked" },
+    yes: { type: "boolean", short: "y", help: "do not ask; needed where nobody can be asked, and with --match" },
+    match: { type: "string", value: "PATTERN", help: "all locks whose names match; without --yes it only lists them" },
     fence: { type: "string", value: "N", help: "only from holders with this fence, as show tells it" },
   },
   examples: [
@@ -40,21 +40,20 @@ export const evict: Verb = {
       line: `holdfast evict invoice:42 --yes --fence "$FENCE"`,
       what: "only from the holder that a script has looked at",
     },
+    { line: "holdfast evict --match 'import:*'", what: "lists what it would take away, and takes nothing" },
+    { line: "holdfast evict --match 'import:*' --yes", what: "takes all of these away, each from who holds it then" },
   ],
-  statuses: { [STATUS.ok]: "nobody of those who held the lock holds it now", [STATUS.failed]: "the answer was no" },
+  statuses: {
+    [STATUS.ok]: "nobody of those who held the lock holds it now; with --match alone: it was listed",
+    [STATUS.failed]: "the answer was no",
+    [OTHER_FENCE]: "the lock is held, with another fence than that of --fence: nothing was taken away",
+  },
   run,
 };
 
-/** What was done. */
-interface Outcome {
-  readonly evicted: number;
-  /** Those who have lost the lock, and those who had no lock to lose any more; `undefined` where nobody can be listed. */
-  readonly lost?: readonly HolderEntry[];
-  readonly gone?: readonly HolderEntry[];
-}
-
 async function run(invocation: Invocation): Promise<number> {
   const { terminal, signal, options } = invocation;
+  if (options["match"] !== undefined) return await evictMatching(invocation);
   const name = oneName("evict", invocation);
   const fence = fenceOf(options["fence"]);
   const asks = options["yes"] !== true;
@@ -67,7 +66,15 @@ async function run(invocation: Invocation): Promise<number> {
   const meaning = wrap(MEANING, terminal.size?.()?.columns ?? Infinity).join("\n");
   // A store that cannot list can still take away.
   const lock = store.query === undefined ? undefined : await lockOf(opened, name, signal);
-  const holders = lock?.held.filter((holder) => isMeant({ fence }, holder));
+  const held = lock?.held ?? [];
+  const holders = lock && held.filter((holder) => fence === undefined || holder.fence === fence);
+  if (fence !== undefined && holders?.length === 0 && held.length > 0) {
+    terminal.err(
+      `holdfast: ${shown(name)} is held by ${named(held)}, by nobody with fence ${fence}: nothing was taken away`,
+    );
+    if (terminal.json) terminal.out(json({ name, evicted: 0, lost: [] }));
+    return OTHER_FENCE;
+  }
   if (asks && holders?.length !== 0) {
     terminal.err(
       holders === undefined
@@ -86,8 +93,10 @@ async function run(invocation: Invocation): Promise<number> {
   if (terminal.json) terminal.out(json({ name, evicted, lost }));
   else {
     for (const line of result(opened, name, outcome, fence)) terminal.out(line);
-    const hints = holders?.length === 0 ? patternHint(name) : [];
-    for (const hint of hints) terminal.err(`holdfast: ${hint}`);
+    if (holders?.length === 0 && name.includes("*")) {
+      const how = `holdfast evict --match '${shown(name)}' lists what matches`;
+      terminal.err(`holdfast: in a name * is a character like any other: ${how}`);
+    }
     if (evicted > 0 && !asks) terminal.out(meaning);
     const next = evicted > 0 && lost !== undefined ? await nextHolder(opened, name, signal) : "";
     if (next !== "") terminal.out(next);
@@ -103,23 +112,6 @@ function fenceOf(text: string | boolean | undefined): bigint | undefined {
   return BigInt(text);
 }
 
-/** Takes the lock from these holders, each by its handle; from all where they are not known. */
-async function take(
-  opened: OpenedStore,
-  name: string,
-  holders: readonly HolderEntry[] | undefined,
-  fence: bigint | undefined,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const one = async (named: EvictOptions) => {
-    return await answerOf(opened, Promise.resolve(opened.store.evict!(name, { ...named, meta: META })), signal);
-  };
-  if (holders === undefined) return { evicted: await one({ fence }) };
-  const taken = await Promise.all(holders.map(({ handle }) => one({ handle })));
-  const lost = holders.filter((_, i) => taken[i]! > 0);
-  return { evicted: lost.length, lost, gone: holders.filter((_, i) => taken[i] === 0) };
-}
-
 function describe(name: string, held: readonly HolderEntry[], waiting: number): string {
   const now = new SystemClock().now().wall;
   const holders = held.map((holder) => {
@@ -128,39 +120,22 @@ function describe(name: string, held: readonly HolderEntry[], waiting: number): 
   return `${shown(name)} is held by ${holders.join(", ")}; ${waiting} waiting`;
 }
 
-function result(
-  opened: OpenedStore,
-  name: string,
-  { evicted, lost, gone = [] }: Outcome,
-  fence: bigint | undefined,
-): string[] {
-  const who = lost?.map((holder) => {
-    return holderName(holder) + (holder.fence === undefined ? "" : ` (fence ${holder.fence})`);
-  }).join(", ") ?? counted(evicted, "handle");
-  if (evicted === 0 && gone.length === 0) {
-    return [`Nobody held ${shown(name)}${fence === undefined ? "" : ` with fence ${fence}`}${placeOf(opened)}`];
-  }
-  return [
-    ...evicted === 0 ? [] : [`Took ${shown(name)} away from ${who}.`],
-    ...gone.map((holder) => `${holderName(holder)} held ${shown(name)} no more: nothing was taken from anybody else.`),
-  ];
-}
-
 /**
- * Says who holds the lock now: nothing if the store fails, as the lock is evicted anyway. The next waiter holds it only when
- * it has attempted again.
+ * Says who holds the lock now, once the next waiter has attempted again. Says nothing if the store fails: the lock is
+ * evicted anyway.
  */
 async function nextHolder(opened: OpenedStore, name: string, signal: AbortSignal): Promise<string> {
   const clock = new SystemClock();
   const began = clock.now();
   for (;;) {
+    // It is no more than a help: the lock is evicted.
     const lock = await lockOf(opened, name, signal).catch(() => undefined);
     signal.throwIfAborted();
     if (lock === undefined) return "";
     const { held, pending } = lock;
     if (held.length > 0) return `${held.map(holderName).join(", ")} holds it now; ${pending.length} waiting.`;
     if (pending.length === 0) return "Nobody holds it now, and nobody waits for it.";
-    if (elapsed(began, clock.now()) >= NEXT_MS) {
+    if (monotonicMs(began, clock.now()) >= NEXT_MS) {
       return `Nobody holds it yet; ${pending.length} waiting. The first one is granted it when it attempts again.`;
     }
     await clock.sleep(LOOK_MS, signal);

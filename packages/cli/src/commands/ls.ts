@@ -1,6 +1,6 @@
-import { SystemClock } from "../../internal/time/clock.ts";
-import { isContended, LOCK_ORDERS, type LockOrder, sortLocks, totalsOf } from "../../internal/listing/locks.ts";
-import { readPages } from "../../internal/listing/pages.ts";
+import { SystemClock } from "../time/clock.ts";
+import { isContended, LOCK_ORDERS, type LockOrder, sortLocks, totalsOf } from "../listing/locks.ts";
+import { readPages } from "../listing/pages.ts";
 import { type Invocation, UsageError, type Verb } from "../command.ts";
 import { STATUS } from "../failure.ts";
 import { listLocks, placeOf, wanted, warnIfPartial } from "../locks/listing.ts";
@@ -9,7 +9,7 @@ import { json, shown } from "../terminal/shown.ts";
 import { cut, table } from "../terminal/table.ts";
 import { paint } from "../terminal/terminal.ts";
 
-/** How many locks are read where all have to be known before the first is written. */
+/** How many locks are read when all must be known before the first is written. */
 const MOST_LOCKS = 100_000;
 
 /** Lists locks. */
@@ -62,7 +62,7 @@ async function run(invocation: Invocation): Promise<number> {
       : ` whose name ${pattern.includes("*") ? "matches" : "is"} ${shown(pattern)}`;
     terminal.err(`holdfast: no lock${matching} is held or waited for${placeOf(opened)}`);
   } else {
-    // Not for cron, which mails what is written to the standard error.
+    // Not for cron, which mails the standard error.
     if (terminal.attended) terminal.err(`holdfast: ${showTotals(totalsOf(locks))}`);
     const columns = terminal.size?.()?.columns ?? Infinity;
     const [head = "", ...lines] = table(lockRows(listed, new SystemClock().now().wall)).map((line) =>

@@ -1,11 +1,9 @@
 import process from "node:process";
-import { acquire } from "../../acquire.ts";
-import { LockConflictError, LockLostError, LockTimeoutError, StoreError } from "../../errors.ts";
-import type { Clock } from "../../internal/time/clock.ts";
-import { LATE, within } from "../../internal/lease/release.ts";
-import { clockOf } from "../../internal/lease/held_leases.ts";
-import { reason } from "../../internal/reason.ts";
-import type { Lock } from "../../lock.ts";
+import { acquire, type Lock, LockConflictError, LockLostError, LockTimeoutError, StoreError } from "@holdfast/lock";
+import { reason } from "@holdfast/lock/authors";
+import { type Clock, SystemClock } from "../time/clock.ts";
+import { LATE, within } from "../time/within.ts";
+import { showDuration } from "../display/duration.ts";
 import { diagnosed } from "../terminal/answer.ts";
 import { type Invocation, UsageError, type Verb } from "../command.ts";
 import { heldBy } from "../locks/held_by.ts";
@@ -18,13 +16,13 @@ import { Watchdog } from "../supervise/watchdog.ts";
 import { trackCalls } from "../supervise/track_calls.ts";
 import { readRunRequest, RUN_OPTIONS, type RunRequest } from "./run_options.ts";
 
-/** The exit statuses of `holdfast run` that are not those of the command; where there is one, as `sysexits.h` has it. */
+/** The exit statuses of `holdfast run` itself, with the values of `sysexits.h` where it has one. */
 const STATUS = {
   /** The store could not be reached, or refused: the command was not started. */
   unavailable: 69,
   /** The lock was busy: the command was not started. */
   busy: 75,
-  /** The lock was lost while the command ran, or could not be renewed and the command was stopped for that. */
+  /** The lock was lost while the command ran, or the command was stopped because the lock could not be renewed. */
   lost: 76,
   /** The command was found but cannot be executed. */
   notExecutable: 126,
@@ -32,10 +30,10 @@ const STATUS = {
   notFound: 127,
 } as const;
 
-/** After how many milliseconds it says on a terminal for whom it waits. */
+/** How long it waits before it says on a terminal who holds the lock, in milliseconds. */
 const SAY_WAITING_MS = 3_000;
 
-/** How long to wait for the end of what a failed call has left to do, in milliseconds. */
+/** How long to wait for the clean-up of a failed call, in milliseconds. */
 const UNDO_MS = 1_000;
 
 /** Says something to the user, on the standard error: the standard output belongs to the command. */
@@ -50,6 +48,10 @@ export const run: Verb = {
   examples: [
     { line: "holdfast run nightly-report -- ./report.sh", what: "one at a time, on all machines" },
     { line: "holdfast run nightly-report --wait 0 -- ./report.sh", what: "only if nobody else does; status 75 if so" },
+    {
+      line: "holdfast run nightly-report --wait 0 --quiet --at-least 5m -- ./report.sh",
+      what: "for cron: no mail if so, and once although the clocks of the machines differ",
+    },
     { line: "holdfast run thumbnails --permits 3 -- ./resize.sh", what: "three at a time" },
     { line: `holdfast run deploy -- sh -c 'deploy --fence "$HOLDFAST_FENCE"'`, what: "pass the fence on" },
   ],
@@ -73,9 +75,11 @@ async function runCommand(invocation: Invocation): Promise<number> {
   try {
     const opened = await invocation.store();
     const { store, idle } = trackCalls(opened.store);
-    const clock = clockOf(store);
+    const clock = new SystemClock();
     const holder = () => heldBy(opened, request.name, clock);
-    const stopSaying = terminal.attended === true ? sayWaiting(request, holder, clock, report) : () => {};
+    const stopSaying = terminal.attended === true && !request.quiet
+      ? sayWaiting(request, holder, clock, report)
+      : () => {};
     const lock = await acquireLock({ ...opened, store }, request, holder, signals, invocation.signal, report).finally(
       () => {
         stopSaying();
@@ -88,7 +92,7 @@ async function runCommand(invocation: Invocation): Promise<number> {
   }
 }
 
-/** Says once for whom it waits, if it waits for long. Returns a function that is called when it waits no more. */
+/** Says once who holds the lock, if the wait is long. Returns a function that ends this. */
 function sayWaiting(
   { name }: RunRequest,
   holder: () => Promise<string | undefined>,
@@ -106,10 +110,10 @@ function sayWaiting(
   };
 }
 
-/** Acquires the lock; resolves to the exit status if that was not possible. */
+/** Acquires the lock. Resolves to the exit status if that fails. */
 async function acquireLock(
   opened: OpenedStore,
-  { name, lock }: RunRequest,
+  { name, lock, quiet }: RunRequest,
   holder: () => Promise<string | undefined>,
   signals: Signals,
   signal: AbortSignal,
@@ -125,12 +129,16 @@ async function acquireLock(
     if (signals.status !== undefined) return signals.status;
     if (signal.aborted) throw error;
     if (error instanceof LockTimeoutError) {
-      const held = await holder();
-      report("busy", error.message + (held === undefined ? "" : ` (${held})`));
+      if (!quiet) {
+        const waited = lock.wait ? ` within ${showDuration(lock.wait)}` : "";
+        const busy = async () => `${waited}: ${shown(name)} is ${await holder() ?? "busy"}`;
+        // The store has not answered since: the error says why.
+        report("busy", `the command was not run${error.cause === undefined ? await busy() : `: ${error.message}`}`);
+      }
       return STATUS.busy;
     }
     if (error instanceof StoreError) return failed("unavailable", await diagnosed(opened, error));
-    // What the options say cannot be had here.
+    // The options ask for something that is impossible here.
     if (error instanceof LockConflictError || error instanceof TypeError || error instanceof RangeError) {
       throw new UsageError(error.message);
     }
@@ -138,7 +146,7 @@ async function acquireLock(
   }
 }
 
-/** Runs the command under the lock, and releases that. Resolves to the exit status. */
+/** Runs the command under the lock, and then releases the lock. Resolves to the exit status. */
 async function runUnder(
   lock: Lock,
   clock: Clock,
@@ -158,7 +166,7 @@ async function runUnder(
   };
   if (stop !== "not stopped") {
     // Said only now: to write to a pipe that nobody reads may block, and nothing may delay SIGKILL.
-    reportLoss(whyStopped(lock), `was ${stop}`);
+    reportLoss(stop === BY_WATCHDOG ? "This process stood still" : whyStopped(lock), `was ${stop}`);
     await release(lock, clock, report, stop);
     return STATUS.lost;
   }
@@ -173,13 +181,16 @@ function whyStopped({ name, signal }: Lock): string {
   return `Lock "${name}" could not be renewed, and its lease was about to end`;
 }
 
-/** How a command that was started has ended. */
+/** The words for a command that ended while this process stood still. */
+const BY_WATCHDOG = "stopped by the watchdog";
+
+/** How a command that was started ended. */
 interface Ending {
   readonly status: number;
-  readonly stop: "not stopped" | "stopped" | "killed";
+  readonly stop: "not stopped" | "stopped" | "killed" | typeof BY_WATCHDOG;
 }
 
-/** Starts the command and sees it through to its end. Resolves to the exit status if it was not started. */
+/** Starts the command and waits for its end. Resolves to the exit status if it was not started. */
 async function superviseCommand(
   lock: Lock,
   clock: Clock,
@@ -200,7 +211,8 @@ async function superviseCommand(
     const child = await Child.start(command, { env, foreground, onStart });
     const onStop = () => watchdog?.standBy();
     const stop = await new Supervision(child, lock, { ...times, clock, onStop }).watch();
-    return { status: await child.ended, stop };
+    const status = await child.ended;
+    return { status, stop: await watchdog?.end() ? BY_WATCHDOG : stop };
   } catch (error) {
     return notStarted(error, request, report);
   } finally {
@@ -208,7 +220,7 @@ async function superviseCommand(
   }
 }
 
-/** Reports why nothing was started, and returns the exit status, as shells have it. */
+/** Reports why the command was not started, and returns the exit status that shells use. */
 function notStarted(error: unknown, { command }: RunRequest, report: Report): number {
   const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
   const event = missing ? "notFound" : "notExecutable";
@@ -217,7 +229,7 @@ function notStarted(error: unknown, { command }: RunRequest, report: Report): nu
 }
 
 /**
- * Releases the lock, or waits until its lease has ended: from then on nobody needs the release. Resolves to how the lock was
+ * Releases the lock, or waits until its lease has ended: then the release is not needed. Resolves to how the lock was
  * lost, if it was.
  */
 async function release(
@@ -232,7 +244,8 @@ async function release(
   } catch (error) {
     if (error instanceof LockLostError) return error;
     const why = error === LATE ? `Lock "${lock.name}" was not released before the end of its lease` : reason(error);
-    // The command has ended, and its status counts. That the lock was about to be lost was said when it was stopped.
+    // The command has ended, and its status counts. The message that the lock was about to be lost was written when the
+    // command was stopped.
     if (stop === "not stopped") report("warning", error === LATE ? why : `${why}: it ends with its lease`);
     return undefined;
   }

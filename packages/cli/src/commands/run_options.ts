@@ -1,4 +1,5 @@
-import { type AcquireOptions, checkAcquireOptions, checkName } from "../../options.ts";
+import type { AcquireOptions } from "@holdfast/lock";
+import { checkArguments } from "@holdfast/lock/authors";
 import { type Invocation, type OptionSpec, UsageError } from "../command.ts";
 import { parseDuration } from "../locks/durations.ts";
 import type { StopTimes } from "../supervise/supervision.ts";
@@ -9,20 +10,22 @@ const MIN_LEASE_MS = 1_000;
 const DEFAULT_LEASE_MS = 30_000;
 const DEFAULT_GRACE_MS = 5_000;
 
-/** How long before the end of the lease a command is killed at the latest: this part of it, but no more than so much. */
+/** How long before the end of the lease a command is killed at the latest: a part of the lease, up to a limit. */
 const MARGIN = 1 / 10;
 const MAX_MARGIN_MS = 1_000;
 
 /** Grace and margin together, as a part of the lease: two renewals may fail before the command is stopped. */
 const MAX_STOP = 1 / 3;
 
-/** How much of the name of the program is stored with the lock, in characters. */
+/** The longest part of the program's name that is stored with the lock, in characters. */
 const MAX_PROGRAM = 100;
 
 /** The options of `holdfast run`. */
 export const RUN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   lease: { type: "string", value: "TIME", help: "how long the lock outlives a holder that died; at least 1s (30s)" },
   wait: { type: "string", value: "TIME", help: "how long to wait for the lock; 0 tries once (for ever)" },
+  "at-least": { type: "string", value: "TIME", help: "keep the lock for so long, however soon the command ends (0)" },
+  quiet: { type: "boolean", help: "say nothing when the lock is busy: status 75 alone" },
   permits: { type: "string", value: "N", help: "how many may hold it at once" },
   shared: { type: "boolean", help: "hold it together with other shared holders" },
   owner: { type: "string", value: "ID", help: "hold it beside other handles of this owner" },
@@ -33,19 +36,21 @@ export const RUN_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   watchdog: { type: "boolean", help: "stop the command also when holdfast itself stalls or is killed" },
 };
 
-/** What `holdfast run` is asked to do. */
+/** The options of `holdfast run`, checked. */
 export interface RunRequest {
   readonly name: string;
   readonly command: readonly string[];
   readonly lock: AcquireOptions;
   readonly lease: number;
   readonly times: StopTimes;
+  /** Whether it says nothing when the lock is busy. */
+  readonly quiet: boolean;
   readonly foreground: boolean;
   readonly watchdog: boolean;
 }
 
 /**
- * Reads what `holdfast run` is asked to do.
+ * Reads the options of `holdfast run`. @throws {UsageError} when the command line is wrong
  *
  * @throws {UsageError} when the command line is wrong
  */
@@ -69,6 +74,7 @@ export function readRunRequest({ args, rest, options, lists }: Invocation): RunR
   const lock: AcquireOptions = {
     lease,
     wait: duration("wait"),
+    atLeast: duration("at-least"),
     mode: options["shared"] === true ? "shared" : "exclusive",
     permits: permits === undefined ? undefined : Number(permits || NaN),
     owner: text("owner"),
@@ -82,23 +88,23 @@ export function readRunRequest({ args, rest, options, lists }: Invocation): RunR
     lock,
     lease,
     times: stopTimes(lease, duration("grace")),
+    quiet: options["quiet"] === true,
     foreground: options["foreground"] === true,
     watchdog: options["watchdog"] === true,
   };
 }
 
-/** Reports errors in the options of the lock before a store is opened. */
+/** Checks the options of the lock, before a store is opened. */
 function check(name: string, lock: AcquireOptions): void {
   try {
-    checkName(name);
-    checkAcquireOptions(lock);
+    checkArguments(name, lock);
   } catch (error) {
     if (error instanceof TypeError || error instanceof RangeError) throw new UsageError(error.message);
     throw error;
   }
 }
 
-/** Returns what describes the holder to those who list the locks: the program, without its arguments, and what was given. */
+/** Returns the description of the holder in listings: the program without its arguments, and the values of `--meta`. */
 function readMeta(program: string, given: readonly string[]): Record<string, string> {
   const base = program.slice(program.lastIndexOf("/") + 1).slice(0, MAX_PROGRAM).toWellFormed();
   const pairs = given.map((pair): [string, string] => {

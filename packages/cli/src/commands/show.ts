@@ -1,10 +1,10 @@
-import { showDuration } from "../../internal/display/duration.ts";
-import { modeName, placeName } from "../../internal/display/entries.ts";
-import { isoTime, SystemClock } from "../../internal/time/clock.ts";
-import type { HolderEntry, Meta, WaiterEntry } from "../../store.ts";
+import { showDuration } from "../display/duration.ts";
+import { modeName, placeName } from "../display/entries.ts";
+import type { HolderEntry, Meta, WaiterEntry } from "@holdfast/lock";
+import { isoTime, SystemClock } from "../time/clock.ts";
 import type { Invocation, Terminal, Verb } from "../command.ts";
 import { STATUS } from "../failure.ts";
-import { holderName, type ListedLock, lockOf, patternHint, placeOf } from "../locks/listing.ts";
+import { holderName, type ListedLock, lockOf, patternHint, placeOf, warnIfPartial } from "../locks/listing.ts";
 import { showAge } from "../locks/lock_rows.ts";
 import { oneName } from "../arguments/one_name.ts";
 import { json, shown } from "../terminal/shown.ts";
@@ -29,6 +29,7 @@ async function run(invocation: Invocation): Promise<number> {
   const { terminal, signal } = invocation;
   const name = oneName("show", invocation);
   const opened = await invocation.store({ existing: true });
+  await warnIfPartial(opened, invocation);
   const lock = await lockOf(opened, name, signal);
   const unused = lock.held.length === 0 && lock.pending.length === 0;
   if (terminal.json) terminal.out(json(lock));

@@ -1,11 +1,10 @@
-import { StoreError } from "../../errors.ts";
-import { showDuration } from "../../internal/display/duration.ts";
-import { backoffMs } from "../../internal/time/backoff.ts";
-import { elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
+import { StoreError } from "@holdfast/lock";
+import { type Clock, type Instant, monotonicMs, SystemClock } from "../time/clock.ts";
+import { showDuration } from "../display/duration.ts";
 import type { Invocation, Verb } from "../command.ts";
 import { parseDuration } from "../locks/durations.ts";
 import { STATUS } from "../failure.ts";
-import { holderName, type ListedLock, lockOf } from "../locks/listing.ts";
+import { holderName, type ListedLock, lockOf, warnIfPartial } from "../locks/listing.ts";
 import { oneName } from "../arguments/one_name.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 import { json, shown } from "../terminal/shown.ts";
@@ -14,7 +13,7 @@ import { json, shown } from "../terminal/shown.ts";
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 500;
 
-/** For how long a store may fail before the wait ends, in milliseconds: as long as `acquire` bears it. */
+/** For how long a store may fail before the wait ends, in milliseconds: the limit of `acquire`. */
 const FAULT_LIMIT_MS = 10_000;
 
 /** Waits until nobody holds a lock. */
@@ -45,8 +44,9 @@ async function run(invocation: Invocation): Promise<number> {
   const clock = new SystemClock();
   const started = clock.now();
   const opened = await invocation.store({ existing: true });
-  const lock = await untilFree(opened, name, { started, limit, signal });
-  const waited = Math.round(elapsed(started, clock.now()));
+  await warnIfPartial(opened, invocation);
+  const lock = await untilFree(opened, name, { clock, started, limit, signal });
+  const waited = Math.round(monotonicMs(started, clock.now()));
   const free = lock.held.length === 0;
   if (terminal.json) terminal.out(json({ name, free, waited, held: lock.held }));
   else if (!free) {
@@ -58,28 +58,32 @@ async function run(invocation: Invocation): Promise<number> {
 
 /** How long to wait. */
 interface Patience {
+  readonly clock: Clock;
   readonly started: Instant;
   readonly limit: number;
   readonly signal: AbortSignal;
 }
 
-/** Resolves to the lock when nobody holds it, or the time is over. */
-async function untilFree(opened: OpenedStore, name: string, { started, limit, signal }: Patience): Promise<ListedLock> {
-  const clock = new SystemClock();
+/** Resolves to the lock when nobody holds it, or when the time is over. */
+export async function untilFree(
+  opened: OpenedStore,
+  name: string,
+  { clock, started, limit, signal }: Patience,
+): Promise<ListedLock> {
   let answered = started;
   for (let tries = 0;; tries++) {
     try {
       const lock = await lockOf(opened, name, signal);
       answered = clock.now();
-      if (lock.held.length === 0 || elapsed(started, answered) >= limit) return lock;
+      if (lock.held.length === 0 || monotonicMs(started, answered) >= limit) return lock;
     } catch (error) {
       // Servers fail over. A store that never answered was not there from the beginning.
       const now = clock.now();
       const bearable = error instanceof StoreError && !error.permanent && answered !== started;
-      if (!bearable || elapsed(answered, now) > FAULT_LIMIT_MS || elapsed(started, now) >= limit) throw error;
+      if (!bearable || monotonicMs(answered, now) > FAULT_LIMIT_MS || monotonicMs(started, now) >= limit) throw error;
     }
-    const left = Math.max(0, limit - elapsed(started, clock.now()));
-    await clock.sleep(Math.min(backoffMs(tries, FIRST_PAUSE_MS, MAX_PAUSE_MS), left), signal);
+    const left = Math.max(0, limit - monotonicMs(started, clock.now()));
+    await clock.sleep(Math.min(FIRST_PAUSE_MS * 2 ** tries, MAX_PAUSE_MS, left), signal);
     signal.throwIfAborted();
   }
 }

@@ -1,8 +1,8 @@
-import { StoreError } from "../../errors.ts";
-import { placeName } from "../../internal/display/entries.ts";
-import { isoTime, SystemClock } from "../../internal/time/clock.ts";
-import { totalsOf } from "../../internal/listing/locks.ts";
-import { reason } from "../../internal/reason.ts";
+import { StoreError } from "@holdfast/lock";
+import { reason } from "@holdfast/lock/authors";
+import { isoTime, SystemClock } from "../time/clock.ts";
+import { placeName } from "../display/entries.ts";
+import { totalsOf } from "../listing/locks.ts";
 import { type Change, changesBetween } from "../locks/changes.ts";
 import { type Invocation, type Terminal, type TerminalSize, UsageError, type Verb } from "../command.ts";
 import { parseDuration } from "../locks/durations.ts";
@@ -17,7 +17,7 @@ import { paint } from "../terminal/terminal.ts";
 const DEFAULT_INTERVAL_MS = 1_000;
 const MIN_INTERVAL_MS = 50;
 
-/** Codes of a terminal: to the upper left corner; clear what is right of the cursor; clear what is below it. */
+/** Codes of a terminal: to the upper left corner; clear to the right of the cursor; clear below it. */
 const HOME = "\x1b[H";
 const CLEAR_RIGHT = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";
@@ -64,10 +64,10 @@ async function run(invocation: Invocation): Promise<number> {
   }
 }
 
-/** What was seen: the locks, or why they could not be. */
+/** The locks that were read, or why they could not be read. */
 type Seen = { readonly locks: readonly ListedLock[] } | { readonly fault: string };
 
-/** Asks the store again and again. */
+/** Reads the locks again and again. */
 class Look {
   readonly #opened: OpenedStore;
   readonly #which: Wanted;
@@ -80,7 +80,7 @@ class Look {
     this.#signal = signal;
   }
 
-  /** Resolves to what there is now. Once the store has answered, its faults are part of that. */
+  /** Resolves to the present locks. Once the store has answered, later faults are part of the result. */
   async again(): Promise<Seen> {
     try {
       const locks = await allLocks(this.#opened, this.#which, this.#signal);
@@ -93,16 +93,16 @@ class Look {
   }
 }
 
-/** Which part of the screen the last changes take at most. */
+/** The largest part of the screen for the last changes. */
 const CHANGES = 1 / 4;
 
-/** Draws a table over the last one, with the last changes below it. */
+/** Draws a table over the previous table, with the last changes below it. */
 class Screen {
   readonly #terminal: Terminal;
   readonly #label: string;
   #drawn = false;
   #before: readonly ListedLock[] | undefined;
-  /** The last changes, the latest one first. */
+  /** The last changes, the latest first. */
   #changes: readonly string[] = [];
 
   constructor(terminal: Terminal, label: string) {
@@ -175,7 +175,7 @@ class Log {
   }
 }
 
-/** Says what became of a handle. */
+/** Describes a change. */
 function changeLine({ change, entry }: Change): string {
   return `${shown(entry.name)}: ${holderName(entry)} ${change} (${placeName(entry)})`;
 }

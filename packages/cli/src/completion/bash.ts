@@ -6,6 +6,7 @@ export function bash(grammar: Grammar): string {
   const dashed = (specs: object) => Object.keys(specs).map((name) => `--${name}`);
   const names = verbs.map(({ name }) => name);
   const commands = verbs.filter(({ takesCommand }) => takesCommand).map(({ name }) => name);
+  const named = verbs.filter(({ takesName }) => takesName).map(({ name }) => name);
   const cases = verbs.map(({ name, options: own, words }) => {
     return `    ${name}) words=${quoted([...words, ...dashed(own), ...dashed(options)].join(" "))} ;;`;
   });
@@ -13,6 +14,13 @@ export function bash(grammar: Grammar): string {
     return `    --${name}) COMPREPLY=($(compgen -W ${quoted(words.join(" "))} -- "$word")); return ;;`;
   });
   return `# Completion of holdfast in bash: eval "$(holdfast completion bash)"
+_holdfast_names() {
+  local line=\${COMP_LINE:-} IFS=$'\\n' begun name
+  begun=\${line:0:\${COMP_POINT:-0}} begun=\${begun##*[[:space:]]}
+  # bash ends a word at these characters, and completes what is behind the last one.
+  local before=\${begun%"\${begun##*[:=@]}"}
+  for name in $(holdfast completion names "$begun" 2>/dev/null); do COMPREPLY+=("\${name#"$before"}"); done
+}
 _holdfast() {
   local word=\${COMP_WORDS[COMP_CWORD]} verb='' words i
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -33,6 +41,9 @@ ${cases.join("\n")}
     *) words=${quoted([...names, ...dashed(options)].join(" "))} ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$word"))
+  case $verb in
+    ${named.join("|")}) [[ $word == -* ]] || _holdfast_names ;;
+  esac
 }
 complete -F _holdfast holdfast`;
 }

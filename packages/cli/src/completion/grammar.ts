@@ -1,24 +1,26 @@
 import type { OptionSpec } from "../command.ts";
 
-/** What a completion script has to know of the command line. */
+/** The grammar of the command line, for a completion script. */
 export interface Grammar {
   readonly verbs: readonly VerbGrammar[];
   /** The options of every verb. */
   readonly options: Readonly<Record<string, OptionSpec>>;
 }
 
-/** What it has to know of a verb. */
+/** The grammar of one verb. */
 export interface VerbGrammar {
   readonly name: string;
   readonly summary: string;
   readonly options: Readonly<Record<string, OptionSpec>>;
-  /** The words that it takes, as far as there are only a few. */
+  /** The words that the verb takes, where they are few. */
   readonly words: readonly string[];
-  /** Whether a command follows behind two dashes. */
+  /** Whether its first word is the name of a lock, or a pattern of names. */
+  readonly takesName: boolean;
+  /** Whether a command follows after two dashes. */
   readonly takesCommand: boolean;
 }
 
-/** Returns the options that have a value, of all verbs: the word behind one of them is no verb. */
+/** Returns the options that have a value, of all verbs: the word after such an option is no verb. */
 export function optionsWithValues({ verbs, options }: Grammar): string[] {
   const all = [options, ...verbs.map(({ options }) => options)].flatMap((each) => Object.entries(each));
   return [...new Set(all.filter(([, { type }]) => type === "string").map(([name]) => `--${name}`))];

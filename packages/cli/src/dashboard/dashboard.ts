@@ -1,9 +1,10 @@
-import { SystemClock } from "../internal/time/clock.ts";
-import { type LockTarget, storeOf } from "../target.ts";
+import type { LockTarget } from "@holdfast/lock";
+import { storeOf } from "@holdfast/lock/authors";
+import { SystemClock } from "../time/clock.ts";
 import { checkDashboardOptions, type DashboardOptions } from "./options.ts";
 import { RequestHandler } from "./request_handler.ts";
 
-/** Answers requests with the pages of a dashboard. Dispose ends its streams and what it counts. */
+/** Answers requests with the pages of a dashboard. Disposing of it ends its streams and its counters. */
 export interface Dashboard extends Disposable {
   /** Answers a request. Never rejects. */
   (request: Request): Promise<Response>;
@@ -13,12 +14,12 @@ export interface Dashboard extends Disposable {
  * Makes a dashboard of the locks of a store: who holds them and who waits, live in a browser. It is a function from
  * requests to responses, for any server.
  *
- * It knows no users: everybody who reaches it sees all locks. Let your server authenticate first. It polls the store
- * while somebody looks, and counts what the locks of its own process do.
+ * It has no users: everybody who reaches it sees all locks. Let your server authenticate first. It polls the store
+ * while a page is open, and counts the events of its own process.
  *
  * @example On a path of a server that has other pages too
  * ```ts ignore
- * import { dashboard } from "@holdfast/lock/dashboard";
+ * import { dashboard } from "@holdfast/cli/dashboard";
  * import { memory } from "@holdfast/lock/memory";
  *
  * const locks = dashboard(memory(), { basePath: "/locks" });
@@ -29,7 +30,7 @@ export interface Dashboard extends Disposable {
  * ```
  *
  * @param target the store; or a client, or an array of them, as for `acquire`
- * @throws {TypeError} when the target is none, or an option is unknown or of the wrong kind
+ * @throws {TypeError} when the target is no lock target, or an option is unknown or of the wrong kind
  * @throws {RangeError} when `refresh` or `basePath` is not possible
  */
 export function dashboard(target: LockTarget, options: DashboardOptions = {}): Dashboard {

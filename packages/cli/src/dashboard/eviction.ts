@@ -1,6 +1,6 @@
-import type { Clock } from "../internal/time/clock.ts";
-import type { ListedLock } from "../internal/listing/locks.ts";
-import type { Store } from "../store.ts";
+import type { Store } from "@holdfast/lock";
+import type { Clock } from "../time/clock.ts";
+import type { ListedLock } from "../listing/locks.ts";
 import { address } from "./requests/address.ts";
 import { answerOf } from "./requests/answer_of.ts";
 import { evictedHeader } from "./requests/evicted_cookie.ts";
@@ -16,7 +16,7 @@ import { HEADERS, htmlResponse } from "./requests/responses.ts";
 /** The longest form that is read, in bytes. */
 const MAX_FORM = 4_096;
 
-/** What tells the former holder who it was, beside host and process. */
+/** The description of the dashboard, which the former holder is told beside host and process. */
 const META = { command: "dashboard" };
 
 /** Answers with the page that asks whether to evict the holders of a lock. */
@@ -35,7 +35,9 @@ export async function askEviction(
   return htmlResponse(page, at.nonce, problem === undefined ? 200 : 409, { "set-cookie": header });
 }
 
-/** Evicts the holders of a lock if the form comes from the page that asks, and they are still those that it showed. */
+/**
+ * Evicts the holders of a lock if the form comes from the page that asks, and the holders are the same as on the page.
+ */
 export async function evict(
   request: Request,
   store: Store,
@@ -100,7 +102,7 @@ async function readBody(request: Request): Promise<Uint8Array> {
   return body;
 }
 
-/** Returns a text that stands for the holders of a lock: another one as soon as one of them has changed. */
+/** Returns a text for the holders of a lock, which changes as soon as a holder has changed. */
 async function fingerprint({ held }: ListedLock): Promise<string> {
   const handles = held.map(({ handle }) => handle).sort();
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(handles)));

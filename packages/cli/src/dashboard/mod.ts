@@ -1,10 +1,10 @@
 /**
- * A dashboard in the browser: the locks of a store, their holders and queues, live; and, if you allow it, a way to evict
- * holders.
+ * A dashboard in the browser: the locks of a store, their holders and queues, live; and, if you allow it, a way to
+ * evict holders.
  *
  * @example
  * ```ts
- * import { dashboard } from "@holdfast/lock/dashboard";
+ * import { dashboard } from "@holdfast/cli/dashboard";
  * import { memory } from "@holdfast/lock/memory";
  *
  * using locks = dashboard(memory()); // give it to your server: Deno.serve(locks)

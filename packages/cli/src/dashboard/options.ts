@@ -1,4 +1,4 @@
-import { checkKeys, checkMilliseconds, show } from "../internal/validation.ts";
+import { checkKeys, checkMilliseconds, show } from "@holdfast/lock/authors";
 
 /** Decides whether the sender of a request may evict holders. It reads the headers, not the body. */
 export type EvictionRight = (request: Request) => boolean | Promise<boolean>;
@@ -12,8 +12,8 @@ export interface DashboardOptions {
    */
   title?: string | undefined;
   /**
-   * Whether a lock may be taken away from its holders. A function decides for each request: whether the signed-in user
-   * may do that. It is asked for the pages that offer the eviction, and again for the eviction itself.
+   * Whether a lock may be taken away from its holders. A function decides for each request, for example by the
+   * signed-in user. It is called for the pages that offer the eviction, and again for the eviction itself.
    *
    * @default {false}
    */
@@ -26,8 +26,8 @@ export interface DashboardOptions {
    */
   refresh?: number | undefined;
   /**
-   * The path of the dashboard as the browser sees it, such as `/ops/locks`. The path of a request may begin with it, or
-   * may be what is left of it when a framework has removed it.
+   * The path of the dashboard as the browser sees it, such as `/ops/locks`. The path of a request may begin with it; a
+   * framework may also have removed it.
    *
    * @default {"/"}
    */

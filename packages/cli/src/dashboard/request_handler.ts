@@ -1,7 +1,7 @@
-import { showDuration } from "../internal/display/duration.ts";
-import type { Clock } from "../internal/time/clock.ts";
-import { reason } from "../internal/reason.ts";
-import type { Store } from "../store.ts";
+import { showDuration } from "../display/duration.ts";
+import type { Store } from "@holdfast/lock";
+import { reason } from "@holdfast/lock/authors";
+import type { Clock } from "../time/clock.ts";
 import { apiList, apiLock } from "./requests/api.ts";
 import { ICON, SCRIPT, STYLE } from "./assets/generated.ts";
 import { Counters } from "./state/counters.ts";
@@ -41,7 +41,7 @@ export class RequestHandler {
   readonly #endCounting: (() => void) | undefined;
   readonly #live: Live;
 
-  /** Begins to count what this process does. */
+  /** Creates the handler, and begins to count the events of this process. */
   constructor(store: Store | Promise<Store>, settings: DashboardSettings, clock: Clock) {
     this.#store = Promise.resolve(store);
     this.#store.catch(() => {}); // Whoever asks for it rejects.
@@ -65,7 +65,7 @@ export class RequestHandler {
     return new Response(null, response);
   }
 
-  /** Ends all streams, and counts no more. */
+  /** Ends all streams, and stops counting. */
   close(): void {
     this.#endCounting?.();
     this.#live.close();
@@ -75,7 +75,7 @@ export class RequestHandler {
     const { pathname, searchParams: parameters } = new URL(request.url);
     const path = this.#pathOf(pathname);
     const { title, base } = this.#settings;
-    const at = { title, base, nonce: randomHex(), now: this.#clock.now().wall, mayEvict: false };
+    const at = { title, base, nonce: randomHex(), now: this.#clock.now().wall, mayEvict: undefined };
     const asset = ASSETS.get(path);
     if (asset !== undefined) return asset();
     try {
@@ -87,7 +87,7 @@ export class RequestHandler {
     }
   }
 
-  /** Returns the path below that of the dashboard; a framework may have removed that already. */
+  /** Returns the path below the dashboard's path, which a framework may have removed already. */
   #pathOf(pathname: string): string {
     const { base } = this.#settings;
     const below = pathname === base || pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname;
@@ -159,7 +159,7 @@ export class RequestHandler {
   }
 }
 
-/** What the pages load. The same for everybody, so that nothing is asked of the store. */
+/** The files that the pages load. They are the same for all, so that the store is not asked. */
 const ASSETS: ReadonlyMap<string, () => Response> = new Map([
   ["style.css", () => assetResponse(STYLE, "text/css; charset=utf-8")],
   [
@@ -169,7 +169,7 @@ const ASSETS: ReadonlyMap<string, () => Response> = new Map([
   ["icon.svg", () => assetResponse(ICON, "image/svg+xml")],
 ]);
 
-/** Throws unless the method of a request is GET, HEAD or one of these. */
+/** Throws unless the method of a request is GET, HEAD or one of `more`. */
 function checkMethod({ method }: Request, more: readonly string[]): void {
   const known = ["GET", "HEAD", ...more];
   if (known.includes(method)) return;
@@ -188,7 +188,7 @@ function pageResponse(page: Page, at: Surroundings): Response {
   return htmlResponse(layout(page, at), at.nonce);
 }
 
-/** Returns the response that says what went wrong, to a person or a program. */
+/** Returns the response for an error, for a person or a program. */
 function failure(error: unknown, path: string, at: Surroundings): Response {
   const { status, message, headers } = reasonOf(error);
   if (path.startsWith(API)) {

@@ -1,10 +1,10 @@
-import { handleName } from "../../internal/display/entries.ts";
+import { handleName } from "../../display/entries.ts";
 import { type Html, html } from "./html.ts";
 import type { LockModel } from "../state/lock_model.ts";
 import { visible } from "./visible_text.ts";
 import { whoAll } from "./handle.ts";
 
-/** Returns what will happen when the holders of a lock are evicted. */
+/** Describes the consequences of evicting the holders of a lock. */
 export function consequences({ held, holders, pending }: LockModel): Html {
   // The members of the run have to queue again.
   const next = pending.find(({ member }) => !member) ?? pending[0];

@@ -1,4 +1,4 @@
-import { counted } from "../../internal/display/counted.ts";
+import { counted } from "../../display/counted.ts";
 import { address } from "../requests/address.ts";
 import { TOKEN_FIELD } from "../requests/form_token.ts";
 import { html } from "./html.ts";
@@ -10,15 +10,15 @@ import { holderTable } from "./lock.ts";
 
 /** The form that confirms an eviction. */
 export interface EvictionForm {
-  /** Shows that the form comes from this page. */
+  /** The proof that the form comes from this page. */
   readonly token: string;
-  /** Stands for the holders that the page shows. */
+  /** The fingerprint of the holders that the page shows. */
   readonly holders: string;
-  /** What is wrong with the form that was sent before. */
+  /** The fault of the form that was sent before. */
   readonly problem?: string | undefined;
 }
 
-/** The field of the form that stands for the holders. */
+/** The field of the form with the fingerprint of the holders. */
 export const HOLDERS_FIELD = "holders";
 
 /** Returns the page that asks whether to evict. */

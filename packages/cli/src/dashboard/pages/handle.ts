@@ -1,17 +1,17 @@
-import { counted } from "../../internal/display/counted.ts";
-import { showDuration } from "../../internal/display/duration.ts";
+import { counted } from "../../display/counted.ts";
+import { showDuration } from "../../display/duration.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { HandleModel, HolderModel } from "../state/lock_model.ts";
 import { visible } from "./visible_text.ts";
 
-/** Returns who some handles are, of which the first ones are given: at most three by name. */
+/** Returns the names of some handles, at most three of them, given the first ones. */
 export function whoAll(names: readonly string[], count: number): Content {
   const named = names.slice(0, 3);
   const parts = [...named.map(visible), ...count > named.length ? [counted(count - named.length, "other")] : []];
   return parts.map((part, i) => [i === 0 ? "" : i === parts.length - 1 ? " and " : ", ", part]);
 }
 
-/** Returns what describes a handle, and its ids. */
+/** Returns the description of a handle, and its ids. */
 export function description(handle: HandleModel): Html {
   const { meta = {}, owner } = handle;
   const entries = Object.entries(meta).map(([key, value]) =>
@@ -34,7 +34,7 @@ ${
   }</dl>`;
 }
 
-/** Returns how long something has lasted, which the script of the page keeps up to date, and since when. */
+/** Returns a duration, which the page's script keeps up to date, and its start. */
 export function age(since: number | undefined, now: number): Html {
   if (since === undefined) return html`<span class="quiet">unknown</span>`;
   const moment = utc(since);
@@ -43,18 +43,18 @@ export function age(since: number | undefined, now: number): Html {
   }</time> ${instant(since, now)}`;
 }
 
-/** Returns when the lease of a holder ends unless it is renewed. */
+/** Returns when the lease of a holder ends unless renewed. */
 export function leaseEnd({ ends }: HolderModel, now: number): Content {
   return ends !== undefined && instant(ends, now);
 }
 
-/** Returns a moment as text, with the day unless it is the present one. */
+/** Returns a moment as text, with the day unless it is today. */
 function instant(moment: number, now: number): Html {
   const [day, time] = utc(moment).split(" ");
   return html`<span class="instant">${utc(now).startsWith(day!) ? "" : `${day} `}${time} UTC</span>`;
 }
 
-/** Returns what is left of a lease, in words and as a bar that runs down. */
+/** Returns the rest of a lease, in words and as a bar that runs down. */
 export function lease({ ends, longest }: HolderModel, now: number): Html {
   if (ends === undefined || longest === undefined) return html`<span class="quiet">unknown</span>`;
   const left = Math.max(0, ends - now);
@@ -68,7 +68,10 @@ const SCALES: readonly number[] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800
   seconds * 1_000
 );
 
-/** Returns the length of a full bar. No store says how long a lease was; it may never have been seen just renewed. */
+/**
+ * Returns the length of a full bar. No store reports the length of a lease; the page may never have seen it just
+ * renewed.
+ */
 function scaleOf(longest: number): number {
   return SCALES.find((scale) => longest <= scale * 1.01) ?? longest;
 }
@@ -78,7 +81,7 @@ export function grouped(number: number): string {
   return number.toLocaleString("en");
 }
 
-/** Swedish writes dates as ISO 8601 does. The years are those that a date can have. */
+/** Formats dates as ISO 8601, as Swedish does, with the years that a date can have. */
 const FORMAT = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium", timeZone: "UTC" });
 
 function utc(moment: number): string {

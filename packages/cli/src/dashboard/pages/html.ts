@@ -1,17 +1,17 @@
-/** HTML that needs no escaping any more. Only {@linkcode html} makes it. */
+/** Escaped HTML. Only {@linkcode html} makes it. */
 export class Html {
   readonly text: string;
 
-  /** Takes text that is HTML already. */
+  /** Wraps text that is HTML already. */
   constructor(text: string) {
     this.text = text;
   }
 }
 
-/** What may stand in a template of {@linkcode html}; `undefined` and `false` leave nothing. */
+/** The values that a template of {@linkcode html} takes; `undefined` and `false` leave nothing. */
 export type Content = Html | string | number | undefined | false | readonly Content[];
 
-/** Makes HTML of a template. Whatever is put into it is escaped, unless it is HTML itself. Attributes need quotes. */
+/** Makes HTML of a template. Escapes every value, unless it is HTML itself. Attributes need quotes. */
 export function html(strings: TemplateStringsArray, ...contents: Content[]): Html {
   return new Html(strings.reduce((text, next, i) => text + textOf(contents[i - 1]) + next));
 }

@@ -2,26 +2,26 @@ import { address } from "../requests/address.ts";
 import { type Content, type Html, html } from "./html.ts";
 import { plain } from "./visible_text.ts";
 
-/** What a page needs to know beside what it shows. */
+/** The values that all pages need. */
 export interface Surroundings {
   /** The title of the dashboard. */
   readonly title: string;
   /** The path of the dashboard, without a slash at its end. */
   readonly base: string;
-  /** Marks the script and the style that may work in the page. */
+  /** The nonce of the script and the style that may work in the page. */
   readonly nonce: string;
   /** The time, in milliseconds since the Unix epoch. */
   readonly now: number;
-  /** Whether the viewer may evict holders. */
-  readonly mayEvict: boolean;
+  /** Whether the viewer may evict holders; `undefined` on a page that does not depend on it. */
+  readonly mayEvict: boolean | undefined;
 }
 
-/** A page without what all pages have. */
+/** The contents of a page, without the parts that all pages have. */
 export interface Page {
   /** Its title, plain text. */
   readonly title: string;
   readonly main: Content;
-  /** Where its events come from, if it is live: the path of the stream, whose parameters are those of the page. */
+  /** The path of its event stream, if it is live. The stream takes the page's parameters. */
   readonly events?: string | undefined;
 }
 
@@ -52,9 +52,10 @@ export function layout({ title, main, events }: Page, at: Surroundings): Html {
     ${live !== undefined && html`<p class="unseen" id="news" role="status"></p>`}
         </main>
         <footer>
-          <p>${at.mayEvict
-            ? "You may evict holders."
-            : "Read only."} Ages compare the clock of the store with that of this dashboard. <a href="${address(
+          <p>${at.mayEvict !== undefined &&
+            (at.mayEvict
+              ? "You may evict holders. "
+              : "Read only. ")}Ages compare the clock of the store with that of this dashboard. <a href="${address(
               at.base,
               "api/locks",
             )}">JSON</a></p>

@@ -1,24 +1,24 @@
 import { address } from "../requests/address.ts";
-import { counted } from "../../internal/display/counted.ts";
-import { handleName, modeName } from "../../internal/display/entries.ts";
-import { showDuration } from "../../internal/display/duration.ts";
+import { counted } from "../../display/counted.ts";
+import { handleName, modeName } from "../../display/entries.ts";
+import { showDuration } from "../../display/duration.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { Counts } from "../state/counters.ts";
-import type { LockOrder } from "../../internal/listing/locks.ts";
+import type { LockOrder } from "../../listing/locks.ts";
 import type { ListModel, LockModel } from "../state/lock_model.ts";
 import { visible } from "./visible_text.ts";
 import { age, grouped, lease } from "./handle.ts";
 import type { Page, Surroundings } from "./layout.ts";
 
-/** What the visitor of a list asks for. */
+/** The request of a visitor for a list. */
 export interface ListRequest {
-  /** What was typed into the filter. */
+  /** The text in the filter. */
   readonly text: string;
   readonly order: LockOrder | undefined;
   readonly contended: boolean;
   readonly limit: number | undefined;
   readonly page: number | undefined;
-  /** Where the locks that are read begin, if not with the first ones. */
+  /** The start of the locks to read, unless it is the first lock. */
   readonly cursor: string | undefined;
 }
 
@@ -83,7 +83,7 @@ export function listSummary(model: ListModel, request: ListRequest): string {
   } contended.`;
 }
 
-/** Returns why the list is empty. */
+/** Returns the reason why the list is empty. */
 function emptiness({ read, cursor }: ListModel, { text }: ListRequest): string {
   if (read > 0) return "Nobody waits for one of these locks.";
   if (cursor !== undefined) return "No lock found so far.";
@@ -111,7 +111,7 @@ function totals({ totals: { held, waiting, contended }, waitingSince }: ListMode
   `;
 }
 
-/** Says that the store has more locks than were read, and leads to them. */
+/** Returns a notice that the store has more locks than were read, with a link to them. */
 function cutNotice({ read, cursor }: ListModel, request: ListRequest, at: Surroundings): Content {
   if (cursor === undefined) return false;
   const next = html`<a href="${listAddress(at, request, { cursor })}">look at the following ones</a>`;
@@ -153,7 +153,7 @@ function listAddress(
   return address(base, "", parameters);
 }
 
-/** The roles are those that the elements have by themselves, as long as a narrow window does not make them blocks. */
+/** Returns the table of locks. It names the roles of its elements, because a narrow window makes them blocks. */
 function table(locks: readonly LockModel[], at: Surroundings): Html {
   const columns = ["Lock", "Waiting", "Longest wait", "Held by", "Held for", "Lease ends in", "Kind"];
   return html`
@@ -197,7 +197,7 @@ function row(lock: LockModel, at: Surroundings): Html {
   `;
 }
 
-/** Returns what this process has seen of its own locks, by prefix; nothing if it has seen nothing. */
+/** Returns the events that this process has counted, by prefix; nothing if it has counted none. */
 export function countersFragment(counts: readonly Counts[]): Html {
   if (counts.length === 0) return html``;
   const columns = ["Names", "Acquired", "Mean wait", "Longest wait", "Given up", "Lost"];

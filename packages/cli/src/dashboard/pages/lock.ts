@@ -1,5 +1,5 @@
-import { counted } from "../../internal/display/counted.ts";
-import { handleName, placeName } from "../../internal/display/entries.ts";
+import { counted } from "../../display/counted.ts";
+import { handleName, placeName } from "../../display/entries.ts";
 import { address } from "../requests/address.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { HolderModel, LockModel, WaiterModel } from "../state/lock_model.ts";
@@ -9,11 +9,11 @@ import { consequences } from "./consequences.ts";
 import { age, description, lease, leaseEnd, whoAll } from "./handle.ts";
 import type { Page, Surroundings } from "./layout.ts";
 
-/** The eviction that has just led to the page of a lock. */
+/** The eviction that has just redirected to the page of a lock. */
 export interface Eviction {
   /** How many handles lost the lock. */
   readonly count: number;
-  /** The first of them, as far as they are known. */
+  /** The first of these handles, as far as they are known. */
   readonly former: readonly FormerHolder[];
 }
 
@@ -54,7 +54,7 @@ ${more(waiters - pending.length, "waiter")}
 </section>`;
 }
 
-/** Returns who holds a lock and how many wait, in words. */
+/** Returns the holder of a lock and the number of waiters, in words. */
 export function lockSummary({ held: [holder], holders, waiters }: LockModel): string {
   const others = holders > 1 ? ` and ${counted(holders - 1, "other")}` : "";
   return `Held by ${holder === undefined ? "nobody" : plain(handleName(holder))}${others}; ${

@@ -1,4 +1,4 @@
-import { INVISIBLE } from "../../internal/display/invisible.ts";
+import { INVISIBLE } from "../../display/invisible.ts";
 import { type Content, type Html, html } from "./html.ts";
 
 /** Returns a text of unknown origin as HTML in which every character can be seen, set apart from the text around it. */

@@ -1,4 +1,4 @@
-/** Where a link leads: parameters that are `undefined` are left out. */
+/** The parameters of a link; `undefined` ones are left out. */
 export type Parameters = Readonly<Record<string, string | number | undefined>>;
 
 /**

@@ -1,10 +1,10 @@
-import type { Clock } from "../../internal/time/clock.ts";
-import { LATE, within } from "../../internal/lease/release.ts";
+import type { Clock } from "../../time/clock.ts";
+import { LATE, within } from "../../time/within.ts";
 
 /** How long the store may take for one answer, in milliseconds. */
 const ANSWER_MS = 10_000;
 
-/** Asks the store, and rejects if it does not answer in time. What it was asked for may still be done then. */
+/** Asks the store, and rejects if it does not answer in time. The store may still execute the request. */
 export async function answerOf<T>(ask: () => Promise<T>, clock: Clock): Promise<T> {
   // A store may throw instead of rejecting.
   return await within(ANSWER_MS, Promise.resolve().then(ask), clock).catch((fault) => {

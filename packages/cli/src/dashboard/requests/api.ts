@@ -1,6 +1,6 @@
-import type { Clock } from "../../internal/time/clock.ts";
-import type { ListedLock } from "../../internal/listing/locks.ts";
-import type { Store } from "../../store.ts";
+import type { Store } from "@holdfast/lock";
+import type { Clock } from "../../time/clock.ts";
+import type { ListedLock } from "../../listing/locks.ts";
 import { type PageQuery, readLock, readPage } from "../state/reading.ts";
 import { jsonResponse } from "./responses.ts";
 
@@ -15,7 +15,7 @@ export async function apiLock(store: Store, name: string, clock: Clock): Promise
   return jsonResponse(documentOf(await readLock(store, name, clock)));
 }
 
-/** The entries without the name of the lock. A fence is text: JSON has no whole numbers of this size. */
+/** Returns a lock as JSON, its entries without the name. A fence is text: JSON has no whole numbers of this size. */
 function documentOf({ name, held, pending }: ListedLock): unknown {
   return {
     name,

@@ -1,4 +1,4 @@
-/** Returns the header that gives a cookie to the browser: for pages of the dashboard alone, hidden from scripts. */
+/** Returns the header that gives a cookie to the browser: only for pages of the dashboard, and hidden from scripts. */
 export function cookieOf(request: Request, base: string, name: string, value: string): string {
   const secure = new URL(request.url).protocol === "https:" ? "; Secure" : "";
   return `${name}=${value}; Path=${base === "" ? "/" : base}; HttpOnly; SameSite=Strict${secure}`;

@@ -1,13 +1,19 @@
-import type { Clock, Timer } from "../../internal/time/clock.ts";
+import type { Clock, Timer } from "../../time/clock.ts";
 import { HEADERS } from "./responses.ts";
 
-/** How often something is sent, in milliseconds, so that a broken connection is noticed and a proxy keeps a silent one. */
+/**
+ * How often to send something, in milliseconds, so that a broken connection is noticed and a proxy keeps a quiet
+ * connection.
+ */
 const HEARTBEAT_MS = 15_000;
 
 /** How long a browser waits before it connects again, in milliseconds. */
 const RETRY_MS = 1_000;
 
-/** Sends an event with data to the browser. One that the browser has not taken yet is replaced by the next of its kind. */
+/**
+ * Sends an event with data to the browser. An event that the browser has not taken yet is replaced by the next of its
+ * kind.
+ */
 export type Send = (event: string, data: unknown) => void;
 
 /** A stream of server-sent events to one browser. */
@@ -21,7 +27,7 @@ export class EventStream {
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #heartbeat: Timer | undefined;
 
-  /** Calls a function once when the stream has ended: the browser is gone, or {@linkcode close} was called. */
+  /** Creates a stream. Calls `ended` once at its end: the browser is gone, or {@linkcode close} was called. */
   constructor(clock: Clock, ended: () => void) {
     this.#clock = clock;
     this.#ended = ended;
