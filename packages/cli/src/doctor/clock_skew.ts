@@ -1,15 +1,15 @@
-import { LATE, within } from "../../internal/lease/release.ts";
-import { reason } from "../../internal/reason.ts";
-import { elapsed, SystemClock } from "../../internal/time/clock.ts";
+import { reason } from "@holdfast/lock/authors";
+import { elapsed, SystemClock } from "../time/clock.ts";
+import { LATE, within } from "../time/within.ts";
 import { error, type Finding, named, ok, warning } from "./finding.ts";
 import { ANSWER_MS } from "./unreachable.ts";
 
 const CLOCK = new SystemClock();
 
-/** How often the clock is read: the shortest trip says most. */
+/** How often the clock is read: the reading with the shortest trip counts. */
 const READINGS = 5;
 
-/** From so many milliseconds on, a difference to this machine is worth a warning. */
+/** The difference to this machine's clock that is worth a warning, in milliseconds. */
 const WARN_MS = 1_000;
 
 /** How far the clocks of a quorum may be apart, in milliseconds: the default of its option `maxClockSkew`. */
@@ -17,19 +17,19 @@ const QUORUM_LIMIT_MS = 10_000;
 
 /** The clock of a server that answers. */
 export interface ServerClock {
-  /** What to call the server. */
+  /** The name of the server in findings. */
   readonly label: string;
   /** Resolves to the time of the server, in milliseconds since 1970. */
   now(): Promise<number>;
 }
 
-/** How far a server's clock is ahead of this machine's, in milliseconds, and how far that may be wrong. */
+/** How far a server's clock is ahead of this machine's clock, with the uncertainty, in milliseconds. */
 interface Skew {
   readonly ms: number;
   readonly uncertainty: number;
 }
 
-/** Examines the clocks of servers beside that of this machine, and those of a quorum beside each other. */
+/** Compares the clocks of servers with this machine's clock, and the clocks of a quorum with each other. */
 export async function examineClocks(clocks: readonly ServerClock[], quorum: boolean): Promise<Finding[]> {
   const findings: Finding[] = [];
   const skews: Skew[] = [];
@@ -45,7 +45,7 @@ export async function examineClocks(clocks: readonly ServerClock[], quorum: bool
   return quorum && skews.length > 1 ? [...findings, judgeQuorumSkew(skews)] : findings;
 }
 
-/** Reads the clock of a server beside that of this machine. */
+/** Reads the clock of a server and compares it with this machine's clock. */
 async function readSkew(clock: ServerClock): Promise<Skew> {
   let best: Skew = { ms: 0, uncertainty: Infinity };
   for (let reading = 0; reading < READINGS; reading++) {
@@ -66,7 +66,7 @@ function unread(fault: unknown): Finding {
   );
 }
 
-/** Judges the clock of one server. */
+/** Judges the difference between a server's clock and this machine's. */
 function judgeSkew({ ms, uncertainty }: Skew): Finding {
   const found =
     `the server's clock is ${Math.abs(Math.round(ms))} ms ${ms < 0 ? "behind" : "ahead of"} this machine's, ` +
@@ -83,7 +83,7 @@ function judgeSkew({ ms, uncertainty }: Skew): Finding {
   );
 }
 
-/** Judges the clocks of a quorum beside each other. */
+/** Judges the differences between the clocks of a quorum. */
 function judgeQuorumSkew(skews: readonly Skew[]): Finding {
   const all = skews.map(({ ms }) => ms);
   const apart = Math.max(...all) - Math.min(...all);

@@ -7,13 +7,13 @@ export interface DoctorPermission {
     readonly path: string;
   } | { readonly name: "sys"; readonly kind: "hostname" };
   readonly flag: string;
-  /** What does not work without it. */
+  /** The function that fails without it. */
   readonly meaning: string;
   /** Whether locks work without it. */
   readonly optional?: boolean;
 }
 
-/** To tell on which machine a holder is. */
+/** The permission to read the name of this machine, which describes holders. */
 export const HOSTNAME: DoctorPermission = {
   descriptor: { name: "sys", kind: "hostname" },
   flag: "--allow-sys=hostname",
@@ -31,7 +31,7 @@ interface Permissions {
   query(descriptor: DoctorPermission["descriptor"]): Promise<{ readonly state: string }>;
 }
 
-/** Examines the permissions of the process; nothing is found where the runtime has none. */
+/** Examines the permissions of the process; returns no findings where the runtime has none. */
 export async function examinePermissions(
   needed: readonly DoctorPermission[],
   permissions: Permissions | undefined = (globalThis as { Deno?: { permissions: Permissions } }).Deno?.permissions,

@@ -1,6 +1,5 @@
-import { base64Of } from "../../internal/base64.ts";
-import { reason } from "../../internal/reason.ts";
-import type { EtcdOptions, EtcdStore } from "../../stores/etcd/mod.ts";
+import { reason } from "@holdfast/lock/authors";
+import type { EtcdOptions, EtcdStore } from "@holdfast/lock/etcd";
 import { EtcdMember, type MemberStatus } from "./etcd_member.ts";
 import type { Examined, Patient } from "./examination.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
@@ -9,16 +8,19 @@ import { unreachable } from "./unreachable.ts";
 /** The default limit of the database, in bytes. */
 const DEFAULT_QUOTA = 2 * 1024 ** 3;
 
-/** The part of the limit above which a size is worth a warning. */
+/** The part of the limit from which a size is worth a warning. */
 const LARGE = 0.8;
 
-/** If so many revisions are kept, nothing compacts them. */
+/** The number of kept revisions from which etcd is probably never compacted. */
 const MANY_REVISIONS = 10_000;
 
-/** How far clocks may be apart, in milliseconds: a header has whole seconds, and the store allows for 10 s. */
-const [CLOCK_WARN_MS, CLOCK_ERROR_MS] = [2_000, 10_000];
+/**
+ * The largest difference between clocks that is no warning, in milliseconds: a header has whole seconds. No lock
+ * depends on it.
+ */
+const CLOCK_WARN_MS = 2_000;
 
-/** A revision that no key has: a transaction that compares it changes nothing, but its rights are checked. */
+/** A revision that no key has: a transaction that compares it changes nothing, but etcd checks its rights. */
 const NEVER = "9223372036854775807";
 
 /** The options of the store of a cluster that is examined. */
@@ -40,7 +42,7 @@ export function etcdPatient(store: EtcdStore, options: ExaminedCluster): Patient
   };
 }
 
-/** Examines what only etcd has. After an error it is futile to look further, and to try a lock. */
+/** Examines the properties of etcd. After an error, further findings and a trial lock would prove nothing. */
 async function examineCluster(
   store: EtcdStore,
   members: readonly EtcdMember[],
@@ -104,10 +106,10 @@ function judgeClock({ url, skew }: EtcdMember): Finding {
   const where = skew < 0 ? "behind" : "ahead of";
   const found = `the clock of ${url} is ${Math.round(Math.abs(skew) / 1_000)} s ${where} this machine's, ± 1 s`;
   if (Math.abs(skew) < CLOCK_WARN_MS) return ok("clock", found, "The clocks agree.");
-  const meaning = "Leases and fences go by the clocks of the programs. Where these are more than maxClockSkew (10 s) " +
-    "apart, one that does not wait may be granted the lock of a live holder.";
-  if (Math.abs(skew) < CLOCK_ERROR_MS) return warning("clock", found, meaning, advice);
-  return error("clock", found, meaning, advice);
+  const meaning =
+    "Listings show leases as longer or shorter than they are, and fences are ahead of the time. No lock " +
+    "is granted by these clocks.";
+  return warning("clock", found, meaning, advice);
 }
 
 /** Judges whether a client without a user may read. */
@@ -122,7 +124,7 @@ async function judgeAuth({ url }: EtcdMember): Promise<Finding[]> {
   return [warning("auth", "authentication is off", meaning, advice)];
 }
 
-/** Logs in, and checks the rights for all that the store does, without a change. */
+/** Logs in, and checks the rights for all requests of the store, without a change. */
 async function judgeRights(member: EtcdMember, options: ExaminedCluster): Promise<Finding[]> {
   const { prefix } = options;
   const [key, end] = [base64Of(prefix), base64Of(`${prefix}\u{10ffff}`)];
@@ -166,7 +168,7 @@ async function judgeQuota(
   return [warning("quota", `${found}, ${kept}`, `Each renewal is a revision. ${meaning}`, advice)];
 }
 
-/** Resolves to how many revisions there are; 0 if the first ones were compacted away. */
+/** Resolves to the number of kept revisions; 0 if the first revisions were compacted away. */
 async function keptRevisions(member: EtcdMember, prefix: string): Promise<number> {
   try {
     const body = { key: base64Of(prefix), revision: "1" };
@@ -181,7 +183,7 @@ function megabytes(bytes: number): string {
   return (bytes / 1_000_000).toFixed(1);
 }
 
-/** Judges whether a watch begins: a proxy may hold the stream back. */
+/** Examines whether a watch begins: a proxy may hold back the stream. */
 async function judgeWakeups(member: EtcdMember, { prefix }: ExaminedCluster): Promise<Finding[]> {
   try {
     await member.watches(base64Of(prefix));
@@ -190,4 +192,9 @@ async function judgeWakeups(member: EtcdMember, { prefix }: ExaminedCluster): Pr
     const advice = "Look for a proxy that buffers what is streamed.";
     return [warning("wake-up", reason(fault), "Waiters are not woken: they poll, within 500 ms.", advice)];
   }
+}
+
+/** Returns a text as UTF-8 in base64. */
+function base64Of(text: string): string {
+  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
 }

@@ -1,19 +1,21 @@
-import { firstLine } from "../../internal/http_failure.ts";
-import { reason } from "../../internal/reason.ts";
-import { SystemClock } from "../../internal/time/clock.ts";
-import type { EtcdOptions } from "../../stores/etcd/mod.ts";
+import { reason } from "@holdfast/lock/authors";
+import type { EtcdOptions } from "@holdfast/lock/etcd";
+import { SystemClock } from "../time/clock.ts";
 import { ANSWER_MS } from "./unreachable.ts";
 
 const CLOCK = new SystemClock();
 
+/** How much is quoted of an answer that is not one of etcd, in characters. */
+const LONGEST_LINE = 200;
+
 /** The status of a member. */
 export interface MemberStatus {
   readonly version: string;
-  /** In bytes, as a text. */
+  /** The size of its database in bytes, as a text. */
   readonly dbSize?: string;
-  /** The id of the leader; left out where there is none. */
+  /** The id of the leader; left out where there is no leader. */
   readonly leader?: string;
-  /** The alarms, among others. */
+  /** Errors, with the alarms. */
   readonly errors?: readonly string[];
 }
 
@@ -21,10 +23,10 @@ export interface MemberStatus {
 export class EtcdMember {
   readonly url: string;
   #token: string | undefined;
-  /** How far its clock is ahead of this machine's, in milliseconds; `NaN` until it has told its time. */
+  /** How far its clock is ahead of this machine's, in milliseconds; `NaN` until a response has its time. */
   skew = NaN;
 
-  /** Sends nothing yet. */
+  /** Creates a member. Sends nothing. */
   constructor(url: string) {
     this.url = url;
   }
@@ -39,7 +41,7 @@ export class EtcdMember {
     }
   }
 
-  /** Calls a method of the JSON gateway. Rejects with what etcd says instead of a result. */
+  /** Calls a method of the JSON gateway. Rejects with the error of etcd. */
   async call<Result>(path: string, body: object): Promise<Result> {
     const sent = CLOCK.now().wall;
     return await this.#answer(path, body, async (response) => {
@@ -51,7 +53,11 @@ export class EtcdMember {
       try {
         result = JSON.parse(text);
       } catch {
-        throw new Error(`${this.url} does not answer as etcd does: ${response.status} ${firstLine(text)}`);
+        throw new Error(
+          `${this.url} does not answer as etcd does: ${response.status} ${
+            text.trim().split("\n")[0]!.slice(0, LONGEST_LINE)
+          }`,
+        );
       }
       if (!response.ok) throw new Error(String(result.error));
       return result;
@@ -67,7 +73,7 @@ export class EtcdMember {
     });
   }
 
-  /** Returns a number of its metrics; `undefined` if it does not show it. */
+  /** Returns a number of its metrics; `undefined` if it does not show the metric. */
   async metric(name: string): Promise<number | undefined> {
     try {
       return await this.#answer("/metrics", undefined, async (response) => {
@@ -79,7 +85,7 @@ export class EtcdMember {
     }
   }
 
-  /** Sends a request, and resolves to what `read` makes of the response. Rejects if that takes too long. */
+  /** Sends a request, and resolves to the result of `read` for the response. Rejects if that takes too long. */
   async #answer<T>(path: string, body: object | undefined, read: (response: Response) => Promise<T>): Promise<T> {
     const late = new AbortController();
     const timer = CLOCK.timer(ANSWER_MS, () => late.abort());

@@ -1,12 +1,12 @@
-import type { Store } from "../../store.ts";
+import type { Store } from "@holdfast/lock";
 import { examineClocks, type ServerClock } from "./clock_skew.ts";
 import { type DoctorPermission, examinePermissions, HOSTNAME } from "./deno_permissions.ts";
 import type { Finding } from "./finding.ts";
 import { type LockAdvice, tryLock } from "./lock_cycle.ts";
 
-/** What `doctor` examines: what a scheme makes of its URLs. */
+/** An examination by `doctor`: what a scheme makes of its URLs. */
 export interface Examination {
-  /** What Deno must grant, but for the name of the host. */
+  /** The permissions that Deno must grant, but for the name of the host. */
   readonly permissions: readonly DoctorPermission[];
   /** Opens the store, once the permissions are granted. */
   open(): Promise<Patient>;
@@ -16,24 +16,24 @@ export interface Examination {
 export interface Patient extends AsyncDisposable {
   readonly store: Store;
   readonly advice: LockAdvice;
-  /** Examines what only this technology has. */
+  /** Examines the properties of this technology. */
   examine(signal: AbortSignal): Promise<Examined>;
-  /** Removes what the store keeps of a lock that was released; left out where that is nothing, or passes by itself. */
+  /** Removes the record of a lock that was released; left out where a store keeps none, or drops it by itself. */
   remove?(name: string): Promise<unknown>;
 }
 
-/** What a technology has found of its own. */
+/** The results that only one technology has. */
 export interface Examined {
   readonly findings: readonly Finding[];
-  /** The clocks of the servers that have answered. */
+  /** The clocks of the servers that answered. */
   readonly clocks?: readonly ServerClock[];
-  /** Whether the servers are a quorum, whose clocks are compared with each other. */
+  /** Whether the servers are a quorum: then their clocks are compared with each other. */
   readonly quorum?: boolean;
-  /** Whether no lock is tried, because it would prove nothing. */
+  /** Whether to skip the trial of a lock, because it would prove nothing. */
   readonly futile?: boolean;
 }
 
-/** Examines what locks rest on, of any technology. Rejects with the reason of the signal when that aborts. */
+/** Examines the store of any technology. Rejects with the reason of the signal when that aborts. */
 export async function examine({ permissions, open }: Examination, signal: AbortSignal): Promise<Finding[]> {
   const findings = await examinePermissions([...permissions, HOSTNAME]);
   if (findings.some(({ level }) => level === "error")) return findings;
@@ -45,7 +45,7 @@ export async function examine({ permissions, open }: Examination, signal: AbortS
   }
 }
 
-/** Examines an open store: what only its technology has, then what all have: clocks, and locks that work. */
+/** Examines an open store: first the properties of its technology, then clocks and a trial lock. */
 export async function examinePatient(patient: Patient, signal: AbortSignal): Promise<Finding[]> {
   const { findings, clocks = [], quorum = false, futile = false } = await patient.examine(signal);
   signal.throwIfAborted();

@@ -1,4 +1,4 @@
-/** The codes of all findings, which scripts may rely on: docs/command_line.md says what each examines. */
+/** The codes of all findings, on which scripts may rely. docs/command_line.md describes each. */
 export const CODES = [
   "permission",
   "unreachable",
@@ -22,6 +22,7 @@ export const CODES = [
   "rights",
   "layout",
   "pooler",
+  "lost-connection",
   "autocommit",
   "auth",
   "quota",
@@ -32,38 +33,41 @@ export const CODES = [
   "info",
 ] as const;
 
-/** A short name of what is examined, which stays the same. */
+/** The stable short name of a finding. */
 export type Code = typeof CODES[number];
 
-/** What `doctor` found. */
+/** A result of `doctor`. */
 export interface Finding {
-  /** `error`: a promise of the lock would be broken. `warning`: it may be, or something is missing. `ok`: as it should be. */
+  /**
+   * `error`: a promise of the lock would be broken. `warning`: it may be, or something is missing. `ok`: as it should
+   * be.
+   */
   readonly level: "ok" | "warning" | "error";
   readonly code: Code;
-  /** What was found, with the values. */
+  /** The facts, with the values. */
   readonly found: string;
-  /** What it means for a lock. */
+  /** Their consequence for locks. */
   readonly meaning: string;
-  /** What to do; empty where nothing is to be done. */
+  /** The advice; empty where nothing needs doing. */
   readonly advice: string;
 }
 
-/** Returns what is as it should be; `advice` where it is worth knowing all the same. */
+/** Returns a finding without a fault; with `advice` where something is worth knowing all the same. */
 export function ok(code: Code, found: string, meaning: string, advice = ""): Finding {
   return { level: "ok", code, found, meaning, advice };
 }
 
-/** Returns what may break a promise of the lock, or is missing. */
+/** Returns a finding that may break a promise of the lock, or is missing. */
 export function warning(code: Code, found: string, meaning: string, advice: string): Finding {
   return { level: "warning", code, found, meaning, advice };
 }
 
-/** Returns what would break a promise of the lock. */
+/** Returns a finding that breaks a promise of the lock. */
 export function error(code: Code, found: string, meaning: string, advice: string): Finding {
   return { level: "error", code, found, meaning, advice };
 }
 
-/** Returns a finding that names where it was found. */
+/** Returns a finding that names the place where it was found. */
 export function named(finding: Finding, label: string): Finding {
   return { ...finding, found: `${label}: ${finding.found}` };
 }

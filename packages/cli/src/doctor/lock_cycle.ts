@@ -1,9 +1,7 @@
-import { acquire } from "../../acquire.ts";
-import { LockError } from "../../errors.ts";
-import { SystemClock } from "../../internal/time/clock.ts";
-import { within } from "../../internal/lease/release.ts";
-import { reason } from "../../internal/reason.ts";
-import type { Store } from "../../store.ts";
+import { acquire, LockError, type Store } from "@holdfast/lock";
+import { reason } from "@holdfast/lock/authors";
+import { SystemClock } from "../time/clock.ts";
+import { within } from "../time/within.ts";
 import { error, type Finding, ok } from "./finding.ts";
 
 const CLOCK = new SystemClock();
@@ -19,26 +17,26 @@ const LOOK_MS = 10;
 /** How long the clean-up may take, in milliseconds. */
 const REMOVE_MS = 1_000;
 
-/** What to do about locks that do not work, in the words of one technology. */
+/** Advice about locks that do not work, in the words of one technology. */
 export interface LockAdvice {
-  /** Returns what to do about a failure that says this; `undefined` where the message says all. */
+  /** Returns the advice for a failure with this message; `undefined` where the message says everything. */
   failed(message: string): string | undefined;
-  /** What to do if waiters are not woken. */
+  /** The advice if waiters are not woken. */
   readonly unwoken: string;
 }
 
-/** How a lock is tried. */
+/** The conditions of a trial lock. */
 export interface Trial {
   readonly advice: LockAdvice;
-  /** Ends it; nothing is left behind all the same. */
+  /** Ends the trial, which cleans up all the same. */
   readonly signal: AbortSignal;
-  /** Removes what a store keeps of a lock that was released. */
+  /** Removes the record that a store keeps of a released lock. */
   readonly remove?: ((name: string) => Promise<unknown>) | undefined;
 }
 
 /**
- * Does with a lock of its own what programs do: acquires it, has another handle wait, renews, lists and releases. What
- * the user may not do shows here. Rejects with the reason of the signal.
+ * Tries a lock as programs use it: acquires it, waits with another handle, renews, lists and releases. Missing rights
+ * of the user show here. Rejects with the reason of the signal.
  */
 export async function tryLock(store: Store, { signal, advice, remove }: Trial): Promise<Finding[]> {
   signal.throwIfAborted();
@@ -53,21 +51,22 @@ export async function tryLock(store: Store, { signal, advice, remove }: Trial): 
     signal.throwIfAborted();
     return [failure(step, fault, advice)];
   } finally {
+    // A record that is left of a released lock does no harm, and was not part of the trial.
     if (remove !== undefined) await within(REMOVE_MS, remove(name), CLOCK).catch(() => {});
   }
 }
 
-/** What is done with the lock, in words. */
+/** A step of the trial. */
 type Step = "acquire" | "renew" | "list" | "release" | "wait for";
 
-/** Hands a lock from one handle to another. */
+/** Passes a lock from one handle to another. */
 async function handOver(store: Store, name: string, signal: AbortSignal, begin: (step: Step) => void): Promise<void> {
   const options = { lease: LEASE_MS, wait: LIMIT_MS };
   begin("acquire");
   const first = await acquire(store, name, { ...options, signal });
   const over = new AbortController();
   const waiting = acquire(store, name, { ...options, signal: AbortSignal.any([signal, over.signal]) });
-  waiting.catch(() => over.abort());
+  waiting.catch(() => over.abort()); // It is awaited below.
   try {
     begin("renew");
     await first.extend();

@@ -1,20 +1,19 @@
-import { StoreError } from "../../errors.ts";
-import { within } from "../../internal/lease/release.ts";
-import { hexOf } from "../../internal/sql/hex.ts";
-import { SystemClock } from "../../internal/time/clock.ts";
-import type { Store } from "../../store.ts";
+import { type Store, StoreError } from "@holdfast/lock";
+import { SystemClock } from "../time/clock.ts";
+import { within } from "../time/within.ts";
 import type { Examined, Patient } from "./examination.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
+import { judgeLostConnection } from "./lost_connection.ts";
 import { ANSWER_MS, unreachable } from "./unreachable.ts";
 
 const CLOCK = new SystemClock();
 
-/** What is used of a pool of mysql2, with promises. */
+/** The used part of a pool of mysql2, with promises. */
 export interface ExaminedPool {
   query(statement: string, values?: readonly unknown[]): Promise<readonly [rows: readonly object[], ...unknown[]]>;
 }
 
-/** What else is known of the server. */
+/** Further knowledge of the server. */
 export interface MysqlServer {
   readonly store: Store;
   readonly label: string;
@@ -27,9 +26,10 @@ export interface MysqlServer {
 type MysqlVariables = ReadonlyMap<string, string>;
 
 const VARIABLES = "SHOW VARIABLES WHERE Variable_name IN " +
-  "('version', 'autocommit', 'read_only', 'innodb_flush_log_at_trx_commit')";
+  "('version', 'autocommit', 'read_only', 'innodb_flush_log_at_trx_commit', 'wait_timeout', 'idle_transaction_timeout'," +
+  " 'idle_write_transaction_timeout', 'tcp_keepalive_time', 'tcp_keepalive_interval', 'tcp_keepalive_probes')";
 
-/** In microseconds since 1970, whatever the time zone. */
+/** The statement for the time in microseconds since 1970, in any time zone. */
 const NOW = "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) AS now";
 
 /** Returns a database of MySQL or MariaDB, to examine it. */
@@ -71,9 +71,8 @@ export function judgeSettings(settings: MysqlVariables): Finding[] {
     judgeVersion(of("version")),
     judgeRole(of("read_only")),
     judgeAutocommit(of("autocommit")),
-    judgeFlush(
-      of("innodb_flush_log_at_trx_commit"),
-    ),
+    judgeFlush(of("innodb_flush_log_at_trx_commit")),
+    judgeLimits(settings),
   ];
 }
 
@@ -114,13 +113,33 @@ function judgeFlush(flush: string): Finding {
   );
 }
 
+/**
+ * Judges the limits of idle transactions, which only MariaDB has. 0 stands for the system's default keepalive, which is
+ * not known.
+ */
+function judgeLimits(settings: MysqlVariables): Finding {
+  const seconds = (name: string) => Number(settings.get(name) ?? 0);
+  const limits = ["wait_timeout", "idle_transaction_timeout", "idle_write_transaction_timeout"];
+  const time = seconds("tcp_keepalive_time");
+  // The defaults of Linux where they are left to it.
+  const unanswered = (seconds("tcp_keepalive_interval") || 75) * (seconds("tcp_keepalive_probes") || 9);
+  return judgeLostConnection(
+    {
+      ...Object.fromEntries(limits.filter((name) => settings.has(name)).map((name) => [name, seconds(name) * 1_000])),
+      ...time > 0 ? { "TCP keepalive": (time + unanswered) * 1_000 } : {},
+    },
+    "On MariaDB set idle_transaction_timeout = 60, or longer than your transactions pause. MySQL has only wait_timeout, " +
+      "which ends idle connections of pools as well.",
+  );
+}
+
 /** Looks at the table, which the store makes if it is missing. */
 async function examineTable(store: Store): Promise<Finding | undefined> {
   try {
     await within(ANSWER_MS, store.query!({ limit: 1 }), CLOCK);
     return ok("layout", "the table is there", "It is as this version of the store makes it.");
   } catch (fault) {
-    // What else may be wrong is found by the lock that is tried.
+    // The trial lock finds other faults.
     if (!(fault instanceof StoreError) || !fault.permanent) return undefined;
     const { message } = fault;
     if (/cannot keep locks/.test(message)) {
@@ -133,4 +152,9 @@ async function examineTable(store: Store): Promise<Finding | undefined> {
     }
     return error("rights", message, "Nobody can acquire a lock there.", "Run the statements of the message.");
   }
+}
+
+/** Returns the bytes of a text as hexadecimal digits. */
+function hexOf(text: string): string {
+  return Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

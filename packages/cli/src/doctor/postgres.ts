@@ -1,12 +1,13 @@
-import { StoreError } from "../../errors.ts";
-import { runPostgres } from "../../internal/sql/postgres_client.ts";
-import { reason } from "../../internal/reason.ts";
-import { LATE, within } from "../../internal/lease/release.ts";
-import { SystemClock } from "../../internal/time/clock.ts";
-import type { PostgresJsClient, PostgresStore } from "../../stores/postgres/mod.ts";
+import { StoreError } from "@holdfast/lock";
+import { reason } from "@holdfast/lock/authors";
+import type { PostgresJsClient, PostgresStore } from "@holdfast/lock/postgres";
+import { runPostgres } from "../schemes/postgres_rows.ts";
+import { SystemClock } from "../time/clock.ts";
+import { LATE, within } from "../time/within.ts";
 import type { Examined, Patient } from "./examination.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
 import type { LockAdvice } from "./lock_cycle.ts";
+import { judgeLostConnection } from "./lost_connection.ts";
 import { ANSWER_MS, unreachable } from "./unreachable.ts";
 
 /** How long a notification may take, in milliseconds. */
@@ -17,10 +18,10 @@ const ADVICE: LockAdvice = {
   unwoken: "Look at what keeps the server from answering: locks on the table, and long transactions.",
 };
 
-/** What belongs to a database that is examined. */
+/** The options of an examined database. */
 export interface PostgresPatientOptions {
   readonly label: string;
-  /** Whether notifications are to come over this connection. */
+  /** Whether to expect notifications over this connection. */
   readonly listen: boolean;
   readonly close: () => Promise<void>;
 }
@@ -46,7 +47,8 @@ async function examineDatabase(
   listen: boolean,
 ): Promise<Examined> {
   const clock = new SystemClock();
-  const ask = async (statement: string) => (await within(ANSWER_MS, runPostgres(client, statement), clock))[0] ?? [];
+  const rows = (statement: string) => within(ANSWER_MS, runPostgres(client, statement), clock);
+  const ask = async (statement: string) => (await rows(statement))[0] ?? [];
   let settings;
   try {
     settings = await ask(
@@ -60,7 +62,9 @@ async function examineDatabase(
   const findings = [standby === "true" ? STANDBY : PRIMARY, judgeDurability(`${synchronous}`, `${fsync}`)];
   if (standby === "true") return { findings, futile: true };
   const table = await examineTable(store);
-  if (listen) findings.push(await examinePooler(client));
+  const pooler = listen ? await examinePooler(client) : undefined;
+  if (pooler !== undefined) findings.push(pooler);
+  findings.push(judgeLimits(new Map((await rows(LIMITS)).map(([name, ms]) => [`${name}`, Number(ms)])), pooler));
   const now = async () => {
     return Number((await ask("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::text AS time"))[0]);
   };
@@ -89,7 +93,26 @@ function judgeDurability(synchronous: string, fsync: string): Finding {
   );
 }
 
-/** Looks at the table as the store does at its first use, which names what to run. */
+/** The statement for the limits of idle transactions and of silent connections, in milliseconds. */
+const LIMITS = "SELECT name, setting::bigint * CASE unit WHEN 's' THEN 1000 ELSE 1 END FROM pg_settings WHERE " +
+  "name ~ '^(idle_in_transaction_session_timeout|transaction_timeout|tcp_keepalives_.*|tcp_user_timeout)$'";
+
+/**
+ * Judges the limits of idle transactions and of silent connections. Behind a pooler the server's connection is the
+ * pooler's, which goes on answering.
+ */
+function judgeLimits(settings: ReadonlyMap<string, number>, pooler: Finding | undefined): Finding {
+  const of = (name: string) => settings.get(name) ?? 0;
+  const unanswered = of("tcp_user_timeout") || of("tcp_keepalives_interval") * of("tcp_keepalives_count");
+  const keepalive = of("tcp_keepalives_idle") + unanswered;
+  return judgeLostConnection({
+    "idle_in_transaction_session_timeout": of("idle_in_transaction_session_timeout"),
+    ...settings.has("transaction_timeout") ? { "transaction_timeout": of("transaction_timeout") } : {},
+    ...pooler?.level === "ok" ? { "TCP keepalive": keepalive } : {},
+  }, "Set idle_in_transaction_session_timeout = '60s', or longer than your transactions pause.");
+}
+
+/** Examines the table as the store does at its first use: an error names the statement to run. */
 async function examineTable(store: PostgresStore): Promise<Finding[]> {
   try {
     await store.query({ name: "holdfast doctor" });
@@ -104,7 +127,7 @@ async function examineTable(store: PostgresStore): Promise<Finding[]> {
   }
 }
 
-/** Examines whether notifications come: a pooler lends a connection for one transaction, and keeps no session. */
+/** Examines whether notifications arrive: a pooler lends a connection for one transaction, and keeps no session. */
 async function examinePooler(client: PostgresJsClient): Promise<Finding> {
   const channel = `holdfast_doctor_${crypto.randomUUID()}`;
   let notified = () => {};

@@ -1,8 +1,8 @@
-import { SystemClock } from "../../internal/time/clock.ts";
-import { within } from "../../internal/lease/release.ts";
-import type { Store } from "../../store.ts";
-import type { RedisNode } from "../../stores/redis/clients/client.ts";
-import { deleteLock, type ExaminedClient, refusal } from "../../stores/redis/doctor_access.ts";
+import type { Store } from "@holdfast/lock";
+import type { RedisNode } from "@holdfast/lock/redis";
+import { deleteLock, type ExaminedClient, refusal } from "./redis_access.ts";
+import { SystemClock } from "../time/clock.ts";
+import { within } from "../time/within.ts";
 import type { ServerClock } from "./clock_skew.ts";
 import type { Examined, Patient } from "./examination.ts";
 import { error, type Finding, named, ok, warning } from "./finding.ts";
@@ -15,28 +15,28 @@ const CLOCK = new SystemClock();
 
 export type { ExaminedClient };
 
-/** What else is known of servers that are examined. */
+/** Further knowledge of the examined servers. */
 export interface RedisServers {
-  /** What to call each client's server, in the order of the clients. */
+  /** The names of the clients' servers in findings, in the order of the clients. */
   readonly labels: readonly string[];
-  /** The store that they are used for. */
+  /** The store of the clients. */
   readonly store: Store;
-  /** What stands before the names of locks; that of the store by default. */
+  /** The prefix of the names of locks; by default the store's. */
   readonly prefix?: string | undefined;
-  /** Resolves to what is wrong with the address of the client at this place, if that is known. */
+  /** Resolves to the fault of the address of a client, if known. */
   diagnose?(place: number): Promise<string | undefined>;
   /** Closes the clients. */
   close?(): Promise<void>;
 }
 
-/** What was read of one server. */
+/** The facts read from one server. */
 interface ExaminedServer {
   readonly label: string;
   readonly probe: RedisProbe;
   readonly info: RedisInfo;
 }
 
-/** Returns Redis or Valkey, to examine it: the client, or those of a quorum. */
+/** Returns Redis or Valkey, to examine it, from its client or the clients of a quorum. */
 export function redisPatient(clients: readonly ExaminedClient[], servers: RedisServers): Patient {
   const { store, prefix, close = () => Promise.resolve() } = servers;
   return {
@@ -103,7 +103,7 @@ async function timeOf(probe: RedisProbe): Promise<number> {
   return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
 }
 
-/** A user who may not read what the server says of itself. */
+/** Returns a finding for a user who may not read the server's state. */
 function secretive(found: string): Finding {
   return warning(
     "info",
@@ -113,7 +113,7 @@ function secretive(found: string): Finding {
   );
 }
 
-/** The servers behind a client. The nodes of a Cluster client are clients too, which take any command. */
+/** Returns the servers behind a client. The nodes of a Cluster client are clients too, which take any command. */
 function serversOf(client: ExaminedClient): readonly RedisProbe[] {
   if (!client.isCluster) return [client];
   return (client.nodes?.("master") ?? []).filter((node): node is RedisNode & RedisProbe => "call" in node);
@@ -128,7 +128,7 @@ function wrongClient(): Finding {
   );
 }
 
-/** Examines whether the servers of a quorum fail independently of each other. */
+/** Examines whether the servers of a quorum fail independently. */
 function examineQuorum(examined: readonly ExaminedServer[], count: number): Finding[] {
   const findings: Finding[] = [size(count)];
   const seen = new Map<string, string>();

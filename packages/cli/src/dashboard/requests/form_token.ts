@@ -13,16 +13,16 @@ export function tokenOf(request: Request): string | undefined {
 }
 
 /**
- * Returns a token for a form, and the header that gives it to the browser as a cookie. The cookie is sent with requests
- * of the dashboard's own pages only, and no script can read it, so that no other site can make a form that repeats it.
- * It needs no memory: another process of the same service can check it.
+ * Returns a token for a form, and the header that gives it to the browser as a cookie. Only requests of the dashboard's
+ * own pages carry the cookie, and no script can read it, so that no other site can make a form with the token. The
+ * server stores nothing: another process of the same service can check it.
  */
 export function giveToken(request: Request, base: string): { readonly token: string; readonly header: string } {
   const token = tokenOf(request) ?? randomHex();
   return { token, header: cookieOf(request, base, COOKIE, token) };
 }
 
-/** Returns why a form may not come from a page of the dashboard; `undefined` if it does. */
+/** Returns the reason to refuse a form that may come from elsewhere; `undefined` if it comes from the dashboard. */
 export function foreignForm(request: Request, token: string | null): string | undefined {
   if (!isSameOrigin(request)) return "the request comes from another site";
   const expected = tokenOf(request);
@@ -41,7 +41,7 @@ function isSameOrigin({ headers, url }: Request): boolean {
   return URL.canParse(origin) && [headers.get("host"), new URL(url).host].includes(new URL(origin).host);
 }
 
-/** Compares in a time that does not tell how much is equal. */
+/** Compares two texts in a time that does not tell how much is equal. */
 function isEqual(a: string, b: string): boolean {
   let difference = a.length ^ b.length;
   for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i % b.length);

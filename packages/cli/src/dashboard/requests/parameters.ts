@@ -1,15 +1,15 @@
-import { checkName } from "../../options.ts";
-import { LOCK_ORDERS, type LockOrder } from "../../internal/listing/locks.ts";
+import { checkArguments } from "@holdfast/lock/authors";
+import { LOCK_ORDERS, type LockOrder } from "../../listing/locks.ts";
 import type { ListPart } from "../state/lock_model.ts";
 import type { ListRequest } from "../pages/list.ts";
 import type { ListQuery, PageQuery } from "../state/reading.ts";
 import { RequestError } from "./request_error.ts";
 
-/** How many locks a page of a list has unless more are asked for, and how many it may have. */
+/** The default number of locks on a page of a list, and the largest. */
 const PAGE_SIZE = 100;
 const MAX_PAGE_SIZE = 1_000;
 
-/** The last page that can be asked for. */
+/** The largest page number. */
 const MAX_PAGE = 100_000;
 
 /** The limits of a pattern: old servers take exponential time for one with many asterisks. */
@@ -21,17 +21,17 @@ export function nameIn(parameters: URLSearchParams): string {
   return checkedName(parameters.get("name") ?? "");
 }
 
-/** Returns a name if it can be that of a lock. */
+/** Returns a name if it can be the name of a lock; else throws. */
 export function checkedName(name: string): string {
   try {
-    checkName(name);
+    checkArguments(name);
   } catch (error) {
     throw new RequestError(400, (error as Error).message);
   }
   return name;
 }
 
-/** Reads what the visitor of a list asks for. */
+/** Reads the request of a visitor for a list. */
 export function listRequest(parameters: URLSearchParams): ListRequest {
   return {
     text: checkedPattern(parameters.get("match") ?? ""),
@@ -43,18 +43,18 @@ export function listRequest(parameters: URLSearchParams): ListRequest {
   };
 }
 
-/** Returns what the store is asked for. A text without `*` may stand anywhere in a name. */
+/** Returns the query for the store. A text without `*` may stand anywhere in a name. */
 export function listQuery({ text, cursor }: ListRequest): ListQuery {
   const match = text.includes("*") ? text : `*${text}*`;
   return { ...text === "" ? {} : { match }, ...cursor === undefined ? {} : { cursor } };
 }
 
-/** Returns which part of the locks is shown. */
+/** Returns the part of the locks to show. */
 export function listPart({ order = "wait", contended, limit = PAGE_SIZE, page = 1 }: ListRequest): ListPart {
   return { order, contended, limit, page };
 }
 
-/** Reads what a program asks for; its pattern goes to the store as it is. */
+/** Reads the query of a program; its pattern goes to the store unchanged. */
 export function apiQuery(parameters: URLSearchParams): PageQuery {
   const { text, limit = PAGE_SIZE, cursor } = listRequest(parameters);
   return { limit, ...parameters.has("match") ? { match: text } : {}, ...cursor === undefined ? {} : { cursor } };

@@ -1,4 +1,4 @@
-/** A request that is not answered as it asks; the message says why, and what to do. */
+/** A request that is refused. The message says why, and what to do. */
 export class RequestError extends Error {
   /** The name of the class. */
   override readonly name = "RequestError";
@@ -7,7 +7,6 @@ export class RequestError extends Error {
   /** Headers of the response. */
   readonly headers: Record<string, string>;
 
-  /** Takes the status of the response, and what it says. */
   constructor(status: number, message: string, headers: Record<string, string> = {}) {
     super(message);
     this.status = status;

@@ -1,6 +1,6 @@
 import type { Html } from "../pages/html.ts";
 
-/** What every response says: whom it is for, and what a browser must not do with it. */
+/** The headers of every response: who may cache it, and what a browser must not do with it. */
 export const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "cross-origin-opener-policy": "same-origin",
@@ -11,7 +11,7 @@ export const HEADERS: Readonly<Record<string, string>> = {
   "x-frame-options": "DENY",
 };
 
-/** Returns a page of HTML. Only the script and the style that bear the nonce of the response work in it. */
+/** Returns a page of HTML. Only the script and the style with the nonce of the response work in it. */
 export function htmlResponse(page: Html, nonce: string, status = 200, headers: Record<string, string> = {}): Response {
   const policy = [
     "default-src 'none'",
@@ -47,7 +47,7 @@ export function assetResponse(text: string, type: string): Response {
   return new Response(text, { headers: { ...HEADERS, ...CLOSED, "cache-control": "no-cache", "content-type": type } });
 }
 
-/** For what is no page: it can do nothing, should a browser show it by itself. */
+/** The policy of responses that are no pages: they can do nothing if a browser shows them. */
 const CLOSED = { "content-security-policy": "default-src 'none'; frame-ancestors 'none'" };
 
 /** Returns a number of 128 bits that nobody can guess, in hexadecimal digits. */

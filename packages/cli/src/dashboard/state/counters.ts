@@ -1,30 +1,30 @@
-import type { Clock } from "../../internal/time/clock.ts";
-import type { LockEvent } from "../../events.ts";
+import type { LockEvent } from "@holdfast/lock";
+import type { Clock } from "../../time/clock.ts";
 
 const MINUTE_MS = 60_000;
 
 /** How many minutes are counted, beside the present one. */
 const MINUTES = 60;
 
-/** How many prefixes are counted each by itself; names may be anything. */
+/** How many prefixes are counted apart; names may be anything. */
 const MAX_PREFIXES = 100;
 
 /** How often something happened, by its reason. */
 type Tally = Record<string, number>;
 
-/** What was counted for the names of one prefix. */
+/** The counts for the names of one prefix. */
 export interface Counts {
-  /** The text before the first colon, with it; `""` for names without, `undefined` for what is beyond the limit. */
+  /** The text up to the first colon; `""` for names without a colon, `undefined` for prefixes beyond the limit. */
   readonly prefix: string | undefined;
   readonly acquired: number;
-  /** The time from the call to the grant, of those that were granted, in milliseconds. */
+  /** The mean time from the call to the grant, in milliseconds. */
   readonly meanWait: number;
   readonly maxWait: number;
   readonly gaveUp: Readonly<Tally>;
   readonly lost: Readonly<Tally>;
 }
 
-/** What happened within one minute. */
+/** The events of one minute. */
 class Minute {
   acquired = 0;
   waited = 0;
@@ -77,7 +77,7 @@ export class Counters {
     minute.note(event);
   }
 
-  /** Returns what was counted within the last hour, in the order of the prefixes. */
+  /** Returns the counts of the last hour, in the order of the prefixes. */
   read(): Counts[] {
     this.#forgetOld();
     const prefixes: [string | undefined, Minutes][] = [...this.#prefixes].sort(([a], [b]) => a < b ? -1 : 1);

@@ -1,26 +1,26 @@
-import type { Instant } from "../../internal/time/clock.ts";
-import type { ListedLock } from "../../internal/listing/locks.ts";
-import type { HolderEntry } from "../../store.ts";
+import type { HolderEntry } from "@holdfast/lock";
+import type { Instant } from "../../time/clock.ts";
+import type { ListedLock } from "../../listing/locks.ts";
 
-/** By how much the end of a lease may seem to move although it was not renewed, in milliseconds: answers take time. */
+/** By how much the end of a lease may seem to move without a renewal, in milliseconds: answers take time. */
 const JITTER_MS = 250;
 
 /** When a lease ends. */
 export interface LeaseEnd {
   /** Milliseconds since the Unix epoch, by the clock of this process. */
   readonly ends: number;
-  /** The longest time that it was seen to have left, in milliseconds. */
+  /** The longest rest of the lease seen, in milliseconds. */
   readonly longest: number;
 }
 
 /**
- * When the leases of the holders end. A store says how much is left, which is another number at each poll; this keeps
- * the end until the lease was renewed, so that a view changes only when something has happened.
+ * The ends of the holders' leases. A store reports the rest of a lease, which differs at each poll. This class keeps
+ * the end until the lease is renewed, so that a view changes only after an event.
  */
 export class LeaseEnds {
   #known: ReadonlyMap<string, LeaseEnd> = new Map();
 
-  /** Takes the leases of these locks, and forgets all others. */
+  /** Takes the leases of these locks, and drops all others. */
   update(locks: readonly ListedLock[], now: Instant): void {
     const known = new Map<string, LeaseEnd>();
     for (const holder of locks.flatMap(({ held }) => held)) {

@@ -1,10 +1,10 @@
-import type { Clock } from "../../internal/time/clock.ts";
-import type { Store } from "../../store.ts";
+import type { Store } from "@holdfast/lock";
+import type { Clock } from "../../time/clock.ts";
 import { EventStream } from "../requests/event_stream.ts";
 import type { Html } from "../pages/html.ts";
 import { LeaseEnds } from "./lease_ends.ts";
 import { type ListModel, listModel, type LockModel, lockModel } from "./lock_model.ts";
-import type { LockPage } from "../../internal/listing/pages.ts";
+import type { LockPage } from "../../listing/pages.ts";
 import type { Surroundings } from "../pages/layout.ts";
 import { listFragment, type ListRequest, listSummary } from "../pages/list.ts";
 import { lockFragment, lockSummary } from "../pages/lock.ts";
@@ -12,7 +12,7 @@ import { listPart, listQuery } from "../requests/parameters.ts";
 import { readList, readLock } from "./reading.ts";
 import { ifChanged, View, type Viewer, Views } from "./view.ts";
 
-/** What a page shows of a model: the part that changes, and what a screen reader says of it. */
+/** Shows a model: the part of a page that changes, and the words for a screen reader. */
 type Show<Model> = (model: Model, at: Surroundings) => { readonly html: Html; readonly summary: string };
 
 /** The locks that were read for all lists with the same filter, with their leases. */
@@ -30,7 +30,10 @@ export class Live {
   readonly #locks = new Views<LockModel>();
   readonly #counts = new Views<{ readonly html: string }>();
 
-  /** Polls every `refresh` milliseconds; `counters` makes the table of what the process has seen. */
+  /**
+   * Creates the streams. Each view polls every `refresh` milliseconds; `counters` makes the table of this process's
+   * counts.
+   */
   constructor(clock: Clock, refresh: number, counters: () => Html) {
     this.#clock = clock;
     this.#refresh = refresh;
@@ -85,7 +88,7 @@ export class Live {
     return this.#stream((stream) => [this.#locks.watch(name, make, this.#viewer(stream, show, at))]);
   }
 
-  /** Ends all streams, and with them the polls. */
+  /** Ends all streams, and so all polls. */
   close(): void {
     for (const stream of [...this.#streams]) stream.close();
   }

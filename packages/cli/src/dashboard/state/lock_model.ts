@@ -1,5 +1,6 @@
-import { oldestFirst } from "../../internal/display/entries.ts";
-import type { Instant } from "../../internal/time/clock.ts";
+import { oldestFirst } from "../../display/entries.ts";
+import type { Entry, HolderEntry, WaiterEntry } from "@holdfast/lock";
+import type { Instant } from "../../time/clock.ts";
 import {
   isContended,
   type ListedLock,
@@ -8,9 +9,8 @@ import {
   type Totals,
   totalsOf,
   waitingSince,
-} from "../../internal/listing/locks.ts";
-import type { LockPage } from "../../internal/listing/pages.ts";
-import type { Entry, HolderEntry, WaiterEntry } from "../../store.ts";
+} from "../../listing/locks.ts";
+import type { LockPage } from "../../listing/pages.ts";
 import type { LeaseEnds } from "./lease_ends.ts";
 
 /** How many holders and waiters of a lock its page shows. */
@@ -22,16 +22,16 @@ export type HandleModel = Omit<Entry, "name">;
 /** A holder as the pages show it. */
 export interface HolderModel extends HandleModel {
   readonly fence?: string | undefined;
-  /** When its lease ends: milliseconds since the Unix epoch, by the clock of this process. */
+  /** The end of its lease: milliseconds since the Unix epoch, by the clock of this process. */
   readonly ends?: number | undefined;
-  /** The longest time that its lease was seen to have left, in milliseconds. */
+  /** The longest rest of its lease seen, in milliseconds. */
   readonly longest?: number | undefined;
 }
 
 /** A waiter as the pages show it. */
 export type WaiterModel = Omit<WaiterEntry, "name">;
 
-/** A lock as the pages show it: plain data, equal as JSON as long as nothing changes that can be seen. */
+/** A lock as the pages show it: plain data, equal as JSON while no visible part changes. */
 export interface LockModel {
   readonly name: string;
   /** The first holders, and how many there are. */
@@ -40,16 +40,16 @@ export interface LockModel {
   /** The first waiters, and how many there are. */
   readonly pending: readonly WaiterModel[];
   readonly waiters: number;
-  /** Since when the longest wait goes on. */
+  /** The start of the longest wait. */
   readonly waitingSince?: number | undefined;
 }
 
-/** Which part of the locks that were read a list shows. */
+/** The part of the locks that a list shows. */
 export interface ListPart {
   readonly order: LockOrder;
-  /** Whether only locks are shown that somebody waits for. */
+  /** Whether to show only locks with waiters. */
   readonly contended: boolean;
-  /** How many locks a page has, and which page it is, from 1 on. */
+  /** The number of locks on a page, and the number of the page, from 1 on. */
   readonly limit: number;
   readonly page: number;
 }
@@ -60,22 +60,22 @@ export interface ListModel {
   readonly locks: readonly LockModel[];
   readonly page: number;
   readonly pages: number;
-  /** What all the locks that were read come to, shown or not. */
+  /** The totals of all locks that were read, shown or not. */
   readonly totals: Totals;
-  /** How many locks were read, and since when the longest wait for one of them goes on. */
+  /** How many locks were read, and the start of the longest wait for one of them. */
   readonly read: number;
   readonly waitingSince?: number | undefined;
-  /** Where the locks begin that were not read. */
+  /** Where the unread locks begin. */
   readonly cursor?: string | undefined;
 }
 
-/** Returns what the page of a lock shows. */
+/** Returns the model of the page of a lock. */
 export function lockModel(state: ListedLock, ends: LeaseEnds, now: Instant): LockModel {
   ends.update([state], now);
   return modelOf(state, ends, SHOWN, SHOWN);
 }
 
-/** Returns what a list shows: of each lock one holder. `ends` knows the leases. */
+/** Returns the model of a list, with one holder of each lock. `ends` has the ends of the leases. */
 export function listModel({ locks, cursor }: LockPage, ends: LeaseEnds, part: ListPart): ListModel {
   const { order, contended, limit } = part;
   const shown = sortLocks(contended ? locks.filter(isContended) : locks, order);

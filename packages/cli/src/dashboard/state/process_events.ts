@@ -1,4 +1,4 @@
-import type { LockEvent } from "../../events.ts";
+import type { LockEvent } from "@holdfast/lock";
 
 /** The part of `node:diagnostics_channel` that is used. */
 interface Channels {
@@ -15,7 +15,7 @@ const CHANNEL = "holdfast:lock";
 /**
  * Calls a function with every event of every lock of this process.
  *
- * @returns what ends that; `undefined` where the runtime has no diagnostics channels
+ * @returns a function that ends this; `undefined` where the runtime has no diagnostics channels
  */
 export function watchProcess(note: (event: LockEvent) => void): (() => void) | undefined {
   const { process } = globalThis as { process?: Process };

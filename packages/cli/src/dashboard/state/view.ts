@@ -1,16 +1,16 @@
-import { type Clock, elapsed } from "../../internal/time/clock.ts";
-import { reason } from "../../internal/reason.ts";
+import { reason } from "@holdfast/lock/authors";
+import { type Clock, monotonicMs } from "../../time/clock.ts";
 
-/** What a view has: what was read last, or why that was not possible. */
+/** The state of a view: the last reading, or why it failed. */
 export type Update<Model> = { readonly model: Model } | { readonly fault: string };
 
 /** Called with each result of a read. */
 export type Viewer<Model> = (update: Update<Model>) => void;
 
-/** The pause after a poll is at least so many times as long as the poll: it takes a fifth of the time at most. */
+/** The pause after a poll, as a multiple of the poll's time: polls take a fifth of the time at most. */
 const PAUSE_RATIO = 4;
 
-/** Returns a viewer that is called only if the update differs, as JSON, from the one before. */
+/** Returns a viewer that is called only if the update differs, as JSON, from the last. */
 export function ifChanged<Model>(viewer: Viewer<Model>): Viewer<Model> {
   let last: string | undefined;
   return (update) => {
@@ -20,7 +20,7 @@ export function ifChanged<Model>(viewer: Viewer<Model>): Viewer<Model> {
   };
 }
 
-/** One poll of the store for all who look at the same thing. It goes on while somebody looks. */
+/** One poll of the store for all viewers of the same thing. It goes on while there are viewers. */
 export class View<Model> {
   readonly #read: (signal: AbortSignal) => Promise<Model>;
   readonly #refresh: number;
@@ -30,8 +30,8 @@ export class View<Model> {
   #last: Update<Model> | undefined;
 
   /**
-   * Reads with a function, `refresh` milliseconds after the answer before. Begins with the first viewer; the signal
-   * aborts when the last one has gone.
+   * Creates a view that calls `read` again `refresh` milliseconds after its last answer. Begins with the first viewer;
+   * the signal aborts when the last viewer has gone.
    */
   constructor(read: (signal: AbortSignal) => Promise<Model>, refresh: number, clock: Clock) {
     this.#read = read;
@@ -39,19 +39,19 @@ export class View<Model> {
     this.#clock = clock;
   }
 
-  /** How many look at it. */
+  /** How many viewers it has. */
   get viewers(): number {
     return this.#viewers.size;
   }
 
-  /** Adds a viewer, and shows it what was read already. */
+  /** Adds a viewer, and calls it with the last reading. */
   add(viewer: Viewer<Model>): void {
     this.#viewers.add(viewer);
     if (this.#last !== undefined) viewer(this.#last);
     if (this.#viewers.size === 1) void this.#poll(this.#end.signal);
   }
 
-  /** Removes a viewer. After the last one the view has ended for good. */
+  /** Removes a viewer. Without viewers the view ends for good. */
   remove(viewer: Viewer<Model>): void {
     this.#viewers.delete(viewer);
     if (this.#viewers.size === 0) this.#end.abort();
@@ -63,7 +63,7 @@ export class View<Model> {
       const update = await this.#look(signal);
       if (signal.aborted) return;
       this.#show(update);
-      const took = elapsed(began, this.#clock.now());
+      const took = monotonicMs(began, this.#clock.now());
       await this.#clock.sleep(Math.max(this.#refresh, took * PAUSE_RATIO), signal);
     }
   }
@@ -82,7 +82,7 @@ export class View<Model> {
   }
 }
 
-/** The views that somebody looks at, by what they show. */
+/** The views with viewers, by their keys. */
 export class Views<Model> {
   readonly #views = new Map<string, View<Model>>();
 
@@ -95,8 +95,8 @@ export class Views<Model> {
    * Shows a view to a viewer.
    *
    * @param key what the view shows
-   * @param make makes it, if nobody looks at it yet
-   * @returns what ends that
+   * @param make makes the view, if it has no viewers yet
+   * @returns a function that removes the viewer
    */
   watch(key: string, make: () => View<Model>, viewer: Viewer<Model>): () => void {
     const view = this.#views.get(key) ?? make();
