@@ -1,19 +1,19 @@
-import { reason } from "../internal/reason.ts";
-import { LockTimeoutError, StoreError } from "../errors.ts";
+import { LockTimeoutError, StoreError } from "@holdfast/lock";
+import { reason } from "@holdfast/lock/authors";
 import { UsageError } from "./command.ts";
 import { oneLine } from "./terminal/shown.ts";
 
-/** The exit statuses of every verb; where there is one, as `sysexits.h` has it. */
+/** The exit statuses of every verb, with the values of `sysexits.h` where it has one. */
 export const STATUS = { ok: 0, failed: 1, usage: 2, unavailable: 69, busy: 75 } as const;
 
 /** How a failure ends a command. */
 export interface Failure {
   readonly status: number;
-  /** What went wrong; one line, unless it is a fault of the program itself. */
+  /** The message: one line, unless the program itself has a fault. */
   readonly message: string;
 }
 
-/** How Deno says that it denies a permission. */
+/** The words of Deno when it denies a permission. */
 const DENIED = /Requires (\w+) access(?: to (?:"([^"]*)"|<([^>]*)>))?, run again with the (--allow-[\w-]+) flag/;
 
 /** Returns the exit status for an error, and the message. */
@@ -36,12 +36,15 @@ export function failureOf(error: unknown): Failure {
   return { status: STATUS.failed, message: known || !(error instanceof Error) ? message : error.stack ?? message };
 }
 
-/** Returns a message for the standard error: each line says whose it is, because cron mails it with those of others. */
+/**
+ * Returns a message for the standard error. Each line names the program, because cron mails it with the lines of
+ * others.
+ */
 export function errorText(message: string): string {
   return message.split("\n").map((line) => `holdfast: ${line}\n`).join("");
 }
 
-/** Returns an error with all that are inside of it. */
+/** Yields an error and all errors inside it. */
 function chain(error: unknown): unknown[] {
   const found = new Set([error]);
   for (const each of found) {

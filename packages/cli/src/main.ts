@@ -7,7 +7,7 @@ import { errorText, failureOf, STATUS } from "./failure.ts";
 import { commandHelp, programHelp } from "./arguments/help.ts";
 import { type Interruption, Interruptions } from "./terminal/interruptions.ts";
 import { LazyStore } from "./schemes/lazy_store.ts";
-import { flushed, processTerminal } from "./terminal/terminal.ts";
+import { flushed, processTerminal, write } from "./terminal/terminal.ts";
 import { VERSION } from "./version.ts";
 
 /**
@@ -16,18 +16,18 @@ import { VERSION } from "./version.ts";
  *
  * @example
  * ```ts ignore
- * import { main } from "@holdfast/lock/cli";
+ * import { main } from "@holdfast/cli";
  *
  * const status = await main(["ls", "--store", "redis://127.0.0.1:6379"]);
  * ```
  *
- * @param args the words behind the name of the program
+ * @param args the words after the name of the program
  * @param env the environment variables; by default those of this process
  */
 export async function main(args: readonly string[], env: Environment = process.env): Promise<number> {
   const interruptions = new Interruptions();
   const status = await run(args, env, interruptions.signal);
-  await flushed();
+  await flushed(interruptions.outputs);
   interruptions.stop();
   // A command may have ended well before it was known.
   return interruptions.brokenOutput?.status ?? status;
@@ -39,7 +39,7 @@ async function run(args: readonly string[], env: Environment, signal: AbortSigna
   } catch (error) {
     if (signal.aborted && error === signal.reason) return (error as Interruption).status;
     const { status, message } = failureOf(error);
-    process.stderr.write(errorText(message));
+    write(process.stderr, errorText(message));
     return status;
   }
 }
@@ -84,6 +84,6 @@ async function help({ args: [verb] }: CommandLine): Promise<number> {
 }
 
 function print(text: string): number {
-  process.stdout.write(`${text}\n`);
+  write(process.stdout, `${text}\n`);
   return STATUS.ok;
 }

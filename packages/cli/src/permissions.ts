@@ -4,7 +4,7 @@ type Descriptor = { name: "net"; host: string } | { name: "read" | "write"; path
   kind: string;
 };
 
-/** What Deno says of a permission, as far as it is used. */
+/** The part of `Deno.permissions` that is used. */
 interface DenoPermissions {
   readonly Deno?: undefined | {
     readonly permissions: {
@@ -13,16 +13,16 @@ interface DenoPermissions {
   };
 }
 
-/** A permission that something needs. */
+/** A permission that a command needs. */
 export interface NeededPermission {
   readonly name: "net" | "read" | "write" | "sys";
-  /** The host with its port, the path, or what of the system. */
+  /** The host with its port, the path, or the kind of system information. */
   readonly of: string;
 }
 
 /**
- * Resolves to the flags of the permissions that Deno denies, such as `--allow-net=127.0.0.1:6379`; Deno asks for them on
- * a terminal. None in other runtimes.
+ * Resolves to the flags of the permissions that Deno denies, such as `--allow-net=127.0.0.1:6379`; on a terminal, Deno
+ * asks the user for the permissions. Resolves to no flags in other runtimes.
  */
 export async function deniedPermissions(needed: readonly NeededPermission[]): Promise<string[]> {
   const { Deno } = globalThis as DenoPermissions;

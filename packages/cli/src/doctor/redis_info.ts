@@ -1,22 +1,22 @@
-/** What `doctor` needs of a Redis client, which sends every command by its words. Clients of ioredis's shape do. */
+/** The part of a Redis client that `doctor` needs: it sends every command by its words, as ioredis does. */
 export interface RedisProbe {
   /** Sends a command. */
   call(command: string, ...args: string[]): Promise<unknown>;
 }
 
-/** The fields of INFO, of all sections that are asked for. */
+/** The fields of INFO, of all requested sections. */
 export type RedisInfo = ReadonlyMap<string, string>;
 
-/** The sections of INFO that say something about locks. */
+/** The sections of INFO that matter for locks. */
 const SECTIONS = ["server", "memory", "persistence", "replication", "cluster"] as const;
 
-/** Reads what the server says of itself. */
+/** Reads INFO of the server. */
 export async function readInfo(probe: RedisProbe): Promise<RedisInfo> {
   const texts = await Promise.all(SECTIONS.map((section) => probe.call("INFO", section)));
   return parseInfo(texts.map(String).join("\n"));
 }
 
-/** Reads lines of the form `field:value`; the rest is left out. */
+/** Reads lines of the form `field:value`, and skips all others. */
 export function parseInfo(text: string): RedisInfo {
   const lines = text.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
   return new Map(lines.flatMap((line): [string, string][] => {
@@ -29,7 +29,7 @@ export function parseInfo(text: string): RedisInfo {
 export interface Replica {
   readonly address: string;
   readonly state: string;
-  /** Seconds since the master heard of it. */
+  /** Seconds since the replica's last acknowledgement. */
   readonly lag: number;
 }
 
@@ -50,7 +50,7 @@ export function numberOf(info: RedisInfo, field: string): number {
   return Number(info.get(field) ?? 0);
 }
 
-/** Returns a setting of the server; `undefined` when it has none of that name, or the user may not read it. */
+/** Returns a setting of the server; `undefined` when it has no such setting, or the user may not read it. */
 export async function setting(probe: RedisProbe, name: string): Promise<string | undefined> {
   try {
     const reply = await probe.call("CONFIG", "GET", name);

@@ -4,13 +4,13 @@ import { numberOf, type RedisInfo, type RedisProbe, replicasOf, setting } from "
 /** The oldest version of Redis that runs the scripts. */
 const NEEDED = [6, 2] as const;
 
-/** From so many seconds on, what a replica lacks is worth a warning: a healthy one answers every second. */
+/** The lag of a replica that is worth a warning, in seconds: a healthy replica acknowledges every second. */
 const LAG_LIMIT_S = 3;
 
-/** From this part of its limit on, the memory is nearly full. */
+/** The part of the memory limit from which the memory is nearly full. */
 const FULL = 0.9;
 
-/** Examines what one server says of itself, and of its settings. */
+/** Examines the state and the settings of one server. */
 export async function examineServer(probe: RedisProbe, info: RedisInfo): Promise<Finding[]> {
   const [policy, save, minReplicas] = await Promise.all([
     setting(probe, "maxmemory-policy"),

@@ -1,11 +1,11 @@
-import { SystemClock } from "../../internal/time/clock.ts";
-import { LATE, within } from "../../internal/lease/release.ts";
-import { reason } from "../../internal/reason.ts";
-import { type ExaminableClient, refusal, sendMessage } from "../../stores/redis/doctor_access.ts";
+import { reason } from "@holdfast/lock/authors";
+import { type ExaminableClient, refusal, sendMessage } from "./redis_access.ts";
+import { SystemClock } from "../time/clock.ts";
+import { LATE, within } from "../time/within.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 import type { LockAdvice } from "./lock_cycle.ts";
 
-/** What to do about locks that do not work. */
+/** Advice about locks that do not work. */
 export const ADVICE: LockAdvice = {
   failed: (message) => /ACL SETUSER/.test(message) ? "Give the user the right that the message names." : undefined,
   unwoken: "Look at what lies between here and the server, and how many clients that accepts.",
@@ -14,10 +14,10 @@ export const ADVICE: LockAdvice = {
 /** How long a message may take, in milliseconds. */
 const MESSAGE_MS = 3_000;
 
-/** How messages reach a client. */
+/** The way of messages to a client. */
 export interface MessagePath {
   readonly name: string;
-  /** How often waiters ask without it. */
+  /** How often waiters poll without messages. */
   readonly polls: string;
 }
 

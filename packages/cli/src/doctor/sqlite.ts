@@ -1,12 +1,12 @@
-import { reason } from "../../internal/reason.ts";
+import { reason } from "@holdfast/lock/authors";
+import type { SqliteStore } from "@holdfast/lock/sqlite";
 import { access, constants, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { SqliteStore } from "../../stores/sqlite/mod.ts";
 import type { Examined, Patient } from "./examination.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
 import type { LockAdvice } from "./lock_cycle.ts";
 
-/** File systems by the numbers that Linux has for them (statfs(2)), on which locks of files cannot be relied upon. */
+/** File systems on which file locks are unreliable, by their numbers in Linux (statfs(2)). */
 const NETWORK: ReadonlyMap<number, string> = new Map([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
@@ -21,14 +21,14 @@ const NETWORK: ReadonlyMap<number, string> = new Map([
   [0x19830326, "BeeGFS"],
 ]);
 
-/** File systems whose files are gone after a restart. */
+/** File systems that lose their files at a restart. */
 const PASSING: ReadonlyMap<number, string> = new Map([
   [0x01021994, "tmpfs"],
   [0x858458f6, "ramfs"],
   [0x794c7630, "overlay (the writable layer of a container)"],
 ]);
 
-/** The one thing that keeps a file that can be opened from all others for long. */
+/** Advice for a file that can be opened but stays locked. */
 const WRITER = "Look for a process that writes to the file for seconds, or was stopped while it wrote.";
 
 const ADVICE: LockAdvice = {
@@ -36,17 +36,17 @@ const ADVICE: LockAdvice = {
   unwoken: WRITER,
 };
 
-/** Below so many bytes the disk is nearly full. */
+/** The free space in bytes below which the disk is nearly full. */
 const LOW_BYTES = 16 * 1_024 * 1_024;
 
-/** What is known of the place of a file. */
+/** The file system of a file. */
 export interface Place {
-  /** The number of the file system's kind. */
+  /** The number of its kind. */
   readonly type: number;
   readonly free: number;
 }
 
-/** Returns a file with locks, to examine it and the place where it lies. */
+/** Returns a SQLite file, to examine it and its file system. */
 export function sqlitePatient(path: string, store: SqliteStore): Patient {
   return {
     store,
@@ -84,7 +84,7 @@ async function mayWrite(path: string, folder: string): Promise<Finding | undefin
   }
 }
 
-/** Judges the place of a file. */
+/** Judges the file system of a file. */
 export function judgePlace({ type, free }: Place): Finding[] {
   if (free >= LOW_BYTES) return [fileSystem(type)];
   const meaning = "When the disk is full nobody acquires a lock or renews it.";

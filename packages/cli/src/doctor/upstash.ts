@@ -1,22 +1,25 @@
-import { SystemClock } from "../../internal/time/clock.ts";
-import { within } from "../../internal/lease/release.ts";
-import type { Store } from "../../store.ts";
-import type { UpstashClient } from "../../stores/redis/clients/upstash/mod.ts";
-import { deleteLock } from "../../stores/redis/doctor_access.ts";
+import type { Store } from "@holdfast/lock";
+import type { UpstashClient } from "@holdfast/lock/upstash";
+import { deleteLock } from "./redis_access.ts";
+import { SystemClock } from "../time/clock.ts";
+import { within } from "../time/within.ts";
 import type { Examined, Patient } from "./examination.ts";
 import { examineWakeups, type MessagePath } from "./redis_wakeups.ts";
 import { ANSWER_MS, unreachable } from "./unreachable.ts";
 
 const EVENT_STREAM: MessagePath = { name: "event stream", polls: "every 500 ms, which is a request" };
 
-/** What else is known of the database. */
+/** Further knowledge of the database. */
 interface RestDatabase {
   readonly label: string;
   readonly store: Store;
   readonly prefix: string;
 }
 
-/** Returns a database that is reached over HTTP, to examine it: its event stream and its clock. Locks are tried on any store. */
+/**
+ * Returns a database that is reached over HTTP, to examine its event stream and its clock. A lock is tried on any
+ * store.
+ */
 export function upstashPatient(client: UpstashClient, { label, store, prefix }: RestDatabase): Patient {
   return {
     store,

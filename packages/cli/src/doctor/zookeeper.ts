@@ -1,30 +1,29 @@
 import { connect } from "node:net";
-import { within } from "../../internal/lease/release.ts";
-import { reason } from "../../internal/reason.ts";
-import { elapsed, SystemClock } from "../../internal/time/clock.ts";
-import type { ZookeeperAcl, ZookeeperClient, ZookeeperDone, ZookeeperStat } from "../../stores/zookeeper/mod.ts";
-import { nodeOf } from "../../stores/zookeeper/node_name.ts";
-import type { Store } from "../../store.ts";
+import type { Store } from "@holdfast/lock";
+import { reason } from "@holdfast/lock/authors";
+import type { ZookeeperAcl, ZookeeperClient, ZookeeperDone, ZookeeperStat } from "@holdfast/lock/zookeeper";
+import { elapsed, SystemClock } from "../time/clock.ts";
+import { within } from "../time/within.ts";
 import type { Examined, Patient } from "./examination.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
 import { ANSWER_MS, unreachable } from "./unreachable.ts";
 
 const CLOCK = new SystemClock();
 
-/** How far clocks may be apart, in milliseconds: the default of the option `maxClockSkew`. */
+/** The difference between clocks, in milliseconds, from which listings are worth little. */
 const SKEW_MS = 10_000;
 
 /** Codes of errors. */
 const NO_NODE = -101;
 const NO_AUTH = -102;
 
-/** The part of a client that doctor uses beside that of the store. */
+/** The part of the client that doctor uses beyond the store's. */
 export interface ExaminedZookeeper extends ZookeeperClient {
   getSessionId(): Uint8Array & { readonly constructor: { from(text: string): Uint8Array } };
   readonly connectionManager?: object;
 }
 
-/** What else is known of the ensemble. */
+/** Further knowledge of the ensemble. */
 export interface ZookeeperServers {
   readonly store: Store;
   readonly addresses: readonly { readonly host: string; readonly port: number }[];
@@ -44,6 +43,7 @@ export function zookeeperPatient(client: ExaminedZookeeper, servers: ZookeeperSe
     },
     examine: () => examineEnsemble(client, servers),
     remove: async (name) => {
+      const { nodeOf } = await import("@holdfast/lock/zookeeper");
       const node = `${servers.path}/${await nodeOf(name)}`;
       const [, { version }] = await answerTo<[unknown, ZookeeperStat]>((done) => client.getData(node, done));
       await answerTo((done) => client.remove(node, version, done));
@@ -52,7 +52,7 @@ export function zookeeperPatient(client: ExaminedZookeeper, servers: ZookeeperSe
   };
 }
 
-/** Sends a request, and resolves to the answer. */
+/** Sends a request, and resolves to its answer. */
 export function answerTo<Results extends readonly unknown[] = []>(
   send: (done: ZookeeperDone<Results>) => void,
 ): Promise<Results> {
@@ -68,7 +68,7 @@ async function examineEnsemble(client: ExaminedZookeeper, servers: ZookeeperServ
     // Connects, with a limit.
     await within(ANSWER_MS, servers.store.query!({ limit: 1 }), CLOCK);
     await answerTo((done) => client.mkdirp(servers.path, done)).catch(async (fault) => {
-      // Who may not make the nodes above it may use the one that is there.
+      // A user who may not make the nodes above it may use the present node.
       if (codeOf(fault) !== NO_AUTH || await isMissing(client, servers.path)) throw fault;
     });
     const [acl] = await answerTo<[ZookeeperAcl[]]>((done) => client.getACL(servers.path, done));
@@ -112,7 +112,7 @@ function judgeClient({ connectionManager }: ExaminedZookeeper): Finding {
   );
 }
 
-/** Judges who may do what with the node that has the locks. */
+/** Judges the access rights of the node with the locks. */
 function judgeAcl(acl: readonly ZookeeperAcl[], { path, chroot }: ZookeeperServers): Finding {
   const found = `${chroot}${path} is for ${acl.map(({ id }) => `${id.scheme}:${id.id.replace(/:.*/, "")}`).join(", ")}`;
   if (!acl.some(({ id }) => id.scheme === "world")) return ok("auth", found, "Others cannot take locks away.");
@@ -124,7 +124,7 @@ function judgeAcl(acl: readonly ZookeeperAcl[], { path, chroot }: ZookeeperServe
   );
 }
 
-/** Examines a node of its own: whether it may be written, what time the leader has, and whether watches fire. */
+/** Examines a node of its own: whether it can be written, the leader's time, and whether watches fire. */
 async function examineNode(
   client: ExaminedZookeeper,
   { path }: ZookeeperServers,
@@ -148,6 +148,7 @@ async function examineNode(
       judgeWatch(await within(ANSWER_MS, told, CLOCK).then(() => true, () => false)),
     ];
   } finally {
+    // Without an answer it stays: a node that no program looks at.
     await answerTo((done) => client.remove(node, 1, done)).catch(() => {});
   }
 }
@@ -156,11 +157,11 @@ function judgeClock(ms: number, uncertainty: number): Finding {
   const found =
     `the leader's clock is ${Math.abs(Math.round(ms))} ms ${ms < 0 ? "behind" : "ahead of"} this machine's, ` +
     `± ${Math.ceil(uncertainty)} ms`;
-  if (Math.abs(ms) - uncertainty < SKEW_MS) return ok("clock", found, "Less than maxClockSkew (10 s).");
+  if (Math.abs(ms) - uncertainty < SKEW_MS) return ok("clock", found, "The clocks agree.");
   return warning(
     "clock",
     found,
-    "Leases go by the clocks of the processes. Those that are this far apart may hold a lock at the same time.",
+    "Listings show leases as longer or shorter than they are, and fences are ahead of the time. No lock is granted by these clocks.",
     "Synchronize the clocks of all machines (NTP).",
   );
 }
@@ -171,7 +172,7 @@ function judgeWatch(hasFired: boolean): Finding {
   return warning("wake-up", found, "Waiters look only every 5 s.", "Look at the load of the servers.");
 }
 
-/** Returns the mode that a server reports, such as `leader` or `standalone`; else what is wrong with it. */
+/** Returns the mode that a server reports, such as `leader` or `standalone`; else its fault. */
 async function modeOf({ host, port }: { readonly host: string; readonly port: number }): Promise<string> {
   const socket = connect(port, host, () => socket.write("srvr")).setEncoding("utf8");
   const answer = new Promise<string>((resolve) => {

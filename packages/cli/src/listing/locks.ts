@@ -1,17 +1,17 @@
-import type { HolderEntry, Snapshot, WaiterEntry } from "../../store.ts";
+import type { HolderEntry, Snapshot, WaiterEntry } from "@holdfast/lock";
 
 /** A lock that is held or waited for. */
 export interface ListedLock {
   readonly name: string;
   readonly held: readonly HolderEntry[];
-  /** In the order in which they will be served. */
+  /** The waiters, in the order in which they will be served. */
   readonly pending: readonly WaiterEntry[];
 }
 
-/** How locks are ordered: those with the longest wait first, or by name. */
+/** The order of locks: the longest wait first, or by name. */
 export type LockOrder = "wait" | "name";
 
-/** The orders that can be asked for. */
+/** The orders that callers may choose. */
 export const LOCK_ORDERS: readonly LockOrder[] = ["wait", "name"];
 
 /** Totals of many locks. */
@@ -24,7 +24,10 @@ export interface Totals {
   readonly contended: number;
 }
 
-/** Groups the entries of a snapshot by lock. A store without a filter may have listed locks that are not wanted. */
+/**
+ * Groups the entries of a snapshot by lock, and leaves out locks that were not asked for: a store without a filter may
+ * list them.
+ */
 export function groupByLock({ held, pending }: Snapshot, isWanted: (name: string) => boolean): ListedLock[] {
   const locks = new Map<string, { name: string; held: HolderEntry[]; pending: WaiterEntry[] }>();
   const lock = (name: string) => {
@@ -37,12 +40,12 @@ export function groupByLock({ held, pending }: Snapshot, isWanted: (name: string
   return [...locks.values()];
 }
 
-/** Returns whether somebody waits for a lock. */
+/** Returns whether a lock has waiters. */
 export function isContended({ pending }: ListedLock): boolean {
   return pending.length > 0;
 }
 
-/** Returns when the longest of these waits began; `undefined` if nobody waits, or the store does not know. */
+/** Returns when the longest of these waits began; `undefined` if there is none, or the store does not know. */
 export function waitingSince({ pending }: Pick<ListedLock, "pending">): number | undefined {
   return pending.reduce<number | undefined>(
     (first, { since }) => since !== undefined && since < (first ?? Infinity) ? since : first,
@@ -59,7 +62,7 @@ export function totalsOf(locks: readonly ListedLock[]): Totals {
   };
 }
 
-/** Returns the locks in an order; those that are equal in it are ordered by name. */
+/** Returns the locks in an order, and equal locks by name. */
 export function sortLocks(locks: readonly ListedLock[], order: LockOrder): ListedLock[] {
   const byName = [...locks].sort((a, b) => a.name < b.name ? -1 : 1);
   if (order === "name") return byName;
@@ -70,7 +73,10 @@ export function sortLocks(locks: readonly ListedLock[], order: LockOrder): Liste
   });
 }
 
-/** Returns a number that is lower the longer somebody waits: first known waits, then unknown ones, then none. */
+/**
+ * Returns a number that is lower the longer the wait: first known waits, then unknown waits, then locks without
+ * waiters.
+ */
 function waitKey(lock: ListedLock): number {
   return isContended(lock) ? waitingSince(lock) ?? Number.MAX_VALUE : Infinity;
 }

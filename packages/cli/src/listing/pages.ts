@@ -1,18 +1,20 @@
-import type { QueryOptions, Snapshot } from "../../store.ts";
-import { nameFilter } from "./query_options.ts";
+import type { QueryOptions, Snapshot } from "@holdfast/lock";
+import { nameFilter } from "@holdfast/lock/authors";
 import { groupByLock, type ListedLock } from "./locks.ts";
 
-/** How many names a store is asked for at once: it answers in a few milliseconds, and others are served in between. */
+/**
+ * How many names a store is asked for at once: it answers within a few milliseconds, and serves other calls in between.
+ */
 const PAGE_SIZE = 500;
 
 /** Some locks of a store. */
 export interface LockPage {
   readonly locks: readonly ListedLock[];
-  /** Where the next ones begin, if these are not the last. */
+  /** Where the next page begins; left out on the last page. */
   readonly cursor: string | undefined;
 }
 
-/** Which locks to list: the one of a name, those that match a pattern, or all; perhaps from a place on. */
+/** The locks to list: the lock of a name, the locks that match a pattern, or all; perhaps from a place on. */
 export type WantedPage = Readonly<Pick<QueryOptions, "name" | "match" | "cursor">>;
 
 /** Asks a store for a page. */
@@ -35,7 +37,7 @@ export async function* lockPages(ask: Ask, { cursor, ...which }: WantedPage): As
   } while (next !== undefined);
 }
 
-/** Reads page after page until that is enough; a cursor in the result says that the listing was cut there. */
+/** Reads pages until there are enough locks; a cursor in the result says that the listing was cut there. */
 export async function readPages(
   pages: AsyncIterable<LockPage>,
   isEnough: (locks: number) => boolean = () => false,
@@ -48,7 +50,7 @@ export async function readPages(
   return { locks, cursor: undefined };
 }
 
-/** Reads the lock of a name from the pages of that name; one that nobody holds or waits for has no entries. */
+/** Reads the lock of a name from the pages of that name. A lock without holders and waiters has no entries. */
 export async function onlyLock(pages: AsyncIterable<LockPage>, name: string): Promise<ListedLock> {
   return (await readPages(pages)).locks[0] ?? { name, held: [], pending: [] };
 }

@@ -1,15 +1,17 @@
-import type { HolderEntry, WaiterEntry } from "../../store.ts";
+import type { HolderEntry, WaiterEntry } from "@holdfast/lock";
 import type { ListedLock } from "./listing.ts";
 
-/** What became of a handle between two looks. */
+/** A change of a handle between two listings. */
 export interface Change {
-  /** It `holds` the lock now, or `waits` for it now; it has `ended` to hold it, or `left` the queue without the lock. */
+  /**
+   * `holds` and `waits`: it began to. `ended`: it no longer holds the lock. `left`: it left the queue without the lock.
+   */
   readonly change: "holds" | "ended" | "waits" | "left";
-  /** The handle, as it was last seen. */
+  /** The handle, as it was last listed. */
   readonly entry: HolderEntry | WaiterEntry;
 }
 
-/** Returns what has changed: first what has ended, then what has begun. */
+/** Returns the changes: first what ended, then what began. */
 export function changesBetween(before: readonly ListedLock[], after: readonly ListedLock[]): Change[] {
   const heldBefore = byHandle(before.flatMap(({ held }) => held));
   const heldAfter = byHandle(after.flatMap(({ held }) => held));
@@ -23,12 +25,12 @@ export function changesBetween(before: readonly ListedLock[], after: readonly Li
   ];
 }
 
-/** Returns the handles that none of the others has. */
+/** Returns the handles that are not among `others`. */
 function missing<E>(entries: ReadonlyMap<string, E>, ...others: ReadonlyMap<string, unknown>[]): E[] {
   return [...entries].filter(([key]) => !others.some((other) => other.has(key))).map(([, entry]) => entry);
 }
 
-/** A handle is of one lock, but another program may use the same id for several. */
+/** Returns a key for a handle and its lock: another program may use the same id for several locks. */
 function byHandle<E extends HolderEntry | WaiterEntry>(entries: readonly E[]): Map<string, E> {
   return new Map(entries.map((entry) => [JSON.stringify([entry.name, entry.handle]), entry]));
 }

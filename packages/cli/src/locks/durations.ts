@@ -1,4 +1,4 @@
-import { MAX_DELAY_MS } from "../../internal/time/clock.ts";
+import { MAX_DELAY_MS } from "../time/clock.ts";
 import { UsageError } from "../command.ts";
 import { shown } from "../terminal/shown.ts";
 
@@ -6,10 +6,10 @@ import { shown } from "../terminal/shown.ts";
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Returns the value of an option in milliseconds: a number of them, or a number with a unit, such as `500ms`, `1.5s`,
- * `2m` or `1h`.
+ * Returns the value of an option in milliseconds. The text is a number of milliseconds, or a number with a unit, such
+ * as `500ms`, `1.5s`, `2m` or `1h`.
  *
- * @throws {UsageError} which names the option and quotes the value, unless it is a duration from `least` to 2³¹ − 1 ms
+ * @throws {UsageError} naming the option and its value, unless it is a duration from `least` to 2³¹ − 1 ms
  */
 export function parseDuration(option: string, text: string, least = 0): number {
   const [, number, unit = "ms"] = /^(\d+(?:\.\d+)?)(ms|[smhd])?$/.exec(text) ?? [];

@@ -1,15 +1,15 @@
-import { showDuration } from "../../internal/display/duration.ts";
-import { oldestFirst } from "../../internal/display/entries.ts";
-import type { Clock } from "../../internal/time/clock.ts";
+import { showDuration } from "../display/duration.ts";
+import { oldestFirst } from "../display/entries.ts";
+import type { Clock } from "../time/clock.ts";
 import { holderName, lockOf } from "./listing.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 
-/** How long a store may take to say who holds a lock for which somebody waits, in milliseconds. */
+/** How long a store may take to tell the holder of an awaited lock, in milliseconds. */
 const ANSWER_MS = 1_000;
 
 /**
- * Resolves to who holds a lock and for how long, such as `held by web-1/4711, for 3m 20s`; to `undefined` if nobody
- * does, or the store does not say so soon.
+ * Resolves to the holder and the time, such as `held by web-1/4711, for 3m 20s`; to `undefined` if nobody holds the
+ * lock, or the store does not tell in time.
  */
 export async function heldBy(opened: OpenedStore, name: string, clock: Clock): Promise<string | undefined> {
   const over = new AbortController();

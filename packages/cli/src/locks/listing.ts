@@ -1,7 +1,7 @@
-import { handleName } from "../../internal/display/entries.ts";
-import { type ListedLock, sortLocks } from "../../internal/listing/locks.ts";
-import { type LockPage, lockPages, onlyLock, readPages } from "../../internal/listing/pages.ts";
-import type { Entry, QueryOptions } from "../../store.ts";
+import { handleName } from "../display/entries.ts";
+import { type ListedLock, sortLocks } from "../listing/locks.ts";
+import { type LockPage, lockPages, onlyLock, readPages } from "../listing/pages.ts";
+import type { Entry, QueryOptions } from "@holdfast/lock";
 import { answerOf } from "../terminal/answer.ts";
 import { type Invocation, UsageError } from "../command.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
@@ -9,10 +9,13 @@ import { shown } from "../terminal/shown.ts";
 
 export type { ListedLock };
 
-/** Which locks to list: the only one with a name, or those that match a pattern. */
+/** The locks to list: the lock with a name, or the locks that match a pattern. */
 export type Wanted = Pick<QueryOptions, "name" | "match">;
 
-/** Returns which locks a word of the command line means: in a pattern `*` stands for any text; all without a word. */
+/**
+ * Returns the locks that a word of the command line selects: in a pattern `*` stands for any text. Without a word it
+ * selects all.
+ */
 export function wanted(word: string | undefined): Wanted {
   if (word === undefined) return {};
   return word.includes("*") ? { match: word } : { name: word };
@@ -37,23 +40,23 @@ export async function warnIfPartial(opened: OpenedStore, { terminal, signal }: I
   if (why !== undefined) terminal.err(`holdfast: ${why}`);
 }
 
-/** Says where locks were looked for: ` in redis://127.0.0.1:6379 with the prefix lock:`. */
+/** Describes the place of the locks: ` in redis://127.0.0.1:6379 with the prefix lock:`. */
 export function placeOf({ label, prefix }: OpenedStore): string {
   return ` in ${label}${prefix === undefined ? "" : ` with the prefix ${shown(prefix)}`}`;
 }
 
-/** Returns a hint if a name looks like a pattern, which only `ls` and `watch` take. */
+/** Returns a hint for a name that looks like a pattern, which only `ls` and `watch` take. */
 export function patternHint(name: string): string[] {
   if (!name.includes("*")) return [];
   return [`in a name * is a character like any other: holdfast ls '${shown(name)}' lists what matches`];
 }
 
-/** Resolves to what is known of one lock, also if it has neither holder nor waiter. */
+/** Resolves to the state of one lock, also if it has neither holder nor waiter. */
 export function lockOf(opened: OpenedStore, name: string, signal: AbortSignal): Promise<ListedLock> {
   return onlyLock(listLocks(opened, { name }, signal), name);
 }
 
-/** Returns who a handle belongs to, as text for the terminal. */
+/** Returns the name of a holder for the terminal. */
 export function holderName(entry: Pick<Entry, "owner" | "meta">): string {
   return shown(handleName(entry));
 }

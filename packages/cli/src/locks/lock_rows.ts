@@ -1,15 +1,15 @@
-import { showDuration } from "../../internal/display/duration.ts";
-import { modeName, oldestFirst } from "../../internal/display/entries.ts";
-import { type Totals, waitingSince } from "../../internal/listing/locks.ts";
+import { showDuration } from "../display/duration.ts";
+import { modeName, oldestFirst } from "../display/entries.ts";
+import { type Totals, waitingSince } from "../listing/locks.ts";
 import { holderName, type ListedLock } from "./listing.ts";
 import { shown } from "../terminal/shown.ts";
 
-/** What stands in a cell when nothing is known. */
+/** The text of a cell without a value. */
 const UNKNOWN = "-";
 
 const HEAD = ["NAME", "HELD BY", "MODE", "SINCE", "EXPIRES", "WAITING", "LONGEST WAIT"];
 
-/** Returns the rows of a table of locks, the first one with the names of its columns; `now` is the wall clock. */
+/** Returns the rows of a table of locks; the first row has the names of the columns. `now` is the wall clock. */
 export function lockRows(locks: readonly ListedLock[], now: number): string[][] {
   return [HEAD, ...locks.map((lock) => rowOf(lock, now))];
 }
@@ -19,7 +19,7 @@ export function showTotals({ held, waiting, contended }: Totals): string {
   return `${held} held, ${waiting} waiting, ${contended} contended`;
 }
 
-/** Returns how long ago something was, of which the store tells when; both by the wall clock. */
+/** Returns the age of an instant that the store tells; both by the wall clock. */
 export function showAge(since: number | undefined, now: number): string {
   return since === undefined ? UNKNOWN : showDuration(now - since);
 }

@@ -3,7 +3,7 @@ import { type DoctorPermission, permissionFor } from "../doctor/deno_permissions
 import { deniedPermissions } from "../permissions.ts";
 import { shown } from "../terminal/shown.ts";
 
-/** What listens on a port. */
+/** The address of a server. */
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -14,7 +14,7 @@ export function hostAndPort({ host, port }: Address): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Returns the error of a URL that is wrong in this way. */
+/** Returns the error for a URL with this fault. */
 export type Fail = (what: string) => UsageError;
 
 /** Reads an address of a URL: `host:port`, or the host alone. */
@@ -28,7 +28,7 @@ export function addressOf(text: string, defaultPort: number, fail: Fail): Addres
   return { host, port: number };
 }
 
-/** Throws if Deno denies the addresses; `more` says which others are needed. */
+/** Throws if Deno denies the addresses; `more` names further addresses that are needed. */
 export async function checkNetwork(addresses: readonly Address[], more = ""): Promise<void> {
   const denied = await deniedPermissions(addresses.map((address) => ({ name: "net", of: hostAndPort(address) })));
   if (denied.length > 0) throw new UsageError(`Deno denies access to the network: run with ${denied.join(" ")}${more}`);

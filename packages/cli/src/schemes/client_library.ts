@@ -1,21 +1,20 @@
+import { reason } from "@holdfast/lock/authors";
 import process from "node:process";
-import { reason } from "../../internal/reason.ts";
 import { UsageError } from "../command.ts";
 import { oneLine } from "../terminal/shown.ts";
 
 /** A package of npm with which the command line reaches a server. */
 export interface ClientLibrary {
-  /** What it is the client of, such as `Redis`. */
+  /** The server that it is for, such as `Redis`. */
   readonly of: string;
   /** The name of the package. */
   readonly name: string;
-  /** Which versions Deno fetches, such as `^6`; elsewhere it is the version that is installed. */
+  /** The versions that Deno fetches, such as `^6`; other runtimes use the installed version. */
   readonly version: string;
 }
 
 /**
- * Loads a client library, because this package depends on none. Resolves to the module, of which the caller knows the
- * type.
+ * Loads a client library, because this package depends on none. Resolves to the module, whose type the caller knows.
  *
  * @throws {UsageError} which says how to install it
  */

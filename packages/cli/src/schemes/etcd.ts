@@ -10,7 +10,7 @@ import { checkParameters, decoded } from "./url_parts.ts";
 const EXAMPLE = "etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379";
 const DEFAULT_PORT = 2379;
 
-/** Clusters of etcd, without and with TLS. */
+/** Opens clusters of etcd, without and with TLS. */
 export const etcd: Scheme = {
   protocols: ["etcd:", "etcds:"],
   example: EXAMPLE,
@@ -18,7 +18,7 @@ export const etcd: Scheme = {
   examination,
 };
 
-/** What a URL says. */
+/** The parts of a URL. */
 interface EtcdPlace {
   readonly addresses: readonly Address[];
   readonly options: ExaminedCluster;
@@ -28,7 +28,7 @@ interface EtcdPlace {
 async function open([url]: StoreUrls): Promise<OpenedStore> {
   const { addresses, options, label } = readEtcdUrl(url);
   await checkNetwork(addresses);
-  const { etcd } = await import("../../stores/etcd/mod.ts");
+  const { etcd } = await import("@holdfast/lock/etcd");
   return { store: etcd(options), label, prefix: options.prefix, [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
@@ -37,7 +37,7 @@ function examination([url]: StoreUrls): Examination {
   return {
     permissions: addresses.map(networkPermission),
     async open() {
-      const { etcd } = await import("../../stores/etcd/mod.ts");
+      const { etcd } = await import("@holdfast/lock/etcd");
       return etcdPatient(etcd(options), options);
     },
   };

@@ -1,5 +1,5 @@
-import { SystemClock } from "../../internal/time/clock.ts";
-import { within } from "../../internal/lease/release.ts";
+import { SystemClock } from "../time/clock.ts";
+import { within } from "../time/within.ts";
 import { diagnosed } from "../terminal/answer.ts";
 import { examine } from "../doctor/examination.ts";
 import type { Finding } from "../doctor/finding.ts";
@@ -7,10 +7,10 @@ import type { OpenedStore, OpenOptions } from "./scheme.ts";
 import { schemeOf } from "./registry.ts";
 import { findStoreUrls, type StoreSources } from "./store_urls.ts";
 
-/** How long an examination that was aborted may take to end, in milliseconds. */
+/** How long an aborted examination may take to end, in milliseconds. */
 const REMOVE_MS = 3_000;
 
-/** Opens the store of a command when that asks for it, once. */
+/** Opens the store of a command once, when the command asks for it. */
 export class LazyStore {
   readonly #sources: StoreSources;
   readonly #signal: AbortSignal;
@@ -18,18 +18,18 @@ export class LazyStore {
   #opened: OpenedStore | undefined;
   #examining: Promise<Finding[]> | undefined;
 
-  /** Makes it; nothing is opened after the signal has aborted. */
+  /** Creates the holder of the store. After the signal has aborted, it opens nothing. */
   constructor(sources: StoreSources, signal: AbortSignal) {
     this.#sources = sources;
     this.#signal = signal;
   }
 
-  /** Resolves to the store; rejects with the reason of the signal when that aborts before. */
+  /** Resolves to the store; rejects with the reason of the signal when that aborts earlier. */
   async open(options?: OpenOptions): Promise<OpenedStore> {
     return this.#opened = await this.#unlessAborted(() => this.#opening ??= this.#open(options));
   }
 
-  /** Examines what the store rests on; rejects with the reason of the signal when that aborts before. */
+  /** Examines the store; rejects with the reason of the signal when that aborts earlier. */
   async examine(): Promise<Finding[]> {
     return await this.#unlessAborted(() => this.#examining ??= this.#examine());
   }
@@ -48,13 +48,14 @@ export class LazyStore {
     }
   }
 
-  /** Resolves to the error with which a command has failed, or one that says what is wrong with the URL of the store. */
+  /** Resolves to the error of a command, or to an error that says what is wrong with the URL of the store. */
   async diagnosed(error: unknown): Promise<unknown> {
     return this.#opened === undefined || this.#signal.aborted ? error : await diagnosed(this.#opened, error);
   }
 
-  /** Closes the store, if it was opened, after an examination has removed what it has written. */
+  /** Closes the store, if it was opened, once an examination has cleaned up. */
   async close(): Promise<void> {
+    // Its own caller has its error. A late examination is not awaited.
     if (this.#examining !== undefined) await within(REMOVE_MS, this.#examining, new SystemClock()).catch(() => {});
     if (this.#opened !== undefined) return await this.#opened[Symbol.asyncDispose]();
     // It may be opened too late for the command.

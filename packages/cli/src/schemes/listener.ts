@@ -1,12 +1,12 @@
 import { connect } from "node:net";
-import { SystemClock } from "../../internal/time/clock.ts";
+import { SystemClock } from "../time/clock.ts";
 import { type Address, hostAndPort } from "./address.ts";
 import type { RedisPlace } from "./redis_url.ts";
 
 /** How long an address may take to answer, in milliseconds. */
 const ANSWER_MS = 1_000;
 
-/** What is listening at an address, by its answer to the command ROLE without TLS. */
+/** The kinds of servers, by their answers to the command ROLE without TLS. */
 const LISTENERS: readonly (readonly [answer: RegExp, listener: "sentinel" | "redis" | "http" | "closed"])[] = [
   [/^\*2\r\n\$8\r\nsentinel\r\n/, "sentinel"],
   // An error, such as NOAUTH, can be one of a Sentinel as well.
@@ -15,10 +15,7 @@ const LISTENERS: readonly (readonly [answer: RegExp, listener: "sentinel" | "red
   [/^$/, "closed"],
 ];
 
-/**
- * Returns what is wrong with the URL of servers that cannot be used, and what to write instead; `undefined` when that is
- * not known.
- */
+/** Returns the fault in the URL of servers that cannot be used, and the correction; `undefined` when not known. */
 export async function wrongServer({ deployment, tls, addresses }: RedisPlace): Promise<string | undefined> {
   const answers = await Promise.all(addresses.map(answerOf));
   for (const [i, answer] of answers.entries()) {
@@ -43,7 +40,7 @@ export async function wrongServer({ deployment, tls, addresses }: RedisPlace): P
   return undefined;
 }
 
-/** Resolves to the start of what an address answers; `undefined` if nobody listens there, or nothing comes in time. */
+/** Resolves to the start of a server's answer; `undefined` if no server listens, or no answer comes in time. */
 function answerOf({ host, port }: Address): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(port, host);

@@ -1,4 +1,4 @@
-import type { MysqlPool, MysqlStore } from "../../stores/mysql/mod.ts";
+import type { MysqlPool, MysqlStore } from "@holdfast/lock/mysql";
 import { UsageError } from "../command.ts";
 import type { Examination } from "../doctor/examination.ts";
 import { type ExaminedPool, mysqlPatient } from "../doctor/mysql.ts";
@@ -12,7 +12,7 @@ import { checkParameters, decoded } from "./url_parts.ts";
 
 const EXAMPLE = "mysql://127.0.0.1/shop";
 
-/** MySQL and MariaDB. */
+/** Opens MySQL and MariaDB. */
 export const mysql: Scheme = {
   protocols: ["mysql:", "mariadb:"],
   example: EXAMPLE,
@@ -25,10 +25,10 @@ const PORT = 3306;
 /** How long a server may take to accept a connection, in milliseconds. */
 const CONNECT_MS = 3_000;
 
-/** The table that the store uses if nothing else is said. */
+/** The default table of the store. */
 const TABLE = "holdfast_locks";
 
-/** Where the table is, and how to log in. */
+/** The place of the table, and the login. */
 interface MysqlPlace {
   readonly address: Address;
   readonly user: string | undefined;
@@ -43,7 +43,7 @@ interface Pool {
   promise(): MysqlPool & ExaminedPool & { end(): Promise<void> };
 }
 
-/** What is used of the package `mysql2`. */
+/** The used part of the package `mysql2`. */
 interface Mysql2 {
   createPool(options: object): Pool;
 }
@@ -78,7 +78,7 @@ async function connect(place: MysqlPlace): Promise<{ pool: Pool; store: MysqlSto
   const loaded = await loadClientLibrary<Mysql2 & { readonly default?: Mysql2 }>(
     { of: "MySQL", name: "mysql2", version: "^3" },
   );
-  const { mysql } = await import("../../stores/mysql/mod.ts");
+  const { mysql } = await import("@holdfast/lock/mysql");
   const { address, user, password, database, table } = place;
   const pool = (loaded.default ?? loaded).createPool({
     ...address,
@@ -91,7 +91,7 @@ async function connect(place: MysqlPlace): Promise<{ pool: Pool; store: MysqlSto
   return { pool, store: mysql(pool, { table }) };
 }
 
-/** Closes a pool; what does not answer is not waited for. */
+/** Closes a pool, without waiting for connections that do not answer. */
 async function close(pool: Pool): Promise<void> {
   await pool.promise().end().catch(() => {});
 }

@@ -5,7 +5,8 @@ import { shown } from "../terminal/shown.ts";
 import { type Address, addressOf, checkNetwork, hostAndPort, networkPermission } from "./address.ts";
 import { loadClientLibrary } from "./client_library.ts";
 import type { OpenedStore, Scheme, StoreUrls } from "./scheme.ts";
-import type { PostgresJsClient } from "../../stores/postgres/mod.ts";
+import type { PostgresJsClient } from "@holdfast/lock/postgres";
+import { runPostgres } from "./postgres_rows.ts";
 
 const EXAMPLE = "postgres://app@127.0.0.1:5432/shop";
 const DEFAULT_PORT = 5432;
@@ -13,25 +14,25 @@ const DEFAULT_PORT = 5432;
 /** How long a connection may take, in seconds. */
 const CONNECT_S = 3;
 
-/** How long it may take to close, in seconds. */
+/** How long a connection may take to close, in seconds. */
 const CLOSE_S = 1;
 
-/** What is used of the package `postgres`. */
+/** The used part of the package `postgres`. */
 interface PostgresModule {
   readonly default: (url: string, options: object) => PostgresJsClient & { end(options: object): Promise<void> };
 }
 
-/** What a URL says. */
+/** The parts of a URL. */
 interface PostgresPlace {
   readonly url: string;
   readonly address: Address;
   readonly label: string;
   readonly table: { readonly schema?: string; readonly table?: string };
-  /** Whether notifications come over this URL: not behind a pooler. */
+  /** Whether to expect notifications over this URL: behind a pooler there are none. */
   readonly listen: boolean;
 }
 
-/** PostgreSQL databases. */
+/** Opens PostgreSQL databases. */
 export const postgres: Scheme = {
   protocols: ["postgres:", "postgresql:"],
   example: EXAMPLE,
@@ -42,8 +43,9 @@ export const postgres: Scheme = {
 async function open([url]: StoreUrls): Promise<OpenedStore> {
   const place = placeOf(url);
   await checkNetwork([place.address]);
-  const { store, close } = await connected(place);
-  return { store, label: place.label, [Symbol.asyncDispose]: close };
+  const { client, store, close } = await connected(place);
+  const { label } = place;
+  return { store, label, partial: () => standby(client, label), [Symbol.asyncDispose]: close };
 }
 
 function examination([url]: StoreUrls): Examination {
@@ -57,13 +59,20 @@ function examination([url]: StoreUrls): Examination {
   };
 }
 
+/** Resolves to a warning that a standby may be behind; to `undefined` for a primary. */
+async function standby(client: PostgresJsClient, label: string): Promise<string | undefined> {
+  const [[inRecovery] = []] = await runPostgres(client, "SELECT pg_is_in_recovery()::text");
+  if (inRecovery !== "true") return undefined;
+  return `${label} is a standby, and lists what it has received: use the URL of the primary`;
+}
+
 async function connected({ url, table, listen }: PostgresPlace) {
   const { default: connect } = await loadClientLibrary<PostgresModule>({
     of: "PostgreSQL",
     name: "postgres",
     version: "^3.4",
   });
-  const { postgres } = await import("../../stores/postgres/mod.ts");
+  const { postgres } = await import("@holdfast/lock/postgres");
   const client = connect(url, {
     max: 4,
     // Or it sends a query of its own on each connection. If that connection breaks, nothing handles the rejection.
@@ -75,7 +84,7 @@ async function connected({ url, table, listen }: PostgresPlace) {
   return { client, store: postgres(client, { ...table, listen }), close: () => client.end({ timeout: CLOSE_S }) };
 }
 
-/** Reads a URL: that of the client, and our own parameters. */
+/** Reads a URL: the part for the client, and our own parameters. */
 function placeOf(url: URL): PostgresPlace {
   const fail = (what: string) => {
     return new UsageError(`the URL postgres://${shown(`${url.host}${url.pathname}`)} ${what}: write ${EXAMPLE}`);

@@ -8,7 +8,7 @@ import { loadRedisModule, type OpenClient, openClient } from "./redis_client.ts"
 import { wrongServer } from "./listener.ts";
 import { PROTOCOLS, readRedisUrl, type RedisPlace } from "./redis_url.ts";
 
-/** Redis and Valkey: one server, Sentinel, a Cluster, or several independent ones (Redlock). */
+/** Opens Redis and Valkey: one server, Sentinel, a Cluster, or several independent servers (Redlock). */
 export const redis: Scheme = {
   protocols: PROTOCOLS,
   example: "redis://127.0.0.1:6379",
@@ -17,10 +17,10 @@ export const redis: Scheme = {
   examination,
 };
 
-/** What stands before the names of locks where the URL does not say it: as in a program that gives no prefix. */
+/** The prefix of the names of locks for URLs without one: the default of programs. */
 const DEFAULT_PREFIX = "lock:";
 
-/** How many servers a quorum has at most. */
+/** The largest number of servers of a quorum. */
 const MAX_NODES = 9;
 
 async function open(urls: StoreUrls): Promise<OpenedStore> {
@@ -37,7 +37,7 @@ async function open(urls: StoreUrls): Promise<OpenedStore> {
       label,
       prefix: places[0]?.prefix ?? DEFAULT_PREFIX,
       diagnose: async () => (await Promise.all(places.map(wrongServer))).find((words) => words !== undefined),
-      partial: () => nodeOfCluster(clients, places),
+      partial: async () => await nodeOfCluster(clients, places) ?? await replica(clients, places),
       [Symbol.asyncDispose]: close,
     };
     const ready = Promise.all(clients.map((client) => client.ready()));
@@ -76,17 +76,17 @@ function examination(urls: StoreUrls): Examination {
 }
 
 async function storeOf(clients: readonly OpenClient[], places: readonly RedisPlace[]): Promise<OpenedStore["store"]> {
-  const { redis } = await import("../../stores/redis/mod.ts");
+  const { redis } = await import("@holdfast/lock/redis");
   const stores = clients.map(({ client }, i) => {
     const { prefix = DEFAULT_PREFIX, replicas } = places[i]!;
     return redis(client, { prefix, replicas: replicas === undefined ? undefined : { min: replicas } });
   });
   if (stores.length === 1) return stores[0]!;
-  const { redlock } = await import("../../composed/redlock/mod.ts");
+  const { redlock } = await import("@holdfast/lock/redlock");
   return redlock(stores);
 }
 
-/** Resolves to which server is a node of a Cluster, although it is used as a single one, as far as it says so. */
+/** Resolves to the server that is a node of a Cluster but used as a single server, if a server says so. */
 async function nodeOfCluster(
   clients: readonly OpenClient[],
   places: readonly RedisPlace[],
@@ -96,6 +96,18 @@ async function nodeOfCluster(
     const info = client.isCluster ? "" : String(await client.call("INFO", "cluster").catch(() => ""));
     if (!/^cluster_enabled:1\b/m.test(info)) continue;
     return `${places[i]?.label} is one node of a Cluster, and lists only its own locks: use redis+cluster://`;
+  }
+  return undefined;
+}
+
+/** Resolves to the server that is a replica, if a server says so. */
+async function replica(clients: readonly OpenClient[], places: readonly RedisPlace[]): Promise<string | undefined> {
+  for (const [i, { client }] of clients.entries()) {
+    // A user may lack the right to ROLE.
+    const role = client.isCluster ? undefined : await client.call("ROLE").catch(() => undefined);
+    if (!Array.isArray(role) || role[0] !== "slave") continue;
+    const master = `${role[1]}:${role[2]}`;
+    return `${places[i]?.label} is a replica of ${master}, and lists what it has received: use the URL of the master`;
   }
   return undefined;
 }
@@ -117,7 +129,7 @@ function addressesOf(places: readonly RedisPlace[]): Address[] {
   return places.flatMap(({ addresses }) => addresses);
 }
 
-/** Sentinels and Clusters name further servers. */
+/** Returns the advice to allow further servers, which Sentinels and Clusters name. */
 function furtherServers(places: readonly RedisPlace[]): string {
   return places.some(({ deployment }) => deployment !== "single") ? ", and allow the servers behind them too" : "";
 }

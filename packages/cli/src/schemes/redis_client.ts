@@ -1,28 +1,28 @@
-import { SystemClock } from "../../internal/time/clock.ts";
+import { SystemClock } from "../time/clock.ts";
 import type { ExaminedClient } from "../doctor/redis.ts";
 import { loadClientLibrary } from "./client_library.ts";
 import type { RedisPlace } from "./redis_url.ts";
 
-/** A client of the command line, which closes it itself. */
+/** A client of the command line, which closes the client itself. */
 interface Client extends ExaminedClient {
   disconnect(): void;
 }
 
-/** What is used of the package `ioredis`. */
+/** The used part of the package `ioredis`. */
 export interface RedisModule {
   readonly Redis: new (options: object) => Client;
   readonly Cluster: new (nodes: readonly object[], options: object) => Client;
 }
 
-/** A client that is closed with the command. */
+/** A client that is closed at the end of the command. */
 export interface OpenClient {
   readonly client: ExaminedClient;
-  /** Resolves when it knows all servers: before that, a Cluster client lists only those that it was given. */
+  /** Resolves when the client knows all servers: until then, a Cluster client lists only the given ones. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What CLIENT LIST calls the connections of the command line. */
+/** The name of the command line's connections in CLIENT LIST. */
 const NAME = "holdfast-cli";
 
 /** The longest pause before a client tries to connect again, in milliseconds. */
@@ -31,7 +31,7 @@ const MAX_PAUSE_MS = 1_000;
 /** How long a connection may take to close, in milliseconds. */
 const CLOSE_MS = 250;
 
-/** What docs/stores/redis.md recommends: without these a client stays with a server that hangs. */
+/** The time-out that docs/stores/redis.md recommends: without it a client stays with a server that hangs. */
 const SOCKET_TIMEOUT_MS = 2_000;
 const SENTINEL_TIMEOUT_MS = 1_000;
 
@@ -71,7 +71,7 @@ export function openClient({ Redis, Cluster }: RedisModule, place: RedisPlace): 
   };
 }
 
-/** Returns the options behind Sentinel. */
+/** Returns the options for Sentinel. */
 function sentinels({ addresses, master, sentinelUsername, sentinelPassword, tls }: RedisPlace, pause: unknown): object {
   return {
     sentinels: addresses,
@@ -90,7 +90,7 @@ async function ready(client: Client): Promise<void> {
   await new Promise<void>((resolve) => void client.on("ready", resolve));
 }
 
-/** Closes a client, and waits a moment for that. */
+/** Closes a client, and waits a moment for the end. */
 async function close(client: Client): Promise<void> {
   // Between two connections it emits no end.
   const silent = ["end", "wait", "reconnecting"].includes(client.status ?? "end");
