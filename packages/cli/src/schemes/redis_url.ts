@@ -4,25 +4,25 @@ import { type Address, addressOf, type Fail } from "./address.ts";
 import { hostsOf, labelOf } from "./store_urls.ts";
 import { checkParameters, decoded } from "./url_parts.ts";
 
-/** Which servers a URL means. */
+/** The kind of servers behind a URL. */
 export type Deployment = "single" | "sentinel" | "cluster";
 
-/** Where Redis is, and how to log in. */
+/** The servers, and the login. */
 export interface RedisPlace {
   readonly deployment: Deployment;
   readonly tls: boolean;
-  /** The servers; behind Sentinel the Sentinels, of a Cluster some of its nodes. */
+  /** The servers; with Sentinel the Sentinels, with a Cluster some of its nodes. */
   readonly addresses: readonly Address[];
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly db: number;
-  /** What the Sentinels call the master. */
+  /** The name of the master among the Sentinels. */
   readonly master: string | undefined;
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
-  /** What stands before the names of locks; that of the store by default. */
+  /** The prefix of the names of locks; by default the store's. */
   readonly prefix: string | undefined;
-  /** How many replicas must have a grant. */
+  /** The number of replicas that must have a grant. */
   readonly replicas: number | undefined;
   readonly label: string;
 }
@@ -41,7 +41,7 @@ export const PROTOCOLS: readonly string[] = Object.keys(DEPLOYMENTS);
 
 const PORTS = { single: 6379, sentinel: 26379, cluster: 6379 } as const;
 
-/** The parameters that each deployment knows. */
+/** The parameters of each deployment. */
 const PARAMETERS: Readonly<Record<Deployment, readonly string[]>> = {
   single: ["prefix", "replicas"],
   sentinel: ["prefix", "replicas", "sentinelUsername", "sentinelPassword"],
@@ -79,7 +79,7 @@ export function readRedisUrl(url: URL): RedisPlace {
   };
 }
 
-/** Reads the database, and behind Sentinel the name of the master before it. */
+/** Reads the database, and with Sentinel the name of the master before it. */
 function readPath(deployment: Deployment, path: readonly string[], fail: Fail): Pick<RedisPlace, "db" | "master"> {
   const [master, ...others] = deployment === "sentinel" ? path : [undefined, ...path];
   if (deployment === "sentinel" && master === undefined) {

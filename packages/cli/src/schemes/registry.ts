@@ -9,11 +9,11 @@ import { sqlite } from "./sqlite.ts";
 import { upstash } from "./upstash.ts";
 import { zookeeper } from "./zookeeper.ts";
 
-/** The technologies that the command line can open. */
+/** The technologies that the command line opens. */
 export const SCHEMES: readonly Scheme[] = [redis, upstash, postgres, mysql, etcd, zookeeper, sqlite];
 
 /**
- * Returns what opens the stores of these URLs together.
+ * Returns the scheme that opens the stores of these URLs together.
  *
  * @throws {UsageError} if no technology has such URLs, or they are no quorum of one
  */

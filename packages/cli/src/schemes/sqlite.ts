@@ -1,4 +1,4 @@
-import { reason } from "../../internal/reason.ts";
+import { reason } from "@holdfast/lock/authors";
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { UsageError } from "../command.ts";
@@ -11,7 +11,7 @@ import { shown } from "../terminal/shown.ts";
 
 const EXAMPLE = "sqlite:path/to/locks.db";
 
-/** SQLite files. */
+/** Opens SQLite files. */
 export const sqlite: Scheme = {
   protocols: ["sqlite:"],
   example: EXAMPLE,
@@ -23,7 +23,7 @@ async function open([url]: StoreUrls, { existing = false }: OpenOptions = {}): P
   const path = pathOf(url);
   await checkPermissions(path);
   if (existing) checkExists(path);
-  const { sqlite } = await import("../../stores/sqlite/mod.ts");
+  const { sqlite } = await import("@holdfast/lock/sqlite");
   let store;
   try {
     store = sqlite(path);
@@ -43,7 +43,7 @@ function examination([url]: StoreUrls): Examination {
     async open() {
       await checkFolderPermissions(dirname(path));
       checkExists(path);
-      const { sqlite } = await import("../../stores/sqlite/mod.ts");
+      const { sqlite } = await import("@holdfast/lock/sqlite");
       return sqlitePatient(path, sqlite(path));
     },
   };
@@ -75,7 +75,7 @@ async function checkPermissions(path: string): Promise<void> {
   if (denied.length > 0) throw new UsageError(`Deno denies access to the file: run with ${denied.join(" ")}`);
 }
 
-/** Throws unless the folder can be examined: a program that only locks needs none of that. */
+/** Throws unless the folder can be examined. A program that only locks does not need these permissions. */
 async function checkFolderPermissions(folder: string): Promise<void> {
   const sys = ["uid", "gid", "statfs"].map((of) => ({ name: "sys", of } as const));
   const denied = await deniedPermissions([{ name: "read", of: folder }, ...sys]);

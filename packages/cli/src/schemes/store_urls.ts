@@ -4,12 +4,12 @@ import type { Environment } from "../arguments/environment.ts";
 import { shown } from "../terminal/shown.ts";
 import type { StoreUrls } from "./scheme.ts";
 
-/** The environment variable that names the store, or several. */
+/** The environment variable with the URL of the store, or several URLs. */
 const VARIABLE = "HOLDFAST_STORE";
 
-/** What says where the locks are, in this order: the option, the environment, the config file. */
+/** The sources of the store's URL, in this order: the option, the environment, the config file. */
 export interface StoreSources {
-  /** The texts of `--store`. */
+  /** The values of `--store`. */
   readonly stores: readonly string[];
   /** The path of `--config`. */
   readonly config: string | undefined;
@@ -19,7 +19,7 @@ export interface StoreSources {
 /**
  * Returns the URLs of the stores from the first source that has some.
  *
- * @throws {UsageError} if no source has one, or what it has is wrong
+ * @throws {UsageError} if no source has a URL, or the URL is wrong
  */
 export async function findStoreUrls({ stores, config, env }: StoreSources): Promise<StoreUrls> {
   if (stores.length > 0) return storeUrls(stores, "--store");
@@ -42,8 +42,8 @@ function storeUrls(texts: readonly string[], source: string): StoreUrls {
 }
 
 /**
- * Parses the URL of a store. Several hosts, as those of Sentinels, are no URL for `new URL`: those behind the first one
- * become parameters `host`, see {@linkcode hostsOf}.
+ * Parses the URL of a store. `new URL` takes only one host: the further hosts, such as Sentinels, become parameters
+ * `host`, see {@linkcode hostsOf}.
  */
 export function storeUrl(text: string, source: string): URL {
   const [, before = "", hosts = "", behind = ""] =
@@ -57,7 +57,7 @@ export function storeUrl(text: string, source: string): URL {
   return url;
 }
 
-/** Returns the hosts of a URL with their ports, as far as they are given; none of a URL without a host. */
+/** Returns the hosts of a URL, with the ports that it gives; no hosts for a URL without any. */
 export function hostsOf(url: URL): string[] {
   return [url.host, ...url.searchParams.getAll("host")].filter((host) => host !== "");
 }
@@ -68,7 +68,9 @@ export function labelOf(url: URL): string {
   return url.protocol + (hosts.length > 0 ? `//${hosts.join(",")}` : "") + url.pathname.replace(/^\/$/, "");
 }
 
-/** Returns the parts of a variable. A new URL begins behind a space or comma: paths and lists of hosts have them too. */
+/**
+ * Returns the parts of a variable. A new URL begins after a space or comma; paths and lists of hosts contain them too.
+ */
 function split(text: string): string[] {
   return text.split(/[\s,]+(?=[a-z][a-z\d+.-]*:\/\/)/i).map((part) => part.trim());
 }
@@ -81,7 +83,7 @@ function parse(text: string): URL | undefined {
   }
 }
 
-/** Hides the user, the password, and the values of parameters that are passwords. */
+/** Hides the user, the password, and parameters that are passwords. */
 function withoutSecrets(text: string): string {
   return text.replace(/\/\/.*@/s, "//…@").replace(/(password=)[^&]*/gi, "$1…");
 }

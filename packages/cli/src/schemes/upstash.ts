@@ -9,7 +9,7 @@ import { checkParameters, decoded } from "./url_parts.ts";
 
 const EXAMPLE = "upstash+https://:TOKEN@us1-merry-cat-32748.upstash.io";
 
-/** Databases that speak the REST protocol of Upstash. */
+/** Opens databases that speak the REST protocol of Upstash. */
 export const upstash: Scheme = {
   protocols: ["upstash+https:", "upstash+http:"],
   example: EXAMPLE,
@@ -17,7 +17,7 @@ export const upstash: Scheme = {
   examination,
 };
 
-/** What a URL says. */
+/** The parts of a URL. */
 interface RestPlace {
   readonly address: Address;
   readonly url: string;
@@ -45,8 +45,8 @@ function examination([url]: StoreUrls): Examination {
 }
 
 async function openPlace({ url, token, prefix }: RestPlace) {
-  const { upstash } = await import("../../stores/redis/clients/upstash/mod.ts");
-  const { redis } = await import("../../stores/redis/mod.ts");
+  const { upstash } = await import("@holdfast/lock/upstash");
+  const { redis } = await import("@holdfast/lock/redis");
   const client = upstash({ url, token });
   return { client, store: redis(client, { prefix }) };
 }

@@ -1,5 +1,5 @@
-import { SystemClock } from "../../internal/time/clock.ts";
-import type { ZookeeperStore } from "../../stores/zookeeper/mod.ts";
+import type { ZookeeperStore } from "@holdfast/lock/zookeeper";
+import { SystemClock } from "../time/clock.ts";
 import { UsageError } from "../command.ts";
 import type { Examination } from "../doctor/examination.ts";
 import { answerTo, type ExaminedZookeeper, zookeeperPatient } from "../doctor/zookeeper.ts";
@@ -11,7 +11,7 @@ import type { OpenedStore, OpenOptions, Scheme, StoreUrls } from "./scheme.ts";
 import { hostsOf, labelOf } from "./store_urls.ts";
 import { checkParameters, decoded } from "./url_parts.ts";
 
-/** ZooKeeper. */
+/** Opens ZooKeeper. */
 export const zookeeper: Scheme = {
   protocols: ["zookeeper:"],
   example: "zookeeper://127.0.0.1:2181",
@@ -21,33 +21,33 @@ export const zookeeper: Scheme = {
 
 const PORT = 2181;
 
-/** The path that the store uses if nothing else is said. */
+/** The default path of the store. */
 const PATH = "/holdfast";
 
-/** The pause before all servers are tried again, in milliseconds. */
+/** The pause before the client tries all servers again, in milliseconds. */
 const SPIN_MS = 100;
 
-/** The code of the state of a client that is connected. */
+/** The code of a connected client's state. */
 const CONNECTED = 3;
 
-/** What a URL says. */
+/** The parts of a URL. */
 interface ZookeeperPlace {
   readonly addresses: readonly Address[];
   readonly chroot: string;
   readonly path: string;
-  /** `user:password`, to be sent as digest authentication. */
+  /** `user:password` for digest authentication. */
   readonly user: string | undefined;
   readonly label: string;
 }
 
-/** A client, with what closes it. */
+/** A client, with its end. */
 interface OpenedClient extends ExaminedZookeeper {
   close(): void;
   addAuthInfo(scheme: string, auth: Uint8Array): void;
   readonly connectionManager: { connect(): void; readonly socket?: { destroy(): void } };
 }
 
-/** What is used of the package `node-zookeeper-client`. */
+/** The used part of the package `node-zookeeper-client`. */
 interface ZookeeperModule {
   createClient(servers: string, options: object): OpenedClient;
 }
@@ -81,7 +81,7 @@ async function connect(place: ZookeeperPlace): Promise<{ client: OpenedClient; s
   const loaded = await loadClientLibrary<ZookeeperModule & { readonly default?: ZookeeperModule }>(
     { of: "ZooKeeper", name: "node-zookeeper-client", version: "^1.1" },
   );
-  const { zookeeper } = await import("../../stores/zookeeper/mod.ts");
+  const { zookeeper } = await import("@holdfast/lock/zookeeper");
   const { addresses, chroot, path, user } = place;
   const { createClient } = loaded.default ?? loaded;
   const client = createClient(addresses.map(hostAndPort).join() + chroot, { spinDelay: SPIN_MS });
@@ -90,7 +90,10 @@ async function connect(place: ZookeeperPlace): Promise<{ client: OpenedClient; s
   return { client, store: zookeeper(client, { path }) };
 }
 
-/** Closes a client. One that is closed while it connects would throw where nobody can catch it: it is made to give up. */
+/**
+ * Closes a client. A client closed while it connects would throw where nobody can catch the error: it is made to give
+ * up.
+ */
 async function close(client: OpenedClient): Promise<void> {
   if (client.getState().getCode() === CONNECTED) return client.close();
   const { connectionManager } = client;

@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 /** Answers a request, as servers of the web platform do. */
 export type Handler = (request: Request) => Promise<Response>;
 
-/** The longest body of a request that is read, in bytes. */
+/** The longest request body that is read, in bytes. */
 const MAX_BODY = 65_536;
 
-/** An HTTP server in Deno, Node and Bun, for a handler of requests of the web platform. */
+/** An HTTP server in Deno, Node and Bun, for a handler of the web platform's requests. */
 export class HttpServer {
   readonly #server: Server;
 
@@ -14,7 +14,7 @@ export class HttpServer {
     this.#server = server;
   }
 
-  /** Starts a server; port 0 is any that is free. Rejects if it cannot listen there. */
+  /** Starts a server; port 0 means any free port. Rejects if it cannot listen. */
   static start(handler: Handler, port: number, host: string): Promise<HttpServer> {
     const server = createServer((message, response) => void answer(handler, message, response));
     return new Promise((resolve, reject) => {
@@ -26,13 +26,13 @@ export class HttpServer {
     });
   }
 
-  /** The port that it listens on. */
+  /** The port of the server. */
   get port(): number {
     const address = this.#server.address();
     return typeof address === "object" && address !== null ? address.port : 0;
   }
 
-  /** Closes all connections, and listens no more. */
+  /** Closes all connections, and stops listening. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       this.#server.close(() => resolve());
@@ -54,7 +54,7 @@ async function answer(handler: Handler, message: IncomingMessage, response: Serv
   }
 }
 
-/** Returns the request of a message, or the status of the answer to one that is none. */
+/** Returns the request of a message, or the status for a message that is no request. */
 async function requestOf(message: IncomingMessage): Promise<Request | number> {
   const headers = new Headers();
   try {
@@ -71,7 +71,7 @@ async function requestOf(message: IncomingMessage): Promise<Request | number> {
   }
 }
 
-/** Returns the body of a message, `undefined` if it is too long. */
+/** Returns the body of a message; `undefined` if it is too long. */
 async function bodyOf(message: IncomingMessage): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -104,7 +104,7 @@ async function send(from: Response, to: ServerResponse): Promise<void> {
   to.end();
 }
 
-/** Resolves when a response takes more, or never will. */
+/** Resolves when a response accepts more data, or never will. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -3,30 +3,31 @@ import { constants } from "node:os";
 import process from "node:process";
 import { Processes, type Signal } from "./processes.ts";
 
-/** How a command is started. */
+/** The options for starting a command. */
 export interface ChildOptions {
   /** Its whole environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether it stays in the process group and the session of this process, and so has its terminal. */
+  /** Whether the command stays in the process group and the session of this process, and so has its terminal. */
   readonly foreground: boolean;
-  /** Called at the moment of its start, before this process can stall or do something else. */
+  /** Called at the moment of the start, before this process can stall. */
   readonly onStart: (child: Child) => void;
 }
 
 /**
  * A command that runs with the standard input and output of this process.
  *
- * It gets a session and thereby a process group of its own: one `kill` reaches it and the processes that it has started,
- * also after it has ended itself. Otherwise `sh -c "first; second"` would end on SIGTERM, and its child would go on
- * without the lock. The price is that it has no controlling terminal. It can read from the terminal and write to it, but
- * job control, `/dev/tty` and Ctrl-C are those of this process, which passes Ctrl-C on. With `foreground` the command
+ * It gets a session and thereby a process group of its own: one `kill` reaches the command and the processes that it
+ * has started, even after its own end. Otherwise `sh -c "first; second"` would end on SIGTERM, and its child would go
+ * on without the lock. The price is that it has no controlling terminal. It can read from the terminal and write to it;
+ * but job control, `/dev/tty` and Ctrl-C belong to this process, which passes Ctrl-C on. With `foreground` the command
  * stays in the group of the terminal, which sends Ctrl-C itself, and signals reach it alone: the group is also that of
- * this process and of others in the same pipeline. On Windows, which has no process groups, every command is like that.
+ * this process and of others in the same pipeline. On Windows, which has no process groups, every command runs in this
+ * way.
  */
 export class Child {
-  /** Resolves to the exit status when it has ended: its own, or 128 and the number of the signal that killed it. */
+  /** Resolves to the exit status of the command: its own, or 128 plus the number of the signal that killed it. */
   readonly ended: Promise<number>;
-  /** Whether the terminal sends it Ctrl-C. */
+  /** Whether the terminal sends Ctrl-C to the command. */
   readonly foreground: boolean;
   readonly #command: Processes;
   readonly #all: Processes;
@@ -67,33 +68,33 @@ export class Child {
     return this.#over;
   }
 
-  /** Whether it, or a process that it has started, is left. */
+  /** Whether the command, or a process that it has started, still runs. */
   get alive(): boolean {
     return this.#reachable && this.#all.alive;
   }
 
-  /** Sends a signal to it and to the processes that it has started. */
+  /** Sends a signal to the command and to the processes that it has started. */
   signal(name: Signal): void {
     if (this.#reachable) this.#all.signal(name);
   }
 
-  /** Sends a signal to it alone. */
+  /** Sends a signal to the command alone. */
   signalCommand(name: Signal): void {
     if (!this.#over) this.#command.signal(name);
   }
 
-  /** The id of what signals are sent to, as `kill(2)` takes it. */
+  /** The id for signals, as `kill(2)` takes it. */
   get id(): number {
     return this.#all.id;
   }
 
-  /** Whether the id still means what was started: that of a process may be another one's once it has ended. */
+  /** Whether the id still means the command: the system may give a process's id to another after its end. */
   get #reachable(): boolean {
     return !this.#over || !this.foreground;
   }
 }
 
-/** Returns the exit status of a process that a signal has killed, as shells have it. */
+/** Returns the exit status of a process killed by a signal, as shells have it. */
 export function signalStatus(name: string): number {
   const numbers: Readonly<Record<string, number>> = constants.signals;
   return 128 + (numbers[name] ?? 0);

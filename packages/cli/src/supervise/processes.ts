@@ -3,7 +3,7 @@ import process from "node:process";
 /** A signal that is sent to commands. */
 export type Signal = "SIGCONT" | "SIGHUP" | "SIGINT" | "SIGKILL" | "SIGQUIT" | "SIGTERM" | "SIGUSR1" | "SIGUSR2";
 
-/** Processes that signals are sent to: one by its id, or all of a process group by the negative id of that. */
+/** Processes to signal: one process by its id, or a process group by its negative id. */
 export class Processes {
   /** The id as `kill(2)` takes it. */
   readonly id: number;
@@ -13,17 +13,17 @@ export class Processes {
     this.id = id;
   }
 
-  /** Whether one of them is left. */
+  /** Whether any of the processes still runs. */
   get alive(): boolean {
     return this.#send(0);
   }
 
-  /** Sends a signal to each of them that is left. */
+  /** Sends a signal to each process that still runs. */
   signal(name: Signal): void {
     this.#send(name);
   }
 
-  /** Returns whether a signal found one of them. */
+  /** Returns whether a signal reached any of the processes. */
   #send(signal: Signal | 0): boolean {
     try {
       process.kill(this.id, signal);

@@ -3,19 +3,19 @@ import { isatty } from "node:tty";
 import { type Child, signalStatus } from "./child.ts";
 import type { Signal } from "./processes.ts";
 
-/** Ask a command to end. Passed on to all of its processes, as a terminal does with those of the keyboard. */
+/** The signals that ask a command to end. They are passed on to all its processes, as a terminal does. */
 const ENDING: readonly Signal[] = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
 
-/** Passed on to the command alone: they kill every process that does not expect them. */
+/** The signals that are passed on to the command alone: they kill every process that does not expect them. */
 const OWN: readonly Signal[] = ["SIGUSR1", "SIGUSR2"];
 
-/** Sent by the keyboard to all processes in the foreground of the terminal. */
+/** The signals that the keyboard sends to all processes in the foreground of the terminal. */
 const KEYBOARD: readonly Signal[] = ["SIGINT", "SIGQUIT"];
 
 /**
- * The signals that this process gets: while there is no command yet they end the wait, then they are passed on to it.
+ * The signals to this process. Before the command starts they end the wait; then they are passed on to the command.
  *
- * Ctrl-Z (SIGTSTP) is refused. While this process were suspended it could not renew the lease, and would lose the lock.
+ * Ctrl-Z (SIGTSTP) is refused. A suspended process cannot renew the lease, and would lose the lock.
  */
 export class Signals {
   readonly #listeners = new Map<Signal | "SIGTSTP", () => void>();
@@ -33,17 +33,17 @@ export class Signals {
     });
   }
 
-  /** Aborts when a signal asked to end before there was a command. */
+  /** Aborts when a signal asks to end before the command has started. */
   get interruption(): AbortSignal {
     return this.#interruption.signal;
   }
 
-  /** The exit status after such a signal; `undefined` if none has come. */
+  /** The exit status after such a signal; `undefined` before. */
   get status(): number | undefined {
     return this.#interruptedBy === undefined ? undefined : signalStatus(this.#interruptedBy);
   }
 
-  /** Passes on to a command what comes from now on. */
+  /** Passes all further signals on to a command. */
   passTo(child: Child): void {
     this.#child = child;
   }
@@ -75,7 +75,7 @@ export class Signals {
   }
 }
 
-/** Whether the command has a terminal that sends it what the keyboard sends. */
+/** Whether the command shares a terminal, which sends it the signals of the keyboard. */
 function hasTerminal(): boolean {
   return [0, 1, 2].some((fd) => isatty(fd));
 }

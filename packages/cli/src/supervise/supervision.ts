@@ -1,7 +1,7 @@
-import { type Clock, elapsed, type Instant, type Timer } from "../../internal/time/clock.ts";
+import { type Clock, elapsed, type Instant, type Timer } from "../time/clock.ts";
 import type { Signal } from "./processes.ts";
 
-/** A lock, as far as it says how long its command may run. */
+/** The part of a lock that limits how long its command may run. */
 export interface Watched {
   /** Aborts when the lock is lost. */
   readonly signal: AbortSignal;
@@ -9,46 +9,46 @@ export interface Watched {
   remaining(): number;
 }
 
-/** A command, as far as it can be stopped. */
+/** The part of a command that is needed to stop it. */
 export interface Stoppable {
   /** Resolves when the command itself has ended. */
   readonly ended: Promise<unknown>;
-  /** Whether it, or a process that it has started, is left. */
+  /** Whether the command, or a process that it has started, still runs. */
   readonly alive: boolean;
-  /** Sends a signal to it and to the processes that it has started. */
+  /** Sends a signal to the command and to the processes that it has started. */
   signal(name: Signal): void;
 }
 
-/** How a command is stopped. */
+/** The times for stopping a command. */
 export interface StopTimes {
-  /** From SIGTERM to SIGKILL, in milliseconds. */
+  /** The time from SIGTERM to SIGKILL, in milliseconds. */
   readonly graceMs: number;
   /** How long before the end of the lease SIGKILL is sent at the latest, in milliseconds. */
   readonly marginMs: number;
 }
 
-/** How a command is supervised. */
+/** The options of a supervision. */
 export interface SupervisionOptions extends StopTimes {
   readonly clock: Clock;
-  /** Called when the command begins to be stopped. */
+  /** Called when the supervision begins to stop the command. */
   readonly onStop?: (() => void) | undefined;
 }
 
-/** How often to look whether all processes of a command have ended, once it has ended itself, in milliseconds. */
+/** How often to check whether a command's processes have ended, once the command itself has, in milliseconds. */
 const LOOK_MS = 20;
 
 /**
  * Keeps a command from outliving its lock.
  *
  * - While the lease is renewed there is one timer, set to the moment when only the grace and the margin would be left.
- * - If that much or less is left then, the renewals have failed for long: the command is stopped *now*, so that it is
- *   dead before the lease ends. When the loss is reported it would be too late, as somebody else may have the lock then.
- * - If the lock is lost before that moment, it was revoked: there is nothing to be in time for, and the command is
- *   stopped with the full grace.
+ * - If no more is left then, the renewals have failed for long: the command is stopped *now*, so that it is dead before
+ *   the lease ends. Waiting for the report of the loss would be too late: another holder may have the lock by then.
+ * - If the lock is lost before that moment, it was revoked: no deadline is left to meet, and the command is stopped
+ *   with the full grace.
  * - If the loss comes with that timer overdue, this process stood still while the lease ended: SIGKILL at once.
  *
- * To stop is to send SIGTERM, and SIGKILL after the grace. SIGKILL is also sent when the command itself has ended on
- * SIGTERM but a process that it has started has not.
+ * To stop is to send SIGTERM, and SIGKILL after the grace. SIGKILL is also sent when the command has ended on SIGTERM
+ * but one of its processes has not.
  */
 export class Supervision {
   readonly #command: Stoppable;
@@ -57,7 +57,9 @@ export class Supervision {
   readonly #clock: Clock;
   #phase: "running" | "stopping" | "killed" = "running";
   #timer: Timer | undefined;
-  /** When the timer was set, and to how many milliseconds. A loss before that is as late as one after it. */
+  /**
+   * When the timer was set, and to how many milliseconds. It tells whether a loss comes after the time of the timer.
+   */
   #setAt: Instant;
   #dueMs = 0;
 
@@ -70,7 +72,10 @@ export class Supervision {
     this.#setAt = options.clock.now();
   }
 
-  /** Watches until the command has ended and, if it was stopped, nothing of it is left. Resolves to how it was stopped. */
+  /**
+   * Watches until the command has ended and, if it was stopped, none of its processes is left. Resolves to how it was
+   * stopped.
+   */
   async watch(): Promise<"not stopped" | "stopped" | "killed"> {
     const { signal } = this.#lock;
     const lost = () => this.#onLoss();
@@ -87,7 +92,7 @@ export class Supervision {
     return this.#phase === "running" ? "not stopped" : this.#phase === "killed" ? "killed" : "stopped";
   }
 
-  /** Stops the command if only the grace and the margin are left, else looks again when that would be so. */
+  /** Stops the command if only the grace and the margin are left; else sets the timer to that moment. */
   #look(): void {
     const { graceMs, marginMs } = this.#options;
     const left = this.#lock.remaining();
@@ -97,7 +102,7 @@ export class Supervision {
     if (spare <= 0) return this.#stop(Math.min(graceMs, left - marginMs));
     this.#setAt = this.#clock.now();
     this.#dueMs = spare;
-    this.#timer = this.#clock.timer(spare, () => this.#look());
+    this.#timer = this.#clock.timer(spare, () => this.#look(), this.#setAt, spare);
   }
 
   #onLoss(): void {
@@ -116,7 +121,7 @@ export class Supervision {
     this.#command.signal("SIGTERM");
     // A process that is suspended acts on it only once it continues.
     this.#command.signal("SIGCONT");
-    this.#timer = this.#clock.timer(graceMs, () => this.#kill());
+    this.#timer = this.#clock.timer(graceMs, () => this.#kill(), this.#clock.now(), graceMs);
   }
 
   #kill(): void {

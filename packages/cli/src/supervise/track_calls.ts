@@ -1,16 +1,18 @@
-import { within } from "../../internal/lease/release.ts";
-import type { Clock } from "../../internal/time/clock.ts";
-import type { Store } from "../../store.ts";
+import type { Store } from "@holdfast/lock";
+import type { Clock } from "../time/clock.ts";
+import { within } from "../time/within.ts";
 
-/** A store whose calls can be waited for. */
+/** A store with a method that waits for its calls. */
 export interface TrackedStore {
   readonly store: Store;
-  /** Resolves when no attempt and no release is without an answer, or after so many milliseconds. */
+  /** Resolves when every attempt and every release is answered, or after `ms` milliseconds. */
   idle(ms: number, clock: Clock): Promise<void>;
 }
 
 /**
- * Returns a store with as much of another one as a single handle needs, whose calls can be waited for.
+ * Returns a store with the methods that a single handle needs, whose calls can be waited for. At the end of a wait the
+ * handle leaves the queue in the background. If the process exited at once, the handle would stay in the queue, and the
+ * other waiters would have to detect its death.
  *
  * A wait that ends leaves the queue in the background. A process that exits at once would stay in the queue, and the
  * others would have to find out that it died.
@@ -44,5 +46,6 @@ export function trackCalls(store: Store): TrackedStore {
     // An attempt that is answered late is followed by a release.
     while (pending.size > 0) await Promise.all(pending);
   };
+  // A call that takes longer is not waited for, and each caller has its own error.
   return { store: tracked, idle: (ms, clock) => within(ms, empty(), clock).catch(() => {}) };
 }

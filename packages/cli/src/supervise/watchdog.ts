@@ -1,51 +1,53 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import type { Clock, Timer } from "../../internal/time/clock.ts";
+import type { Clock, Timer } from "../time/clock.ts";
 import { Processes } from "./processes.ts";
 import type { StopTimes, Watched } from "./supervision.ts";
-import { WATCHDOG_URL, WATCHDOG_WORD } from "./watchdog_main.ts";
+import { HAS_STOPPED, WATCHDOG_URL, WATCHDOG_WORD } from "./watchdog_main.ts";
 
-/** How often it is told what remains of the lease, as a part of that lease. */
+/** How often the watchdog is told the rest of the lease, as a part of the lease. */
 const TELL = 1 / 12;
 
-/** What Deno tells of itself. */
+/** The part of `Deno` that is used. */
 interface Runtime {
   readonly Deno?: { readonly build: { readonly standalone?: boolean } };
 }
 
 /**
- * A second process that stops the command when this one cannot: it stands still (SIGSTOP, a stalled event loop, no
- * memory) or was killed with SIGKILL.
+ * A second process that stops the command when this process cannot, because it stands still (SIGSTOP, a stalled event
+ * loop, no memory) or was killed with SIGKILL.
  *
- * It is told again and again what remains of the lease, through a pipe that only this process holds open. It stops the
- * command in the same way as this process, half a margin later; and at once when the pipe is closed, which the kernel
- * does for a process that was killed.
+ * This process tells it the rest of the lease regularly, through a pipe that no other process holds open. The watchdog
+ * stops the command in the same way as this process, half a margin later; and at once when the pipe is closed, as the
+ * kernel does for a killed process.
  */
 export class Watchdog {
   readonly #process: ChildProcess;
-  readonly #ended: Promise<void>;
+  /** Resolves at its end, to whether it has stopped the command. */
+  readonly #ended: Promise<boolean>;
   readonly #clock: Clock;
   #timer: Timer | undefined;
   #state: "watching" | "ending" | "ended" = "watching";
 
-  /** Wraps a process that is ready. */
+  /** Wraps a watchdog process that is ready. */
   constructor(child: ChildProcess, clock: Clock, warn: (message: string) => void) {
     this.#process = child;
     this.#clock = clock;
     this.#ended = new Promise((resolve) => {
-      child.once("exit", () => {
-        if (this.#state === "watching") {
+      child.once("exit", (code) => {
+        // With 0 it ends when the command has been stopped by this process.
+        if (this.#state === "watching" && code !== 0 && code !== HAS_STOPPED) {
           warn("the watchdog has ended: nothing stops the command if this process stalls");
         }
         this.#state = "ended";
-        resolve();
+        resolve(code === HAS_STOPPED);
       });
     });
     child.stdin?.on("error", () => {}); // It has ended: nothing can be told any more.
   }
 
-  /** Starts it, and resolves when it is ready. Rejects if that is not possible. */
+  /** Starts the watchdog, and resolves when it is ready. Rejects if it cannot start. */
   static async start(times: StopTimes, clock: Clock, warn: (message: string) => void): Promise<Watchdog> {
     const { graceMs, marginMs } = times;
     const words = [...command(), `${graceMs}`, `${marginMs / 2}`];
@@ -61,38 +63,42 @@ export class Watchdog {
     return new Watchdog(child, clock, warn);
   }
 
-  /** Makes it watch the processes that signals with this id reach; they may run while a lock with that lease is held. */
+  /** Makes it watch the processes with this id; they may run while a lock with this lease is held. */
   watch(id: number, lock: Watched, lease: number): void {
     this.#process.stdin?.write(`${id}\n`);
     const tell = () => {
       const left = lock.remaining();
       // Lost: this process has just begun to stop the command, with the whole grace if the lock was revoked.
       if (left <= 0) return;
-      this.#process.stdin?.write(`${left} ${this.#clock.now().wall}\n`);
-      this.#timer = this.#clock.timer(lease * TELL, tell);
+      const now = this.#clock.now();
+      this.#process.stdin?.write(`${left} ${now.wall}\n`);
+      this.#timer = this.#clock.timer(lease * TELL, tell, now, lease * TELL);
     };
     tell();
   }
 
-  /** Tells it that this process has begun to stop the command. What it was told last of the lease holds on. */
+  /** Tells it that this process has begun to stop the command. The last told end of the lease still counts. */
   standBy(): void {
     this.#timer?.cancel();
     this.#process.stdin?.write("stopping\n");
   }
 
-  /** Ends it; resolves when it is gone. */
-  async end(): Promise<void> {
+  /**
+   * Ends the watchdog. Resolves when it is gone, to whether it has stopped the command because this process stood
+   * still; it may have ended by itself.
+   */
+  async end(): Promise<boolean> {
     this.#timer?.cancel();
     if (this.#state === "watching") {
       this.#state = "ending";
       // Not by ChildProcess.kill(), which in Deno closes the pipe first: that means that this process is dead.
       if (this.#process.pid !== undefined) new Processes(this.#process.pid).signal("SIGKILL");
     }
-    await this.#ended;
+    return await this.#ended;
   }
 }
 
-/** The words behind the name of the runtime that start the program of the watchdog. */
+/** Returns the words after the name of the runtime that start the watchdog's program. */
 function command(): string[] {
   const { Deno } = globalThis as Runtime;
   if (Deno?.build.standalone) throw new Error("a program made by deno compile cannot start a watchdog");

@@ -1,25 +1,28 @@
 /**
- * The program of the watchdog: `watchdog_main.ts holdfast-watchdog GRACE_MS MARGIN_MS`, where the first word shows what it
- * is to those who list processes. It says when it is ready.
+ * The program of the watchdog: `watchdog_main.ts holdfast-watchdog GRACE_MS MARGIN_MS`, where the first word names it
+ * in lists of processes. It says when it is ready.
  *
- * The first line of its input is the id of what it may have to stop. Each further line is what remains of the lease and
- * the time at which that was so, or `stopping` when the holder has sent SIGTERM itself: a second one makes some programs
- * end without cleaning up.
+ * The first line of its input is the id of the processes to stop. Each further line is the rest of the lease and the
+ * time for which it is true, or `stopping` when the holder has sent SIGTERM itself: a second SIGTERM makes some
+ * programs end without cleaning up.
  *
  * @module
  */
 import process from "node:process";
-import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
+import { type Clock, elapsed, type Instant, SystemClock } from "../time/clock.ts";
 import { Processes, type Signal } from "./processes.ts";
 import { Supervision, type Watched } from "./supervision.ts";
 
-/** Where this program is: imported for that, so that it is packed with the rest. */
+/** The place of this program. It is imported so that the program is packed with the rest. */
 export const WATCHDOG_URL: string = import.meta.url;
 
 /** The first argument, without which this file does nothing. */
 export const WATCHDOG_WORD = "holdfast-watchdog";
 
-/** The lease as far as the holder has told. */
+/** The exit status when the watchdog, and not the holder, has begun to stop the command. */
+export const HAS_STOPPED = 3;
+
+/** The lease, as last told by the holder. */
 export class ToldLease implements Watched {
   readonly #clock: Clock;
   #ms = Infinity;
@@ -34,31 +37,35 @@ export class ToldLease implements Watched {
     this.#at = clock.now();
   }
 
-  /** Aborts when the holder cannot tell any more. */
+  /** Aborts when the holder can no longer tell. */
   get signal(): AbortSignal {
     return this.#silence.signal;
   }
 
-  /** Returns the milliseconds until the lease ends, as far as the holder has told. */
+  /** Returns the milliseconds until the lease ends, by the last word of the holder. */
   remaining(): number {
     return Math.max(0, this.#ms - elapsed(this.#at, this.#clock.now()));
   }
 
-  /** Takes note of what remained at that time of the wall clock, which the two processes share. */
+  /** Stores the rest of the lease at that time of the wall clock, which the two processes share. */
   tell(ms: number, wall: number): void {
     this.#ms = ms;
     this.#at = { monotonic: this.#clock.now().monotonic, wall };
   }
 
-  /** Notes that the holder is gone. */
+  /** Marks the holder as gone. */
   fallSilent(): void {
     this.#silence.abort();
   }
 }
 
-/** Watches a command of which it is only known what reaches it: from the first signal on it waits until nothing is left. */
+/**
+ * Watches a command, of which only the processes to signal are known: from the first signal on it waits until none is
+ * left.
+ */
 async function watch(processes: Processes, lease: ToldLease, clock: Clock): Promise<void> {
   let stopped = () => {};
+  let status: number | undefined;
   const ended = new Promise<void>((resolve) => stopped = resolve);
   const command = {
     ended,
@@ -66,16 +73,17 @@ async function watch(processes: Processes, lease: ToldLease, clock: Clock): Prom
       return processes.alive;
     },
     signal(name: Signal): void {
+      status ??= lease.stopping ? 0 : HAS_STOPPED;
       if (name !== "SIGTERM" || !lease.stopping) processes.signal(name);
       stopped();
     },
   };
   const [graceMs = 0, marginMs = 0] = process.argv.slice(3).map(Number);
   await new Supervision(command, lease, { graceMs, marginMs, clock }).watch();
-  process.exit(0);
+  process.exit(status);
 }
 
-/** Reads what the holder tells. */
+/** Reads the lines of the holder. */
 function main(): void {
   const clock = new SystemClock();
   const lease = new ToldLease(clock);

@@ -1,6 +1,6 @@
-import { StoreError } from "../../errors.ts";
-import { SystemClock } from "../../internal/time/clock.ts";
-import { reason } from "../../internal/reason.ts";
+import { StoreError } from "@holdfast/lock";
+import { reason } from "@holdfast/lock/authors";
+import { SystemClock } from "../time/clock.ts";
 import { UsageError } from "../command.ts";
 import type { OpenedStore } from "../schemes/scheme.ts";
 
@@ -8,8 +8,8 @@ import type { OpenedStore } from "../schemes/scheme.ts";
 const ANSWER_MS = 5_000;
 
 /**
- * Settles like a call to a store, or rejects when the signal aborts. A failure, and an answer that does not come within
- * 5 s, are a `StoreError` that names the store and says why.
+ * Settles like a call to a store, or rejects when the signal aborts. A failure, and an answer later than 5 s, are a
+ * `StoreError` that names the store and the reason.
  */
 export async function answerOf<T>({ store, label }: OpenedStore, call: Promise<T>, signal: AbortSignal): Promise<T> {
   const timer = new AbortController();
@@ -36,7 +36,7 @@ export async function answerOf<T>({ store, label }: OpenedStore, call: Promise<T
   }
 }
 
-/** Resolves to an error that says what is wrong with the URL of a store that has failed, if that is known. */
+/** Resolves to an error that names the fault in the URL of a failed store, if known. */
 export async function diagnosed({ diagnose }: OpenedStore, error: unknown): Promise<unknown> {
   if (!(error instanceof StoreError)) return error;
   const words = await diagnose?.();

@@ -1,7 +1,7 @@
-/** What stands between two columns. */
+/** The text between two columns. */
 const GAP = "  ";
 
-/** How wide a column becomes at most: one long name must not push the columns behind it out of sight. */
+/** The largest width of a column: one long name must not push the columns to its right out of sight. */
 const MAX_WIDTH = 48;
 
 /** Characters that take two columns of a terminal. */
@@ -13,7 +13,7 @@ const WIDE = new RegExp(
   "u",
 );
 
-/** Characters that are put on top of the one before. */
+/** Characters that are drawn over the character before. */
 const COMBINING = /\p{M}/u;
 
 /** Returns rows of cells as lines, with the cells of each column below each other. */

@@ -1,10 +1,11 @@
 import process from "node:process";
 import { createInterface } from "node:readline";
+import { setImmediate } from "node:timers";
 import { isatty } from "node:tty";
 import type { Terminal, TerminalSize } from "../command.ts";
 import { type Environment, styleVariable } from "../arguments/environment.ts";
 
-/** How the output is wanted. */
+/** The wishes of the user for the output. */
 export interface TerminalOptions {
   readonly json: boolean;
   /** Whether colours are wanted where they can be shown. */
@@ -14,7 +15,7 @@ export interface TerminalOptions {
   readonly signal: AbortSignal;
 }
 
-/** How a text looks on a terminal. */
+/** The styles of a text on a terminal. */
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 
 /** Returns a text in a style, on a terminal that shows colours. */
@@ -30,8 +31,8 @@ export function processTerminal({ json, colours, env, signal }: TerminalOptions)
     json,
     colours: colours && isTerminal && !json && !styleVariable(env, "NO_COLOR"),
     attended: isatty(2),
-    out: (line) => void stdout.write(`${line}\n`),
-    err: (line) => void stderr.write(`${line}\n`),
+    out: (line) => write(stdout, `${line}\n`),
+    err: (line) => write(stderr, `${line}\n`),
     size: () => isTerminal ? sizeOf(stdout) : undefined,
   };
   // Not process.stdin: to look at it makes a pipe non-blocking, also for a program that is started with it.
@@ -39,14 +40,25 @@ export function processTerminal({ json, colours, env, signal }: TerminalOptions)
   return { ...terminal, ask: (question) => ask(question, signal) };
 }
 
-/** Resolves when all that was written has gone to where it goes; also if nobody reads it any more. */
-export async function flushed(): Promise<void> {
-  for (const stream of [process.stdout, process.stderr]) {
+/** Writes to an output of this process. A failure is its event `error`, also in Deno, which throws for a file. */
+export function write(output: NodeJS.WriteStream, text: string): void {
+  try {
+    output.write(text);
+  } catch (error) {
+    output.emit("error", error);
+  }
+}
+
+/** Resolves when everything written to these outputs has arrived, or nobody reads it. */
+export async function flushed(outputs: Iterable<NodeJS.WriteStream>): Promise<void> {
+  for (const output of outputs) {
     await new Promise<void>((resolve) => {
-      if (stream.writableLength === 0 || stream.destroyed) return resolve();
-      stream.write("", () => resolve());
+      if (output.writableLength === 0 || output.destroyed) return resolve();
+      output.write("", () => resolve());
     });
   }
+  // Node tells in its next turn that a write to a file has failed.
+  await new Promise<void>((resolve) => void setImmediate(resolve));
 }
 
 function sizeOf({ columns, rows }: { columns?: number; rows?: number }): TerminalSize {
@@ -61,13 +73,13 @@ function ask(question: string, signal: AbortSignal): Promise<string> {
   return new Promise<string>((resolve, reject) => {
     // What comes next does not belong behind the question.
     const unanswered = (end: () => void) => {
-      process.stderr.write("\n");
+      write(process.stderr, "\n");
       end();
     };
     if (signal.aborted) return reject(signal.reason);
     abort = () => unanswered(() => reject(signal.reason));
     signal.addEventListener("abort", abort, { once: true });
-    process.stderr.write(question);
+    write(process.stderr, question);
     // Ctrl-D is no answer.
     const closed = () => unanswered(() => resolve(""));
     lines.once("close", closed);
