@@ -1,8 +1,8 @@
-import { inTime } from "../support/in_time.ts";
-import { until } from "../support/until.ts";
-import { withoutCoverage } from "../support/without_coverage.ts";
+import { inTime } from "../../../tests/support/in_time.ts";
+import { until } from "../../../tests/support/until.ts";
+import { withoutCoverage } from "../../../tests/support/without_coverage.ts";
 
-const PROGRAM = import.meta.resolve("../../src/cli/mod.ts");
+const PROGRAM = import.meta.resolve("../mod.ts");
 
 /** How long a command may take on a busy machine, in milliseconds. */
 const LIMIT = 60_000;

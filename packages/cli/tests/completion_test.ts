@@ -1,5 +1,7 @@
 // Deno only: it starts processes of Deno and bash.
 import { assert, assertEquals } from "@std/assert";
+import { acquireAll } from "@holdfast/lock";
+import { sqlite } from "@holdfast/lock/sqlite";
 import { holdfast } from "./cli_process.ts";
 
 /** Returns what bash offers for the last of the words. */
@@ -29,6 +31,38 @@ Deno.test("holdfast completion bash completes verbs, options and what follows th
   assertEquals(await offers(script, "holdfast", "ls", "--sort", ""), ["wait", "name"]);
   assertEquals(await offers(script, "holdfast", "ls", "--c"), ["--contended", "--config"]);
   assertEquals(await offers(script, "holdfast", "show", "--", "--"), [], "what follows is no option");
+});
+
+Deno.test("holdfast completion bash completes the names of locks", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "holdfast_names_" });
+  const store = `sqlite:${folder}/locks.db`;
+  {
+    using locks = sqlite(`${folder}/locks.db`);
+    const held = ["invoice:42", "invoice:43", "nightly", "in two words", "-n", "$(id)"];
+    await using _ = await acquireAll(locks, held);
+    const { out: script } = await holdfast(["completion", "bash"]);
+    const program = `holdfast() { "$DENO" run --quiet --allow-all "$PROGRAM" "$@"; }
+eval "$SCRIPT"; COMP_LINE=$0 COMP_POINT=\${#0} COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _holdfast
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const offered = async (line: string, ...words: string[]) => {
+      const { success, stdout, stderr } = await new Deno.Command("bash", {
+        args: ["--norc", "-uc", program, line, ...words],
+        env: {
+          ...{ SCRIPT: script, DENO: Deno.execPath(), HOLDFAST_STORE: store },
+          PROGRAM: import.meta.resolve("../mod.ts"),
+        },
+        stdin: "null",
+      }).output();
+      assert(success, new TextDecoder().decode(stderr));
+      return new TextDecoder().decode(stdout).split("\n").filter((word) => /^[^-]/.test(word));
+    };
+    assertEquals(await offered("holdfast show ", "holdfast", "show", ""), ["invoice:42", "invoice:43", "nightly"]);
+    assertEquals(await offered("holdfast evict n", "holdfast", "evict", "n"), ["nightly"]);
+    // bash takes a colon for the end of a word.
+    assertEquals(await offered("holdfast wait invoice:4", "holdfast", "wait", "invoice", ":", "4"), ["42", "43"]);
+    assertEquals(await offered("holdfast doctor ", "holdfast", "doctor", ""), []);
+  }
+  await Deno.remove(folder, { recursive: true });
 });
 
 Deno.test("holdfast completion names each verb and option for every shell", async () => {

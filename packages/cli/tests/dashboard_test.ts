@@ -1,10 +1,10 @@
 // Deno only: it uses connections of Deno.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { memory } from "@holdfast/lock/memory";
-import { type Invocation, UsageError } from "../../src/cli/command.ts";
-import { dashboard } from "../../src/cli/commands/dashboard.ts";
-import { confirm, hold, openConfirmation } from "../dashboard/visit.ts";
-import { until } from "../support/until.ts";
+import { type Invocation, UsageError } from "../src/command.ts";
+import { dashboard } from "../src/commands/dashboard.ts";
+import { confirm, hold, openConfirmation } from "./dashboard/visit.ts";
+import { until } from "../../../tests/support/until.ts";
 
 /** The command, on a store in memory. */
 class Run {

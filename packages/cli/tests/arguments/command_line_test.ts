@@ -1,7 +1,7 @@
 // Deno only: it reads command lines with parseArgs of node:util, which not every runtime has.
 import { assertEquals, assertThrows } from "@std/assert";
-import { type OptionSpec, UsageError } from "../../../src/cli/command.ts";
-import { readCommandLine, splitVerb } from "../../../src/cli/arguments/command_line.ts";
+import { type OptionSpec, UsageError } from "../../src/command.ts";
+import { readCommandLine, splitVerb } from "../../src/arguments/command_line.ts";
 
 const OWN: Record<string, OptionSpec> = {
   wait: { type: "string", value: "TIME", help: "how long to wait" },

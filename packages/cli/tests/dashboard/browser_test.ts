@@ -1,13 +1,13 @@
 // Deno only: it starts a browser.
 import { assert, assertEquals } from "@std/assert";
 import type { HolderEntry, Store, WaiterEntry } from "@holdfast/lock";
-import { type Dashboard, dashboard, type DashboardOptions } from "@holdfast/lock/dashboard";
+import { type Dashboard, dashboard, type DashboardOptions } from "@holdfast/cli/dashboard";
 import { memory } from "@holdfast/lock/memory";
 import { redis } from "@holdfast/lock/redis";
 import { plain } from "../../src/dashboard/pages/visible_text.ts";
-import { Chromium, findChromium, type Tab } from "../support/chromium.ts";
-import { quickest } from "../faults/quickest.ts";
-import { RedisServer } from "../support/redis_server.ts";
+import { Chromium, findChromium, type Tab } from "../../../../tests/support/chromium.ts";
+import { quickest } from "../../../../tests/faults/quickest.ts";
+import { RedisServer } from "../../../../tests/support/redis_server.ts";
 import { contrast } from "./contrast.ts";
 import { HOSTILE_NAMES } from "./hostile_names.ts";
 import { hold, queue, stillStore, storeWith } from "./visit.ts";
@@ -17,7 +17,7 @@ if ("missing" in browser) console.log(`the tests in a browser are skipped: ${bro
 const ignore = "missing" in browser;
 
 /** Where the pictures of the documentation are; they are drawn anew if UPDATE_PICTURES is set. */
-const PICTURES = new URL("../../docs/pictures/", import.meta.url);
+const PICTURES = new URL("../../../../docs/pictures/", import.meta.url);
 const MAX_PICTURE = 150_000;
 
 /** A dashboard, a server for it, and a tab that shows it. */
@@ -544,6 +544,23 @@ for (const width of [1_100, 961, 768, 390]) {
     }
   });
 }
+
+browserTest("shows what is left of a lease beside its bar, also of hours", async () => {
+  const holder = (name: string, expiresIn: number): HolderEntry => {
+    return { name, owner: "o", handle: name, mode: "exclusive", since: Date.now() - 61_000, expiresIn };
+  };
+  const held = [30_000, 60_000, 119_000, 3_599_000, 86_340_000].map((left) => holder(`lease of ${left}`, left));
+  await using scene = await Scene.open(storeWith({ query: () => Promise.resolve({ held, pending: [] }) }));
+  const { tab } = scene;
+  for (const path of ["/", `/lock?name=${encodeURIComponent(held[3]!.name)}`]) {
+    await tab.goto(scene.url + path);
+    const wrapped = await tab.evaluate<string[]>(`[...document.querySelectorAll(".lease")].filter((lease) => {
+      const [bar, left] = [...lease.children].map((part) => part.getBoundingClientRect());
+      return left.top >= bar.bottom;
+    }).map((lease) => lease.textContent)`);
+    assertEquals(wrapped, [], path);
+  }
+});
 
 browserTest("names each part for a screen reader", async () => {
   await using scene = await Scene.open(example(), { evict: true });

@@ -1,4 +1,4 @@
-/** Returns the contrast of two colours, from 1 to 21, as WCAG 2 defines it; each is red, green and blue from 0 to 255. */
+/** Returns the contrast of two colours, from 1 to 21, as in WCAG 2. A colour is red, green and blue, from 0 to 255. */
 export function contrast(a: readonly number[], b: readonly number[]): number {
   const [darker, lighter] = [luminance(a), luminance(b)].sort((a, b) => a - b) as [number, number];
   return (lighter + 0.05) / (darker + 0.05);

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, type HolderEntry, type WaiterEntry } from "@holdfast/lock";
-import { dashboard } from "@holdfast/lock/dashboard";
+import { dashboard } from "@holdfast/cli/dashboard";
 import { checkDashboardOptions } from "../../src/dashboard/options.ts";
 import { RequestHandler } from "../../src/dashboard/request_handler.ts";
-import { VirtualClock } from "../support/virtual_clock.ts";
+import { VirtualClock } from "../../../../tests/support/virtual_clock.ts";
 import { HOSTILE_NAMES, titleOf } from "./hostile_names.ts";
 import { hold, namesIn, queue, stillStore, storeWith, textOf, unescaped, visit } from "./visit.ts";
 
@@ -351,6 +351,16 @@ Deno.test("dashboard() knows no page that an object has by itself", async () => 
   using pages = dashboard(stillStore());
   for (const path of ["/constructor", "/__proto__", "/toString"]) {
     assertEquals((await visit(pages, path)).status, 404, path);
+  }
+});
+
+Deno.test("dashboard() does not say on a page of an error what the viewer may do", async () => {
+  for (const evict of [false, true]) {
+    using pages = dashboard(stillStore(), { evict });
+    const page = await pages(new Request("http://localhost/nothing"));
+    const text = await page.text();
+    assertEquals([page.status, /Read only|You may evict/.test(text)], [404, false]);
+    assert(text.includes("There is no such page."), text);
   }
 });
 

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { QueryOptions, Snapshot } from "@holdfast/lock";
 import { checkDashboardOptions } from "../../src/dashboard/options.ts";
 import { RequestHandler } from "../../src/dashboard/request_handler.ts";
-import { settled, VirtualClock } from "../support/virtual_clock.ts";
+import { settled, VirtualClock } from "../../../../tests/support/virtual_clock.ts";
 import { eventsOf, hold, stillStore, storeWith, visit } from "./visit.ts";
 
 /** A dashboard on a clock that stands still, and a store that counts how often it is asked. */

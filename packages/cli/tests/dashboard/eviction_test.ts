@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Claim, HolderEntry, Store } from "@holdfast/lock";
-import { type Dashboard, dashboard, type DashboardOptions } from "@holdfast/lock/dashboard";
+import { type Dashboard, dashboard, type DashboardOptions } from "@holdfast/cli/dashboard";
 import { HOSTILE_NAMES, titleOf } from "./hostile_names.ts";
 import { confirm, hold, openConfirmation, ORIGIN, queue, stillStore, storeWith, textOf, visit } from "./visit.ts";
 

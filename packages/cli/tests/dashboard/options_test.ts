@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { dashboard } from "@holdfast/lock/dashboard";
+import { dashboard } from "@holdfast/cli/dashboard";
 import { memory } from "@holdfast/lock/memory";
 import { checkDashboardOptions } from "../../src/dashboard/options.ts";
 

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
-import { dashboard } from "@holdfast/lock/dashboard";
-import { RedisServer } from "../support/redis_server.ts";
-import { until } from "../support/until.ts";
+import { dashboard } from "@holdfast/cli/dashboard";
+import { RedisServer } from "../../../../tests/support/redis_server.ts";
+import { until } from "../../../../tests/support/until.ts";
 import { HOSTILE_NAMES } from "./hostile_names.ts";
 import { confirm, eventsOf, namesIn, openConfirmation, textOf, visit } from "./visit.ts";
 
@@ -12,7 +12,7 @@ Deno.test("dashboard(client) shows a lock on Redis live, and evicts its holder",
   using pages = dashboard(client, { evict: true, refresh: 100 });
   const events = eventsOf(await visit(pages, "/events/lock?name=invoice%3A42"));
   assertEquals((await events.next("view"))["summary"], "Held by nobody; 0 handles waiting.");
-  const lock = await acquire(server.connect(), "invoice:42", { strict: false });
+  const lock = await acquire(server.connect(), "invoice:42", { lease: 3_600_000, strict: false });
   assert((await events.next("view"))["html"]!.includes("1 holder"), "the holder is shown");
   const response = await confirm(pages, "invoice:42", await openConfirmation(pages, "invoice:42"));
   assertEquals(response.headers.get("location"), "/lock?name=invoice%3A42&evicted=1");

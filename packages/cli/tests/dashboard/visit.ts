@@ -1,6 +1,6 @@
 import type { Claim, Meta, Store } from "@holdfast/lock";
-import { MemoryStore } from "../../src/stores/memory/store.ts";
-import { VirtualClock } from "../support/virtual_clock.ts";
+import { MemoryStore } from "../../../../src/stores/memory/store.ts";
+import { VirtualClock } from "../../../../tests/support/virtual_clock.ts";
 
 /** Where the dashboards of the tests are. */
 export const ORIGIN = "http://dashboard.test";

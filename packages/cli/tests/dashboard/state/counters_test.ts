@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { LockEvent } from "@holdfast/lock";
 import { Counters, type Counts } from "../../../src/dashboard/state/counters.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
+import { VirtualClock } from "../../../../../tests/support/virtual_clock.ts";
 
 const subject = (name: string) => ({ name, owner: "o", handle: "o", mode: "exclusive" as const });
 

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { LeaseEnds } from "../../../src/dashboard/state/lease_ends.ts";
-import type { HolderEntry } from "../../../src/store.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
+import type { HolderEntry } from "../../../../../src/contract/store.ts";
+import { VirtualClock } from "../../../../../tests/support/virtual_clock.ts";
 
 function holder(expiresIn: number | undefined, handle = "h"): HolderEntry {
   return { name: "a", owner: handle, handle, mode: "exclusive", expiresIn };

@@ -1,7 +1,7 @@
 // Deno only: it needs diagnostics channels, which not every runtime has.
 import { assert, assertEquals } from "@std/assert";
 import { acquire, tryAcquire } from "@holdfast/lock";
-import { dashboard } from "@holdfast/lock/dashboard";
+import { dashboard } from "@holdfast/cli/dashboard";
 import { memory } from "@holdfast/lock/memory";
 import { channel } from "node:diagnostics_channel";
 import { eventsOf, textOf, visit } from "../visit.ts";

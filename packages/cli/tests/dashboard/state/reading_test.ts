@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { QueryOptions, Snapshot } from "@holdfast/lock";
 import { canEvict, canList, readList, readLock, readPage } from "../../../src/dashboard/state/reading.ts";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
+import { SystemClock } from "../../../../../src/time/clock.ts";
+import { VirtualClock } from "../../../../../tests/support/virtual_clock.ts";
 import { hold, stillStore, storeWith } from "../visit.ts";
 
 const clock = new SystemClock();

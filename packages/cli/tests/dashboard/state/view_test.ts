@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { ifChanged, type Update, View, Views } from "../../../src/dashboard/state/view.ts";
-import { settled, VirtualClock } from "../../support/virtual_clock.ts";
+import { settled, VirtualClock } from "../../../../../tests/support/virtual_clock.ts";
 
 /** A view of a number that a test sets, and how often it was read. */
 class Scene {
