@@ -2,18 +2,14 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import { ClusterDeployment } from "../deployments/cluster.ts";
-import { SentinelDeployment } from "../deployments/sentinel.ts";
-import { Masters } from "../support/masters.ts";
-import { freePort } from "../support/redis_server.ts";
+import { ClusterDeployment } from "../../../tests/deployments/cluster.ts";
+import { SentinelDeployment } from "../../../tests/deployments/sentinel.ts";
+import { Masters } from "../../../tests/support/masters.ts";
+import { freePort } from "../../../tests/support/redis_server.ts";
 import { holdfast, jsonLines } from "./cli_process.ts";
-
-// After a failover ioredis has timers for up to two seconds, also when its clients are closed.
-const LEAKY = { sanitizeOps: false, sanitizeResources: false };
 
 Deno.test({
   name: "holdfast finds the master behind Sentinel, also after a failover",
-  ...LEAKY,
   fn: async () => {
     await using deployment = await SentinelDeployment.start();
     const store = `redis+sentinel://${
@@ -33,7 +29,6 @@ Deno.test({
 
 Deno.test({
   name: "holdfast lists the locks of all masters of a Cluster",
-  ...LEAKY,
   fn: async () => {
     await using deployment = await ClusterDeployment.start();
     const store = redis(deployment.connect());

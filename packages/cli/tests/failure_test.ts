@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { LockTimeoutError, QuorumError, StoreError } from "@holdfast/lock";
-import { UsageError } from "../../src/cli/command.ts";
-import { errorText, failureOf } from "../../src/cli/failure.ts";
+import { UsageError } from "../src/command.ts";
+import { errorText, failureOf } from "../src/failure.ts";
 
 Deno.test("failureOf() has an exit status for each kind of failure", () => {
   const statuses = [

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import type { Invocation, OptionSpec } from "../../src/cli/command.ts";
-import type { OpenedStore } from "../../src/cli/schemes/scheme.ts";
+import type { Invocation, OptionSpec } from "../src/command.ts";
+import type { OpenedStore } from "../src/schemes/scheme.ts";
 
 /** Where a command of a test runs. */
 interface Place {

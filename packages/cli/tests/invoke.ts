@@ -1,7 +1,7 @@
 import type { Store } from "@holdfast/lock";
-import type { Terminal, TerminalSize, Verb } from "../../src/cli/command.ts";
-import type { OpenedStore } from "../../src/cli/schemes/scheme.ts";
-import { readCommandLine } from "../../src/cli/arguments/command_line.ts";
+import type { Terminal, TerminalSize, Verb } from "../src/command.ts";
+import type { OpenedStore } from "../src/schemes/scheme.ts";
+import { readCommandLine } from "../src/arguments/command_line.ts";
 
 /** How a command is invoked in the process of the test. */
 export interface Invoking {

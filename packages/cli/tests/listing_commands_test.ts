@@ -2,12 +2,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Entry, type Lock, type Snapshot, type Store, tryAcquire } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { UsageError } from "../../src/cli/command.ts";
-import { evict } from "../../src/cli/commands/evict.ts";
-import { ls } from "../../src/cli/commands/ls.ts";
-import { show } from "../../src/cli/commands/show.ts";
-import { watch } from "../../src/cli/commands/watch.ts";
-import { until } from "../support/until.ts";
+import { UsageError } from "../src/command.ts";
+import { evict } from "../src/commands/evict.ts";
+import { ls } from "../src/commands/ls.ts";
+import { show } from "../src/commands/show.ts";
+import { watch } from "../src/commands/watch.ts";
+import { until } from "../../../tests/support/until.ts";
 import { IDLE, invoke } from "./invoke.ts";
 
 const WEB = { host: "web-1", pid: "4711" };
@@ -108,8 +108,72 @@ Deno.test("show and evict say that a pattern is none, and where they have looked
   assertEquals(await invoke(evict, memory(), ["invoice:*", "--yes"], { opened }), {
     status: 0,
     out: [`Nobody held invoice:* ${place}`],
-    err: [hint],
+    err: [hint.replace("ls", "evict --match")],
   });
+});
+
+Deno.test("evict --match lists what it would take away, and takes it with --yes", async () => {
+  const store = memory();
+  const meta = { host: "web-1", pid: "4711" };
+  const names = ["import:1", "import:2", "report"];
+  const locks = await Promise.all(names.map((name) => acquire(store, name, { meta, strict: false })));
+  const fences = locks.map(({ fence }) => fence);
+  const dry = await invoke(evict, store, ["--match", "import:*"]);
+  assertEquals(dry.out.map((line) => line.split(/ {2,}/)[0]), ["NAME", "import:1", "import:2"]);
+  const said = "holdfast: nothing was taken away: with --yes, 2 locks would be";
+  assertEquals([dry.status, ...dry.err], [0, said]);
+  const lines = (await invoke(evict, store, ["--match", "import:*", "--json"])).out.map((line) => JSON.parse(line));
+  assertEquals(lines.map(({ name, evicted, held }) => [name, evicted, held.length]), [
+    ["import:1", 0, 1],
+    ["import:2", 0, 1],
+  ]);
+  assertEquals(locks.map(({ held }) => held), [true, true, true]);
+  assertEquals(await invoke(evict, store, ["--match", "import:*", "--yes"]), {
+    status: 0,
+    out: names.slice(0, 2).map((name, i) => `Took ${name} away from web-1/4711 (fence ${fences[i]}).`),
+    err: [],
+  });
+  assertEquals((await store.query()).held.map(({ name }) => name), ["report"]);
+  const [line] = (await invoke(evict, store, ["--match", "r*", "--yes", "--json"])).out;
+  assertEquals(JSON.parse(line ?? "").evicted, 1);
+  // One that is kept for a waiter has no holder yet.
+  const pending = [{ name: "r", owner: "w", handle: "w", mode: "exclusive" as const, rank: 0 }];
+  const reserved: Store = {
+    ...IDLE,
+    query: () => Promise.resolve({ held: [], pending }),
+    evict: () => Promise.reject(new Error("nobody holds it")),
+  };
+  const none = "holdfast: no lock whose name matches r* is held in memory";
+  assertEquals((await invoke(evict, reserved, ["--match", "r*", "--yes"])).err, [none]);
+  assertEquals(await invoke(evict, store, ["--match", "r*", "--yes"]), { status: 0, out: [], err: [none] });
+  for (const lock of locks) await lock[Symbol.asyncDispose]();
+});
+
+Deno.test("evict --match takes nothing from a holder that comes after it has looked", async () => {
+  const store = memory();
+  const first = await acquire(store, "a", { strict: false });
+  let next: Lock | undefined;
+  const looks: Store = {
+    ...IDLE,
+    query: async (options) => {
+      const snapshot = await store.query(options);
+      await first.release();
+      next ??= await acquire(store, "a");
+      return snapshot;
+    },
+    evict: (name, options) => store.evict(name, options),
+  };
+  const { status, out } = await invoke(evict, looks, ["--match", "*", "--yes"]);
+  assertEquals([status, out.length, next?.held], [0, 1, true]);
+  assert(out[0]?.endsWith("nothing was taken from anybody else."), out[0]);
+  assertEquals((await store.query()).held.length, 1);
+  await release(next!);
+});
+
+Deno.test("evict --match refuses what does not go with it", async () => {
+  const wrong = [["a", "--match", "*"], ["--match", "*", "--fence", "7"], ["--match", ""]];
+  for (const words of wrong) await assertRejects(() => invoke(evict, memory(), words), UsageError);
+  await assertRejects(() => invoke(evict, IDLE, ["--match", "*"]), UsageError, "cannot take locks away");
 });
 
 Deno.test("ls and watch warn of a store that lists only some of the locks", async () => {

@@ -1,11 +1,11 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
-import { freePort } from "../support/redis_server.ts";
-import { loadCommand } from "../../src/cli/commands.ts";
-import { commandHelp } from "../../src/cli/arguments/help.ts";
+import { freePort } from "../../../tests/support/redis_server.ts";
+import { loadCommand } from "../src/commands.ts";
+import { commandHelp } from "../src/arguments/help.ts";
 import { CliProcess, holdfast } from "./cli_process.ts";
-import { VERSION } from "../../src/cli/version.ts";
-import { textOf } from "../support/test_files.ts";
+import { VERSION } from "../src/version.ts";
+import { textOf } from "../../../tests/support/test_files.ts";
 
 const VERBS = ["run", "ls", "show", "watch", "wait", "evict", "doctor", "dashboard", "completion"];
 
@@ -37,10 +37,10 @@ Deno.test("commandHelp() has the exit statuses that a verb can have, and no othe
     show: [0, 1, 2, 69, 130],
     watch: [1, 2, 69, 130],
     wait: [0, 1, 2, 69, 75, 130],
-    evict: [0, 1, 2, 69, 130],
+    evict: [0, 1, 2, 3, 69, 130],
     doctor: [0, 1, 2, 130],
     dashboard: [1, 2, 69, 130],
-    completion: [0, 1, 2, 130],
+    completion: [0, 1, 2, 69, 130],
   };
   for (const verb of VERBS) {
     const [, statuses = ""] = commandHelp(await loadCommand(verb)).split("Exit status:\n");
@@ -49,7 +49,7 @@ Deno.test("commandHelp() has the exit statuses that a verb can have, and no othe
 });
 
 Deno.test("VERSION is that of deno.json", () => {
-  assertEquals(VERSION, JSON.parse(textOf("deno.json")).version);
+  assertEquals(VERSION, JSON.parse(textOf("packages/cli/deno.json")).version);
 });
 
 Deno.test("holdfast --version prints the version", async () => {
@@ -123,8 +123,7 @@ Deno.test("holdfast ends at once on SIGTERM, with 143, while it connects", async
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   await using command = new CliProcess(["wait", "a"], { store: `redis://127.0.0.1:${listener.addr.port}` });
   using _connection = await listener.accept();
-  const started = performance.now();
   command.signal("SIGTERM");
+  // When its time is over, it says so and ends with 69.
   assertEquals(await command.end(), { status: 143, out: "", err: "" });
-  assert(performance.now() - started < 3_000, "before its time-out");
 });

@@ -2,11 +2,11 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { mysql } from "@holdfast/lock/mysql";
-import { UsageError } from "../../src/cli/command.ts";
-import { judgeSettings } from "../../src/cli/doctor/mysql.ts";
-import type { Finding } from "../../src/cli/doctor/finding.ts";
-import { readMysqlUrl } from "../../src/cli/schemes/mysql.ts";
-import { ignore, Place } from "../stores/mysql/place.ts";
+import { UsageError } from "../src/command.ts";
+import { judgeSettings } from "../src/doctor/mysql.ts";
+import type { Finding } from "../src/doctor/finding.ts";
+import { readMysqlUrl } from "../src/schemes/mysql.ts";
+import { ignore, Place } from "../../../tests/stores/mysql/place.ts";
 import { holdfast, jsonLines, type Result } from "./cli_process.ts";
 
 Place.serve();
@@ -58,14 +58,32 @@ function wrong({ out }: Result): string[] {
   return findings.map(({ level, code }) => `${level} ${code}`);
 }
 
+/** The server of the tests does not wait for the disk, nor does it limit transactions. */
+const UNSET = ["warning persistence", "warning lost-connection"];
+
 test("holdfast doctor leaves nothing on a healthy server", async (place, store) => {
   const result = await holdfast(["doctor", "--json"], { store });
-  // The server of the tests does not wait for the disk.
-  assertEquals([result.status, wrong(result)], [0, ["warning persistence"]], result.out);
+  assertEquals([result.status, wrong(result)], [0, UNSET], result.out);
   assertEquals(await place.query("SELECT * FROM holdfast_locks"), []);
   const codes = jsonLines<Finding>(result.out).map(({ code }) => code);
   for (const code of ["version", "role", "autocommit", "layout", "clock", "lock"]) {
     assert(codes.includes(code as Finding["code"]), `${code} in ${codes}`);
+  }
+});
+
+test("holdfast doctor finds how long a client lost in silence keeps its rows", async (place, store) => {
+  const lost = async () => {
+    const { out } = await holdfast(["doctor", "--json"], { store });
+    const { level, found } = jsonLines<Finding>(out).find(({ code }) => code === "lost-connection")!;
+    return `${level}: ${found}`;
+  };
+  const found = "idle_transaction_timeout off, idle_write_transaction_timeout";
+  assertEquals(await lost(), `warning: wait_timeout 8h, ${found} off`);
+  try {
+    await place.query("SET GLOBAL idle_write_transaction_timeout = 60, GLOBAL tcp_keepalive_time = 600");
+    assertEquals(await lost(), `ok: wait_timeout 8h, ${found} 1m, TCP keepalive 21m 15s`);
+  } finally {
+    await place.query("SET GLOBAL idle_write_transaction_timeout = 0, GLOBAL tcp_keepalive_time = 0");
   }
 });
 
@@ -74,11 +92,11 @@ test("holdfast doctor finds a table that cannot keep locks, and missing rights",
     `CREATE USER doctor_test@'127.0.0.1'; GRANT SELECT ON ${place.database}.* TO doctor_test@'127.0.0.1'`,
   );
   const poor = await holdfast(["doctor", "--json"], { store: store.replace("root@", "doctor_test@") });
-  assertEquals([poor.status, wrong(poor)], [1, ["warning persistence", "error rights"]], poor.out);
+  assertEquals([poor.status, wrong(poor)], [1, [...UNSET, "error rights"]], poor.out);
   assert(poor.out.includes("CREATE TABLE IF NOT EXISTS `holdfast_locks`"), poor.out);
   await place.query("CREATE TABLE holdfast_locks (id INT PRIMARY KEY)");
   const other = await holdfast(["doctor", "--json"], { store });
-  assertEquals([other.status, wrong(other)], [1, ["warning persistence", "error layout"]], other.out);
+  assertEquals([other.status, wrong(other)], [1, [...UNSET, "error layout"]], other.out);
 });
 
 test("holdfast doctor finds that a server cannot be reached", async () => {
@@ -92,6 +110,7 @@ Deno.test("judgeSettings() judges the settings of a server", () => {
     "read_only": "OFF",
     autocommit: "ON",
     "innodb_flush_log_at_trx_commit": "1",
+    "wait_timeout": "60",
   };
   const faults = (changed: object) => {
     const found = judgeSettings(new Map(Object.entries({ ...good, ...changed })));
@@ -104,6 +123,9 @@ Deno.test("judgeSettings() judges the settings of a server", () => {
   for (const flush of ["0", "2"]) {
     assertEquals(faults({ "innodb_flush_log_at_trx_commit": flush }), ["warning persistence"]);
   }
+  assertEquals(faults({ "wait_timeout": "28800" }), ["warning lost-connection"]);
+  const keepalive = { "tcp_keepalive_time": "30", "tcp_keepalive_interval": "5", "tcp_keepalive_probes": "6" };
+  assertEquals(faults({ "wait_timeout": "28800", ...keepalive }), []);
 });
 
 Deno.test("readMysqlUrl() reads where the table is", () => {

@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, type Lock, type Snapshot } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import { freePort, RedisServer } from "../support/redis_server.ts";
-import { until } from "../support/until.ts";
+import { freePort, RedisServer } from "../../../tests/support/redis_server.ts";
+import { HANG_MS, until } from "../../../tests/support/until.ts";
 import { CliProcess, holdfast, jsonLines } from "./cli_process.ts";
 
 /** A server with locks. */
@@ -45,7 +45,7 @@ class Fixture implements AsyncDisposable {
   async connects(command: CliProcess): Promise<void> {
     const name = "name=holdfast-cli";
     const connected = async () => String(await this.server.command("CLIENT", "LIST")).includes(name);
-    await until(async () => await connected() || command.out + command.err !== "", "it connects", 30_000);
+    await until(async () => await connected() || command.out + command.err !== "", "it connects", HANG_MS);
     assert(await connected(), command.out + command.err);
   }
 
@@ -101,6 +101,23 @@ Deno.test("holdfast ls says on the standard error that there are no locks", asyn
     err: `holdfast: no lock is held or waited for in ${fixture.url} with the prefix lock:\n`,
   });
   assertEquals(await fixture.run("ls", "--json"), { status: 0, out: "", err: "" });
+});
+
+Deno.test("holdfast says that it reads from a replica", async () => {
+  await using fixture = await Fixture.start();
+  await using replica = await RedisServer.start();
+  await fixture.hold("a");
+  await replica.command("REPLICAOF", "127.0.0.1", String(fixture.server.port));
+  await until(async () => await replica.command("DBSIZE") !== 0, "it has a copy");
+  const store = `redis://127.0.0.1:${replica.port}`;
+  const words =
+    `holdfast: ${store} is a replica of 127.0.0.1:${fixture.server.port}, and lists what it has received: ` +
+    "use the URL of the master\n";
+  for (const [verb, status] of [[["ls"], 0], [["show", "a"], 0], [["wait", "a", "--timeout", "0"], 75]] as const) {
+    const result = await holdfast([...verb, "--json"], { store });
+    assertEquals([result.status, result.err], [status, words]);
+    assertEquals(jsonLines<{ name: string }>(result.out).map(({ name }) => name), ["a"]);
+  }
 });
 
 Deno.test("holdfast ls --json writes a lock with holders and waiters per line", async () => {
@@ -275,11 +292,9 @@ Deno.test("holdfast watch --json goes on after a failure of the store", async ()
 
 Deno.test("holdfast names an unreachable server, and why, with status 69", async () => {
   const url = `redis://:secret@127.0.0.1:${freePort()}`;
-  const started = performance.now();
   const { status, out, err } = await holdfast(["show", "a"], { store: url });
   assertEquals([status, out, err.includes("secret"), err.trimEnd().split("\n").length], [69, "", false, 1], err);
   assert(/^holdfast: .* redis:\/\/127\.0\.0\.1:\d+ .*ECONNREFUSED/.test(err), err);
-  assert(performance.now() - started < 20_000, "within its time-out");
 });
 
 Deno.test("holdfast names a server that does not answer, with status 69", async () => {
@@ -327,7 +342,7 @@ Deno.test("holdfast ends quietly when nobody reads its output any more", async (
   const pipeline = fixture.server.connect().pipeline();
   for (let i = 0; i < 5_000; i++) pipeline.set(`lock:n${i}`, crypto.randomUUID(), "PX", 600_000);
   await pipeline.exec();
-  const program = new URL("../../src/cli/mod.ts", import.meta.url).pathname;
+  const program = new URL("../mod.ts", import.meta.url).pathname;
   const script = `"$0" run --quiet --allow-all "$1" ls --json --store "$2" | head -n 1; echo "\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await new Deno.Command("bash", {
     args: ["-c", script, Deno.execPath(), program, fixture.url],

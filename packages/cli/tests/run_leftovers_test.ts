@@ -2,8 +2,8 @@
 import { assertEquals } from "@std/assert";
 import process from "node:process";
 import { redis } from "@holdfast/lock/redis";
-import { run } from "../../src/cli/commands/run.ts";
-import { RedisServer } from "../support/redis_server.ts";
+import { run } from "../src/commands/run.ts";
+import { RedisServer } from "../../../tests/support/redis_server.ts";
 import { environmentOf, processes, runHoldfast, shell, storeOf } from "./run_process.ts";
 import { invocation } from "./invocation.ts";
 

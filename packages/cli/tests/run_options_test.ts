@@ -1,7 +1,7 @@
 // Deno only: it starts the command line of a test in Deno.
 import { assertEquals, assertThrows } from "@std/assert";
-import { UsageError } from "../../src/cli/command.ts";
-import { readRunRequest, RUN_OPTIONS, type RunRequest } from "../../src/cli/commands/run_options.ts";
+import { UsageError } from "../src/command.ts";
+import { readRunRequest, RUN_OPTIONS, type RunRequest } from "../src/commands/run_options.ts";
 import { invocation } from "./invocation.ts";
 
 function read(...words: string[]): RunRequest {
@@ -15,17 +15,39 @@ Deno.test("readRunRequest() has a lease of 30 s, a grace of 5 s, and waits for e
   assertEquals(times, { graceMs: 5_000, marginMs: 1_000 });
   assertEquals([foreground, watchdog], [false, false]);
   assertEquals(lock, {
-    ...{ lease: 30_000, wait: undefined, mode: "exclusive", permits: undefined, owner: undefined, steal: false },
+    ...{
+      lease: 30_000,
+      wait: undefined,
+      atLeast: undefined,
+      mode: "exclusive",
+      permits: undefined,
+      owner: undefined,
+      steal: false,
+    },
     meta: { command: "make" },
   });
 });
 
 Deno.test("readRunRequest() reads the options by the names of the API", () => {
   const { lock, times } = read(
-    ...["a", "--lease", "1m", "--wait", "500", "--permits", "3", "--owner", "me", "--grace", "2.5s"],
+    ...[
+      "a",
+      "--lease",
+      "1m",
+      "--wait",
+      "500",
+      "--at-least",
+      "5m",
+      "--permits",
+      "3",
+      "--owner",
+      "me",
+      "--grace",
+      "2.5s",
+    ],
     ...["--meta", "job=import", "--meta", "url=a?b=c", "--", "x", "--lease"],
   );
-  assertEquals([lock.lease, lock.wait, lock.permits, lock.owner], [60_000, 500, 3, "me"]);
+  assertEquals([lock.lease, lock.wait, lock.atLeast, lock.permits, lock.owner], [60_000, 500, 300_000, 3, "me"]);
   assertEquals(lock.meta, { command: "x", job: "import", url: "a?b=c" });
   assertEquals(times.graceMs, 2_500);
   assertEquals(read("a", "--shared", "--", "x").lock.mode, "shared");
@@ -47,6 +69,8 @@ for (
     "with a name that is empty": ["", "--", "x"],
     "with a lease below 1 s": ["a", "--lease", "999", "--", "x"],
     "with a wait that is no duration": ["a", "--wait", "soon", "--", "x"],
+    "with a time to keep it that is no duration": ["a", "--at-least", "soon", "--", "x"],
+    "with a time to keep it that is too long": ["a", "--at-least", "600h", "--", "x"],
     "with permits that are no number": ["a", "--permits", "", "--", "x"],
     "with permits and --shared": ["a", "--permits", "2", "--shared", "--", "x"],
     "with a grace for which the lease is too short": ["a", "--lease", "30s", "--grace", "9001", "--", "x"],

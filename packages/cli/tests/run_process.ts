@@ -1,11 +1,11 @@
 import process from "node:process";
-import { lines } from "../support/lines.ts";
-import { withoutCoverage } from "../support/without_coverage.ts";
+import { lines } from "../../../tests/support/lines.ts";
+import { withoutCoverage } from "../../../tests/support/without_coverage.ts";
 
 /** The words behind the name of the runtime that start `holdfast run`. */
 export const PROGRAM: readonly string[] = [
   ...["run", "--quiet", "--no-check", "--allow-all"],
-  ...[new URL("../../src/cli/mod.ts", import.meta.url).pathname, "run"],
+  ...[new URL("../mod.ts", import.meta.url).pathname, "run"],
 ];
 
 /** How a process ended: its exit status, and what it wrote. */

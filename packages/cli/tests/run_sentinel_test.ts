@@ -1,7 +1,7 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
-import { SentinelDeployment } from "../deployments/sentinel.ts";
-import { until } from "../support/until.ts";
+import { SentinelDeployment } from "../../../tests/deployments/sentinel.ts";
+import { until } from "../../../tests/support/until.ts";
 import { living, RunProcess, shell } from "./run_process.ts";
 
 /** Of which two thirds suffice for a failover. */
@@ -17,9 +17,6 @@ function urlOf({ address: { sentinels, name } }: SentinelDeployment): string {
 
 Deno.test({
   name: "holdfast run keeps its lock and its command through a failover of Sentinel",
-  // After a failover ioredis has timers for up to two seconds, also when its clients are closed.
-  sanitizeOps: false,
-  sanitizeResources: false,
   fn: async () => {
     await using deployment = await SentinelDeployment.start();
     const client = deployment.connect();
@@ -42,8 +39,6 @@ Deno.test({
 
 Deno.test({
   name: "holdfast run stops its command when a failover of Sentinel loses the lock",
-  sanitizeOps: false,
-  sanitizeResources: false,
   fn: async () => {
     await using deployment = await SentinelDeployment.start();
     await deployment.cutReplication();

@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import { RedisServer } from "../support/redis_server.ts";
-import { until } from "../support/until.ts";
+import { RedisServer } from "../../../tests/support/redis_server.ts";
+import { until } from "../../../tests/support/until.ts";
 import { living, RunProcess, shell, storeOf } from "./run_process.ts";
 
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGUSR1: 10, SIGUSR2: 12, SIGTERM: 15 } as const;

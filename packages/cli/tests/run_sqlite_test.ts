@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
-import { until } from "../support/until.ts";
+import { until } from "../../../tests/support/until.ts";
 import { living, runHoldfast, RunProcess, shell } from "./run_process.ts";
 
 /** A directory with a file for locks. */
@@ -41,6 +41,18 @@ Deno.test("holdfast run passes on how its command ended, with a lock in an SQLit
   assertEquals((await runHoldfast(place.store, ["a", ...shell("kill -TERM $$")])).status, 143);
   assertEquals((await runHoldfast(place.store, ["a", "--", "no-such-command-17"])).status, 127);
   assertEquals(await place.file.query(), { held: [], pending: [] });
+});
+
+Deno.test("holdfast run --at-least keeps the lock when its command has ended", async () => {
+  using place = new Place();
+  const kept = await runHoldfast(place.store, ["a", "--at-least", "1h", ...shell("exit 7")]);
+  assertEquals([kept.status, kept.errors], [7, ""]);
+  const { status } = await runHoldfast(place.store, ["a", "--wait", "0", ...shell("exit 0")]);
+  assertEquals(status, 75);
+  const { held: [holder] } = await place.file.query();
+  const left = holder?.expiresIn ?? 0;
+  assert(left > 30_000 && left <= 3_600_000, `${left} ms are left`);
+  assertEquals(await place.file.evict("a"), 1);
 });
 
 Deno.test("holdfast run stops its command when the lock in an SQLite file is evicted", async () => {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import type { Clock } from "../../src/internal/time/clock.ts";
-import { type StopTimes, Supervision, type Watched } from "../../src/cli/supervise/supervision.ts";
-import { settled, VirtualClock } from "../support/virtual_clock.ts";
+import type { Clock } from "../../../src/time/clock.ts";
+import { type StopTimes, Supervision, type Watched } from "../src/supervise/supervision.ts";
+import { settled, VirtualClock } from "../../../tests/support/virtual_clock.ts";
 
 const LEASE = 30_000;
 const TIMES: StopTimes = { graceMs: 5_000, marginMs: 1_000 };

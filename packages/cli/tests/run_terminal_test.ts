@@ -1,9 +1,9 @@
 // Deno only: it starts processes of Deno.
 import { assertEquals } from "@std/assert";
 import process from "node:process";
-import { RedisServer } from "../support/redis_server.ts";
-import { lines } from "../support/lines.ts";
-import { withoutCoverage } from "../support/without_coverage.ts";
+import { RedisServer } from "../../../tests/support/redis_server.ts";
+import { lines } from "../../../tests/support/lines.ts";
+import { withoutCoverage } from "../../../tests/support/without_coverage.ts";
 import { PROGRAM, storeOf } from "./run_process.ts";
 
 /** A command that says who started it, and how often it gets SIGINT; it ends on SIGUSR1. */

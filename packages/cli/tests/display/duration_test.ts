@@ -1,6 +1,6 @@
 // Deno only: it makes a function of its text, as a browser does; workerd refuses to.
 import { assertEquals } from "@std/assert";
-import { showDuration } from "../../../src/internal/display/duration.ts";
+import { showDuration } from "../../src/display/duration.ts";
 
 Deno.test("showDuration() shows the one or two largest units", () => {
   // The script of the dashboard contains the text of the function.

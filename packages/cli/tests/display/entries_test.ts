@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { handleName, oldestFirst, placeName } from "../../../src/internal/display/entries.ts";
-import type { HolderEntry } from "../../../src/store.ts";
+import { handleName, oldestFirst, placeName } from "../../src/display/entries.ts";
+import type { HolderEntry } from "../../../../src/contract/store.ts";
 
 Deno.test("handleName() names host and process, or else the owner", () => {
   const cases = [[{ host: "web-1", pid: "7" }, "web-1/7"], [{ host: "web-1" }, "web-1"], [{ pid: "7" }, "process 7"]];

@@ -1,7 +1,7 @@
 // Deno only: it looks at the sources.
 import { assert, assertEquals } from "@std/assert";
-import { CODES } from "../../../src/cli/doctor/finding.ts";
-import { sourceFiles, textOf } from "../../support/test_files.ts";
+import { CODES } from "../../src/doctor/finding.ts";
+import { sourceFiles, textOf } from "../../../../tests/support/test_files.ts";
 
 /** Returns the level of each code, as the table of the docs has it. */
 function documented(): Map<string, string> {
@@ -12,7 +12,7 @@ function documented(): Map<string, string> {
 /** Returns the level of each code with which the sources make findings. */
 function emitted(): Map<string, string> {
   const levels = new Map<string, string>();
-  const text = sourceFiles("src/cli/", ".ts").map(textOf).join("");
+  const text = sourceFiles("packages/cli/src/", ".ts").map(textOf).join("");
   // `lacking` is an error, or a warning where a permission is optional.
   for (const [, call, code] of text.matchAll(/\b(error|warning|lacking)\(\s*"([\w-]+)"/g)) {
     const level = call === "lacking" ? "error" : call!;

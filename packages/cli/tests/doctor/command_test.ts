@@ -2,11 +2,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import type { Finding } from "../../../src/cli/doctor/finding.ts";
-import { entries } from "../../../src/stores/redis/scripts/generated.ts";
-import { RedisServer } from "../../support/redis_server.ts";
-import { TcpProxy } from "../../support/tcp_proxy.ts";
-import { until } from "../../support/until.ts";
+import type { Finding } from "../../src/doctor/finding.ts";
+import { entries } from "../../../../src/stores/redis/scripts/generated.ts";
+import { RedisServer } from "../../../../tests/support/redis_server.ts";
+import { TcpProxy } from "../../../../tests/support/tcp_proxy.ts";
+import { until } from "../../../../tests/support/until.ts";
 import { CliProcess, holdfast, jsonLines } from "../cli_process.ts";
 
 /** Permissions of a command that reaches this server, and of which nothing is missing. */

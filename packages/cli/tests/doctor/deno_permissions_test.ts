@@ -1,7 +1,7 @@
 // Deno only: it looks at permissions, which other runtimes do not have.
 import { assertEquals } from "@std/assert";
-import { examinePermissions, HOSTNAME, permissionFor } from "../../../src/cli/doctor/deno_permissions.ts";
-import { runSource } from "../../support/run_source.ts";
+import { examinePermissions, HOSTNAME, permissionFor } from "../../src/doctor/deno_permissions.ts";
+import { runSource } from "../../../../tests/support/run_source.ts";
 
 const NET = permissionFor("net", "127.0.0.1:6379", "The server cannot be reached.");
 
@@ -15,7 +15,7 @@ Deno.test("examinePermissions() names the flag of each permission that is missin
 });
 
 Deno.test("examinePermissions() looks at those of this process", async () => {
-  const module = new URL("../../../src/cli/doctor/deno_permissions.ts", import.meta.url).href;
+  const module = new URL("../../src/doctor/deno_permissions.ts", import.meta.url).href;
   const program = `import { examinePermissions } from ${JSON.stringify(module)};
     const findings = await examinePermissions(${JSON.stringify([NET, HOSTNAME])});
     console.log(findings.map(({ level }) => level).join());`;

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { memory } from "@holdfast/lock/memory";
-import { examine, type Examined, examinePatient, type Patient } from "../../../src/cli/doctor/examination.ts";
-import { type Finding, ok } from "../../../src/cli/doctor/finding.ts";
+import { examine, type Examined, examinePatient, type Patient } from "../../src/doctor/examination.ts";
+import { type Finding, ok } from "../../src/doctor/finding.ts";
 
 const { signal } = new AbortController();
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Store, StoreError } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { type LockAdvice, tryLock } from "../../../src/cli/doctor/lock_cycle.ts";
+import { type LockAdvice, tryLock } from "../../src/doctor/lock_cycle.ts";
 
 /** A store that calls back before each call, with its name. */
 function watched(store: Store, before: (call: string) => void): Store {

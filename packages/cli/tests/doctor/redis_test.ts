@@ -3,13 +3,13 @@ import { assert, assertEquals } from "@std/assert";
 import type { Redis } from "ioredis";
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
-import { examinePatient } from "../../../src/cli/doctor/examination.ts";
-import { type ExaminedClient, redisPatient } from "../../../src/cli/doctor/redis.ts";
-import type { Finding } from "../../../src/cli/doctor/finding.ts";
-import { ProcessClock } from "../../support/process_clock.ts";
-import { RedisServer } from "../../support/redis_server.ts";
-import { TcpProxy } from "../../support/tcp_proxy.ts";
-import { until } from "../../support/until.ts";
+import { examinePatient } from "../../src/doctor/examination.ts";
+import { type ExaminedClient, redisPatient } from "../../src/doctor/redis.ts";
+import type { Finding } from "../../src/doctor/finding.ts";
+import { ProcessClock } from "../../../../tests/support/process_clock.ts";
+import { RedisServer } from "../../../../tests/support/redis_server.ts";
+import { TcpProxy } from "../../../../tests/support/tcp_proxy.ts";
+import { until } from "../../../../tests/support/until.ts";
 
 /** A server that keeps what it is told. */
 const HEALTHY = ["--appendonly", "yes"];

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { sqlite } from "@holdfast/lock/sqlite";
-import { examinePatient } from "../../../src/cli/doctor/examination.ts";
-import { judgePlace, sqlitePatient } from "../../../src/cli/doctor/sqlite.ts";
-import type { Finding } from "../../../src/cli/doctor/finding.ts";
+import { examinePatient } from "../../src/doctor/examination.ts";
+import { judgePlace, sqlitePatient } from "../../src/doctor/sqlite.ts";
+import type { Finding } from "../../src/doctor/finding.ts";
 
 /** Returns the findings that are not as they should be, as `level code`. */
 function faults(findings: readonly Finding[]): string[] {

@@ -8,7 +8,7 @@ import {
   sortLocks,
   totalsOf,
   waitingSince,
-} from "../../../src/internal/listing/locks.ts";
+} from "../../src/listing/locks.ts";
 
 function entry(name: string, handle: string, since?: number) {
   return { name, owner: handle, handle, mode: "exclusive" as const, since };

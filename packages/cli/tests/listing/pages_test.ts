@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { QueryOptions, Snapshot } from "@holdfast/lock";
-import { lockPages, readPages, type WantedPage } from "../../../src/internal/listing/pages.ts";
+import { lockPages, readPages, type WantedPage } from "../../src/listing/pages.ts";
 
 function heldBy(...names: string[]): Snapshot {
   return { held: names.map((name) => ({ name, owner: name, handle: name, mode: "exclusive" })), pending: [] };

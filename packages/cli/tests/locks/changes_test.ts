@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { HolderEntry, WaiterEntry } from "@holdfast/lock";
-import { changesBetween } from "../../../src/cli/locks/changes.ts";
-import type { ListedLock } from "../../../src/cli/locks/listing.ts";
+import { changesBetween } from "../../src/locks/changes.ts";
+import type { ListedLock } from "../../src/locks/listing.ts";
 
 function lock(name: string, held: string[], pending: string[] = []): ListedLock {
   const entry = (handle: string) => ({ name, owner: handle, handle, mode: "exclusive" as const });

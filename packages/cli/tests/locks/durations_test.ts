@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { UsageError } from "../../../src/cli/command.ts";
-import { parseDuration } from "../../../src/cli/locks/durations.ts";
+import { UsageError } from "../../src/command.ts";
+import { parseDuration } from "../../src/locks/durations.ts";
 
 Deno.test("parseDuration() reads milliseconds, with and without a unit", () => {
   const expected = { "0": 0, "250": 250, "500ms": 500, "1.5s": 1_500, "5s": 5_000, "2m": 120_000, "1h": 3_600_000 };
