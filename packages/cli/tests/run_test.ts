@@ -3,11 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import { acquire, type Store, tryAcquire } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { redis } from "@holdfast/lock/redis";
-import { run } from "../../src/cli/commands/run.ts";
-import { drift } from "../../src/store.ts";
-import { freePort, RedisServer } from "../support/redis_server.ts";
-import { inTime } from "../support/in_time.ts";
-import { until } from "../support/until.ts";
+import { run } from "../src/commands/run.ts";
+import { drift } from "../../../src/contract/store.ts";
+import { freePort, RedisServer } from "../../../tests/support/redis_server.ts";
+import { inTime } from "../../../tests/support/in_time.ts";
+import { until } from "../../../tests/support/until.ts";
 import { invocation } from "./invocation.ts";
 import { runHoldfast, RunProcess, shell, storeOf } from "./run_process.ts";
 
@@ -67,7 +67,7 @@ Deno.test("holdfast run ends with 75 when the lock is busy", async () => {
   for (const wait of ["0", "300ms"]) {
     const { status, output, errors } = await runHoldfast(storeOf(server), ["a", "--wait", wait, ...shell("echo ran")]);
     assertEquals([status, output], [75, []]);
-    assert(errors.includes('holdfast: Cannot acquire lock "a" within '), errors);
+    assert(/^holdfast: the command was not run( within 300ms)?: a is held by [^;]+\n$/.test(errors), errors);
     assertEquals((await redis(client).query()).pending, []);
   }
 });
@@ -137,7 +137,17 @@ Deno.test("run() says for whom it waits, and at the end of --wait who holds the 
   const busy = start(false, "--wait", "0");
   assertEquals(await busy.ended, 75);
   const [last = ""] = busy.errors;
-  assert(/^holdfast: Cannot acquire lock "a".* \(held by web-1\/4711, for \d+ms\)$/.test(last), last);
+  assert(/^holdfast: the command was not run: a is held by web-1\/4711, for \d+ms$/.test(last), last);
+  const timed = start(false, "--wait", "1");
+  assertEquals(await timed.ended, 75);
+  assert(
+    /^holdfast: the command was not run within 1ms: a is held by web-1\/4711, /.test(timed.errors[0]!),
+    timed.errors[0],
+  );
+  for (const attended of [false, true]) {
+    const quiet = start(attended, "--wait", "0", "--quiet");
+    assertEquals([await quiet.ended, quiet.errors], [75, []]);
+  }
   const [attended, unattended] = [start(true), start(false)];
   await until(() => attended.errors.length > 0, "it says so", 60_000);
   assert(

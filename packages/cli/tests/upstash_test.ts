@@ -2,12 +2,13 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { upstash } from "@holdfast/lock/upstash";
-import { UsageError } from "../../src/cli/command.ts";
-import type { Finding } from "../../src/cli/doctor/finding.ts";
-import { readUpstashUrl } from "../../src/cli/schemes/upstash.ts";
-import { storeUrl } from "../../src/cli/schemes/store_urls.ts";
-import { RedisServer } from "../support/redis_server.ts";
-import { RestFront } from "../support/rest_front.ts";
+import { UsageError } from "../src/command.ts";
+import type { Finding } from "../src/doctor/finding.ts";
+import { readUpstashUrl } from "../src/schemes/upstash.ts";
+import { storeUrl } from "../src/schemes/store_urls.ts";
+import { RedisServer } from "../../../tests/support/redis_server.ts";
+import { RestFront } from "../../../tests/support/rest_front.ts";
+import { until } from "../../../tests/support/until.ts";
 import { holdfast, jsonLines } from "./cli_process.ts";
 
 /** Returns the URL of a front, for the command line. */
@@ -33,7 +34,9 @@ Deno.test("holdfast doctor tries locks over HTTP, and leaves nothing", async () 
   const findings = jsonLines<Finding>(out).filter(({ code }) => code !== "permission");
   assertEquals(findings.map(({ level, code }) => `${level} ${code}`), ["ok wake-up", "ok clock", "ok lock"], out + err);
   assertEquals(findings[0]!.found, "a message came over the event stream");
-  assertEquals([status, await server.command("DBSIZE")], [0, 0]);
+  assertEquals(status, 0);
+  // For 5 s the replies are kept that a repeated request is given.
+  await until(async () => await server.command("DBSIZE") === 0, "nothing is left");
 });
 
 Deno.test("holdfast doctor warns where there is no event stream over HTTP", async () => {

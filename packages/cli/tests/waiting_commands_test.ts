@@ -2,12 +2,13 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Lock, type Store, StoreError } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { UsageError } from "../../src/cli/command.ts";
-import { evict } from "../../src/cli/commands/evict.ts";
-import { wait } from "../../src/cli/commands/wait.ts";
-import { watch } from "../../src/cli/commands/watch.ts";
-import { inTime } from "../support/in_time.ts";
-import { until } from "../support/until.ts";
+import { UsageError } from "../src/command.ts";
+import { evict } from "../src/commands/evict.ts";
+import { untilFree, wait } from "../src/commands/wait.ts";
+import { watch } from "../src/commands/watch.ts";
+import { inTime } from "../../../tests/support/in_time.ts";
+import { HANG_MS, until } from "../../../tests/support/until.ts";
+import { VirtualClock } from "../../../tests/support/virtual_clock.ts";
 import { IDLE, invoke } from "./invoke.ts";
 
 /** A store whose listings fail as the numbers of the calls say. */
@@ -34,6 +35,28 @@ Deno.test("wait goes on when the store fails for a moment", async () => {
   });
   const { status } = await invoke(wait, flaky, ["a"]);
   assertEquals([status, failed], [0, 3]);
+});
+
+Deno.test("wait bears faults for 10 s since the last answer, however long it has waited", async () => {
+  const clock = new VirtualClock();
+  const store = memory();
+  const lock = await acquire(store, "a");
+  let fails = false;
+  const flaky = failing(store, () => fails ? new Error("cut off") : undefined);
+  const opened = { store: flaky, label: "memory", [Symbol.asyncDispose]: () => Promise.resolve() };
+  const { signal } = new AbortController();
+  let ended = false;
+  const begin = () => untilFree(opened, "a", { clock, started: clock.now(), limit: Infinity, signal });
+  const waiting = begin().finally(() => ended = true);
+  for (const [fault, ms] of [[false, 60_000], [true, 9_000], [false, 1_000], [true, 9_000]] as const) {
+    fails = fault;
+    await clock.advance(ms);
+    assertEquals(ended, false);
+  }
+  const rejects = assertRejects(() => waiting, StoreError, "cut off");
+  await clock.advance(2_000);
+  assertEquals((await rejects).permanent, false);
+  await lock.release();
 });
 
 Deno.test("wait rejects at once if the store has never answered, or fails for good", async () => {
@@ -67,7 +90,7 @@ Deno.test("wait rejects at once when its signal aborts, also if the store hangs"
     };
     if (when === "before") over.abort(reason);
     const rejects = assertRejects(() => invoke(wait, slow, ["a"], { signal: over.signal }), Error);
-    assertEquals(await inTime(rejects, 2_000, `a wait that is aborted ${when}`), reason);
+    assertEquals(await inTime(rejects, HANG_MS, `a wait that is aborted ${when}`), reason);
     await lock.release();
   }
 });
@@ -114,7 +137,14 @@ Deno.test("evict takes the lock from those that it has named, and from nobody el
   assertEquals([status, ...out], [0, "web-1/7 held a no more: nothing was taken from anybody else."]);
   await locks[1]!.extend();
   const fence = `${locks[1]!.fence}`;
-  assertEquals((await invoke(evict, store, ["a", "-y", "--fence", "1"])).out, ["Nobody held a with fence 1 in memory"]);
+  assertEquals(await invoke(evict, store, ["a", "-y", "--fence", "1"]), {
+    status: 3,
+    out: [],
+    err: [`holdfast: a is held by web-2/8 (fence ${fence}), by nobody with fence 1: nothing was taken away`],
+  });
+  const other = await invoke(evict, store, ["a", "-y", "--fence", "1", "--json"]);
+  assertEquals([other.status, other.out, other.err.length], [3, ['{"name":"a","evicted":0,"lost":[]}'], 1]);
+  assertEquals((await invoke(evict, store, ["b", "-y", "--fence", "1"])).out, ["Nobody held b with fence 1 in memory"]);
   await locks[1]!.extend();
   const last = acquire(store, "a", { meta: { host: "web-3", pid: "9" } });
   await until(async () => (await store.query!({ name: "a" })).pending.length > 0, "it waits");

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { createServer, type Socket } from "node:net";
-import { RedisServer } from "../support/redis_server.ts";
+import { RedisServer } from "../../../tests/support/redis_server.ts";
 import { holdfast } from "./cli_process.ts";
 
 Deno.test("holdfast refuses a database that the server does not have, with every verb", async () => {

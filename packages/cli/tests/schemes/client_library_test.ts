@@ -1,6 +1,6 @@
 import { assertRejects } from "@std/assert";
-import { UsageError } from "../../../src/cli/command.ts";
-import { loadClientLibrary } from "../../../src/cli/schemes/client_library.ts";
+import { UsageError } from "../../src/command.ts";
+import { loadClientLibrary } from "../../src/schemes/client_library.ts";
 
 Deno.test("loadClientLibrary() says how to install a missing package in each runtime", async () => {
   const words = {

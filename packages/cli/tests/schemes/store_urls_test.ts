@@ -1,9 +1,9 @@
 // Deno only: it reads config files.
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { UsageError } from "../../../src/cli/command.ts";
-import { readRedisUrl } from "../../../src/cli/schemes/redis_url.ts";
-import { schemeOf } from "../../../src/cli/schemes/registry.ts";
-import { findStoreUrls, hostsOf, labelOf, storeUrl } from "../../../src/cli/schemes/store_urls.ts";
+import { UsageError } from "../../src/command.ts";
+import { readRedisUrl } from "../../src/schemes/redis_url.ts";
+import { schemeOf } from "../../src/schemes/registry.ts";
+import { findStoreUrls, hostsOf, labelOf, storeUrl } from "../../src/schemes/store_urls.ts";
 
 /** Returns the URLs that are found with this content of the config file. */
 async function withConfig(content: string, env: Record<string, string> = {}, stores: string[] = []): Promise<string[]> {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { connect } from "node:net";
-import { HttpServer } from "../../../src/cli/server/http_server.ts";
-import { until } from "../../support/until.ts";
+import { HttpServer } from "../../src/server/http_server.ts";
+import { until } from "../../../../tests/support/until.ts";
 
 const HOST = "127.0.0.1";
 

@@ -1,6 +1,6 @@
 // Deno only: it replaces functions of the process.
 import { assertEquals } from "@std/assert";
-import { Child } from "../../../src/cli/supervise/child.ts";
+import { Child } from "../../src/supervise/child.ts";
 import { FakeChild, FakeProcess, ID } from "./fake_process.ts";
 
 Deno.test("Child reaches what the command has left behind in its group", () => {

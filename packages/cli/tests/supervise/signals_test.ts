@@ -1,7 +1,7 @@
 // Deno only: it replaces functions of the process.
 import { assert, assertEquals } from "@std/assert";
-import { Child } from "../../../src/cli/supervise/child.ts";
-import { Signals } from "../../../src/cli/supervise/signals.ts";
+import { Child } from "../../src/supervise/child.ts";
+import { Signals } from "../../src/supervise/signals.ts";
 import { FakeChild, FakeProcess, ID } from "./fake_process.ts";
 
 const NAMES = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGTSTP", "SIGUSR1", "SIGUSR2"];

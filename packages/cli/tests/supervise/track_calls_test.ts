@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { trackCalls } from "../../../src/cli/supervise/track_calls.ts";
-import { claimOf } from "../../support/claims.ts";
-import { granted, hanging, ScriptedStore, unreachable } from "../../support/scripted_store.ts";
-import { settled, VirtualClock } from "../../support/virtual_clock.ts";
+import { trackCalls } from "../../src/supervise/track_calls.ts";
+import { claimOf } from "../../../../tests/support/claims.ts";
+import { granted, hanging, ScriptedStore, unreachable } from "../../../../tests/support/scripted_store.ts";
+import { settled, VirtualClock } from "../../../../tests/support/virtual_clock.ts";
 
 /** A store whose answers are in the hands of a test, and what its calls are waited for with. */
 function scene() {

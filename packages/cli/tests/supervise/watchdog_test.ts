@@ -1,8 +1,8 @@
 // Deno only: it replaces functions of the process.
 import { assertEquals } from "@std/assert";
-import { Watchdog } from "../../../src/cli/supervise/watchdog.ts";
-import { ToldLease } from "../../../src/cli/supervise/watchdog_main.ts";
-import { settled, VirtualClock } from "../../support/virtual_clock.ts";
+import { Watchdog } from "../../src/supervise/watchdog.ts";
+import { HAS_STOPPED, ToldLease } from "../../src/supervise/watchdog_main.ts";
+import { settled, VirtualClock } from "../../../../tests/support/virtual_clock.ts";
 import { FakeChild, FakeProcess, ID } from "./fake_process.ts";
 
 const LEASE = 12_000;
@@ -68,6 +68,23 @@ Deno.test("Watchdog warns when it has ended by itself", async () => {
   assertEquals(warnings, ["the watchdog has ended: nothing stops the command if this process stalls"]);
   await watchdog.end();
   assertEquals(self.sent, []);
+});
+
+Deno.test("Watchdog.end() resolves to whether it has stopped the command", async () => {
+  using _ = new FakeProcess();
+  for (
+    const [status, stopped, standsBy] of [[HAS_STOPPED, true, false], [HAS_STOPPED, true, true], [
+      0,
+      false,
+      true,
+    ]] as const
+  ) {
+    const { child, warnings, watchdog, lock } = scene();
+    watchdog.watch(-5, lock, LEASE);
+    if (standsBy) watchdog.standBy();
+    child.end(status);
+    assertEquals([await watchdog.end(), await watchdog.end(), warnings], [stopped, stopped, []]);
+  }
 });
 
 Deno.test("ToldLease counts from when the holder told, not from when that was read", async () => {

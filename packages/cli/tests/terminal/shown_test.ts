@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { json, oneLine, shown } from "../../../src/cli/terminal/shown.ts";
+import { json, oneLine, shown } from "../../src/terminal/shown.ts";
 
 /** Texts that a terminal would obey, hide, or show in another order. */
 const HOSTILE: Readonly<Record<string, string>> = {

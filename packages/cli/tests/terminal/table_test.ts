@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { cut, table, wrap } from "../../../src/cli/terminal/table.ts";
+import { cut, table, wrap } from "../../src/terminal/table.ts";
 
 Deno.test("table() puts the cells of a column below each other", () => {
   assertEquals(table([["A", "BB", "C"], ["aaa", "b", ""], ["a", "bbb", "c"]]), [

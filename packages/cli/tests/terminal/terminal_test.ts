@@ -2,11 +2,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, type Lock } from "@holdfast/lock";
 import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
-import { inTime } from "../../support/in_time.ts";
-import { until } from "../../support/until.ts";
-import { withoutCoverage } from "../../support/without_coverage.ts";
+import { inTime } from "../../../../tests/support/in_time.ts";
+import { HANG_MS, until } from "../../../../tests/support/until.ts";
+import { withoutCoverage } from "../../../../tests/support/without_coverage.ts";
 
-const PROGRAM = new URL("../../../src/cli/mod.ts", import.meta.url).pathname;
+const PROGRAM = new URL("../../mod.ts", import.meta.url).pathname;
 
 /** Codes that move the cursor, clear, or change the style. */
 const CODES = new RegExp(String.fromCharCode(0x1b) + "\\[[\\d;]*[A-Za-z]", "g");
@@ -56,7 +56,7 @@ class Screen implements AsyncDisposable {
 
   /** Resolves when a text has appeared. */
   async shows(text: string): Promise<void> {
-    await until(() => this.text.includes(text), `${JSON.stringify(text)} in ${JSON.stringify(this.text)}`, 30_000);
+    await until(() => this.text.includes(text), `${JSON.stringify(text)} in ${JSON.stringify(this.text)}`, HANG_MS);
   }
 
   /** Presses keys. */
@@ -66,7 +66,7 @@ class Screen implements AsyncDisposable {
 
   /** Resolves to the exit status. */
   async status(): Promise<number> {
-    const { code } = await inTime(this.#process.status, 30_000, "the command");
+    const { code } = await inTime(this.#process.status, HANG_MS, "the command");
     await this.#read;
     return code;
   }

@@ -1,8 +1,8 @@
 // Deno only: it starts processes of Deno.
 import { assertEquals } from "@std/assert";
-import { withoutCoverage } from "../../support/without_coverage.ts";
+import { withoutCoverage } from "../../../../tests/support/without_coverage.ts";
 
-const MODULE = JSON.stringify(import.meta.resolve("../../../src/cli/terminal/warnings.ts"));
+const MODULE = JSON.stringify(import.meta.resolve("../../src/terminal/warnings.ts"));
 
 /** A program that takes its warnings like the command line, and has three. */
 const PROGRAM = `
