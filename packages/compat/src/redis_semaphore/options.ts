@@ -1,8 +1,8 @@
-import type { AcquireOptions } from "../../options.ts";
-import { MAX_DELAY_MS } from "../../internal/time/clock.ts";
-import { checkKeys, show } from "../../internal/validation.ts";
+import type { AcquireOptions } from "@holdfast/lock";
+import { checkKeys, show } from "@holdfast/lock/authors";
+import type { AttemptLimits } from "../limited_store.ts";
 
-/** How long a lock is waited for, and how it is held. */
+/** The options for waiting and for holding. */
 export interface SemaphoreTimeouts {
   /**
    * How long the lock outlives a holder that died, in milliseconds.
@@ -11,21 +11,22 @@ export interface SemaphoreTimeouts {
    */
   lockTimeout?: number | undefined;
   /**
-   * How long a call waits for the lock, in milliseconds, or `Infinity`.
+   * How long after a call an attempt may still be sent, in milliseconds, or `Infinity`. The call waits up to 10 s for
+   * the answer to the last attempt. 0: no attempt is sent.
    *
    * @default {10_000}
    */
   acquireTimeout?: number | undefined;
   /**
-   * How many attempts redis-semaphore would make: 1 for a call that does not wait. More shorten the wait to the time
-   * that they would take.
+   * The largest number of attempts: 1 for a call that does not wait. Attempts after a wake-up do not count. 0: no
+   * attempt is sent.
    *
    * @default {Infinity}
    */
   acquireAttemptsLimit?: number | undefined;
   /**
-   * How long redis-semaphore would wait between two attempts, in milliseconds. Waiters are in a queue, so that it counts
-   * only with `acquireAttemptsLimit`.
+   * How long a waiter in the queue pauses before its next attempt, in milliseconds, unless a wake-up comes before.
+   * Counts only with `acquireAttemptsLimit`: otherwise the queue decides.
    *
    * @default {10}
    */
@@ -41,11 +42,18 @@ export const defaultTimeoutOptions: Readonly<
 
 const TIMEOUTS = [...Object.keys(defaultTimeoutOptions), "refreshInterval"];
 
-/** What redis-semaphore has for a lock that one process acquires and another releases. */
+/** The options of redis-semaphore for a lock that one process acquires and another releases. */
 const FOREIGN = ["identifier", "acquiredExternally", "externallyAcquiredIdentifier", "identifierSuffix"];
 
-/** Checks the options, and returns those of `acquire`. */
-export function acquireOptionsOf(options: SemaphoreTimeouts): AcquireOptions {
+/** The options, converted. */
+export interface SemaphoreSettings {
+  /** The options of `acquire`. */
+  readonly hold: Pick<AcquireOptions, "lease" | "renew">;
+  readonly limits: AttemptLimits;
+}
+
+/** Checks the options, and completes them. */
+export function settingsOf(options: SemaphoreTimeouts): SemaphoreSettings {
   for (const key of FOREIGN.filter((each) => Reflect.get(options, each) !== undefined)) {
     throw new TypeError(`${key} is not supported: each lock has an identifier of its own, and ends in its process`);
   }
@@ -61,12 +69,8 @@ export function acquireOptionsOf(options: SemaphoreTimeouts): AcquireOptions {
     ...Object.fromEntries(given) as typeof defaultTimeoutOptions,
   };
   const { refreshInterval = true } = options;
-  // Infinity times 0 is no number.
-  const limit = acquireAttemptsLimit === Infinity ? Infinity : Math.max(0, acquireAttemptsLimit - 1) * retryInterval;
-  const wait = Math.min(acquireTimeout, limit);
   return {
-    lease: lockTimeout,
-    renew: refreshInterval === 0 ? false : refreshInterval,
-    wait: wait > MAX_DELAY_MS ? Infinity : wait,
+    hold: { lease: lockTimeout, renew: refreshInterval === 0 ? false : refreshInterval },
+    limits: { attempts: acquireAttemptsLimit, pause: retryInterval, time: acquireTimeout },
   };
 }

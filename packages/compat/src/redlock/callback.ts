@@ -1,4 +1,4 @@
-/** A callback in the manner of redlock 4. */
+/** A callback as redlock 4 takes it. */
 export type RedlockCallback<T> = (error: unknown, result?: T) => void;
 
 /** Calls a callback, if there is one, when a promise has settled. Returns the promise. */

@@ -1,10 +1,10 @@
 /** A listener for the errors of a {@linkcode RedlockEmitter}. */
 export type RedlockListener = (error: Error) => void;
 
-/** The events: redlock 5 calls it `error`, redlock 4 `clientError`. */
+/** The events: `error` in redlock 5, `clientError` in redlock 4. */
 export type RedlockEvent = "error" | "clientError";
 
-/** The part of an `EventEmitter` that programs on redlock use. An event without listeners is ignored, also `error`. */
+/** The part of an `EventEmitter` that users of redlock need. An event without listeners is ignored, even `error`. */
 export class RedlockEmitter {
   readonly #listeners: { readonly event: RedlockEvent; readonly listener: RedlockListener; readonly once: boolean }[] =
     [];
@@ -26,7 +26,7 @@ export class RedlockEmitter {
     return this;
   }
 
-  /** Removes a listener; if it was added several times, the last one. */
+  /** Removes a listener; of a listener that was added several times, the last. */
   off(event: RedlockEvent, listener: RedlockListener): this {
     this.#remove(this.#listeners.findLastIndex((each) => each.event === event && each.listener === listener));
     return this;
@@ -42,7 +42,7 @@ export class RedlockEmitter {
     return this.#listeners.filter((each) => each.event === event).length;
   }
 
-  /** Calls the listeners of an event. Returns whether there was one. */
+  /** Calls the listeners of an event. Returns whether the event has a listener. */
   emit(event: RedlockEvent, error: Error): boolean {
     const called = this.#listeners.filter((each) => each.event === event);
     for (const each of called) {

@@ -1,20 +1,20 @@
-import type { RedisClient } from "../../stores/redis/mod.ts";
+import type { RedisClient } from "@holdfast/lock/redis";
 
-/** How the clients voted. */
+/** The votes of the clients. */
 export interface ExecutionStats {
   /** How many clients there are. */
   readonly membershipSize: number;
-  /** How many of them make a majority. */
+  /** How many clients are a majority. */
   readonly quorumSize: number;
-  /** The clients that are not known to have failed. */
+  /** The clients without a known failure. */
   readonly votesFor: Set<RedisClient>;
-  /** The others, and how they failed. A lock that was busy was refused by a majority: then all are listed. */
+  /** The failed clients, with their errors. A busy lock was refused by a majority: then all clients are listed. */
   readonly votesAgainst: Map<RedisClient, Error>;
 }
 
-/** What a call that was executed resolves to. */
+/** The result of a call that succeeded. */
 export interface ExecutionResult {
-  /** One entry: a call that waits does not repeat itself. */
+  /** The attempts that counted; the last one succeeded. Only the last attempts if their number is unlimited. */
   readonly attempts: readonly Promise<ExecutionStats>[];
 }
 
@@ -24,11 +24,11 @@ export class ResourceLockedError extends Error {
   override readonly name = "ResourceLockedError";
 }
 
-/** The call failed. `cause` is the error of `@holdfast/lock`, which says why. */
+/** The call failed. `cause` is the error of `@holdfast/lock`, with the reason. */
 export class ExecutionError extends Error {
   /** The name of the class. */
   override readonly name = "ExecutionError";
-  /** How the clients voted; empty when none was asked. */
+  /** The votes in each attempt; empty when no client was asked. */
   readonly attempts: readonly Promise<ExecutionStats>[];
 
   /** Makes the error. */

@@ -1,36 +1,38 @@
-import { clockOf } from "../../internal/lease/held_leases.ts";
-import type { MultiLock } from "../../acquire_all.ts";
-import type { Lock } from "../../lock.ts";
-import type { Store } from "../../store.ts";
+import type { Lock, MultiLock, Store } from "@holdfast/lock";
+import { SystemClock } from "../clock.ts";
 import { called, type RedlockCallback } from "./callback.ts";
 import { ExecutionError, type ExecutionResult } from "./errors.ts";
 
-/** What a lock needs of the `Redlock` that made it. */
+const CLOCK = new SystemClock();
+
+/** The part of a `Redlock` that its locks need. */
 export interface RedlockOrigin {
   /** The store that has the lock. */
   readonly store: Store;
   /** Returns the result of a call that succeeded. */
   succeeded(): ExecutionResult;
-  /** Returns the error for one of `@holdfast/lock`. */
+  /** Returns the error of redlock for an error of `@holdfast/lock`. */
   errorOf(error: unknown): unknown;
 }
 
 /**
  * A lock that is held, on one or several resources. Made by `Redlock.acquire`.
  *
- * Unlike redlock's it says when it is lost (`signal`), and has a number that keeps a stale holder from doing harm
+ * Unlike a lock of redlock it reports its loss (`signal`), and has a number that protects from a stale holder
  * (`fence`). `await using` releases it.
  */
 export class RedlockLock implements AsyncDisposable {
   /** The resources, each once. */
   readonly resources: string[];
-  /** What the keys on a single server contain: of several resources, the key of each contains a value of its own. */
+  /** The value of its key on a single server; of several resources, each key contains a value of its own. */
   readonly value: string;
-  /** How the clients voted. */
+  /** The votes in each attempt that counted. */
   readonly attempts: ExecutionResult["attempts"];
-  /** Until when the lock may be trusted unless it is extended, in milliseconds since the Unix epoch; 0 once released. */
+  /**
+   * Until when the lock may be trusted unless it is extended, in milliseconds since the Unix epoch; 0 once released.
+   */
   expiration: number;
-  /** The fencing token of the first resource: larger than that of every earlier holder. */
+  /** The fencing token of the first resource: larger than the token of every earlier holder. */
   readonly fence: bigint;
   /** The fencing token of each resource. */
   readonly fences: ReadonlyMap<string, bigint>;
@@ -39,8 +41,16 @@ export class RedlockLock implements AsyncDisposable {
   readonly #driftFactor: number;
   #released = false;
 
-  /** Wraps a lock that is held. */
-  constructor(origin: RedlockOrigin, held: Lock | MultiLock, driftFactor: number, duration: number) {
+  /** Wraps a lock that was acquired for `duration` milliseconds. */
+  constructor(
+    origin: RedlockOrigin,
+    held: Lock | MultiLock,
+    { attempts, duration, driftFactor }: {
+      readonly attempts: ExecutionResult["attempts"];
+      readonly duration: number;
+      readonly driftFactor: number;
+    },
+  ) {
     this.#origin = origin;
     this.#held = held;
     this.#driftFactor = driftFactor;
@@ -48,16 +58,16 @@ export class RedlockLock implements AsyncDisposable {
     this.resources = [...this.fences.keys()];
     this.value = "owner" in held ? held.owner : crypto.randomUUID();
     this.fence = [...this.fences.values()][0]!;
-    this.attempts = origin.succeeded().attempts;
+    this.attempts = attempts;
     this.expiration = this.#expirationOf(duration);
   }
 
-  /** The resources, as redlock 4 calls them. */
+  /** The resources, under their name in redlock 4. */
   get resource(): string[] {
     return this.resources;
   }
 
-  /** Aborts when the lock is lost; not when it is released. */
+  /** Aborts when the lock is lost; does not abort when it is released. */
   get signal(): AbortSignal {
     return this.#held.signal;
   }
@@ -84,7 +94,7 @@ export class RedlockLock implements AsyncDisposable {
     return called(this.#extend(duration), callback);
   }
 
-  /** Releases the lock, in the manner of redlock 4. */
+  /** Releases the lock. The name in redlock 4. */
   unlock(callback?: RedlockCallback<void>): Promise<void> {
     return called(this.release().then(() => {}), callback);
   }
@@ -96,7 +106,7 @@ export class RedlockLock implements AsyncDisposable {
     return this;
   }
 
-  /** Releases the lock at the end of an `await using` scope: rejects only if it was lost before. */
+  /** Releases the lock at the end of an `await using` scope. Rejects only if the lock was lost before. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.expiration = 0;
     if (this.#released) return;
@@ -112,10 +122,10 @@ export class RedlockLock implements AsyncDisposable {
     throw this.#origin.errorOf(error);
   }
 
-  /** Returns when the lease ends by the wall clock, earlier by what the drift factor is above that of the store. */
+  /** Returns when the lease ends by the wall clock: earlier than in the store by the rest of the drift factor. */
   #expirationOf(duration: number): number {
     const { store } = this.#origin;
     const earlier = Math.max(0, Math.round(this.#driftFactor * duration) + 2 - store.drift(duration));
-    return Math.floor(clockOf(store).now().wall + this.#held.remaining() - earlier);
+    return Math.floor(CLOCK.now().wall + this.#held.remaining() - earlier);
   }
 }

@@ -2,13 +2,13 @@
  * The interface of `redlock` 5 and 4 over Holdfast: a change of one import. Old and new processes exclude each other,
  * because the keys are the same.
  *
- * Not included: the record of each attempt, scripts of your own, bluebird, and a lock that another process goes on with.
- * docs/migration.md lists the differences.
+ * Not included: scripts of your own, bluebird, and a lock that is passed to another process. docs/migration.md lists
+ * the differences.
  *
  * @example
  * ```ts ignore
  * import { Redis } from "ioredis";
- * import Redlock, { ExecutionError } from "@holdfast/lock/compat/redlock";
+ * import Redlock, { ExecutionError } from "@holdfast/compat/redlock";
  *
  * const locks = new Redlock([new Redis()]);
  * try {

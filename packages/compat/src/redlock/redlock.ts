@@ -1,23 +1,29 @@
-import { acquire } from "../../acquire.ts";
-import { acquireAll } from "../../acquire_all.ts";
-import { LockError, LockLostError, LockTimeoutError, QuorumError } from "../../errors.ts";
-import type { LockEvent } from "../../events.ts";
-import { reason } from "../../internal/reason.ts";
-import { show } from "../../internal/validation.ts";
-import { redlock } from "../../composed/redlock/mod.ts";
-import type { AcquireOptions } from "../../options.ts";
-import type { Store } from "../../store.ts";
-import { redis, type RedisClient } from "../../stores/redis/mod.ts";
+import {
+  acquire,
+  acquireAll,
+  type Lock,
+  LockError,
+  type LockEvent,
+  LockLostError,
+  LockTimeoutError,
+  type MultiLock,
+  QuorumError,
+  type Store,
+} from "@holdfast/lock";
+import { reason, show } from "@holdfast/lock/authors";
+import { redis, type RedisClient } from "@holdfast/lock/redis";
+import { redlock } from "@holdfast/lock/redlock";
+import { LimitedStore, type Refusal } from "../limited_store.ts";
 import { called, type RedlockCallback } from "./callback.ts";
 import { RedlockEmitter } from "./emitter.ts";
 import { ExecutionError, type ExecutionResult, type ExecutionStats, ResourceLockedError } from "./errors.ts";
 import { RedlockLock, type RedlockOrigin } from "./lock.ts";
-import { checkSettings, type RedlockCompatSettings, waitOf } from "./settings.ts";
+import { checkSettings, limitsOf, type RedlockCompatSettings } from "./settings.ts";
 
-/** The signal of a routine: aborts when the lock is lost. `error` is its reason then. */
+/** The signal of a routine: aborts when the lock is lost. `error` is then its reason. */
 export type RedlockAbortSignal = AbortSignal & { readonly error?: Error };
 
-/** What a routine is called with beside the signal. */
+/** The second argument of a routine, after the signal. */
 export interface RedlockUsingContext {
   /** The lock, with its fence. */
   readonly lock: RedlockLock;
@@ -27,13 +33,13 @@ export interface RedlockUsingContext {
 export type RedlockRoutine<T> = (signal: RedlockAbortSignal, context: RedlockUsingContext) => T | PromiseLike<T>;
 
 /**
- * Locks with the interface of redlock 5 and 4, under the keys of redlock: programs with the one and with the other
- * exclude each other.
+ * Locks with the interface of redlock 5 and 4, under the keys of redlock: programs with either library exclude each
+ * other.
  *
  * @example
  * ```ts ignore
  * import { Redis } from "ioredis";
- * import Redlock from "@holdfast/lock/compat/redlock"; // was: from "redlock"
+ * import Redlock from "@holdfast/compat/redlock"; // was: from "redlock"
  *
  * const locks = new Redlock([new Redis()], { retryCount: 10 });
  * await locks.using(["invoice:42"], 5_000, async (signal, { lock }) => {
@@ -43,9 +49,9 @@ export type RedlockRoutine<T> = (signal: RedlockAbortSignal, context: RedlockUsi
  * ```
  */
 export class Redlock extends RedlockEmitter {
-  /** The class of the locks, as redlock 4 has it. */
+  /** The class of the locks, under its name in redlock 4. */
   static readonly Lock: typeof RedlockLock = RedlockLock;
-  /** The class of the errors, as redlock 4 has it. */
+  /** The class of the errors, under its name in redlock 4. */
   static readonly LockError: typeof ExecutionError = ExecutionError;
   /** The clients. */
   readonly clients: ReadonlySet<RedisClient>;
@@ -54,7 +60,7 @@ export class Redlock extends RedlockEmitter {
   readonly #origin: RedlockOrigin;
 
   /**
-   * Makes a store of one client, or one on a majority of several.
+   * Creates a store of one client, or of a majority of several.
    *
    * @param clients 1 to 9 clients of independent servers
    * @param settings how to wait for locks, and how to trust them
@@ -69,32 +75,42 @@ export class Redlock extends RedlockEmitter {
     this.settings = checkSettings(settings);
     this.#origin = {
       store: this.#makeStore(),
-      succeeded: () => ({ attempts: [this.#stats(new Map())] }),
+      succeeded: () => ({ attempts: [this.#success()] }),
       errorOf: (error) => this.#errorOf(error),
     };
   }
 
   /**
-   * Acquires a lock on all resources, for `duration` milliseconds. Waits in the queue, as long as redlock would repeat
-   * its attempts.
+   * Acquires a lock on all resources, for `duration` milliseconds. Waits in the queue until the lock is granted or as
+   * many attempts were refused as the settings allow. Redlock 4 has a callback in the place of the settings.
    *
-   * @throws {ExecutionError} when a resource was not free in time, or the servers fail
+   * @throws {ExecutionError} when a resource was busy at the last attempt, or the servers fail
    * @throws {RangeError} when the duration is no whole number from 10 to 2³¹ − 1
    */
-  async acquire(
+  acquire(
     resources: string | readonly string[],
     duration: number,
-    settings?: Partial<RedlockCompatSettings>,
+    settings?: Partial<RedlockCompatSettings> | RedlockCallback<RedlockLock>,
   ): Promise<RedlockLock> {
-    return await this.#acquire(resources, duration, checkSettings(settings, this.settings), false);
+    if (typeof settings === "function") return this.lock(resources, duration, settings);
+    return (async () => await this.#acquire(resources, duration, checkSettings(settings, this.settings), false))();
   }
 
-  /** Releases a lock; see {@linkcode RedlockLock.release}. Settings are ignored. */
-  async release(lock: RedlockLock, _settings?: Partial<RedlockCompatSettings>): Promise<ExecutionResult> {
-    return await checkLock(lock).release();
+  /**
+   * Releases a lock; see {@linkcode RedlockLock.release}. Settings are ignored; redlock 4 has a callback in their
+   * place.
+   */
+  release(
+    lock: RedlockLock,
+    callback?: RedlockCallback<ExecutionResult> | Partial<RedlockCompatSettings>,
+  ): Promise<ExecutionResult> {
+    const released = (async () => await checkLock(lock).release())();
+    return called(released, typeof callback === "function" ? callback : undefined);
   }
 
-  /** Renews a lock; see {@linkcode RedlockLock.extend}. Settings are ignored; redlock 4 has a callback there. */
+  /**
+   * Renews a lock; see {@linkcode RedlockLock.extend}. Settings are ignored; redlock 4 has a callback in their place.
+   */
   extend(
     lock: RedlockLock,
     duration: number,
@@ -107,8 +123,8 @@ export class Redlock extends RedlockEmitter {
   /** Runs a function while a lock is held and renewed; see the other overload. */
   using<T>(resources: string | readonly string[], duration: number, routine: RedlockRoutine<T>): Promise<T>;
   /**
-   * Runs a function while a lock is held and renewed, and releases the lock. An error of the function is what the call
-   * rejects with.
+   * Runs a function while a lock is held and renewed, and releases the lock. The call rejects with the error of the
+   * function.
    *
    * @throws {ExecutionError} when the lock could not be acquired, or was lost before the function ended
    */
@@ -127,14 +143,14 @@ export class Redlock extends RedlockEmitter {
     try {
       result = await routine(signalOf(lock), { lock });
     } catch (error) {
-      await lock[Symbol.asyncDispose]().catch(() => {});
+      await lock[Symbol.asyncDispose]().catch(() => {}); // The error of the routine says more.
       throw error;
     }
     await lock[Symbol.asyncDispose]();
     return result;
   }
 
-  /** Acquires a lock, in the manner of redlock 4. */
+  /** Acquires a lock. The name in redlock 4. */
   lock(
     resources: string | readonly string[],
     ttl: number,
@@ -143,7 +159,7 @@ export class Redlock extends RedlockEmitter {
     return this.lockWithOptions(resources, ttl, {}, callback);
   }
 
-  /** Acquires a lock with other settings, in the manner of redlock 4. */
+  /** Acquires a lock with other settings. The name in redlock 4. */
   lockWithOptions(
     resources: string | readonly string[],
     ttl: number,
@@ -153,7 +169,12 @@ export class Redlock extends RedlockEmitter {
     return called(this.acquire(resources, ttl, settings), callback);
   }
 
-  /** Releases a lock, in the manner of redlock 4. */
+  /** Acquires a lock with other settings. The other name in redlock 4; see {@linkcode lockWithOptions}. */
+  acquireWithOptions(...call: Parameters<Redlock["lockWithOptions"]>): Promise<RedlockLock> {
+    return this.lockWithOptions(...call);
+  }
+
+  /** Releases a lock. The name in redlock 4. */
   unlock(lock: RedlockLock, callback?: RedlockCallback<void>): Promise<void> {
     return called(this.release(lock).then(() => {}), callback);
   }
@@ -174,16 +195,22 @@ export class Redlock extends RedlockEmitter {
       throw new RangeError(`duration must be a whole number of milliseconds: got ${show(duration)}`);
     }
     const names = [...new Set(typeof resources === "string" ? [resources] : resources)];
-    const options: AcquireOptions = { lease: duration, renew, wait: waitOf(settings), signal: settings.signal };
-    const { store } = this.#origin;
+    const limits = limitsOf(settings, (fault) => this.#report(fault));
+    const store = new LimitedStore(this.#origin.store, limits);
     try {
-      const held = names.length === 1
-        ? await acquire(store, names[0]!, options)
-        : await acquireAll(store, names, options);
-      return new RedlockLock(this.#origin, held, settings.driftFactor, duration);
+      const held = await store.run<Lock | MultiLock>(settings.signal, (signal) => {
+        const options = { lease: duration, renew, signal };
+        return names.length === 1 ? acquire(store, names[0]!, options) : acquireAll(store, names, options);
+      });
+      const attempts = [...store.refusals.map((refusal) => this.#failure(refusal)), this.#success()];
+      return new RedlockLock(this.#origin, held, { attempts, duration, driftFactor: settings.driftFactor });
     } catch (error) {
       if (error instanceof LockTimeoutError) this.#report(new ResourceLockedError(error.message));
-      throw this.#errorOf(error);
+      if (!(error instanceof LockError)) throw error;
+      // An error that ends a call before its attempts are used up counts as an attempt.
+      const refusals: Refusal[] = store.over ? store.refusals : [...store.refusals, { fault: error }];
+      const attempts = refusals.map((refusal) => this.#failure(refusal, error.message));
+      throw new ExecutionError(error.message, attempts, { cause: error });
     }
   }
 
@@ -194,8 +221,8 @@ export class Redlock extends RedlockEmitter {
     const clients = [...this.clients];
     const [client] = clients;
     if (clients.length === 1) return redis(client!, { prefix: "", observer });
-    const { driftFactor } = this.settings;
-    return redlock(clients.map((each) => redis(each, { prefix: "" })), { driftFactor, observer });
+    const { driftFactor, nodeTimeout } = this.settings;
+    return redlock(clients.map((each) => redis(each, { prefix: "" })), { driftFactor, nodeTimeout, observer });
   }
 
   /** Emits an error, which is ignored if there is no listener. */
@@ -205,20 +232,25 @@ export class Redlock extends RedlockEmitter {
     this.emit("clientError", given);
   }
 
-  /** Returns the error that redlock has for one of `@holdfast/lock`; others stay as they are. */
+  /** Returns the error of redlock for an error of `@holdfast/lock`; other errors unchanged. */
   #errorOf(error: unknown): unknown {
     if (!(error instanceof LockError)) return error;
-    const attempts = error instanceof LockLostError ? [] : [this.#stats(this.#votesAgainst(error))];
+    const attempts = error instanceof LockLostError ? [] : [this.#failure({ fault: error })];
     return new ExecutionError(error.message, attempts, { cause: error });
   }
 
-  #votesAgainst(error: LockError): Map<RedisClient, Error> {
+  #success(): Promise<ExecutionStats> {
+    return this.#stats(new Map());
+  }
+
+  /** Returns the votes of an attempt that was refused. */
+  #failure(refusal: Refusal, message = "The lock is held by another owner"): Promise<ExecutionStats> {
     const clients = [...this.clients];
-    if (error instanceof QuorumError) {
-      return new Map(error.failures.map(({ index, error }) => [clients[index]!, errorFrom(error)]));
+    if (refusal !== "busy" && refusal.fault instanceof QuorumError) {
+      return this.#stats(new Map(refusal.fault.failures.map(({ index, error }) => [clients[index]!, causeOf(error)])));
     }
-    const each = error instanceof LockTimeoutError ? new ResourceLockedError(error.message) : errorFrom(error.cause);
-    return new Map(clients.map((client) => [client, each]));
+    const error = refusal === "busy" ? new ResourceLockedError(message) : causeOf(refusal.fault);
+    return this.#stats(new Map(clients.map((client) => [client, error])));
   }
 
   #stats(votesAgainst: Map<RedisClient, Error>): Promise<ExecutionStats> {
@@ -232,12 +264,17 @@ function errorFrom(error: unknown): Error {
   return error instanceof Error ? error : new Error(reason(error));
 }
 
+/** Returns the error of a client: the cause of an error of `@holdfast/lock`, if it has one. */
+function causeOf(fault: unknown): Error {
+  return errorFrom(fault instanceof LockError ? fault.cause ?? fault : fault);
+}
+
 function checkLock(lock: RedlockLock): RedlockLock {
   if (lock instanceof RedlockLock) return lock;
   throw new TypeError(`lock must be one that acquire() of this process has returned: got ${show(lock)}`);
 }
 
-/** Returns the signal of a lock, with the reason in the place where redlock has it. */
+/** Returns the signal of a lock, with its reason under redlock's name. */
 function signalOf({ signal }: RedlockLock): RedlockAbortSignal {
   return Object.defineProperty(signal, "error", { get: () => signal.reason as Error | undefined, configurable: true });
 }
