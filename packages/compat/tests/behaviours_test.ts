@@ -1,6 +1,6 @@
 // Deno only: it looks at the sources.
 import { assertEquals } from "@std/assert";
-import { textOf } from "../support/test_files.ts";
+import { textOf } from "../../../tests/support/test_files.ts";
 
 /** Returns the rows that name neither a test that exists nor a reason, of the tables of statements. */
 function unexplained(page: string, tests: readonly string[]): string[] {
@@ -23,11 +23,11 @@ function namesIn(text: string): string[] {
   );
 }
 
-const FILES = [...Deno.readDirSync(new URL(".", import.meta.url))].map(({ name }) => `tests/compat/${name}`);
+const FILES = [...Deno.readDirSync(new URL(".", import.meta.url))].map(({ name }) => `packages/compat/tests/${name}`);
 
 Deno.test("behaviours.md names a test or a reason for each statement", () => {
   const tests = FILES.filter((path) => path.endsWith("_test.ts")).flatMap((path) => namesIn(textOf(path)));
-  assertEquals(unexplained(textOf("tests/compat/behaviours.md"), tests), []);
+  assertEquals(unexplained(textOf("packages/compat/tests/behaviours.md"), tests), []);
 });
 
 Deno.test("unexplained() finds a row without a test, and one whose test is gone", () => {

@@ -2,8 +2,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import { Mutex, RedlockMutex, Semaphore } from "@holdfast/lock/compat/redis-semaphore";
-import Redlock, { ExecutionError, type Lock } from "@holdfast/lock/compat/redlock";
+import { Mutex, RedlockMutex, Semaphore } from "@holdfast/compat/redis-semaphore";
+import Redlock, { ExecutionError, type Lock } from "@holdfast/compat/redlock";
 import type { Redis } from "ioredis";
 import { Mutex as OldMutex, RedlockMutex as OldRedlockMutex, Semaphore as OldSemaphore } from "redis-semaphore";
 import Redlock4 from "redlock4";

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Redis } from "ioredis";
-import { RedisServer } from "../support/redis_server.ts";
-import { until } from "../support/until.ts";
+import { RedisServer } from "../../../tests/support/redis_server.ts";
+import { until } from "../../../tests/support/until.ts";
 
 /** Servers, and a client of each; nothing may be left on them. */
 export interface Place extends AsyncDisposable {
