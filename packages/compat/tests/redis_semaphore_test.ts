@@ -1,6 +1,6 @@
 // Deno only: it starts servers.
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertThrows } from "@std/assert";
-import { LockTimeoutError } from "@holdfast/lock";
+import { LockTimeoutError, QuorumError } from "@holdfast/lock";
 import {
   defaultTimeoutOptions,
   LostLockError,
@@ -9,9 +9,9 @@ import {
   Semaphore,
   type SemaphoreLock,
   TimeoutError,
-} from "@holdfast/lock/compat/redis-semaphore";
+} from "@holdfast/compat/redis-semaphore";
 import process from "node:process";
-import { until } from "../support/until.ts";
+import { until } from "../../../tests/support/until.ts";
 import { type Place, place } from "./place.ts";
 
 /** Longer than any test. */
@@ -188,6 +188,31 @@ Deno.test("Semaphore that tasks share has a permit for each acquire(), until a r
   }
   assert(!shared.isAcquired);
   for (let i = 0; i < 3; i++) await other.release();
+});
+
+Deno.test("Semaphore that tasks share releases the lock that was acquired last", async () => {
+  await using at = await place();
+  const shared = new Semaphore(at.clients[0]!, "a", 2);
+  await shared.acquire();
+  const first = [shared.identifier, shared.fence];
+  await shared.acquire();
+  await shared.release();
+  assertEquals([shared.identifier, shared.fence, shared.isAcquired], [...first, true]);
+  await shared.release();
+});
+
+Deno.test("RedlockMutex has a nodeTimeout of its own, and counts silence as a refusal", async () => {
+  await using at = await place(3);
+  const usual = new RedlockMutex(at.clients, "a");
+  const brief = new RedlockMutex(at.clients, "a", { ...BRIEF, acquireAttemptsLimit: 2, nodeTimeout: 50 });
+  await usual.acquire();
+  await usual.release();
+  for (const client of at.clients) client.evalsha = () => new Promise(() => {});
+  const error = await assertRejects(() => brief.acquire(), TimeoutError, "no answer within 50 ms");
+  assertInstanceOf(error.cause, QuorumError);
+  assert(!await brief.tryAcquire());
+  for (const client of at.clients) Reflect.deleteProperty(client, "evalsha");
+  assertThrows(() => new RedlockMutex(at.clients, "a", { nodeTimeout: 0 }), RangeError, "nodeTimeout");
 });
 
 Deno.test("Mutex and Semaphore of one client and key do not exclude each other", async () => {
