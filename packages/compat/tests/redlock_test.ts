@@ -2,9 +2,9 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertThrows } from "@std/assert";
 import { LockLostError, LockTimeoutError, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import Redlock, { ExecutionError, type Lock, ResourceLockedError } from "@holdfast/lock/compat/redlock";
-import { RedisServer } from "../support/redis_server.ts";
-import { until } from "../support/until.ts";
+import Redlock, { ExecutionError, type Lock, ResourceLockedError } from "@holdfast/compat/redlock";
+import { RedisServer } from "../../../tests/support/redis_server.ts";
+import { until } from "../../../tests/support/until.ts";
 import { place } from "./place.ts";
 
 /** Longer than any test. */
@@ -21,11 +21,12 @@ for (const count of [1, 3]) {
   Deno.test(`Redlock on ${on} acquires, extends and releases a lock`, async () => {
     await using at = await place(count);
     const locks = new Redlock(at.clients);
+    const before = Date.now();
     const lock = await locks.acquire(["{r}a"], LONG);
     await at.has("{r}a", lock.value);
-    assert(lock.expiration > Date.now() + LONG - LONG / 50);
+    assert(lock.expiration > before + LONG - LONG / 50);
     assertEquals(await lock.extend(3 * LONG), lock);
-    assert(lock.expiration > Date.now() + 2 * LONG);
+    assert(lock.expiration > before + 2 * LONG);
     for (const client of at.clients) await until(async () => await client.pttl("{r}a") > 2 * LONG, "it is extended");
     await lock.release();
     assertEquals(lock.expiration, 0);
@@ -79,6 +80,19 @@ for (const count of [1, 3]) {
     assert(lock.signal.aborted);
   });
 
+  Deno.test(`Redlock on ${on} refuses a resource whose key belongs to another lock`, async () => {
+    await using at = await place(count);
+    const locks = new Redlock(at.clients);
+    await using lock = await locks.acquire(["job"], LONG);
+    for (const part of ["queue", "waiters", "holders", "grants", "fence"]) {
+      const { message } = await failure(locks.acquire([`{job}:${part}`], LONG));
+      assert(message.includes(`the key "{job}:${part}" belongs to the lock "job": choose another name`), message);
+      await failure(locks.acquire([`{job}:${part}`, "other"], LONG));
+    }
+    await lock.extend(LONG);
+    await at.has("other", undefined);
+  });
+
   Deno.test(`Redlock.using() on ${on} renews its lock and releases it`, async () => {
     await using at = await place(count);
     const locks = new Redlock(at.clients);
@@ -93,6 +107,67 @@ for (const count of [1, 3]) {
     await at.has("a", undefined);
   });
 }
+
+Deno.test("Redlock's keys hold the value of the lock, and on 3 servers a UUID behind it", async () => {
+  await using at = await place();
+  const lock = await new Redlock(at.clients).acquire(["a"], LONG);
+  assertEquals(await at.clients[0]!.get("a"), lock.value);
+  await lock.extend(LONG);
+  assertEquals(await at.clients[0]!.get("a"), lock.value);
+  await lock.extend(2 * LONG);
+  assertEquals(await at.clients[0]!.get("a"), `:exclusive#1 ${lock.value}`);
+  await lock.release();
+  await using three = await place(3);
+  await using voted = await new Redlock(three.clients).acquire(["a"], LONG);
+  await three.has("a", voted.value);
+  const uuid = (await three.clients[0]!.get("a"))?.slice(`${voted.value}:`.length);
+  assertEquals(uuid?.length, 36);
+});
+
+Deno.test("Redlock rejects with as many attempts as its retries allow, and one", async () => {
+  await using at = await place();
+  await using _lock = await new Redlock(at.clients).acquire(["a"], LONG);
+  const locks = new Redlock(at.clients, { retryCount: 3, retryDelay: 10 });
+  const error = await failure(locks.acquire(["a"], LONG));
+  assertEquals([error.attempts.length, error.message], [
+    4,
+    'Cannot acquire lock "a" in 4 attempts: held by another owner',
+  ]);
+  const patient = new Redlock(at.clients, { retryCount: 1_000, retryDelay: 10 });
+  const acquiring = patient.acquire(["b"], LONG);
+  assertEquals((await acquiring).attempts.length, 1);
+  await (await acquiring).release();
+});
+
+Deno.test("Redlock repeats an attempt that a client has failed, and tells the error", async () => {
+  await using at = await place();
+  const [client] = at.clients;
+  const locks = new Redlock(at.clients, { retryCount: 3, retryDelay: 10 });
+  const errors: string[] = [];
+  locks.on("error", ({ message }) => errors.push(message));
+  client!.evalsha = () => {
+    Reflect.deleteProperty(client!, "evalsha");
+    return Promise.reject(new Error("the connection was cut"));
+  };
+  await using lock = await locks.acquire(["a"], LONG);
+  const stats = await Promise.all(lock.attempts);
+  const votes = stats.map(({ votesAgainst }) => votesAgainst.get(client!)?.message);
+  assertEquals([errors, votes], [["the connection was cut"], ["the connection was cut", undefined]]);
+});
+
+Deno.test("Redlock names the error of a server that does not answer", async () => {
+  await using at = await place(3);
+  const locks = new Redlock(at.clients, { retryCount: 0, nodeTimeout: 50 });
+  await using _warm = await new Redlock(at.clients).acquire(["b"], LONG);
+  for (const client of at.clients) client.evalsha = () => new Promise(() => {});
+  const error = await failure(locks.acquire(["a"], LONG));
+  for (const client of at.clients) Reflect.deleteProperty(client, "evalsha");
+  const [stats] = await Promise.all(error.attempts);
+  assertEquals(
+    [...stats!.votesAgainst.values()].map(({ message }) => message),
+    Array(3).fill("no answer within 50 ms"),
+  );
+});
 
 Deno.test("Redlock waits in the queue, first come, first served", async () => {
   await using at = await place();
@@ -123,6 +198,25 @@ Deno.test("Redlock.using() runs one routine at a time", async () => {
   ));
   assertEquals(new Set(values).size, 3);
 });
+
+const CALLS: Record<string, (locks: Redlock) => Promise<unknown>> = {
+  acquire: (locks) => locks.acquire(["a"], LONG),
+  using: (locks) => locks.using(["a"], LONG, () => Promise.resolve()),
+  lock: (locks) => locks.lock("a", LONG),
+};
+
+for (const [method, call] of Object.entries(CALLS)) {
+  Deno.test(`Redlock.${method}() waits by the settings of the constructor`, async () => {
+    await using at = await place();
+    await using held = await new Redlock(at.clients).acquire(["a"], LONG);
+    const stop = new AbortController();
+    const rejects = assertRejects(() => call(new Redlock(at.clients, { retryCount: -1, signal: stop.signal })), Error);
+    await until(async () => await at.clients[0]!.zcard("{a}:queue") === 1, "it is queued");
+    stop.abort(new Error("stopped"));
+    assertEquals(await rejects, stop.signal.reason);
+    await at.has("a", held.value);
+  });
+}
 
 Deno.test("Redlock.using() aborts its signal, and rejects, when the lock is lost", async () => {
   await using at = await place();
@@ -287,6 +381,23 @@ Deno.test("Redlock.lock() and Redlock.unlock() return promises", async () => {
   assertEquals(await at.clients[0]!.exists("a", "b"), 0);
 });
 
+Deno.test("Redlock.acquire(), acquireWithOptions() and release() call back, too", async () => {
+  await using at = await place();
+  const locks = new Redlock(at.clients, { retryCount: 0 });
+  const lock = await new Promise<Lock>((resolve, reject) => {
+    locks.acquire("a", LONG, (error, lock) => error === null ? resolve(lock!) : reject(error));
+  });
+  // Nobody handles the promises: a rejection of them would fail the test.
+  for (
+    const call of [
+      () => new Promise((resolve) => void locks.acquire("a", LONG, resolve)),
+      () => new Promise((resolve) => void locks.acquireWithOptions("a", LONG, {}, resolve)),
+    ]
+  ) assertInstanceOf(await call(), Redlock.LockError);
+  assertEquals(await new Promise((resolve) => locks.release(lock, (error) => resolve(error))), null);
+  assertInstanceOf(await new Promise((resolve) => locks.release(lock, (error) => resolve(error))), ExecutionError);
+});
+
 Deno.test("Redlock.quit() ends the clients", async () => {
   await using at = await place();
   await new Redlock(at.clients).quit();
@@ -299,6 +410,8 @@ Deno.test("Lock.expiration is earlier with a larger driftFactor", async () => {
   const before = Date.now();
   await using lock = await locks.acquire(["a"], 100_000);
   assert(lock.expiration <= Date.now() + 50_000 && lock.expiration > before + 40_000);
+  await using own = await locks.acquire(["b"], 100_000, { driftFactor: 0.2 });
+  assert(own.expiration > before + 60_000, "the settings of the call count");
 });
 
 Deno.test("Redlock and acquire() with an empty prefix exclude each other", async () => {

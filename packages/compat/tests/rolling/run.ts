@@ -1,6 +1,6 @@
-import { DenoProcess } from "../../support/deno_process.ts";
-import { RedisServer } from "../../support/redis_server.ts";
-import { until } from "../../support/until.ts";
+import { DenoProcess } from "../../../../tests/support/deno_process.ts";
+import { RedisServer } from "../../../../tests/support/redis_server.ts";
+import { until } from "../../../../tests/support/until.ts";
 import { type Library, LOG, REGISTER, type WorkerKind } from "./places.ts";
 import { overlaps, type SectionEvent } from "./sections.ts";
 

@@ -4,8 +4,8 @@
  * @module
  */
 import { acquire } from "@holdfast/lock";
-import { Mutex } from "@holdfast/lock/compat/redis-semaphore";
-import Redlock from "@holdfast/lock/compat/redlock";
+import { Mutex } from "@holdfast/compat/redis-semaphore";
+import Redlock from "@holdfast/compat/redlock";
 import { redis } from "@holdfast/lock/redis";
 import { Redis } from "ioredis";
 import { Mutex as OldMutex } from "redis-semaphore";
