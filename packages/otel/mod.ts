@@ -1,12 +1,12 @@
 /**
- * OpenTelemetry metrics and spans of locks. Nothing is imported: the meter and the tracer are those of `Deno.telemetry`,
- * or what `@opentelemetry/api` gives.
+ * OpenTelemetry metrics and spans of locks. Nothing is imported: the meter and the tracer come from `Deno.telemetry` or
+ * from `@opentelemetry/api`.
  *
  * @example In Deno with `OTEL_DENO=true`
  * ```ts
  * import { acquire } from "@holdfast/lock";
  * import { memory } from "@holdfast/lock/memory";
- * import { otel } from "@holdfast/lock/otel";
+ * import { otel } from "@holdfast/otel";
  *
  * const store = memory({ observer: otel() });
  * await using lock = await acquire(store, "invoice:42");
@@ -16,7 +16,7 @@
  * ```ts
  * import { metrics, trace } from "@opentelemetry/api";
  * import { memory } from "@holdfast/lock/memory";
- * import { otel } from "@holdfast/lock/otel";
+ * import { otel } from "@holdfast/otel";
  *
  * const meter = metrics.getMeter("@holdfast/lock");
  * const tracer = trace.getTracer("@holdfast/lock");
@@ -25,9 +25,9 @@
  *
  * @module
  */
-export { otel } from "./otel.ts";
-export { traceMeta } from "./trace_meta.ts";
-export type { OtelOptions, QueryableStore } from "./options.ts";
+export { otel } from "./src/otel.ts";
+export { traceMeta } from "./src/trace_meta.ts";
+export type { OtelOptions, QueryableStore } from "./src/options.ts";
 export type {
   OtelAttributes,
   OtelCounter,
@@ -42,4 +42,4 @@ export type {
   OtelSpanOptions,
   OtelTrace,
   OtelTracer,
-} from "./api.ts";
+} from "./src/api.ts";

@@ -1,10 +1,10 @@
-// What is used of OpenTelemetry, as structural types: `@opentelemetry/api` 1.x and `Deno.telemetry` have these shapes, and
-// nothing has to be imported.
+// What is used of OpenTelemetry, as structural types: `@opentelemetry/api` 1.x and `Deno.telemetry` have these shapes,
+// and nothing has to be imported.
 
 /** The attributes of a measurement, a span or an event. */
 export type OtelAttributes = Record<string, string | number | boolean>;
 
-/** How an instrument is described. */
+/** The description of an instrument. */
 export interface OtelMetricOptions {
   /** The quantity that it measures. */
   description?: string;
@@ -12,7 +12,7 @@ export interface OtelMetricOptions {
   unit?: string;
   /** Hints to the SDK about the values. */
   advice?: {
-    /** Where the buckets of a histogram end, in its unit. */
+    /** The ends of the buckets of a histogram, in its unit. */
     explicitBucketBoundaries?: number[];
   };
 }
@@ -35,7 +35,7 @@ export interface OtelObservableResult {
   observe(value: number, attributes?: OtelAttributes): void;
 }
 
-/** An instrument whose value is asked for when it is exported, such as an `ObservableGauge`. */
+/** An instrument whose callback reports its value at each export, such as an `ObservableGauge`. */
 export interface OtelObservable {
   /** Registers a function that is called at each export. */
   addCallback(callback: (result: OtelObservableResult) => void): void;
@@ -49,11 +49,11 @@ export interface OtelMeter {
   createUpDownCounter(name: string, options?: OtelMetricOptions): OtelCounter;
   /** Makes a histogram. */
   createHistogram(name: string, options?: OtelMetricOptions): OtelHistogram;
-  /** Makes a value that is asked for. */
+  /** Makes a value that is read at each export. */
   createObservableGauge(name: string, options?: OtelMetricOptions): OtelObservable;
 }
 
-/** Which span of which trace. */
+/** The identity of a span. */
 export interface OtelSpanContext {
   /** The trace: 32 hexadecimal digits. */
   traceId: string;
@@ -65,15 +65,15 @@ export interface OtelSpanContext {
   isRemote?: boolean;
 }
 
-/** A reference from one span to another one. */
+/** A reference from one span to another. */
 export interface OtelLink {
   /** The other span. */
   context: OtelSpanContext;
 }
 
-/** How a span begins. */
+/** The options of a span. */
 export interface OtelSpanOptions {
-  /** Its attributes. */
+  /** The attributes of the span. */
   attributes?: OtelAttributes;
   /** The spans that it refers to. */
   links?: OtelLink[];
@@ -83,17 +83,17 @@ export interface OtelSpanOptions {
 
 /** A `Span`. */
 export interface OtelSpan {
-  /** Which span it is. */
+  /** Returns the identity of the span. */
   spanContext(): OtelSpanContext;
-  /** Notes that something happened, at that moment in milliseconds since the Unix epoch. */
+  /** Records an event at a moment in milliseconds since the Unix epoch. */
   addEvent(name: string, attributes?: OtelAttributes, time?: number): unknown;
-  /** Says how it ended: 2 is an error. */
+  /** Sets how the span ended: 2 is an error. */
   setStatus(status: { code: number; message?: string }): unknown;
-  /** Ends it, at that moment in milliseconds since the Unix epoch. */
+  /** Ends the span, at a moment in milliseconds since the Unix epoch. */
   end(time?: number): void;
 }
 
-/** A `Tracer`: makes spans. */
+/** A `Tracer`: creates spans. */
 export interface OtelTracer {
   /** Begins a span whose parent is the active one. */
   startSpan(name: string, options?: OtelSpanOptions): OtelSpan;
@@ -101,6 +101,6 @@ export interface OtelTracer {
 
 /** The source of the active span: the `trace` of `@opentelemetry/api`. */
 export interface OtelTrace {
-  /** Returns the active span, if there is one. */
+  /** Returns the active span, if any. */
   getActiveSpan(): OtelSpan | undefined;
 }

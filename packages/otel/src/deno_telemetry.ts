@@ -13,7 +13,9 @@ interface DenoTelemetry {
   readonly contextManager: { active(): { getValue(key: symbol): unknown } };
 }
 
-/** The key of the active span in a context. It is the same in Deno and in every version of `@opentelemetry/api`. */
+/**
+ * The key of the active span in a context. The key is the same in Deno and in every version of `@opentelemetry/api`.
+ */
 const SPAN_KEY = Symbol.for("OpenTelemetry Context Key SPAN");
 
 /** Returns the telemetry of Deno; `undefined` in another runtime. */
@@ -22,7 +24,7 @@ export function denoTelemetry(): DenoTelemetry | undefined {
   return Deno?.telemetry;
 }
 
-/** Returns a meter and a tracer of this name; neither while the telemetry is off, without `OTEL_DENO=true`. */
+/** Returns a meter and a tracer of this name; neither while telemetry is off, without `OTEL_DENO=true`. */
 export function instrumentation({ meterProvider, tracerProvider }: DenoTelemetry, scope: string): Instrumentation {
   try {
     return { meter: meterProvider.getMeter(scope), tracer: tracerProvider.getTracer(scope) };

@@ -1,8 +1,8 @@
-import { type Clock, elapsed, type Instant } from "../internal/time/clock.ts";
-import type { GaveUpReason, LockEvent } from "../events.ts";
+import type { GaveUpReason, LockEvent } from "@holdfast/lock";
+import { type Clock, type Instant, monotonicMs } from "./clock.ts";
 import type { OtelAttributes, OtelCounter, OtelHistogram, OtelMeter, OtelObservableResult } from "./api.ts";
 
-/** Where the buckets of the histograms end, in seconds: from a lock in memory to a job of an hour. */
+/** The ends of the histograms' buckets, in seconds: from a lock in memory to a job of an hour. */
 const BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600];
 
 /** A handle that waits for a lock, or holds it. */
@@ -22,11 +22,11 @@ export class LockMetrics {
   readonly #contentions: OtelCounter;
   readonly #renewals: OtelCounter;
   readonly #faults: OtelCounter;
-  /** The handles that wait, the longest wait first. Each leaves it when its call ends. */
+  /** The handles that wait, the longest wait first. A handle is removed when its call ends. */
   readonly #waiting = new Map<string, GaugeEntry>();
-  /** The handles that hold a lock, the oldest first. Each leaves it with its lease, or when its release fails. */
+  /** The handles that hold a lock, the oldest first. A handle is removed with its lease, or when its release fails. */
   readonly #held = new Map<string, GaugeEntry>();
-  /** The handles whose attempts have failed. Each leaves it when it begins to wait or its call ends. */
+  /** The handles whose attempts have failed. A handle is removed when it begins to wait or its call ends. */
   readonly #failed = new Set<string>();
 
   /** Makes the instruments. */
@@ -95,7 +95,7 @@ export class LockMetrics {
     const entry = this.#entry(event);
     this.#waiting.set(handle, entry);
     this.#requests.add(1, attributesOf(entry.group));
-    // Who waits because the store has failed has not found the lock held.
+    // A caller that waits because the store has failed has not found the lock held.
     if (!this.#failed.delete(handle)) this.#contentions.add(1, attributesOf(entry.group));
   }
 
@@ -124,11 +124,11 @@ export class LockMetrics {
     const { handle, operation } = event;
     this.#faults.add(1, { ...this.#attributes(event), operation });
     if (operation === "attempt") this.#failed.add(handle);
-    // Its holder has released it. If the store never confirms that, no other event follows.
+    // The holder has released the lock. If the store never confirms the release, no other event follows.
     if (operation === "release") this.#letGo(event);
   }
 
-  /** Counts a lock as held no longer, once, and with the attributes with which it was counted as held. */
+  /** Counts a lock as no longer held, once, with the attributes of its grant. */
   #letGo({ handle }: LockEvent): void {
     const entry = this.#held.get(handle);
     if (entry === undefined) return;
@@ -165,14 +165,14 @@ export class LockMetrics {
     }
   }
 
-  /** Reports the age of the oldest entry of each group. Without groups there is always one value, 0 for none. */
+  /** Reports the age of the oldest entry of each group. Without groups it always reports one value, 0 for no entry. */
   #reportOldest(result: OtelObservableResult, entries: ReadonlyMap<string, GaugeEntry>): void {
     const now = this.#clock.now();
     const seen = new Set<string | undefined>();
     for (const { group, since } of entries.values()) {
       if (seen.has(group)) continue;
       seen.add(group);
-      result.observe(elapsed(since, now) / 1_000, attributesOf(group));
+      result.observe(monotonicMs(since, now) / 1_000, attributesOf(group));
       if (this.#group === undefined) return;
     }
     if (this.#group === undefined) result.observe(0);

@@ -1,5 +1,5 @@
-import { checkKeys, show } from "../internal/validation.ts";
-import type { Store } from "../store.ts";
+import type { Store } from "@holdfast/lock";
+import { checkKeys, show } from "@holdfast/lock/authors";
 import type { OtelMeter, OtelTracer } from "./api.ts";
 import { denoTelemetry, instrumentation } from "./deno_telemetry.ts";
 
@@ -9,8 +9,9 @@ export type QueryableStore = Pick<Store, "query">;
 /** Options of `otel()`. */
 export interface OtelOptions {
   /**
-   * Makes the metrics: `metrics.getMeter("@holdfast/lock")` of `@opentelemetry/api`. With neither `meter` nor `tracer`,
-   * both are those of `Deno.telemetry` (nothing is made while that is off); with only one of them there are only metrics, or only spans.
+   * Makes the metrics: `metrics.getMeter("@holdfast/lock")` of `@opentelemetry/api`. Without `meter` and `tracer`, both
+   * come from `Deno.telemetry` (nothing is made while telemetry is off). With only one of them there are only metrics,
+   * or only spans.
    */
   meter?: OtelMeter | undefined;
   /** Makes the spans: `trace.getTracer("@holdfast/lock")` of `@opentelemetry/api`. */
@@ -22,7 +23,7 @@ export interface OtelOptions {
    */
   group?: ((name: string) => string | undefined) | undefined;
   /**
-   * The store that is asked for the holder when a caller begins to wait, or a function that returns it. The span of the
+   * The store to ask for the holder when a caller begins to wait, or a function that returns the store. The span of the
    * caller then links to the holder's span, if the holder acquired the lock with `meta: traceMeta()`. Costs one `query`
    * for each wait. Default: no links.
    */
@@ -37,7 +38,7 @@ export interface OtelSettings {
   readonly links: (() => QueryableStore) | undefined;
 }
 
-/** The name under which a meter and a tracer are made. */
+/** The name of the meter and the tracer. */
 const SCOPE = "@holdfast/lock";
 
 /** Checks the options, and completes them. */
