@@ -1,6 +1,5 @@
-import { before, type Clock, elapsed, type Instant } from "../internal/time/clock.ts";
-import { LockError } from "../errors.ts";
-import type { EventSubject, GaveUpReason, LockEvent } from "../events.ts";
+import { type EventSubject, type GaveUpReason, LockError, type LockEvent } from "@holdfast/lock";
+import { before, type Clock, elapsed, type Instant } from "./clock.ts";
 import type { OtelAttributes, OtelLink, OtelSpan, OtelTracer } from "./api.ts";
 import type { QueryableStore } from "./options.ts";
 import { parseTraceparent } from "./traceparent.ts";
@@ -8,22 +7,22 @@ import { parseTraceparent } from "./traceparent.ts";
 /** The code of the status of a span that ended with an error. */
 const ERROR = 2;
 
-/** How many faults and links are kept of a call that waits: it may wait for ever on a store that fails again and again. */
+/** How many faults and links of a waiting call are kept: it may wait for ever on a store that fails again and again. */
 const MOST_FAULTS = 100;
 const MOST_LINKS = 8;
 
-/** How long a release whose calls have failed may still be confirmed, in milliseconds: it is tried for 5 s. */
+/** How long a release whose calls have failed may still be confirmed, in milliseconds: it is retried for 5 s. */
 const UNCONFIRMED_MS = 10_000;
 
-/** How many such releases are waited for at a time. */
+/** How many such releases are kept at a time. */
 const MOST_UNCONFIRMED = 1_000;
 
-/** The ends of a call that are no error: the caller asked for them, or is told by `null`. */
+/** The ends of a call that are no error: the caller asked for them, or gets `null`. */
 const EXPECTED: readonly GaveUpReason[] = ["busy", "aborted"];
 
 type SpanFault = LockEvent & { readonly type: "fault" };
 
-/** A call that waits, or has seen a fault. Its span is made when it ends: only then is it known what it links to. */
+/** A call that waits, or has seen a fault. Its span is made at its end: only then its links are known. */
 interface SpanRequest {
   readonly faults: { readonly event: SpanFault; readonly at: Instant }[];
   links: OtelLink[];
@@ -37,7 +36,7 @@ interface Hold {
 
 /** A lock whose release has failed, and may still be confirmed. */
 interface Unconfirmed extends Hold {
-  /** When it failed for the first time. */
+  /** When its release failed for the first time. */
   readonly failedAt: Instant;
 }
 
@@ -49,21 +48,21 @@ export class LockSpans {
   readonly #tracer: OtelTracer;
   readonly #links: (() => QueryableStore) | undefined;
   readonly #clock: Clock;
-  /** By handle. Each leaves it when its call ends. */
+  /** The waiting calls, by handle. A call is removed when it ends. */
   readonly #requests = new Map<string, SpanRequest>();
-  /** By handle. Each leaves it with its lease, which the process keeps as long, or when its release fails. */
+  /** The held locks, by handle. A lock is removed with its lease, or when its release fails. */
   readonly #holds = new Map<string, Hold>();
-  /** By handle, the first to fail first. */
+  /** The unconfirmed releases, by handle, the oldest failure first. */
   readonly #unconfirmed = new Map<string, Unconfirmed>();
 
-  /** Makes spans with a tracer. To link a waiter to the holder, the store that `links` returns is asked for that. */
+  /** Creates spans with a tracer. To link a waiter to the holder, it asks the store that `links` returns. */
   constructor(tracer: OtelTracer, links: (() => QueryableStore) | undefined, clock: Clock) {
     this.#tracer = tracer;
     this.#links = links;
     this.#clock = clock;
   }
 
-  /** Makes or ends the spans that an event is about. */
+  /** Starts or ends the spans of an event. */
   observe(event: LockEvent): void {
     const now = this.#clock.now();
     this.#endUnconfirmed(now);
@@ -93,7 +92,7 @@ export class LockSpans {
     return request;
   }
 
-  /** Asks for the holders that a call waits for. If the answer comes after the grant, the span has no link. */
+  /** Asks for the holders of an awaited lock. If the answer comes after the grant, the span has no link. */
   #ask(name: string, store: () => QueryableStore, request: SpanRequest): void {
     const asked = Promise.resolve().then(() => store().query?.({ name }));
     asked.then((snapshot) => {
@@ -104,7 +103,7 @@ export class LockSpans {
     }).catch(() => {}); // A link is not worth an error.
   }
 
-  /** Makes the span of a call that ends now. */
+  /** Creates the span of a call that ends now. */
   #endRequest(event: EventSubject, waited: number, now: Instant, result: string): OtelSpan {
     const { faults, links } = this.#requests.get(event.handle) ?? { faults: [], links: [] };
     this.#requests.delete(event.handle);
@@ -190,7 +189,7 @@ function addFault(span: OtelSpan, { operation, error }: SpanFault, at: Instant):
   span.addEvent("holdfast.lock.fault", { "holdfast.lock.operation": operation, ...describe(error) }, at.wall);
 }
 
-/** Describes an error by the attributes that OpenTelemetry has for it. */
+/** Describes an error by the attributes of OpenTelemetry. */
 function describe(error: unknown): OtelAttributes {
   if (!(error instanceof Error)) return { "exception.message": String(error) };
   const type = error instanceof LockError ? error.code : error.name;

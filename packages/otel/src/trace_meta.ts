@@ -1,17 +1,18 @@
-import type { Meta } from "../store.ts";
+import type { Meta } from "@holdfast/lock";
 import type { OtelTrace } from "./api.ts";
 import { activeSpan, denoTelemetry } from "./deno_telemetry.ts";
 import { formatTraceparent } from "./traceparent.ts";
 
 /**
- * Returns `{ traceparent }` of the active span, for the option `meta`; `{}` if no span is active. Who lists the store's
- * locks sees then in which trace a lock is held, and `otel({ links })` links the spans of waiters to it.
+ * Returns `{ traceparent }` of the active span, for the option `meta`; `{}` if no span is active. Listings of the
+ * store's locks then show in which trace a lock is held, and `otel({ links })` links the spans of waiters to the
+ * holder's span.
  *
  * @example
  * ```ts
  * import { acquire } from "@holdfast/lock";
  * import { memory } from "@holdfast/lock/memory";
- * import { traceMeta } from "@holdfast/lock/otel";
+ * import { traceMeta } from "@holdfast/otel";
  *
  * await using lock = await acquire(memory(), "invoice:42", { meta: traceMeta() }); // in Node: traceMeta(trace)
  * ```

@@ -1,6 +1,6 @@
 import { type LockEvent, withLock } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { otel } from "@holdfast/lock/otel";
+import { otel } from "@holdfast/otel";
 import { assertEquals } from "@std/assert";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { RecordingMeter } from "./recording.ts";

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { acquire, type Store, tryAcquire } from "../../mod.ts";
-import { otel, traceMeta } from "../../src/otel/mod.ts";
-import { memory } from "../../src/stores/memory/mod.ts";
-import { until } from "../support/until.ts";
+import { acquire, type Store, tryAcquire } from "../../../mod.ts";
+import { otel, traceMeta } from "../mod.ts";
+import { memory } from "../../../src/stores/memory/mod.ts";
+import { until } from "../../../tests/support/until.ts";
 
 /** What a program with a tracer of Deno does. */
 interface Tracer {

@@ -1,9 +1,9 @@
 // Deno only: it tests the telemetry of Deno.
 import { acquire } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { otel, traceMeta } from "@holdfast/lock/otel";
+import { otel, traceMeta } from "@holdfast/otel";
 import { assert, assertEquals } from "@std/assert";
-import { withoutCoverage } from "../support/without_coverage.ts";
+import { withoutCoverage } from "../../../tests/support/without_coverage.ts";
 
 /** A span or a metric, as Deno prints it. */
 interface Printed {

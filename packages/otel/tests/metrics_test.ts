@@ -1,11 +1,11 @@
 import { acquire, type Observer, type Store, StoreError, tryAcquire, withLock } from "@holdfast/lock";
 import { type Cohort, cohort } from "@holdfast/lock/cohort";
 import { memory } from "@holdfast/lock/memory";
-import { otel } from "@holdfast/lock/otel";
+import { otel } from "@holdfast/otel";
 import { redlock } from "@holdfast/lock/redlock";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { busy, granted, hanging, inTurn, refused, unreachable } from "../support/scripted_store.ts";
-import { until } from "../support/until.ts";
+import { busy, granted, hanging, inTurn, refused, unreachable } from "../../../tests/support/scripted_store.ts";
+import { until } from "../../../tests/support/until.ts";
 import { Place } from "./place.ts";
 import { RecordingMeter } from "./recording.ts";
 

@@ -1,4 +1,4 @@
-import { otel, type OtelOptions } from "@holdfast/lock/otel";
+import { otel, type OtelOptions } from "@holdfast/otel";
 import { assertEquals, assertThrows } from "@std/assert";
 import { RecordingMeter, RecordingTracer } from "./recording.ts";
 

@@ -1,11 +1,11 @@
 import type { Capability, Lock } from "@holdfast/lock";
 import { assert } from "@std/assert";
-import { acquireFrom } from "../../src/acquisition.ts";
-import { type AcquireOptions, checkAcquireOptions } from "../../src/options.ts";
-import type { QueryableStore } from "../../src/otel/options.ts";
-import { observerOf } from "../../src/otel/otel.ts";
-import { ScriptedStore } from "../support/scripted_store.ts";
-import { VirtualClock } from "../support/virtual_clock.ts";
+import { acquireFrom } from "../../../src/lock/acquisition.ts";
+import { type AcquireOptions, checkAcquireOptions } from "../../../src/lock/options.ts";
+import type { QueryableStore } from "../src/options.ts";
+import { observerOf } from "../src/otel.ts";
+import { ScriptedStore } from "../../../tests/support/scripted_store.ts";
+import { VirtualClock } from "../../../tests/support/virtual_clock.ts";
 import { RecordingMeter, RecordingTracer } from "./recording.ts";
 
 /** What a test may set of the observer. */

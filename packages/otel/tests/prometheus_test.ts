@@ -1,17 +1,18 @@
 // Deno only: it starts Prometheus, of which the runtime knows nothing.
 import { assert, assertEquals } from "@std/assert";
-import { MODULES } from "../runtimes/versions.ts";
-import { findPrometheus } from "../support/prometheus.ts";
-import { Prometheus, type Sample } from "../support/prometheus_server.ts";
-import { freePort, RedisServer } from "../support/redis_server.ts";
-import { until } from "../support/until.ts";
-import { withoutCoverage } from "../support/without_coverage.ts";
+import { MODULES } from "../../../tests/runtimes/versions.ts";
+import { PACKAGES } from "../../../tests/tools/packages.ts";
+import { findPrometheus } from "../../../tests/support/prometheus.ts";
+import { Prometheus, type Sample } from "../../../tests/support/prometheus_server.ts";
+import { freePort, RedisServer } from "../../../tests/support/redis_server.ts";
+import { until } from "../../../tests/support/until.ts";
+import { withoutCoverage } from "../../../tests/support/without_coverage.ts";
 
 const found = findPrometheus();
 if ("missing" in found) console.log(`the tests on Prometheus are skipped: ${found.missing}`);
 const ignore = "missing" in found;
 
-const FOLDER = new URL("../../docs/operations/", import.meta.url);
+const FOLDER = new URL("../../../docs/operations/", import.meta.url);
 
 function exists(file: string): boolean {
   try {
@@ -66,8 +67,19 @@ const RUNTIMES: Readonly<Record<string, Runtime>> = {
     command: [Deno.execPath(), "run", "--quiet", "--allow-all"],
     resolve: (module) => import.meta.resolve(module),
   },
-  Node: { command: [NODE], resolve: (module) => mainFile(module) },
+  Node: { command: [NODE, "--import", lockByName()], resolve: (module) => mainFile(module) },
 };
+
+/** Returns a module with which Node finds the sources of the lock by their names, as Deno does in a workspace. */
+function lockByName(): string {
+  const { name, exports } = PACKAGES[0]!;
+  const root = new URL("../../../", import.meta.url);
+  const paths = Object.entries(exports).map(([path, file]) => [name + path.slice(1), new URL(file, root).href]);
+  const code = `import { registerHooks } from "node:module";
+    const paths = new Map(${JSON.stringify(paths)});
+    registerHooks({ resolve: (name, context, next) => next(paths.get(name) ?? name, context) });`;
+  return `data:text/javascript,${encodeURIComponent(code)}`;
+}
 
 /** Returns the address of the file that a package installed for Node begins with. */
 function mainFile(name: string): string {

@@ -9,7 +9,7 @@ import type {
   OtelSpanContext,
   OtelSpanOptions,
   OtelTracer,
-} from "@holdfast/lock/otel";
+} from "@holdfast/otel";
 
 /** A value that was added or recorded. */
 export interface Measurement {

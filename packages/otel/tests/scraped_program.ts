@@ -7,9 +7,9 @@
  */
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import { acquire, tryAcquire } from "../../mod.ts";
-import { otel } from "../../src/otel/mod.ts";
-import { redis } from "../../src/stores/redis/mod.ts";
+import { acquire, tryAcquire } from "../../../mod.ts";
+import { otel } from "../mod.ts";
+import { redis } from "../../../src/stores/redis/mod.ts";
 
 /** The modules, of which each runtime has its own. */
 type Modules = readonly [

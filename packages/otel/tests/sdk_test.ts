@@ -1,14 +1,14 @@
 import { acquire, LockTimeoutError, type Store } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { otel, traceMeta } from "@holdfast/lock/otel";
+import { otel, traceMeta } from "@holdfast/otel";
 import { context, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, type ReadableSpan } from "@opentelemetry/sdk-trace-base";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { until } from "../support/until.ts";
-import { settled } from "../support/virtual_clock.ts";
+import { until } from "../../../tests/support/until.ts";
+import { settled } from "../../../tests/support/virtual_clock.ts";
 
 /** Returns what the exporter shows to Prometheus. */
 async function scrape(exporter: PrometheusExporter): Promise<string> {

@@ -1,10 +1,10 @@
 import { acquire, LockConflictError, type Store, StoreError } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { otel } from "@holdfast/lock/otel";
+import { otel } from "@holdfast/otel";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { busy, granted, inTurn, refused, unreachable } from "../support/scripted_store.ts";
-import { until } from "../support/until.ts";
-import { settled } from "../support/virtual_clock.ts";
+import { busy, granted, inTurn, refused, unreachable } from "../../../tests/support/scripted_store.ts";
+import { until } from "../../../tests/support/until.ts";
+import { settled } from "../../../tests/support/virtual_clock.ts";
 import { Place } from "./place.ts";
 import { RecordingTracer } from "./recording.ts";
 

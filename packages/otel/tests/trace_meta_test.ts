@@ -1,6 +1,6 @@
-import { traceMeta } from "@holdfast/lock/otel";
+import { traceMeta } from "@holdfast/otel";
 import { assertEquals } from "@std/assert";
-import { parseTraceparent } from "../../src/otel/traceparent.ts";
+import { parseTraceparent } from "../src/traceparent.ts";
 
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const SPAN_ID = "b7ad6b7169203331";
