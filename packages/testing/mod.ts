@@ -3,7 +3,7 @@
  *
  * @example Test a store
  * ```ts ignore
- * import { storeSuite } from "@holdfast/lock/testing";
+ * import { storeSuite } from "@holdfast/testing";
  * import { memory } from "@holdfast/lock/memory";
  *
  * storeSuite({
@@ -17,5 +17,5 @@
  *
  * @module
  */
-export { storeSuite, type StoreSuiteOptions } from "./store_suite.ts";
-export type { StoreFixture } from "./fixture.ts";
+export { storeSuite, type StoreSuiteOptions } from "./src/store_suite.ts";
+export type { StoreFixture } from "./src/fixture.ts";

@@ -1,4 +1,6 @@
-import type { Capability } from "../store.ts";
+import type { Capability } from "@holdfast/lock";
+import { atLeast } from "./behaviours/at_least.ts";
+import { crowds } from "./behaviours/crowds.ts";
 import { entries, ownerEntries } from "./behaviours/entries.ts";
 import { everyStore } from "./behaviours/every_store.ts";
 import { evict } from "./behaviours/evict.ts";
@@ -34,9 +36,9 @@ const OPTIONAL: readonly Optional[] = [
   [["query", "runs"], listedRuns],
 ];
 
-/** Returns what a store with these capabilities must show. */
+/** Returns the behaviours of a store with these capabilities. */
 export function behavioursOf(capabilities: readonly Capability[]): Behaviours {
   const optional = OPTIONAL.filter(([needed]) => needed.every((each) => capabilities.includes(each)))
     .map(([, behaviours]) => behaviours);
-  return Object.assign({}, everyStore, queues, leases, names, ...optional);
+  return Object.assign({}, everyStore, crowds, queues, leases, atLeast, names, ...optional);
 }
