@@ -1,6 +1,5 @@
-import type { Lock } from "../lock.ts";
-import type { Attempt, AttemptOptions, Claim, Conflict, Kind } from "../store.ts";
-import { check, claimOf, GRACE_MS, LONG_MS, waiting } from "./expect.ts";
+import type { Attempt, AttemptOptions, Claim, Conflict, Kind, Lock } from "@holdfast/lock";
+import { check, claimOf, limits, LONG_MS, waiting } from "./expect.ts";
 import type { StoreFixture } from "./fixture.ts";
 
 /** An attempt that leaves the queue alone. */
@@ -14,7 +13,7 @@ export function share(name: string, lease = LONG_MS): Claim {
   return { ...claimOf(name, lease), mode: "shared" };
 }
 
-/** Returns a claim for one of so many permits. */
+/** Returns a claim for one of `permits` permits. */
 export function permit(name: string, permits: number, lease = LONG_MS): Claim {
   return { ...claimOf(name, lease), permits };
 }
@@ -26,11 +25,11 @@ export function owned(name: string, owner: string, lease = LONG_MS): Claim {
 
 /** Checks that an attempt found a conflict, and returns it. */
 export function conflict(attempt: Attempt): Conflict {
-  check("conflict" in attempt, "the attempt finds a conflict");
+  check(!attempt.granted && "conflict" in attempt, "the attempt finds a conflict, and is not granted");
   return attempt.conflict;
 }
 
-/** Makes waiters of these kinds. Each is in the queue before the next one asks. */
+/** Makes waiters of these kinds, one after the other in the queue. */
 export async function enqueueInOrder(
   fixture: StoreFixture,
   name: string,
@@ -40,8 +39,8 @@ export async function enqueueInOrder(
   const locks: Promise<Lock>[] = [];
   for (const kind of kinds) {
     const what = typeof kind === "number" ? { permits: kind } : { mode: kind };
-    // So that those that a failed behaviour leaves end by themselves.
-    const options = { ...what, owner, lease: GRACE_MS, renew: false, wait: GRACE_MS };
+    // Waiters that a failed behaviour leaves then end by themselves.
+    const options = { ...what, owner, lease: limits.hang, renew: false, wait: limits.hang };
     const { lock, queued } = waiting(await fixture.connect(), name, options);
     lock.catch(() => {});
     locks.push(lock);

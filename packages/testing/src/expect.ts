@@ -1,31 +1,36 @@
-import { elapsed, type Instant, SystemClock } from "../internal/time/clock.ts";
-import { acquire } from "../acquire.ts";
-import type { Lock } from "../lock.ts";
-import type { AcquireOptions } from "../options.ts";
-import type { Attempt, Claim, Granted, Store } from "../store.ts";
+import {
+  acquire,
+  type AcquireOptions,
+  type Attempt,
+  type Claim,
+  type Granted,
+  type Lock,
+  type Store,
+} from "@holdfast/lock";
+import { elapsed, type Instant, SystemClock } from "./clock.ts";
 
 /** The clock of the behaviours. */
 export const clock = new SystemClock();
 
-/** Long enough not to end during a step of a test on a busy machine, in milliseconds. */
-export const LONG_MS = 60_000;
+/** A lease that does not end during a behaviour, also of one that waits until its limit, in milliseconds. */
+export const LONG_MS = 600_000;
 
-/** Short enough to wait for, in milliseconds. */
+/** A lease that is short enough to wait for, in milliseconds. */
 export const SHORT_MS = 200;
 
-/** How much later than its lease a lock may become free, in milliseconds; wide, for machines under load. */
-export const GRACE_MS = 5_000;
+/** How long a behaviour waits for an event that must come, in milliseconds: only a store that hangs takes as long. */
+export const limits = { hang: 60_000 };
 
-/** A store must not take a waiter for dead that asked less than so many milliseconds ago. */
+/** For how long after its last attempt a store must not take a waiter for dead, in milliseconds. */
 export const ALIVE_MS = 250;
 
-/** A release that has resolved sooner than this, in milliseconds, has been answered by all that have to know of it. */
+/** The time of a release, in milliseconds, below which all servers that must know of it have answered. */
 const PROMPT_MS = 10;
 
 /** How long a scenario is tried again because the machine was too slow, in milliseconds. */
 const JUDGE_LIMIT_MS = 60_000;
 
-/** When a call was made, and when it was answered: whatever it did, it did in between. */
+/** When a call was made and when it was answered: its effect lies in between. */
 export interface Span {
   readonly sent: Instant;
   readonly answered: Instant;
@@ -36,14 +41,14 @@ export interface TimedCall<T> extends Span {
   readonly answer: T;
 }
 
-/** Makes a call, and notes when. */
+/** Makes a call, and records its times. */
 export async function timed<T>(call: () => Promise<T>): Promise<TimedCall<T>> {
   const sent = clock.now();
   const answer = await call();
   return { sent, answered: clock.now(), answer };
 }
 
-/** Returns how long the slowest call took: a store that is told the time by a server knows it no better than that. */
+/** Returns how long the slowest call took: a store that learns the time from a server knows it no better. */
 export function slowestOf(calls: readonly Span[]): number {
   return Math.max(...calls.map(({ sent, answered }) => elapsed(sent, answered)));
 }
@@ -84,7 +89,7 @@ function watched(store: Store, queued: () => void): Store {
 
 /** Resolves when the lock has become free. */
 export async function freed(store: Store, name: string): Promise<void> {
-  await (await acquire(store, name, { wait: SHORT_MS + GRACE_MS })).release();
+  await (await acquire(store, name, { wait: SHORT_MS + limits.hang })).release();
 }
 
 /** Checks that an attempt was granted, and returns the fence. */
@@ -100,7 +105,7 @@ export function grantOf(attempt: Attempt): Granted {
 
 /** Checks that an attempt found the lock busy. */
 export function busy(attempt: Attempt): void {
-  check("retryAfter" in attempt, "the attempt finds the lock busy");
+  check(!attempt.granted && "retryAfter" in attempt, "the attempt finds the lock busy");
   check(attempt.retryAfter > 0 && attempt.retryAfter < Infinity, `it says when to ask again: ${attempt.retryAfter}`);
 }
 
@@ -109,18 +114,18 @@ export function check(condition: boolean, what: string): asserts condition {
   if (!condition) throw new Error(`expected: ${what}`);
 }
 
-/** Resolves when a condition holds; rejects if it does not in time. */
+/** Resolves when a condition holds; rejects if it never does. */
 export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const started = clock.now();
   while (!await condition()) {
-    check(elapsed(started, clock.now()) < GRACE_MS, what);
+    check(elapsed(started, clock.now()) < limits.hang, what);
     await clock.sleep(10);
   }
 }
 
 /**
- * Checks that a lock which is released is granted at once to somebody else. A store on several servers may resolve the
- * release before all of them have answered; then the check is repeated.
+ * Checks that a released lock is granted at once to another handle. A store on several servers may resolve the release
+ * before all have answered; then the check is repeated.
  */
 export async function checkFreed(holder: Store, claim: Claim, other: Store, next: Claim): Promise<void> {
   await judge(async (_, tries) => {
@@ -133,10 +138,10 @@ export async function checkFreed(holder: Store, claim: Claim, other: Store, next
   });
 }
 
-/** Resolves as a call does; rejects if it does not settle in time. */
+/** Resolves as a call does; rejects if it never settles. */
 export async function inTime<T>(what: string, call: Promise<T>): Promise<T> {
   const over = new AbortController();
-  const late = clock.sleep(GRACE_MS, over.signal).then(() => check(over.signal.aborted, what));
+  const late = clock.sleep(limits.hang, over.signal).then(() => check(over.signal.aborted, what));
   try {
     return await Promise.race([call, late.then(() => call)]);
   } finally {
@@ -144,10 +149,10 @@ export async function inTime<T>(what: string, call: Promise<T>): Promise<T> {
   }
 }
 
-/** The store did what it may do only late, but the machine was so slow that it was late. */
+/** The error of a scenario that proves nothing, because the machine was too slow. */
 class TooSlow extends Error {}
 
-/** Checks a condition that a correct store meets for `ms` milliseconds after `since`. Later than that it proves nothing. */
+/** Checks a condition that a correct store meets for `ms` milliseconds after `since`. A later check proves nothing. */
 export function checkInTime(condition: boolean, what: string, since: Instant, ms = ALIVE_MS): asserts condition {
   if (!condition && elapsed(since, clock.now()) >= ms) throw new TooSlow(`expected, on a faster machine: ${what}`);
   check(condition, what);
@@ -165,7 +170,14 @@ export async function judge(scenario: (name: string, tries: number) => Promise<v
   }
 }
 
-/** Throws to have a scenario tried again. */
+/** Checks the order in which waiters were granted a lock. With a turn of `ALIVE_MS` or longer it proves nothing. */
+export function checkServed(served: readonly number[], turns: readonly Span[], what: string): void {
+  if (served.every((waiter, i) => waiter === i)) return;
+  if (slowestOf(turns) >= ALIVE_MS) throw new TooSlow(`expected, on a faster machine: ${what}: ${served}`);
+  check(false, `${what}: ${served}`);
+}
+
+/** Throws so that the scenario is tried again. */
 export function tooSlow(): never {
   throw new TooSlow("expected: a machine that is fast enough to judge the store");
 }

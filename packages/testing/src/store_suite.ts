@@ -1,4 +1,4 @@
-import type { Capability, Store } from "../store.ts";
+import type { Capability, Store } from "@holdfast/lock";
 import { behavioursOf } from "./behaviours.ts";
 import { check, until } from "./expect.ts";
 import type { StoreFixture } from "./fixture.ts";
@@ -14,12 +14,12 @@ export interface StoreSuiteOptions {
 }
 
 /**
- * Defines the tests. Each opens a place of its own, and fails unless nothing is left there.
+ * Defines the tests. Each test opens a place of its own, and fails if anything is left there.
  *
  * @example
  * ```ts ignore
  * import { test } from "node:test";
- * import { storeSuite } from "@holdfast/lock/testing";
+ * import { storeSuite } from "@holdfast/testing";
  * import { sqlite } from "@holdfast/lock/sqlite";
  *
  * storeSuite({
@@ -48,7 +48,7 @@ export function storeSuite({ test, open, capabilities = [] }: StoreSuiteOptions)
   }
 }
 
-/** Checks that a store declares what is tested, and has a method if and only if it declares it. */
+/** Checks that a store declares the tested capabilities, and that its methods match them. */
 function checkDeclared(store: Store, capabilities: readonly Capability[]): void {
   const declared = [...store.capabilities ?? []].sort();
   check(declared.join() === [...capabilities].sort().join(), `the store declares what is tested: ${declared}`);

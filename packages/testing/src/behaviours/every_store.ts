@@ -1,10 +1,11 @@
-import { acquire } from "../../acquire.ts";
+import { acquire, type Store } from "@holdfast/lock";
 import { QUEUE, TRY } from "../claims.ts";
 import {
   busy,
   check,
   checkFreed,
   checkInTime,
+  checkServed,
   claimOf,
   clock,
   freed,
@@ -13,6 +14,7 @@ import {
   judge,
   LONG_MS,
   SHORT_MS,
+  type Span,
   waiting,
 } from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
@@ -103,39 +105,54 @@ export const everyStore: Behaviours = {
 
   async "renew() and release() by a rival change nothing"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];
-    const claim = claimOf("mine", LONG_MS);
-    const [rival, waiter] = [claimOf("mine", SHORT_MS), claimOf("mine", SHORT_MS)];
-    granted(await a.attempt(claim, TRY));
-    busy(await b.attempt(waiter, QUEUE));
-    check(await b.renew(rival) === "lost", "a rival does not renew");
-    check(await b.renew(waiter) === "lost", "nor does a waiter");
-    check(!await b.release(rival), "a rival does not release");
-    check(await b.release(waiter), "the waiter leaves the queue");
-    await clock.sleep(SHORT_MS + 50);
-    busy(await b.attempt(claimOf("mine", LONG_MS), TRY));
-    check(await a.renew({ ...claim, lease: SHORT_MS }) === "renewed", "the holder still holds it");
-    check(await b.renew({ ...rival, lease: LONG_MS }) === "lost", "a rival does not renew for longer either");
-    await freed(b, "mine");
+    await judge(async (name) => {
+      const claim = claimOf(name, LONG_MS);
+      const [rival, waiter] = [claimOf(name, SHORT_MS), claimOf(name, SHORT_MS)];
+      try {
+        granted(await a.attempt(claim, TRY));
+        const seen = clock.now();
+        busy(await b.attempt(waiter, QUEUE));
+        check(await b.renew(rival) === "lost", "a rival does not renew");
+        check(await b.renew(waiter) === "lost", "nor does a waiter");
+        check(!await b.release(rival), "a rival does not release");
+        checkInTime(await b.release(waiter), "the waiter leaves the queue", seen);
+        await clock.sleep(SHORT_MS + 50);
+        busy(await b.attempt(claimOf(name, LONG_MS), TRY));
+        check(await a.renew({ ...claim, lease: SHORT_MS }) === "renewed", "the holder still holds it");
+        check(await b.renew({ ...rival, lease: LONG_MS }) === "lost", "a rival does not renew for longer either");
+        await freed(b, name);
+      } finally {
+        await a.release(claim);
+      }
+    });
   },
 
   async "acquire() serves live waiters first come, first served"(fixture) {
     const holder = await fixture.connect();
-    const claim = claimOf("fifo", LONG_MS);
-    granted(await holder.attempt(claim, TRY));
-    const served: number[] = [];
-    const waiters: Promise<void>[] = [];
-    for (let i = 0; i < 6; i++) {
-      const store = await fixture.connect();
-      const { lock, queued } = waiting(store, "fifo", { lease: LONG_MS });
-      waiters.push(lock.then(async (lock) => {
-        served.push(i);
-        await lock.release();
-      }));
-      await queued;
-    }
-    await holder.release(claim);
-    await Promise.all(waiters);
-    check(served.join() === "0,1,2,3,4,5", `in order: ${served}`);
+    const stores: Store[] = [];
+    for (let i = 0; i < 6; i++) stores.push(await fixture.connect());
+    await judge(async (name) => {
+      const claim = claimOf(name, LONG_MS);
+      granted(await holder.attempt(claim, TRY));
+      const served: number[] = [];
+      const turns: Span[] = [];
+      let sent = clock.now();
+      const waiters: Promise<void>[] = [];
+      for (const [i, store] of stores.entries()) {
+        const { lock, queued } = waiting(store, name, { lease: LONG_MS });
+        waiters.push(lock.then(async (lock) => {
+          served.push(i);
+          turns.push({ sent, answered: clock.now() });
+          sent = clock.now();
+          await lock.release();
+        }));
+        await Promise.race([queued, lock]);
+      }
+      sent = clock.now();
+      await holder.release(claim);
+      await Promise.all(waiters);
+      checkServed(served, turns, "they are served in their order");
+    });
   },
 
   async "acquire() that is aborted leaves no trace, and the next waiter is served"(fixture) {
@@ -213,15 +230,19 @@ export const everyStore: Behaviours = {
   async "wakeup() resolves when its signal aborts"(fixture) {
     const store = await fixture.connect();
     if (store.wakeup === undefined) return;
-    const [holder, waiter] = [claimOf("wake", LONG_MS), claimOf("wake", LONG_MS)];
-    granted(await store.attempt(holder, TRY));
-    await store.attempt(waiter, QUEUE);
-    const controller = new AbortController();
-    const woken = store.wakeup(waiter, controller.signal);
-    controller.abort();
-    await inTime("wakeup() resolves when its signal aborts", woken);
-    await inTime("also when that has aborted before", store.wakeup(waiter, controller.signal));
-    check(await store.release(waiter), "it leaves the queue");
-    await store.release(holder);
+    await judge(async (name) => {
+      const [holder, waiter] = [claimOf(name, LONG_MS), claimOf(name, LONG_MS)];
+      granted(await store.attempt(holder, TRY));
+      const seen = clock.now();
+      await store.attempt(waiter, QUEUE);
+      const controller = new AbortController();
+      const woken = store.wakeup!(waiter, controller.signal);
+      controller.abort();
+      await inTime("wakeup() resolves when its signal aborts", woken);
+      await inTime("also when that has aborted before", store.wakeup!(waiter, controller.signal));
+      const left = await store.release(waiter);
+      await store.release(holder);
+      checkInTime(left, "it leaves the queue", seen);
+    });
   },
 };

@@ -1,7 +1,8 @@
 import { enqueueInOrder, TRY } from "../claims.ts";
 import { check, claimOf, granted, LONG_MS } from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
-import { type Claim, handleOf } from "../../store.ts";
+import type { Claim } from "@holdfast/lock";
+import { handleOf } from "@holdfast/lock/authors";
 
 /** The behaviours of a store that has `evict()`. */
 export const evict: Behaviours = {

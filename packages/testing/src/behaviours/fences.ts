@@ -1,13 +1,14 @@
 import type { Behaviours } from "../fixture.ts";
-import type { Granted } from "../../store.ts";
-import { elapsed } from "../../internal/time/clock.ts";
+import type { Granted } from "@holdfast/lock";
+import { elapsed } from "../clock.ts";
 import { QUEUE, TRY } from "../claims.ts";
 import {
-  busy,
   check,
+  checkInTime,
   claimOf,
   clock,
   grantOf,
+  judge,
   LONG_MS,
   SHORT_MS,
   slowestOf,
@@ -39,18 +40,25 @@ export const fences: Behaviours = {
 
   async "attempt() reserves fences for a waiter, above those of a dead holder"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];
-    const [holder, waiter] = [{ ...claimOf("died", SHORT_MS), fences: 9 }, { ...claimOf("died", LONG_MS), fences: 9 }];
-    const first = grantOf(await a.attempt(holder, TRY));
-    busy(await b.attempt(waiter, QUEUE));
-    let second: Granted | undefined;
-    await until("the waiter is served", async () => {
-      const attempt = await b.attempt(waiter, QUEUE);
-      if (attempt.granted) second = attempt;
-      return attempt.granted;
+    await judge(async (name) => {
+      const [holder, waiter] = [{ ...claimOf(name, SHORT_MS), fences: 9 }, { ...claimOf(name, LONG_MS), fences: 9 }];
+      const began = clock.now();
+      const first = grantOf(await a.attempt(holder, TRY));
+      try {
+        checkInTime(!(await b.attempt(waiter, QUEUE)).granted, "it is held", began, SHORT_MS);
+        let second: Granted | undefined;
+        await until("the waiter is served", async () => {
+          const attempt = await b.attempt(waiter, QUEUE);
+          if (attempt.granted) second = attempt;
+          return attempt.granted;
+        });
+        check(second!.fence > endOf(first, 9), "above the block of the dead one");
+        endOf(second!, 9);
+        check(await b.release(waiter), "released");
+      } finally {
+        await b.release(waiter);
+      }
     });
-    check(second!.fence > endOf(first, 9), "above the block of the dead one");
-    endOf(second!, 9);
-    check(await b.release(waiter), "released");
   },
 
   async "attempt() reserves no fence over 10 ms ahead of the clock, but always one"(fixture) {
@@ -104,7 +112,7 @@ export const stolenFences: Behaviours = {
   },
 };
 
-/** Checks how many fences a grant has, and returns the last one. */
+/** Checks how many fences a grant has, and returns the last fence. */
 function endOf({ fence, fences = 1 }: Granted, wish = 1): bigint {
   check(Number.isInteger(fences) && fences >= 1 && fences <= wish, `1 to ${wish} fences: ${fences}`);
   return fence + BigInt(fences - 1);

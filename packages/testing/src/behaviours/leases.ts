@@ -1,19 +1,22 @@
 import { TRY } from "../claims.ts";
-import { elapsed, type Instant } from "../../internal/time/clock.ts";
-import type { Claim, Store } from "../../store.ts";
+import type { Claim, Store } from "@holdfast/lock";
+import { elapsed, type Instant } from "../clock.ts";
 import type { Behaviours, StoreFixture } from "../fixture.ts";
 import { ALIVE_MS, check, claimOf, clock, granted, judge, LONG_MS, tooSlow } from "../expect.ts";
 
-/** A lease that is watched to its end, in milliseconds: longer than a second, and no whole number of seconds. */
+/**
+ * The length of a lease that is watched to its end, in milliseconds: more than a second, and no whole number of
+ * seconds.
+ */
 const WATCHED_MS = 1_500;
 
 /** A lease during which a waiter asks several times, in milliseconds. */
 const WAITED_MS = 4_000;
 
-/** A refusal must be seen after this part of the lease. The rest is for clocks that drift apart. */
+/** The part of a lease until which a refusal must be seen. The rest allows for clocks that drift apart. */
 const LATEST_PART = 0.95;
 
-/** When a lease without waiters is first checked, as a part of it. */
+/** The part of a lease at which it is first checked without waiters. */
 const FIRST_PART = 0.8;
 
 /** The pause between two checks of a lease, in milliseconds. */
@@ -59,7 +62,7 @@ async function takeAgain(store: Store, claim: Claim): Promise<Instant> {
   return await take(store, claim);
 }
 
-/** Sends the first attempt a second time, late: it must not change the lease that a renewal has set. */
+/** Sends the first attempt a second time, late: it must not change the lease of a later renewal. */
 async function takeLate(store: Store, claim: Claim): Promise<Instant> {
   const first = { ...claim, lease: claim.lease / 3 };
   const begun = await take(store, first);
@@ -111,7 +114,9 @@ async function wait(fixture: StoreFixture): Promise<void> {
   });
 }
 
-/** Attempts again and again, and checks that no grant comes before the lease that was requested at `sentAt` has ended. */
+/**
+ * Attempts again and again, and checks that no grant comes before the lease that was requested at `sentAt` has ended.
+ */
 async function refused(
   rival: Store,
   { lease }: Claim,

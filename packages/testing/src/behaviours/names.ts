@@ -5,7 +5,7 @@ import { busy, check, checkFreed, claimOf, LONG_MS } from "../expect.ts";
 /** How many bytes a name may have. */
 const LONGEST = 1_024;
 
-/** Names that a store may confuse. Each is the name of a lock of its own. */
+/** Names that a store may confuse. Each belongs to a lock of its own. */
 export const NAMES: readonly string[] = [
   ...["name", "Name", "NAME", " name", "name ", "name\n", "name\r\n", "\tname", "\ufeffname", "na\u200bme"],
   ...["name\0", "name\0a", "name\0b", "\0", "\0\0"],

@@ -1,7 +1,7 @@
 import { conflict, enqueueInOrder, owned, permit, QUEUE, share, TRY } from "../claims.ts";
-import { busy, check, claimOf, clock, freed, granted, LONG_MS, SHORT_MS } from "../expect.ts";
+import { busy, check, checkInTime, claimOf, clock, freed, granted, judge, LONG_MS, SHORT_MS } from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
-import type { Claim } from "../../store.ts";
+import type { Claim } from "@holdfast/lock";
 
 /** The behaviours of a store that supports owners. */
 export const owners: Behaviours = {
@@ -119,15 +119,23 @@ export const sharedOwners: Behaviours = {
 
   async "attempt() shares a lock once the leases of its exclusive handles have ended"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];
-    const [brief, reader] = [owned("ending", "me", SHORT_MS), { ...owned("ending", "me"), mode: "shared" as const }];
-    granted(await a.attempt(brief, TRY));
-    granted(await a.attempt(reader, TRY));
-    busy(await b.attempt(share("ending"), TRY));
-    const [second] = await enqueueInOrder(fixture, "ending", ["shared"]);
-    const lock = await second!;
-    check(await a.renew(brief) === "lost" && await a.renew(reader) === "renewed", "the exclusive handle is over");
-    await lock.release();
-    await a.release(reader);
+    await judge(async (name) => {
+      const [brief, reader] = [owned(name, "me", SHORT_MS), { ...owned(name, "me"), mode: "shared" as const }];
+      const other = share(name);
+      const began = clock.now();
+      granted(await a.attempt(brief, TRY));
+      granted(await a.attempt(reader, TRY));
+      try {
+        checkInTime(!(await b.attempt(other, TRY)).granted, "it is exclusive", began, SHORT_MS);
+        const [second] = await enqueueInOrder(fixture, name, ["shared"]);
+        const lock = await second!;
+        check(await a.renew(brief) === "lost" && await a.renew(reader) === "renewed", "the exclusive handle is over");
+        await lock.release();
+      } finally {
+        await b.release(other);
+        await a.release(reader);
+      }
+    });
   },
 };
 

@@ -1,21 +1,21 @@
 import { permit, QUEUE, share, TRY } from "../claims.ts";
-import { busy, check, claimOf, clock, granted, LONG_MS, SHORT_MS } from "../expect.ts";
+import { busy, check, claimOf, granted, LONG_MS, SHORT_MS, until } from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
-import type { Entry, Snapshot, Store } from "../../store.ts";
+import type { Entry, Snapshot, Store } from "@holdfast/lock";
 import { NAMES } from "./names.ts";
 
-/** Patterns in which other characters than `*` are special elsewhere. */
+/** Patterns with characters that are special elsewhere, beside `*`. */
 const PATTERNS: readonly string[] = [
   ...["*", "**", "", "name", "n*", "*me", "*am*", "*a*b", "a*b", "a/*", "*{*}*", "none*", "N*", "*\u{1f512}*"],
   ...["?", "n?me", "[n]ame", "[n]*", "*\\*", "\\*", "*\0*", "name\n*", "%", "_*", "*'", "$*", "^*", ".*", "caf\u00e9*"],
   ...["x".repeat(64) + "*", "*" + "x".repeat(64) + "*b"],
 ];
 
-/** How many locks stay while they are listed page by page, and how many go meanwhile. */
+/** How many locks stay during a listing in pages, and how many are released. */
 const STAYING = 60;
 const PASSING = 20;
 
-/** How many locks are asked for on each page, and how many more of them a store may list. */
+/** The limit of each page, and how many more locks a store may list. */
 const PAGE = 5;
 const SPARE = 25;
 
@@ -29,7 +29,8 @@ export const query: Behaviours = {
     if (capabilities.includes("permits")) claims.push(permit("permits", 2), permit("permits", 2));
     const ended = claimOf("ended", SHORT_MS);
     for (const claim of [...claims, ended]) granted(await store.attempt(claim, TRY));
-    await clock.sleep(SHORT_MS + 50);
+    const isOver = async () => (await store.query!()).held.every(({ name }) => name !== "ended");
+    await until("nobody is listed whose lease has ended", isOver);
     const line = ({ name, owner, mode, permits }: Pick<Entry, "name" | "owner" | "mode" | "permits">) =>
       JSON.stringify([name, owner, mode, permits ?? null]);
     const { held, pending } = await store.query!();
@@ -109,9 +110,9 @@ export const query: Behaviours = {
   },
 };
 
-/** Reads all pages. After each of them some locks go. */
+/** Reads all pages. Releases some locks after each page. */
 async function pages(holder: Store, reader: Store, match: string | undefined): Promise<Snapshot[]> {
-  // In any order of names some of these come first.
+  // In any order of names, some of these locks come first.
   const passing = Array.from({ length: PASSING }, (_, i) => claimOf(`page ${i % 2 === 0 ? "!" : "~"}${i}`, LONG_MS));
   for (const claim of passing) granted(await holder.attempt(claim, TRY));
   const read: Snapshot[] = [];
@@ -127,7 +128,7 @@ async function pages(holder: Store, reader: Store, match: string | undefined): P
   return read;
 }
 
-/** Returns the regular expression of a pattern: each of its characters stands for itself, but for `*`. */
+/** Returns the regular expression of a pattern: each of its characters stands for itself, except `*`. */
 function matching(pattern: string): RegExp {
   const parts = pattern.split("*").map((part) =>
     part.replace(/./gsu, (each) => `\\u{${each.codePointAt(0)!.toString(16)}}`)

@@ -1,17 +1,19 @@
 import type { Behaviours } from "../fixture.ts";
-import type { Claim, Store } from "../../store.ts";
+import { acquire, type AcquireOptions, type Capability, type Claim, type Store } from "@holdfast/lock";
 import { QUEUE, TRY } from "../claims.ts";
 import {
   ALIVE_MS,
   busy,
   check,
   checkInTime,
+  checkServed,
   claimOf,
   clock,
   granted,
   judge,
   LONG_MS,
   SHORT_MS,
+  type Span,
   until,
 } from "../expect.ts";
 
@@ -33,7 +35,8 @@ export const queues: Behaviours = {
           const asked = clock.now();
           const newcomer = claimOf(name, LONG_MS);
           all.push(newcomer);
-          // Before the release: a majority of a quorum may grant a first request before the node that has the queue refuses it.
+          // Before the release: a majority of a quorum may grant a first request before the node that has the queue
+          // refuses it.
           busy(await a.attempt(newcomer, TRY));
           check(await b.release(holder!) || await a.release(holder!), "the holder releases");
           checkInTime(!(await a.attempt(newcomer, TRY)).granted, "nobody comes past the queue", seen);
@@ -70,19 +73,58 @@ export const queues: Behaviours = {
     });
   },
 
+  async "acquire() serves the calls of one process in the order in which they were made"(fixture) {
+    const store = await fixture.connect();
+    for (const [what, kinds] of Object.entries(kindsOf(store.capabilities))) {
+      await judge(async (suffix) => {
+        const name = `${what}, ${suffix}`;
+        const served: number[] = [];
+        const turns: Span[] = [];
+        const held = await acquire(store, name, kinds.at(-1));
+        let sent = clock.now();
+        const all = Array.from({ length: WAITERS }, async (_, i) => {
+          const lock = await acquire(store, name, { ...kinds[i % kinds.length], wait: LONG_MS });
+          served.push(i);
+          turns.push({ sent, answered: clock.now() });
+          sent = clock.now();
+          await lock.release();
+        });
+        await held.release();
+        await Promise.all(all);
+        checkServed(served, turns, `${what}: they are served in their order`);
+      });
+    }
+  },
+
   async "release() leaves the queue, and the place does not count any more"(fixture) {
     const [a, b] = [await fixture.connect(), await fixture.connect()];
-    const [holder, waiter, other] = [claimOf("leave", LONG_MS), claimOf("leave", LONG_MS), claimOf("leave", LONG_MS)];
-    granted(await a.attempt(holder, TRY));
-    busy(await b.attempt(waiter, QUEUE));
-    busy(await b.attempt(waiter, QUEUE));
-    check(await b.release(waiter), "there was a place to leave");
-    check(!await b.release(waiter), "once, however often it asked");
-    check(await a.release(holder), "the holder releases");
-    granted(await a.attempt(other, TRY));
-    check(await a.release(other), "the other one releases");
+    await judge(async (name) => {
+      const [holder, waiter, other] = [claimOf(name, LONG_MS), claimOf(name, LONG_MS), claimOf(name, LONG_MS)];
+      try {
+        granted(await a.attempt(holder, TRY));
+        busy(await b.attempt(waiter, QUEUE));
+        const seen = clock.now();
+        busy(await b.attempt(waiter, QUEUE));
+        checkInTime(await b.release(waiter), "there was a place to leave", seen);
+        check(!await b.release(waiter), "once, however often it asked");
+        check(await a.release(holder), "the holder releases");
+        granted(await a.attempt(other, TRY));
+        check(await a.release(other), "the other one releases");
+      } finally {
+        await releaseAll([a, b], [holder, waiter, other]);
+      }
+    });
   },
 };
+
+/** Returns the kinds of consecutive waiters, by name: no waiter is granted the lock together with the next. */
+function kindsOf(capabilities: readonly Capability[] = []): Readonly<Record<string, readonly AcquireOptions[]>> {
+  return {
+    exclusive: [{}],
+    ...capabilities.includes("shared") ? { shared: [{}, { mode: "shared" }] } : {},
+    ...capabilities.includes("permits") ? { permits: [{ permits: 1 }] } : {},
+  };
+}
 
 /** Releases all claims of a scenario, however it has ended. */
 async function releaseAll(stores: Store[], claims: Claim[]): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Behaviours, StoreFixture } from "../fixture.ts";
-import { type Claim, type Granted, handleOf, type Store, type WaiterEntry } from "../../store.ts";
-import type { Instant } from "../../internal/time/clock.ts";
+import type { Claim, Granted, Store, WaiterEntry } from "@holdfast/lock";
+import { handleOf } from "@holdfast/lock/authors";
+import type { Instant } from "../clock.ts";
 import { owned, QUEUE, share, TRY } from "../claims.ts";
 import { busy, check, checkInTime, claimOf, clock, grantOf, judge } from "../expect.ts";
 import { LONG_MS, SHORT_MS, until } from "../expect.ts";
@@ -127,7 +128,7 @@ export const runs: Behaviours = {
   },
 };
 
-/** More behaviours of such a store that lists its locks. */
+/** More behaviours of a store that also lists its locks. */
 export const listedRuns: Behaviours = {
   async "query() lists the members of a run in every client, before the queue"(fixture) {
     await play(fixture, async (scene) => {
@@ -187,7 +188,7 @@ export const listedRuns: Behaviours = {
           else await until("the lease ends", async () => (await others.query!({ name: scene.name })).held.length === 0);
           check((await scene.waiters()).every(({ member }) => !member), `no member is left: ${end}`);
           await scene.serve(others, next);
-          // One that comes late.
+          // A late release.
           check(!await mine.release(first!), "nothing is left to release");
           await scene.checkWaiters([], []);
         });
@@ -196,22 +197,22 @@ export const listedRuns: Behaviours = {
   },
 };
 
-/** How a run ends, and what a store must support for that. */
+/** The ends of a run, each with the capabilities that it needs. */
 const ENDS = [["release"], ["expire"], ["evict", "evict"], ["steal", "steal"]] as const;
 
-/** Returns who may stand between two members of a group. */
+/** Returns the claims that may stand between two members of a group. */
 function rivals(capabilities: readonly string[]): ((name: string) => Claim)[] {
   const rivals = [
     (name: string) => claimOf(name, LONG_MS),
     (name: string) => ({ ...claimOf(name, LONG_MS), group: crypto.randomUUID() }),
   ];
-  // Claims with an owner and shared ones belong to no group.
+  // Claims with an owner and shared claims belong to no group.
   if (capabilities.includes("owner")) rivals.push((name) => owned(name, "me"));
   if (capabilities.includes("shared")) rivals.push((name) => share(name));
   return rivals;
 }
 
-/** Plays a scenario with a queue, and again if the machine was too slow for it. Nothing of it is left. */
+/** Plays a scenario with a queue, and again if the machine was too slow. Cleans up. */
 function play(fixture: StoreFixture, scenario: (scene: Scene) => Promise<void>): Promise<void> {
   return judge(async (name) => {
     const scene = new Scene(name, await fixture.connect(), await fixture.connect());
@@ -233,7 +234,7 @@ class Scene {
   readonly #claims: Claim[] = [];
   /** The holder while the queue grows. */
   #holder: Claim | undefined;
-  /** When the first one of the queue asked. */
+  /** When the first waiter of the queue asked. */
   #since: Instant = clock.now();
 
   constructor(name: string, mine: Store, others: Store) {
@@ -247,7 +248,7 @@ class Scene {
     return Array.from({ length: n }, () => this.add({ ...claimOf(this.name, lease), group: this.#group }));
   }
 
-  /** Notes a claim, to release it in the end. */
+  /** Records a claim for the release at the end. */
   add(claim: Claim): Claim {
     this.#claims.push(claim);
     return claim;
@@ -275,18 +276,18 @@ class Scene {
     return grant!;
   }
 
-  /** Checks who was taken along. */
+  /** Checks the members of a run. */
   checkRun({ fence, run = [] }: Granted, members: readonly Claim[]): void {
     const expected = members.map(handleOf);
     this.checkInTime(run.join() === expected.join(), `the run after ${fence} is ${expected}: ${run}`);
   }
 
-  /** Returns who waits, as another client lists them. */
+  /** Returns the waiters, as another client lists them. */
   async waiters(): Promise<readonly WaiterEntry[]> {
     return (await this.others.query!({ name: this.name })).pending;
   }
 
-  /** Checks who is listed as a member of the run of the holder, and who behind them in the queue. */
+  /** Checks the listed members of the holder's run, and the queue after them. */
   async checkWaiters(members: readonly Claim[], queue: readonly Claim[]): Promise<void> {
     const listed = (await this.waiters()).map(({ rank, handle, member = false }) => `${rank} ${handle} ${member}`);
     const expected = [...members, ...queue].map((claim, i) => `${i} ${handleOf(claim)} ${i < members.length}`);

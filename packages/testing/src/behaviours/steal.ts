@@ -1,3 +1,4 @@
+import { acquire, isLockLost } from "@holdfast/lock";
 import { enqueueInOrder, TRY } from "../claims.ts";
 import { check, claimOf, granted, inTime, LONG_MS, until } from "../expect.ts";
 import type { Behaviours } from "../fixture.ts";
@@ -15,6 +16,22 @@ export const steal: Behaviours = {
     check(await b.renew(thief) === "renewed", "the thief holds it");
     await b.release(thief);
     await (await waiter!).release();
+  },
+
+  async "acquire() with steal is granted to each caller of one process in their order"(fixture) {
+    const store = await fixture.connect();
+    const held = await acquire(store, "thieves", { lease: LONG_MS });
+    const granted: number[] = [];
+    const thieves = await Promise.all(Array.from({ length: 3 }, async (_, i) => {
+      const lock = await acquire(store, "thieves", { lease: LONG_MS, steal: true });
+      granted.push(i);
+      return lock;
+    }));
+    const locks = [held, ...thieves];
+    const lost = await Promise.all(locks.map((lock) => lock.release().then(() => false, isLockLost)));
+    check(granted.join() === "0,1,2", `in the order of their calls: ${granted}`);
+    check(locks.every(({ fence }, i) => i === 0 || fence > locks[i - 1]!.fence), "the fences rise");
+    check(lost.join() === "true,true,true,false", `each has lost the lock to the next one: ${lost}`);
   },
 
   async "revocation() resolves after a steal from this handle, and from no other"(fixture) {
