@@ -1,15 +1,15 @@
-import type { HandoffSettings } from "../../internal/handoff/context.ts";
-import { checkKeys, checkMilliseconds } from "../../internal/validation.ts";
+import type { HandoffSettings } from "../handoff/context.ts";
+import { checkKeys, checkMilliseconds } from "../internal/validation.ts";
 
 /** The options of `cohort()`. */
 export interface CohortOptions {
   /**
    * For how long after a grant of the store the process hands the lock on among its own handles, in milliseconds, 1 to
-   * 2³¹ − 1. Then it gives the lock back, and queues at the end if handles still wait. This changes the order: until then
-   * the handles of the process overtake waiters of other processes. A waiter of another process waits at most `keep`, one
-   * section and one renewal for each cohort that is ahead of it. (A section is what a handle does between its grant and its
-   * release.) Only the reserved fences limit how many sections run in that time: 1,000 for each millisecond of `keep`,
-   * 10,000 at most.
+   * 2³¹ − 1. Then it gives the lock back, and queues at the end if handles still wait. This changes the order:
+   * until then the handles of the process overtake waiters of other processes. A waiter of another process waits at
+   * most `keep`, one section and one renewal for each cohort that is ahead of it. (A section is what a handle does
+   * between its grant and its release.) Only the reserved fences limit how many sections run in that time: 1,000 for
+   * each millisecond of `keep`, 10,000 at most.
    *
    * When a section has lasted `keep`, each handle has a place of its own in the queue of the store, first come, first
    * served. This ends with a grant under which every section was shorter.
@@ -18,18 +18,19 @@ export interface CohortOptions {
    */
   keep?: number | undefined;
   /**
-   * For how long after its last release the process keeps the lock for its next handle, in milliseconds, 0 to `keep`. It
-   * never lingers for longer than `keep` after the grant.
+   * For how long after its last release the process keeps the lock for its next handle, in milliseconds, 0 to `keep`.
+   * It never lingers for longer than `keep` after the grant.
    *
    * If the store has reported at the grant that others wait, the process keeps the lock only for a handle that acquires
    * it again right behind its release: within microtasks, before the process turns to its next timer or message. So a
-   * loop that does nothing else between two sections goes on for `keep`, and then the others are served. Waiters that come
-   * after the grant wait until the process gives the lock back.
+   * loop without other work between two sections goes on for `keep`; then the other waiters are served. Waiters that
+   * come after the grant wait until the process gives the lock back.
    *
    * Do not use it where a process may be frozen or ended at any moment, as in a request-bound runtime: the lock then
-   * blocks others until its lease in the store ends. That takes `linger` and 250 ms; it takes the whole lease if the
-   * process ends within the first millisecond. While it lingers, the process stays alive. Dispose of the cohort before
-   * you close the client or exit; otherwise others wait until the lease ends, also after `await lock.release()`.
+   * blocks others until its lease in the store ends. The lease then ends after `linger` and 250 ms; but only after its
+   * whole length if the process ends within the first millisecond. While it lingers, the process stays alive. Dispose
+   * of the cohort before you close the client or exit; otherwise others wait until the lease ends, also after `await
+   * lock.release()`.
    *
    * @default {0}
    */
