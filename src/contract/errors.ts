@@ -1,9 +1,9 @@
-import { reason } from "./internal/reason.ts";
+import { reason } from "../internal/reason.ts";
 /** The reason a {@linkcode LockError} was raised, as a literal to switch on. */
 export type LockErrorCode = "timeout" | "lost" | "conflict" | "store" | "quorum";
 
 /**
- * The class that all errors of this package extend, except those for bad arguments (`TypeError` and `RangeError`).
+ * The class that all errors of this package extend, except `TypeError` and `RangeError` for bad arguments.
  *
  * @example Distinguish the reasons
  * ```ts
@@ -19,7 +19,7 @@ export type LockErrorCode = "timeout" | "lost" | "conflict" | "store" | "quorum"
  * ```
  */
 export abstract class LockError extends Error {
-  /** `"timeout"`, `"lost"`, `"conflict"`, `"store"` or `"quorum"`. */
+  /** The literal to switch on. */
   abstract readonly code: LockErrorCode;
 }
 
@@ -100,9 +100,9 @@ export interface StoreErrorOptions extends ErrorOptions {
 }
 
 /**
- * The store could not be reached, did not answer in time or refused. `cause` is its own error, or that of its connection
- * while there is none. It is not known whether the store has executed the call: a lock that it may have granted is
- * released, or ends with its lease.
+ * The store could not be reached, did not answer in time or refused. `cause` is its own error, or that of its
+ * connection while there is none. It is not known whether the store has executed the call: a lock that it may have
+ * granted is released, or ends with its lease.
  *
  * @example
  * ```ts
@@ -123,7 +123,7 @@ export class StoreError extends LockError {
    */
   readonly permanent: boolean;
 
-  /** Makes the error; the options are those of `Error` and `permanent`. */
+  /** Creates the error, with the options of `Error` and `permanent`. */
   constructor(message?: string, { permanent = false, ...options }: StoreErrorOptions = {}) {
     super(message, options);
     this.permanent = permanent;
@@ -134,9 +134,9 @@ export class StoreError extends LockError {
 export interface NodeFailure {
   /** The index of the node in the list that was given, from 0. */
   readonly index: number;
-  /** Its address as `host:port`, if that is known. */
+  /** Its address as `host:port`, if known. */
   readonly address: string | undefined;
-  /** Its own error, or one that says that it did not answer in time. */
+  /** Its own error, or an error that says that it did not answer in time. */
   readonly error: unknown;
 }
 
@@ -175,9 +175,9 @@ export class QuorumError extends StoreError {
 }
 
 /**
- * Returns whether an error is, or wraps, a {@linkcode LockLostError}. When the body of an `await using` scope throws and
- * the lock was lost as well, the language wraps both in a `SuppressedError`. This function looks inside it, and along
- * `cause`.
+ * Returns whether an error is, or wraps, a {@linkcode LockLostError}. When the body of an `await using` scope throws
+ * and the lock was lost as well, the language wraps both in a `SuppressedError`. This function looks inside it, and
+ * along `cause`.
  *
  * @example
  * ```ts
