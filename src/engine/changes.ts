@@ -1,39 +1,43 @@
-import type { EvictTarget } from "../../internal/listing/eviction.ts";
-import type { Admission } from "../../internal/lock_record/lock_record.ts";
-import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../store.ts";
+import type { EvictTarget } from "../internal/listing/eviction.ts";
+import type { Admission } from "../rules/lock_record.ts";
+import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../contract/store.ts";
+import { isFirst } from "./contention.ts";
 import { type DocumentWaiter, formatWaiter, type LockDocument } from "./document.ts";
 import type { OwnWaiters } from "./own_waiters.ts";
 import type { DocumentChange, Effect, Moment } from "./plan.ts";
-import { bytesOf } from "./sighting.ts";
+import { bytesOf } from "./seen.ts";
 
-/** Who changes a document because it holds the lock writes again at once after a refused write. */
+/** Marks a change by the holder of the lock, which writes again at once after a refused write. */
 const URGENT = () => true;
 
-/** Waiters were not struck off by this store object: what is removed here is removed by `tidy()`. */
+/** Takes all waiters for alive: only `tidy()` removes the waiters of this store object. */
 const everybody = () => true;
 
-/** Attempts to acquire a lock for a claim of a store object, whose waiters are given. */
+/** Attempts to acquire a lock for a claim of a store object, given its waiters. */
 export function attempt(
   claim: Claim,
   { enqueue, steal = false }: AttemptOptions,
   local: OwnWaiters,
-  store: string,
 ): DocumentChange<Attempt> {
   const handle = handleOf(claim);
-  const busy = (): Attempt => ({ granted: false, retryAfter: local.retryAfter(claim) });
+  const busy = (isTimed: boolean): Attempt => ({ granted: false, retryAfter: local.retryAfter(claim, isTimed) });
 
-  const grant = (document: LockDocument, admission: Admission, { now, least, admit }: Moment): Effect<Attempt> => {
+  const grant = (document: LockDocument, admission: Admission, moment: Moment): Effect<Attempt> => {
+    const { now, least, admit, timerFor } = moment;
     if (!document.holders.has(handle) && !admission.steals) admit(claim);
     if (admission.steals) noteRevoked(document, document.revoke().map(({ claim }) => handleOf(claim)), claim.meta);
     const issue = document.issue(claim, admission, document.fence, least, everybody);
     document.fence = issue.last;
     const { fence, fences, run } = issue;
-    const { beat } = document.grant(claim, fence, now, run);
+    const holder = document.grant(claim, fence, now, run);
+    holder.timer = timerFor(holder.lease);
     return {
       needs: "write",
+      // A repeated write would take the lock from a handle that has stolen it meanwhile.
+      once: admission.steals,
+      // Granted even if a call that is answered together with this call has revoked the lock: after *busy* the caller
+      // would steal again.
       answer: (written) => {
-        // A call that was answered together with this one may have ended it.
-        if (written.holders.get(handle)?.beat !== beat) return busy();
         local.delete(claim);
         local.take(run);
         const contended = written.queue.length > 0;
@@ -42,39 +46,46 @@ export function attempt(
     };
   };
 
-  const wait = (document: LockDocument, waiter: DocumentWaiter, { reserve }: Moment): Effect<Attempt> => {
+  const wait = (document: LockDocument, waiter: DocumentWaiter, { reserve, isTimed }: Moment): Effect<Attempt> => {
     reserve(bytesOf(formatWaiter(waiter)));
     document.counter = Math.max(document.counter, waiter.ticket);
-    if (document.queue.length === 0) document.rollCall = { ...document.rollCall, since: waiter.queuedAt };
     document.enqueue(waiter);
     return {
       needs: "write",
+      blocked: true,
       answer: () => {
         local.queued(waiter);
-        return busy();
+        return busy(isTimed);
       },
     };
   };
 
   return {
-    cannotWatch: !enqueue,
-    isUrgent: ({ turn, holders }) => turn?.handle === handle || holders.has(handle),
+    get cannotWatch() {
+      return !enqueue || local.isEnding(claim);
+    },
+    get patience() {
+      return enqueue ? local.leftOf(claim) : 0;
+    },
+    // Writes of others are no fault: the call waits for as long as its caller does.
+    whenOutpaced: enqueue ? () => ({ granted: false, retryAfter: 0 }) : undefined,
+    isUrgent: (document) => isFirst(handle, document),
     apply: (document, moment) => {
       const queued = document.waiter(claim);
       const place = queued ?? local.placeOf(claim) ??
         { ticket: document.counter + 1, queuedAt: Math.floor(moment.now) };
       const known = queued !== undefined || place.ticket <= document.counter;
       const { ticket, queuedAt } = place;
-      const asking = queued ?? { claim, ticket, queuedAt, store, roll: document.rollCall.number };
+      const asking = queued ?? { claim, ticket, queuedAt, store: local.store };
       const decision = document.decide(claim, asking, known, steal, everybody);
       if (decision.outcome === "free") return grant(document, decision, moment);
       if (decision.outcome === "conflict") {
         const { conflict } = decision;
-        return { needs: "proof", answer: () => ({ granted: false, conflict }) };
+        return { needs: "proof", blocked: true, answer: () => ({ granted: false, conflict }) };
       }
       if (enqueue && queued === undefined) return wait(document, asking, moment);
       if (queued !== undefined) local.keepPlace(queued);
-      return { needs: "read", answer: busy };
+      return { needs: "read", blocked: true, answer: () => busy(moment.isTimed) };
     },
   };
 }
@@ -84,12 +95,14 @@ export function renew(claim: Claim): DocumentChange<Renewal> {
   const handle = handleOf(claim);
   const { lease, renewal = 0 } = claim;
   return {
+    passes: true,
     isUrgent: URGENT,
-    apply: (document, { now }) => {
+    apply: (document, { now, timerFor }) => {
       const holder = document.holders.get(handle);
       if (holder === undefined) return { needs: "proof", answer: () => "lost" };
       holder.beat = ++document.counter;
       if (renewal >= holder.renewal) Object.assign(holder, { lease, end: now + lease, renewal });
+      holder.timer = timerFor(holder.lease);
       return { needs: "write", answer: (written) => written.holders.has(handle) ? "renewed" : "lost" };
     },
   };
@@ -97,17 +110,19 @@ export function renew(claim: Claim): DocumentChange<Renewal> {
 
 /** Removes a handle from the holders, or from the queue. */
 export function release(claim: Claim): DocumentChange<boolean> {
+  const handle = handleOf(claim);
   return {
-    isUrgent: URGENT,
+    passes: true,
+    isUrgent: (document) => isFirst(handle, document),
     apply: (document) => {
-      const released = document.holders.delete(handleOf(claim)) || document.dequeue(claim);
-      // A write, in any case: one that was not answered must not come after it.
-      return { needs: "write", answer: () => released };
+      const released = document.holders.delete(handle) || document.dequeue(claim);
+      // Always a write: an earlier unanswered write must not be executed after it.
+      return { needs: "write", once: released, answer: () => released };
     },
   };
 }
 
-/** Gives the place of one handle in the queue to another one. */
+/** Gives the place of one handle in the queue to another. */
 export function succeed(from: Claim, to: Claim): DocumentChange<void> {
   return {
     isUrgent: () => false,
@@ -121,14 +136,15 @@ export function succeed(from: Claim, to: Claim): DocumentChange<void> {
   };
 }
 
-/** Revokes the lock of the holders that are meant. */
+/** Revokes the lock of the selected holders. */
 export function evict(target: EvictTarget): DocumentChange<number> {
   return {
     isUrgent: URGENT,
     apply: (document) => {
       const handles = document.revoke(target).map(({ claim }) => handleOf(claim));
       noteRevoked(document, handles, target.meta);
-      return { needs: handles.length > 0 ? "write" : "proof", answer: () => handles.length };
+      const evicts = handles.length > 0;
+      return { needs: evicts ? "write" : "proof", once: evicts, answer: () => handles.length };
     },
   };
 }

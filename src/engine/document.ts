@@ -1,44 +1,44 @@
-import { StoreError } from "../../errors.ts";
-import { LockRecord, type RecordHolder, type RecordWaiter } from "../../internal/lock_record/lock_record.ts";
-import { show } from "../../internal/validation.ts";
-import { type Claim, handleOf, type Kind, kindOf } from "../../store.ts";
+import { StoreError } from "../contract/errors.ts";
+import { LockRecord, type RecordHolder, type RecordWaiter } from "../rules/lock_record.ts";
+import { reason } from "../internal/reason.ts";
+import { show } from "../internal/validation.ts";
+import { type Claim, handleOf, type Kind, kindOf } from "../contract/store.ts";
+import { fenceIn, kindIn, momentIn, numberIn, optionalTextIn, textIn, wrong } from "./fields.ts";
 
 /** The version of the format of documents. */
 const FORMAT = 1;
 
+/** How many writes a document remembers: more than other handles make while a network repeats one. */
+const REMEMBERED_WRITES = 8;
+
 /** A handle that holds a lock. */
 export interface DocumentHolder extends RecordHolder<DocumentWaiter> {
-  /** How long its lease lasts from the grant or the last renewal on, in milliseconds. */
+  /** How long its lease lasts after the grant or the last renewal, in milliseconds. */
   lease: number;
   /** When the lease ends: by the server's clock, or by the clock of the holder where the server has none. */
   end: number;
-  /** Another number after each grant and renewal: who sees the same one for the whole lease knows that this is over. */
+  /** The number of its lease, see `Period`. */
   beat: number;
-  /** The largest number of a renewal that was executed. */
+  /** The largest number of an executed renewal. */
   renewal: number;
+  /** A timer of the server that ends no sooner than the lease. Each grant and renewal replaces or removes it. */
+  timer?: string | undefined;
 }
 
 /** A handle that is in the queue of a lock. */
 export interface DocumentWaiter extends RecordWaiter {
   /** The id of its store object. */
   readonly store: string;
-  /** The last roll call that its store object has answered. */
-  roll: number;
 }
 
 /** The turn of the waiter at the head of the queue: it can acquire the lock. */
 export interface Turn {
   readonly handle: string;
   readonly number: number;
-  /** Since when, by the same clock as {@linkcode DocumentHolder.end}. */
+  /** When the turn began, by the same clock as {@linkcode DocumentHolder.end}. */
   readonly since: number;
-}
-
-/** The question to all store objects whether their waiters are alive. */
-export interface RollCall {
-  readonly number: number;
-  /** Since when, by the same clock as {@linkcode DocumentHolder.end}. */
-  readonly since: number;
+  /** A timer of the server that ends no sooner than the turn. */
+  readonly timer?: string | undefined;
 }
 
 /** The last revocation. */
@@ -49,30 +49,38 @@ export interface Revocation {
   readonly by?: string | undefined;
 }
 
-/** A whole lock, as it is kept under its name. */
+/** A whole lock, in the form that is kept under its name. */
 export class LockDocument extends LockRecord<DocumentHolder, DocumentWaiter> {
   /** The last fence that was issued. */
   fence = 0n;
-  /** The last number of a beat, a turn, a ticket or a roll call. It never falls. */
+  /** The last number of a beat, a turn or a ticket. It never falls. */
   counter = 0;
-  /** When it was last written, by the same clock as {@linkcode DocumentHolder.end}. */
+  /** When the document was last written, by the same clock as {@linkcode DocumentHolder.end}. */
   used = 0;
   turn: Turn | undefined;
-  /** The last roll call. */
-  rollCall: RollCall = { number: 0, since: 0 };
   revoked: Revocation | undefined;
+  /** The ids of the last recorded writes, the newest last. */
+  writes: readonly string[] = [];
 
-  /** Whether nobody holds the lock or waits for it. */
+  /** Records a write, so that its store object recognises it although a repetition was refused. */
+  noteWrite(id: string): void {
+    this.writes = [...this.writes, id].slice(-REMEMBERED_WRITES);
+  }
+
+  /** Whether the lock has neither holders nor waiters. */
   get unused(): boolean {
     return this.holders.size === 0 && this.queue.length === 0;
   }
 
-  /** Makes the claim's handle a holder, or prolongs its lease: one that ends later is kept, as its holder trusts it already. */
+  /**
+   * Makes the claim's handle a holder, or prolongs its lease. A lease that ends later is kept, as its holder trusts it
+   * already.
+   */
   grant(claim: Claim, fence: bigint, now: number, run: readonly DocumentWaiter[]): DocumentHolder {
     const { lease, renewal = 0 } = claim;
     const handle = handleOf(claim);
     const known = this.holders.get(handle);
-    // A clock that was set back since would make it longer.
+    // If the clock was set back since, the old lease would seem longer than it is.
     const end = Math.max(now + lease, known === undefined ? 0 : Math.min(known.end, now + known.lease));
     const holder: DocumentHolder = {
       claim,
@@ -89,10 +97,10 @@ export class LockDocument extends LockRecord<DocumentHolder, DocumentWaiter> {
   }
 }
 
-/** A claim as the document has it. */
+/** A claim in the form of the document. */
 interface ClaimFields {
   readonly handle: string;
-  /** The caller's `owner`; left out if that is the handle. */
+  /** The caller's `owner`; left out if the handle is the owner. */
   readonly owner?: string | undefined;
   readonly kind: Kind;
   readonly meta?: string | undefined;
@@ -102,7 +110,6 @@ interface WaiterFields extends ClaimFields {
   readonly ticket: number;
   readonly since: number;
   readonly store: string;
-  readonly roll?: number | undefined;
   readonly group?: string | undefined;
 }
 
@@ -114,6 +121,7 @@ interface HolderFields extends ClaimFields {
   readonly beat: number;
   readonly renewal?: number | undefined;
   readonly run?: readonly WaiterFields[] | undefined;
+  readonly timer?: string | undefined;
 }
 
 interface Fields {
@@ -123,15 +131,15 @@ interface Fields {
   readonly counter: number;
   readonly used: number;
   readonly turn?: Turn | undefined;
-  readonly rollCall?: RollCall | undefined;
   readonly revoked?: Revocation | undefined;
+  readonly writes?: readonly string[] | undefined;
   readonly holders: readonly HolderFields[];
   readonly queue: readonly WaiterFields[];
 }
 
 /** Returns the text of a document: JSON, which people and other programs may read. */
 export function formatDocument(name: string, document: LockDocument): string {
-  const { fence, counter, used, turn, rollCall, revoked, holders, queue } = document;
+  const { fence, counter, used, turn, revoked, writes, holders, queue } = document;
   const fields: Fields = {
     holdfast: FORMAT,
     name,
@@ -139,44 +147,47 @@ export function formatDocument(name: string, document: LockDocument): string {
     counter,
     used: Math.floor(used),
     turn,
-    rollCall: rollCall.since > 0 ? rollCall : undefined,
     revoked,
+    writes: writes.length > 0 ? writes : undefined,
     holders: Array.from(holders.values(), holderFields),
     queue: queue.map(waiterFields),
   };
   return JSON.stringify(fields);
 }
 
-/** Returns the text of a waiter in a document. */
+/** Returns the text of a waiter for a document. */
 export function formatWaiter(waiter: DocumentWaiter): string {
   return JSON.stringify(waiterFields(waiter));
 }
 
-/** Reads the text of a document; an empty one if there is no text. */
+/** Reads the text of a document; an empty one if there is no text. Throws a `StoreError` that names its fault. */
 export function parseDocument(name: string, text: string | undefined): LockDocument {
   const document = new LockDocument();
   if (text === undefined) return document;
   try {
     const fields: Fields = JSON.parse(text);
-    if (fields.holdfast !== FORMAT) throw new Error(`its format is ${show(fields.holdfast)}, not ${FORMAT}`);
-    document.fence = BigInt(fields.fence);
-    document.counter = fields.counter;
-    document.used = fields.used;
-    document.turn = fields.turn;
-    document.rollCall = fields.rollCall ?? document.rollCall;
-    document.revoked = fields.revoked;
-    for (const waiter of fields.queue) document.queue.push(waiterOf(name, waiter));
-    for (const holder of fields.holders) document.holders.set(holder.handle, holderOf(name, holder));
+    if (fields.holdfast !== FORMAT) throw wrong("format", fields.holdfast);
+    // A number above the counter would be given out again: an observer of a live holder would see the same beat twice.
+    const counter = document.counter = numberIn("counter", fields.counter);
+    document.fence = fenceIn(fields.fence);
+    document.used = momentIn("used", fields.used);
+    document.turn = fields.turn === undefined ? undefined : turnOf(fields.turn, counter);
+    document.revoked = fields.revoked === undefined ? undefined : revocationOf(fields.revoked);
+    document.writes = fields.writes?.map((id) => textIn("writes", id)) ?? [];
+    for (const waiter of fields.queue) document.queue.push(waiterOf(name, waiter, counter));
+    for (const holder of fields.holders) {
+      document.holders.set(holder.handle, holderOf(name, holder, counter, document.fence));
+    }
     return document;
   } catch (cause) {
-    const message = `What is kept for lock "${name}" is no document of this version: ${show(text)}`;
+    const message = `What is kept for lock "${name}" is no document of this version, ${reason(cause)}: ${show(text)}`;
     throw new StoreError(message, { permanent: true, cause });
   }
 }
 
 // Object literals without a spread: they take half the time.
 
-function waiterFields({ claim, ticket, queuedAt, store, roll }: DocumentWaiter): WaiterFields {
+function waiterFields({ claim, ticket, queuedAt, store }: DocumentWaiter): WaiterFields {
   return {
     handle: handleOf(claim),
     owner: ownerOf(claim),
@@ -185,12 +196,13 @@ function waiterFields({ claim, ticket, queuedAt, store, roll }: DocumentWaiter):
     ticket,
     since: queuedAt,
     store,
-    roll: roll || undefined,
     group: claim.group,
   };
 }
 
-function holderFields({ claim, fence, grantedAt, lease, end, beat, renewal, run }: DocumentHolder): HolderFields {
+function holderFields(
+  { claim, fence, grantedAt, lease, end, beat, renewal, run, timer }: DocumentHolder,
+): HolderFields {
   return {
     handle: handleOf(claim),
     owner: ownerOf(claim),
@@ -203,6 +215,7 @@ function holderFields({ claim, fence, grantedAt, lease, end, beat, renewal, run 
     beat,
     renewal: renewal || undefined,
     run: run.length === 0 ? undefined : run.map(waiterFields),
+    timer,
   };
 }
 
@@ -211,7 +224,10 @@ function ownerOf({ owner, handle }: Claim): string | undefined {
   return handle === undefined ? undefined : owner;
 }
 
-function claimOf(name: string, { handle, owner, kind, meta }: ClaimFields, lease: number, group?: string): Claim {
+function claimOf(name: string, fields: ClaimFields, lease: number, group?: string): Claim {
+  const handle = textIn("handle", fields.handle);
+  const owner = optionalTextIn("owner", fields.owner);
+  const kind = kindIn(fields.kind);
   const isSemaphore = typeof kind === "number";
   return {
     name,
@@ -220,19 +236,45 @@ function claimOf(name: string, { handle, owner, kind, meta }: ClaimFields, lease
     mode: isSemaphore ? "exclusive" : kind,
     permits: isSemaphore ? kind : undefined,
     lease,
-    group,
-    meta,
+    group: optionalTextIn("group", group),
+    meta: optionalTextIn("meta", fields.meta),
   };
 }
 
-function waiterOf(name: string, fields: WaiterFields): DocumentWaiter {
-  const { ticket, since, store, roll = 0, group } = fields;
-  return { claim: claimOf(name, fields, 0, group), ticket, queuedAt: since, store, roll };
+function waiterOf(name: string, fields: WaiterFields, counter: number): DocumentWaiter {
+  const { ticket, since, store, group } = fields;
+  return {
+    claim: claimOf(name, fields, 0, group),
+    ticket: numberIn("ticket", ticket, counter),
+    queuedAt: momentIn("since", since),
+    store: textIn("store", store),
+  };
 }
 
-function holderOf(name: string, fields: HolderFields): DocumentHolder {
-  const { fence, since, lease, end, beat, renewal = 0, run = [] } = fields;
-  const claim = claimOf(name, fields, lease);
-  const members = run.map((member) => waiterOf(name, member));
-  return { claim, grantedAt: since, fence: BigInt(fence), lease, end, beat, renewal, run: members };
+function holderOf(name: string, fields: HolderFields, counter: number, last: bigint): DocumentHolder {
+  const { fence, since, lease, end, beat, renewal = 0, run = [], timer } = fields;
+  return {
+    claim: claimOf(name, fields, momentIn("lease", lease)),
+    grantedAt: momentIn("since", since),
+    fence: fenceIn(fence, last),
+    lease,
+    end: momentIn("end", end),
+    beat: numberIn("beat", beat, counter),
+    renewal: numberIn("renewal", renewal),
+    run: run.map((member) => waiterOf(name, member, counter)),
+    timer: optionalTextIn("timer", timer),
+  };
+}
+
+function turnOf({ handle, number, since, timer }: Turn, counter: number): Turn {
+  return {
+    handle: textIn("handle", handle),
+    number: numberIn("turn", number, counter),
+    since: momentIn("since", since),
+    timer: optionalTextIn("timer", timer),
+  };
+}
+
+function revocationOf({ handles, by }: Revocation): Revocation {
+  return { handles: handles.map((handle) => textIn("handles", handle)), by: optionalTextIn("by", by) };
 }
