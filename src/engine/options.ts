@@ -1,16 +1,16 @@
-import type { Observer } from "../../events.ts";
-import { checkKeys, checkMilliseconds, checkObserver, show } from "../../internal/validation.ts";
+import type { Observer } from "../contract/events.ts";
+import { checkKeys, checkMilliseconds, checkObserver, show } from "../internal/validation.ts";
 import type { Backend } from "./backend.ts";
 import type { RemoteWaiters } from "./own_waiters.ts";
 
 /** The options of {@linkcode cas}. */
 export interface CasOptions {
   /**
-   * How far the clocks of two processes may be apart, in milliseconds; 10,000 when left out. Without a server's clock a
-   * caller that does not wait may succeed a dead holder so much later than its lease ends. `Infinity`: never.
+   * How far apart two clocks may be, in milliseconds; 10,000 when left out. The backend decides which clocks are meant,
+   * and what the option does: see the table in `docs/stores/cas.md`. Refused where the server has timers.
    */
   readonly maxClockSkew?: number | undefined;
-  /** Called for what happens to the locks of this store. */
+  /** Called for each event of the locks of this store. */
   readonly observer?: Observer | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface CasOptions {
 export interface CasSettings {
   readonly maxClockSkew: number;
   readonly observer: Observer | undefined;
-  /** Given where the handles are in other processes. */
+  /** Set where the handles are in other processes. */
   readonly remote?: RemoteWaiters | undefined;
 }
 
@@ -39,8 +39,25 @@ export function checkCasOptions(backend: Backend, options: CasOptions): CasSetti
       throw new TypeError(`backend.${method} must be a function or left out: got ${show(backend[method])}`);
     }
   }
+  checkTimers(backend, options);
   const { maxClockSkew = DEFAULT_SKEW_MS, observer } = checkKeys(options, ["maxClockSkew", "observer"]);
   if (maxClockSkew !== Infinity) checkMilliseconds("maxClockSkew", maxClockSkew, 0);
   checkObserver(observer);
   return { maxClockSkew, observer };
+}
+
+function checkTimers({ timers }: Backend, options: CasOptions): void {
+  if (timers === undefined) return;
+  for (const method of ["start", "areOver"] as const) {
+    if (typeof timers?.[method] === "function") continue;
+    throw new TypeError(`backend.timers.${method} must be a function: got ${show(timers?.[method])}`);
+  }
+  refuseClockSkew(options);
+}
+
+/** Throws a `TypeError` for an option that is of no use where the server has timers. */
+export function refuseClockSkew({ maxClockSkew }: CasOptions = {}): void {
+  if (maxClockSkew === undefined) return;
+  const why = "timers of the server decide that a lease is over, and no clock of a client";
+  throw new TypeError(`maxClockSkew must be left out: ${why}. Got ${show(maxClockSkew)}`);
 }
