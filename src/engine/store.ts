@@ -1,12 +1,12 @@
-import type { Observer } from "../../events.ts";
-import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
-import { entryOf } from "../../internal/listing/entry.ts";
-import { checkEvict } from "../../internal/listing/eviction.ts";
-import { checkQuery, nameFilter, withRanks } from "../../internal/listing/query_options.ts";
-import { readMeta } from "../../internal/process/meta.ts";
-import { ShortLivedMap } from "../../internal/process/short_lived.ts";
-import { aborted, calledOrAborted } from "../../internal/time/aborted.ts";
-import { type Clock, SystemClock } from "../../internal/time/clock.ts";
+import type { Observer } from "../contract/events.ts";
+import { HandoffStore } from "../handoff/handoff_store.ts";
+import { HandoffPlace } from "../handoff/place.ts";
+import { checkQuery, entryOf, nameFilter, withRanks } from "../internal/listing/query_options.ts";
+import { checkEvict } from "../internal/listing/eviction.ts";
+import { readMeta } from "../internal/process/meta.ts";
+import { ShortLivedMap } from "../time/short_lived.ts";
+import { aborted, calledOrAborted } from "../time/aborted.ts";
+import { type Clock, SystemClock } from "../time/clock.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -22,50 +22,61 @@ import {
   type Renewal,
   type Snapshot,
   type Store,
-} from "../../store.ts";
+} from "../contract/store.ts";
 import type { Backend, ListedDocuments } from "./backend.ts";
 import { attempt, evict, release, renew, succeed } from "./changes.ts";
 import { type LockDocument, parseDocument } from "./document.ts";
 import { type CasContext, CasLock } from "./lock.ts";
 import { type CasOptions, type CasSettings, checkCasOptions } from "./options.ts";
 import { DocumentSweeper } from "./sweeper.ts";
-import { LOOK, Watcher } from "./watcher.ts";
+import { OwnTimers } from "./timers.ts";
+import { look, Watcher } from "./watcher.ts";
 
 /**
- * Returns a store that keeps each lock as one small document in a backend: anything that can replace a text if its version
- * is still the one that was read.
+ * Returns a store that keeps each lock as one small document in a backend, which replaces a text only if its version
+ * has not changed since it was read.
  *
  * @throws {TypeError} when the backend lacks a method, or an option is unknown or of the wrong kind
  * @throws {RangeError} when `maxClockSkew` is negative
  */
 export function cas<Version>(backend: Backend<Version>, options: CasOptions = {}): Store {
+  return casOf(backend, options, backend);
+}
+
+/** Creates the store of a backend. All backends of the same client and part keep the same documents. */
+export function casOf<Version>(backend: Backend<Version>, options: CasOptions, client: object, part?: string): Store {
   const settings = checkCasOptions(backend as Backend, options);
   const clock = new SystemClock();
-  return new HandoffStore(new CasStore(backend as Backend, settings, clock), clock);
+  return new HandoffStore(
+    new CasStore(backend as Backend, settings, clock),
+    clock,
+    undefined,
+    new HandoffPlace(client, part),
+  );
 }
 
 const CAPABILITIES: readonly Capability[] = [
   ...["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const,
 ];
 
-/** The largest document where the backend does not say, in bytes. */
+/** The largest document of a backend without `maxBytes`, in bytes. */
 const MAX_BYTES = 1_000_000;
 
-/** How many documents a page of a listing has at most, if the caller does not say. */
+/** The default number of documents on a page of a listing. */
 const PAGE = 1_000;
 
 /** One lock of this store object. */
 interface Known {
   readonly lock: CasLock;
   readonly watcher: Watcher;
-  /** The holders here that watch for revocation, by their handles. */
+  /** The local holders that watch for revocation, by their handles. */
   readonly watching: Map<string, (document: LockDocument) => void>;
 }
 
 /** A lock in a listing. */
 interface ListedDocument {
   readonly document: LockDocument;
-  /** The server's clock, where it has one. */
+  /** The server's clock, where the server has one. */
   readonly time: number | undefined;
 }
 
@@ -81,13 +92,17 @@ export class CasStore implements Store {
   readonly #looking = new Set<Watcher>();
   readonly #locks = new ShortLivedMap<string, Known>(({ lock, watching }) => lock.isUseless && watching.size === 0);
 
-  /** Makes a store on a clock. */
+  /** Creates a store on a clock. */
   constructor(backend: Backend, { maxClockSkew, observer, remote }: CasSettings, clock: Clock, random = Math.random) {
     const { maxBytes = MAX_BYTES } = backend;
     this.observer = observer;
-    const store = remote?.store ?? crypto.randomUUID().slice(0, 8);
-    this.#context = { backend, clock, store, maxClockSkew, maxBytes, remote, random };
-    this.#sweeper = new DocumentSweeper(backend, clock);
+    const id = crypto.randomUUID().slice(0, 8);
+    let writes = 0;
+    const writeId = () => `${id}.${(++writes).toString(36)}`;
+    const sweeper = this.#sweeper = new DocumentSweeper(backend, clock);
+    const timers = backend.timers && new OwnTimers(backend, backend.timers, clock);
+    const store = remote?.store ?? id;
+    this.#context = { backend, clock, store, writeId, maxClockSkew, maxBytes, timers, remote, random, sweeper };
     this.capabilities = CAPABILITIES.filter((capability) => capability !== "query" || backend.list !== undefined);
     this.evict = (name, options) => this.#evict(name, options);
     if (backend.list !== undefined) this.query = (options) => this.#query(options);
@@ -106,28 +121,35 @@ export class CasStore implements Store {
 
   async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const { lock, watcher } = this.#entry(claim.name);
-    if (options.enqueue) lock.waiters.asks(claim);
+    const waiter = options.enqueue ? lock.waiters.asks(claim, options.left) : undefined;
+    if (waiter !== undefined) waiter.attempts++;
     try {
-      return await lock.change(attempt(claim, options, lock.waiters, this.#context.store));
+      return await lock.change(attempt(claim, options, lock.waiters));
     } finally {
-      // It is alive, however long that took.
+      // The handle is alive, however long the attempt took.
+      if (waiter !== undefined) waiter.attempts--;
       lock.waiters.notice(claim);
       watcher.update();
     }
   }
 
-  renew(claim: Claim): Promise<Renewal> {
-    return this.#entry(claim.name).lock.change(renew(claim));
+  async renew(claim: Claim): Promise<Renewal> {
+    const { timers } = this.#context;
+    timers?.keep(handleOf(claim), claim.lease);
+    const renewal = await this.#entry(claim.name).lock.change(renew(claim));
+    if (renewal === "lost") timers?.drop(handleOf(claim));
+    return renewal;
   }
 
   async release(claim: Claim): Promise<boolean> {
+    this.#context.timers?.drop(handleOf(claim));
     const { lock, watcher } = this.#entry(claim.name);
     lock.waiters.notice(claim);
-    this.#sweeper.sweepIfDue();
+    this.#sweeper.used();
     try {
       return await lock.change(release(claim));
     } finally {
-      // Also if that failed: the next write of this store object removes what nobody owns.
+      // Even if the release failed: the next write of this store object removes waiters that no handle owns.
       lock.waiters.delete(claim);
       watcher.update();
     }
@@ -141,17 +163,17 @@ export class CasStore implements Store {
 
   forget(claim: Claim): void {
     const { waiters } = this.#entry(claim.name).lock;
-    if (waiters.get(claim)?.state === "taken") waiters.delete(claim);
+    if (waiters.get(claim)?.isTaken) waiters.delete(claim);
   }
 
-  /** Returns whether a handle waits here, as far as this store object has been asked since it was made. */
+  /** Returns whether a handle waits here, as far as this store object knows. */
   knows(claim: Claim): boolean {
     return this.#entry(claim.name).lock.waiters.get(claim) !== undefined;
   }
 
-  /** Removes what is over from a document: leases that have ended, waiters that are dead. */
+  /** Removes expired parts of a document: leases that have ended, waiters that are dead. */
   async look(name: string): Promise<void> {
-    await this.#entry(name).lock.change(LOOK);
+    await this.#entry(name).lock.change(look());
   }
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
@@ -159,7 +181,7 @@ export class CasStore implements Store {
     const waiter = lock.waiters.get(claim);
     if (waiter === undefined) return aborted(signal);
     waiter.usesWakeups = true;
-    // It may have become its turn between the attempt and this call.
+    // The handle's turn may have come between the attempt and this call.
     if (lock.last !== undefined && lock.waiters.isDue(claim, lock.last.document)) return Promise.resolve();
     return calledOrAborted(signal, (wake) => {
       waiter.wake = wake;
@@ -177,23 +199,28 @@ export class CasStore implements Store {
     const handle = handleOf(claim);
     return await calledOrAborted<Meta | undefined>(signal, (revoked) => {
       let asking = false;
-      const look = (document: LockDocument) => {
+      const check = (document: LockDocument) => {
         if (asking || document.holders.has(handle)) return;
-        // Only a write decides: what was read may be old.
+        // Only a write decides: a read document may be out of date.
         asking = true;
+        // If the store fails here, the next renewal detects the loss.
         lock.change(renew(claim)).then((renewal) => {
           const { revoked: last } = lock.last?.document ?? {};
           if (renewal === "lost") revoked(readMeta(last?.handles.includes(handle) ? last.by : undefined));
         }, () => {}).finally(() => asking = false);
       };
-      watching.set(handle, look);
-      if (lock.last !== undefined) look(lock.last.document);
+      watching.set(handle, check);
+      if (lock.last !== undefined) check(lock.last.document);
       watcher.update();
       return () => {
         watching.delete(handle);
         watcher.update();
       };
     });
+  }
+
+  revocationHeard(claim: Claim, signal: AbortSignal): Promise<Meta | void> | undefined {
+    return this.#looking.has(this.#entry(claim.name).watcher) ? this.revocation(claim, signal) : undefined;
   }
 
   async #evict(name: string, options?: EvictOptions): Promise<number> {
@@ -243,7 +270,7 @@ export class CasStore implements Store {
     const lock = new CasLock(name, this.#context, ({ waiters }, document) => {
       watcher.seen();
       waiters.wakeFor(document);
-      for (const look of watching.values()) look(document);
+      for (const check of watching.values()) check(document);
     });
     const isWanted = () => watching.size > 0 || lock.waiters.sleeping.length > 0;
     const watcher = new Watcher(lock, backend, clock, this.#looking, isWanted);
@@ -253,7 +280,10 @@ export class CasStore implements Store {
   }
 }
 
-/** Reads a document of a listing; none if it is no document of this version, so that it does not hide the others. */
+/**
+ * Reads a document of a listing; returns none if it is no document of this version, so that it does not hide the
+ * others.
+ */
 function listedDocuments({ key, value, time }: ListedDocuments["documents"][number]): ListedDocument[] {
   try {
     return [{ document: parseDocument(key, value), time }];
