@@ -1,6 +1,6 @@
 /**
- * A lock's fence inside the transaction that it protects: a stale holder's transaction is rolled back, whatever keeps the
- * lock, and however long the holder was paused.
+ * A lock's fence inside the transaction that it protects: a stale holder's transaction is rolled back, whichever store
+ * keeps the lock, and however long the holder was paused.
  *
  * The database has a table for the fences; {@linkcode guard} shows it for each kind of database.
  *
@@ -12,7 +12,7 @@
  * import { DatabaseSync } from "node:sqlite";
  *
  * const database = new DatabaseSync(":memory:");
- * database.exec("CREATE TABLE holdfast_fences (name BLOB PRIMARY KEY, fence INTEGER NOT NULL)");
+ * database.exec("CREATE TABLE holdfast_guard (name BLOB PRIMARY KEY, fence INTEGER NOT NULL)");
  * database.exec("CREATE TABLE invoices (id INTEGER PRIMARY KEY, status TEXT)");
  *
  * await using lock = await acquire(memory(), "invoice:42");
@@ -29,7 +29,17 @@
  *
  * @module
  */
+export type { MysqlQuery } from "../internal/sql/mysql_query.ts";
 export { guard, type GuardedLock } from "./guard.ts";
+export type {
+  DrizzleTransaction,
+  KnexTransaction,
+  KyselyTransaction,
+  MikroOrmTransaction,
+  OrmTransaction,
+  PrismaTransaction,
+  SequelizeTransaction,
+} from "./orms.ts";
 export type {
   MysqlCallbackTransaction,
   MysqlTransaction,

@@ -1,5 +1,6 @@
-import { StoreError } from "../errors.ts";
+import { StoreError } from "../contract/errors.ts";
 import { hexOf } from "../internal/sql/hex.ts";
+import { type MysqlQuery, plainQuery } from "../internal/sql/mysql_query.ts";
 import {
   type PostgresKind,
   postgresKind,
@@ -9,6 +10,7 @@ import {
   type UnsafeClient,
 } from "../internal/sql/postgres_client.ts";
 import { show } from "../internal/validation.ts";
+import { causesOf, clientOf, ormClient, type OrmTransaction } from "./orms.ts";
 
 /** A transaction of postgres.js: the `sql` that `sql.begin()` gives. */
 export interface PostgresJsTransaction {
@@ -16,10 +18,10 @@ export interface PostgresJsTransaction {
   unsafe(statement: string): PromiseLike<readonly object[]>;
 }
 
-/** A transaction of pg or PGlite. */
+/** A transaction of pg or PGlite; or of TypeORM or pg-promise, which return the rows alone. */
 export interface PostgresTransaction {
   /** Runs a statement. */
-  query(statement: string): PromiseLike<{ readonly rows: readonly object[] }>;
+  query(statement: string): PromiseLike<{ readonly rows: readonly object[] } | readonly object[]>;
 }
 
 /** A connection of `mysql2/promise` or mariadb, inside a transaction. */
@@ -27,10 +29,10 @@ export interface MysqlTransaction {
   /** Shows that this is a connection. */
   beginTransaction(): PromiseLike<unknown>;
   /** Runs a statement. */
-  query(query: { readonly sql: string; readonly metaAsArray: boolean }): PromiseLike<unknown>;
+  query(query: MysqlQuery): PromiseLike<unknown>;
 }
 
-/** A connection of mysql2, of which {@linkcode guard} uses the `promise()`. */
+/** A connection of mysql2, of which {@linkcode guard} uses `promise()`. */
 export interface MysqlCallbackTransaction {
   /** Returns the same connection, with promises. */
   promise(): MysqlTransaction;
@@ -44,27 +46,31 @@ export interface SqliteTransaction {
   prepare(statement: string): { run(): { readonly changes: number | bigint } };
 }
 
-/** What runs the statements of a transaction. */
+/** The transactions that run the statements. */
 export type Transaction =
+  | OrmTransaction
   | PostgresJsTransaction
   | PostgresTransaction
   | MysqlTransaction
   | MysqlCallbackTransaction
   | SqliteTransaction;
 
-/** Writes a fence unless a larger one is there. Resolves to whether it is the largest now. */
+/**
+ * Writes a fence unless a larger one is there. Resolves to whether the fence is now the largest. Rejects where the
+ * server shows that this does not protect the transaction.
+ */
 export type FenceWriter = (name: string, fence: bigint) => Promise<boolean>;
 
-/** The errors for a table that is not there: of PostgreSQL, MySQL and SQLite. */
-const NO_TABLE = { state: "42P01", errno: 1146, message: /no such table: holdfast_fences/ };
+/** The errors for a missing table: of PostgreSQL, MySQL and SQLite. */
+const NO_TABLE = { state: "42P01", errno: 1146, message: /no such table: holdfast_guard/ };
 
-/** PostgreSQL says so of `LOCK TABLE` outside a transaction. */
+/** The error of PostgreSQL for `LOCK TABLE` outside a transaction. */
 const NO_TRANSACTION = "25P01";
 
 /** The flag of MySQL's replies inside a transaction. */
 const IN_TRANSACTION = 1;
 
-/** Returns what writes fences in a transaction; throws unless it is known what kind of one that is. */
+/** Returns the writer of fences in a transaction; throws if the kind of transaction is unknown. */
 export function writerOf(tx: Transaction): FenceWriter {
   const has = (...names: string[]) => names.every((name) => typeof Reflect.get(Object(tx), name) === "function");
   if (has("exec", "prepare")) return explained(inSqlite(tx as SqliteTransaction), SQLITE_TABLE);
@@ -72,72 +78,99 @@ export function writerOf(tx: Transaction): FenceWriter {
     const connection = has("promise") ? (tx as MysqlCallbackTransaction).promise() : tx as MysqlTransaction;
     return explained(inMysql(connection), MYSQL_TABLE);
   }
+  const orm = ormClient(tx);
+  if (orm !== undefined) return explained(inPostgres(orm), POSTGRES_TABLE);
   const kind = has("getConnection") ? undefined : postgresKind(tx);
   if (kind !== undefined && !POOLS.includes(kind)) {
-    return explained(inPostgres(tx as UnsafeClient | QueryClient), POSTGRES_TABLE);
+    return explained(
+      inPostgres(has("unsafe") ? tx as UnsafeClient : clientOf((text) => (tx as QueryClient).query(text))),
+      POSTGRES_TABLE,
+    );
   }
-  const known = "postgres.js, pg, PGlite, mysql2, mariadb or node:sqlite, not its pool";
+  const known = "postgres.js, pg, PGlite, mysql2, mariadb, node:sqlite or an ORM, not its pool";
   throw new TypeError(`tx must be what runs the statements of a transaction of ${known}: got ${show(tx)}`);
 }
 
-/** What may run each statement in a transaction of its own, or in that of somebody else. */
+/** Clients that may run each statement in a transaction of its own, or in another caller's. */
 const POOLS: readonly PostgresKind[] = ["postgres.js", "pg pool", "pglite"];
 
-const POSTGRES_TABLE = "CREATE TABLE holdfast_fences (name bytea PRIMARY KEY, fence bigint NOT NULL)";
+const POSTGRES_TABLE = "CREATE TABLE holdfast_guard (name bytea PRIMARY KEY, fence bigint NOT NULL)";
+
+/**
+ * The condition that the transaction itself wrote the row: inside a savepoint the writer has a number of its own, which
+ * differs from the transaction's.
+ */
+const OUTSIDE_SAVEPOINTS = "(f.xmin::text::bigint = txid_current() % 4294967296)::int";
 
 function inPostgres(client: UnsafeClient | QueryClient): FenceWriter {
   return async (name, fence) => {
     // What the insert locks as well; only this one fails outside a transaction.
-    await runPostgres(client, "LOCK TABLE holdfast_fences IN ROW EXCLUSIVE MODE");
-    const rows = await runPostgres(
+    await runPostgres(client, "LOCK TABLE holdfast_guard IN ROW EXCLUSIVE MODE");
+    const [row] = await runPostgres(
       client,
-      `INSERT INTO holdfast_fences AS f (name, fence) VALUES (decode('${hexOf(name)}', 'hex'), ${fence}) ` +
-        "ON CONFLICT (name) DO UPDATE SET fence = excluded.fence WHERE f.fence <= excluded.fence RETURNING 1",
+      `INSERT INTO holdfast_guard AS f (name, fence) VALUES (decode('${hexOf(name)}', 'hex'), ${fence}) ` +
+        "ON CONFLICT (name) DO UPDATE SET fence = excluded.fence WHERE f.fence <= excluded.fence " +
+        `RETURNING ${OUTSIDE_SAVEPOINTS} AS outside_savepoints`,
     );
-    return rows.length === 1;
+    if (row === undefined) return false;
+    if (Number(row[0]) !== 1) {
+      const why = "guard() inside a savepoint protects nothing once that is rolled back";
+      throw new TypeError(`tx must be the transaction itself, not a savepoint of it: ${why}. Call it before SAVEPOINT`);
+    }
+    return true;
   };
 }
 
-const MYSQL_TABLE = "CREATE TABLE holdfast_fences (name VARBINARY(1024) NOT NULL PRIMARY KEY, fence BIGINT NOT NULL) " +
+const MYSQL_TABLE = "CREATE TABLE holdfast_guard (name VARBINARY(1024) NOT NULL PRIMARY KEY, fence BIGINT NOT NULL) " +
   "ENGINE=InnoDB";
 
-/** What a connection of mariadb knows of the last reply. */
+/** The last reply, as a connection of mariadb keeps it. */
 interface ConnectionInformation {
   readonly info?: { readonly status?: number };
 }
 
 function inMysql(connection: MysqlTransaction & ConnectionInformation): FenceWriter {
   const run = async (sql: string) => {
-    const result = await connection.query({ sql, metaAsArray: false });
+    const result = await connection.query(plainQuery(sql));
     // mysql2 gives a pair of the result and the columns.
     return "batch" in connection ? result : (result as readonly [unknown])[0];
   };
+  const fenceOf = async (select: string) => {
+    const [row] = await run(select) as readonly (readonly unknown[])[];
+    return row === undefined ? undefined : BigInt(String(row[0]));
+  };
   return async (name, fence) => {
     const row = `name = x'${hexOf(name)}'`;
-    const written = await run(
-      `INSERT INTO holdfast_fences SET ${row}, fence = ${fence} ON DUPLICATE KEY UPDATE fence = GREATEST(fence, ${fence})`,
+    // Waits for the row, and changes nothing. A fence of 0 is harmless where this turns out to be no transaction.
+    const locked = await run(
+      `INSERT INTO holdfast_guard SET ${row}, fence = 0 ON DUPLICATE KEY UPDATE fence = fence`,
     ) as { readonly serverStatus?: number };
-    const status = written.serverStatus ?? connection.info?.status ?? IN_TRANSACTION;
+    const status = locked.serverStatus ?? connection.info?.status ?? IN_TRANSACTION;
     if ((status & IN_TRANSACTION) === 0) throw outside();
-    const larger = await run(`SELECT 1 FROM holdfast_fences WHERE ${row} AND fence > ${fence} FOR UPDATE`) as unknown[];
-    return larger.length === 0;
+    // The row as it is, and as the snapshot of the transaction has it. A snapshot that begins here has the same.
+    const select = `SELECT CAST(fence AS CHAR) FROM holdfast_guard WHERE ${row} LIMIT 1`;
+    const present = await fenceOf(`${select} FOR UPDATE`);
+    if (present === undefined || present > fence) return false;
+    if (await fenceOf(select) !== present) throw oldSnapshot(name);
+    if (present < fence) await run(`UPDATE holdfast_guard SET fence = ${fence} WHERE ${row}`);
+    return true;
   };
 }
 
-const SQLITE_TABLE = "CREATE TABLE holdfast_fences (name BLOB PRIMARY KEY, fence INTEGER NOT NULL)";
+const SQLITE_TABLE = "CREATE TABLE holdfast_guard (name BLOB PRIMARY KEY, fence INTEGER NOT NULL)";
 
 function inSqlite(database: SqliteTransaction): FenceWriter {
   return (name, fence) => {
     if (!isInTransaction(database)) throw outside();
     const { changes } = database.prepare(
-      `INSERT INTO holdfast_fences (name, fence) VALUES (x'${hexOf(name)}', ${fence}) ` +
+      `INSERT INTO holdfast_guard (name, fence) VALUES (x'${hexOf(name)}', ${fence}) ` +
         "ON CONFLICT (name) DO UPDATE SET fence = excluded.fence WHERE fence <= excluded.fence",
     ).run();
     return Promise.resolve(Number(changes) === 1);
   };
 }
 
-/** Older versions of Node have no `isTransaction`. */
+/** Returns whether a database is inside a transaction. Older versions of Node have no `isTransaction`. */
 function isInTransaction(database: SqliteTransaction): boolean {
   try {
     database.exec("BEGIN");
@@ -154,9 +187,10 @@ function explained(write: FenceWriter, createTable: string): FenceWriter {
     try {
       return await write(name, fence);
     } catch (cause) {
-      if (sqlStateOf(cause) === NO_TRANSACTION) throw outside(cause);
-      if (!isNoTable(cause)) throw cause;
-      const message = `There is no table holdfast_fences. Run this before, outside the transaction: ${createTable}`;
+      const causes = causesOf(cause);
+      if (causes.some((each) => sqlStateOf(each) === NO_TRANSACTION)) throw outside(cause);
+      if (!causes.some(isNoTable)) throw cause;
+      const message = `There is no table holdfast_guard. Run this before, outside the transaction: ${createTable}`;
       throw new StoreError(message, { permanent: true, cause });
     }
   };
@@ -169,4 +203,10 @@ function isNoTable(error: unknown): boolean {
 
 function outside(cause?: unknown): TypeError {
   return new TypeError("tx must be inside a transaction: begin it before guard()", { cause });
+}
+
+function oldSnapshot(name: string): StoreError {
+  const why = `the transaction's snapshot is older than what the previous holder of "${name}" has committed`;
+  const how = "Roll back and begin again, with guard() before the first SELECT and without WITH CONSISTENT SNAPSHOT";
+  return new StoreError(`${why}. ${how}`);
 }
