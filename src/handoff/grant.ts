@@ -1,5 +1,5 @@
 import { elapsed, type Instant } from "../time/clock.ts";
-import { type Attempt, type Claim, type Granted, handleOf, type Meta, type Store } from "../../store.ts";
+import { type Attempt, type Claim, type Granted, handleOf, type Meta } from "../contract/store.ts";
 import type { Handle } from "./handle.ts";
 import { ProcessLease } from "./process_lease.ts";
 import type { HandoffContext } from "./context.ts";
@@ -10,14 +10,15 @@ export interface Holding {
   readonly handle: Handle;
   readonly fence: bigint;
   readonly since: Instant;
-  /** The largest number of a renewal of the handle. */
+  /** The largest number of the handle's renewals. */
   renewal: number;
-  /** Called when the grant is lost, with the `meta` of the revoker, if that is known. */
+  /** Called when the grant is lost, with the `meta` of the revoker, if known. */
   revoked: ((by?: Meta) => void) | undefined;
 }
 
 /**
- * Who has the lock that was granted: a handle holds it; it is kept for the next one until that attempts; no handle has it, and it lingers; it went back, or is lost.
+ * The use of a granted lock: a handle holds it; it is reserved for the next handle until that attempts; no handle has
+ * it, and it lingers; it was given back, or is lost.
  */
 export type GrantPhase =
   | Holding
@@ -38,27 +39,27 @@ export class Grant {
   readonly lease: ProcessLease;
   /** The id of the handle that the store knows as the holder. */
   readonly id: string;
-  /** The fence under which the store knows that handle. */
+  /** The fence under which the store knows the holder. */
   fence: bigint;
-  /** When the answer of the store came. */
+  /** When the store's answer arrived. */
   readonly since: Instant;
-  /** Whether other handles were left waiting in the store's queue, as far as is known. */
+  /** Whether other handles were left waiting in the store's queue, as far as known. */
   readonly contended: boolean;
   phase: GrantPhase = { kind: "over" };
-  /** The handles that were taken out of the store's queue with it, and have not had the lock, in their order. */
+  /** The members of its run that have not had the lock, in their order. */
   members: readonly Handle[] = [];
-  /** Whether a section under it has lasted as long as `keep`. */
+  /** Whether a section under the grant has lasted as long as `keep`. */
   long = false;
-  /** Whether it is given back in the background. */
+  /** Whether the grant is given back in the background. */
   abandoned = false;
-  /** Whether a loop keeps it while no handle has it. */
+  /** Whether a loop keeps the lock while no handle has it. */
   lingers = false;
   #nextFence: bigint;
   #lastFence: bigint;
   #watched = false;
   #over: AbortController | undefined;
 
-  /** Makes the grant of an attempt that was sent at a moment, and answered at another one. */
+  /** Creates the grant of an attempt; `sentAt` and `since` are the times of its request and its answer. */
   constructor({ store, clock }: HandoffContext, claim: Claim, granted: Granted, sentAt: Instant, now: Instant) {
     this.lease = new ProcessLease(store, claim, sentAt, clock, granted.age);
     this.id = handleOf(claim);
@@ -68,7 +69,7 @@ export class Grant {
     [this.#nextFence, this.#lastFence] = blockOf(granted);
   }
 
-  /** The handle that holds the lock, and what belongs to that. */
+  /** The handle that holds the lock, with its fence and renewals. */
   get holding(): Holding | undefined {
     return this.phase.kind === "held" ? this.phase : undefined;
   }
@@ -78,12 +79,12 @@ export class Grant {
     return this.#nextFence <= this.#lastFence;
   }
 
-  /** Aborts when it is over: what goes on for its sake goes on until then. */
+  /** Aborts when the grant is over. Work for its sake goes on until then. */
   get over(): AbortSignal {
     return (this.#over ??= new AbortController()).signal;
   }
 
-  /** Returns whether the lock is kept for this handle. */
+  /** Returns whether the lock is reserved for this handle. */
   isFor(handle: Handle): boolean {
     return this.phase.kind === "next" && this.phase.handle === handle;
   }
@@ -96,30 +97,39 @@ export class Grant {
     return this.phase = { kind: "held", handle, fence, since: now, renewal, revoked: undefined };
   }
 
-  /** Keeps the lock for a handle until that attempts. */
+  /** Reserves the lock for a handle until it attempts. */
   offer(handle: Handle, now: Instant): void {
     this.phase = { kind: "next", handle, since: now, claiming: undefined, cancel: () => {} };
     handle.state = "next";
     handle.wake();
   }
 
-  /** Takes the fences of a second grant to the same handle: they are above those of the first. */
+  /** Takes the fences of a second grant to the same handle, which are above the fences of the first. */
   adopt(granted: Granted, holding: Holding): void {
     this.fence = granted.fence;
     [this.#nextFence, this.#lastFence] = blockOf(granted);
     this.phase = { ...holding, fence: this.#nextFence++ };
   }
 
-  /** Watches for a revocation, once for all handles that have the lock in turn. Calls `revoked` when there was one. */
-  watch(store: Store, revoked: (by?: Meta) => void): void {
+  /**
+   * Watches for a revocation, once for all handles that have the lock in turn.
+   *
+   * @param watch begins to watch; returns `undefined` if it cannot now
+   * @param revoked called when the lock was revoked
+   */
+  watch(
+    watch: (claim: Claim, signal: AbortSignal) => Promise<Meta | void> | undefined,
+    revoked: (by?: Meta) => void,
+  ): void {
     if (this.#watched || this.lease.over) return;
-    this.#watched = true;
     const signal = this.over;
-    // If the store fails here, the next renewal finds out.
-    store.revocation?.(this.lease.claim, signal).then((by) => signal.aborted || revoked(by ?? undefined), () => {});
+    const watching = watch(this.lease.claim, signal);
+    this.#watched = watching !== undefined;
+    // If the store fails here, the next renewal detects the loss.
+    watching?.then((by) => signal.aborted || revoked(by ?? undefined), () => {});
   }
 
-  /** Ends what goes on for its sake. Returns the handles that wait for it and must be woken. */
+  /** Ends the grant and all work for its sake. Returns the handles that wait for it and must be woken. */
   end(): Handle[] {
     const { phase, members } = this;
     this.#over?.abort("over");
@@ -127,13 +137,13 @@ export class Grant {
     this.members = [];
     if (phase.kind !== "next") return [...members];
     phase.cancel();
-    // Not if it has given up, which may be why the grant ends.
+    // A handle that has given up does not wait: its leaving may be why the grant ends.
     if (phase.handle.waits) phase.handle.state = phase.handle.place === "none" ? "sleeping" : "queued";
     return [phase.handle, ...members];
   }
 }
 
-/** Returns the first and the last fence that were reserved; the handles of a run have one each. */
+/** Returns the first and the last reserved fence; each handle of a run has one fence. */
 function blockOf({ fence, fences = 1, run = [] }: Granted): [bigint, bigint] {
   return [fence, fence + BigInt(Math.max(fences - 1, run.length))];
 }

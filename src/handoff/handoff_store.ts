@@ -1,10 +1,11 @@
 import { aborted } from "../time/aborted.ts";
 import type { Clock } from "../time/clock.ts";
-import { isPlain } from "./group.ts";
-import { checkEvict, isMeant } from "../listing/eviction.ts";
-import { RELEASE_LIMIT_MS, within } from "../lease/release.ts";
-import { ShortLivedMap, ShortLivedSet } from "../process/short_lived.ts";
-import type { Observer } from "../../events.ts";
+import { isPlain } from "../rules/group.ts";
+import { checkReceiver } from "../internal/receiver.ts";
+import { checkEvict, isMeant } from "../internal/listing/eviction.ts";
+import { RELEASE_LIMIT_MS, within } from "../contract/release.ts";
+import { ShortLivedMap, ShortLivedSet } from "../time/short_lived.ts";
+import type { Observer } from "../contract/events.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -17,60 +18,69 @@ import {
   type Renewal,
   type Snapshot,
   type Store,
-} from "../../store.ts";
+} from "../contract/store.ts";
 import { withLocalHandles } from "./listing.ts";
 import { NameHandoff } from "./name_handoff.ts";
+import { HandoffPlace } from "./place.ts";
 import type { HandoffContext, HandoffSettings, HandoffTarget } from "./context.ts";
 
-/** Hands on what a store grants in runs, in the order of its queue. */
+/** The settings without `keep`: only the members of a run are handed the lock, in the order of the store's queue. */
 const RUNS: HandoffSettings = { keep: 0, linger: 0 };
 
 /**
- * A store that hands a lock on from one handle to the next inside this process: each handle then costs less than an attempt,
- * a wake-up and a release. After Dice, Marathe and Shavit, "Lock Cohorting" (2012). The state of one name is in a
- * {@linkcode NameHandoff}.
+ * A store that hands a lock on from one handle to the next inside this process: each handle then costs less than an
+ * attempt, a wake-up and a release. After Dice, Marathe and Shavit, "Lock Cohorting" (2012). The state of one name is
+ * in a {@linkcode NameHandoff}.
  *
- * A handle whose name no other one here wants goes straight to the store: nothing is kept of it but its id.
+ * A handle whose name no other handle wants goes straight to the store: only its id is kept.
  */
 export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implements Store {
-  /** Where the locks are kept. */
+  /** The store that keeps the locks. */
   readonly target: Target;
   readonly capabilities: readonly Capability[];
   readonly evict?: (name: string, options?: EvictOptions) => Promise<number>;
   readonly query?: (options?: QueryOptions) => Promise<Snapshot>;
-  /** By name: the id of the only handle, or what several share. Of the handles some may have been left without a release. */
+  /**
+   * The state of each name: the id of its only handle, or the {@linkcode NameHandoff} of several handles. Some handles
+   * may have been left without a release.
+   */
   readonly #names = new ShortLivedMap<string, string | NameHandoff>((state, old) => {
-    if (state instanceof NameHandoff) state.prune(this.#context.clock.now());
+    if (state instanceof NameHandoff) state.prune();
     return old && typeof state === "string";
   });
   /** The names whose sections lasted as long as `keep` when handles last shared the lock, the oldest first. */
   readonly #long = new ShortLivedMap<string, true>((_, old) => old);
-  /** The work in the background, for which no caller waits. */
+  /** The requests in the background, for which no caller waits. */
   readonly #requests = new ShortLivedSet<Promise<unknown>>();
-  /** All that hand on the locks of the target, this one too: a revocation concerns them all. */
-  readonly #peers: Set<HandoffStore>;
+  /** The place of the locks: other objects may hand them on as well. */
+  readonly place: HandoffPlace;
   readonly #context: HandoffContext;
+  readonly #drift = (lease: number): number => this.target.drift(lease);
   /** Whether it has stopped handing on. */
   #stopped = false;
-  /** How many names several handles want, and what ends the wait for the end of the store meanwhile. */
+  /** How many names have several handles, and the function that stops listening for the end of the store. */
   #shared = 0;
   #unsubscribe: (() => void) | undefined;
 
-  /** Hands on the locks of a store. `peer` hands them on as well, with other settings. */
-  constructor(target: Target, clock: Clock, settings?: HandoffSettings, peer?: HandoffStore) {
+  /**
+   * Hands on the locks of a store.
+   *
+   * @param place the place of the locks, if callers do not have the store itself and reach its locks only through such
+   * objects
+   */
+  constructor(target: Target, clock: Clock, settings?: HandoffSettings, place?: HandoffPlace) {
     this.target = target;
+    this.place = place ?? new HandoffPlace(target);
     const track = (request: Promise<unknown>) => this.#track(request);
     this.#context = {
       store: target,
       clock,
       settings: settings ?? RUNS,
       group: crypto.randomUUID(),
-      watches: peer === undefined,
+      watches: place === undefined,
       leaving: new ShortLivedMap(),
       track,
     };
-    this.#peers = peer === undefined ? new Set() : peer.#peers;
-    this.#peers.add(this);
     // Runs belong to the process, not to its handles, and with `keep` so do the blocks of fences.
     const own: readonly Capability[] = this.keeps ? ["runs", "fences"] : ["runs"];
     this.capabilities = (target.capabilities ?? []).filter((capability) => !own.includes(capability));
@@ -87,6 +97,7 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
 
   /** Whether it hands locks on ahead of the waiters of other processes. */
   get keeps(): boolean {
+    checkReceiver(#context in this);
     return this.#context.settings.keep > 0;
   }
 
@@ -107,17 +118,22 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     return this.target.observer;
   }
 
-  readonly drift = (lease: number): number => this.target.drift(lease);
+  get drift(): (lease: number) => number {
+    checkReceiver(#context in this);
+    return this.#drift;
+  }
 
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const leaving = this.#context.leaving.get(handleOf(claim));
-    // The release, which may be retried, must not find what this attempt is granted.
+    // A release that is retried must not release the lock that this attempt is granted.
     if (leaving !== undefined) return leaving.then(() => this.attempt(claim, options));
     if (options.steal) return this.#steal(claim, options);
     const state = this.#names.get(claim.name);
     if (state === undefined) {
-      if (!isPlain(claim) || this.#stopped) return this.target.attempt(claim, options);
-      if (this.#context.settings.linger === 0) {
+      const plain = isPlain(claim);
+      // Without `keep` only plain handles line up here.
+      if (this.#stopped || !plain && !this.keeps) return this.target.attempt(claim, options);
+      if (!plain || this.#context.settings.linger === 0) {
         if (options.enqueue) this.#names.set(claim.name, handleOf(claim));
         return this.target.attempt(claim, options);
       }
@@ -141,6 +157,15 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     return this.target.release(claim);
   }
 
+  /**
+   * Drops a handle that leaves the lock to its lease. If it holds the lock under a grant, the grant ends with the
+   * lease.
+   */
+  forget(claim: Claim): void {
+    if (this.#names.get(claim.name) === handleOf(claim)) this.#names.delete(claim.name);
+    this.target.forget?.(claim);
+  }
+
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
     const state = this.#names.get(claim.name);
     if (state instanceof NameHandoff) return state.wakeup(claim, signal);
@@ -157,12 +182,11 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
   }
 
   /**
-   * Stops handing on, and gives back what no handle holds. Resolves once the store has answered the requests in
-   * the background, or in 5 s. Later calls go to the store as they are.
+   * Stops handing on, and gives back the locks that no handle holds. Resolves once the store has answered the requests
+   * in the background, or in 5 s. Later calls go to the store directly.
    */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#peers.delete(this);
     for (const [name, state] of [...this.#names.entries()]) {
       if (state instanceof NameHandoff) state.close();
       else this.#names.delete(name);
@@ -170,13 +194,15 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     const settled = async () => {
       while (this.#requests.size > 0) await Promise.all(this.#requests);
     };
+    // Locks that are not released by then end with their leases.
     await within(RELEASE_LIMIT_MS, settled(), this.#context.clock).catch(() => {});
   }
 
-  /** Returns what the handles of a name share from now on, behind the one that has been alone. */
+  /** Returns the shared state of the handles of a name, and creates it behind the handle that has been alone. */
   #share(name: string, direct?: string): NameHandoff {
     const shared = new NameHandoff(this.#context, direct, this.#long.delete(name), (direct, long) => {
       if (this.#names.get(name) !== shared) return;
+      this.place.delete(name, shared);
       if (long) this.#long.set(name, true);
       if (direct === undefined) this.#names.delete(name);
       else this.#names.set(name, direct);
@@ -187,10 +213,11 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     if (this.#shared++ === 0) this.#unsubscribe = this.target.onClosed?.(() => this.#wakeAll());
     if (this.#stopped) shared.close();
     this.#names.set(name, shared);
+    this.place.add(name, shared);
     return shared;
   }
 
-  /** Makes all waiters attempt again: they find out that the store was closed. */
+  /** Makes all waiters attempt again: they detect that the store was closed. */
   #wakeAll(): void {
     for (const state of this.#names.values()) if (state instanceof NameHandoff) state.wakeAll();
   }
@@ -200,20 +227,19 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     const shared = state instanceof NameHandoff ? state : undefined;
     const id = handleOf(claim);
     if (shared?.holds(id)) return await shared.attempt(claim, options);
-    return await this.#revoke(claim.name, () => this.target.attempt(claim, options), ({ granted }) => {
-      if (granted) shared?.drop(id);
-      return granted;
-    });
+    shared?.drop(id);
+    return await this.#revoke(claim.name, () => this.target.attempt(claim, options), ({ granted }) => granted);
   }
 
   async #evict(name: string, options?: EvictOptions): Promise<number> {
     const meant = checkEvict(options);
-    const grants = this.#sharing(name).flatMap((shared) => [...shared.grants.values()]);
+    const grants = this.place.sharing(name).flatMap((shared) => [...shared.grants.values()]);
     if (meant.handle === undefined && meant.fence === undefined) {
       return await this.#revoke(name, () => this.target.evict!(name, options), () => true);
     }
     for (const { id, fence, holding } of grants) {
-      // What is listed is the handle that holds the lock; the store has it under the id that it was granted to.
+      // A listing names the handle that holds the lock. The store has the lock under the id of the handle that it was
+      // granted to.
       if (holding !== undefined && isMeant(meant, { handle: holding.handle.id, fence: holding.fence })) {
         const known = { handle: id, meta: options?.meta };
         return await this.#revoke(name, () => this.target.evict!(name, known), (evicted) => evicted > 0);
@@ -223,28 +249,20 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     return await this.target.evict!(name, options);
   }
 
-  /** Returns what this process has of a name, wherever it hands the lock on. */
-  #sharing(name: string): NameHandoff[] {
-    return [...this.#peers].flatMap((peer) => {
-      const state = peer.#names.get(name);
-      return state instanceof NameHandoff ? [state] : [];
-    });
-  }
-
   /**
-   * Stops handing a lock on, wherever this process does that, because a request to revoke it is sent. Settles like that
-   * request; `succeeded` returns whether the lock was revoked.
+   * Stops handing a lock on, through any object of this process, because a request to revoke it is sent. Settles like
+   * the request; `succeeded` returns whether the lock was revoked.
    */
   async #revoke<T>(name: string, request: () => Promise<T>, succeeded: (reply: T) => boolean): Promise<T> {
-    const grants = new Map(this.#sharing(name).map((shared) => [shared, shared.revoke()]));
+    const grants = new Map(this.place.sharing(name).map((shared) => [shared, shared.revoke()]));
     let revoked = false;
     try {
       const reply = await request();
       revoked = succeeded(reply);
       return reply;
     } finally {
-      // If the reply was lost, what came meanwhile may be revoked as well.
-      for (const shared of new Set([...grants.keys(), ...this.#sharing(name)])) {
+      // If the reply was lost, grants that came meanwhile may be revoked as well.
+      for (const shared of new Set([...grants.keys(), ...this.place.sharing(name)])) {
         shared.revoked(revoked ? grants.get(shared) ?? [] : []);
       }
     }
@@ -252,7 +270,7 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
 
   async #query(options: QueryOptions = {}): Promise<Snapshot> {
     const snapshot = await this.target.query!(options);
-    return withLocalHandles(snapshot, options, this.#names.entries());
+    return withLocalHandles(snapshot, options, this.place.entries());
   }
 
   #track(request: Promise<unknown>): void {

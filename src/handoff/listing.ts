@@ -1,25 +1,25 @@
-import { nameFilter, withRanks } from "../listing/query_options.ts";
-import { onStoreClock } from "../time/store_time.ts";
-import type { HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../store.ts";
-import { entryOf } from "../listing/entry.ts";
+import { entryOf, nameFilter, withRanks } from "../internal/listing/query_options.ts";
+import { onStoreClock } from "../time/clock.ts";
+import type { HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../contract/store.ts";
 import type { Grant } from "./grant.ts";
 import type { Handle } from "./handle.ts";
-import { NameHandoff } from "./name_handoff.ts";
+import type { NameHandoff } from "./name_handoff.ts";
 
 /** A waiter whose rank is not known yet. */
 type LocalWaiter = Omit<WaiterEntry, "rank">;
 
 /**
- * Returns what a store lists, with the handles of this process that hold its locks and wait for them. The store knows the
- * handle that it has granted a lock to; that one may have handed it on. Of those that wait here it may know none, and of the
- * members of a run it does not know which still wait.
+ * Returns the store's listing, corrected by the handles of this process. The store lists the handle that it has granted
+ * a lock to, which may have handed the lock on. It may list none of the waiters of this process, and it does not know
+ * which members of a run still wait.
  */
 export function withLocalHandles(
   { held, pending, ...page }: Snapshot,
   options: QueryOptions,
-  names: Iterable<[string, unknown]>,
+  handedOn: Iterable<[name: string, shared: NameHandoff]>,
 ): Snapshot {
-  const known = new Map([...names].flatMap(([name, state]) => state instanceof NameHandoff ? [[name, state]] : []));
+  const known = [...handedOn];
+  const grants = new Map(known.flatMap(([, { grants }]) => [...grants]));
   const waiters = new Map<string, LocalWaiter[]>();
   for (const entry of pending) {
     const others = waiters.get(entry.name);
@@ -29,7 +29,7 @@ export function withLocalHandles(
   const holders: HolderEntry[] = [];
   const first = new Map<string, HolderEntry>();
   for (const entry of held) {
-    const grant = known.get(entry.name)?.grants.get(entry.handle);
+    const grant = grants.get(entry.handle);
     if (grant === undefined) holders.push(entry);
     else {
       holders.push(...holderOf(grant, entry));
@@ -39,14 +39,14 @@ export function withLocalHandles(
   const isWanted = nameFilter(options);
   const isPage = options.name === undefined && (options.limit !== undefined || options.cursor !== undefined);
   for (const [name, state] of known) {
-    // On a page a name that the store does not list may come on another one.
+    // On a page, a name that the store does not list may belong to another page.
     if (!isWanted(name) || isPage && !waiters.has(name) && !first.has(name)) continue;
     waiters.set(name, withWaiters(waiters.get(name) ?? [], state, first.get(name)));
   }
   return { held: holders, pending: withRanks([...waiters.values()].flat()), ...page };
 }
 
-/** Returns the handle that holds the lock now, given the entry of the one that the store knows: both have one lease. */
+/** Returns the handle that holds the lock now, given the holder that the store lists: both have one lease. */
 function holderOf({ holding, id, since }: Grant, entry: HolderEntry): HolderEntry[] {
   if (holding === undefined) return [];
   const { handle, fence } = holding;
@@ -54,7 +54,10 @@ function holderOf({ holding, id, since }: Grant, entry: HolderEntry): HolderEntr
   return [{ ...entry, ...entryOf(handle.claim), since: onStoreClock(holding.since, entry.since, since), fence }];
 }
 
-/** Returns the waiters of a name: those of the store, and behind each of this process those that it does not know. */
+/**
+ * Returns the waiters of a name: the waiters of the store, and after each waiter of this process the handles that the
+ * store does not know.
+ */
 function withWaiters(
   listed: readonly LocalWaiter[],
   { grants, waiting }: NameHandoff,
@@ -71,7 +74,7 @@ function withWaiters(
   const grant = first === undefined ? undefined : grants.get(first.handle);
   const since = ({ since }: Handle) =>
     grant === undefined ? since.wall : onStoreClock(since, first?.since, grant.since);
-  // Those that wait for a holder of this process come first. One that is about to queue will be the last.
+  // Waiters for a holder of this process come first. A handle that is about to queue comes last.
   let place = grant === undefined ? waiters.length : 0;
   for (const handle of waiting) {
     if (handles.has(handle.id)) place = 1 + waiters.findIndex((waiter) => waiter.handle === handle.id);
