@@ -1,44 +1,42 @@
-import { backoffMs } from "../time/backoff.ts";
-import { before, type Clock, elapsed, type Instant } from "../time/clock.ts";
-import { isPermanent } from "../failure.ts";
-import { RELEASE_LIMIT_MS } from "../lease/release.ts";
-import { numbered, resized } from "../lease/renewal.ts";
-import type { Claim, Renewal, Store } from "../../store.ts";
+import { backoffMs, before, type Clock, elapsed, type Instant, monotonicMs } from "../time/clock.ts";
+import { isPermanent } from "../internal/failure.ts";
+import { numbered, RELEASE_LIMIT_MS, resized } from "../contract/release.ts";
+import type { Claim, Renewal, Store } from "../contract/store.ts";
 
 /** The part of a lease that may have passed when it is handed on without a renewal. */
 const FRESH = 1 / 10;
 
-/** The pauses after a failed release, in milliseconds: the first one and the longest one. */
+/** The pauses after a failed release, in milliseconds: the first and the longest. */
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
 
-/** A lease that was requested: its length, and when the request was sent. */
+/** A requested lease: its length, and when the request was sent. */
 interface Asked {
   readonly sentAt: Instant;
   readonly lease: number;
 }
 
 /**
- * One lease in a store under which several handles of this process hold the lock in turn. The store knows only the claim
- * that was granted; the handles renew and release under its id.
+ * One lease in a store under which several handles of this process hold the lock in turn. The store knows only the
+ * claim that was granted; the handles renew and release under its id.
  */
 export class ProcessLease {
   readonly #store: Store;
   readonly #clock: Clock;
   #claim: Claim;
-  /** The last request that the store has granted. */
+  /** The last granted request. */
   #granted: Asked;
-  /** The last renewal, until the store has answered it. Meanwhile the lease may be shorter than is known. */
+  /** The last renewal, until the store has answered it. Meanwhile the lease may be shorter than known. */
   #asked: Asked | undefined;
-  /** Settles with the renewals that the store has not answered; they are sent one after the other. */
+  /** Settles with the unanswered renewals, which are sent one after the other. */
   #renewing: Promise<unknown> | undefined;
   #over = false;
 
   /**
    * Creates the lease of a grant.
    *
-   * @param store where the lock is held
-   * @param claim what was granted
+   * @param store the store that keeps the lock
+   * @param claim the granted claim
    * @param sentAt when the attempt was sent
    * @param clock the clock of the store
    * @param age how much of the lease had passed when the attempt was sent, in milliseconds
@@ -50,7 +48,7 @@ export class ProcessLease {
     this.#clock = clock;
   }
 
-  /** The claim as the store has it. */
+  /** The claim that the store has. */
   get claim(): Claim {
     return this.#claim;
   }
@@ -60,9 +58,14 @@ export class ProcessLease {
     return this.#over;
   }
 
-  /** When the lease began: when the last attempt or renewal that the store has granted was sent. */
+  /** When the lease began: when the last granted attempt or renewal was sent. */
   get sentAt(): Instant {
     return this.#granted.sentAt;
+  }
+
+  /** Settles when the store has answered the last renewal; `undefined` if it has. A release is sent afterwards. */
+  get renewing(): Promise<unknown> | undefined {
+    return this.#renewing;
   }
 
   /** How much of the lease has passed, in milliseconds. */
@@ -70,15 +73,23 @@ export class ProcessLease {
     return elapsed(this.#granted.sentAt, this.#clock.now());
   }
 
-  /** Returns whether the lease has ended by the clock, whichever of the unanswered requests the store has executed. */
+  /** Returns whether the lease has ended by the clock, whichever unanswered requests the store has executed. */
   hasEnded(now: Instant = this.#clock.now()): boolean {
     return this.endsIn(now) <= 0;
   }
 
-  /** Returns how long it is until then, in milliseconds; not above 0 when it is over. */
+  /** Returns the milliseconds until that end; not above 0 when the lease is over. */
   endsIn(now: Instant = this.#clock.now()): number {
     const left = ({ sentAt, lease }: Asked) => lease - elapsed(sentAt, now);
     return Math.max(left(this.#granted), this.#asked === undefined ? 0 : left(this.#asked));
+  }
+
+  /**
+   * Returns for how long holders trust the lease, in milliseconds. The lease ends later in the store: local waiters
+   * queue there again before others are served.
+   */
+  trustedFor(now: Instant): number {
+    return this.endsIn(now) - this.#store.drift(this.#claim.lease);
   }
 
   /** Returns whether a handle that wants a lease of this length can be handed the lock without a renewal. */
@@ -88,11 +99,12 @@ export class ProcessLease {
   }
 
   /**
-   * Sets the lease to this length from now. Rejects when the outcome is unknown: then {@linkcode isFresh} is false until
-   * another renewal was answered. Sends one renewal at a time: a second one waits for the first.
+   * Sets the lease to this length from now. Rejects when the outcome is unknown: then {@linkcode isFresh} is false
+   * until another renewal was answered. Sends one renewal at a time: a second renewal waits for the first.
    */
   renew(lease: number): Promise<Renewal> {
     const renewal = this.#renewing === undefined ? this.#renew(lease) : this.#renewing.then(() => this.#renew(lease));
+    // The caller of `renew()` has the error.
     const settled: Promise<unknown> = renewal.catch(() => {}).then(() => {
       if (this.#renewing === settled) this.#renewing = undefined;
     });
@@ -136,8 +148,8 @@ export class ProcessLease {
         if (this.#store.closed || isPermanent(error) || this.hasEnded()) return;
       }
       const pauseMs = backoffMs(retries, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-      // It keeps the process alive like every other release, and no longer.
-      if (elapsed(began, this.#clock.now()) < RELEASE_LIMIT_MS) await this.#clock.sleep(pauseMs);
+      // Keeps the process alive for as long as every other release, and no longer.
+      if (monotonicMs(began, this.#clock.now()) < RELEASE_LIMIT_MS) await this.#clock.sleep(pauseMs);
       else await new Promise<void>((resolve) => this.#clock.timer(pauseMs, resolve));
     }
   }
