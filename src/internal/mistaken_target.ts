@@ -1,31 +1,21 @@
+import { CLIENTS, hasMethods, looksLikeClient, looksLikeStore, STORE } from "./target_shape.ts";
 import { show } from "./validation.ts";
-
-/** The methods by which a store is known. */
-const STORE = ["attempt", "renew", "release", "drift"];
-
-/** The methods by which the clients of each library are known. */
-const CLIENTS: readonly (readonly [kind: string, methods: readonly string[]])[] = [
-  ["client of ioredis's shape", ["evalsha", "eval", "duplicate", "on"]],
-  ["client of node-redis", ["evalSha", "eval", "on"]],
-  ["RedisClient of Bun", ["send", "psubscribe", "duplicate"]],
-  ["client of upstash()", ["postCommand"]],
-  ["client of valkey-glide", ["customCommand"]],
-];
 
 const EXAMPLES = 'Pass new Redis(url) of ioredis, sqlite("locks.db") of @holdfast/lock/sqlite, or memory() of ' +
   "@holdfast/lock/memory";
 
-/** Returns whether a value has the methods of a store. */
-export function looksLikeStore(value: unknown): boolean {
-  return hasMethods(value, STORE);
+/** Throws a `TypeError` unless a value is a store, a client, or an array of clients. */
+export function checkTarget(target: unknown): void {
+  for (const [place, client] of Array.isArray(target) ? target.entries() : []) {
+    if (looksLikeClient(client)) continue;
+    throw new TypeError(`store[${place}] must be a Redis client: got ${describeMistake(client)}`);
+  }
+  if (Array.isArray(target) || looksLikeStore(target) || looksLikeClient(target)) return;
+  const what = "store must be a Store, a Redis client, or an array of such clients";
+  throw new TypeError(`${what}: got ${describeMistake(target)}`);
 }
 
-/** Returns whether a value has the methods of a Redis client that the store can use. */
-export function looksLikeClient(value: unknown): boolean {
-  return CLIENTS.some(([, methods]) => hasMethods(value, methods));
-}
-
-/** Says what was given instead of a target, and what to pass in its place. */
+/** Describes the value that was given instead of a target, and what to pass in its place. */
 export function describeMistake(value: unknown): string {
   if (value === undefined || value === null) return `${value}. ${EXAMPLES}`;
   if (typeof value === "string") return `${show(withoutSecrets(value))}. ${forText(value)}`;
@@ -94,12 +84,7 @@ function forFunction({ name, prototype }: { readonly name: string; readonly prot
   return `${called}. Call it, and pass what it returns: ${name === "" ? "it" : name}(…)`;
 }
 
-/** Hides the user and the password that a URL may have: errors are written into logs. */
+/** Hides the user and the password in a URL, because errors are written into logs. */
 function withoutSecrets(text: string): string {
   return text.replace(/\/\/.*@/, "//***@");
-}
-
-function hasMethods(value: unknown, methods: readonly string[]): boolean {
-  return typeof value === "object" && value !== null &&
-    methods.every((method) => typeof Reflect.get(value, method) === "function");
 }

@@ -1,13 +1,13 @@
 import { checkMeta } from "../process/meta.ts";
 import { checkKeys, show } from "../validation.ts";
-import type { EvictOptions, HolderEntry } from "../../store.ts";
+import type { EvictOptions, HolderEntry } from "../../contract/store.ts";
 
-/** Which holders are to lose a lock. */
+/** The holders that are to lose a lock. */
 export type Meant = Pick<EvictOptions, "handle" | "fence">;
 
 /** The checked arguments of `evict()`. */
 export interface EvictTarget extends Meant {
-  /** The JSON text of what describes the caller, as in a claim. */
+  /** The JSON text of the caller's description, as in a claim. */
   readonly meta: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export function checkEvict(options: EvictOptions = {}): EvictTarget {
   return { handle, fence, meta: checkMeta(meta) };
 }
 
-/** Returns whether a holder is one of those that are to lose the lock. */
+/** Returns whether a holder is one of the holders that are to lose the lock. */
 export function isMeant(target: Meant, { handle, fence }: Pick<HolderEntry, "handle" | "fence">): boolean {
   return (target.handle ?? handle) === handle && (target.fence === undefined || target.fence === fence);
 }

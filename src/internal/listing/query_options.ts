@@ -1,7 +1,14 @@
+import { type Claim, type Entry, handleOf, type QueryOptions, type WaiterEntry } from "../../contract/store.ts";
+import { readMeta } from "../process/meta.ts";
 import { checkKeys, show } from "../validation.ts";
-import type { Entry, QueryOptions, WaiterEntry } from "../../store.ts";
 
-/** Checks what `query()` is asked for, and returns it. */
+/** Returns the entry under which {@linkcode Store.query} lists the handle of a claim. */
+export function entryOf(claim: Claim): Entry {
+  const { name, owner, mode, permits } = claim;
+  return { name, owner, handle: handleOf(claim), mode, permits, meta: readMeta(claim.meta) };
+}
+
+/** Checks the options of `query()`, and returns them. */
 export function checkQuery(options: QueryOptions = {}): QueryOptions {
   const { name, match, limit, cursor } = checkKeys(options, ["name", "match", "limit", "cursor"]);
   for (const [option, value] of Object.entries({ name, match, cursor })) {
@@ -21,7 +28,17 @@ function checkLimit(limit: number): void {
   }
 }
 
-/** Returns a function that tells whether a name is asked for: by `name`, or by `match`, in which `*` is any text. */
+/**
+ * Returns a function that tells whether a name is selected: by `name`, or by `match`, in which `*` is any text.
+ *
+ * @example
+ * ```ts
+ * import { nameFilter } from "@holdfast/lock/authors";
+ *
+ * const isInvoice = nameFilter({ match: "invoice:*" });
+ * console.log(isInvoice("invoice:42"), isInvoice("order:42")); // true false
+ * ```
+ */
 export function nameFilter({ name, match }: QueryOptions): (name: string) => boolean {
   if (name !== undefined) return (other) => other === name;
   if (match === undefined) return () => true;
@@ -42,8 +59,8 @@ export function nameFilter({ name, match }: QueryOptions): (name: string) => boo
 }
 
 /**
- * Returns a page of the names that are asked for, in the order of their UTF-16 code units, and the cursor of the next
- * one: for stores that know all their names at once. The cursor is the last name of a page.
+ * Returns a page of the selected names, in the order of their UTF-16 code units, and the cursor of the next page: for
+ * stores that know all their names at once. The cursor is the last name of a page.
  */
 export function pageOf(
   names: Iterable<string>,
@@ -56,7 +73,9 @@ export function pageOf(
   return { names: page, cursor: page.length < rest.length ? page.at(-1) : undefined };
 }
 
-/** Returns the waiters with their ranks, given those of each name in the order in which they will be served. */
+/**
+ * Returns the waiters with their ranks; the waiters of each name are given in the order in which they will be served.
+ */
 export function withRanks<E extends Entry>(waiters: readonly E[]): (E & WaiterEntry)[] {
   const ahead = new Map<string, number>();
   return waiters.map((waiter) => {
