@@ -1,5 +1,4 @@
-import { timeoutError } from "./internal/lease/timeout_error.ts";
-import { clockOf } from "./internal/lease/held_leases.ts";
+import { clockOf, timeoutError } from "./lease/held_leases.ts";
 import { acquireFrom } from "./acquisition.ts";
 import type { Lock } from "./lock.ts";
 import {
@@ -11,11 +10,11 @@ import {
   type TryAcquireOptions,
 } from "./options.ts";
 import { type LockTarget, storeOf } from "./target.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "../contract/store.ts";
 
 /**
- * Acquires a lock and waits for it, first come, first served. Hold it with `await using`: it is renewed while it is held
- * and released when the scope ends.
+ * Acquires a lock and waits for it, first come, first served. Hold it with `await using`: it is renewed while it is
+ * held and released when the scope ends.
  *
  * @example
  * ```ts
@@ -33,8 +32,8 @@ import type { Store } from "./store.ts";
  * @param options how to wait and how to hold; durations in milliseconds
  * @returns the lock, held
  * @throws {LockTimeoutError} when the lock was not free within `wait` milliseconds
- * @throws {StoreError} when the store fails for 10 s without a break, does not answer for 10 s or within `wait`, or fails
- * in a way that retries cannot overcome, such as missing rights; with `wait: 0` when the one attempt fails
+ * @throws {StoreError} when the store fails for 10 s without a break, or until `wait` is over, does not answer for 10
+ * s, or fails in a way that retries cannot overcome, such as missing rights; with `wait: 0` when the one attempt fails
  * @throws {LockConflictError} when the lock is held with other `permits`, or shared by the same `owner`
  * @throws {TypeError} when an argument is of the wrong kind, or an option is unknown or not supported by the store
  * @throws {RangeError} when the name or a number is out of range
@@ -51,8 +50,8 @@ export async function acquire(target: LockTarget, name: string, options?: Acquir
 }
 
 /**
- * Acquires a lock if it is free and nobody waits for it. Resolves to `null` when it is busy. Rejects when the store does
- * not answer for 10 s; `signal: AbortSignal.timeout(500)` ends the call sooner.
+ * Acquires a lock if it is free and nobody waits for it. Resolves to `null` when it is busy. Rejects when the store
+ * does not answer for 10 s; `signal: AbortSignal.timeout(500)` ends the call sooner.
  *
  * @example Only one instance writes the report
  * ```ts
@@ -94,7 +93,5 @@ export function acquireOrNull(target: LockTarget, name: string, settings: Settin
 }
 
 async function acquireOnceMade(making: Promise<Store>, name: string, settings: Settings): Promise<Lock | null> {
-  const store = await making;
-  settings.signal?.throwIfAborted();
-  return await acquireFrom(store, name, settings, clockOf(store));
+  return await acquireOrNull(await making, name, settings);
 }

@@ -1,18 +1,18 @@
-import { AttemptHistory } from "./internal/lease/attempt_history.ts";
-import type { Clock } from "./internal/time/clock.ts";
-import { makeInspectable } from "./internal/listing/inspectable.ts";
-import { clockOf } from "./internal/lease/held_leases.ts";
-import { show } from "./internal/validation.ts";
-import { WaitScope } from "./internal/time/wait_scope.ts";
+import { AttemptHistory } from "./lease/attempt_history.ts";
+import type { Clock } from "../time/clock.ts";
+import { makeInspectable } from "../internal/listing/inspectable.ts";
+import { clockOf } from "./lease/held_leases.ts";
+import { show } from "../internal/validation.ts";
+import { WaitScope } from "../time/wait_scope.ts";
 import { acquireFrom } from "./acquisition.ts";
-import { LockLostError, StoreError } from "./errors.ts";
+import { LockLostError, StoreError } from "../contract/errors.ts";
 import type { Lock } from "./lock.ts";
-import { type AcquireOptions, checkAcquireOptions, checkName, type Settings } from "./options.ts";
-import type { Store } from "./store.ts";
+import { type AcquireOptions, checkAcquireOptions, checkName, JOINT_OPTIONS, type Settings } from "./options.ts";
+import type { Store } from "../contract/store.ts";
 import { type LockTarget, storeOf } from "./target.ts";
 
 /**
- * Several locks that are held together, until they are released or one of them is lost. Made by `acquireAll`.
+ * Several locks that are held together, until they are released or one of the locks is lost. Made by `acquireAll`.
  *
  * @example
  * ```ts
@@ -30,7 +30,7 @@ export interface MultiLock extends AsyncDisposable {
   readonly fences: ReadonlyMap<string, bigint>;
   /** Aborts with a {@linkcode LockLostError} when any of the locks is lost; not when they are released. */
   readonly signal: AbortSignal;
-  /** Whether all of them are held. */
+  /** Whether all locks are held. */
   readonly held: boolean;
   /** Returns the milliseconds until the first lease ends unless it is renewed before; 0 when one lock is not held. */
   remaining(): number;
@@ -43,7 +43,7 @@ export interface MultiLock extends AsyncDisposable {
    */
   extend(lease?: number): Promise<void>;
   /**
-   * Releases all of them. A second call changes nothing.
+   * Releases all locks. A second call changes nothing.
    *
    * @throws {LockLostError} when one of them was lost before
    * @throws {StoreError} when the store could not be reached for 5 s; what is still held then ends with its lease
@@ -57,9 +57,9 @@ export interface MultiLock extends AsyncDisposable {
 }
 
 /**
- * Acquires several locks, all or none. Callers whose names overlap cannot deadlock: a waiter for a name holds only names
- * that come before it in the order of their UTF-16 code units (Havender 1968). When all are free it takes as long as one
- * lock.
+ * Acquires several locks, all or none. Callers whose names overlap cannot deadlock: a waiter for a name holds only
+ * names that come before it in the order of their UTF-16 code units (Havender 1968). When all are free it takes as long
+ * as one lock.
  *
  * @example
  * ```ts
@@ -72,8 +72,9 @@ export interface MultiLock extends AsyncDisposable {
  * ```
  *
  * @param target a Redis client; an array of clients of independent servers (Redlock); or a store
- * @param names the names of the locks, at least one, each 1 to 1,024 bytes of UTF-8; a name that is repeated counts once
- * @param options how to wait and how to hold, for each of the locks; `wait` is for all of them together
+ * @param names the names of the locks, at least one, each 1 to 1,024 bytes of UTF-8; a name that is repeated counts
+ * once
+ * @param options those of `acquire` but `atLeast`, for each of the locks; `wait` is for all of them together
  * @returns the locks, held
  * @throws {LockTimeoutError} when not all of them were free within `wait` milliseconds
  * @throws {LockConflictError} when one of them is held with other `permits`, or shared by the same `owner`
@@ -85,10 +86,10 @@ export interface MultiLock extends AsyncDisposable {
 export async function acquireAll(
   target: LockTarget,
   names: readonly string[],
-  options?: AcquireOptions,
+  options?: Omit<AcquireOptions, "atLeast">,
 ): Promise<MultiLock> {
   const sorted = checkNames(names);
-  const settings = checkAcquireOptions(options);
+  const settings = checkAcquireOptions(options, JOINT_OPTIONS);
   settings.signal?.throwIfAborted();
   const store = await storeOf(target);
   const acquisition = new JointAcquisition(store, sorted, settings, clockOf(store));
@@ -105,14 +106,16 @@ export async function acquireAll(
 /** One call of `acquireAll`. */
 class JointAcquisition {
   readonly #store: Store;
-  /** Sorted. */
+  /** The names, sorted. */
   readonly #names: readonly string[];
   readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #scope: WaitScope;
-  /** The locks of the first so many names. */
+  /** The locks held so far: of the first names, in their order. */
   readonly #held: Lock[] = [];
-  /** The attempts at the name that was missing last. */
+  /** Settles when the last locks that were given up, in order to wait, are released. */
+  #released: Promise<unknown> = Promise.resolve();
+  /** The attempts at the name that was busy last. */
   #missing: AttemptHistory;
 
   constructor(store: Store, names: readonly string[], settings: Settings, clock: Clock) {
@@ -128,19 +131,18 @@ class JointAcquisition {
   async run(): Promise<MultiLock> {
     for (;;) {
       // After a loss while it waited for a later name it begins again: a waiter may hold only names that come before.
-      if (this.#held.some((lock) => !lock.held)) await this.#scope.race(releaseAll(this.#held.splice(0)));
+      if (this.#held.some((lock) => !lock.held)) await this.#giveBack(this.#held.splice(0));
       if (this.#held.length === this.#names.length) return new HeldLocks(this.#held);
-      await this.#scope.step((signal) => this.#acquireMore(signal));
       this.#scope.check();
+      await this.#scope.step((signal) => this.#acquireMore(signal));
     }
   }
 
   /** Releases all locks that are held. Throws the reason if the wait is over. */
   async undo(): Promise<void> {
-    const released = releaseAll(this.#held);
+    const released = Promise.all([this.#released, releaseAll(this.#held)]);
+    await this.#scope.undo(released, () => this.#store.connectionError === undefined);
     this.#scope.check();
-    // The wait limits this as well: the store may hang.
-    await this.#scope.race(released).catch(() => {});
   }
 
   /** Removes every timer and listener. */
@@ -148,7 +150,10 @@ class JointAcquisition {
     this.#scope.end();
   }
 
-  /** Acquires the missing names, at once if they are free; else those up to the first that is not, for which it waits. */
+  /**
+   * Acquires the missing names at once if all are free. Else acquires the names up to the first busy one, and waits for
+   * its lock.
+   */
   async #acquireMore(signal: AbortSignal): Promise<void> {
     const missing = await this.#acquireFree(signal);
     if (missing === undefined) return;
@@ -157,7 +162,7 @@ class JointAcquisition {
     if (lock !== null) this.#held.push(lock);
   }
 
-  /** Tries all missing names at once, and holds those before the first that is not free, which is returned. */
+  /** Tries all missing names at once. Keeps the locks before the first busy name, and returns that name. */
   async #acquireFree(signal: AbortSignal): Promise<Try | undefined> {
     const tries = await Promise.all(this.#names.slice(this.#held.length).map((name) => this.#try(name, signal)));
     const busy = tries.findIndex(({ lock }) => lock === null);
@@ -166,11 +171,15 @@ class JointAcquisition {
     const missing = tries[free];
     if (missing === undefined) return undefined;
     this.#missing = missing.history;
-    // The wait limits this as well: the store may hang.
-    await this.#scope.race(releaseAll(locksOf(tries.slice(free))));
+    await this.#giveBack(locksOf(tries.slice(free)));
     const final = tries.find((each) => this.#isFinal(each));
     if (final !== undefined) throw final.failure?.reason;
     return missing;
+  }
+
+  /** Releases locks before the next step. The wait limits the releases as well: the store may hang. */
+  async #giveBack(locks: readonly Lock[]): Promise<void> {
+    await this.#scope.race(this.#released = releaseAll(locks));
   }
 
   /** Tries one name, without a wait. Never rejects. */
@@ -183,7 +192,7 @@ class JointAcquisition {
     }
   }
 
-  /** Whether waiting is of no use. A store that fails is waited for like a busy lock, while the fault may pass. */
+  /** Whether waiting is of no use. A fault that may pass is waited for like a busy lock. */
   #isFinal({ failure, history }: Try): boolean {
     if (failure === undefined) return false;
     return this.#settings.wait === 0 || !(failure.reason instanceof StoreError) || !history.mayRetry(this.#clock);
@@ -198,7 +207,7 @@ class JointAcquisition {
   }
 }
 
-/** How an attempt without a wait ended, for one of the names. */
+/** How an attempt without a wait ended, for one name. */
 interface Try {
   readonly name: string;
   readonly history: AttemptHistory;
@@ -211,7 +220,7 @@ function locksOf(tries: readonly Try[]): Lock[] {
   return tries.flatMap(({ lock }) => lock ?? []);
 }
 
-/** Returns the names, each once, sorted. A copy: the caller may go on to use the array for something else. */
+/** Returns the names, each once, sorted. The array is a copy: the caller may change its own. */
 function checkNames(names: readonly string[]): string[] {
   if (!Array.isArray(names)) throw new TypeError(`names must be an array: got ${show(names)}`);
   if (names.length === 0) throw new RangeError("names must not be empty: got []");
@@ -220,7 +229,7 @@ function checkNames(names: readonly string[]): string[] {
   return [...unique].sort();
 }
 
-/** Releases locks that are of no use without the rest. A lock that cannot be released ends with its lease. */
+/** Releases locks that are of no use without the others. A lock that cannot be released ends with its lease. */
 async function releaseAll(locks: readonly Lock[]): Promise<void> {
   await Promise.allSettled(locks.map((lock) => lock.release()));
 }
@@ -262,7 +271,7 @@ class HeldLocks implements MultiLock {
   }
 }
 
-/** Waits for all calls. Of several errors it throws a loss before any other. */
+/** Waits for all calls. If several fail, throws a lost lock before any other error. */
 async function all(calls: readonly Promise<void>[]): Promise<void> {
   const errors = (await Promise.allSettled(calls)).flatMap((call) => call.status === "rejected" ? [call.reason] : []);
   if (errors.length > 0) throw errors.find((error) => error instanceof LockLostError) ?? errors[0];

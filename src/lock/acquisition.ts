@@ -1,22 +1,18 @@
-import { AttemptHistory } from "./internal/lease/attempt_history.ts";
-import { type Clock, elapsed, type Instant, type Timer } from "./internal/time/clock.ts";
-import { overdue } from "./internal/time/overdue.ts";
-import { releaseWithRetry, within } from "./internal/lease/release.ts";
-import { show } from "./internal/validation.ts";
-import { UNANSWERED, WaitScope } from "./internal/time/wait_scope.ts";
-import { LockConflictError, LockTimeoutError, StoreError } from "./errors.ts";
-import type { GaveUpReason } from "./events.ts";
-import { isObserved, notify } from "./internal/process/notify.ts";
+import { AttemptHistory } from "./lease/attempt_history.ts";
+import { type Clock, type Instant, monotonicMs, overdue, type Timer } from "../time/clock.ts";
+import { releaseWithRetry } from "../contract/release.ts";
+import { show } from "../internal/validation.ts";
+import { OVER, UNANSWERED, WaitScope } from "../time/wait_scope.ts";
+import { LockConflictError, LockTimeoutError, StoreError } from "../contract/errors.ts";
+import type { GaveUpReason } from "../contract/events.ts";
+import { isObserved, notify } from "../internal/process/notify.ts";
 import { Lease } from "./lease.ts";
 import { LeasedLock, type Lock } from "./lock.ts";
 import type { Settings } from "./options.ts";
-import type { Attempt, Claim, Conflict, Store } from "./store.ts";
+import type { Attempt, Claim, Conflict, Store } from "../contract/store.ts";
 
-/** How long a store may take to answer an attempt, in milliseconds, before that counts as failed. */
+/** How long a store may take to answer an attempt, in milliseconds, before the attempt counts as failed. */
 const ANSWER_LIMIT_MS = 10_000;
-
-/** How long a call that failed may take to release what its attempts may have taken, in milliseconds. */
-const UNDO_LIMIT_MS = 1_000;
 
 interface GrantedOutcome {
   readonly kind: "granted";
@@ -43,8 +39,9 @@ type AttemptOutcome =
   | { readonly kind: "over" };
 
 /**
- * Attempts, waits and attempts again, until the lock is granted. Resolves to `null` when it is busy and `settings.wait`
- * is 0. After any other end nothing is left in the store, as soon as that answers. The attempts are noted in `history`.
+ * Attempts, waits and attempts again, until the lock is granted. Resolves to `null` when the lock is busy and
+ * `settings.wait` is 0. After any other end the store is cleaned up as soon as it answers. `history` records the
+ * attempts.
  */
 export async function acquireFrom(
   store: Store,
@@ -95,6 +92,8 @@ class Acquisition {
   #waiting = false;
   /** The attempt that the store has not answered yet. */
   #unanswered: Promise<Attempt> | undefined;
+  /** Whether the unanswered attempt has had all the time there is. */
+  #hangs = false;
   /** Whether attempts may have left a lock or a place in the queue in the store. */
   #mayHold = false;
 
@@ -118,13 +117,20 @@ class Acquisition {
     let attempt: Attempt;
     let limit: Timer | undefined;
     try {
-      this.#unanswered = this.#store.attempt(this.claim, { enqueue: wait > 0, steal });
+      this.#unanswered = this.#store.attempt(this.claim, {
+        enqueue: wait > 0,
+        left: wait - monotonicMs(this.#startedAt, sentAt),
+        steal,
+      });
       limit = overdue(ANSWER_LIMIT_MS, () => this.scope.abandon(), this.#clock, sentAt);
       this.scope.tidy();
-      attempt = await this.scope.race(this.#unanswered);
+      // A longer wait must not be worse than none: the first attempt is given as much time as that of a call that does
+      // not wait.
+      attempt = await this.scope.race(this.#unanswered, this.#waiting ? undefined : this.#reachable);
     } catch (error) {
-      if (this.scope.reached) return { kind: "over" };
+      if (error === OVER) return { kind: "over" };
       if (error === UNANSWERED) {
+        this.#hangs = true;
         return { kind: "fault", fault: new Error(`the store did not answer within ${ANSWER_LIMIT_MS} ms`), sentAt };
       }
       this.#unanswered = undefined;
@@ -155,7 +161,7 @@ class Acquisition {
     if (isObserved(this.#store)) {
       notify(this.#store, this.claim, { type: "acquired", fence: lease.fence, waited: this.#waited });
     }
-    return new LeasedLock(this.#store, lease, this.#settings.strict, this.#clock);
+    return new LeasedLock(this.#store, lease, this.#settings, this.#clock);
   }
 
   /** Notifies the observer that an attempt failed. */
@@ -171,11 +177,17 @@ class Acquisition {
 
   /** Milliseconds since the call. */
   get #waited(): number {
-    return elapsed(this.#startedAt, this.#clock.now());
+    return monotonicMs(this.#startedAt, this.#clock.now());
   }
+
+  /**
+   * Whether an answer may come. While the client reports that it is not connected, no call lasts longer than the wait.
+   */
+  readonly #reachable = (): boolean => this.#store.connectionError === undefined;
 
   /** Waits until another attempt makes sense, or the wait is over. */
   async pause(outcome: BusyOutcome | FaultOutcome): Promise<void> {
+    if (this.scope.reached) return;
     if (!this.#waiting && isObserved(this.#store)) notify(this.#store, this.claim, { type: "waiting" });
     this.#waiting = true;
     await this.scope.step((signal) => {
@@ -198,31 +210,33 @@ class Acquisition {
     this.notifyGaveUp(reason, error);
     const undone = this.#undo();
     // A store that hangs is not waited for.
-    if (!this.scope.reached && this.#unanswered === undefined) {
-      await this.scope.race(within(UNDO_LIMIT_MS, undone, this.#clock)).catch(() => {});
-    }
+    if (!this.#hangs) await this.scope.undo(undone, this.#reachable);
     throw error;
   }
 
   /**
-   * Releases what the attempts may have taken, with retries if there may be anything. An attempt that has no answer yet
-   * may still take the lock: what it takes is released when it is answered.
+   * Releases what the attempts may have left in the store; with retries if anything may be left. An unanswered attempt
+   * may still be granted the lock: it is released when the answer comes.
    */
   #undo(): Promise<unknown> {
     const answered = (this.#unanswered ?? Promise.resolve()).catch(() => {});
     const released = answered.then(() => this.#store.release(this.claim));
+    // Nobody waits for the retries: what they cannot release ends with its lease, and a place with its waiter timeout.
     released.catch(() => this.#mayHold && releaseWithRetry(this.#store, this.claim, this.#clock)).catch(() => {});
     return released;
   }
 }
 
-/** Returns why a call gives up whose wait is over, with that error. The reason of a signal may be an error of any kind. */
+/**
+ * Returns why a call whose wait is over gives up, with the error to throw. The reason of a signal may be an error of
+ * any kind.
+ */
 function endOf({ endedBy }: WaitScope, error: unknown): GaveUpReason {
   if (endedBy === "signal") return "aborted";
   return error instanceof LockTimeoutError ? "timeout" : "store";
 }
 
-/** Makes the claim that the store is asked for. */
+/** Makes the claim to send to the store. */
 function claimOf(store: Store, name: string, settings: Settings): Claim {
   const { mode, permits, owner, client, lease, meta, needs } = settings;
   for (const need of needs) {

@@ -1,17 +1,17 @@
-import { type Clock, elapsed, type Instant, type Timer } from "./internal/time/clock.ts";
-import { unlessAborted } from "./internal/time/wait_scope.ts";
-import { Deadline } from "./internal/lease/deadline.ts";
-import { connectionWords, storeError } from "./internal/failure.ts";
-import { checkHandle } from "./internal/lease/forgotten_handle.ts";
-import type { RenewalOutcome } from "./internal/lease/renewal.ts";
-import { type RenewalInterval, RenewalSchedule } from "./internal/lease/renewal_schedule.ts";
-import { Renewals, trustedMs } from "./internal/lease/renewals.ts";
-import { type HeldLease, leasesOf } from "./internal/lease/held_leases.ts";
-import { LockLostError } from "./errors.ts";
-import type { LossReason } from "./events.ts";
-import { isObserved, notify } from "./internal/process/notify.ts";
+import { type Clock, type Instant, monotonicMs, type Timer } from "../time/clock.ts";
+import { unlessAborted } from "../time/wait_scope.ts";
+import { Deadline } from "./lease/deadline.ts";
+import { connectionWords, storeError } from "../internal/failure.ts";
+import { checkHandle } from "./lease/forgotten_handle.ts";
+import type { RenewalOutcome } from "../contract/release.ts";
+import { type RenewalInterval, RenewalSchedule } from "./lease/renewal_schedule.ts";
+import { Renewals, trustedMs } from "./lease/renewals.ts";
+import { type HeldLease, leasesOf } from "./lease/held_leases.ts";
+import { LockLostError } from "../contract/errors.ts";
+import type { LossReason } from "../contract/events.ts";
+import { isObserved, notify } from "../internal/process/notify.ts";
 import { checkExtension } from "./options.ts";
-import type { Claim, Store } from "./store.ts";
+import type { Claim, Store } from "../contract/store.ts";
 
 /**
  * Where a lease is in its life:
@@ -25,13 +25,11 @@ type LeaseState =
   | { readonly phase: "requested" | "held" | "released" }
   | { readonly phase: "lost"; readonly error: LockLostError };
 
-const [REQUESTED, HELD, RELEASED] = (["requested", "held", "released"] as const).map((phase) => ({ phase })) as [
-  LeaseState,
-  LeaseState,
-  LeaseState,
-];
+const REQUESTED: LeaseState = { phase: "requested" };
+const HELD: LeaseState = { phase: "held" };
+const RELEASED: LeaseState = { phase: "released" };
 
-/** A grant of the store. */
+/** A grant of the store, with the time of its answer. */
 interface LeaseGrant {
   readonly fence: bigint;
   /** When it was answered. */
@@ -39,13 +37,14 @@ interface LeaseGrant {
 }
 
 /**
- * A lease: until when its holder may trust the lock, and what prolongs that.
+ * A lease: until when its holder may trust the lock, and the renewals that prolong it.
  *
- * From `begin()` on it is renewed at an interval, until `end()` or its loss. The {@linkcode Deadline} counts from before
- * the request was sent; {@linkcode Renewals} move it. The {@linkcode RenewalSchedule} says when the next one is due.
+ * From `begin()` on it is renewed at an interval, until `end()` or its loss. The {@linkcode Deadline} counts from
+ * before the request was sent; {@linkcode Renewals} move it. The {@linkcode RenewalSchedule} says when the next renewal
+ * is due.
  *
- * One timer serves that and the deadline, and signals are made when they are first needed: in Node, one takes longer than
- * the rest of an uncontended acquire.
+ * One timer serves renewals and deadline. Signals are made when they are first needed: in Node, making a signal takes
+ * longer than the rest of an uncontended acquire.
  */
 export class Lease implements HeldLease {
   readonly #store: Store;
@@ -57,16 +56,16 @@ export class Lease implements HeldLease {
   #grant: LeaseGrant | undefined;
   /** Fires when a renewal is due or, if that comes first or a renewal is in flight, at the deadline. */
   #timer: Timer | undefined;
-  /** The renewals, once there is one. */
+  /** The renewals; `undefined` before the first. */
   #renewals: Renewals | undefined;
-  /** The object that its user has, or a weak reference to it. */
+  /** The handle of the caller, or a weak reference to it. */
   #handle: object | undefined;
   /** Aborts when the lease is lost. */
   #lost: AbortController | undefined;
-  /** Aborts when the lease ends, however that is: whatever goes on for the sake of the lease goes on until then. */
+  /** Aborts when the lease ends, for whatever reason. Work for the sake of the lease goes on until then. */
   #ended: AbortController | undefined;
 
-  /** Prepares the lease for an attempt that is sent at that moment. */
+  /** Prepares the lease for an attempt that is sent at `sentAt`. */
   constructor(store: Store, claim: Claim, interval: RenewalInterval, sentAt: Instant, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
@@ -77,7 +76,7 @@ export class Lease implements HeldLease {
   }
 
   /**
-   * Begins the lease when it is granted, with that fence. Returns false when the answer came after the deadline.
+   * Begins the lease when it is granted, with `fence`. Returns false when the answer came after the deadline.
    *
    * @param age how much of the lease had passed when the attempt was sent, in milliseconds
    */
@@ -98,7 +97,7 @@ export class Lease implements HeldLease {
     return true;
   }
 
-  /** The object that its user has, which alone can release the lock. From the first renewal on it may become garbage. */
+  /** The handle of the caller, which alone can release the lock. From the first renewal on it may become garbage. */
   set handle(handle: object) {
     this.#handle = handle;
   }
@@ -113,9 +112,9 @@ export class Lease implements HeldLease {
     return this.#grant?.fence ?? 0n;
   }
 
-  /** Returns for how many milliseconds the lock had been held at that moment. */
+  /** Returns for how many milliseconds the lock had been held at `now`. */
   heldFor(now: Instant): number {
-    return this.#grant === undefined ? 0 : elapsed(this.#grant.at, now);
+    return this.#grant === undefined ? 0 : monotonicMs(this.#grant.at, now);
   }
 
   /** Whether the lease is neither lost nor released. */
@@ -124,13 +123,8 @@ export class Lease implements HeldLease {
     return this.#state === HELD;
   }
 
-  /** Why the lease was lost, if it was. */
-  get lost(): LockLostError | undefined {
-    return this.lostAt(this.#clock.now());
-  }
-
-  /** Returns why the lease was lost, if it was, for a caller that has just read the clock. */
-  lostAt(now: Instant): LockLostError | undefined {
+  /** Returns why the lease was lost, if it was. `now` is for a caller that has just read the clock. */
+  lostAt(now?: Instant): LockLostError | undefined {
     this.#loseIfOver(now);
     return this.#state.phase === "lost" ? this.#state.error : undefined;
   }
@@ -151,7 +145,7 @@ export class Lease implements HeldLease {
     return this.#lost.signal;
   }
 
-  /** The renewal that is in flight, if one is. */
+  /** The renewal in flight, if any. */
   get renewing(): Promise<unknown> | undefined {
     return this.#renewals?.inFlight;
   }
@@ -171,7 +165,8 @@ export class Lease implements HeldLease {
         throw storeError(this.#store, `Cannot extend lock "${this.#claim.name}" by ${length} ms`, renewals.fault);
       }
     }
-    if (this.lost !== undefined) throw this.lost;
+    const lost = this.lostAt();
+    if (lost !== undefined) throw lost;
     if (!this.held) throw new LockLostError(`Cannot extend lock "${this.#claim.name}": it was released`);
   }
 
@@ -181,8 +176,8 @@ export class Lease implements HeldLease {
   }
 
   /**
-   * Notes that the store did not know the lock when its holder released it. Before the deadline that means that the lock
-   * was revoked, and the error is returned. After the deadline it means that the release took longer than the lease.
+   * Records that the store did not know the lock when its holder released it. Before the deadline this means that the
+   * lock was revoked: returns the error. After the deadline the release took longer than the lease.
    */
   disown(): LockLostError | undefined {
     if (this.#deadline.left(this.#clock.now()) > 0) {
@@ -202,19 +197,18 @@ export class Lease implements HeldLease {
 
   #onTimer(): void {
     this.#timer = undefined;
-    this.#loseIfOver();
-    if (this.#state !== HELD) return;
+    if (!this.held) return;
     if (this.renewing === undefined && this.#schedule.dueIn(this.#clock.now()) <= 0) leasesOf(this.#store).renew(this);
     else this.#setTimer();
   }
 
-  /** Renews at the interval. Never rejects. */
-  async renew(): Promise<void> {
+  /** Renews at the interval. */
+  renew(): void {
     // The lease may have ended, or its holder has renewed it, since it was due.
     if (!this.held || this.renewing !== undefined) return;
     // A reader of the signal is notified of a loss, and may rely on the lock without its handle.
     if (this.#lost === undefined) this.#handle = checkHandle(this.#handle, this.#claim.name);
-    await this.#renew();
+    void this.#renew();
   }
 
   #renewalsOf(): Renewals {
@@ -242,7 +236,10 @@ export class Lease implements HeldLease {
     return outcome;
   }
 
-  /** Ends the lease if its deadline has passed: after a pause of the process this is known before any timer has run. */
+  /**
+   * Ends the lease if its deadline has passed. After a pause of the process, callers find this out before any timer has
+   * run.
+   */
   #loseIfOver(now?: Instant): void {
     if (this.#state !== HELD || this.#deadline.left(now ?? this.#clock.now()) > 0) return;
     const why = `its lease of ${this.claim.lease} ms ended before it was renewed${connectionWords(this.#store)}`;
@@ -257,7 +254,7 @@ export class Lease implements HeldLease {
     notify(this.#store, this.claim, { type: "lost", reason, fence: this.fence, held, error });
   }
 
-  /** Ends the lease, and everything that goes on for its sake. */
+  /** Ends the lease, and all work for its sake. */
   #end(state: LeaseState): void {
     if (this.#state === HELD) leasesOf(this.#store).delete(this);
     this.#state = state;
@@ -269,18 +266,21 @@ export class Lease implements HeldLease {
     this.#ended?.abort("ended");
   }
 
-  /** Aborts when the lease ends. Only for what runs while the lease is held. */
+  /** Aborts when the lease ends. Only for work that goes on while the lease is held. */
   #untilEnd(): AbortSignal {
     this.#ended ??= new AbortController();
     return this.#ended.signal;
   }
 
-  /** Settles like the promise; resolves to `undefined` as soon as the lease has ended. */
+  /** Resolves like a renewal, which never rejects; to `undefined` as soon as the lease has ended. */
   async #unlessEnded<T>(promise: Promise<T>): Promise<T | undefined> {
     return await unlessAborted(promise, this.#untilEnd()).catch(() => undefined);
   }
 
-  /** Asks to be notified when the lock is revoked. Only for a holder that reads its signal, as it takes a connection. */
+  /**
+   * Asks to be notified when the lock is revoked. Only for a holder that reads its signal: the notification takes a
+   * connection.
+   */
   #watchRevocation(): void {
     const ended = this.#untilEnd();
     // If the store fails here, the next renewal finds out.
