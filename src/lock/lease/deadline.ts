@@ -1,8 +1,8 @@
-import { before, elapsed, type Instant } from "../time/clock.ts";
+import { before, elapsed, type Instant } from "../../time/clock.ts";
 
 /**
- * The moment from which a holder no longer trusts its lease. It counts from *before* the request that the store granted
- * was sent. The store's own lease began later, so that the holder's ends first.
+ * The moment from which a holder no longer trusts its lease. It counts from *before* the granted request was sent. The
+ * store's lease began later, so that the holder's ends first.
  */
 export class Deadline {
   #sentAt: Instant;
@@ -25,12 +25,12 @@ export class Deadline {
     this.#trustedMs = trustedMs;
   }
 
-  /** Moves the deadline back: the lease had begun `ms` milliseconds before the request was sent. */
+  /** Moves the deadline back, because the lease had begun `ms` milliseconds before the request was sent. */
   age(ms: number): void {
     this.#sentAt = before(this.#sentAt, ms);
   }
 
-  /** Moves the deadline if the new one is earlier. */
+  /** Moves the deadline if the new deadline is earlier. */
   shorten(sentAt: Instant, trustedMs: number): void {
     if (trustedMs < this.left(sentAt)) this.move(sentAt, trustedMs);
   }

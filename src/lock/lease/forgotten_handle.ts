@@ -1,9 +1,9 @@
-import { warnOnce } from "../process/warning.ts";
+import { warnOnce } from "../../internal/process/warning.ts";
 
 /**
- * Checks whether the handle of a lock is garbage, so that nobody can release the lock any more, and warns of that once.
- * Takes the handle and returns a weak reference to it, which is what the next check takes; `undefined` after the last.
- * The lock is renewed nevertheless: code may rely on it until the process ends.
+ * Checks whether the handle of a lease is garbage, so that nobody can release the lock, and warns of it once. Takes the
+ * handle or a weak reference to it. Returns a weak reference for the next check; `undefined` after the warning. The
+ * lock is still renewed: code may rely on it until the process ends.
  */
 export function checkHandle(handle: object | undefined, name: string): object | undefined {
   if (handle === undefined || typeof WeakRef === "undefined") return undefined;

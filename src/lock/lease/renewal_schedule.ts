@@ -1,30 +1,29 @@
-import { backoffMs } from "../time/backoff.ts";
-import { before, elapsed, type Instant } from "../time/clock.ts";
+import { backoffMs, before, elapsed, type Instant } from "../../time/clock.ts";
 
-/** The least time that a renewal is given to be answered, in milliseconds, if the lease lasts that long. */
+/** The least time for the answer to a renewal, in milliseconds, if the lease lasts that long. */
 const LEAST_ANSWER_LIMIT_MS = 1_000;
 
-/** The first pause after a renewal that failed, as a part of the interval; it doubles up to one interval. */
+/** The first pause after a failed renewal, as a part of the interval; the pause doubles up to one interval. */
 const FIRST_RETRY = 1 / 8;
 
-/** The longest such pause, as a part of what is left of the lease, so that there is time for another retry. */
+/** The longest such pause, as a part of the rest of the lease, so that there is time for another retry. */
 const LAST_RETRIES = 1 / 2;
 
-/** How often a lease is renewed. */
+/** The interval at which a lease is renewed. */
 export interface RenewalInterval {
   /** Milliseconds between renewals; `Infinity` when the lease is not renewed. */
   readonly interval: number;
-  /** Whether the interval follows the lease when `extend` changes that. */
+  /** Whether the interval follows the lease when `extend` changes the lease. */
   readonly autoInterval: boolean;
 }
 
-/** When a lease is renewed next: at its interval; sooner after a renewal that failed. */
+/** The time of the next renewal of a lease: at its interval, or sooner after a failed renewal. */
 export class RenewalSchedule {
   #interval: number;
   readonly #autoInterval: boolean;
   /** When the last request was sent: the attempt or a renewal. */
   #sentAt: Instant;
-  /** From then to the next renewal. */
+  /** The pause from then to the next renewal. */
   #pauseMs: number;
   #failures = 0;
 
@@ -46,12 +45,12 @@ export class RenewalSchedule {
     return this.#pauseMs - elapsed(this.#sentAt, now);
   }
 
-  /** Returns how long a renewal may take to be answered, in milliseconds, before that counts as a fault. */
+  /** Returns how long to wait for the answer to a renewal, in milliseconds, before this counts as a fault. */
   answerLimitMs(left: number): number {
     return Math.min(Math.max(this.#interval, LEAST_ANSWER_LIMIT_MS), left / 2);
   }
 
-  /** Throws a `RangeError` if the interval that the caller gave leaves no time to renew a lease of that length. */
+  /** Throws a `RangeError` if the interval that the caller gave leaves no time to renew a lease of this length. */
   check(lease: number): void {
     if (!this.#autoInterval && this.#interval !== Infinity) checkInterval(this.#interval, lease);
   }
@@ -61,23 +60,25 @@ export class RenewalSchedule {
     if (this.#autoInterval) this.#interval = defaultInterval(lease);
   }
 
-  /** Moves the next renewal forward: the lease had begun `ms` milliseconds before the request was sent. */
+  /** Brings the next renewal forward, because the lease had begun `ms` milliseconds before the request was sent. */
   age(ms: number): void {
     this.#sentAt = before(this.#sentAt, ms);
   }
 
-  /** Notes that a renewal is sent. */
+  /** Records that a renewal is sent. */
   sent(at: Instant): void {
     this.#sentAt = at;
   }
 
-  /** Notes that the renewal was granted: the next one is due an interval after this one was sent. */
+  /** Records that the renewal was granted: the next renewal is due one interval after its sending. */
   renewed(trustedMs: number): void {
     this.#failures = 0;
     this.#pauseMs = this.#intervalWithin(trustedMs);
   }
 
-  /** Notes that the outcome of the renewal is unknown: it is retried, soon but not too often, while the lease lasts. */
+  /**
+   * Records that the outcome of the renewal is unknown: it is retried, soon but not too often, while the lease lasts.
+   */
   failed(now: Instant, left: number): void {
     this.#failures++;
     if (this.#interval === Infinity) return;
@@ -85,13 +86,13 @@ export class RenewalSchedule {
     this.#pauseMs = elapsed(this.#sentAt, now) + Math.max(1, Math.min(pause, left * LAST_RETRIES));
   }
 
-  /** Returns the interval, or half the trusted time if the interval is not shorter than that. */
+  /** Returns the interval, or half the trusted time if the interval is as long as that time or longer. */
   #intervalWithin(trustedMs: number): number {
     return this.#interval < trustedMs || this.#interval === Infinity ? this.#interval : trustedMs / 2;
   }
 }
 
-/** Returns the interval that `renew: true` stands for: two renewals may fail before the lease is in danger. */
+/** Returns the interval for `renew: true`: two renewals may fail before the lease is in danger. */
 export function defaultInterval(lease: number): number {
   return lease / 3;
 }

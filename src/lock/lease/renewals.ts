@@ -1,8 +1,7 @@
-import type { Claim, Store } from "../../store.ts";
-import { type Clock, elapsed, type Instant, type Timer } from "../time/clock.ts";
-import { overdue } from "../time/overdue.ts";
+import type { Claim, Store } from "../../contract/store.ts";
+import { type Clock, type Instant, monotonicMs, overdue, type Timer } from "../../time/clock.ts";
 import type { Deadline } from "./deadline.ts";
-import { numbered, type RenewalOutcome, resized } from "./renewal.ts";
+import { numbered, type RenewalOutcome, resized } from "../../contract/release.ts";
 import type { RenewalSchedule } from "./renewal_schedule.ts";
 
 /** The parts of a lease that its renewals use. */
@@ -14,8 +13,8 @@ export interface RenewalContext {
 }
 
 /**
- * The renewals of one lease. A renewal that was granted moves the deadline, counted from before it was sent. One whose
- * outcome is unknown neither moves it nor ends the lease, and is retried.
+ * The renewals of one lease. A granted renewal moves the deadline, counted from before it was sent. A renewal with an
+ * unknown outcome neither moves the deadline nor ends the lease, and is retried.
  */
 export class Renewals {
   readonly #context: RenewalContext;
@@ -25,23 +24,23 @@ export class Renewals {
   /** Fires when the answer to the renewal in flight is late. */
   #limit: Timer | undefined;
 
-  /** Prepares renewals of what was granted for a claim. */
+  /** Prepares the renewals of a granted claim. */
   constructor(context: RenewalContext, claim: Claim) {
     this.#context = context;
     this.#claim = claim;
   }
 
-  /** The claim, with the length that the lease has now. */
+  /** The claim, with the present length of the lease. */
   get claim(): Claim {
     return this.#claim;
   }
 
-  /** The renewal that is in flight, if one is. */
+  /** The renewal in flight, if any. */
   get inFlight(): Promise<RenewalOutcome> | undefined {
     return this.#inFlight;
   }
 
-  /** How renewals have failed since the last one that was answered. */
+  /** The fault of the renewals since the last answer. */
   get fault(): unknown {
     return this.#fault;
   }
@@ -88,11 +87,11 @@ export class Renewals {
     return this.#inFlight;
   }
 
-  /** Resolves to the answer of the store. Its faults are noted, also that the answer is late. */
+  /** Resolves to the answer of the store. Records its faults, also a late answer. */
   async #answer(sentAt: Instant, limitMs: number, note: (error: unknown) => void): Promise<RenewalOutcome> {
     const { store, clock } = this.#context;
     const late = () => {
-      note(new Error(`the store has not answered for ${Math.round(elapsed(sentAt, clock.now()))} ms`));
+      note(new Error(`the store has not answered for ${Math.round(monotonicMs(sentAt, clock.now()))} ms`));
     };
     this.#limit = overdue(limitMs, late, clock, sentAt);
     try {
