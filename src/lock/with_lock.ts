@@ -1,8 +1,8 @@
 import { acquire } from "./acquire.ts";
-import { show } from "./internal/validation.ts";
-import { isLockLost, type LockLostError } from "./errors.ts";
+import { show } from "../internal/validation.ts";
+import { isLockLost, type LockLostError } from "../contract/errors.ts";
 import type { Lock } from "./lock.ts";
-import type { AcquireOptions } from "./options.ts";
+import { type AcquireOptions, checkName } from "./options.ts";
 import type { LockTarget } from "./target.ts";
 
 /** Acquires a lock with default options and runs a function while it is held; see the other overload. */
@@ -17,7 +17,7 @@ export function withLock<T>(
  *
  * When the function throws, the call rejects with its error. If the lock was lost as well, that error gets the
  * {@linkcode LockLostError} as its `cause`, or as the cause of its last cause, so that `isLockLost(error)` is true. An
- * error that is frozen or no object is left as it is, and so is every error with `strict: false`.
+ * error that is frozen or no object is left unchanged, and so is every error with `strict: false`.
  *
  * @example
  * ```ts
@@ -33,15 +33,15 @@ export function withLock<T>(
  * console.log(sum); // 99
  * ```
  *
- * @param target a Redis client; an array of clients of independent servers (Redlock); or a store such
- * as `sqlite("locks.db")`
+ * @param target a Redis client; an array of clients of independent servers (Redlock); or a store such as
+ * `sqlite("locks.db")`
  * @param name the name of the lock, 1 to 1,024 bytes of UTF-8
  * @param options how to wait and how to hold; durations in milliseconds
  * @param body called with the lock, once it is held; it may release it early
  * @returns what the function returns, once the lock is released
  * @throws the error of the function
  * @throws {LockLostError} when the function succeeded but the lock was lost before its end, unless `strict: false`
- * @throws the errors of `acquire`; that the store cannot be reached at the end is ignored
+ * @throws the errors of `acquire`; a store that cannot be reached at the end is ignored
  */
 export function withLock<T>(
   target: LockTarget,
@@ -50,6 +50,7 @@ export function withLock<T>(
   body: (lock: Lock) => T | PromiseLike<T>,
 ): Promise<T>;
 export async function withLock<T>(target: LockTarget, name: string, ...rest: unknown[]): Promise<T> {
+  checkName(name);
   const [options, body] = rest.length < 2 ? [undefined, rest[0]] : rest;
   if (typeof body !== "function") throw new TypeError(`body must be a function: got ${show(body)}`);
   const lock = await acquire(target, name, options as AcquireOptions | undefined);
