@@ -15,15 +15,18 @@ export interface BlockOptions {
   readonly maxClockSkew: number;
 }
 
-/** Returns the fence that a round asks for first: above the highest one seen, and not below the clock (in milliseconds). */
+/**
+ * Returns the fence that a round asks for first: above the highest known fence, and not below the clock (in
+ * milliseconds).
+ */
 export function guess(highest: bigint, wall: number): bigint {
   const clock = microseconds(wall);
   return clock > highest ? clock : highest + 1n;
 }
 
 /**
- * Returns the block that begins with a fence. It is so short that it ends no further ahead of the clock (in milliseconds)
- * than 10 ms, and than nodes with the same clock allow; but it has one fence at least.
+ * Returns the block that begins with a fence. The block ends at most 10 ms ahead of the clock (in milliseconds), and no
+ * further than nodes with the same clock allow; but it has at least one fence.
  */
 export function blockFrom(start: bigint, wall: number, { fences = 1, maxClockSkew }: BlockOptions): FenceBlock {
   if (fences === 1) return { start, end: start };
@@ -34,11 +37,11 @@ export function blockFrom(start: bigint, wall: number, { fences = 1, maxClockSke
   return { start, end: end > start ? end : start };
 }
 
-/** The highest fence that a store has won, or has asked a majority to confirm. It never asks for that one again. */
+/** The highest fence that a store has won or has asked a majority to confirm. It never asks for this fence again. */
 export class HighestFence {
   #fence = 0n;
 
-  /** Notes a fence that was won, of a block its end, or that a majority is asked to confirm. */
+  /** Records the end of a block that was won or that a majority is asked to confirm. */
   note(fence: bigint): void {
     if (fence > this.#fence) this.#fence = fence;
   }
@@ -49,7 +52,7 @@ export class HighestFence {
   }
 }
 
-/** Returns a fence above all counters that a majority of nodes has answered. */
+/** Returns a fence above the counters of a majority of nodes. */
 export function candidate(counters: readonly bigint[]): bigint {
   return counters.reduce((highest, counter) => counter > highest ? counter : highest, 0n) + 1n;
 }

@@ -1,28 +1,31 @@
-import { backoffMs } from "../../../internal/time/backoff.ts";
-import type { Clock } from "../../../internal/time/clock.ts";
-import type { Claim } from "../../../store.ts";
+import { backoffMs, type Clock } from "../../time/clock.ts";
+import type { Claim } from "../../contract/store.ts";
 import { blockFrom, candidate, type FenceBlock, type HighestFence } from "./fences.ts";
 import type { Nodes } from "../nodes/nodes.ts";
 import { type Answer, approval, valueOf } from "../nodes/answers.ts";
-import type { Vote, VoteOptions } from "../../../quorum_node.ts";
+import type { Vote, VoteOptions } from "../../contract/quorum_node.ts";
 import type { Round } from "./round.ts";
 import { endsAttempt, type Verdict, verdictOf } from "./verdict.ts";
 
-/** The longest pause between tries on the other nodes when the coordinator has granted, in milliseconds; the first is 1. */
+/**
+ * The longest pause between tries on the other nodes when the coordinator has granted, in milliseconds; the first is 1.
+ */
 const MAX_HANDOFF_PAUSE_MS = 16;
 
-/** How often a fence is asked for beside others who share the lock, and the first pause of those, in milliseconds. */
+/**
+ * How many fences an attempt tries beside other shared holders, and the first pause between the tries, in milliseconds.
+ */
 const MAX_FENCE_TRIES = 6;
 const FIRST_PAUSE_MS = 1;
 
 /** How an attempt ended. */
 export type QuorumOutcome =
   | { readonly outcome: "won"; readonly block: FenceBlock }
-  /** With the refusal of the coordinator; without one, the votes were split. */
+  /** The refusal of the coordinator; without it, the votes were split. */
   | { readonly outcome: "lost"; readonly refusal: { readonly retryAfter: number } | undefined }
   | { readonly outcome: "failed"; readonly answers: readonly Answer<Vote>[] };
 
-/** The terms of an attempt, whatever fence it guesses. */
+/** The terms of an attempt, without the guessed fence. */
 export type AttemptTerms = Omit<VoteOptions, "guess" | "end">;
 
 interface Decision {
@@ -37,22 +40,23 @@ interface Decision {
  * 2. All nodes are asked at the same time, each under its time-out. The verdict is made as soon as it is certain.
  * 3. If some counters were not below the guess, a majority must confirm a fence above all of them.
  *
- * A refusal of the coordinator ends the attempt, see {@linkcode endsAttempt}; but not if this handle is the next one and
- * the lock has been held there for so long that a majority should have it. A majority of the other nodes is enough then.
+ * A refusal of the coordinator ends the attempt, see {@linkcode endsAttempt}; but not if this handle is next in the
+ * queue and the lock has been held there for so long that a majority should have it. A majority of the other nodes is
+ * enough then.
  *
- * The claim may ask for a block of fences: its start is the guess, or the fence that is to be confirmed, and the counters
- * are raised to its end. No two blocks overlap, and a later one is above an earlier one:
+ * The claim may ask for a block of fences: it starts at the guess, or at the fence to confirm, and the counters are
+ * raised to its end. No two blocks overlap, and a later block is above an earlier block:
  *
  * - Whoever wins a block has raised the counters of a majority to its end, each of them from below its start.
- * - Any two majorities have a node in common, and its counter never falls. There one of the two blocks was raised after
- *   the other: its start is above the counter of that moment, so above the end of the other one.
- * - If one acquire returned before the other was called, it had raised that counter by then: its block is the lower one.
+ * - Any two majorities have a node in common, and its counter never falls. On that node one block was raised after the
+ *   other: it starts above the counter of that moment, so above the end of the other block.
+ * - If one acquire returned before the other was called, it had raised that counter by then: its block is the lower.
  *
- * So it is not enough that a counter is below the end: the part of the block up to the counter may be another's. And it
- * does not matter where its holder stops, or dies: the rest of a block belongs to nobody else. The model in
- * `fence_model.ts` explores all that can happen on three nodes.
+ * So a counter below the end is not enough: the part of the block up to the counter may belong to another block. And a
+ * holder may stop or die at any point of its block: nobody else gets the rest. The model in `fence_model.ts` explores
+ * all that can happen on three nodes.
  *
- * What the attempt leaves on the nodes belongs to its {@linkcode Round}, which releases it.
+ * Locks and places that the attempt leaves on the nodes belong to its {@linkcode Round}, which releases them.
  */
 export class QuorumAttempt {
   readonly #nodes: Nodes;
@@ -64,10 +68,10 @@ export class QuorumAttempt {
   readonly #random: () => number;
   #block: FenceBlock;
   #coordinator: number;
-  /** The present vote of each node; none where the node is to be asked again. */
+  /** The present vote of each node; a node without a vote is to be asked again. */
   readonly #votes = new Map<number, Promise<Vote>>();
 
-  /** Makes an attempt of a round. `highest` is shared by all attempts of a store; `random` gives numbers from 0 to 1. */
+  /** Creates an attempt of a round. All attempts of a store share `highest`; `random` returns numbers from 0 to 1. */
   constructor(
     nodes: Nodes,
     round: Round,
@@ -94,8 +98,8 @@ export class QuorumAttempt {
   }
 
   /**
-   * Runs the attempt. If the name is `contended` the coordinator is asked first: rivals that ask all nodes at once would
-   * split the votes.
+   * Runs the attempt. If the name is `contended` the coordinator is asked first: rivals that ask all nodes at once
+   * would split the votes.
    */
   async run(contended: boolean): Promise<QuorumOutcome> {
     if (contended) {
@@ -126,7 +130,7 @@ export class QuorumAttempt {
     }
   }
 
-  /** Returns the block to ask for from a fence on; of that fence alone when the claim is shared. */
+  /** Returns the block to ask for, beginning with a fence; only that fence when the claim is shared. */
   #blockFrom(fence: bigint): FenceBlock {
     const { mode, fences } = this.#claim;
     const options = { fences: mode === "exclusive" ? fences : 1, maxClockSkew: this.#options.maxClockSkew };
@@ -158,8 +162,8 @@ export class QuorumAttempt {
   }
 
   /**
-   * Resolves to whether a majority would grant the lock without the coordinator. Changes nothing there, so that waiting
-   * beside a holder leaves nothing to release.
+   * Resolves to whether a majority would grant the lock without the coordinator. Changes nothing on the nodes, so that
+   * nothing is left to release.
    */
   async #isFreeElsewhere(): Promise<boolean> {
     const indices = [...this.#nodes.list.keys()].filter((i) => i !== this.#coordinator);
@@ -213,19 +217,20 @@ export class QuorumAttempt {
   }
 
   /**
-   * Whether the coordinator must answer first: a waiter needs to know that it is in the queue, and a shared claim whether
-   * anybody waits, because all other nodes would grant it.
+   * Returns whether the coordinator must answer first: a waiter needs to know that it is in the queue, and a shared
+   * claim whether anybody waits, because all other nodes would grant it.
    */
   #awaitsCoordinator(verdict: Verdict, answers: readonly Answer<Vote>[]): boolean {
     if (answers[this.#coordinator]!.state !== "pending") return false;
     return verdict === "busy" ? this.#options.enqueue : this.#claim.mode === "shared";
   }
 
-  /** Makes the second round trip. Returns a block above every counter, if a majority confirms it. */
+  /** Makes the second round trip. Returns a block above every counter if a majority confirms it. */
   async #confirm(answers: readonly Answer<Vote>[]): Promise<FenceBlock | undefined> {
     const counters = answers.map(valueOf).map((vote) => vote?.granted ? vote.counter : undefined);
     const start = candidate(counters.filter((counter) => counter !== undefined));
-    // Where no counter was in the way, this clock is too far ahead of those of the nodes: it must not move the counters on.
+    // Where no counter was in the way, this clock is too far ahead of those of the nodes: it must not move the counters
+    // on.
     const block = start > this.#block.start ? this.#blockFrom(start) : { start, end: start };
     const { end } = block;
     this.#highest.note(end);

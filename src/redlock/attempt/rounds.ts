@@ -1,27 +1,27 @@
-import { ShortLivedMap } from "../../../internal/process/short_lived.ts";
-import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
-import type { Claim } from "../../../store.ts";
+import { ShortLivedMap } from "../../time/short_lived.ts";
+import { type Clock, elapsed, type Instant } from "../../time/clock.ts";
+import type { Claim } from "../../contract/store.ts";
 import type { Contention } from "./contention.ts";
 import type { Round } from "./round.ts";
 
-/** A round, and the claim that it is for. */
+/** A round, with its claim. */
 export interface RoundEntry {
-  /** As it was last asked for or renewed. */
+  /** The claim of the last attempt or renewal. */
   readonly claim: Claim;
   readonly round: Round;
-  /** When that was. */
+  /** When that call was sent. */
   readonly since: Instant;
-  /** For how long it can last from then on, in milliseconds. */
+  /** For how long the lock can last after the call, in milliseconds. */
   readonly lease: number;
 }
 
-/** The present round of each handle, by its owner; those that were not used for longest come first. */
+/** The present round of each handle, by its owner; the longest unused rounds come first. */
 export class Rounds {
   readonly #clock: Clock;
   readonly #contention: Contention;
   readonly #entries = new ShortLivedMap<string, RoundEntry>();
 
-  /** Makes an empty list. `contention` is notified which names are asked for and held. */
+  /** Creates an empty list. Reports to `contention` which names are asked for and held. */
   constructor(clock: Clock, contention: Contention) {
     this.#clock = clock;
     this.#contention = contention;
@@ -48,8 +48,8 @@ export class Rounds {
   }
 
   /**
-   * Forgets the rounds whose leases ended long ago. Returns them: a slow node may have granted or queued them since, or
-   * may do so yet.
+   * Removes the rounds whose leases ended long ago. Returns them: a slow node may have granted or queued them since, or
+   * may still do so.
    */
   sweep(): readonly RoundEntry[] {
     const forgotten: RoundEntry[] = [];
@@ -58,8 +58,8 @@ export class Rounds {
     for (const entry of this.#entries.values()) {
       const { claim, round, since, lease } = entry;
       const kept = !round.attempting && (round.fence !== undefined || round.released);
-      // A renewal whose answer was lost may have been executed until the end of the lease: until then there is something
-      // to release.
+      // A renewal whose answer was lost may have been executed until the end of the lease: until then there is
+      // something to release.
       if (!kept || elapsed(since, now) < 2 * lease) break;
       this.forget(claim);
       forgotten.push(entry);

@@ -1,9 +1,9 @@
 import { type Answer, valueOf } from "../nodes/answers.ts";
-import type { Vote } from "../../../quorum_node.ts";
+import type { Vote } from "../../contract/quorum_node.ts";
 
 /**
- * How long a handle that the coordinator has granted the lock may take to get the votes of the other nodes, in
- * milliseconds: until then nobody else may ask for them.
+ * How long a handle with the coordinator's grant may take to get the votes of the other nodes, in milliseconds: until
+ * then no other handle may ask for them.
  */
 const GATHERING_MS = 1_000;
 
@@ -14,7 +14,7 @@ export function quorum(n: number): number {
 
 /** The outcome of the votes of a round. */
 export type Verdict =
-  /** A majority has granted and raised its counters from below the guess: that is the fence. */
+  /** A majority has granted and raised its counters from below the guess, which is the fence. */
   | "granted"
   /** A majority has granted, but some counters were higher: a fence above them must be confirmed. */
   | "confirm"
@@ -23,20 +23,20 @@ export type Verdict =
   /** Too many nodes have failed for any majority. */
   | "failed";
 
-/** The votes of a round, as numbers of nodes; the missing ones are pending. */
+/** The votes of a round, as numbers of nodes; missing votes are pending. */
 export interface VoteTally {
   readonly nodes: number;
   readonly granted: number;
-  /** How many of those raised their counters from below the guess. */
+  /** How many of the granting nodes raised their counters from below the guess. */
   readonly raised: number;
   readonly busy: number;
   readonly failed: number;
 }
 
-/** How one node has voted so far; *raised*: granted, and its counter is what the vote asked for. */
+/** The vote of one node so far; *raised*: granted, and its counter is at the requested value. */
 type VoteState = "pending" | "raised" | "granted" | "busy" | "failed";
 
-/** Returns what a round comes to as soon as that is certain: nobody waits for a node that hangs. */
+/** Returns the outcome of a round as soon as it is certain, so that no caller waits for a node that hangs. */
 export function verdict({ nodes, granted, raised, busy, failed }: VoteTally): Verdict | undefined {
   const majority = quorum(nodes);
   if (raised >= majority) return "granted";
@@ -47,15 +47,15 @@ export function verdict({ nodes, granted, raised, busy, failed }: VoteTally): Ve
 }
 
 /**
- * Returns whether a refusal of the coordinator ends the attempt, whatever the other nodes would grant: another handle is
- * ahead, or may be getting their votes. Otherwise it is one refusal among others: perhaps no majority has the lock that
- * it refuses for.
+ * Returns whether a refusal of the coordinator ends the attempt, whatever the other nodes would grant: another handle
+ * is ahead, or may be getting their votes. Otherwise it counts like a refusal of another node: perhaps no majority has
+ * the lock for which it refuses.
  */
 export function endsAttempt(vote: Vote | undefined): vote is Vote & { granted: false } {
   return vote?.granted === false && (vote.heldFor ?? 0) < GATHERING_MS;
 }
 
-/** Returns what votes come to as soon as that is certain. */
+/** Returns the outcome of votes as soon as it is certain. */
 export function verdictOf(answers: readonly Answer<Vote>[], coordinator: number): Verdict | undefined {
   const vote = valueOf(answers[coordinator]!);
   if (endsAttempt(vote)) return "busy";
