@@ -1,16 +1,16 @@
-import { withRanks } from "../../../internal/listing/query_options.ts";
-import type { Entry, HolderEntry, Snapshot } from "../../../store.ts";
+import { withRanks } from "../../internal/listing/query_options.ts";
+import type { Entry, HolderEntry, Snapshot } from "../../contract/store.ts";
 import { coordinators } from "../attempt/coordinators.ts";
 import { ownerOf } from "../attempt/round_id.ts";
 
 /**
- * Returns what several nodes list together.
+ * Merges the listings of several nodes.
  *
  * - A handle holds a lock if a majority lists it as a holder whose lease has not ended.
- * - A handle waits if any node lists it as a waiter and it is not a holder: each waits in the queue of one node only. The
- *   queues of a name come in the order in which the nodes coordinate it.
+ * - A handle waits if any node lists it as a waiter and it is not a holder: each waits in the queue of one node only.
+ *   The queues of a name come in the order in which the nodes coordinate it.
  *
- * @param snapshots what each node lists; `undefined` if that is not known
+ * @param snapshots the listing of each node; `undefined` if not known
  * @param needed how many nodes are a majority
  */
 export function merge(
@@ -32,7 +32,7 @@ export function merge(
   };
 }
 
-/** Returns the handles that hold a lock on one node: of two rounds of one owner that with the longer lease. */
+/** Returns the handles that hold a lock on one node; of two rounds of one owner, the round with the longer lease. */
 function holdersOf(snapshot: Snapshot | undefined): Map<string, HolderEntry> {
   const holders = new Map<string, HolderEntry>();
   for (const entry of snapshot?.held ?? []) {
@@ -43,7 +43,7 @@ function holdersOf(snapshot: Snapshot | undefined): Map<string, HolderEntry> {
   return holders;
 }
 
-/** Returns the entry of a handle, given those of a majority at least. */
+/** Returns the entry of a handle that at least a majority lists. */
 function holderOf(entries: readonly HolderEntry[], needed: number): HolderEntry {
   const first = entries[0]!;
   const leases = entries.map(({ expiresIn }) => expiresIn).filter((ms) => ms !== undefined);
@@ -58,7 +58,7 @@ function holderOf(entries: readonly HolderEntry[], needed: number): HolderEntry 
   };
 }
 
-/** Returns the fence that a majority lists: nodes whose counters were above it list another one, or none. */
+/** Returns the fence that a majority lists: nodes with higher counters list another fence, or none. */
 function commonFence(entries: readonly HolderEntry[], needed: number): bigint | undefined {
   const counts = new Map<bigint, number>();
   for (const { fence } of entries) {
@@ -94,7 +94,7 @@ function byName(entries: readonly Entry[]): Map<string, Entry[]> {
   return names;
 }
 
-/** Returns an entry under the owner instead of the id of its round. */
+/** Returns an entry with the owner in place of the id of its round. */
 function withOwner<E extends Entry>(entry: E): E {
   const owner = ownerOf(entry.owner);
   return { ...entry, owner, handle: owner };

@@ -1,6 +1,6 @@
-import { checkQuery } from "../../../internal/listing/query_options.ts";
-import { show } from "../../../internal/validation.ts";
-import type { QueryOptions, Snapshot } from "../../../store.ts";
+import { checkQuery } from "../../internal/listing/query_options.ts";
+import { show } from "../../internal/validation.ts";
+import type { QueryOptions, Snapshot } from "../../contract/store.ts";
 import { gather, gatherOne } from "../nodes/ask_all.ts";
 import { merge } from "./merge.ts";
 import type { Nodes } from "../nodes/nodes.ts";
@@ -8,28 +8,28 @@ import { valueOf } from "../nodes/answers.ts";
 
 const WHAT = "list locks";
 
-/** Where a page begins: the nodes are gone through one after the other. */
+/** The start of a page: nodes are listed one after the other. */
 interface Position {
   /** The index of the node whose names are listed. */
   readonly node: number;
-  /** The node's own cursor; `undefined`: its first page. */
+  /** The node's own cursor; `undefined` for its first page. */
   readonly cursor: string | undefined;
-  /** When the first page was asked for, in milliseconds since the Unix epoch. */
+  /** When the first page was requested, in milliseconds since the Unix epoch. */
   readonly began: number;
-  /** The nodes before that have failed, so that not all of their names were listed. */
+  /** The earlier nodes that failed, so that not all of their names were listed. */
   readonly failed: readonly number[];
 }
 
 /**
  * Lists the locks of a quorum: all at once, or in pages.
  *
- * The nodes have their names in different orders. A page therefore takes its names from one node, and asks all nodes about
- * each of them. A lock that is held on a majority is on one of the nodes that did not fail, and a waiter on its own. Of a
- * later node those names are left out that an earlier one has had since before the first page, because they were listed
- * then; younger ones may come twice.
+ * The nodes have their names in different orders. A page therefore takes its names from one node, and asks all nodes
+ * about each of them. A lock that is held on a majority is on at least one node that did not fail; a waiter is on its
+ * own node. The names of a later node are left out if an earlier node has had them since before the first page, because
+ * they were listed then. Younger names may come twice.
  *
  * @param nodes the nodes, all of which have `query`
- * @param options what is to be listed
+ * @param options selects the locks
  * @param maxClockSkew how far the clocks of the nodes may be from that of this process, in milliseconds
  */
 export async function query(
@@ -52,7 +52,7 @@ export async function query(
   return { ...page, held, pending };
 }
 
-/** Asks all nodes at the same time. Returns what each lists; `undefined` of those that failed. */
+/** Asks all nodes at the same time. Returns the listing of each; `undefined` for a node that failed. */
 async function ask(nodes: Nodes, options: QueryOptions): Promise<(Snapshot | undefined)[]> {
   const calls = nodes.list.map(async (node) => await node.query!(options));
   return (await gather(nodes, WHAT, calls)).map(valueOf);
@@ -82,7 +82,7 @@ async function pageAt(
   };
 }
 
-/** Returns the names that have been in one of these snapshots since before a moment. */
+/** Returns the names that one of these listings has had since before a moment. */
 function namesSince(snapshots: readonly (Snapshot | undefined)[], moment: number): string[] {
   const entries = snapshots.flatMap((snapshot) =>
     snapshot === undefined ? [] : [...snapshot.held, ...snapshot.pending]
@@ -90,7 +90,7 @@ function namesSince(snapshots: readonly (Snapshot | undefined)[], moment: number
   return entries.flatMap(({ name, since }) => since !== undefined && since < moment ? [name] : []);
 }
 
-/** Asks the other nodes about the names that one has listed. */
+/** Asks the other nodes about the names that one node has listed. */
 async function lookAt(
   nodes: Nodes,
   names: readonly string[],
@@ -112,7 +112,7 @@ function cursorOf({ node, cursor, began, failed }: Position, { list }: Nodes): P
   return node < list.length ? { cursor: JSON.stringify([node, cursor ?? null, began, failed]) } : {};
 }
 
-/** Reads the cursor of a page; `undefined` stands for the first one. */
+/** Reads the cursor of a page; `undefined` stands for the first page. */
 function positionOf(text: string | undefined, { list, clock }: Nodes): Position {
   if (text === undefined) return { node: 0, cursor: undefined, began: clock.now().wall, failed: [] };
   const [node, cursor, began, failed] = parse(text);

@@ -1,13 +1,13 @@
-import { type Clock, elapsed, type Instant, type Timer } from "../../../internal/time/clock.ts";
+import { type Clock, elapsed, type Instant, type Timer } from "../../time/clock.ts";
 
 /** How often the time is counted, in milliseconds. */
 const SLICE_MS = 5;
 
-/** A timer that is later than this, in milliseconds, proves nothing: answers may lie unread behind it. */
+/** The lateness of a timer, in milliseconds, from which it proves nothing: answers may lie unread behind it. */
 const LATE_MS = 5;
 
 interface SharedDeadline {
-  /** When it is reached, in counted milliseconds. */
+  /** When the deadline is reached, in counted milliseconds. */
   readonly due: number;
   readonly run: () => void;
 }
@@ -28,7 +28,7 @@ export class AnswerTimeouts {
   /** For how long the timer was set. */
   #interval = 0;
 
-  /** Makes time-outs on a clock. */
+  /** Creates time-outs on a clock. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
@@ -48,7 +48,9 @@ export class AnswerTimeouts {
     };
   }
 
-  /** Sets the timer to the end of the slice, or to a deadline before that, but at least one turn of the event loop away. */
+  /**
+   * Sets the timer to the end of the slice, or to an earlier deadline, but at least one turn of the event loop away.
+   */
   #arm(due: number): void {
     this.#stop();
     this.#interval = Math.max(1, Math.min(SLICE_MS, due - this.#counted));

@@ -1,4 +1,4 @@
-import type { Timer } from "../../../internal/time/clock.ts";
+import type { Timer } from "../../time/clock.ts";
 
 /** The answer of one node so far. */
 export type Answer<T> =
@@ -6,9 +6,11 @@ export type Answer<T> =
   | { readonly state: "answered"; readonly value: T }
   | { readonly state: "failed"; readonly error: unknown };
 
-/** How the answers of nodes are collected. */
+/** How to collect the answers of nodes. */
 export interface PollOptions<T, R> {
-  /** Returns the outcome as soon as it is certain. It is called after each answer; what it throws rejects the poll. */
+  /**
+   * Returns the outcome as soon as it is certain. Called after each answer; an error that it throws rejects the poll.
+   */
   readonly decide: (answers: readonly Answer<T>[]) => R | undefined;
   /** Called when a node has answered or failed, also after the decision. */
   readonly onSettled: (node: number, answered: boolean) => void;
@@ -16,7 +18,7 @@ export interface PollOptions<T, R> {
   readonly timeout: number;
   /**
    * Called with the nodes that have not answered in time. Returns for each of them the error with which it counts as
-   * failed, or `undefined` if it is given the same time again. Without a pending node `decide` must decide.
+   * failed, or `undefined` to give it the same time again. When no node is pending, `decide` must decide.
    */
   readonly onTimeout: (nodes: readonly number[]) => readonly (Error | undefined)[];
   /** Makes the timers. */
@@ -26,8 +28,8 @@ export interface PollOptions<T, R> {
 const PENDING = { state: "pending" } as const;
 
 /**
- * Resolves to what the answers of nodes come to that were asked at the same time, once all have settled, each under its
- * time-out. Mostly the outcome is certain before: then nobody waits for a node that hangs.
+ * Resolves to the outcome of asking several nodes at the same time, each under its time-out. Mostly the outcome is
+ * certain before all have answered: then no caller waits for a node that hangs.
  */
 export function poll<T, R>(calls: readonly Promise<T>[], options: PollOptions<T, R>): Promise<R> {
   const { onSettled, timeout, onTimeout, time } = options;
@@ -83,7 +85,7 @@ export function isComplete(answers: readonly Answer<unknown>[]): boolean {
 
 /**
  * Returns `true` when a majority says yes, and `false` when so many say no that no majority can say yes. Returns
- * `undefined` while neither is certain, and when failed nodes leave both open.
+ * `undefined` while both are possible, and when failed nodes leave both open.
  */
 export function majority(answers: readonly Answer<boolean>[], needed: number): boolean | undefined {
   let yes = 0;

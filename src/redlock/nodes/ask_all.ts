@@ -1,17 +1,17 @@
 import type { Nodes } from "./nodes.ts";
 import { type Answer, isComplete } from "./answers.ts";
 
-/** How long nodes may take for what concerns many locks, in milliseconds. */
+/** How long nodes may take for a request about many locks, in milliseconds. */
 const LIMIT_MS = 10_000;
 
-/** The lease whose node time-out is how long the other nodes are waited for once a majority has answered: the usual one. */
+/** A usual lease: once a majority has answered, the other nodes get the time-out of this lease. */
 const USUAL = { lease: 30_000 };
 
 /**
- * Resolves to what all nodes have answered. Once a majority has, the others are waited for no longer than a node may
- * usually take; those that do not answer have failed. Rejects when too many fail.
+ * Resolves to the answers of all nodes. Once a majority has answered, the others get the usual time-out of a node; a
+ * node without an answer has failed. Rejects when too many nodes fail.
  *
- * @param what what they are asked to do, for the error
+ * @param what the name of the request, for the error
  * @param calls one for each node
  */
 export async function gather<T>(
@@ -29,7 +29,7 @@ export async function gather<T>(
 }
 
 /**
- * Resolves to what one node has answered, or how it has failed. Rejects when it fails and too many have failed before.
+ * Resolves to the answer of one node, or to its failure. Rejects when it fails and too many nodes have failed before.
  *
  * @param what what it is asked to do, for the error
  * @param i its index

@@ -1,35 +1,34 @@
-import { backoffMs } from "../../../internal/time/backoff.ts";
-import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
-import type { QuorumNode } from "../../../quorum_node.ts";
+import { backoffMs, type Clock, type Instant, monotonicMs } from "../../time/clock.ts";
+import type { QuorumNode } from "../../contract/quorum_node.ts";
 
-/** For how long a node that failed coordinates only if no other one can, in milliseconds: the first time. */
+/** For how long a failed node coordinates only if no other node can, in milliseconds, after its first failure. */
 const DOWN_MS = 1_000;
 
-/** The longest such time, in milliseconds; it doubles with each further failure. */
+/** The longest such time, in milliseconds; the time doubles with each further failure. */
 const MAX_DOWN_MS = 30_000;
 
 /**
- * How long a node may take to connect before it counts as one that does not answer, in milliseconds; as long as the usual
- * client tries.
+ * How long a node may take to connect before it counts as unanswering, in milliseconds: the time that the usual client
+ * tries.
  */
 const CONNECT_TIMEOUT_MS = 10_000;
 
 type HealthState =
   | { readonly name: "healthy" }
-  /** It has failed so often in a row, the last time at that moment. */
+  /** It has failed `failures` times in a row, most recently at `since`. */
   | { readonly name: "failed"; readonly since: Instant; readonly failures: number };
 
 const HEALTHY = { name: "healthy" } as const;
 
-/** Whether one node answers, as far as its last calls show. */
+/** The health of one node, judged by its last calls. */
 export class NodeHealth {
   readonly #node: QuorumNode;
   readonly #clock: Clock;
   #state: HealthState = HEALTHY;
-  /** Since when its client was seen connecting. */
+  /** Since when its client has been connecting. */
   #connectingSince: Instant | undefined;
 
-  /** Makes the health of a node that has not been asked yet. */
+  /** Creates the health of a node that has not been asked yet. */
   constructor(node: QuorumNode, clock: Clock) {
     this.#node = node;
     this.#clock = clock;
@@ -44,10 +43,10 @@ export class NodeHealth {
   get down(): boolean {
     if (this.#state.name !== "failed") return false;
     const { since, failures } = this.#state;
-    return elapsed(since, this.#clock.now()) < backoffMs(failures - 1, DOWN_MS, MAX_DOWN_MS);
+    return monotonicMs(since, this.#clock.now()) < backoffMs(failures - 1, DOWN_MS, MAX_DOWN_MS);
   }
 
-  /** Whether its client is connecting, and has not been for too long. */
+  /** Whether its client is connecting, and has been for a short time only. */
   get connecting(): boolean {
     if (this.#node.connecting !== true) {
       this.#connectingSince = undefined;
@@ -55,10 +54,10 @@ export class NodeHealth {
     }
     const now = this.#clock.now();
     this.#connectingSince ??= now;
-    return elapsed(this.#connectingSince, now) < CONNECT_TIMEOUT_MS;
+    return monotonicMs(this.#connectingSince, now) < CONNECT_TIMEOUT_MS;
   }
 
-  /** Notes whether a call was answered, in time or late, or failed. */
+  /** Records whether a call was answered, in time or late, or failed. */
   note(answered: boolean): void {
     if (answered) this.#state = HEALTHY;
     else if (!this.down) this.#fail();

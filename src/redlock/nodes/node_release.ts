@@ -1,10 +1,9 @@
-import { backoffMs } from "../../../internal/time/backoff.ts";
-import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
-import { StoreError } from "../../../errors.ts";
-import type { Claim } from "../../../store.ts";
-import type { QuorumNode } from "../../../quorum_node.ts";
+import { backoffMs, type Clock, elapsed, type Instant } from "../../time/clock.ts";
+import { StoreError } from "../../contract/errors.ts";
+import type { Claim } from "../../contract/store.ts";
+import type { QuorumNode } from "../../contract/quorum_node.ts";
 
-/** The first pause between two tries on a node that fails, in milliseconds; it doubles each time. */
+/** The first pause between two tries on a node that fails, in milliseconds; the pause doubles each time. */
 const FIRST_PAUSE_MS = 50;
 
 /** The longest pause between two tries, in milliseconds. */
@@ -12,20 +11,22 @@ const MAX_PAUSE_MS = 1_000;
 
 /** A release on one node, under way or done. */
 export interface ReleaseProgress {
-  /** Resolves to whether there was anything to release, after as many tries as needed; rejects when all tries failed. */
+  /**
+   * Resolves to whether there was anything to release, after as many tries as needed; rejects when all tries failed.
+   */
   readonly done: Promise<boolean>;
-  /** Settles with the present try. A pause between two tries ends at once. */
+  /** Settles with the present try. Ends a pause between two tries at once. */
   answer(): Promise<boolean>;
 }
 
 const NOTHING = Promise.resolve(false);
 
-/** The release on a node where there is nothing to release. */
+/** The release of a node that has nothing to release. */
 export const nothingToRelease: ReleaseProgress = { done: NOTHING, answer: () => NOTHING };
 
 /**
- * A release on one node. It is retried while the node fails, as long as the lease or a place in the queue can last there;
- * but not after a permanent error.
+ * A release on one node. While the node fails it is retried, for as long as the lease or a place in the queue can last
+ * there. A permanent error ends it.
  */
 export class NodeRelease implements ReleaseProgress {
   readonly done: Promise<boolean>;
@@ -33,9 +34,9 @@ export class NodeRelease implements ReleaseProgress {
   readonly #claim: Claim;
   readonly #clock: Clock;
   readonly #began: Instant;
-  /** The present try, or the last one. */
+  /** The present or the last try. */
   #try: Promise<boolean>;
-  /** Ends the pause between two tries, if there is one. */
+  /** Ends the pause between two tries, if any. */
   #endPause: (() => void) | undefined;
 
   /** Starts the first try. */
@@ -68,8 +69,8 @@ export class NodeRelease implements ReleaseProgress {
   }
 
   /**
-   * Resolves when the next try has started, after a pause or as soon as somebody waits for it. Does not keep the process
-   * alive: what is left on the node then ends with its lease.
+   * Resolves when the next try has started, after a pause or as soon as a caller waits for it. Does not keep the
+   * process alive: a lock that is left on the node ends with its lease.
    */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
@@ -83,7 +84,7 @@ export class NodeRelease implements ReleaseProgress {
     });
   }
 
-  /** Rejects also where the node throws. */
+  /** Releases the round. Rejects also where the node throws. */
   async #release(): Promise<boolean> {
     return await this.#node.release(this.#claim);
   }
