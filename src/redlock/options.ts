@@ -1,17 +1,18 @@
-import type { Observer } from "../../events.ts";
-import { checkKeys, checkMilliseconds, checkObserver, show } from "../../internal/validation.ts";
+import type { Observer } from "../contract/events.ts";
+import { checkKeys, checkMilliseconds, checkObserver, show } from "../internal/validation.ts";
 
 /** The options of `redlock()`. */
 export interface RedlockOptions {
   /**
-   * How long a node may take to answer before it counts as failed, in milliseconds, 1 to 2³¹ − 1. By default 1 % of the
-   * lease, at least 50. The time runs only while answers can be read, so not while the event loop is busy. A node whose
-   * client is still connecting is given up to 10 s where there is no majority without it.
+   * How long a node may take to answer before it counts as failed, in milliseconds, 1 to 2³¹ − 1. By default a
+   * third of the lease, from 50 to 1,000, or 1 % of the lease if that is more. The time runs only while answers can be
+   * read, so not while the event loop is busy. A node whose client is still connecting is given up to 10 s where the
+   * other nodes are no majority.
    */
   nodeTimeout?: number | undefined;
   /**
-   * How far ahead of its own clock a node lets its fence counter be set, in milliseconds, 0 to 2³¹ − 1. A client whose
-   * clock is further ahead needs a second round trip for its fences.
+   * How far ahead of its own clock a node lets its fence counter be set, in milliseconds, 0 to 2³¹ − 1. A client
+   * whose clock is further ahead needs a second round trip for its fences.
    *
    * @default {10_000}
    */
@@ -29,7 +30,7 @@ export interface RedlockOptions {
 
 /** The options of `redlock()`, checked and with their defaults. */
 export interface RedlockSettings {
-  /** `undefined`: it depends on the lease, see {@linkcode nodeTimeoutOf}. */
+  /** The time-out; `undefined` when it depends on the lease, see {@linkcode nodeTimeoutOf}. */
   readonly nodeTimeout: number | undefined;
   readonly maxClockSkew: number;
   readonly driftFactor: number;
@@ -55,7 +56,17 @@ export function checkOptions(options: RedlockOptions): RedlockSettings {
   return { nodeTimeout, maxClockSkew, driftFactor, observer };
 }
 
-/** Returns how long a node may take to answer by default, in milliseconds: 1 % of the lease, at least 50 ms. */
+/**
+ * The time for a round trip of 300 ms between regions, and for a second trip with a script that the server does not
+ * know yet.
+ */
+const REGIONS_MS = 1_000;
+
+/**
+ * Returns how long a node may take to answer by default, in milliseconds. At most a third of a short lease: an attempt
+ * waits for at most two nodes that hang, one after the other, and must leave a part of the lease; and a node is given
+ * up before the next renewal is due.
+ */
 export function nodeTimeoutOf(lease: number): number {
-  return Math.max(50, lease / 100);
+  return Math.max(50, lease / 100, Math.min(REGIONS_MS, lease / 3));
 }

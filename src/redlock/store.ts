@@ -1,10 +1,10 @@
-import { aborted } from "../../internal/time/aborted.ts";
-import { backoffMs } from "../../internal/time/backoff.ts";
-import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
-import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
-import { ShortLivedMap } from "../../internal/process/short_lived.ts";
-import { show } from "../../internal/validation.ts";
-import type { Observer } from "../../events.ts";
+import { aborted } from "../time/aborted.ts";
+import { backoffMs, type Clock, elapsed, type Instant, SystemClock } from "../time/clock.ts";
+import { checkReceiver } from "../internal/receiver.ts";
+import { HandoffStore } from "../handoff/handoff_store.ts";
+import { ShortLivedMap } from "../time/short_lived.ts";
+import { show } from "../internal/validation.ts";
+import type { Observer } from "../contract/events.ts";
 import type {
   Attempt,
   AttemptOptions,
@@ -16,10 +16,10 @@ import type {
   Renewal,
   Snapshot,
   Store,
-} from "../../store.ts";
-import type { RedisClient } from "../../stores/redis/clients/client.ts";
-import { redis } from "../../stores/redis/mod.ts";
-import type { QuorumNode } from "../../quorum_node.ts";
+} from "../contract/store.ts";
+import type { RedisClient } from "../stores/redis/clients/client.ts";
+import { redis } from "../stores/redis/mod.ts";
+import type { QuorumNode } from "../contract/quorum_node.ts";
 import { checkOptions, type RedlockOptions, type RedlockSettings } from "./options.ts";
 import { Contention } from "./attempt/contention.ts";
 import { evict } from "./quorum_evict.ts";
@@ -30,51 +30,54 @@ import { query } from "./listing/quorum_query.ts";
 import { Round } from "./attempt/round.ts";
 import { Rounds } from "./attempt/rounds.ts";
 
-/** The largest number of nodes: more would only make it slower. */
+/** The largest number of nodes: more nodes would only be slower. */
 const MAX_NODES = 9;
 
 /** The longest time between two attempts of a waiter, in milliseconds: its coordinator may have died. */
 const POLL_MS = 1_000;
 
-/** The longest pause after a round that nobody has won, in milliseconds; it doubles with each further one. */
+/**
+ * The longest pause after a round that no handle has won, in milliseconds; the pause doubles with each further such
+ * round.
+ */
 const SPLIT_PAUSE_MS = 25;
 
 /**
  * A store on a majority of independent nodes: Redlock, after the Redis documentation's page on distributed locks, with
- * fences that rise. `acquire([client, …], …)` makes one with default options by itself.
+ * fences that rise. `acquire([client, …], …)` makes such a store with default options.
  *
- * With n nodes a lock survives the loss of any ⌊(n − 1) / 2⌋ of them, so an even number is no better than the odd one
- * below it, and slower: 3 or 5 are usual. One node is a lock on a single server.
+ * With n nodes a lock survives the loss of any ⌊(n − 1) / 2⌋ of them, so an even number is no better than one
+ * node fewer, and slower: 3 or 5 are usual. One node is a lock on a single server.
  *
  * Give the nodes to all clients in the same order: the order and the name decide which node keeps the queue of a name,
  * its coordinator. With different orders locks are as safe, but waiters are served in no order, and less often.
  *
  * What is guaranteed, for a fixed set of nodes: the fences of a lock are unique, and if one acquire returned before
- * another was called, its fence is smaller. Delays, pauses, clock jumps and early expiries do not change that, as long as
- * the counters on the nodes never roll back. Mutual exclusion itself depends on time, as with every lease (Kleppmann,
- * "How to do distributed locking", 2016, and antirez's answer, "Is Redlock safe?"). Clocks must not drift apart by more
- * than `driftFactor`. A node that crashes must keep its data (`appendfsync always`) or stay down for longer than the
- * longest lease: a node that comes back empty votes as if it had granted nothing.
+ * another was called, its fence is smaller. Delays, pauses, clock jumps and early expiries do not change that, as long
+ * as the counters on the nodes never roll back. Mutual exclusion itself depends on time, as with every lease
+ * (Kleppmann, "How to do distributed locking", 2016, and antirez's answer, "Is Redlock safe?"). Clocks must not drift
+ * apart by more than `driftFactor`. A node that crashes must keep its data (`appendfsync always`) or stay down for
+ * longer than the longest lease: a node that comes back empty votes as if it had granted nothing.
  *
  * `release()` resolves when a majority is free. It waits at most 16 ms longer for the coordinator. A slower coordinator
  * may refuse other owners until it has executed the release.
  *
- * A node may lose a lock: it comes back empty, or the key is deleted or expires. The next renewal restores the lock there,
- * so that a lock survives the loss of all nodes one after the other. It is not restored while another owner has the
- * node's vote, after a majority has lost it at the same time, or, if it is shared, once others have joined.
+ * A node may lose a lock: it comes back empty, or the key is deleted or expires. The next renewal restores the lock
+ * there, so that a lock survives the loss of all nodes one after the other. It is not restored while another owner has
+ * the node's vote, after a majority has lost it at the same time, or, if it is shared, once others have joined.
  *
  * On each node the lock's key has the `owner` of the lock, a colon and the id of the round of votes that has won it.
  *
- * `query()` asks all nodes, and lists the holders that a majority has and the waiters of every node. `evict()` takes the
- * lock from what each node has. Its holder is not notified: it finds out with its next renewal or its release. The fence of
- * the next holder is larger. Both need a majority of the nodes.
+ * `query()` asks all nodes, and lists the holders that a majority has and the waiters of every node. `evict()` takes
+ * the lock from what each node has. Its holder is not notified: it finds out with its next renewal or its release. The
+ * fence of the next holder is larger. Both need a majority of the nodes.
  *
- * Locks may be shared: any two majorities have a node in common, which does not grant an exclusive claim beside a shared
- * one. Only the coordinator knows whether anybody waits, so a shared lock is granted only after the coordinator has
- * answered or failed. Options that majorities cannot provide are refused: `permits`, because two permits on each of five
- * nodes are enough for three holders with three nodes each; `owner`, because each round of votes needs an id of its own,
- * so that late commands of other rounds do not count for it; `steal`, because no command takes a lock on a majority of
- * nodes at one moment.
+ * Locks may be shared: any two majorities have a node in common, which does not grant an exclusive claim beside a
+ * shared one. Only the coordinator knows whether anybody waits, so a shared lock is granted only after the coordinator
+ * has answered or failed. Options that majorities cannot provide are refused: `permits`, because two permits on each of
+ * five nodes are enough for three holders with three nodes each; `owner`, because each round of votes needs an id of
+ * its own, so that late commands of other rounds do not count for it; `steal`, because no command takes a lock on a
+ * majority of nodes at one moment.
  *
  * Do not use it if a single server with a replica and fences is enough: the quorum costs as many commands as there are
  * nodes, and a resource that checks fences is safe without it.
@@ -91,7 +94,8 @@ const SPLIT_PAUSE_MS = 25;
  *
  * @param nodes 1 to 9 Redis clients, of any libraries, or stores of `redis()`; each of a server of its own
  * @param options time-outs, clocks, and an observer
- * @throws {TypeError} when a node is neither a client nor such a store, or is given twice, or an option has a wrong type
+ * @throws {TypeError} when a node is neither a client nor such a store, or is given twice, or an option has a wrong
+ * type
  * @throws {RangeError} when there are no nodes or more than 9, or a number is out of range
  */
 export function redlock(nodes: readonly (Store | RedisClient)[], options: RedlockOptions = {}): Store {
@@ -105,13 +109,16 @@ export function redlock(nodes: readonly (Store | RedisClient)[], options: Redloc
   return new RedlockStore(stores, settings, new SystemClock(), Math.random);
 }
 
-/** Returns the grant of a block. */
+/** Returns the fences that a grant of a block reports. */
 function grantOf({ start, end }: FenceBlock): Granted {
   if (end === start) return { granted: true, fence: start };
   return { granted: true, fence: start, fences: Number(end - start) + 1 };
 }
 
-/** Returns the node that a client or a store stands for: a quorum hands nothing on, so its nodes must not either. */
+/**
+ * Returns the node for a client or a store, without its handoff wrapper: a quorum hands nothing on, so its nodes must
+ * not either.
+ */
 function nodeOf(given: Store | RedisClient): QuorumNode {
   if (isNode(given)) return given;
   const node = given instanceof HandoffStore && !given.keeps
@@ -126,9 +133,10 @@ function isNode(node: Store | RedisClient): node is QuorumNode {
 }
 
 /**
- * The store of `redlock()`. A lock is held on a majority of independent nodes; one of them, the coordinator of the name,
- * keeps the queue. A {@linkcode QuorumAttempt} asks all nodes, each under its time-out, and decides as soon as the outcome
- * is certain. A {@linkcode Round} is what a handle has on the nodes; it releases the rest in the background.
+ * The store of `redlock()`. A lock is held on a majority of independent nodes; one of them, the coordinator of the
+ * name, keeps the queue. A {@linkcode QuorumAttempt} asks all nodes, each under its time-out, and decides as soon as
+ * the outcome is certain. A {@linkcode Round} is what a handle has on the nodes; it releases the rest in the
+ * background.
  */
 export class RedlockStore implements Store {
   readonly capabilities: readonly Capability[];
@@ -142,10 +150,11 @@ export class RedlockStore implements Store {
   readonly #contention: Contention;
   readonly #rounds: Rounds;
   readonly #highest = new HighestFence();
+  readonly #drift = (lease: number): number => lease * this.#settings.driftFactor + 2;
   /** The attempts that have no answer yet, by their owners. */
   readonly #inFlight = new ShortLivedMap<string, { readonly answer: Promise<Attempt>; readonly sentAt: Instant }>();
 
-  /** Makes a store of nodes; `random` gives numbers from 0 to 1. */
+  /** Creates a store of nodes; `random` returns numbers from 0 to 1. */
   constructor(nodes: readonly QuorumNode[], settings: RedlockSettings, clock: Clock, random: () => number) {
     this.observer = settings.observer;
     this.#nodes = new Nodes(nodes, settings.nodeTimeout, clock);
@@ -166,14 +175,20 @@ export class RedlockStore implements Store {
     this.capabilities = capabilities;
   }
 
-  readonly drift = (lease: number): number => lease * this.#settings.driftFactor + 2;
+  get drift(): (lease: number) => number {
+    checkReceiver(#settings in this);
+    return this.#drift;
+  }
 
   get closed(): boolean {
     const { list, needed } = this.#nodes;
     return list.filter((node) => node.closed).length > list.length - needed;
   }
 
-  /** Attempts; a handle has one attempt in flight: two would share its round, which the first one to fail gives back. */
+  /**
+   * Makes an attempt. A handle has only one in flight: two would share its round, and the first to fail would release
+   * it for both.
+   */
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const { owner } = claim;
     const sentAt = this.#clock.now();
@@ -207,7 +222,7 @@ export class RedlockStore implements Store {
     return this.#conclude(claim, round, attempt.coordinator, enqueue, outcome);
   }
 
-  /** Keeps what an attempt has won, and releases what it has left on the nodes otherwise. */
+  /** Keeps the lock that an attempt has won; otherwise releases what the attempt has left on the nodes. */
   #conclude(claim: Claim, round: Round, coordinator: number, enqueue: boolean, result: QuorumOutcome): Attempt {
     switch (result.outcome) {
       case "won":

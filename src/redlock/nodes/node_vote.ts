@@ -1,26 +1,26 @@
-import type { Instant } from "../../../internal/time/clock.ts";
-import type { Claim } from "../../../store.ts";
+import type { Instant } from "../../time/clock.ts";
+import type { Claim } from "../../contract/store.ts";
 import { nothingToRelease, type ReleaseProgress } from "./node_release.ts";
 import type { Nodes } from "./nodes.ts";
-import type { QuorumNode, Vote, VoteOptions } from "../../../quorum_node.ts";
+import type { QuorumNode, Vote, VoteOptions } from "../../contract/quorum_node.ts";
 
 /** The state of a round on one node. */
 type NodeVoteState =
-  /** Nothing: it was not asked under the present id. */
+  /** Nothing: the node was not asked under the present id. */
   | { readonly name: "unasked" }
   /**
-   * It may hold the lock, or a place in the queue. `session` is that of the node when it was asked; `undefined` after
-   * several votes, because nobody could tell which of them a release has found.
+   * The node may hold the lock, or a place in the queue. `session` is the node's session when it was asked; `undefined`
+   * after several votes, because nothing tells which vote a release has found.
    */
   | { readonly name: "asked"; readonly session: number | undefined }
-  /** It is not released here, because the next round keeps its place in the queue. */
+  /** Not released on this node, because the next round keeps its place in the queue. */
   | { readonly name: "kept"; readonly by: NodeVote }
-  /** It is being released, or was. Whatever the node grants later is released as well. */
+  /** Released, or being released. Whatever the node grants later is released as well. */
   | { readonly name: "released"; readonly progress: ReleaseProgress; readonly session: number | undefined };
 
 const UNASKED = { name: "unasked" } as const;
 
-/** The vote of one node in a round, and all that the round may have on that node. */
+/** The vote of one node in a round, and all that the round may hold on the node. */
 export class NodeVote {
   readonly #nodes: Nodes;
   readonly #index: number;
@@ -30,10 +30,10 @@ export class NodeVote {
   #state: NodeVoteState = UNASKED;
   #counter: bigint | undefined;
   #restoring = false;
-  /** Whether the lock was renewed: a vote that comes later does not change the counter. */
+  /** Whether the lock was renewed: a later vote does not change the counter. */
   #renewed = false;
 
-  /** Makes the vote of the node at an index, which will be asked under an id. */
+  /** Creates the vote of the node at an index, which is asked under an id. */
   constructor(nodes: Nodes, index: number, id: string) {
     this.#nodes = nodes;
     this.#index = index;
@@ -51,7 +51,7 @@ export class NodeVote {
     return { ...claim, owner: this.#id };
   }
 
-  /** Asks the node. What it grants or queues after the round was released is released as well. */
+  /** Asks the node. If it grants or queues after the release of the round, that is released as well. */
   ask(claim: Claim, options: VoteOptions): Promise<Vote> {
     const asked = this.claim(claim);
     const { session } = this.#node;
@@ -72,13 +72,13 @@ export class NodeVote {
     return vote;
   }
 
-  /** Renews the lock on the node; resolves to whether it was held there. */
+  /** Renews the lock on the node; resolves to whether the node had it. */
   async renew(claim: Claim): Promise<boolean> {
     this.#renewed = true;
     return await this.#node.renew(this.claim(claim)) === "renewed";
   }
 
-  /** Releases what the node may have. Starts only one release, however often it is called. */
+  /** Releases what the node may hold. Starts only one release, however often it is called. */
   release(claim: Claim, now: Instant): ReleaseProgress {
     switch (this.#state.name) {
       case "unasked":
@@ -96,14 +96,14 @@ export class NodeVote {
     }
   }
 
-  /** Leaves the node's queue. From now on the node is asked under another id. */
+  /** Leaves the node's queue. Later votes ask the node under another id. */
   leaveQueue(claim: Claim, id: string): void {
     this.#nodes.releaseInBackground(this.#index, this.claim(claim));
     this.#id = id;
     if (this.#state.name !== "released") this.#state = UNASKED;
   }
 
-  /** Hands the place in the node's queue over to the next round, together with the id. */
+  /** Passes the place in the node's queue to the next round, with the id. */
   keepFor(next: NodeVote): void {
     next.#id = this.#id;
     next.#state = { name: "asked", session: undefined };
@@ -120,13 +120,14 @@ export class NodeVote {
   async restoreOnce(restore: () => Promise<void>): Promise<void> {
     if (this.#restoring) return;
     this.#restoring = true;
-    await restore().catch(() => {});
+    await restore().catch(() => {}); // The next renewal that finds the node empty tries again.
     this.#restoring = false;
   }
 
   /**
-   * Restores the lock on a node that had none and this counter, see {@linkcode Round.restore}. If the round was released
-   * meanwhile it releases the node again: perhaps it took the lock after that, even if its answer was lost.
+   * Restores the lock on a node that had none and this counter, see {@linkcode Round.restore}. If the round was
+   * released meanwhile it releases the node again: the node may have taken the lock after the release, even if its
+   * answer was lost.
    */
   async retake(claim: Claim, fence: bigint, counter: bigint): Promise<void> {
     const mine = this.claim(claim);
@@ -140,13 +141,13 @@ export class NodeVote {
     }
   }
 
-  /** Returns the vote of the round that keeps the place in the queue now. */
+  /** Returns the vote of the round that keeps the place in the queue at present. */
   static #last(vote: NodeVote): NodeVote {
     while (vote.#state.name === "kept") vote = vote.#state.by;
     return vote;
   }
 
-  /** Notes the answer to a vote, or releases what the node has if nobody needs it. */
+  /** Records the answer to a vote, or releases what the node holds if no round needs it. */
   #settled(asked: Claim, vote: Vote | undefined, enqueued: boolean): void {
     const needed = this.#id === asked.owner && this.#state.name !== "released";
     if (needed) {
@@ -156,15 +157,15 @@ export class NodeVote {
     }
   }
 
-  /** Releases what the node granted or queued late, unless the release of the round was executed after that. */
+  /** Releases what the node granted or queued late, unless the release was executed after it. */
   async #releaseLate(asked: Claim, granted: boolean): Promise<void> {
     if (granted && this.#id === asked.owner && await this.#hasReleasedVote()) return;
     this.#nodes.releaseInBackground(this.#index, asked);
   }
 
   /**
-   * Whether the release has found the lock, and no vote can be executed after it: there was only one, and the client was
-   * never cut off, so that it was executed once at most.
+   * Resolves to whether the release is known to have found the lock and no vote can be executed after it: there was
+   * only one vote, and the client was never cut off, so that the vote was executed at most once.
    */
   async #hasReleasedVote(): Promise<boolean> {
     if (this.#state.name !== "released" || !await this.#state.progress.done.catch(() => false)) return false;

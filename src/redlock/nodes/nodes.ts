@@ -1,36 +1,37 @@
-import type { Clock, Instant } from "../../../internal/time/clock.ts";
-import { type NodeFailure, QuorumError, StoreError } from "../../../errors.ts";
-import type { Claim } from "../../../store.ts";
+import { isDenied } from "../../internal/failure.ts";
+import type { Clock, Instant } from "../../time/clock.ts";
+import { type NodeFailure, QuorumError, StoreError } from "../../contract/errors.ts";
+import type { Claim } from "../../contract/store.ts";
 import { AnswerTimeouts } from "./answer_timeouts.ts";
 import { coordinators, firstCoordinator } from "../attempt/coordinators.ts";
 import { NodeHealth } from "./node_health.ts";
 import { NodeRelease, type ReleaseProgress } from "./node_release.ts";
 import { nodeTimeoutOf } from "../options.ts";
 import { type Answer, isComplete, majority, poll } from "./answers.ts";
-import type { QuorumNode } from "../../../quorum_node.ts";
+import type { QuorumNode } from "../../contract/quorum_node.ts";
 import { quorum } from "../attempt/verdict.ts";
 
-/** How long a release that has taken effect waits for the coordinator besides, in milliseconds. */
+/** How much longer a release that has taken effect waits for the coordinator, in milliseconds. */
 const COORDINATOR_GRACE_MS = 16;
 
-/** Which nodes were asked, and how long they are waited for. */
+/** The nodes that were asked, and how long to wait for them. */
 export interface PollScope {
   /** The indices of the nodes that were asked, one for each call; all nodes when left out. */
   readonly indices?: readonly number[] | undefined;
   /**
-   * Whether nodes that are still connecting are given more time where the others, connected and not failed, are no
-   * majority. Otherwise a majority decides without them.
+   * Whether to give more time to nodes that are still connecting, where the nodes that are connected and have not
+   * failed are no majority. Otherwise a majority decides without them.
    */
   readonly awaitConnecting?: boolean | undefined;
   /** How long a node may take to answer, in milliseconds; as usual when left out. */
   readonly timeout?: number | undefined;
 }
 
-/** The nodes of a quorum: asks them under time-outs, and knows which of them answer. */
+/** The nodes of a quorum: asks them under time-outs, and knows which nodes answer. */
 export class Nodes {
   readonly list: readonly QuorumNode[];
   readonly clock: Clock;
-  /** How many are a majority. */
+  /** How many nodes are a majority. */
   readonly needed: number;
   readonly #timeout: number | undefined;
   readonly #time: AnswerTimeouts;
@@ -38,7 +39,7 @@ export class Nodes {
   /** The indices of all nodes. */
   readonly #indices: readonly number[];
 
-  /** Makes a quorum. A node may take `timeout` milliseconds to answer; `undefined`: it depends on the lease. */
+  /** Creates a quorum. A node may take `timeout` milliseconds to answer; `undefined`: the time depends on the lease. */
   constructor(list: readonly QuorumNode[], timeout: number | undefined, clock: Clock) {
     this.list = list;
     this.needed = quorum(list.length);
@@ -49,14 +50,16 @@ export class Nodes {
     this.#health = list.map((node) => new NodeHealth(node, clock));
   }
 
-  /** Returns the coordinator of a name's waiters: the first node of its order, but those that are down come last. */
+  /**
+   * Returns the coordinator of a name's waiters: the first node in the name's order, but nodes that are down come last.
+   */
   coordinator(name: string): number {
     const first = firstCoordinator(name, this.list.length);
     if (!this.#health[first]!.failed) return first;
     return coordinators(name, this.list.length).find((i) => !this.#health[i]!.down) ?? first;
   }
 
-  /** Resolves to what the answers of nodes come to, each of which must come within its time-out. */
+  /** Resolves to the outcome of asking several nodes, each under its time-out. */
   poll<T, R>(
     { lease }: Pick<Claim, "lease">,
     calls: readonly Promise<T>[],
@@ -83,7 +86,7 @@ export class Nodes {
     throw answer.error;
   }
 
-  /** Resolves to whether a majority of nodes says yes; rejects when neither that nor the contrary is certain. */
+  /** Resolves to whether a majority of nodes says yes; rejects when neither yes nor no is certain. */
   majority(claim: Claim, action: string, calls: readonly Promise<boolean>[]): Promise<boolean> {
     return this.poll(claim, calls, (answers) => {
       const decided = majority(answers, this.needed);
@@ -93,9 +96,9 @@ export class Nodes {
   }
 
   /**
-   * Resolves to whether a lock that is being released was still held; rejects as soon as so many nodes have failed that
-   * it may not be free. Waits for the coordinator as well, so that the next attempt finds it free, but only for a short
-   * time.
+   * Resolves to whether a lock that is being released was still held. Rejects as soon as so many nodes have failed that
+   * the lock may not be free. Waits a short time for the coordinator as well, so that the next attempt finds the lock
+   * free.
    */
   async released(claim: Claim, coordinator: number, releases: readonly ReleaseProgress[]): Promise<boolean> {
     const calls = releases.map((release) => release.answer());
@@ -108,27 +111,28 @@ export class Nodes {
     return released;
   }
 
-  /** Starts a release on one node, which is retried as long as the lease or a place in the queue can last there. */
+  /** Starts a release on one node, with retries for as long as the lease or a place in the queue can last there. */
   release(i: number, claim: Claim, began: Instant): ReleaseProgress {
     return new NodeRelease(this.list[i]!, claim, this.clock, began);
   }
 
-  /** Starts a release on one node, for which nobody waits. */
+  /** Starts a release on one node, without waiting for it: a vote that stays there ends with its lease. */
   releaseInBackground(i: number, claim: Claim): void {
     this.release(i, claim, this.clock.now()).done.catch(() => {});
   }
 
-  /** Returns the error for an action on a lock that too many nodes have failed. */
+  /** Returns the error for a call about a lock on which too many nodes have failed. */
   error({ name }: Claim, action: string, answers: readonly Answer<unknown>[]): QuorumError {
     return this.failure(`${action} lock "${name}"`, answers);
   }
 
-  /** Returns the error for anything that too many nodes have failed. */
+  /** Returns the error for a call on which too many nodes have failed. */
   failure(what: string, answers: readonly Answer<unknown>[]): QuorumError {
     const failures = answers.flatMap((answer, index): NodeFailure[] => {
       return answer.state === "failed" ? [{ index, address: this.list[index]!.address, error: answer.error }] : [];
     });
-    const permanent = failures.filter(({ error }) => error instanceof StoreError && error.permanent).length;
+    const permanent =
+      failures.filter(({ error }) => error instanceof StoreError ? error.permanent : isDenied(error)).length;
     const message = `Cannot ${what} on ${this.needed} of ${answers.length} nodes`;
     return new QuorumError(message, failures, { permanent: permanent > answers.length - this.needed });
   }
@@ -144,12 +148,11 @@ export class Nodes {
   }
 
   /**
-   * Waits for the coordinator for a short time. One that takes longer is slow and keeps the queue; it has failed only when
-   * its time is over.
+   * Waits for the coordinator for a short time. A coordinator that takes longer is slow and keeps the queue; it has
+   * failed only after its time-out.
    */
   async #awaitCoordinator(claim: Claim, coordinator: number, call: Promise<boolean>): Promise<void> {
-    const settled = ([answer]: readonly Answer<boolean>[]) => answer!.state === "pending" ? undefined : true;
-    const answered = this.poll(claim, [call], settled, { indices: [coordinator] });
+    const answered = this.poll(claim, [call], () => true, { indices: [coordinator] });
     await new Promise<void>((resolve) => {
       const timer = this.#time.timer(COORDINATOR_GRACE_MS, resolve);
       answered.then(() => {
@@ -159,7 +162,7 @@ export class Nodes {
     });
   }
 
-  /** Notes that a node has not answered in time. Returns its error, with the reason if its client knows one. */
+  /** Records that a node has not answered in time. Returns its error, with the reason if its client knows it. */
   #timedOut(i: number, ms: number): Error {
     this.#health[i]!.note(false);
     const { connectionError: cause } = this.list[i]!;
@@ -167,12 +170,12 @@ export class Nodes {
     return new Error(`no answer within ${ms} ms: ${cause.message}`, { cause });
   }
 
-  /** Returns those of some nodes that are connecting. */
+  /** Returns the indices of nodes that are connecting. */
   #connecting(indices: readonly number[]): number[] {
     return indices.filter((i) => this.#health[i]!.connecting);
   }
 
-  /** Returns how many nodes beside these are connected and have not failed, as far as is known. */
+  /** Returns how many other nodes are connected and have not failed, as far as known. */
   #reachable(late: readonly number[]): number {
     return this.#health.filter((node, i) => !late.includes(i) && !node.connecting && !node.failed).length;
   }
