@@ -1,9 +1,7 @@
-import { joinsRun, takesRun, wishedFences } from "../handoff/group.ts";
-import { blockLength } from "../lease/fence_block.ts";
-import { isMeant, type Meant } from "../listing/eviction.ts";
-import { ownerKey } from "../owner_key.ts";
-import { type Claim, type Conflict, handleOf, kindOf } from "../../store.ts";
-import { fits, type Occupancy, occupancyOf, permitsOf } from "./occupancy.ts";
+import { blockLength, joinsRun, takesRun, wishedFences } from "./group.ts";
+import { isMeant, type Meant } from "../internal/listing/eviction.ts";
+import { fits, type Occupancy, occupancyOf, ownerKey, permitsOf } from "./occupancy.ts";
+import { type Claim, type Conflict, handleOf, kindOf } from "../contract/store.ts";
 
 /** The longest run that one grant takes out of the queue. */
 const RUN_LIMIT = 100;
@@ -11,18 +9,18 @@ const RUN_LIMIT = 100;
 /** A handle that holds a lock. */
 export interface RecordHolder<W extends RecordWaiter = RecordWaiter> {
   claim: Claim;
-  /** When it was granted the lock, in milliseconds since the Unix epoch. */
+  /** When the handle was granted the lock, in milliseconds since the Unix epoch. */
   readonly grantedAt: number;
-  /** Its fence; `undefined` on a node of a quorum that has not confirmed one. */
+  /** Its fence; `undefined` on a node of a quorum without a confirmed fence. */
   fence: bigint | undefined;
-  /** The waiters that were taken out of the queue with it: the members of its run. */
+  /** The members of its run: the waiters that were taken out of the queue with it. */
   run: readonly W[];
 }
 
 /** A handle that is in the queue of a lock. */
 export interface RecordWaiter {
   readonly claim: Claim;
-  /** Its place: smaller than that of everybody who came later. */
+  /** Its place: smaller than the place of every later waiter. */
   readonly ticket: number;
   /** When it entered the queue, in milliseconds since the Unix epoch. */
   readonly queuedAt: number;
@@ -31,9 +29,9 @@ export interface RecordWaiter {
 /** A claim that can be granted. */
 export interface Admission {
   readonly outcome: "free";
-  /** The fence of the claim's owner, if that holds the lock already. */
+  /** The fence of the claim's owner, if the owner holds the lock already. */
   readonly ownFence: bigint | undefined;
-  /** Whether it is the claim's turn, so that those in the queue directly follow it. */
+  /** Whether it is the claim's turn, so that the first waiters of the queue directly follow it. */
   readonly next: boolean;
   /** Whether the present holders lose the lock. */
   readonly steals: boolean;
@@ -45,24 +43,24 @@ export type AdmissionDecision =
   | { readonly outcome: "busy" }
   | { readonly outcome: "conflict"; readonly conflict: Conflict };
 
-/** The fences that were issued to a claim, and who is granted the lock together with it. */
+/** The fences that were issued to a claim, and the run that is granted with it. */
 export interface Issue<W extends RecordWaiter> {
   readonly fence: bigint;
-  /** How many fences the claim has for itself. */
+  /** How many fences the claim has. */
   readonly fences: number;
   readonly run: readonly W[];
-  /** The last fence that is not free any more. */
+  /** The last fence that was issued. */
   readonly last: bigint;
 }
 
 /**
  * The holders of one lock and its queue: the rules of kinds, owners, the queue, runs and fences, for stores that keep a
- * lock as one object. When a lease ends and which waiters are dead is for the store to say.
+ * lock as one object. The store decides when a lease ends and which waiters are dead.
  */
 export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
-  /** By the ids of their handles. */
+  /** The holders, by the ids of their handles. */
   readonly holders: Map<string, H> = new Map();
-  /** First come, first served. */
+  /** The queue, first come, first served. */
   readonly queue: W[] = [];
 
   /** How the lock is held. */
@@ -70,7 +68,7 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
     return occupancyOf(this.holders.values());
   }
 
-  /** Returns the claim's handle in the queue, if it is there. */
+  /** Returns the claim's handle in the queue, if present. */
   waiter(claim: Claim): W | undefined {
     return this.queue.find((waiter) => handleOf(waiter.claim) === handleOf(claim));
   }
@@ -81,7 +79,7 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
     this.queue.sort(byTicket);
   }
 
-  /** Removes the claim's handle from the queue. Returns whether it was there. */
+  /** Removes the claim's handle from the queue. Returns whether it was present. */
   dequeue(claim: Claim): boolean {
     const place = this.queue.findIndex((waiter) => handleOf(waiter.claim) === handleOf(claim));
     if (place >= 0) this.queue.splice(place, 1);
@@ -91,8 +89,8 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
   /**
    * Decides whether a claim can be granted. Nothing is changed.
    *
-   * @param asking the claim's handle as a waiter, at the place that it has in the queue or would have
-   * @param known whether that place is not new
+   * @param asking the claim's handle as a waiter, with its place in the queue, or the place that it would get
+   * @param known whether the handle is in the queue already
    */
   decide(claim: Claim, asking: W, known: boolean, steal: boolean, isAlive: (waiter: W) => boolean): AdmissionDecision {
     const present = this.occupancy.kind;
@@ -130,7 +128,7 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
     return { fence, fences, run, last: own === undefined ? fence + BigInt(Math.max(fences - 1, run.length)) : last };
   }
 
-  /** Deletes the holders that are meant, by default all, and returns them. */
+  /** Deletes the selected holders, by default all, and returns them. */
   revoke(target: Meant = {}): H[] {
     const meant = [...this.holders].filter(([handle, { fence }]) => isMeant(target, { handle, fence }));
     for (const [handle] of meant) this.holders.delete(handle);
@@ -139,7 +137,7 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
 
   /**
    * Returns the waiters at the head of the queue that can hold the lock together, beside its holders. Dead waiters are
-   * left out. One that is not in the queue counts as if it were, at its place.
+   * left out. The waiter `asking` counts at its place, even if it is not in the queue.
    */
   admissible(isAlive: (waiter: W) => boolean, asking?: W): W[] {
     const together = this.occupancy;
@@ -155,14 +153,14 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
     return admissible;
   }
 
-  /** Returns the waiters that can hold the lock now: those at the head of the queue, and other handles of its owners. */
+  /** Returns the waiters that can hold the lock now: at the head of the queue, and other handles of its owners. */
   next(isAlive: (waiter: W) => boolean): W[] {
     const { ownerKeys } = this.occupancy;
     const admissible = new Set(this.admissible(isAlive));
     return this.queue.filter((waiter) => admissible.has(waiter) || ownerKeys.has(ownerKey(waiter.claim)));
   }
 
-  /** Returns the members of the run of a holder that are not in the queue again. */
+  /** Returns the members of a holder's run that have not queued again. */
   membersOf({ run }: H): W[] {
     return run.filter(({ claim }) => this.waiter(claim) === undefined);
   }
@@ -173,7 +171,7 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
     return undefined;
   }
 
-  /** Takes the waiters out of the queue that directly follow a claim which is granted now, and are of its group. */
+  /** Takes the waiters out of the queue that directly follow a granted claim and belong to its group. */
   #takeRun(claim: Claim, limit: number, isAlive: (waiter: W) => boolean): W[] {
     const run: W[] = [];
     if (!takesRun(claim)) return run;
@@ -187,7 +185,9 @@ export class LockRecord<H extends RecordHolder<W>, W extends RecordWaiter> {
   }
 }
 
-/** Returns the first fence after `last`: microseconds of the clock, so that fences rise even if the last one is lost. */
+/**
+ * Returns the first fence after `last`: microseconds of the clock, so that fences rise even if the last fence is lost.
+ */
 function nextFence(last: bigint, now: number): bigint {
   const microseconds = BigInt(Math.floor(now * 1000));
   return microseconds > last ? microseconds : last + 1n;

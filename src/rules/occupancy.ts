@@ -1,15 +1,28 @@
-import { ownerKey } from "../owner_key.ts";
-import { type Claim, type Kind, kindOf } from "../../store.ts";
+import { type Claim, type Kind, kindOf } from "../contract/store.ts";
 
-/** How a lock is held: as which kind, and by which owners. */
+/**
+ * Returns the key by which stores record the owner of a lock: the caller's `owner` with a slash, for all its handles,
+ * or the id of a handle without `owner`, which has no slash. So an `owner` that equals the id of a handle does not
+ * re-enter the lock of that handle.
+ */
+export function ownerKey({ owner, handle }: Claim): string {
+  return handle === undefined ? owner : `${owner}/`;
+}
+
+/** Returns the owner of an owner key. */
+export function ownerOfKey(key: string): string {
+  return key.endsWith("/") ? key.slice(0, -1) : key;
+}
+
+/** The kind as which a lock is held, and the owners that hold it. */
 export interface Occupancy {
   /** The kind of all holders; exclusive when there is none, or when they differ. */
   kind: Kind;
-  /** The keys of the owners, each once: the handles of one owner need one permit together. */
+  /** The keys of the owners, each once: the handles of one owner share one permit. */
   readonly ownerKeys: Set<string>;
 }
 
-/** Returns how a lock with these holders is held. */
+/** Returns the occupancy of a lock with these holders. */
 export function occupancyOf(holders: Iterable<{ readonly claim: Claim }>): Occupancy {
   const kinds = new Set<Kind>();
   const ownerKeys = new Set<string>();
