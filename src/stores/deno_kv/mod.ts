@@ -1,5 +1,5 @@
 /**
- * Locks in a Deno KV. A local file of it serves one process. On Deno Deploy this was not tried.
+ * Locks in a Deno KV. A local file serves one process. It was not tried on Deno Deploy.
  *
  * `Deno.openKv` needs the flag `--unstable-kv`, or `"unstable": ["kv"]` in `deno.json`.
  *

@@ -1,24 +1,32 @@
-import { StoreError } from "../../errors.ts";
-import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
-import { type Backend, cas, type FoundDocument, type ListedDocuments, type WriteResult } from "../cas/mod.ts";
+import { StoreError } from "../../contract/errors.ts";
+import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
+import type {
+  Backend,
+  FoundDocument,
+  KeyVersion,
+  ListedDocuments,
+  WatchOptions,
+  WriteResult,
+} from "../../engine/mod.ts";
+import { casOf } from "../../engine/store.ts";
 import { checkDenoKvOptions, type DenoKv, type DenoKvEntry, type DenoKvOptions } from "./options.ts";
 
 /** A store in a Deno KV. */
 export interface DenoKvStore extends Store {
-  /** Takes the lock from all its holders, or from those that are named. Resolves to how many lost it. */
+  /** Revokes the lock of all its holders, or of the named holders. Resolves to how many lost it. */
   evict(name: string, options?: EvictOptions): Promise<number>;
   /** Lists the holders and the waiters of all locks in this Deno KV, in the order of the names. */
   query(options?: QueryOptions): Promise<Snapshot>;
 }
 
 /**
- * Returns a store in a Deno KV. **A local file serves one process**: with several, calls fail with "database is locked",
- * and watches do not notice what another process writes. On Deno Deploy this was not tried.
+ * Returns a store in a Deno KV. **A local file serves one process**: with several, calls fail with "database is
+ * locked", and watches miss the writes of other processes. It was not tried on Deno Deploy.
  *
- * **Clocks.** A Deno KV tells no time, so leases go by the clocks of the processes. A waiter succeeds a dead holder when
- * it has itself seen for a whole lease that this did not renew; `tryAcquire`, which does not wait, `maxClockSkew` after
- * the lease has ended. If a clock is wrong by more than that, two callers may believe for a moment that they hold the
- * lock; the fence orders them.
+ * **Clocks.** A Deno KV tells no time, so leases go by the clocks of the processes. A waiter succeeds a dead holder
+ * after it has itself seen no renewal for a whole lease. `tryAcquire`, and a wait that ends, succeed it `maxClockSkew`
+ * after the end of the lease. If a clock is wrong by more than that, two callers may believe for a moment that they
+ * hold the lock; the fence orders them.
  *
  * **Closing.** After `kv.close()` calls and waiters reject with a `StoreError` that is `permanent`, and held locks end
  * with their leases.
@@ -33,7 +41,7 @@ export interface DenoKvStore extends Store {
  * await using lock = await acquire(store, "nightly-report", { wait: 1_000 });
  * ```
  *
- * @param kv what `Deno.openKv()` resolves to
+ * @param kv the Deno KV, from `Deno.openKv()`
  * @param options a prefix, an observer, and how far clocks may be apart
  * @throws {TypeError} when `kv` is no Deno KV, or an option is unknown or of the wrong kind
  * @throws {RangeError} when `maxClockSkew` is negative
@@ -41,13 +49,15 @@ export interface DenoKvStore extends Store {
 export function denoKv(kv: DenoKv, options: DenoKvOptions = {}): DenoKvStore {
   const { prefix, engine } = checkDenoKvOptions(kv, options);
   // A backend that lists gives a store with both methods.
-  return cas(new KvBackend(kv, prefix), engine) as DenoKvStore;
+  return casOf(new KvBackend(kv, prefix), engine, kv, JSON.stringify([prefix])) as DenoKvStore;
 }
 
-/** The largest document, in bytes: less than the 65,536 that a value may have. */
+/** The largest document, in bytes: below the 65,536 that a value may have. */
 const MAX_BYTES = 65_000;
 
-/** Keeps documents in a Deno KV: as UTF-8, because a string takes two bytes for each character if one is not Latin-1. */
+/**
+ * Keeps documents in a Deno KV: as UTF-8, because a string takes two bytes for each character if one is not Latin-1.
+ */
 export class KvBackend implements Backend<string | null> {
   readonly maxBytes = MAX_BYTES;
   readonly #kv: DenoKv;
@@ -60,7 +70,7 @@ export class KvBackend implements Backend<string | null> {
     this.#prefix = prefix;
   }
 
-  /** Whether a call has found it closed: a Deno KV does not say so by itself. */
+  /** Whether a call has found it closed: a Deno KV does not report it. */
   get closed(): boolean {
     return this.#isClosed;
   }
@@ -83,11 +93,15 @@ export class KvBackend implements Backend<string | null> {
     });
   }
 
-  remove(key: string, versionstamp: string | null): Promise<boolean> {
-    return this.#call(async () => {
+  async remove(documents: readonly KeyVersion<string | null>[]): Promise<number> {
+    let removed = 0;
+    // One after the other: a local file locks itself for each.
+    for (const { key, version: versionstamp } of documents) {
       const path = this.#keyOf(key);
-      return (await this.#kv.atomic().check({ key: path, versionstamp }).delete(path).commit()).ok;
-    });
+      const commit = () => this.#kv.atomic().check({ key: path, versionstamp }).delete(path).commit();
+      if ((await this.#call(commit)).ok) removed++;
+    }
+    return removed;
   }
 
   list(limit: number, cursor?: string): Promise<ListedDocuments<string | null>> {
@@ -100,11 +114,12 @@ export class KvBackend implements Backend<string | null> {
     });
   }
 
-  watch(key: string, version: string | null, signal: AbortSignal): Promise<void> {
+  watch(key: string, version: string | null, signal: AbortSignal, { isWaited }: WatchOptions): Promise<void> {
     return this.#call(async () => {
+      if (!isWaited) throw new Error("a watch of a Deno KV keeps the process alive");
       if (signal.aborted) return;
       const reader = this.#kv.watch([this.#keyOf(key)]).getReader();
-      // A read that waits resolves then.
+      // A read that waits resolves then. A watch that has failed rejects again.
       const cancel = () => void reader.cancel().catch(() => {});
       signal.addEventListener("abort", cancel);
       try {

@@ -1,16 +1,16 @@
-import { SystemClock } from "../../internal/time/clock.ts";
+import { SystemClock } from "../../time/clock.ts";
 import { type LockObjectRequest, LockServer } from "./server.ts";
 import type { LockObjectStorage } from "./storage.ts";
 
-/** What is needed of the state that a Durable Object is constructed with. */
+/** The part of the constructor's state that a lock object needs. */
 export interface LockObjectState {
   /** The storage of the object. */
   readonly storage: LockObjectStorage;
 }
 
 /**
- * The class of Durable Objects that `durableObject()` asks: each keeps the lock of one name in its storage, and decides by
- * its clock. The Worker exports it, and its configuration names it.
+ * The class of Durable Objects that `durableObject()` asks: each keeps the lock of one name in its storage, and decides
+ * by its clock. The Worker exports it, and its configuration names it.
  *
  * @example Export it under a name of your own
  * ```ts
@@ -32,7 +32,7 @@ export class LockObject {
     return this.#server.fetch(request);
   }
 
-  /** Ends leases that are over although nobody asks, and deletes a lock that has not been used for 7 days. */
+  /** Ends leases that are over although no call comes, and deletes a lock that has not been used for 7 days. */
   alarm(): Promise<void> {
     return this.#server.alarm();
   }

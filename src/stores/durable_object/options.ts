@@ -1,7 +1,7 @@
-import type { Observer } from "../../events.ts";
+import type { Observer } from "../../contract/events.ts";
 import { checkKeys, checkObserver, show } from "../../internal/validation.ts";
 
-/** What is needed of a `DurableObjectStub`. */
+/** The part of a `DurableObjectStub` that the store uses. */
 export interface LockStub {
   /** Sends a request to the object. */
   fetch(
@@ -10,11 +10,11 @@ export interface LockStub {
   ): Promise<{ readonly status: number; text(): Promise<string> }>;
 }
 
-/** What is needed of a `DurableObjectNamespace`, the binding of a class of Durable Objects. */
+/** The part of a `DurableObjectNamespace`, the binding of a class of Durable Objects, that the store uses. */
 export interface LockNamespace {
   /** Returns the id of the object with a name. */
   idFromName(name: string): unknown;
-  /** Returns what sends requests to an object. */
+  /** Returns a stub that sends requests to an object. */
   get(id: unknown): LockStub;
 }
 
@@ -29,7 +29,7 @@ export interface DurableObjectSettings {
   readonly observer: Observer | undefined;
 }
 
-/** Checks the binding and the options, and completes these. */
+/** Checks the binding and the options, and completes the options. */
 export function checkDurableObjectOptions(
   namespace: LockNamespace,
   options: DurableObjectOptions,

@@ -1,10 +1,11 @@
-import { StoreError } from "../../errors.ts";
+import { StoreError } from "../../contract/errors.ts";
+import { mayBeDone } from "../../internal/failure.ts";
 import { reason } from "../../internal/reason.ts";
 import { show } from "../../internal/validation.ts";
-import type { Attempt, Meta, Renewal } from "../../store.ts";
-import { fits, FORMAT, parse } from "./request.ts";
+import type { Attempt, Meta, Renewal } from "../../contract/store.ts";
+import { fits, FORMAT, parse, type Shape } from "./request.ts";
 
-/** What an object answers to each request. */
+/** The reply to each kind of request. */
 export interface ObjectReplies {
   readonly attempt: Attempt;
   readonly renew: Renewal;
@@ -13,22 +14,33 @@ export interface ObjectReplies {
   readonly evict: number;
   /** Whether another attempt is worthwhile. */
   readonly wait: boolean;
-  /** Who has revoked the lock, as far as that is known; `null` if nobody has. */
+  /** The `meta` of the revoker, as far as known; `null` if the lock was not revoked. */
   readonly watch: Meta | null;
 }
 
-/** What a call has come to, as it is sent. */
+/** The shape of each reply. */
+const REPLIES: Readonly<Record<keyof ObjectReplies, Shape>> = {
+  attempt: { granted: "boolean", fence: "string|undefined" },
+  renew: ["renewed", "lost"],
+  release: "boolean",
+  succeed: "object",
+  evict: "number",
+  wait: "boolean",
+  watch: "object",
+};
+
+/** The outcome of a call, as it is sent. */
 interface ReplyFields {
   readonly reply?: ObjectReplies[keyof ObjectReplies];
   readonly error?: { readonly message: string; readonly isUndone: boolean; readonly isPermanent: boolean };
 }
 
-/** Returns the response with the reply to a call. */
+/** Returns the response for the reply to a call. */
 export function replyWith(reply: ObjectReplies[keyof ObjectReplies]): Response {
   return respond({ reply }, 200);
 }
 
-/** Returns the response with how a call has failed. A `StoreError` says that nothing was done. */
+/** Returns the response for a failed call. A `StoreError` says that nothing was done. */
 export function replyWithError(error: unknown): Response {
   const isUndone = error instanceof StoreError;
   const fields = { message: reason(error), isUndone, isPermanent: isUndone && error.permanent };
@@ -43,18 +55,29 @@ function respond(fields: ReplyFields, status: number): Response {
   return new Response(text, { status });
 }
 
-/** Reads a response. Throws the error that it says, or one that it is none of a lock object. */
-export function parseReply<T>(status: number, text: string): T {
+/**
+ * Reads the response to a request. Throws the error that it contains, or an error if it does not come from a lock
+ * object.
+ */
+export function parseReply<What extends keyof ObjectReplies>(
+  what: What,
+  status: number,
+  text: string,
+): ObjectReplies[What] {
   const fields = parse(text);
   if (!fits(fields, { holdfast: "number" }) || fields["holdfast"] !== FORMAT) throw foreignError(status, text);
   const { reply, error } = fields as ReplyFields;
-  if (error === undefined) return reply as T;
+  if (error === undefined) {
+    if (fits(reply, REPLIES[what])) return reply as ObjectReplies[What];
+    // The call may have been executed.
+    throw new Error(`the Durable Object answered to ${what} what is no reply to that: ${show(text)}`);
+  }
   throw error.isUndone ? new StoreError(error.message, { permanent: error.isPermanent }) : new Error(error.message);
 }
 
-/** Returns an attempt, whose fence comes as text. */
+/** Returns an attempt, whose fence arrives as text. */
 export function parseAttempt(attempt: Attempt): Attempt {
-  return attempt.granted ? { ...attempt, fence: BigInt(attempt.fence) } : attempt;
+  return attempt.granted ? { ...attempt, fence: BigInt(String(attempt.fence)) } : attempt;
 }
 
 /** Returns the error for a request that has failed on its way. */
@@ -67,7 +90,7 @@ export function failed(cause: unknown): Error {
 
 function foreignError(status: number, text: string): Error {
   const got = `status ${status}, ${show(text)}`;
-  if (status >= 500 || status === 429) return new Error(`the Durable Object did not answer: ${got}`);
+  if (mayBeDone(status, text)) return new Error(`the Durable Object did not answer: ${got}`);
   return new StoreError(`the class of the binding must be LockObject of this version: its object answers ${got}`, {
     permanent: true,
   });
