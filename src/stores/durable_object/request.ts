@@ -1,5 +1,5 @@
 import { show } from "../../internal/validation.ts";
-import type { Claim, EvictOptions } from "../../store.ts";
+import type { Claim, EvictOptions } from "../../contract/store.ts";
 
 /** The version of the format of requests and replies. */
 export const FORMAT = 1;
@@ -7,22 +7,25 @@ export const FORMAT = 1;
 /** For how long an object holds a wait open, in milliseconds. */
 export const HOLD_MS = 20_000;
 
-/** What a store asks the object of a name. */
+/** A request of a store to the object of a name. */
 export type ObjectRequest =
   | { readonly do: "attempt"; readonly claim: Claim; readonly call: CallFields; readonly options: AttemptFields }
   | { readonly do: "release"; readonly claim: Claim; readonly call: CallFields }
   | { readonly do: "succeed"; readonly claim: Claim; readonly call: CallFields; readonly to: Claim }
   | { readonly do: "renew" | "wait" | "watch"; readonly claim: Claim }
-  | { readonly do: "evict"; readonly name: string; readonly options: EvictFields };
+  | { readonly do: "evict"; readonly name: string; readonly call: CallFields; readonly options: EvictFields };
 
-/** Which call it is: one that comes after a later one of the same store object and handle is not executed. */
+/**
+ * The identity of a call. A repeated call, or a call after a later call of the same store object and handle, is not
+ * executed.
+ */
 interface CallFields {
   /** The id of the store object. */
   readonly store: string;
   readonly number: number;
 }
 
-/** The options of an attempt that concern the object. */
+/** The part of an attempt's options that concerns the object. */
 interface AttemptFields {
   readonly enqueue: boolean;
   readonly steal: boolean;
@@ -33,8 +36,8 @@ interface EvictFields extends Omit<EvictOptions, "fence"> {
   readonly fence?: string | undefined;
 }
 
-/** What a value must be: of one of these types; one of several texts; or an object with such fields. */
-type Shape = string | readonly string[] | { readonly [field: string]: Shape };
+/** The shape of a value: one of these types; one of several texts; or an object with such fields. */
+export type Shape = string | readonly string[] | { readonly [field: string]: Shape };
 
 const CLAIM: Readonly<Record<keyof Claim, Shape>> = {
   name: "string",
@@ -58,7 +61,7 @@ const REQUESTS: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   renew: { claim: CLAIM },
   wait: { claim: CLAIM },
   watch: { claim: CLAIM },
-  evict: { name: "string", options: { handle: "string|undefined", fence: "string|undefined" } },
+  evict: { name: "string", call: CALL, options: { handle: "string|undefined", fence: "string|undefined" } },
 };
 
 /** Returns the text of a request. */
@@ -66,7 +69,7 @@ export function formatRequest(request: ObjectRequest): string {
   return JSON.stringify({ holdfast: FORMAT, ...request });
 }
 
-/** Reads the text of a request. Throws a `TypeError` that says what is wrong with it. */
+/** Reads the text of a request. Throws a `TypeError` that names its fault. */
 export function parseRequest(text: string): ObjectRequest {
   const request = parse(text);
   if (!fits(request, { holdfast: "number" })) {
@@ -82,7 +85,7 @@ export function parseRequest(text: string): ObjectRequest {
   return request as unknown as ObjectRequest;
 }
 
-/** Returns the value of a JSON text; `undefined` if it is none. */
+/** Returns the value of a JSON text; `undefined` if the text is no JSON. */
 export function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -91,7 +94,7 @@ export function parse(text: string): unknown {
   }
 }
 
-/** Returns whether a value is what it must be. */
+/** Returns whether a value has a shape. */
 export function fits(value: unknown, shape: Shape): value is Readonly<Record<string, unknown>> {
   if (Array.isArray(shape)) return shape.includes(value);
   if (typeof shape === "string") {

@@ -1,13 +1,13 @@
-import { StoreError } from "../../errors.ts";
-import type { Clock } from "../../internal/time/clock.ts";
+import { StoreError } from "../../contract/errors.ts";
+import type { Clock } from "../../time/clock.ts";
 import { reason } from "../../internal/reason.ts";
-import { type Claim, handleOf } from "../../store.ts";
-import { CasStore } from "../cas/store.ts";
+import { type Claim, handleOf } from "../../contract/store.ts";
+import { CasStore } from "../../engine/store.ts";
 import { type ObjectReplies, replyWith, replyWithError } from "./reply.ts";
 import { HOLD_MS, type ObjectRequest, parseRequest } from "./request.ts";
 import { type LockObjectStorage, StoredDocuments } from "./storage.ts";
 
-/** How the engine sees the handles, which are in other processes. */
+/** The settings of the engine for handles in other processes. */
 const REMOTE = {
   // Whatever object of this name entered a waiter into the queue, this one looks after it.
   store: "object",
@@ -17,7 +17,7 @@ const REMOTE = {
   retryAsleepMs: 60_000,
 };
 
-/** What is needed of a request to a Durable Object. */
+/** The part of a request to a Durable Object that is used. */
 export interface LockObjectRequest {
   /** Aborts when the caller is gone, where the platform tells. */
   readonly signal?: AbortSignal | undefined;
@@ -30,7 +30,7 @@ export class LockServer {
   readonly #clock: Clock;
   readonly #documents: StoredDocuments;
   readonly #store: CasStore;
-  /** What ends the waits that are held open, by what they wait for and their handles. */
+  /** The functions that end the open waits, by the kind of wait and the handle. */
   readonly #held = new Map<string, AbortController>();
 
   constructor(storage: LockObjectStorage, clock: Clock) {
@@ -40,7 +40,7 @@ export class LockServer {
     this.#store = new CasStore(this.#documents, settings, clock);
   }
 
-  /** Answers a request, which is given as text. Never rejects. */
+  /** Answers a request, given as text. Never rejects. */
   async fetch(request: LockObjectRequest): Promise<Response> {
     try {
       return replyWith(await this.#answer(readRequest(await request.text()), request.signal));
@@ -49,7 +49,7 @@ export class LockServer {
     }
   }
 
-  /** Ends leases that are over although nobody asks, and deletes what has not been used for 7 days. */
+  /** Ends leases that are over although no call comes, and deletes locks that have not been used for 7 days. */
   async alarm(): Promise<void> {
     for (const name of await this.#documents.names()) {
       await this.#store.look(name);
@@ -62,8 +62,10 @@ export class LockServer {
     if (request.do === "evict") return await this.#evict(request);
     const { claim } = request;
     if ("call" in request) {
+      const handle = handleOf(claim);
       await this.#documents.load(claim.name);
-      this.#accept(claim, request.call);
+      this.#accept(`${request.call.store} ${handle}`, request.call.number);
+      for (const what of ["wait", "watch"]) this.#held.get(`${what} ${handle}`)?.abort(OVER);
     }
     switch (request.do) {
       case "attempt":
@@ -86,21 +88,22 @@ export class LockServer {
     }
   }
 
-  async #evict({ name, options }: ObjectRequest & { readonly do: "evict" }): Promise<number> {
+  async #evict({ name, call, options }: ObjectRequest & { readonly do: "evict" }): Promise<number> {
+    await this.#documents.load(name);
+    // Each is a caller of its own: two that cross are both executed, and none twice.
+    this.#accept(`${call.store} evicts ${call.number}`, call.number);
     const { handle, fence, meta } = options;
     return await this.#store.evict(name, { handle, fence: fence === undefined ? undefined : BigInt(fence), meta });
   }
 
-  /** Notes a call of a handle, and ends its waits. Throws if it, or a later one, has come before. */
-  #accept(claim: Claim, { store, number }: { readonly store: string; readonly number: number }): void {
-    const handle = handleOf(claim);
-    if (!this.#documents.calls.accept(`${store} ${handle}`, number, this.#clock.now().wall)) {
+  /** Records a call. Throws if it, or a later call of its caller, has come before. */
+  #accept(caller: string, number: number): void {
+    if (!this.#documents.calls.accept(caller, number, this.#clock.now().wall)) {
       throw new Error("the call came again, or after a later one of the same handle, and was not executed");
     }
-    for (const what of ["wait", "watch"]) this.#held.get(`${what} ${handle}`)?.abort(OVER);
   }
 
-  /** Holds a wait open. Resolves to {@linkcode OVER} if its time is over, or nobody wants it. */
+  /** Holds a wait open. Resolves to {@linkcode OVER} when its time is over, or the caller no longer waits. */
   async #hold<T>(
     what: string,
     claim: Claim,
@@ -126,7 +129,7 @@ export class LockServer {
   }
 }
 
-/** A wait that has ended without what it waits for. */
+/** The result of a wait that has ended without its event. */
 const OVER = Symbol("over");
 
 function readRequest(text: string): ObjectRequest {

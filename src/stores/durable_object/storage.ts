@@ -1,10 +1,10 @@
-import { aborted } from "../../internal/time/aborted.ts";
-import type { Clock } from "../../internal/time/clock.ts";
-import type { Backend, FoundDocument, WriteOptions, WriteResult } from "../cas/backend.ts";
-import { isOld, UNUSED_MS } from "../cas/sweeper.ts";
+import { aborted } from "../../time/aborted.ts";
+import type { Clock } from "../../time/clock.ts";
+import type { Backend, FoundDocument, WriteOptions, WriteResult } from "../../engine/backend.ts";
+import { isOld, UNUSED_MS } from "../../engine/sweeper.ts";
 import { CallNumbers, type NumberedCall } from "./call_numbers.ts";
 
-/** What is needed of the storage of a Durable Object. */
+/** The part of a Durable Object's storage that is used. */
 export interface LockObjectStorage {
   /** Reads a value. */
   get(key: string): Promise<unknown>;
@@ -14,7 +14,7 @@ export interface LockObjectStorage {
   delete(key: string): Promise<boolean>;
   /** Lists values by their keys. */
   list(options: { prefix?: string; limit?: number }): Promise<Map<string, unknown>>;
-  /** Deletes all that is stored. */
+  /** Deletes everything in the storage. */
   deleteAll(): Promise<void>;
   /** Returns when the alarm is due, in milliseconds since the Unix epoch; `null` if none is set. */
   getAlarm(): Promise<number | null>;
@@ -22,21 +22,21 @@ export interface LockObjectStorage {
   setAlarm(time: number): Promise<void>;
 }
 
-/** What is stored of a lock. */
+/** The stored form of a lock. */
 interface StoredLock {
-  /** As UTF-8: a string takes two bytes for each character if one is not Latin-1. */
+  /** The document as UTF-8: a string takes two bytes for each character if one is not Latin-1. */
   readonly document: Uint8Array;
   /** The last calls of handles. */
   readonly calls: readonly NumberedCall[];
 }
 
-/** What keys begin with. The name of the lock follows. */
+/** The prefix of keys. The name of the lock follows. */
 const PREFIX = "lock:";
 
 /** The largest document, in bytes: a value in the storage of older classes may have 128 KiB, with the calls. */
 const MAX_BYTES = 120_000;
 
-/** The time from one alarm to the next, in milliseconds: what has been used for an hour is old at the first one. */
+/** The time from one alarm to the next, in milliseconds: a lock that was used for an hour is old at the first alarm. */
 const ALARM_MS = UNUSED_MS + 3_600_000;
 
 /** Keeps documents in the storage of an object. Nobody else writes there, so that versions are counted in memory. */
@@ -45,7 +45,7 @@ export class StoredDocuments implements Backend<number> {
   readonly calls: CallNumbers = new CallNumbers();
   readonly #storage: LockObjectStorage;
   readonly #clock: Clock;
-  /** The versions of what has been read. */
+  /** The versions of the documents that were read. */
   readonly #versions = new Map<string, number>();
   #writes = 0;
   #isAlarmSet = false;
@@ -82,13 +82,14 @@ export class StoredDocuments implements Backend<number> {
     return { written: true, version: next, time };
   }
 
-  async remove(name: string, version: number): Promise<boolean> {
+  /** Deletes a lock if it has this version. Resolves to whether it did. */
+  async delete(name: string, version: number): Promise<boolean> {
     if (this.#version(name) !== version) return false;
     this.#raise(name);
     return await this.#storage.delete(PREFIX + name);
   }
 
-  /** Only this object writes, and what it has written itself it need not be told. */
+  /** Resolves when the signal aborts: only this object writes, so there is no news. */
   watch(_name: string, _version: number, signal: AbortSignal): Promise<void> {
     return aborted(signal);
   }
@@ -98,18 +99,18 @@ export class StoredDocuments implements Backend<number> {
     if (!this.#versions.has(name)) await this.read(name);
   }
 
-  /** The names of the locks of which something is stored. */
+  /** The names of the locks in the storage. */
   async names(): Promise<string[]> {
     return [...(await this.#storage.list({ prefix: PREFIX })).keys()].map((key) => key.slice(PREFIX.length));
   }
 
-  /** Removes a lock that has not been used for long. */
+  /** Removes a lock that has been unused for long. */
   async removeIfOld(name: string): Promise<void> {
     const found = await this.read(name);
-    if (isOld(name, found, this.#clock.now().wall)) await this.remove(name, found.version);
+    if (isOld(name, found, this.#clock.now().wall)) await this.delete(name, found.version);
   }
 
-  /** Sets the next alarm, or deletes all that the platform keeps of an object in which nothing is stored. */
+  /** Sets the next alarm, or deletes everything that the platform keeps of an empty object. */
   async finishAlarm(): Promise<void> {
     const writes = this.#writes;
     const { size } = await this.#storage.list({ limit: 1 });

@@ -1,10 +1,10 @@
-import type { Observer } from "../../events.ts";
-import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
+import type { Observer } from "../../contract/events.ts";
+import { HandoffStore } from "../../handoff/handoff_store.ts";
+import { HandoffPlace } from "../../handoff/place.ts";
 import { checkEvict } from "../../internal/listing/eviction.ts";
 import { readMeta } from "../../internal/process/meta.ts";
-import { backoffMs } from "../../internal/time/backoff.ts";
-import { type Clock, SystemClock } from "../../internal/time/clock.ts";
-import { unlessAborted } from "../../internal/time/wait_scope.ts";
+import { backoffMs, type Clock, SystemClock } from "../../time/clock.ts";
+import { unlessAborted } from "../../time/wait_scope.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -15,7 +15,7 @@ import {
   type Meta,
   type Renewal,
   type Store,
-} from "../../store.ts";
+} from "../../contract/store.ts";
 import { checkDurableObjectOptions, type DurableObjectOptions, type LockNamespace } from "./options.ts";
 import { failed, type ObjectReplies, parseAttempt, parseReply } from "./reply.ts";
 import { formatRequest, HOLD_MS, type ObjectRequest } from "./request.ts";
@@ -23,8 +23,8 @@ import { formatRequest, HOLD_MS, type ObjectRequest } from "./request.ts";
 /**
  * Returns a store that keeps the lock of each name in a Durable Object of its own. Make it in the request that uses it.
  *
- * While a waiter waits, or a holder that has read `lock.signal` holds the lock, a request to the object is held open, for 20 s
- * at a time: so long the object stays in memory, and its duration is billed. There is no `query()`.
+ * While a waiter waits, or a holder that has read `lock.signal` holds the lock, a request to the object is held open,
+ * for 20 s at a time: during that time the object stays in memory, and its duration is billed. There is no `query()`.
  *
  * @example
  * ```ts
@@ -39,25 +39,27 @@ import { formatRequest, HOLD_MS, type ObjectRequest } from "./request.ts";
  *
  * @param namespace the binding of a class that is, or extends, `LockObject`
  * @param options an observer
- * @throws {TypeError} when the binding is none, or an option is unknown or of the wrong kind
+ * @throws {TypeError} when `namespace` is no binding, or an option is unknown or of the wrong kind
  */
 export function durableObject(namespace: LockNamespace, options: DurableObjectOptions = {}): Store {
   const { observer } = checkDurableObjectOptions(namespace, options);
   const clock = new SystemClock();
-  return new HandoffStore(new DurableObjectStore(namespace, observer, clock), clock);
+  const store = new DurableObjectStore(namespace, observer, clock);
+  // Not of the binding: stores that were made in other requests must not be called in this one.
+  return new HandoffStore(store, clock, undefined, new HandoffPlace(store));
 }
 
 const CAPABILITIES: readonly Capability[] = [
   ...["shared", "permits", "owner", "steal", "evict", "fences", "runs"] as const,
 ];
 
-/** Any address will do: the binding says which object is asked. */
+/** The address of requests. Any address works: the binding selects the object. */
 const URL = "https://lock.holdfast/";
 
-/** How much longer than it is held open a wait may go without an answer, in milliseconds. */
+/** How much longer than the object holds it open a wait may take for its answer, in milliseconds. */
 const ANSWER_MS = 10_000;
 
-/** The pauses after a wait that has failed, in milliseconds: the first one and the longest one, each times a random part. */
+/** The pauses after a failed wait, in milliseconds: the first and the longest, each times a random part. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
@@ -74,7 +76,7 @@ export class DurableObjectStore implements Store {
   /** How many waits in a row have failed. */
   #failures = 0;
 
-  /** Makes a store of a binding, on a clock. */
+  /** Creates a store of a binding, on a clock. */
   constructor(namespace: LockNamespace, observer: Observer | undefined, clock: Clock) {
     this.#namespace = namespace;
     this.observer = observer;
@@ -98,7 +100,7 @@ export class DurableObjectStore implements Store {
     await this.#ask(from.name, { do: "succeed", claim: from, call: this.#call(), to });
   }
 
-  /** Nothing is kept here. */
+  /** Does nothing: no state is kept here. */
   forget(_claim: Claim): void {}
 
   async evict(name: string, options?: EvictOptions): Promise<number> {
@@ -108,7 +110,7 @@ export class DurableObjectStore implements Store {
       fence: fence === undefined ? undefined : `${fence}`,
       meta: readMeta(meta) ?? false as const,
     };
-    return await this.#ask(name, { do: "evict", name, options: fields });
+    return await this.#ask(name, { do: "evict", name, call: this.#call(), options: fields });
   }
 
   async wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
@@ -131,12 +133,13 @@ export class DurableObjectStore implements Store {
         failures = 0;
         if (by !== null) return by;
       } catch {
+        // The renewals of the holder find out what is wrong.
         await this.#pause(failures++, signal);
       }
     }
   }
 
-  /** Waits for what the object tells, for as long as it holds the request open. */
+  /** Waits for a message of the object, for as long as the object holds the request open. */
   async #hold<What extends "wait" | "watch">(
     what: What,
     claim: Claim,
@@ -166,7 +169,7 @@ export class DurableObjectStore implements Store {
   ): Promise<ObjectReplies[Request["do"]]> {
     const init = { method: "POST", body: formatRequest(request), ...signal === undefined ? {} : { signal } } as const;
     const { status, text } = await this.#send(name, init);
-    return parseReply(status, text);
+    return parseReply(request.do, status, text) as ObjectReplies[Request["do"]];
   }
 
   async #send(

@@ -1,7 +1,7 @@
-import type { Clock } from "../../internal/time/clock.ts";
+import type { Clock } from "../../time/clock.ts";
 import { EtcdFault } from "./failures.ts";
 
-/** How long a member may take to answer before the next call goes to another one, in milliseconds. */
+/** How long a member may take to answer before the next call goes to another member, in milliseconds. */
 const SLOW_MS = 500;
 
 /** The members of a cluster. All calls go to the current one. */
@@ -22,8 +22,8 @@ export class EtcdEndpoints {
   }
 
   /**
-   * Sends a call to one member after the other for as long as the answer is that nothing was done. When a member is slow,
-   * or it is unknown what it did, only the next call goes to another one: a write may have been done.
+   * Sends a call to one member after the other while each answers that nothing was done. When a member is slow, or its
+   * outcome is unknown, only the next call goes to another member: a write may have been executed.
    */
   async inTurn<T>(ask: (url: string) => Promise<T>): Promise<T> {
     for (let tries = 1;; tries++) {
@@ -32,7 +32,9 @@ export class EtcdEndpoints {
       try {
         return await ask(this.current);
       } catch (error) {
-        const kind = error instanceof EtcdFault ? error.kind : "unknown";
+        // A call that was given up says nothing about the member.
+        if (!(error instanceof EtcdFault)) throw error;
+        const { kind } = error;
         if (kind === "elsewhere" || kind === "unknown") this.#leave(asked);
         if (kind !== "elsewhere" || tries === this.#urls.length) throw error;
       } finally {
