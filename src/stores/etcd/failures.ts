@@ -1,9 +1,9 @@
-import { StoreError } from "../../errors.ts";
-import { causesOf, firstLine, isDenied } from "../../internal/http_failure.ts";
+import { StoreError } from "../../contract/errors.ts";
+import { causesOf, firstLine, isDenied, mayBeDone } from "../../internal/failure.ts";
 import { reason } from "../../internal/reason.ts";
 import type { EtcdSettings } from "./options.ts";
 
-/** What a failed call may have done. */
+/** The possible effect of a failed call. */
 export type EtcdFaultKind =
   /** Nothing was done, and another member may do it. */
   | "elsewhere"
@@ -18,7 +18,7 @@ export type EtcdFaultKind =
 export class EtcdFault extends Error {
   /** The name of the class. */
   override readonly name = "EtcdFault";
-  /** What the call may have done. */
+  /** The possible effect of the call. */
   readonly kind: EtcdFaultKind;
 
   /** Makes the error. */
@@ -28,10 +28,10 @@ export class EtcdFault extends Error {
   }
 }
 
-/** The errors that are about the member, not about the call. */
+/** The errors that concern the member, not the call. */
 const ELSEWHERE = /no leader|too many requests|not capable|not supported for learner/;
 
-/** The errors about the token; the last one is that of a call without a token. */
+/** The errors that concern the token; the last is the error of a call without a token. */
 const TOKEN = /invalid auth token|revision of auth store is old|user name is empty/;
 
 const NO_SPACE = /database space exceeded/;
@@ -56,8 +56,7 @@ export function faultOfAnswer(url: string, status: number, text: string): EtcdFa
   const { message, code } = errorIn(text);
   if (message === undefined) {
     const what = `${url} does not answer as etcd does: ${status} "${firstLine(text)}"`;
-    // A proxy may answer so while the server behind it is down.
-    if (status >= 500 || status === 429) return new EtcdFault("unknown", what);
+    if (mayBeDone(status, text)) return new EtcdFault("unknown", what);
     const advice = "Is it etcd 3.4 or later, with its gateway turned on (--enable-grpc-gateway)?";
     return new EtcdFault("refused", `${what}. ${advice}`);
   }
@@ -76,7 +75,9 @@ function errorIn(text: string): { readonly message?: string; readonly code?: unk
   }
 }
 
-/** Returns the error that a call rejects with: a `StoreError` if nothing was done, with the command to run if one helps. */
+/**
+ * Returns the error that a call rejects with: a `StoreError` if nothing was done, with the command to run if one helps.
+ */
 export function failureOf(fault: unknown, settings: EtcdSettings): unknown {
   if (!(fault instanceof EtcdFault) || fault.kind === "unknown") return fault;
   const { message, kind } = fault;

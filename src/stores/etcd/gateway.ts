@@ -1,10 +1,10 @@
 import { reason } from "../../internal/reason.ts";
-import type { Clock } from "../../internal/time/clock.ts";
+import type { Clock } from "../../time/clock.ts";
 import { EtcdEndpoints } from "./endpoints.ts";
 import { EtcdFault, failureOf, faultOfAnswer, faultOfFetch } from "./failures.ts";
 import type { EtcdResponse, EtcdSettings } from "./options.ts";
 
-/** How long an answer may take, in milliseconds: as long as the engine waits for one. */
+/** How long an answer may take, in milliseconds: the engine waits no longer. */
 const ANSWER_MS = 2_000;
 
 /** A key with its value, both in base64. Numbers of 64 bits are texts. */
@@ -19,10 +19,13 @@ export class EtcdGateway {
   readonly #settings: EtcdSettings;
   readonly #clock: Clock;
   readonly #endpoints: EtcdEndpoints;
-  /** The token of the user; `undefined` if there is no user. The first call requests it, and one that finds it expired. */
+  /**
+   * The token of the user; `undefined` if there is no user. The first call requests it, and so does a call that finds
+   * it expired.
+   */
   #token: Promise<string | undefined> | undefined;
 
-  /** Sends nothing before the first call. */
+  /** Creates the gateway. Sends nothing before the first call. */
   constructor(settings: EtcdSettings, clock: Clock) {
     this.#settings = settings;
     this.#clock = clock;
@@ -30,15 +33,15 @@ export class EtcdGateway {
   }
 
   /** Calls a method. Rejects with a `StoreError` if it is certain that nothing was done. */
-  async call<Result>(path: string, body: object): Promise<Result> {
+  async call<Result>(path: string, body: object, signal?: AbortSignal): Promise<Result> {
     try {
-      return await this.#withToken((token) => this.#post(path, body, token)) as Result;
+      return await this.#withToken((token) => this.#post(path, body, token, signal)) as Result;
     } catch (fault) {
       throw failureOf(fault, this.#settings);
     }
   }
 
-  /** Calls a method that answers with one result after the other, until it has no more. */
+  /** Calls a method with a stream of results, and yields each result. */
   async *stream<Result>(path: string, body: object, signal: AbortSignal): AsyncGenerator<Result> {
     // A watch that fails is replaced by a read, which goes to another member or renews the token if need be.
     const response = await this.#send(this.#endpoints.current + path, body, await this.#asked(), signal);
@@ -67,7 +70,7 @@ export class EtcdGateway {
     }
   }
 
-  /** Makes a call with a token; once more, with a new one, if that has expired. */
+  /** Makes a call with a token; once more with a new token, if the token has expired. */
   async #withToken<T>(call: (token: string | undefined) => Promise<T>): Promise<T> {
     for (let renewed = false;; renewed = true) {
       const asked = this.#asked();
@@ -85,6 +88,7 @@ export class EtcdGateway {
   #asked(): Promise<string | undefined> {
     if (this.#token === undefined) {
       const asked = this.#token = this.#login();
+      // Each call that waits for it rejects.
       asked.catch(() => this.#forget(asked));
     }
     return this.#token;
@@ -112,18 +116,23 @@ export class EtcdGateway {
     }
   }
 
-  #post(path: string, body: object, token: string | undefined): Promise<unknown> {
+  #post(path: string, body: object, token: string | undefined, signal?: AbortSignal): Promise<unknown> {
     return this.#endpoints.inTurn(async (url) => {
+      signal?.throwIfAborted();
       const late = new AbortController();
+      const giveUp = () => late.abort();
+      signal?.addEventListener("abort", giveUp);
       const timer = this.#clock.timer(ANSWER_MS, () => late.abort());
       try {
         const response = await this.#send(url + path, body, token, late.signal);
         return resultOf(url, response.status, await response.text());
       } catch (error) {
+        signal?.throwIfAborted();
         if (late.signal.aborted) throw new EtcdFault("unknown", `${url}: no answer within ${ANSWER_MS} ms`, error);
         throw error instanceof EtcdFault ? error : faultOfFetch(url, error);
       } finally {
         timer.cancel();
+        signal?.removeEventListener("abort", giveUp);
       }
     });
   }
@@ -150,4 +159,9 @@ function resultOf(url: string, status: number, text: string): unknown {
   // Each result of etcd has one.
   if (typeof result?.header !== "object") throw faultOfAnswer(url, status, text);
   return result;
+}
+
+/** Returns the error for an answer that is no answer of etcd: the call may have been executed. */
+export function lacking(what: string): Error {
+  return new Error(`The answer of etcd has no ${what}: does a proxy change answers?`);
 }

@@ -1,17 +1,17 @@
-import { calledOrAborted } from "../../internal/time/aborted.ts";
-import { type Clock, elapsed, type Instant } from "../../internal/time/clock.ts";
+import { calledOrAborted } from "../../time/aborted.ts";
+import { type Clock, elapsed, type Instant } from "../../time/clock.ts";
 import type { EtcdGateway, KeyValue } from "./gateway.ts";
 
 /** How long the server may take to confirm a watch, in milliseconds: a proxy may hold the stream back. */
 const CREATED_MS = 1_000;
 
-/** How many microtasks a stream stays open without a waiter: one that goes on waiting does so at once. */
+/** How many microtasks a stream stays open without a waiter: a loop waits again at once. */
 const IDLE_MICROTASKS = 100;
 
 /** How long a stream may be silent, in milliseconds, before no further watch uses it: its connection may be lost. */
 const SILENT_MS = 5_000;
 
-/** A change of a key: a write, unless the type is another one. */
+/** A change of a key: a write, unless it has another type. */
 export interface WatchEvent {
   readonly type?: "DELETE";
   readonly kv: KeyValue;
@@ -20,12 +20,12 @@ export interface WatchEvent {
 /** A message of a stream. */
 interface WatchResult {
   readonly created?: boolean;
-  /** Whether the server has ended the watch, as when the revision was compacted away. */
+  /** Whether the server has ended the watch, for example because the revision was compacted away. */
   readonly canceled?: boolean;
   readonly events?: readonly WatchEvent[];
 }
 
-/** What waiters are called with. */
+/** The news for waiters. */
 interface News {
   readonly event?: WatchEvent;
   readonly failure?: unknown;
@@ -37,13 +37,13 @@ export class KeyEvents {
   readonly #clock: Clock;
   readonly #end = new AbortController();
   readonly #ended: (buffered: boolean) => void;
-  /** The waiters, each with the revision that it waits for. */
+  /** The waiters, each with its revision. */
   readonly #waiting = new Map<(news: News) => void, bigint>();
   #last: WatchEvent | undefined;
   /** When the last message came, or the watch began. */
   #heardAt: Instant;
 
-  /** Starts a watch. `ended` is called at its end, with whether the server did not confirm the watch in time. */
+  /** Starts a watch. `ended` is called at its end, with whether the server failed to confirm the watch in time. */
   constructor(key: string, from: bigint, gateway: EtcdGateway, clock: Clock, ended: (buffered: boolean) => void) {
     this.#from = from;
     this.#clock = clock;
@@ -99,7 +99,7 @@ export class KeyEvents {
     this.#ended(buffered);
   }
 
-  /** Calls the waiters for a revision up to this one, or all of them. */
+  /** Calls the waiters for revisions up to `revision`, or all waiters. */
   #tell(news: News, revision?: bigint): void {
     for (const [call, wanted] of [...this.#waiting]) if (revision === undefined || wanted <= revision) call(news);
   }

@@ -1,5 +1,5 @@
 import { checkKeys, show } from "../../internal/validation.ts";
-import type { CasOptions } from "../cas/options.ts";
+import { type CasOptions, refuseClockSkew } from "../../engine/options.ts";
 
 /** A request to a member of the cluster. */
 export interface EtcdRequest {
@@ -27,16 +27,21 @@ export interface EtcdResponse {
 export type EtcdFetch = (url: string, request: EtcdRequest) => Promise<EtcdResponse>;
 
 /** The options of `etcd()`. */
-export interface EtcdOptions extends CasOptions {
-  /** Where members of the cluster answer clients, such as `http://10.0.0.1:2379`; the first one is asked first. */
+export interface EtcdOptions extends Pick<CasOptions, "observer"> {
+  /** The client URLs of members of the cluster, such as `http://10.0.0.1:2379`; the first member is asked first. */
   readonly endpoints: readonly string[];
-  /** The user, with the option `password`. Left out where authentication is off, or where certificates name the user. */
+  /**
+   * The user, with the option `password`. Left out where authentication is off, or where certificates name the user.
+   */
   readonly username?: string | undefined;
   /** The password of the user. */
   readonly password?: string | undefined;
-  /** A token in place of a user and a password, or a function that returns a new one, which is called when one has expired. */
+  /**
+   * A token in place of a user and a password, or a function that returns a new token, called when the last has
+   * expired.
+   */
   readonly token?: string | (() => string | PromiseLike<string>) | undefined;
-  /** Sends the requests; the global `fetch` when left out. One of your own can present a certificate. */
+  /** Sends the requests; the global `fetch` when left out. A function of your own can present a certificate. */
   readonly fetch?: EtcdFetch | undefined;
   /** The prefix of each key, before the name of the lock; `"holdfast/"` when left out. */
   readonly prefix?: string | undefined;
@@ -59,10 +64,11 @@ export interface EtcdSettings {
 
 const EXAMPLE = "http://127.0.0.1:2379";
 
-const KNOWN = ["endpoints", "username", "password", "token", "fetch", "prefix", "maxClockSkew", "observer"];
+const KNOWN = ["endpoints", "username", "password", "token", "fetch", "prefix", "observer"];
 
-/** Checks the options, and separates those of the engine. */
+/** Checks the options, and separates the engine's options. */
 export function checkEtcdOptions(options: EtcdOptions): EtcdSettings {
+  refuseClockSkew(options);
   const { endpoints, username, password, token, fetch: own, prefix = "holdfast/", ...engine } = checkKeys(
     options,
     KNOWN,

@@ -1,22 +1,25 @@
 import { base64Of, textOfBase64 } from "../../internal/base64.ts";
 import { show } from "../../internal/validation.ts";
-import { type Clock, SystemClock } from "../../internal/time/clock.ts";
-import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
+import { type Clock, SystemClock } from "../../time/clock.ts";
+import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
 import {
   type Backend,
   cas,
   type FoundDocument,
+  type KeyVersion,
   type ListedDocuments,
   type WatchedDocument,
+  type WatchOptions,
   type WriteResult,
-} from "../cas/mod.ts";
-import { EtcdGateway, type KeyValue } from "./gateway.ts";
+} from "../../engine/mod.ts";
+import { EtcdGateway, type KeyValue, lacking } from "./gateway.ts";
 import { checkEtcdOptions, type EtcdOptions } from "./options.ts";
+import { endOfLocks, EtcdTimers } from "./timers.ts";
 import { EtcdWatches } from "./watch.ts";
 
 /** A store in etcd. */
 export interface EtcdStore extends Store {
-  /** Takes the lock from all its holders, or from those that are named. Resolves to how many lost it. */
+  /** Revokes the lock of all its holders, or of the named holders. Resolves to how many lost it. */
   evict(name: string, options?: EvictOptions): Promise<number>;
   /** Lists the holders and the waiters of all locks under the prefix, in the order of the names' bytes. */
   query(options?: QueryOptions): Promise<Snapshot>;
@@ -25,16 +28,16 @@ export interface EtcdStore extends Store {
 /**
  * Returns a store in etcd, over the JSON gateway of its members. Nothing is sent before the first call.
  *
- * **Clocks.** No lease of etcd ends a lock: leases go by the clocks of the processes. A waiter succeeds a dead holder when
- * it has itself seen for a whole lease that this did not renew; `tryAcquire`, which does not wait, `maxClockSkew` after
- * the lease has ended. If a clock is wrong by more than that, two callers may believe for a moment that they hold the
- * lock; the fence orders them.
+ * **A dead holder.** A caller succeeds it after it has itself seen no renewal for a whole lease, or when a timer in
+ * etcd is over that was started for the last renewal or by another caller. A timer is a key under a lease of etcd that
+ * nobody keeps alive. No clock of a process is compared with another clock.
  *
- * **Faults.** A call goes to the next member at once if one says that it did nothing, or cannot be reached. What no retry
- * mends (a missing role, a wrong password, a full database) is a `StoreError` that is `permanent` and names the command to
- * run.
+ * **Faults.** A call goes to the next member at once if a member answers that it did nothing, or cannot be reached. A
+ * fault that no retry mends (a missing role, a wrong password, a full database) is a `StoreError` that is `permanent`
+ * and names the command to run.
  *
- * **Waiting.** Each waiting name takes a watch, which is a connection; beyond 16 of them waiters poll.
+ * **Waiting.** Each waiting name takes a watch, which is a connection; beyond 16 of them waiters poll. Holders that
+ * have read `lock.signal` are polled for once a second, up to 100 with one request.
  *
  * @example
  * ```ts ignore
@@ -45,9 +48,9 @@ export interface EtcdStore extends Store {
  * await using lock = await acquire(store, "nightly-report", { wait: 1_000 });
  * ```
  *
- * @param options the members, the user, a prefix, an observer, and how far clocks may be apart
+ * @param options the members, the user, a prefix, and an observer
  * @throws {TypeError} when an endpoint is no URL, or an option is unknown or of the wrong kind
- * @throws {RangeError} when there is no endpoint, the prefix is empty, or `maxClockSkew` is negative
+ * @throws {RangeError} when there is no endpoint, or the prefix is empty
  */
 export function etcd(options: EtcdOptions): EtcdStore {
   const { engine, prefix, ...settings } = checkEtcdOptions(options);
@@ -66,22 +69,27 @@ interface RangeResult {
 interface TransactionResult {
   readonly header: { readonly revision: string };
   readonly succeeded?: boolean;
-  readonly responses?: readonly { readonly "response_range"?: RangeResult }[];
+  readonly responses?: readonly {
+    readonly "response_range"?: RangeResult;
+    readonly "response_txn"?: { readonly succeeded?: boolean };
+  }[];
 }
 
-/** The revision of a key that is not there. */
+/** The revision of a missing key. */
 const ABSENT = "0";
 
 /** Keeps documents in etcd. A version is the revision of the write, as a text: it may be above 2^53. */
 export class EtcdBackend implements Backend<string> {
+  readonly timers: EtcdTimers;
   readonly #gateway: EtcdGateway;
   readonly #prefix: string;
   readonly #watches: EtcdWatches;
 
-  /** Sends nothing before the first call. */
+  /** Creates the backend. Sends nothing before the first call. */
   constructor(gateway: EtcdGateway, prefix: string, clock: Clock) {
     this.#gateway = gateway;
     this.#prefix = prefix;
+    this.timers = new EtcdTimers(gateway, prefix);
     this.#watches = new EtcdWatches(gateway, clock);
   }
 
@@ -96,19 +104,26 @@ export class EtcdBackend implements Backend<string> {
       success: [{ request_put: { key, value: base64Of(value) } }],
       failure: [{ request_range: { key } }],
     });
-    if (succeeded) return { written: true, version: header.revision };
-    return { written: false, found: foundIn(responses![0]!.response_range!) };
+    if (succeeded) return { written: true, version: checkRevision(header.revision) };
+    const range = responses?.[0]?.response_range;
+    if (range === undefined) throw lacking("range");
+    return { written: false, found: foundIn(range) };
   }
 
-  async remove(name: string, version: string): Promise<boolean> {
-    const key = this.#keyOf(name);
-    return (await this.#transact(key, version, { success: [{ request_delete_range: { key } }] })).succeeded ?? false;
+  async remove(documents: readonly KeyVersion<string>[]): Promise<number> {
+    const success = documents.map(({ key: name, version }) => {
+      const key = this.#keyOf(name);
+      return { request_txn: { compare: [unchanged(key, version)], success: [{ request_delete_range: { key } }] } };
+    });
+    const { responses = [] } = await this.#gateway.call<TransactionResult>("/v3/kv/txn", { success });
+    return responses.filter(({ response_txn }) => response_txn?.succeeded).length;
   }
 
   async list(limit: number, cursor?: string): Promise<ListedDocuments<string>> {
     const { kvs = [], more = false } = await this.#gateway.call<RangeResult>("/v3/kv/range", {
-      key: cursor === undefined ? base64Of(this.#prefix) : keyAfter(cursor, this.#prefix),
-      range_end: endOf(this.#prefix),
+      // The prefix alone is no name.
+      key: keyAfter(cursor ?? base64Of(this.#prefix), this.#prefix),
+      range_end: endOfLocks(this.#prefix),
       limit,
     });
     const documents = kvs.map((each) => {
@@ -117,15 +132,19 @@ export class EtcdBackend implements Backend<string> {
     return { documents, cursor: more ? kvs.at(-1)?.key : undefined };
   }
 
-  async watch(name: string, version: string, signal: AbortSignal): Promise<WatchedDocument<string> | undefined> {
-    const event = await this.#watches.watch(this.#keyOf(name), BigInt(version) + 1n, signal);
+  async watch(
+    name: string,
+    version: string,
+    signal: AbortSignal,
+    options: WatchOptions,
+  ): Promise<WatchedDocument<string> | undefined> {
+    const event = await this.#watches.watch(this.#keyOf(name), BigInt(version) + 1n, signal, options);
     return event && foundIn({ kvs: event.type === "DELETE" ? [] : [event.kv] });
   }
 
-  /** Runs one branch if the key has this version, else the other one. */
+  /** Runs one branch if the key has this version, else the other. */
   #transact(key: string, version: string, branches: object): Promise<TransactionResult> {
-    const compare = [{ key, target: "MOD", result: "EQUAL", mod_revision: version }];
-    return this.#gateway.call("/v3/kv/txn", { compare, ...branches });
+    return this.#gateway.call("/v3/kv/txn", { compare: [unchanged(key, version)], ...branches });
   }
 
   #keyOf(name: string): string {
@@ -133,18 +152,23 @@ export class EtcdBackend implements Backend<string> {
   }
 }
 
+/** Returns the condition that a key has this version. */
+function unchanged(key: string, version: string): object {
+  return { key, target: "MOD", result: "EQUAL", mod_revision: version };
+}
+
 function foundIn({ kvs: [found] = [] }: RangeResult): FoundDocument<string> {
   if (found === undefined) return { value: undefined, version: ABSENT };
-  return { value: textOfBase64(found.value ?? ""), version: found.mod_revision };
+  return { value: textOfBase64(found.value ?? ""), version: checkRevision(found.mod_revision) };
 }
 
-/** Returns the first key behind all that begin with a prefix. UTF-8 has no byte that is the largest one. */
-function endOf(prefix: string): string {
-  const bytes = atob(base64Of(prefix));
-  return btoa(bytes.slice(0, -1) + String.fromCharCode(bytes.charCodeAt(bytes.length - 1) + 1));
+/** Checks a revision, a text of digits, and returns it. */
+function checkRevision(revision: unknown): string {
+  if (typeof revision === "string" && /^\d+$/.test(revision)) return revision;
+  throw lacking("revision");
 }
 
-/** Returns the first key behind another one, which must have the prefix. */
+/** Returns the first key after a key with the prefix. */
 function keyAfter(cursor: string, prefix: string): string {
   try {
     const key = atob(cursor);
