@@ -1,18 +1,18 @@
-import { elapsed, type Instant } from "../../internal/time/clock.ts";
-import { LockRecord, type RecordHolder, type RecordWaiter } from "../../internal/lock_record/lock_record.ts";
-import { type Claim, handleOf, type Meta } from "../../store.ts";
+import { elapsed, type Instant } from "../../time/clock.ts";
+import { LockRecord, type RecordHolder, type RecordWaiter } from "../../rules/lock_record.ts";
+import { type Claim, handleOf, type Meta } from "../../contract/store.ts";
 
 /** The longest time between two attempts of a waiter, in milliseconds. */
 export const RETRY_MS = 200;
 
-/** A waiter that has neither slept nor asked for so many milliseconds is dead. */
+/** How long a waiter may neither sleep nor ask before it is dead, in milliseconds. */
 export const DEAD_MS = 3 * RETRY_MS;
 
 /** A handle that holds a lock. Its lease lasts `lease` milliseconds from `since`. */
 export interface MemoryHolder extends RecordHolder<MemoryWaiter> {
   since: Instant;
   lease: number;
-  /** The largest number of a renewal that was executed. */
+  /** The largest number of an executed renewal. */
   renewal: number;
   /** Called when the lock is revoked, with the `meta` of the revoker. */
   revoked: ((by: Meta | undefined) => void) | undefined;
@@ -28,10 +28,13 @@ export interface MemoryWaiter extends RecordWaiter {
 
 /** The holders of one lock and its queue, with the times by which leases end and waiters are dead. */
 export class MemoryLock extends LockRecord<MemoryHolder, MemoryWaiter> {
-  /** The waiters that runs have taken out of the queue, by the ids of their handles: they may come back, or have done so. */
+  /**
+   * The waiters that runs have taken out of the queue, by the ids of their handles: they may come back, or have come
+   * back.
+   */
   readonly taken: Map<string, MemoryWaiter> = new Map();
 
-  /** Whether nobody holds the lock or waits for it. */
+  /** Whether the lock has neither holders nor waiters. */
   get unused(): boolean {
     return this.holders.size === 0 && this.queue.length === 0 && this.taken.size === 0;
   }
@@ -63,15 +66,15 @@ export class MemoryLock extends LockRecord<MemoryHolder, MemoryWaiter> {
     if (run.length > 0) holder.run = run;
   }
 
-  /** Removes the claim's handle from the queue, and forgets its place. Returns whether it was there. */
+  /** Removes the claim's handle from the queue, and drops its place. Returns whether it was present. */
   override dequeue(claim: Claim): boolean {
     this.taken.delete(handleOf(claim));
     return super.dequeue(claim);
   }
 
   /**
-   * Returns for how long the lock has been held, in milliseconds, since the last of its holders was granted it;
-   * `undefined` if a living waiter is ahead of the claim's handle.
+   * Returns for how long the lock has been held, in milliseconds, since the grant of its newest holder; `undefined` if
+   * a living waiter is ahead of the claim's handle.
    */
   heldFor(claim: Claim, now: Instant): number | undefined {
     const ahead = this.queue.find((waiter) => !isDead(waiter, now) || handleOf(waiter.claim) === handleOf(claim));

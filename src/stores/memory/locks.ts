@@ -1,11 +1,11 @@
-import { ShortLivedMap } from "../../internal/process/short_lived.ts";
-import type { Clock } from "../../internal/time/clock.ts";
+import { ShortLivedMap } from "../../time/short_lived.ts";
+import type { Clock } from "../../time/clock.ts";
 import { MemoryLock } from "./lock.ts";
 
 /** The locks of a store that are held or waited for, by name. */
 export class Locks {
   readonly #clock: Clock;
-  /** Those that were used once and never released are forgotten: nobody asks for them again. */
+  /** The locks. Locks that were used once and never released are dropped: nobody asks for them again. */
   readonly #locks = new ShortLivedMap<string, MemoryLock>((lock) => this.#isUnused(lock));
 
   /** Creates an empty list. */
@@ -18,7 +18,7 @@ export class Locks {
     return [...this.#locks.keys()];
   }
 
-  /** Returns a lock, without the holders whose leases have ended; `undefined` if nobody holds it or waits for it. */
+  /** Returns a lock, without the holders whose leases have ended; `undefined` if it has neither holders nor waiters. */
   get(name: string): MemoryLock | undefined {
     const lock = this.#locks.get(name);
     if (lock === undefined || !this.#isUnused(lock)) return lock;
@@ -26,17 +26,17 @@ export class Locks {
     return undefined;
   }
 
-  /** Returns a lock; a new one, which is not kept yet, if nobody holds it or waits for it. */
+  /** Returns a lock; if it has neither holders nor waiters a new one, which is not kept yet. */
   getOrCreate(name: string): MemoryLock {
     return this.get(name) ?? new MemoryLock();
   }
 
-  /** Keeps a lock that somebody holds or waits for now. */
+  /** Keeps a lock that has a holder or a waiter now. */
   keep(name: string, lock: MemoryLock): void {
     this.#locks.set(name, lock);
   }
 
-  /** Forgets a lock that nobody holds or waits for. */
+  /** Removes a lock without holders and waiters. */
   delete(name: string): void {
     this.#locks.delete(name);
   }

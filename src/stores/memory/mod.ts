@@ -1,5 +1,5 @@
 /**
- * Locks in the memory of one process: for tests, examples, and for keeping the parts of one process apart.
+ * Locks in the memory of one process: for tests, examples, and separate parts of one process.
  *
  * @example
  * ```ts
@@ -13,5 +13,5 @@
  *
  * @module
  */
-export { memory } from "./store.ts";
+export { type InMemoryStore, memory } from "./store.ts";
 export type { MemoryOptions } from "./options.ts";

@@ -1,4 +1,4 @@
-import type { Observer } from "../../events.ts";
+import type { Observer } from "../../contract/events.ts";
 import { checkKeys, checkObserver } from "../../internal/validation.ts";
 
 /** Options of `memory()`. */

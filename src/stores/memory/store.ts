@@ -1,10 +1,11 @@
-import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../quorum_node.ts";
-import type { Observer } from "../../events.ts";
-import { aborted, calledOrAborted } from "../../internal/time/aborted.ts";
-import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../contract/quorum_node.ts";
+import type { Observer } from "../../contract/events.ts";
+import { aborted, calledOrAborted } from "../../time/aborted.ts";
+import { type Clock, elapsed, type Instant, SystemClock } from "../../time/clock.ts";
 import { checkEvict, type EvictTarget } from "../../internal/listing/eviction.ts";
-import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
-import { checkQuery, pageOf, withRanks } from "../../internal/listing/query_options.ts";
+import { HandoffStore } from "../../handoff/handoff_store.ts";
+import { HandoffPlace } from "../../handoff/place.ts";
+import { checkQuery, entryOf, pageOf, withRanks } from "../../internal/listing/query_options.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -21,18 +22,26 @@ import {
   type Renewal,
   type Snapshot,
   type Store,
-} from "../../store.ts";
-import { entryOf } from "../../internal/listing/entry.ts";
+} from "../../contract/store.ts";
 import { Fences } from "./fences.ts";
-import type { Admission } from "../../internal/lock_record/lock_record.ts";
-import { fits } from "../../internal/lock_record/occupancy.ts";
+import type { Admission } from "../../rules/lock_record.ts";
+import { fits } from "../../rules/occupancy.ts";
 import { readMeta } from "../../internal/process/meta.ts";
 import { DEAD_MS, isDead, type MemoryHolder, type MemoryLock, type MemoryWaiter, RETRY_MS } from "./lock.ts";
 import { Locks } from "./locks.ts";
 import { checkMemoryOptions, type MemoryOptions } from "./options.ts";
 
+/** A store in the memory of this process. */
+export interface InMemoryStore extends Store {
+  /** Revokes the lock of its holders, or of the named holders, and serves the queue. Resolves to how many lost it. */
+  evict(name: string, options?: EvictOptions): Promise<number>;
+  /** Lists the holders and the waiters of the locks. */
+  query(options?: QueryOptions): Promise<Snapshot>;
+}
+
 /**
- * Returns a store in memory. Each call makes a new, empty one.
+ * Returns a store in memory. Each call creates a new, empty store. @throws {TypeError} when an option is unknown or of
+ * the wrong kind
  *
  * @example
  * ```ts
@@ -44,10 +53,11 @@ import { checkMemoryOptions, type MemoryOptions } from "./options.ts";
  *
  * @throws {TypeError} when an option is unknown or of the wrong kind
  */
-export function memory(options: MemoryOptions = {}): Store {
+export function memory(options: MemoryOptions = {}): InMemoryStore {
   const { observer } = checkMemoryOptions(options);
   const clock = new SystemClock();
-  return new HandoffStore(new MemoryStore(observer, clock), clock);
+  const store = new MemoryStore(observer, clock);
+  return new HandoffStore(store, clock, undefined, new HandoffPlace(store)) as Store as InMemoryStore;
 }
 
 const CAPABILITIES: readonly Capability[] = [
@@ -57,13 +67,13 @@ const CAPABILITIES: readonly Capability[] = [
 /** An attempt that was not granted. */
 type RefusedAttempt = Exclude<Attempt, { granted: true }>;
 
-/** A lock that is granted to a claim now. */
+/** A claim that is granted now, with its lock. */
 interface Admitted {
   readonly lock: MemoryLock;
   readonly admission: Admission;
 }
 
-/** The plainest store that keeps the contract. */
+/** The simplest store that keeps the contract. */
 export class MemoryStore implements QuorumNode {
   readonly drift = drift;
   readonly queueTimeout = DEAD_MS;
@@ -107,7 +117,7 @@ export class MemoryStore implements QuorumNode {
     });
   }
 
-  /** Forgets the place of a handle that a run took out of the queue: it does not come back. */
+  /** Drops the place of a handle that a run took out of the queue: it does not come back. */
   forget(claim: Claim): void {
     const lock = this.#locks.get(claim.name);
     if (lock?.taken.delete(handleOf(claim))) this.#locks.get(claim.name);
@@ -248,7 +258,7 @@ export class MemoryStore implements QuorumNode {
     };
   }
 
-  /** Finds out whether the claim can be granted. If it cannot, and is to wait, puts it into the queue. */
+  /** Decides whether the claim can be granted. If it cannot, and the caller waits, puts it into the queue. */
   #admit(claim: Claim, { enqueue, steal = false }: AttemptOptions): RefusedAttempt | Admitted {
     const lock = this.#locks.getOrCreate(claim.name);
     const present = lock.occupancy.kind;
@@ -279,14 +289,14 @@ export class MemoryStore implements QuorumNode {
     this.#serve(claim.name, lock);
   }
 
-  /** Takes the lock from all its holders, or from those that are meant, and notifies them. Returns how many they are. */
+  /** Revokes the lock of all its holders, or of the selected holders, and notifies them. Returns their number. */
   #revoke(lock: MemoryLock, by: string | undefined, target?: EvictTarget): number {
     const revoked = lock.revoke(target);
     for (const holder of revoked) holder.revoked?.(readMeta(by));
     return revoked.length;
   }
 
-  /** Wakes the waiters of a lock that can hold it now. Forgets the lock if nobody holds it or waits for it. */
+  /** Wakes the waiters of a lock that can hold it now. Removes a lock without holders and waiters. */
   #serve(name: string, lock: MemoryLock): void {
     if (lock.unused) this.#locks.delete(name);
     const now = this.#clock.now();
@@ -302,7 +312,7 @@ function waiterEntry({ claim, queuedAt }: MemoryWaiter): Entry {
   return { ...entryOf(claim), since: queuedAt };
 }
 
-/** Returns when to ask again: a permit may be free with the first lease that ends, any other lock with the last one. */
+/** Returns when to ask again: a permit may be free at the first end of a lease, any other lock at the last. */
 function retryAfter({ holders }: MemoryLock, present: Kind, now: Instant): number {
   const leases = [...holders.values()].map(({ since, lease }) => lease - elapsed(since, now));
   const left = typeof present === "number" ? Math.min(...leases) : Math.max(0, ...leases);
