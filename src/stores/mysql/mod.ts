@@ -1,6 +1,6 @@
 /**
- * Locks in a table of MariaDB or MySQL, through a pool of mysql2 or of mariadb. Tested on MariaDB 10.11; the statements are
- * what MySQL 8 takes as well, which was not tested.
+ * Locks in a table of MariaDB or MySQL, through a pool of mysql2 or of mariadb. Tested on MariaDB 10.11. The statements
+ * are valid in MySQL 8 as well, which was not tested.
  *
  * @example
  * ```ts ignore
@@ -19,4 +19,6 @@
  * @module
  */
 export { mysql, type MysqlStore } from "./store.ts";
-export type { MysqlCallbackPool, MysqlOptions, MysqlPool, MysqlQuery } from "./options.ts";
+export type { MysqlCallbackPool, MysqlOptions } from "./options.ts";
+export type { MysqlPool } from "./connections.ts";
+export type { MysqlQuery } from "../../internal/sql/mysql_query.ts";

@@ -1,29 +1,9 @@
+import { checkClientReceiver } from "../../internal/receiver.ts";
 import { checkKeys, show } from "../../internal/validation.ts";
-import type { CasOptions } from "../cas/mod.ts";
+import type { CasOptions } from "../../engine/mod.ts";
+import { MariadbConnections, Mysql2Connections, type MysqlConnections, type MysqlPool } from "./connections.ts";
 
-/** What the store gives to `pool.query()`. */
-export interface MysqlQuery {
-  /** One statement, with its values in it. */
-  readonly sql: string;
-  /** Rows are arrays, whatever the options of the pool say. */
-  readonly rowsAsArray: boolean;
-  /** So that mariadb returns the rows alone. */
-  readonly metaAsArray: boolean;
-  /** So that mysql2 returns plain rows. */
-  readonly nestTables: boolean;
-  /** Leaves values as the client reads them, whatever function the pool has. */
-  readonly typeCast: (column: unknown, next: () => unknown) => never;
-}
-
-/** What the store uses of a pool of `mysql2/promise` or of `mariadb`. */
-export interface MysqlPool {
-  /** Runs a statement on a connection of the pool. */
-  query(query: MysqlQuery): PromiseLike<unknown>;
-  /** Gives a connection. The store does not call it: it shows that this is a pool. */
-  getConnection(): PromiseLike<unknown>;
-}
-
-/** A pool of `mysql2`, of which the store uses the `promise()`. */
+/** A pool of `mysql2`, of which the store uses `promise()`. */
 export interface MysqlCallbackPool {
   /** Returns the same pool, with promises. */
   promise(): MysqlPool;
@@ -35,12 +15,9 @@ export interface MysqlOptions extends CasOptions {
   readonly table?: string | undefined;
 }
 
-/** Runs a statement. Resolves to its rows, or to the reply to what is no query. */
-export type RunStatement = (sql: string) => Promise<unknown>;
-
 /** The arguments of `mysql()`, checked. */
 export interface MysqlSettings {
-  readonly run: RunStatement;
+  readonly connections: MysqlConnections;
   readonly table: string;
   readonly engine: CasOptions;
 }
@@ -48,7 +25,7 @@ export interface MysqlSettings {
 /** How long the name of a table may be, in characters. */
 const MAX_TABLE = 64;
 
-/** Checks a pool and the options, and separates those of the engine. */
+/** Checks a pool and the options, and separates the engine's options. */
 export function checkMysqlOptions(pool: MysqlPool | MysqlCallbackPool, options: MysqlOptions): MysqlSettings {
   const { table = "holdfast_locks", ...engine } = checkKeys(options, ["table", "maxClockSkew", "observer"]);
   if (typeof table !== "string") throw new TypeError(`table must be a string: got ${show(table)}`);
@@ -56,18 +33,10 @@ export function checkMysqlOptions(pool: MysqlPool | MysqlCallbackPool, options: 
   if (table === "" || table.length > MAX_TABLE || /[\0\ud800-\udfff]|[ ]$/.test(table)) {
     throw new RangeError(`table must be the name of a table, with at most ${MAX_TABLE} characters: got ${show(table)}`);
   }
-  return { run: runOn(pool), table, engine };
+  return { connections: connectionsOf(pool), table, engine };
 }
 
-/** What a query asks for, whatever the options of the pool say. */
-const PLAIN: Omit<MysqlQuery, "sql"> = {
-  rowsAsArray: true,
-  metaAsArray: false,
-  nestTables: false,
-  typeCast: (_column, next) => next() as never,
-};
-
-function runOn(pool: MysqlPool | MysqlCallbackPool): RunStatement {
+function connectionsOf(pool: MysqlPool | MysqlCallbackPool): MysqlConnections {
   const has = (...methods: string[]) => methods.every((name) => typeof Reflect.get(Object(pool), name) === "function");
   const wanted = "pool must be a pool of mysql2 or of mariadb";
   if (has("beginTransaction")) {
@@ -78,10 +47,7 @@ function runOn(pool: MysqlPool | MysqlCallbackPool): RunStatement {
   if (!has("query", "releaseConnection") && !has("query", "activeConnections")) {
     throw new TypeError(`${wanted}, as createPool() gives it: got ${show(pool)}`);
   }
+  if (has("activeConnections")) checkClientReceiver(wanted, () => Object(pool).activeConnections());
   const pooled = has("promise") ? (pool as MysqlCallbackPool).promise() : pool as MysqlPool;
-  // mysql2 gives a pair of them and the columns.
-  if (has("releaseConnection")) {
-    return async (sql) => (await pooled.query({ sql, ...PLAIN }) as [unknown])[0];
-  }
-  return async (sql) => await pooled.query({ sql, ...PLAIN });
+  return has("releaseConnection") ? new Mysql2Connections(pooled) : new MariadbConnections(pooled);
 }

@@ -9,24 +9,29 @@ export function createTable(table: string): string {
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC`;
 }
 
-/** Returns the statement that gives a user what the store needs, but for `CREATE`. */
+/** Returns the statement that grants a user the rights of the store, but for `CREATE`. */
 export function grantRights(table: string): string {
   return `GRANT SELECT, INSERT, UPDATE, DELETE ON ${quoted(table)} TO …`;
 }
 
 /**
- * The settings of the server, and of a connection, that the store asks for. `SHOW VARIABLES` gives those that a server has;
- * `SELECT @@wsrep_on` would fail on one that does not know it.
+ * The query for the settings of the server and of a connection. `SHOW VARIABLES` returns the settings that a server
+ * has; `SELECT @@wsrep_on` would fail on a server without it.
  */
 export const VARIABLES = "SHOW VARIABLES WHERE Variable_name IN " +
   "('autocommit', 'wsrep_on', 'group_replication_single_primary_mode')";
 
-/** Whether several servers decide on writes, each by its clock: Galera, and group replication with several primaries. */
+/** The query for the number of rows that a statement without a limit returns. */
+export const ROWS_LIMIT = "SELECT @@sql_select_limit LIMIT 1";
+
+/**
+ * Whether several servers decide on writes, each by its clock: Galera, and group replication with several primaries.
+ */
 export function hasSeveralWriters(variables: ReadonlyMap<string, string>): boolean {
   return variables.get("wsrep_on") === "ON" || variables.get("group_replication_single_primary_mode") === "OFF";
 }
 
-/** Returns the query for the columns of a table that this user may see, and for what keeps the table. */
+/** Returns the query for the columns of a table that this user may see, and for the table's storage engine. */
 export function columnsOf(table: string): string {
   const rest = ["t", "c"].map((view) => {
     return `${same(`${view}.TABLE_SCHEMA`, "DATABASE()")} AND ${same(`${view}.TABLE_NAME`, text(table))}`;
@@ -35,20 +40,23 @@ export function columnsOf(table: string): string {
     `FROM information_schema.TABLES AS t JOIN information_schema.COLUMNS AS c WHERE ${rest.join(" AND ")}`;
 }
 
-/** Whether two names are the same to the server. Alone `=` goes by a collation: it finds a table, but others as well. */
+/**
+ * Returns the condition that two names are the same to the server. `=` alone follows a collation: it finds the table,
+ * but others as well.
+ */
 function same(column: string, name: string): string {
   const exact = (name: string) => `CAST(IF(@@lower_case_table_names = 0, ${name}, LOWER(${name})) AS BINARY)`;
   return `${column} = ${name} AND ${exact(column)} = ${exact(name)}`;
 }
 
-/** What {@linkcode columnsOf} must return, in any order. */
+/** The expected result of {@linkcode columnsOf}, in any order. */
 const LAYOUT: readonly string[] = [
   "name varbinary(1024) PRI null InnoDB",
   "value longtext  utf8mb4 InnoDB",
   "version binary(16)  null InnoDB",
 ];
 
-/** Returns what is wrong with the columns of a table; nothing if it is as {@linkcode createTable} makes it. */
+/** Returns the fault in the columns of a table; nothing if they are as {@linkcode createTable} makes them. */
 export function layoutFault(columns: readonly (readonly unknown[])[]): string | undefined {
   const found = columns.map((column) => column.map(String).join(" ")).sort();
   const other = found.find((column) => !LAYOUT.includes(column)) ?? LAYOUT.find((column) => !found.includes(column));

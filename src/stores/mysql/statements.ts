@@ -1,38 +1,42 @@
 import { hexOf, hexOfBytes } from "../../internal/sql/hex.ts";
+import type { KeyVersion } from "../../engine/mod.ts";
 
 /** The server's clock, in microseconds since 1970, whatever the time zone of the connection. */
 const CLOCK = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
 
-/** Whether a transaction is open. Only MariaDB knows; to MySQL it is a comment. */
+/** Whether a transaction is open. Only MariaDB tells; to MySQL it is a comment. */
 const IN_TRANSACTION = "0 /*M!100100 + @@in_transaction */";
 
-/** Without `autocommit`, or in a transaction that somebody has left open, a write would not be done when it is answered. */
+/**
+ * The condition that a write commits at once: without `autocommit`, or in an open transaction, it would not be done
+ * when it is answered.
+ */
 const COMMITS = "@@autocommit = 1 /*M!100100 AND @@in_transaction = 0 */";
 
-/** A row even where there is none in the table, so that each read tells the time. */
+/** A row even where the table has none, so that each read returns the time. */
 const ONE = "(SELECT 1 AS one) AS one";
 
 /**
- * Makes MariaDB wait for the lock of a row for at most one second, and not for 50; what has waited in vain is a conflict. To
+ * Makes MariaDB wait for the lock of a row for at most one second, and not for 50; a wait in vain is a conflict. To
  * MySQL it is a comment.
  */
 const BRIEFLY = "/*M!100100 SET STATEMENT innodb_lock_wait_timeout=1 FOR */ ";
 
-/** What a statement did that is no query. */
+/** The reply to a statement that is no query. */
 export interface Reply {
-  /** How many rows it has found and changed. */
+  /** How many rows the statement found and changed. */
   readonly affectedRows: number;
   /** The server's clock in microseconds, from {@linkcode CLOCK}; 0 if no row was written. */
   readonly insertId: number | bigint | string;
-  /** Only mysql2 gives it. */
+  /** The state of the connection, which only mysql2 reports. */
   readonly serverStatus?: number;
 }
 
-/** The statements that read and write one table. Values are in them as hexadecimal literals, whatever `sql_mode` says. */
+/** The statements that read and write one table. Values are hexadecimal literals, for any `sql_mode`. */
 export class MysqlStatements {
   readonly #table: string;
 
-  /** Makes them for a table in the database of the connection. */
+  /** Creates the statements for a table in the database of the connection. */
   constructor(table: string) {
     this.#table = quoted(table);
   }
@@ -40,32 +44,37 @@ export class MysqlStatements {
   /** Returns one row: two settings, the clock, version and value, which are `NULL` if the name has no row. */
   read(name: string): string {
     return `SELECT @@autocommit, ${IN_TRANSACTION}, ${CLOCK}, HEX(locks.version), HEX(locks.value) FROM ${ONE} ` +
-      `LEFT JOIN ${this.#table} AS locks ON locks.name = ${literal(name)}`;
+      `LEFT JOIN ${this.#table} AS locks ON locks.name = ${literal(name)} LIMIT 1`;
   }
 
-  /** Returns rows of name, clock, version and value, of the names after one in hexadecimal digits. */
+  /** Returns rows of name, clock, version and value, of the names after a name in hexadecimal digits. */
   list(limit: number, after: string): string {
     return `SELECT HEX(name), ${CLOCK}, HEX(version), HEX(value) FROM ${this.#table} ` +
       `WHERE name > x'${after}' ORDER BY name LIMIT ${limit}`;
   }
 
-  /** Fails with "duplicate entry" if the name has a row. `INSERT IGNORE` would cut what is too long. */
+  /** Fails with "duplicate entry" if the name has a row. `INSERT IGNORE` would cut a long name. */
   insert(name: string, value: string, version: string): string {
     return `${BRIEFLY}INSERT INTO ${this.#table} (name, version, value) ` +
       `SELECT ${literal(name)}, ${timed(version)}, ${text(value)} FROM ${ONE} WHERE ${COMMITS}`;
   }
 
-  /** Changes no row if another version is there, or if it is earlier than `notBefore`, in milliseconds since 1970. */
+  /** Changes no row if another version is there, or before `notBefore`, in milliseconds since 1970. */
   update(name: string, value: string, version: string, expected: string, notBefore: number | undefined): string {
     const due = notBefore === undefined ? "" : ` AND ${CLOCK} >= ${Math.ceil(notBefore * 1_000)}`;
     return `${BRIEFLY}UPDATE ${this.#table} SET version = ${timed(version)}, value = ${text(value)} ` +
       `WHERE name = ${literal(name)} AND version = x'${expected}' AND ${COMMITS}${due}`;
   }
 
-  /** Deletes no row if another version is there. */
-  remove(name: string, expected: string): string {
+  /**
+   * Deletes the rows that have their version. It finds them by the names alone: for pairs a server may read each row of
+   * the table, and lock it.
+   */
+  remove(documents: readonly KeyVersion<string | undefined>[]): string {
+    const names = documents.map(({ key }) => literal(key));
+    const pairs = documents.map(({ key, version }) => `(${literal(key)}, x'${version ?? ""}')`);
     return `${BRIEFLY}DELETE FROM ${this.#table} ` +
-      `WHERE name = ${literal(name)} AND version = x'${expected}' AND ${COMMITS}`;
+      `WHERE name IN (${names}) AND (name, version) IN (${pairs}) AND ${COMMITS}`;
   }
 }
 
@@ -74,17 +83,19 @@ export function quoted(table: string): string {
   return `\`${table.replaceAll("`", "``")}\``;
 }
 
-/** Returns a version that was never there before: 128 random bits, in hexadecimal. */
+/** Returns a version that never existed before: 128 random bits, in hexadecimal. */
 export function newVersion(): string {
   return hexOfBytes(crypto.getRandomValues(new Uint8Array(16)));
 }
 
-/** A version, and a side effect: the reply to a write has the argument of `LAST_INSERT_ID()`. */
+/**
+ * Returns an expression for a version, with a side effect: the reply to a write has the argument of `LAST_INSERT_ID()`.
+ */
 function timed(version: string): string {
   return `IF(LAST_INSERT_ID(${CLOCK}) > 0, x'${version}', NULL)`;
 }
 
-/** Returns a text, independent of the character set of the connection. */
+/** Returns a literal for a text, independent of the character set of the connection. */
 export function text(value: string): string {
   return `CONVERT(${literal(value)} USING utf8mb4)`;
 }

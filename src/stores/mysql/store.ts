@@ -1,27 +1,31 @@
-import { StoreError } from "../../errors.ts";
+import { StoreError } from "../../contract/errors.ts";
 import { checkHexCursor, textOfHex } from "../../internal/sql/hex.ts";
-import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
+import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
+import type {
+  Backend,
+  FoundDocument,
+  KeyVersion,
+  ListedDocuments,
+  WriteOptions,
+  WriteResult,
+} from "../../engine/mod.ts";
+import { casOf } from "../../engine/store.ts";
+import { type MysqlConnections, type MysqlPool, READ_ONLY } from "./connections.ts";
+import { checkMysqlOptions, type MysqlCallbackPool, type MysqlOptions } from "./options.ts";
 import {
-  type Backend,
-  cas,
-  type FoundDocument,
-  type ListedDocuments,
-  type WriteOptions,
-  type WriteResult,
-} from "../cas/mod.ts";
-import {
-  checkMysqlOptions,
-  type MysqlCallbackPool,
-  type MysqlOptions,
-  type MysqlPool,
-  type RunStatement,
-} from "./options.ts";
-import { columnsOf, createTable, grantRights, hasSeveralWriters, layoutFault, VARIABLES } from "./schema.ts";
+  columnsOf,
+  createTable,
+  grantRights,
+  hasSeveralWriters,
+  layoutFault,
+  ROWS_LIMIT,
+  VARIABLES,
+} from "./schema.ts";
 import { MysqlStatements, newVersion, type Reply } from "./statements.ts";
 
 /** A store in a table of MariaDB or MySQL. */
 export interface MysqlStore extends Store {
-  /** Takes the lock from all its holders, or from those that are named. Resolves to how many lost it. */
+  /** Revokes the lock of all its holders, or of the named holders. Resolves to how many lost it. */
   evict(name: string, options?: EvictOptions): Promise<number>;
   /** Lists the holders and the waiters of all locks in this table, in the order of the names. */
   query(options?: QueryOptions): Promise<Snapshot>;
@@ -30,9 +34,9 @@ export interface MysqlStore extends Store {
 /**
  * Returns a store in a table of MariaDB or MySQL, which is made at the first use.
  *
- * **What a server forgets.** After a crash with `innodb_flush_log_at_trx_commit` other than 1, and after the promotion of a
- * replica, the last grants may be gone: two callers may believe for a moment that they hold the lock; the fence orders
- * them.
+ * **What a server forgets.** After a crash with `innodb_flush_log_at_trx_commit` other than 1, and after the promotion
+ * of a replica, the last grants may be gone: two callers may believe for a moment that they hold the lock; the fence
+ * orders them.
  *
  * @example
  * ```ts ignore
@@ -52,40 +56,45 @@ export interface MysqlStore extends Store {
 export function mysql(pool: MysqlPool | MysqlCallbackPool, options: MysqlOptions = {}): MysqlStore {
   const settings = checkMysqlOptions(pool, options);
   // A backend that lists gives a store with both methods.
-  return cas(new MysqlBackend(settings.run, settings.table), settings.engine) as MysqlStore;
+  const backend = new MysqlBackend(settings.connections, settings.table);
+  return casOf(backend, settings.engine, pool, JSON.stringify([settings.table])) as MysqlStore;
 }
 
-/** Another transaction was first: a duplicate name, a lock or its time limit, a deadlock, a lost certification. */
+/**
+ * The errors of a statement that another transaction preceded: a duplicate name, a lock or its time limit, a deadlock,
+ * a lost certification.
+ */
 const CONFLICTS: readonly unknown[] = [1020, 1062, 1205, 1213, 3101];
 
-/** A user without rights, and a database or a column that is not there. */
+/** The errors of a user without rights, and of a missing database or column. */
 const PERMANENT: readonly unknown[] = [1044, 1045, 1046, 1049, 1054, 1142, 1143, 1698];
-
-/** The server is read-only. */
-const READ_ONLY: readonly unknown[] = [1290, 1792, 1836];
 
 const NO_SUCH_TABLE = 1146;
 
-/** What mariadb says after it has tried to connect for some time. */
+/** The `sql_select_limit` below which the server may leave out rows that the store needs. */
+const SCARCE_ROWS = 1_000;
+
+/** The error of mariadb after it has tried to connect for some time. */
 const NO_CONNECTION = 45_028;
 
 const LEFT_OPEN = "A connection came back to the pool with an open transaction. End each one before release()";
 
-/** What mysql2 and mariadb say after `pool.end()`. */
+/** The errors of mysql2 and mariadb after `pool.end()`. */
 const CLOSED = /pool (is )?(closed|ending)/i;
 
 /** The flags of a reply: inside a transaction, and with `autocommit`. */
 const [IN_TRANSACTION, AUTOCOMMIT] = [1, 2];
 
 /**
- * The server's clock is later, in milliseconds since 1970. After an error in a `typeCast` of the user, mysql2 3 takes a row
- * of that result for the reply to the next statement. Such a row can look like that of an accepted write.
+ * The least plausible time of the server's clock, in milliseconds since 1970. After an error in a `typeCast` of the
+ * user, mysql2 3 takes a row of that result for the reply to the next statement. Such a row can look like an accepted
+ * write.
  */
 const EARLIEST = Date.UTC(2020);
 
 /** Keeps documents as rows of a table. */
 export class MysqlBackend implements Backend<string | undefined> {
-  readonly #run: RunStatement;
+  readonly #connections: MysqlConnections;
   readonly #table: string;
   readonly #statements: MysqlStatements;
   readonly #closed = new Set<() => void>();
@@ -93,21 +102,25 @@ export class MysqlBackend implements Backend<string | undefined> {
   #severalClocks = false;
   #prepared: Promise<void> | undefined;
 
-  /** Sends nothing. The first call examines the table, and makes it if it is missing. */
-  constructor(run: RunStatement, table: string) {
-    this.#run = run;
+  /** Creates the backend. Sends nothing: the first call examines the table, and makes it if it is missing. */
+  constructor(connections: MysqlConnections, table: string) {
+    this.#connections = connections;
     this.#table = table;
     this.#statements = new MysqlStatements(table);
   }
 
-  /** Known after the first call. */
+  /** Whether several servers write. Known after the first call. */
   get severalClocks(): boolean {
     return this.#severalClocks;
   }
 
-  /** Whether a call has found the pool closed: mysql2 does not say so by itself. */
+  /** Whether a call has found the pool closed: mysql2 does not report it. */
   get closed(): boolean {
     return this.#isClosed;
+  }
+
+  get lateBecause(): string | undefined {
+    return this.#connections.lateBecause;
   }
 
   onClosed(run: () => void): () => void {
@@ -118,7 +131,8 @@ export class MysqlBackend implements Backend<string | undefined> {
   async read(name: string): Promise<FoundDocument<string | undefined>> {
     await this.#prepare();
     const [row] = await this.#rows(this.#statements.read(name));
-    const [autocommit, inTransaction, clock, version, value] = row!;
+    if (row === undefined) throw foreignReply();
+    const [autocommit, inTransaction, clock, version, value] = row;
     checkAutocommit(Number(autocommit) === 1);
     if (Number(inTransaction) !== 0) throw leftOpen();
     return found(clock, version, value);
@@ -139,14 +153,14 @@ export class MysqlBackend implements Backend<string | undefined> {
     if (reply === undefined) return { written: false };
     const time = Number(reply.insertId) / 1_000;
     if (time > 0 && time < EARLIEST) {
-      throw new Error("The client returned what is no reply to the statement, or the server's clock is before 2020");
+      throw foreignReply();
     }
     return { written: true, version, time: time > 0 ? time : undefined };
   }
 
-  async remove(name: string, expected: string | undefined): Promise<boolean> {
-    if (expected === undefined) return false;
-    return await this.#change(this.#statements.remove(name, expected)) !== undefined;
+  async remove(documents: readonly KeyVersion<string | undefined>[]): Promise<number> {
+    const reply = await this.#change(this.#statements.remove(documents), documents.length);
+    return Number(reply?.affectedRows ?? 0);
   }
 
   async list(limit: number, cursor = ""): Promise<ListedDocuments<string | undefined>> {
@@ -160,8 +174,8 @@ export class MysqlBackend implements Backend<string | undefined> {
     return { documents, cursor: rows.length < limit ? undefined : String(rows.at(-1)![0]) };
   }
 
-  /** Changes one row, and returns the reply; `undefined` if it was not there. */
-  async #change(statement: string): Promise<Reply | undefined> {
+  /** Changes rows, one at most by default, and returns the reply; `undefined` if no row was changed. */
+  async #change(statement: string, most = 1): Promise<Reply | undefined> {
     await this.#prepare();
     let reply: Reply;
     try {
@@ -170,13 +184,15 @@ export class MysqlBackend implements Backend<string | undefined> {
       if (CONFLICTS.includes(errnoOf(error))) return undefined;
       throw error;
     }
-    const { serverStatus = AUTOCOMMIT } = reply;
+    const { serverStatus = AUTOCOMMIT, affectedRows } = Object(reply) as Reply;
+    const changed = Number(affectedRows);
+    if (!(changed >= 0 && changed <= most)) throw foreignReply();
     checkAutocommit((serverStatus & AUTOCOMMIT) !== 0);
     // MySQL has written the row, which a commit would keep; a StoreError says that nothing was done.
     if ((serverStatus & IN_TRANSACTION) !== 0) {
-      throw Number(reply.affectedRows) === 0 ? leftOpen() : new Error(LEFT_OPEN);
+      throw changed === 0 ? leftOpen() : new Error(LEFT_OPEN);
     }
-    return Number(reply.affectedRows) === 1 ? reply : undefined;
+    return changed > 0 ? reply : undefined;
   }
 
   /** Examines the server and the table once, and makes the table if it is missing. */
@@ -189,6 +205,11 @@ export class MysqlBackend implements Backend<string | undefined> {
 
   async #look(): Promise<void> {
     const variables = new Map((await this.#rows(VARIABLES)).map(([name, value]) => [String(name), String(value)]));
+    const [[limit] = []] = await this.#rows(ROWS_LIMIT);
+    if (Number(limit) < SCARCE_ROWS) {
+      const how = "pass a pool without it, as rows of the locks would be missing";
+      throw new StoreError(`sql_select_limit is ${limit} on a connection of the pool: ${how}`, { permanent: true });
+    }
     checkAutocommit(variables.get("autocommit") === "ON");
     this.#severalClocks = hasSeveralWriters(variables);
     let columns = await this.#rows(columnsOf(this.#table));
@@ -198,7 +219,7 @@ export class MysqlBackend implements Backend<string | undefined> {
     }
     const fault = layoutFault(columns);
     if (fault === undefined) return;
-    const how = `Drop it if it is not in use, or pass another name as table. Made by: ${createTable(this.#table)}`;
+    const how = `Pass another name as table, whose table is made by: ${createTable(this.#table)}`;
     throw new StoreError(`The table ${this.#table} cannot keep locks: ${fault}. ${how}`, { permanent: true });
   }
 
@@ -209,7 +230,7 @@ export class MysqlBackend implements Backend<string | undefined> {
   /** Runs a statement, and returns its rows or its reply. */
   async #query(sql: string): Promise<unknown> {
     try {
-      return await this.#run(sql);
+      return await this.#connections.run(sql);
     } catch (cause) {
       throw this.#explained(cause);
     }
@@ -245,6 +266,11 @@ function found(clock: unknown, version: unknown, value: unknown): FoundDocument<
   return { value: textOfHex(String(value)), version: String(version).toLowerCase(), time };
 }
 
+/** Returns the error for the reply to another statement: the outcome of this statement is unknown. */
+function foreignReply(): Error {
+  return new Error("The client returned what is no reply to the statement, or the server's clock is before 2020");
+}
+
 function checkAutocommit(isOn: boolean): void {
   if (isOn) return;
   const why = "autocommit is off on the connections of the pool: what they write is not done until somebody commits";
@@ -255,7 +281,7 @@ function leftOpen(): StoreError {
   return new StoreError(LEFT_OPEN);
 }
 
-/** Returns the number that the server has given an error, or the client. */
+/** Returns the number of an error of the server or the client. */
 function errnoOf(error: unknown): number | undefined {
   return (Object(error) as { readonly errno?: number }).errno;
 }
