@@ -1,11 +1,11 @@
-import { StoreError } from "../../errors.ts";
+import { StoreError } from "../../contract/errors.ts";
 import { sqlStateOf } from "../../internal/sql/postgres_client.ts";
 import { reason } from "../../internal/reason.ts";
 
-/** The server rolled the statement back because another one came first: serialization, deadlock, a lock that is held. */
+/** The errors of a statement that was rolled back because another came first: serialization, deadlock, a held lock. */
 const CONFLICT = /^(40001|40P01|55P03)$/;
 
-/** No retry helps: the user or the database is not known, or the statement is not understood or not allowed. */
+/** The errors that no retry helps: the user or the database is unknown, or the statement is invalid or not allowed. */
 const PERMANENT = /^(28|3D|42|0A|22)/;
 
 /** The errors of client libraries whose pool was closed. */
@@ -16,7 +16,7 @@ const MISSING_RIGHT = "42501";
 const READ_ONLY = "25006";
 const ABORTED = "25P02";
 
-/** Returns whether a statement was rolled back because another one came first. */
+/** Returns whether a statement was rolled back because another came first. */
 export function isConflict(error: unknown): boolean {
   return CONFLICT.test(sqlStateOf(error));
 }
@@ -31,7 +31,12 @@ export function isClosed(error: unknown): boolean {
   return CLOSED.test(sqlStateOf(error)) || error instanceof Error && CLOSED.test(error.message);
 }
 
-/** Returns the error that a call rejects with: a `StoreError` if nothing was done, else the original one. */
+/** Returns the error for the rows of another statement. */
+export function foreignAnswer(): Error {
+  return new Error("The client returned the answer to another statement: it mixes up those of one connection");
+}
+
+/** Returns the error that a call rejects with: a `StoreError` if nothing was done, else the original error. */
 export function failureOf(cause: unknown): unknown {
   if (cause instanceof StoreError) return cause;
   const state = sqlStateOf(cause);

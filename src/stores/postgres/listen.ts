@@ -11,10 +11,10 @@ export interface ChannelListener {
   readonly lost: () => void;
 }
 
-/** Listens to the channel. Resolves to a function that stops; to `undefined` if only the end of the client does. */
+/** Listens to the channel. Resolves to a function that stops; to `undefined` if only the end of the client stops it. */
 export type Listen = (listener: ChannelListener) => Promise<(() => void) | undefined>;
 
-/** Returns what listens to a channel, as the option `listen` says; `undefined` if waiters poll. */
+/** Returns the function that listens to a channel, for the option `listen`; `undefined` if waiters poll. */
 export function listenOf(
   client: PostgresClient,
   { kind, listen }: PostgresSettings,
@@ -36,9 +36,9 @@ function listenWithPostgresJs(sql: PostgresJsClient, channel: string): Listen {
   return once(({ notified, opened }) => sql.listen!(channel, notified, opened));
 }
 
-/** Listens with a PGlite. */
+/** Listens with a PGlite, which takes the channel as an SQL identifier. */
 function listenWithPglite(database: PgliteClient, channel: string): Listen {
-  return once(({ notified, opened }) => Promise.resolve(database.listen!(channel, notified)).then(opened));
+  return once(({ notified, opened }) => Promise.resolve(database.listen!(quoted(channel), notified)).then(opened));
 }
 
 /** Listens once: the client reconnects by itself, also after a failure, and would keep each further listener. */
@@ -58,6 +58,7 @@ function once(listen: (listener: ChannelListener) => PromiseLike<unknown>): List
 function listenWithPg(make: () => PgClient, channel: string): Listen {
   return async ({ notified, opened, lost }) => {
     const client = make();
+    // One that has failed may reject its end, for which nobody waits.
     const end = () => void Promise.resolve(client.end()).catch(() => {});
     client.on("error", lost);
     client.on("end", lost);

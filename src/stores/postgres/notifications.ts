@@ -1,6 +1,6 @@
-import { ShortLivedMap } from "../../internal/process/short_lived.ts";
-import { calledOrAborted } from "../../internal/time/aborted.ts";
-import { type Clock, elapsed, type Instant, type Timer } from "../../internal/time/clock.ts";
+import { ShortLivedMap } from "../../time/short_lived.ts";
+import { calledOrAborted } from "../../time/aborted.ts";
+import { type Clock, elapsed, type Instant, monotonicMs, type Timer } from "../../time/clock.ts";
 import type { Listen } from "./listen.ts";
 
 /** How long a probe may take, in milliseconds: behind a pooler no notification arrives. */
@@ -9,18 +9,18 @@ const PROBE_MS = 2_000;
 /** How long watches wait for the connection, in milliseconds; then they fail, so that waiters poll meanwhile. */
 const OPENING_MS = 5_000;
 
-/** How long no connection is opened after a probe has not arrived, in milliseconds. */
+/** How long no connection is opened after a lost probe, in milliseconds. */
 const DEAF_MS = 60_000;
 
-/** After how long without a notification a probe is sent, in milliseconds: a network can lose a connection in silence. */
+/** After how long without a notification to send a probe, in milliseconds: a network can drop a connection silently. */
 const SILENT_MS = 30_000;
 
-/** What is known of a document that this process has requested. */
+/** The state of a document that this process has requested. */
 interface AskedDocument {
   /** The version in the last answer, and the moment of its request. */
   version: string | null | undefined;
   at: number;
-  /** The version in the last notification, and the moment when it came. */
+  /** The version in the last notification, and the moment of its arrival. */
   news: { readonly version: string; readonly at: number } | undefined;
 }
 
@@ -30,7 +30,7 @@ interface DocumentWatch {
   readonly wake: () => void;
 }
 
-/** How a probe has ended: it has arrived, or has not in time, or nobody waits for the connection. */
+/** The outcome of a probe: it has arrived, or has not in time, or nobody waits for the connection. */
 type ProbeOutcome = "arrived" | "late" | "unwanted";
 
 /** A notification that this process has sent to itself. */
@@ -64,7 +64,7 @@ export class Notifications {
   #wanted = 0;
   /** When the last notification came. */
   #heardAt: Instant;
-  /** The probe that has not ended. */
+  /** The probe that is under way. */
   #probe: Probe | undefined;
 
   constructor(listen: Listen, notify: (payload: string) => Promise<unknown>, clock: Clock, lingerMs: number) {
@@ -75,35 +75,37 @@ export class Notifications {
     this.#heardAt = clock.now();
   }
 
-  /** Notes that a document is requested. Returns the moment. */
+  /** Records that a document is requested. Returns the moment. */
   asks(key: string): number {
     if (!this.#asked.has(key)) this.#asked.set(key, { version: undefined, at: 0, news: undefined });
     return this.#moment;
   }
 
-  /** Notes the answer to the request of a moment. */
+  /** Records the answer to the request of a moment. */
   got(key: string, version: string | null, at: number): void {
     const asked = this.#asked.get(key);
     if (asked !== undefined) Object.assign(asked, { version, at });
   }
 
-  /** Resolves when a document has another version, or may have. */
+  /** Resolves when a document has another version, or may have one. */
   async watch(key: string, version: string | null, signal: AbortSignal): Promise<void> {
     const now = this.#clock.now();
     if (this.#phase.is === "deaf" && elapsed(this.#phase.since, now) < DEAF_MS) {
       throw new Error("no notification comes over this connection: it goes through a pooler, or is lost");
     }
-    if (this.#phase.is === "opening" && elapsed(this.#phase.since, now) >= OPENING_MS) {
+    if (this.#phase.is === "opening" && monotonicMs(this.#phase.since, now) >= OPENING_MS) {
       throw new Error("the connection that listens is not there yet");
     }
     if (this.#phase.is !== "open") {
-      return await calledOrAborted(signal, (done) => {
+      const fault = await calledOrAborted<unknown>(signal, (done) => {
         this.#wanted++;
-        this.#opening().then(done, done);
+        this.#opening().then(() => done(undefined), (fault) => done(fault ?? new Error("it has failed")));
         return () => {
           if (--this.#wanted === 0) this.#probe?.end("unwanted");
         };
       });
+      if (fault !== undefined) throw fault;
+      return;
     }
     if (this.#mayBeOld(key, version)) return;
     await calledOrAborted(signal, (wake) => {
@@ -128,7 +130,9 @@ export class Notifications {
     this.#closeLater();
   }
 
-  /** Closes the connection after a while, unless somebody watches then. One that ends with the client stays. */
+  /**
+   * Closes the connection after a while, unless there are watches then. A connection that ends with the client stays.
+   */
   #closeLater(): void {
     this.#idle?.cancel();
     if (this.#watches.size > 0 || this.#phase.is !== "open") return;
@@ -177,6 +181,7 @@ export class Notifications {
   async #check(): Promise<void> {
     if (this.#phase.is !== "open") return;
     const { end } = this.#phase;
+    // A statement that fails says nothing of the connection that listens: the next watch sends a probe again.
     const outcome = await this.#sendProbe().catch(() => undefined);
     if (outcome === "late") this.#lost(end);
   }
@@ -212,7 +217,7 @@ export class Notifications {
     for (const watches of [...this.#watches.values()]) for (const { wake } of [...watches]) wake();
   }
 
-  /** Notes the loss of the connection that `end` closes. Does nothing if that is an earlier one. */
+  /** Records the loss of the connection that `end` closes. Does nothing for an earlier connection. */
   #lost(end: (() => void) | undefined): void {
     if (this.#phase.is !== "open" || this.#phase.end !== end) return;
     this.#phase = { is: "closed" };

@@ -5,9 +5,9 @@ import {
   type UnsafeClient,
 } from "../../internal/sql/postgres_client.ts";
 import { checkKeys, show } from "../../internal/validation.ts";
-import type { CasOptions } from "../cas/options.ts";
+import type { CasOptions } from "../../engine/options.ts";
 
-/** What the store uses of `sql` of postgres.js. */
+/** The part of `sql` of postgres.js that the store uses. */
 export interface PostgresJsClient extends UnsafeClient {
   /** Closes all connections. A transaction and a reserved connection have no such method. */
   end(): PromiseLike<unknown>;
@@ -15,15 +15,15 @@ export interface PostgresJsClient extends UnsafeClient {
   listen?(channel: string, notified: (payload: string) => void, opened?: () => void): PromiseLike<unknown>;
 }
 
-/** What the store uses of a `Pool` of pg. */
+/** The part of a `Pool` of pg that the store uses. */
 export interface PgPool extends QueryClient {
-  /** How many connections it has: tells it from a `Client`. */
+  /** How many connections it has. Tells it from a `Client`. */
   readonly totalCount: number;
   /** Whether it is closed, or being closed. */
   readonly ending?: boolean;
 }
 
-/** What the store uses of a PGlite. */
+/** The part of a PGlite that the store uses. */
 export interface PgliteClient extends QueryClient {
   /** Whether it is closed. */
   readonly closed: boolean;
@@ -34,7 +34,7 @@ export interface PgliteClient extends QueryClient {
 /** A client of the database: of a known library, or any object that runs each statement by itself and commits it. */
 export type PostgresClient = PostgresJsClient | PgPool | PgliteClient | QueryClient;
 
-/** What the store uses of a `Client` of pg to listen. */
+/** The part of a `Client` of pg that the store uses for listening. */
 export interface PgClient {
   /** Connects. */
   connect(): PromiseLike<unknown>;
@@ -47,7 +47,7 @@ export interface PgClient {
     event: "notification",
     listener: (message: { readonly channel: string; readonly payload?: string | undefined }) => void,
   ): unknown;
-  /** The same, when the connection is lost. */
+  /** Calls a function when the connection is lost. */
   on(event: "error" | "end", listener: () => void): unknown;
   /** Allows the process to end while it is open. */
   unref?(): unknown;
@@ -60,14 +60,14 @@ export interface PostgresOptions extends CasOptions {
   /** The table; `"holdfast_locks"` when left out. It is made at the first use. */
   readonly table?: string | undefined;
   /**
-   * How waiters are woken: `true` for a connection of its own that `client` opens (postgres.js, PGlite); a function that
-   * returns a new `Client` of pg; or another `sql` of postgres.js, with a direct URL, where `client` goes through a pooler.
-   * When left out they poll, every 50 to 500 ms.
+   * How waiters are woken: `true` for a connection of its own that `client` opens (postgres.js, PGlite); a function
+   * that returns a new `Client` of pg; or another `sql` of postgres.js, with a direct URL, where `client` goes through
+   * a pooler. When left out, waiters poll every 50 to 500 ms.
    */
   readonly listen?: boolean | PostgresJsClient | (() => PgClient) | undefined;
   /**
-   * How far apart the clocks of the servers may be of which one is the primary, in milliseconds. Leases then last so much
-   * longer for others. When left out, 0: one server decides.
+   * How far apart the clocks may be of the servers of which one is the primary, in milliseconds; 0 when left out. A
+   * table in `docs/stores/cas.md` says what it does.
    */
   readonly maxClockSkew?: number | undefined;
 }
@@ -82,13 +82,13 @@ export interface PostgresSettings {
   readonly engine: CasOptions;
 }
 
-/** The name of the channel has both names, and may have 63 bytes. */
+/** The longest names in bytes: the name of the channel has both, and may have 63 bytes. */
 const MAX_NAMES_BYTES = 53;
 
 const WANTED =
   "client must be sql of postgres.js, a Pool of pg, a PGlite, or an object whose query(text) commits each statement";
 
-/** What to pass instead of what would undo a lock with a transaction, or pin a connection. */
+/** The advice for clients that would undo a lock with a transaction, or pin a connection. */
 const MISTAKEN: Readonly<Partial<Record<PostgresKind, string>>> = {
   "postgres.js transaction": "a transaction of postgres.js, whose rollback would undo the lock. Pass sql itself",
   "postgres.js reserved": "a reserved connection of postgres.js, which may be in a transaction. Pass sql itself",
@@ -96,7 +96,7 @@ const MISTAKEN: Readonly<Partial<Record<PostgresKind, string>>> = {
   "pglite transaction": "a transaction of PGlite, whose rollback would undo the lock. Pass the PGlite",
 };
 
-/** Checks a client and the options, and separates those of the engine. */
+/** Checks a client and the options, and separates the engine's options. */
 export function checkPostgresOptions(client: PostgresClient, options: PostgresOptions): PostgresSettings {
   const kind = postgresKind(client);
   if (kind === undefined) throw new TypeError(`${WANTED}: got ${show(client)}`);

@@ -1,6 +1,7 @@
-import { StoreError } from "../../errors.ts";
+import { StoreError } from "../../contract/errors.ts";
 import { quoted } from "../../internal/sql/postgres_client.ts";
 import { hexOf } from "../../internal/sql/hex.ts";
+import { foreignAnswer } from "./failures.ts";
 import { type TableName, text } from "./statements.ts";
 
 /** The columns of the table, in the order of their names. */
@@ -9,16 +10,16 @@ const COLUMNS = "name bytea not null, value text not null, version uuid not null
 /** Runs a statement. */
 export type Run = (statement: string) => Promise<readonly unknown[][]>;
 
-/** What the server says of the schema and the table, and of the rights of the user. */
+/** The schema, the table and the user's rights, as the server reports them. */
 interface FoundTable {
   readonly user: string;
   readonly schema: boolean;
   readonly mayUse: boolean;
   readonly mayCreate: boolean;
-  /** The kind of the table and of its storage, such as `r` and `p`; empty if there is no table. */
+  /** The kind of the table and of its storage, such as `r` and `p`; empty for a missing table. */
   readonly kind: string;
   readonly columns: string;
-  /** Whether the name is unique, and nothing else is. */
+  /** Whether the name is unique, and no other column is. */
   readonly unique: boolean;
   readonly mayWrite: boolean;
 }
@@ -32,7 +33,7 @@ export function tableSql({ schema, table }: TableName): string {
 /**
  * Makes the table, unless it is there.
  *
- * @throws {StoreError} a `permanent` one that names the statement to run, when it is not there or is of no use
+ * @throws {StoreError} a `permanent` error that names the statement to run, when the table is missing or unsuitable
  */
 export async function prepareTable(name: TableName, run: Run): Promise<void> {
   let found = await look(name, run);
@@ -47,15 +48,24 @@ export async function prepareTable(name: TableName, run: Run): Promise<void> {
 }
 
 /**
- * Makes the table, one process at a time: two that make one at the same moment disturb each other, even with "if not
- * exists". A block, because that is one statement and so one transaction.
+ * Returns the statement that makes the table, one process at a time: two processes disturb each other, even with "if
+ * not exists". It is a block, which is one statement and so one transaction. It suppresses the notice that the table
+ * exists, which postgres.js prints.
  */
 function creation(name: TableName): string {
   const lock = `pg_advisory_xact_lock(hashtextextended(${text(hexOf(`${name.schema}.${name.table}`))}, 0))`;
   // What is inside dollars may hold everything but the tag.
   const tag = `$holdfast_${crypto.randomUUID().replaceAll("-", "")}$`;
-  return `DO ${tag} BEGIN PERFORM ${lock}; ${tableSql(name)}; END ${tag}`;
+  return `DO ${tag} BEGIN PERFORM ${lock}; ${QUIET}; ${tableSql(name)}; END ${tag}`;
 }
+
+const QUIET = "SET LOCAL client_min_messages = warning";
+
+/** The last value of the row. It shows that the client changes no rows: neither their order, nor upper case. */
+const MARK = "Holdfast";
+
+/** How many values the row has; the rows of other statements have fewer. */
+const VALUES = 9;
 
 async function look({ schema, table }: TableName, run: Run): Promise<FoundTable> {
   const rights = ["SELECT", "INSERT", "UPDATE", "DELETE"].map((right) => `has_table_privilege(c.oid, '${right}')`);
@@ -70,10 +80,12 @@ async function look({ schema, table }: TableName, run: Run): Promise<FoundTable>
       ` EXISTS (SELECT FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid` +
       ` AND a.attnum = i.indkey[0] WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate` +
       ` AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'name')::text AS uniq,` +
-      ` coalesce(${rights.join(" AND ")}, false)::text AS may_write` +
+      ` coalesce(${rights.join(" AND ")}, false)::text AS may_write, '${MARK}' AS mark` +
       ` FROM (SELECT) AS one LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = ${text(schema)}` +
       ` LEFT JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = ${text(table)}`,
   );
+  if (row.length < VALUES) throw foreignAnswer();
+  if (row.length > VALUES || row.at(-1) !== MARK) throw changedRow();
   const [user, hasSchema, mayUse, mayCreate, kind, columns, unique, mayWrite] = row;
   return {
     user: String(user),
@@ -87,7 +99,14 @@ async function look({ schema, table }: TableName, run: Run): Promise<FoundTable>
   };
 }
 
-/** Says what is wrong, and what to run. */
+function changedRow(): StoreError {
+  const how = "Pass one without transform.row, transform.value and types for text (postgres.js), or type parsers (pg)";
+  return new StoreError(`The client changes the rows that it returns, so that locks cannot be read. ${how}`, {
+    permanent: true,
+  });
+}
+
+/** Returns the fault, and the statement to run. */
 function problemOf(
   name: TableName,
   { user, schema, mayUse, kind, columns, unique, mayWrite }: FoundTable,

@@ -1,18 +1,19 @@
-import { StoreError } from "../../errors.ts";
+import { StoreError } from "../../contract/errors.ts";
 import { checkHexCursor, hexOf, textOfHex } from "../../internal/sql/hex.ts";
-import { runPostgres } from "../../internal/sql/postgres_client.ts";
-import { ShortLivedMap } from "../../internal/process/short_lived.ts";
-import { type Clock, SystemClock } from "../../internal/time/clock.ts";
-import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
-import {
-  type Backend,
-  cas,
-  type FoundDocument,
-  type ListedDocuments,
-  type WriteOptions,
-  type WriteResult,
-} from "../cas/mod.ts";
-import { failureOf, isAboutTable, isClosed, isConflict } from "./failures.ts";
+import { ShortLivedMap } from "../../time/short_lived.ts";
+import { type Clock, SystemClock } from "../../time/clock.ts";
+import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
+import type {
+  Backend,
+  FoundDocument,
+  KeyVersion,
+  ListedDocuments,
+  WriteOptions,
+  WriteResult,
+} from "../../engine/mod.ts";
+import { casOf } from "../../engine/store.ts";
+import { PostgresConnections } from "./connections.ts";
+import { failureOf, foreignAnswer, isAboutTable, isClosed, isConflict } from "./failures.ts";
 import { listenOf } from "./listen.ts";
 import { Notifications } from "./notifications.ts";
 import {
@@ -28,23 +29,23 @@ import { asciiJson, DocumentStatements, newMark } from "./statements.ts";
 
 /** A store in a PostgreSQL database. */
 export interface PostgresStore extends Store {
-  /** Takes the lock from all its holders, or from those that are named. Resolves to how many lost it. */
+  /** Revokes the lock of all its holders, or of the named holders. Resolves to how many lost it. */
   evict(name: string, options?: EvictOptions): Promise<number>;
   /** Lists the holders and the waiters of all locks in the table, in the order of the names' bytes. */
   query(options?: QueryOptions): Promise<Snapshot>;
 }
 
 /**
- * Returns a store in a table of a PostgreSQL database. The table is made at the first use, if the user may do that; if
- * not, or if there is another table of that name, calls reject with a `StoreError` that is `permanent` and names the
- * statement to run.
+ * Returns a store in a table of a PostgreSQL database. The table is made at the first use. If the user may not make it,
+ * or there is another table of that name, calls reject with a `StoreError` that is `permanent` and names the statement
+ * to run.
  *
- * **What a lock rests on.** The primary server decides, by its clock. Where replication is asynchronous, the promotion of
- * a standby loses what it had not received: two callers may then believe that they hold a lock, and the fence orders them
- * if the clocks of the servers agree.
+ * **What a lock rests on.** The primary server decides, by its clock. Where replication is asynchronous, the promotion
+ * of a standby loses writes that it had not received: two callers may then believe that they hold a lock, and the fence
+ * orders them if the clocks of the servers agree.
  *
  * **The client** must commit each statement by itself. A `Client` of pg, a reserved connection or a transaction is
- * refused: a lock that a rollback undoes is none.
+ * refused: a lock that a rollback undoes protects nothing.
  *
  * **Waiting.** Waiters poll, every 50 to 500 ms, or are woken over a connection of their own with the option `listen`.
  *
@@ -62,23 +63,24 @@ export interface PostgresStore extends Store {
  *
  * @param client `sql` of postgres.js, a `Pool` of pg, a PGlite, or anything whose `query(text)` commits each statement
  * @param options the table, how waiters are woken, an observer, and how far the clocks of several servers may be apart
- * @throws {TypeError} when the client is a connection or a transaction or nothing that is known, or an option is unknown
- * or of the wrong kind
+ * @throws {TypeError} when the client is a connection, a transaction or of an unknown kind, or an option is unknown or
+ * of the wrong kind
  * @throws {RangeError} when the names are empty or too long, or `maxClockSkew` is negative
  */
 export function postgres(client: PostgresClient, options: PostgresOptions = {}): PostgresStore {
   const settings = checkPostgresOptions(client, options);
   // A backend that lists gives a store with both methods.
-  return cas(new PostgresBackend(client, settings, new SystemClock()), settings.engine) as PostgresStore;
+  const backend = new PostgresBackend(client, settings, new SystemClock());
+  return casOf(backend, settings.engine, client, JSON.stringify([settings.schema, settings.table])) as PostgresStore;
 }
 
 /** How long the connection that listens is kept when nobody waits, in milliseconds. */
 const LINGER_MS = 1_000;
 
-/** After a refused write of a name: how many further ones return the present document if they are refused as well. */
+/** How many further refused writes of a name return the present document, after a refused write. */
 const CONTENDED_WRITES = 16;
 
-/** How often a read is repeated that another transaction came before, as happens where the default is serializable. */
+/** How often a read is repeated that another transaction preceded, as happens where the default is serializable. */
 const READS = 5;
 
 /** Keeps documents in a table of PostgreSQL. */
@@ -86,19 +88,21 @@ export class PostgresBackend implements Backend<string | null> {
   readonly severalClocks: boolean;
   readonly watch?: (key: string, version: string | null, signal: AbortSignal) => Promise<void>;
   readonly #client: PostgresClient;
+  readonly #connections: PostgresConnections;
   readonly #settings: PostgresSettings;
   readonly #statements: DocumentStatements;
   readonly #notifications: Notifications | undefined;
   readonly #closed = new Set<() => void>();
   #isClosed = false;
   readonly #clock: Clock;
-  /** For each name of which a write was refused lately: how many further writes return the present document. */
+  /** For each name with a recently refused write: how many further writes return the present document. */
   readonly #contended = new ShortLivedMap<string, number>((_, old) => old);
   #prepared: Promise<void> | undefined;
   #isPrepared = false;
 
   constructor(client: PostgresClient, settings: PostgresSettings, clock: Clock, lingerMs = LINGER_MS) {
     this.#client = client;
+    this.#connections = new PostgresConnections(client, settings.kind);
     this.#settings = settings;
     this.#clock = clock;
     this.severalClocks = settings.severalClocks;
@@ -114,6 +118,10 @@ export class PostgresBackend implements Backend<string | null> {
   get closed(): boolean {
     const { ending, closed } = this.#client as Partial<PgPool & PgliteClient>;
     return this.#isClosed || ending === true || closed === true;
+  }
+
+  get lateBecause(): string | undefined {
+    return this.#connections.lateBecause;
   }
 
   onClosed(run: () => void): () => void {
@@ -167,11 +175,9 @@ export class PostgresBackend implements Backend<string | null> {
     return { written: false, found: this.#found(key, at, time, foundVersion, foundValue) };
   }
 
-  async remove(key: string, expected: string | null): Promise<boolean> {
-    if (expected === null) return false;
+  async remove(documents: readonly KeyVersion<string | null>[]): Promise<number> {
     await this.#prepare();
-    const [row] = await this.#run((mark) => this.#statements.remove(key, expected, mark), 1);
-    return row !== undefined;
+    return (await this.#run((mark) => this.#statements.remove(documents, mark), 1)).length;
   }
 
   async list(limit: number, cursor = ""): Promise<ListedDocuments<string | null>> {
@@ -193,7 +199,7 @@ export class PostgresBackend implements Backend<string | null> {
     return { value: found === null ? undefined : String(value), version: found, time };
   }
 
-  /** Runs the statement with a mark, up to so many times. No row if another transaction came first. */
+  /** Runs a statement with a mark, up to `times` times. Returns no row if another transaction came first. */
   async #run(
     statementOf: (mark: string) => string,
     times: number,
@@ -214,12 +220,12 @@ export class PostgresBackend implements Backend<string | null> {
   }
 
   /**
-   * Sends a statement. A failure is told one turn of the event loop later: postgres.js 3.4 still gives statements to a
-   * connection that was reset, until it has closed. The next one there then waits for their answers, for ever.
+   * Sends a statement. Rejects one turn of the event loop later: postgres.js 3.4 still gives statements to a reset
+   * connection until it has closed, and the next statement there then waits for their answers for ever.
    */
   async #send(statement: string): Promise<readonly unknown[][]> {
     try {
-      return await runPostgres(this.#client, statement);
+      return await this.#connections.run(statement);
     } catch (error) {
       await this.#clock.sleep(0);
       throw error;
@@ -227,7 +233,7 @@ export class PostgresBackend implements Backend<string | null> {
   }
 
   /**
-   * Prepares the table, the first time. Resolves to how long that took, in milliseconds: the engine dates the time of the
+   * Prepares the table, the first time. Resolves to how long it took, in milliseconds: the engine dates the time of the
    * server from before the call.
    */
   async #prepare(): Promise<number> {
@@ -256,24 +262,20 @@ export class PostgresBackend implements Backend<string | null> {
 }
 
 /**
- * Returns rows if their statement has this mark. postgres.js 3.4 gives the statements that wait on a connection the answers
- * to others, after one was cancelled there, or had a value that could not be sent.
+ * Returns rows if their statement has this mark. After a statement was cancelled, or had a value that could not be
+ * sent, postgres.js 3.4 gives the waiting statements of the connection the answers to others.
  */
 function checkMark(rows: readonly unknown[][], mark: string): readonly unknown[][] {
   if (rows.every((row) => row.at(-1) === mark)) return rows;
   throw foreignAnswer();
 }
 
-function foreignAnswer(): Error {
-  return new Error("The client returned the answer to another statement: it mixes up those of one connection");
-}
-
-/** Returns the version of a row as it was written; `null` if there is no row. */
+/** Returns the version of a row in its written form; `null` without a row. */
 function versionOf(uuid: unknown): string | null {
   return typeof uuid === "string" ? uuid.replaceAll("-", "") : null;
 }
 
-/** Whether a client sends statements with the simple protocol. With `binary` pg does not. */
+/** Returns whether a client sends statements with the simple protocol. With `binary` pg does not. */
 function isSimple(client: PostgresClient, { kind }: PostgresSettings): boolean {
   const { options } = client as { readonly options?: { readonly binary?: unknown } };
   return kind === "postgres.js" || kind === "pg pool" && !options?.binary;
