@@ -1,12 +1,14 @@
-import { within } from "../../../internal/lease/release.ts";
-import { SystemClock } from "../../../internal/time/clock.ts";
+import { within } from "../../../contract/release.ts";
+import { SystemClock } from "../../../time/clock.ts";
 import { POLL_MS } from "../constants.ts";
 import { isSubscribed } from "../refusals/server_error.ts";
 import type { BunRedisClient } from "./client.ts";
 import { Connection } from "./connection.ts";
 import type { ClientState, MessageListener, RedisPort, SearchedMaster, SecondConnection, Subscribe } from "./port.ts";
 
-/** How long a server may take to answer on the second connection, in milliseconds; then another one is made. */
+/**
+ * How long a server may take to answer on the second connection, in milliseconds, before another connection is made.
+ */
 const ANSWER_MS = POLL_MS;
 
 /** How often waiters ask although messages seem to arrive, in milliseconds. */
@@ -16,7 +18,7 @@ const CLOCK = new SystemClock();
 
 /**
  * The `RedisClient` of Bun. A command in flight is rejected when the connection is cut. A subscription ends unseen when
- * Bun connects again, so that waiters ask beside it.
+ * Bun connects again, so that waiters also poll.
  */
 export class BunPort implements RedisPort {
   readonly connection = new Connection();
@@ -31,7 +33,7 @@ export class BunPort implements RedisPort {
   #wasConnected: boolean;
   #isClosed = false;
 
-  /** Takes the place of the two callbacks of a client, and calls what was there. */
+  /** Wraps the two callbacks of a client, and calls the former ones too. */
   constructor(client: BunRedisClient) {
     checkVersion();
     this.#client = client;
@@ -58,7 +60,7 @@ export class BunPort implements RedisPort {
     connection.ready();
   }
 
-  /** Called when the client was closed, and when it has given up. */
+  /** Handles a client that was closed or has given up. */
   #closed(): void {
     this.#isClosed = true;
     this.connection.down(false);
@@ -100,11 +102,7 @@ export class BunPort implements RedisPort {
   masters(): SearchedMaster[] {
     return [{
       address: "",
-      scan: async (cursor, pattern, count) => {
-        const words = [cursor, "MATCH", pattern, "COUNT", `${count}`];
-        const [next, keys] = await this.#send("SCAN", words) as [unknown, unknown[]];
-        return [String(next), keys.map(String)];
-      },
+      scan: (cursor, pattern, count) => this.#send("SCAN", [cursor, "MATCH", pattern, "COUNT", `${count}`]),
     }];
   }
 
@@ -140,8 +138,8 @@ export class BunPort implements RedisPort {
 }
 
 /**
- * Throws in a Bun before 1.4. Once a connection was cut, its client gives each command the reply to a later one: an attempt
- * would be granted a lock with the fence of another one.
+ * Throws in a Bun before 1.4. After a cut connection, its client gives each command the reply to a later command: an
+ * attempt would be granted a lock with the fence of another grant.
  */
 function checkVersion(): void {
   const { version = "" } = Object(Reflect.get(globalThis, "Bun"));
@@ -150,8 +148,8 @@ function checkVersion(): void {
 }
 
 /**
- * Throws if a client is subscribed to channels: it would send a command, and lose the reply. Only its methods for single
- * commands say so; this one sends nothing without a key.
+ * Throws if a client is subscribed to channels: it would send a command, and lose the reply. Only its methods for
+ * single commands report this; the method used here sends nothing without a key.
  */
 function checkMode(client: BunRedisClient): void {
   try {

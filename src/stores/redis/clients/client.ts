@@ -4,7 +4,9 @@
  */
 export type RedisClient = IoredisClient | NodeRedisClient | BunRedisClient | UpstashClient | ValkeyGlideClient;
 
-/** The part of a client of ioredis 5 or 6 (one server, Sentinel or Cluster) or of iovalkey that the Redis store uses. */
+/**
+ * The part of a client of ioredis 5 or 6 (one server, Sentinel or Cluster) or of iovalkey that the Redis store uses.
+ */
 export interface IoredisClient {
   /** Runs a script by its SHA-1. */
   evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
@@ -12,17 +14,17 @@ export interface IoredisClient {
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>;
   /** Makes a second client with the same options, for the wake-ups. */
   duplicate(...overrides: never[]): RedisSubscriber;
-  /** Sends several commands together over one connection. Only the option `replicas` needs it. */
+  /** Sends several commands together over one connection. Needed only for the option `replicas`. */
   pipeline?(): RedisPipeline;
   /** Subscribes to the state of the connection. */
   on(event: "ready" | "close" | "end", listener: () => void): unknown;
-  /** Subscribes to the errors of the connection, and to those of single Sentinels and Cluster nodes. */
+  /** Subscribes to the errors of the connection, of single Sentinels and of single Cluster nodes. */
   on(event: "error" | "sentinelError" | "node error", listener: (error: Error, address?: string) => void): unknown;
   /** Subscribes to the databases that the client is told to use. */
   on(event: "select", listener: (database: number) => void): unknown;
-  /** Subscribes to the nodes that a Cluster client finds. */
+  /** Subscribes to the nodes that a Cluster client discovers. */
   on(event: "+node", listener: (node: RedisNode) => void): unknown;
-  /** Changes the database. Only a client that does not use database 0 needs it. */
+  /** Changes the database. Needed only for a database other than 0. */
   select?(database: number): Promise<unknown>;
   /** Returns how many listeners an event has. */
   listenerCount?(event: "error"): number;
@@ -34,7 +36,7 @@ export interface IoredisClient {
   readonly isCluster?: boolean;
   /** Returns the nodes that a Cluster client knows. */
   nodes?(role?: "master"): readonly RedisNode[];
-  /** Goes through the keys of a server. Only `query()` needs it. */
+  /** Iterates over the keys of a server. Needed only for `query()`. */
   scan?: RedisNode["scan"];
   /** The options that it was made with. */
   readonly options?: {
@@ -65,7 +67,7 @@ export interface RedisPipeline {
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): unknown;
   /** Adds WAIT. */
   wait(replicas: number, timeout: number): unknown;
-  /** Sends them. Resolves to the error and the reply of each. */
+  /** Sends the commands. Resolves to the error and the reply of each. */
   exec(): Promise<unknown>;
 }
 
@@ -79,7 +81,7 @@ export interface RedisNode {
   readonly status?: string;
   /** Where it is. */
   readonly options?: { readonly host?: string | undefined; readonly port?: number | undefined };
-  /** Goes through the keys of a server. Only `query()` needs it. */
+  /** Iterates over the keys of a server. Needed only for `query()`. */
   scan?(cursor: string, match: "MATCH", pattern: string, count: "COUNT", keys: number): Promise<[string, string[]]>;
 }
 
@@ -99,7 +101,7 @@ export interface RedisSubscriber {
   readonly stream?: { unref?(): unknown } | undefined;
 }
 
-/** What only a client of ioredis's shape has: a `RedisClient` can be asked for it. */
+/** The members that only a client of ioredis's shape has, so that code can test a `RedisClient` for them. */
 export interface LacksOfIoredis {
   /** Whether it is a Cluster client. */
   readonly isCluster?: undefined;
@@ -165,7 +167,7 @@ export interface UpstashClient extends LacksOfIoredis {
   postCommand(...words: string[]): Promise<unknown>;
   /** Subscribes to a channel. Yields the lines of the event stream, until the signal aborts. */
   events?(channel: string, signal: AbortSignal): AsyncIterable<string>;
-  /** Where the database is. */
+  /** The URL of the database. */
   readonly url: string;
 }
 

@@ -1,10 +1,11 @@
+import { isDenied } from "../../../internal/failure.ts";
 import { reason } from "../../../internal/reason.ts";
 
 /** The callbacks for the state of a client. */
 export interface ConnectionListener {
   /** Called when commands are sent again. */
   ready(): void;
-  /** Called when the client as a whole was cut off, not when a Cluster has lost a node. */
+  /** Called when the whole client was cut off, not when a Cluster has lost a node. */
   down(): void;
   /** Called when the client was closed for good. */
   closed(): void;
@@ -16,23 +17,25 @@ export class Connection {
   #cuts = 0;
   #error: Error | undefined;
   #detail: Error | undefined;
+  /** Called when the runtime does not permit the connection. */
+  readonly #denials = new Set<(error: Error) => void>();
 
   /** How often a connection of the client was cut. Some clients silently send again the commands without an answer. */
   get cuts(): number {
     return this.#cuts;
   }
 
-  /** Why the server cannot be reached: the last error since the connection was up, `undefined` while it is. */
+  /** Why the server cannot be reached: the last error since the connection was up; `undefined` while it is up. */
   get error(): Error | undefined {
     return this.#error;
   }
 
-  /** Calls the listener from now on. */
+  /** Adds a listener. */
   listen(listener: ConnectionListener): void {
     this.#listeners.push(listener);
   }
 
-  /** Forgets the last error: the server has answered. A Cluster client has no event for a node that is back. */
+  /** Drops the last error: the server has answered. A Cluster client has no event for a node that is back. */
   answered(): void {
     this.#error = this.#detail = undefined;
   }
@@ -42,12 +45,25 @@ export class Connection {
     this.#cuts++;
   }
 
-  /** Notes why the server cannot be reached. */
+  /** Records why the server cannot be reached. */
   failed(error: Error): void {
     this.#error = readable(error, this.#detail);
+    if (isDenied(this.#error)) { for (const reject of this.#denials) reject(this.#error); }
   }
 
-  /** Notes the error of a single Sentinel or Cluster node; the client itself says only that all have failed. */
+  /**
+   * Settles like an answer, or rejects when the runtime does not permit the connection: the client would retry for
+   * ever.
+   */
+  unlessDenied<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#denials.add(reject);
+      answer.then(resolve, reject).finally(() => this.#denials.delete(reject));
+      if (isDenied(this.#error)) reject(this.#error);
+    });
+  }
+
+  /** Records the error of a single Sentinel or Cluster node; the client itself reports only that all have failed. */
   failedAt(detail: Error): void {
     this.#detail = detail;
   }
@@ -74,7 +90,7 @@ export class Connection {
 const ALL_FAILED =
   /^(?:All sentinels are unreachable|Failed to refresh slots cache|All the root nodes are unavailable)/;
 
-/** Returns the error, or one whose message says what else is known. */
+/** Returns the error, or an error whose message adds the known details. */
 function readable(error: Error, detail: Error | undefined): Error {
   const { errors, code } = error as { errors?: unknown; code?: unknown };
   // On Node, for a host with several addresses: one error for each address, and no message.

@@ -1,19 +1,16 @@
 import type { IoredisClient, RedisNode } from "./client.ts";
 import { Connection } from "./connection.ts";
-import { catchAsking } from "./ioredis/catch_asking.ts";
+import { catchAsking, rejectUnanswered, renewSubscriptions } from "./ioredis/repairs.ts";
 import { clientWarning } from "./ioredis/client_warning.ts";
 import { Database } from "./ioredis/database.ts";
-import { isReply } from "./ioredis/is_reply.ts";
-import { rejectUnanswered } from "./ioredis/reject_unanswered.ts";
-import { renewSubscriptions } from "./ioredis/renew_subscriptions.ts";
+import { isReply, Writes } from "./ioredis/writes.ts";
 import { secondConnections, subscribeOver } from "./ioredis/second_connections.ts";
-import { Writes } from "./ioredis/writes.ts";
 import type { ClientState, RedisPort, ScriptCall, SearchedMaster, Subscribe } from "./port.ts";
 
 /** The states of a client that is making a connection; between two tries it is in another. */
 const CONNECTING: readonly string[] = ["wait", "connecting", "connect"];
 
-/** A client of ioredis 5 or 6 or of iovalkey. It sends again, over its next connection, the commands without an answer. */
+/** A client of ioredis 5 or 6 or of iovalkey. It resends commands without an answer over its next connection. */
 export class IoredisPort implements RedisPort {
   readonly connection = new Connection();
   readonly #client: IoredisClient;
@@ -49,7 +46,7 @@ export class IoredisPort implements RedisPort {
     });
   }
 
-  /** Counts the cuts of a Cluster's nodes: the client loses them one by one, and sends again what they have not answered. */
+  /** Counts the cuts of a Cluster's nodes: the client loses them one by one, and resends their unanswered commands. */
   #watchNodes(): void {
     const client = this.#client;
     const { connection } = this;
@@ -95,12 +92,14 @@ export class IoredisPort implements RedisPort {
     return clientWarning(this.#client);
   }
 
-  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    if (this.#database.isDefault) return this.#evalsha(sha, keys, args);
-    return this.#database.run(() => this.#evalsha(sha, keys, args));
-  }
-
-  #evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  /** Runs a script by its SHA-1, once the database is `confirmed`. */
+  evalsha(
+    sha: string,
+    keys: readonly string[],
+    args: readonly string[],
+    confirmed: boolean = this.#database.isDefault,
+  ): Promise<unknown> {
+    if (!confirmed) return this.#database.run(() => this.evalsha(sha, keys, args, true));
     this.#writes.next(this.#client.stream);
     return this.#client.evalsha(sha, keys.length, ...keys, ...args);
   }

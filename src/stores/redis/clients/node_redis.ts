@@ -1,16 +1,15 @@
 import type { NodeRedisClient, NodeRedisScriptOptions } from "./client.ts";
 import { Connection } from "./connection.ts";
-import { catchListeners } from "./node_redis/catch_listeners.ts";
+import { catchListeners, isReply } from "./node_redis/repairs.ts";
 import { deploymentOf, type NodeRedisDeployment } from "./node_redis/deployment.ts";
-import { isReply } from "./node_redis/is_reply.ts";
 import { SelectedDatabase } from "./node_redis/selected_database.ts";
 import { subscribeOver } from "./node_redis/second_connection.ts";
 import type { ClientState, RedisPort, ScriptCall, SearchedMaster, Subscribe } from "./port.ts";
 
 /**
- * A client of node-redis 5 or 6: of one server, a pool, of a Cluster or of Sentinels. A command that was sent is rejected
- * when the connection is cut, but a client of Sentinels sends it again; one that was not sent yet is sent over the next
- * connection.
+ * A client of node-redis 5 or 6: of one server, a pool, of a Cluster or of Sentinels. A command that was sent is
+ * rejected when the connection is cut, but a client of Sentinels resends it. A command that was not sent yet is sent
+ * over the next connection.
  */
 export class NodeRedisPort implements RedisPort {
   readonly connection = new Connection();
@@ -34,7 +33,8 @@ export class NodeRedisPort implements RedisPort {
       this.#database.closed(new Error("The client is closed"));
     };
     client.on("error", (error: Error) => {
-      // node-redis throws an error that nobody listens to. This listener must not hide it from a user who has added none.
+      // node-redis throws an error that nobody listens to. This listener must not hide it from a user who has added
+      // none.
       if (client.listenerCount("error") === 1) console.error("[node-redis] Unhandled error event:", error.stack);
       this.#failed(error);
       if (isReply(error)) this.#database.refused(error, this.user);
@@ -147,10 +147,8 @@ export class NodeRedisPort implements RedisPort {
   masters(): SearchedMaster[] {
     return this.#deployment.masters.map(({ address, send }) => ({
       address,
-      scan: async (cursor, pattern, count) => {
-        const words = ["SCAN", cursor, "MATCH", pattern, "COUNT", String(count)];
-        const [next, keys] = await this.#database.run(() => send(words)) as [unknown, unknown[]];
-        return [String(next), keys.map(String)];
+      scan: (cursor, pattern, count) => {
+        return this.#database.run(() => send(["SCAN", cursor, "MATCH", pattern, "COUNT", String(count)]));
       },
     }));
   }
@@ -171,7 +169,10 @@ interface NodeRedisCommands {
   execAsPipeline(): Promise<unknown>;
 }
 
-/** Calls the listener when a client is closed: at its event or, where it has none, when one of its methods is called. */
+/**
+ * Calls the listener when a client is closed: at its event or, without such an event, when one of its methods is
+ * called.
+ */
 function onClosed(client: NodeRedisClient, event: string | undefined, listener: () => void): void {
   if (event !== undefined) return void client.on(event, listener);
   for (const name of ["close", "destroy"]) {

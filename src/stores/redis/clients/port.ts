@@ -1,37 +1,42 @@
 import type { Connection } from "./connection.ts";
 
-/** What a client does now; `down` is between two tries to connect, `closed` for good. */
+/** The state of a client; `down` is between two tries to connect, `closed` for good. */
 export type ClientState = "connecting" | "ready" | "down" | "closed";
 
-/** The script that WAIT follows: by its SHA-1 or, where the server does not know that, by its text. */
+/** The script before a WAIT: by its SHA-1 or, where the server does not know it, by its text. */
 export type ScriptCall = { readonly sha: string } | { readonly source: string };
 
-/** What the Redis store needs of a client. Scripts, queue and wake-ups know nothing else of it. */
+/** The part of a client that the Redis store needs. Scripts, queue and wake-ups use nothing else. */
 export interface RedisPort {
   /** How often its connection was cut, and why it is down. */
   readonly connection: Connection;
   readonly state: ClientState;
-  /** Whether PUBLISH counts every subscriber: only then a waiter that it did not reach is dead. In a Cluster it does not. */
+  /**
+   * Whether PUBLISH counts every subscriber: only then a waiter without a received message is dead. In a Cluster it
+   * does not.
+   */
   readonly countsSubscribers: boolean;
-  /** What the client puts before every key. */
+  /** The prefix that the client adds to every key. */
   readonly keyPrefix: string;
-  /** The name of the user that it is. */
+  /** The name of its user. */
   readonly user: string;
-  /** Where the server is, if that is one server and known. */
+  /** The address of the server, if it is one server and known. */
   readonly address: string | undefined;
-  /** What is wrong with its options, in one sentence: those that hide a failure for good. */
+  /** The fault in its options, in one sentence: options that hide a failure for good. */
   readonly optionsWarning: string | undefined;
+  /** Whether its transport may execute a command and repeat it unseen. */
+  readonly repeats?: boolean | undefined;
   /** The longest time between two attempts of a waiter, in milliseconds, where messages do not suffice. */
   readonly pollMs?: number | undefined;
-  /** Whether a second connection costs so much that it is there only while somebody waits, for the first channel alone. */
+  /** Whether a second connection is costly: then there is one only while handles wait, for the first channel alone. */
   readonly waitersOnly?: boolean | undefined;
   /** Runs a script by its SHA-1. */
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** Runs a script by its text. */
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /**
-   * Runs a script and then WAIT, over one connection. Resolves to both replies, or rejects with the first error. Only the
-   * option `replicas` needs it.
+   * Runs a script and then WAIT, over one connection. Resolves to both replies, or rejects with the first error. Needed
+   * only for the option `replicas`.
    */
   evalAndWait?(
     script: ScriptCall,
@@ -40,11 +45,11 @@ export interface RedisPort {
     min: number,
     timeout: number,
   ): Promise<[reply: unknown, replicas: unknown]>;
-  /** Returns whether an error is a reply of the server; its message is what the server has said. */
+  /** Returns whether an error is a reply of the server, whose words are its message. */
   isReply(error: unknown): error is Error;
   /** Returns the servers whose keys can be searched. */
   masters(): readonly SearchedMaster[];
-  /** Returns the second connections that can be made, the best one first. A client that cannot subscribe has no such method. */
+  /** Returns the possible second connections, the best first. A client that cannot subscribe has no such method. */
   subscribers?(): readonly Subscribe[];
 }
 
@@ -52,8 +57,8 @@ export interface RedisPort {
 export interface SearchedMaster {
   /** Its address in a Cluster; empty without one. */
   readonly address: string;
-  /** Goes through the keys of the server, as SCAN does. */
-  scan(cursor: string, pattern: string, count: number): Promise<[cursor: string, keys: string[]]>;
+  /** Iterates over the keys of the server. Resolves to the reply to SCAN. */
+  scan(cursor: string, pattern: string, count: number): Promise<unknown>;
 }
 
 /** Makes a second connection and subscribes to channels. The listener is not called before this returns. */
@@ -67,14 +72,14 @@ export interface MessageListener {
   message(channel: string, message: string): void;
   /** Called when the server has refused the subscription. */
   refused(reply: Error): void;
-  /** Called when the connection has failed or ended; `error` says why, if that is known. */
+  /** Called when the connection has failed or ended; `error` has the reason, if known. */
   ended(error?: unknown): void;
 }
 
-/** A second connection. It does not keep the process alive, and never connects again by itself. */
+/** A second connection. It does not keep the process alive, and never reconnects by itself. */
 export interface SecondConnection {
   /** Asks the server for a sign of life. Rejects when none comes in time. */
   probe(): Promise<unknown>;
-  /** Closes it, for good. */
+  /** Closes the connection for good. */
   close(): void;
 }

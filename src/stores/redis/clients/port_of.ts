@@ -6,7 +6,7 @@ import type { RedisPort } from "./port.ts";
 import { UpstashPort } from "./upstash.ts";
 import { ValkeyGlidePort } from "./valkey_glide.ts";
 
-/** Returns what the store needs of a client, by the library that the client is of. */
+/** Returns the port for a client, by its library. */
 export function portOf(client: RedisClient): RedisPort {
   if ("postCommand" in client) return new UpstashPort(client);
   if ("customCommand" in client) return new ValkeyGlidePort(client);
@@ -14,7 +14,7 @@ export function portOf(client: RedisClient): RedisPort {
   return "send" in client ? new BunPort(client) : new IoredisPort(client);
 }
 
-/** Returns the method with which a client can wait for replicas. */
+/** Returns the name of the method that a client needs in order to wait for replicas. */
 export function waitingMethod(client: RedisClient): string {
   return "evalSha" in client ? "multi" : "pipeline";
 }

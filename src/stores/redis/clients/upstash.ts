@@ -1,22 +1,24 @@
-import { StoreError } from "../../../errors.ts";
+import { StoreError } from "../../../contract/errors.ts";
 import type { UpstashClient } from "./client.ts";
 import { Connection } from "./connection.ts";
 import type { ClientState, RedisPort, SearchedMaster, Subscribe } from "./port.ts";
 import { subscribeOver } from "./upstash/event_stream.ts";
 import { isReply } from "./upstash/rest_client.ts";
 
-/** How often waiters ask although messages seem to arrive, in milliseconds. */
+/** How often waiters poll although messages seem to arrive, in milliseconds. */
 const DEAF_POLL_MS = 1_000;
 
 /**
- * A client of `upstash()`: each command is a request of its own, and so is the subscription of its waiters. Requests that
- * are sent at the same time may arrive in another order.
+ * A client of `upstash()`: each command is a request of its own, and so is the subscription of its waiters. Requests
+ * that are sent at the same time may arrive in another order. Runtimes and proxies repeat a request whose connection is
+ * closed.
  */
 export class UpstashPort implements RedisPort {
   readonly connection = new Connection();
   readonly state: ClientState = "ready";
   readonly countsSubscribers = false;
   readonly pollMs = DEAF_POLL_MS;
+  readonly repeats = true;
   readonly waitersOnly = true;
   readonly keyPrefix = "";
   readonly user = "default";
@@ -26,7 +28,7 @@ export class UpstashPort implements RedisPort {
   readonly subscribers?: () => readonly Subscribe[];
   readonly #client: UpstashClient;
 
-  /** Sends nothing. */
+  /** Wraps a client. Sends nothing. */
   constructor(client: UpstashClient) {
     this.#client = client;
     this.address = new URL(client.url).host;
@@ -45,8 +47,8 @@ export class UpstashPort implements RedisPort {
   }
 
   masters(): SearchedMaster[] {
-    const scan = async (cursor: string, pattern: string, count: number): Promise<[string, string[]]> => {
-      return await this.#post("SCAN", cursor, "MATCH", pattern, "COUNT", String(count)) as [string, string[]];
+    const scan = (cursor: string, pattern: string, count: number) => {
+      return this.#post("SCAN", cursor, "MATCH", pattern, "COUNT", String(count));
     };
     return [{ address: "", scan }];
   }

@@ -2,13 +2,15 @@ import type { ValkeyGlideClient } from "./client.ts";
 import { Connection } from "./connection.ts";
 import type { ClientState, MessageListener, RedisPort, SearchedMaster, SecondConnection, Subscribe } from "./port.ts";
 
-/** How often waiters ask although messages seem to arrive, in milliseconds. */
+/** How often waiters poll although messages seem to arrive, in milliseconds. */
 const DEAF_POLL_MS = 500;
 
-/** What its enums call replies in bytes, which need not be texts, channels instead of patterns, and the protocol that has messages. */
+/**
+ * The numbers in its enums for replies as bytes, for channels instead of patterns, and for the protocol with messages.
+ */
 const [BYTES, CHANNELS, RESP3] = [0, 0, 0] as const;
 
-/** What a client was made with. */
+/** The configuration of a client. */
 interface GlideConfig {
   readonly addresses?: readonly { readonly host: string; readonly port?: number }[];
   readonly credentials?: { readonly username?: string };
@@ -16,9 +18,9 @@ interface GlideConfig {
 }
 
 /**
- * A client of valkey-glide for one server. A command in flight is rejected when the connection is cut, and not sent again.
- * One that got no answer in time may be executed later. The client connects again unseen, and so does one that subscribes:
- * what was published meanwhile is lost, so that waiters ask beside it.
+ * A client of valkey-glide for one server. A command in flight is rejected when the connection is cut, and not sent
+ * again. A command without an answer in time may be executed later. The client reconnects unseen, and so does its
+ * subscriber: messages sent meanwhile are lost, so that waiters also poll.
  */
 export class ValkeyGlidePort implements RedisPort {
   readonly connection = new Connection();
@@ -32,7 +34,7 @@ export class ValkeyGlidePort implements RedisPort {
   readonly #client: ValkeyGlideClient;
   readonly #config: GlideConfig;
 
-  /** Takes the place of the method `close` of a client, which has no events. */
+  /** Wraps the method `close` of a client, which has no events. */
   constructor(client: ValkeyGlideClient) {
     if ("fcallWithRoute" in client) {
       throw new TypeError("client is a GlideClusterClient: for a Cluster pass a client of node-redis or ioredis");
@@ -86,8 +88,7 @@ export class ValkeyGlidePort implements RedisPort {
     const command = readFrom === "primary" ? ["SCAN"] : ["EVAL", "return redis.call('SCAN', unpack(ARGV))", "0"];
     return [{
       address: "",
-      scan: async (cursor, pattern, count) =>
-        await this.#send(...command, cursor, "MATCH", pattern, "COUNT", `${count}`) as [string, string[]],
+      scan: (cursor, pattern, count) => this.#send(...command, cursor, "MATCH", pattern, "COUNT", `${count}`),
     }];
   }
 
@@ -127,16 +128,16 @@ function textOf(reply: unknown): unknown {
   return Array.isArray(reply) ? reply.map(textOf) : reply instanceof Uint8Array ? `${reply}` : reply;
 }
 
-/** What a server has replied, in its own words, or that a client has sent nothing. */
+/** A reply of the server in its own words, or an error of a client that has sent nothing. */
 class GlideReplyError extends Error {}
 
-/** How those errors begin: with a code or, where valkey-glide knows that, with a name; what it has not sent ends alike. */
+/** The beginning of such errors: a code or, where valkey-glide knows the code, a name; unsent commands end alike. */
 const REPLY = /^(?:An error was [^-]+- (\w+?)(?:Error)?|([A-Z]+)):(?= )|- (?:ClientError|ReadOnly)$/;
 
-/** The codes of the names that are not just the code in mixed case. */
+/** The codes of the names that are not the code in mixed case. */
 const CODES: Readonly<Record<string, string>> = { Response: "ERR", BusyLoading: "LOADING", PermissionDenied: "NOPERM" };
 
-/** Returns the reply that an error stands for. */
+/** Returns the reply that an error contains. */
 function replyIn(cause: unknown): GlideReplyError | undefined {
   const { message } = cause as Error;
   if (!REPLY.test(message)) return undefined;

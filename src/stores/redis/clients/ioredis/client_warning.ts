@@ -1,8 +1,8 @@
 import type { IoredisClient } from "../client.ts";
 
 /**
- * Returns what is wrong with the options of a client, in one sentence; `undefined` when nothing is. It names only
- * options that hide a failure for good: calls hang although the service is up, or never fail although it is down.
+ * Returns the fault in the options of a client, in one sentence; `undefined` if there is none. It names only options
+ * that hide a failure for good: calls hang although the service is up, or never fail although it is down.
  */
 export function clientWarning(client: IoredisClient): string | undefined {
   const { options = {}, isCluster } = client;

@@ -1,11 +1,11 @@
 import type { IoredisClient } from "../client.ts";
-import { refusalOf } from "../../refusals/database.ts";
-import { isReply } from "./is_reply.ts";
+import { refusalOf } from "../../refusals/server_error.ts";
+import { isReply } from "./writes.ts";
 
 /**
- * The database of a client. When the server refuses it, ioredis (5.11, 6.0) goes on in database 0, where other locks may
- * have the same names. So the store selects it once more before the first script of each connection. For database 0 of
- * a client that was never told to use another one, no command is sent.
+ * The database of a client. When the server refuses it, ioredis (5.11, 6.0) goes on in database 0, where other locks
+ * may have the same names. So the store selects it once more before the first script of each connection. For database 0
+ * of a client that was never told to use another one, no command is sent.
  */
 export class Database {
   readonly #client: IoredisClient;
@@ -14,7 +14,7 @@ export class Database {
   #selected: boolean;
   #confirmed: boolean;
   #confirming: Promise<void> | undefined;
-  /** Ends the wait for an answer that counts no more. */
+  /** Ends the wait for an answer that no longer counts. */
   #forgotten: (() => void) | undefined;
 
   /** Subscribes to the selections of a client, of which `user` returns the user. */
@@ -33,7 +33,7 @@ export class Database {
     });
   }
 
-  /** Whether commands are executed in database 0, without a question: the client was never told to use another one. */
+  /** Whether commands are executed in database 0 for certain: the client was never told to use another database. */
   get isDefault(): boolean {
     return !this.#selected;
   }
@@ -47,7 +47,7 @@ export class Database {
     return reply;
   }
 
-  /** Forgets what was confirmed: the connection was cut. */
+  /** Resets the confirmation: the connection was cut. */
   forget(): void {
     this.#confirming = undefined;
     this.#confirmed = !this.#selected;

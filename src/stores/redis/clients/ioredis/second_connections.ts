@@ -1,21 +1,25 @@
 import { POLL_MS } from "../../constants.ts";
 import type { IoredisClient, RedisNode, RedisSubscriber } from "../client.ts";
 import type { MessageListener, SecondConnection } from "../port.ts";
-import { isReply } from "./is_reply.ts";
+import { isReply } from "./writes.ts";
 
-/** How long a server may take to answer on the second connection, in milliseconds; then another one is made. */
+/**
+ * How long a server may take to answer on the second connection, in milliseconds, before another connection is made.
+ */
 const ANSWER_MS = POLL_MS;
 
 /**
- * Returns the second connections that a client can have, the best one first. For one server, or the master that Sentinel
- * names, that is one. Of a Cluster every node passes on all messages, so it is one for each node. None of them connects
- * again by itself: another one may be better by then.
+ * Returns the second connections that a client can have, the best one first. One server, or the master that Sentinel
+ * names, has one. In a Cluster every node passes on all messages, so each node has one. No such connection reconnects
+ * by itself: another may be better by then.
  */
 export function secondConnections(client: IoredisClient): (() => RedisSubscriber)[] {
   return (client.isCluster ? nodesOf(client) : [client]).map((each) => () => duplicate(each));
 }
 
-/** The nodes that a Cluster client is connected to come first, in random order, so that no node has to serve all clients. */
+/**
+ * Returns the nodes of a Cluster, first the connected nodes in random order, so that no node has to serve all clients.
+ */
 function nodesOf(client: IoredisClient): RedisNode[] {
   const order = new Map(client.nodes?.().map((node) => [node, Math.random() - Number(node.status === "ready")]));
   return [...order.keys()].sort((a, b) => order.get(a)! - order.get(b)!);
@@ -41,7 +45,7 @@ function duplicate(client: IoredisClient | RedisNode): RedisSubscriber {
   return (client.duplicate.bind(client) as (overrides: unknown) => RedisSubscriber)(overrides);
 }
 
-/** Subscribes over a second connection as soon as that is ready. */
+/** Subscribes over a second connection as soon as it is ready. */
 export function subscribeOver(
   connection: RedisSubscriber,
   channels: readonly string[],

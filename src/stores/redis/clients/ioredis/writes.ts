@@ -1,8 +1,13 @@
 import type { IoredisClient } from "../client.ts";
 
+/** Returns whether an error of ioredis is a reply of the server. */
+export function isReply(error: unknown): error is Error {
+  return error instanceof Error && error.name === "ReplyError";
+}
+
 /**
- * How many commands are written at once. With more, hardly any system call is saved, but the server idles while a batch
- * is being made. Of 4, 8, 16, 32 and all, 8 and 16 were the fastest with 64 locks at a time.
+ * How many commands are written at once. A larger number saves hardly any system call, and the server idles while a
+ * batch is being made. Of 4, 8, 16, 32 and all, 8 and 16 were the fastest with 64 locks at a time.
  */
 const BATCH = 16;
 

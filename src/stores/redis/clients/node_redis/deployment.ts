@@ -8,32 +8,32 @@ type SendWords = (words: string[]) => Promise<unknown>;
 interface DeploymentListener {
   /** Called when a connection was cut, or could not be made. */
   cut(error: Error): void;
-  /** Called when the client has left a server for another one. */
+  /** Called when the client has left a server for another. */
   moved(): void;
 }
 
-/** What differs between a client of one server, a pool, and the clients of a Cluster and of Sentinels. */
+/** The differences between a client of one server, a pool, and the clients of a Cluster and of Sentinels. */
 export interface NodeRedisDeployment {
   readonly isCluster?: boolean;
-  /** Whether the event `error` is all that it says of its connections. */
+  /** Whether the client reports its connections only by the event `error`. */
   readonly isSilent?: boolean;
-  /** The event of a client that was closed; left out where there is none. */
+  /** The event of a client that was closed; left out where there is no such event. */
   readonly closeEvent?: string | undefined;
-  /** The options of its connections, if it tells them. */
+  /** The options of its connections, if it exposes them. */
   readonly options: NodeRedisOptions | undefined;
   /** The database of its keys, of one server. */
   readonly database?: number;
-  /** Where the server is, if that is one server and known. */
+  /** The address of the server, if it is one server and known. */
   readonly address: string | undefined;
   /** The servers whose keys can be searched. */
   readonly masters: readonly { readonly address: string; readonly send: SendWords }[];
-  /** Returns what makes a second connection, the best one first. */
+  /** Returns functions that make a second connection, the best first. */
   duplicates(): (() => Promise<PlainNodeRedis>)[];
   /** Subscribes to the events of single servers. */
   watch?(listener: DeploymentListener): void;
 }
 
-/** Returns what differs for the kind of a client. */
+/** Returns the differences for a client by its kind. */
 export function deploymentOf(client: NodeRedisClient): NodeRedisDeployment {
   if ("nodeClient" in client) return cluster(client as unknown as NodeRedisCluster);
   if ("getMasterNode" in client) return sentinels(client as unknown as NodeRedisSentinel);

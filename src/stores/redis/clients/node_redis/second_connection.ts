@@ -1,10 +1,12 @@
-import { within } from "../../../../internal/lease/release.ts";
-import { SystemClock } from "../../../../internal/time/clock.ts";
+import { within } from "../../../../contract/release.ts";
+import { SystemClock } from "../../../../time/clock.ts";
 import { POLL_MS } from "../../constants.ts";
 import type { MessageListener, SecondConnection } from "../port.ts";
-import { isReply } from "./is_reply.ts";
+import { isReply } from "./repairs.ts";
 
-/** How long a server may take to answer on the second connection, in milliseconds; then another one is made. */
+/**
+ * How long a server may take to answer on the second connection, in milliseconds, before another connection is made.
+ */
 const ANSWER_MS = POLL_MS;
 
 const CLOCK = new SystemClock();
@@ -23,10 +25,10 @@ export interface NodeRedisOptions {
   } | undefined;
 }
 
-/** The part of a client of one server that is needed to make a second one, and of that. */
+/** The part of a client of one server that a second connection needs. */
 export interface PlainNodeRedis {
   readonly options?: NodeRedisOptions | undefined;
-  /** Makes a second client with the same options, which has to be connected. */
+  /** Creates a second client with the same options. It must be connected. */
   duplicate(overrides: object): PlainNodeRedis;
   connect(): Promise<unknown>;
   subscribe(channels: string[], listener: (message: string, channel: string) => void): Promise<unknown>;
@@ -36,7 +38,7 @@ export interface PlainNodeRedis {
   on(event: string, listener: (error?: Error) => void): unknown;
 }
 
-/** Makes a second client, which never connects again by itself. */
+/** Creates a second client, which never reconnects by itself. */
 export function duplicate(client: PlainNodeRedis): PlainNodeRedis {
   const socket = {
     ...client.options?.socket,

@@ -1,14 +1,14 @@
-import { SystemClock } from "../../../../internal/time/clock.ts";
-import { NO_DATABASE, refusalOf } from "../../refusals/database.ts";
+import { SystemClock } from "../../../../time/clock.ts";
+import { NO_DATABASE, refusalOf } from "../../refusals/server_error.ts";
 import type { NodeRedisClient } from "../client.ts";
 import type { Connection } from "../connection.ts";
 
 const CLOCK = new SystemClock();
 
 /**
- * Holds commands back until a client is connected, unless it uses database 0. node-redis (5.12, 6.3) sends what waits for
- * a connection together with SELECT. If the server refuses that, it would be executed in database 0, where other locks may
- * have the same names.
+ * Holds commands back until a client is connected, unless it uses database 0. node-redis (5.12, 6.3) sends the waiting
+ * commands together with SELECT. If the server refused SELECT, it would execute them in database 0, where other locks
+ * may have the same names.
  */
 export class SelectedDatabase {
   readonly #client: NodeRedisClient;
@@ -16,7 +16,7 @@ export class SelectedDatabase {
   readonly #number: number;
   readonly #waiting = new Set<(error?: Error) => void>();
 
-  /** Subscribes to nothing: the file of the client reports to it. */
+  /** Wraps a client without subscribing: the file of the client reports its events. */
   constructor(client: NodeRedisClient, connection: Connection, number: number) {
     this.#client = client;
     this.#connection = connection;
@@ -33,7 +33,7 @@ export class SelectedDatabase {
     for (const settle of this.#waiting) settle();
   }
 
-  /** Reports what a server has said in place of a connection. */
+  /** Reports the server's refusal of a connection. */
   refused(reply: Error, user: string): void {
     const isAboutIt = NO_DATABASE.test(reply.message) || reply.message.includes("'select'");
     this.closed(isAboutIt ? refusalOf(this.#number, reply, user) : reply);

@@ -1,4 +1,4 @@
-import { SystemClock } from "../../../../internal/time/clock.ts";
+import { SystemClock } from "../../../../time/clock.ts";
 import { POLL_MS } from "../../constants.ts";
 import type { UpstashClient } from "../client.ts";
 import type { MessageListener, SecondConnection } from "../port.ts";
@@ -12,8 +12,8 @@ const CLOCK = new SystemClock();
 const EVENT = /^data: ?(subscribe|message),[^,]*,(.*)$/;
 
 /**
- * Subscribes to a channel with a request whose answer goes on. Something in between may keep events back, or lose the
- * stream without a word: nothing but polls can show that.
+ * Subscribes to a channel with a request whose answer goes on. A proxy may hold back events, or drop the stream
+ * silently: only polling shows that.
  */
 export function subscribeOver(
   events: NonNullable<UpstashClient["events"]>,

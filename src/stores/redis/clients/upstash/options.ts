@@ -31,7 +31,7 @@ export type UpstashFetch = (url: string, request: UpstashRequest) => Promise<Ups
 export interface UpstashOptions {
   /** The HTTPS URL of the database, `UPSTASH_REDIS_REST_URL` in the console. */
   readonly url: string;
-  /** Its token, `UPSTASH_REDIS_REST_TOKEN`: not the one that only reads. */
+  /** Its token, `UPSTASH_REDIS_REST_TOKEN`, not the read-only token. */
   readonly token: string;
   /** Sends the requests; the global `fetch` when left out. */
   readonly fetch?: UpstashFetch | undefined;

@@ -1,19 +1,19 @@
-import { StoreError } from "../../../../errors.ts";
-import { causesOf, firstLine, isDenied } from "../../../../internal/http_failure.ts";
+import { StoreError } from "../../../../contract/errors.ts";
+import { causesOf, firstLine, isDenied, mayBeDone } from "../../../../internal/failure.ts";
 import { reason } from "../../../../internal/reason.ts";
-import { SystemClock } from "../../../../internal/time/clock.ts";
+import { SystemClock } from "../../../../time/clock.ts";
 import type { UpstashClient } from "../client.ts";
 import { checkUpstashOptions, type UpstashOptions, type UpstashSettings } from "./options.ts";
 
-/** How long an answer may take, in milliseconds: half as long as `acquire` waits for one. */
+/** How long an answer may take, in milliseconds: half the time that `acquire` waits. */
 const ANSWER_MS = 5_000;
 
 /**
  * Makes a client of a database that speaks the REST protocol of Upstash: pass it to `acquire()`, `redis()` or
  * `redlock()`. Nothing is sent before the first command, and there is nothing to close.
  *
- * @param options where the database is, and the token for it
- * @throws {TypeError} when an option is of the wrong kind, or the URL is none of such a database
+ * @param options the URL of the database, and its token
+ * @throws {TypeError} when an option is of the wrong kind, or the URL cannot be such a database
  */
 export function upstash(options: UpstashOptions): UpstashClient {
   const settings = checkUpstashOptions(options);
@@ -69,13 +69,13 @@ export function isReply(error: unknown): error is Error {
   return error instanceof Error && error.name === "ReplyError";
 }
 
-/** Returns the error for a request that has failed: the command may have been run. */
+/** Returns the error for a request that has failed: the command may have been executed. */
 function failureOf(url: string, error: unknown): Error {
   if (isDenied(error)) return new StoreError(reason(error), { cause: error, permanent: true });
   return new Error(`${url}: ${reason(causesOf(error).at(-1))}`, { cause: error });
 }
 
-/** Returns the result in an answer, or throws what it says. */
+/** Returns the result in an answer, or throws the error in it. */
 function resultOf(url: string, status: number, text: string): unknown {
   const { result, error } = parse(text);
   if (status === 200 && result !== undefined) return result;
@@ -86,15 +86,17 @@ function resultOf(url: string, status: number, text: string): unknown {
     throw Object.assign(new Error(error), { name: "ReplyError" });
   }
   const what = `${url} does not answer as the REST API of Upstash does: ${status} "${firstLine(text)}"`;
-  // A proxy may say these while the database behind it does what it was told.
-  if (status >= 500 || status === 408 || status === 429) throw new Error(what);
+  if (mayBeDone(status, text)) throw new Error(what);
   throw new StoreError(`${what}. Is this UPSTASH_REDIS_REST_URL of the database?`, { permanent: true });
 }
 
 /** A text or a number in JSON. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
-/** Reads an answer, with numbers as texts: above 2^53 a number is not exact. Returns an empty one for what is no JSON. */
+/**
+ * Parses an answer, with numbers as texts: above 2^53 a number is not exact. Returns an empty answer for text that is
+ * no JSON.
+ */
 function parse(text: string): { readonly result?: unknown; readonly error?: unknown } {
   try {
     // To search in what is no JSON could take very long: a text may have no end there.
