@@ -1,6 +1,6 @@
 /**
- * The numbers and words of the scripts, and of what speaks with them: `$NAME` in a .lua file stands for the constant of
- * that name here. `deno task scripts` fills them in.
+ * The numbers and words of the scripts and of the code that calls them: `$NAME` in a .lua file stands for the constant
+ * of that name here. `deno task scripts` fills them in.
  *
  * @module
  */
@@ -8,10 +8,13 @@
 /** The longest time between two attempts of a waiter: what a lost wake-up can cost. */
 export const POLL_MS = 5_000;
 
-/** The same for the head of the queue while another program, which notifies nobody, has the lock. */
+/**
+ * The longest time between two attempts of the head of the queue while another program, which notifies nobody, has the
+ * lock.
+ */
 export const FOREIGN_POLL_MS = 200;
 
-/** A waiter that has not asked for so long is dead, and the queue of a lock expires then as well: three polls missed. */
+/** How long a waiter may be silent before it is dead: three missed polls. The queue of a lock expires then as well. */
 export const WAITER_TIMEOUT_MS = 3 * POLL_MS;
 
 /** How far apart waiters ask again, so that the head of the queue comes first. */
@@ -19,20 +22,20 @@ export const RANK_STEP_MS = 20;
 
 /**
  * How long a lock is reserved for the waiter whose turn it is: many round trips, and a short break for the others if
- * that waiter has died unnoticed. Not longer than the lease of whoever serves the queue.
+ * that waiter has died unnoticed. At most the lease of the handle that serves the queue.
  */
 export const RESERVATION_MS = 1_500;
 
-/** How long it is reserved at least, for a distant waiter. */
+/** The shortest reservation, for a distant waiter. */
 export const MIN_RESERVATION_MS = 250;
 
-/** How many waiters behind the head of the queue are looked at together. */
+/** How many waiters at the head of the queue are checked together. */
 export const QUEUE_WINDOW = 8;
 
-/** How many handles of one process, behind the first, are granted a lock together at most. */
+/** The largest run: how many handles of one process, after the first, are granted a lock together. */
 export const MAX_RUN = 100;
 
-/** How far the last fence of a block may be ahead of the server's clock in µs, unless the first one is. */
+/** How far the last fence of a block may be ahead of the server's clock in µs, unless the first fence is. */
 export const BLOCK_LEAD_US = 10_000;
 
 /** How long a fence is kept after the server's clock has reached it: seven days. */
@@ -50,13 +53,18 @@ export const MAX_FENCE = Number.MAX_SAFE_INTEGER;
 /** The first character of a wake-up to the waiter whose turn it is. */
 export const TURN = "!";
 
-/** The first character of a wake-up to the waiter that is the next one. */
+/** The first character of a wake-up to the waiter that is next in the queue. */
 export const NEXT = "?";
 
-/** The first character of the address of a waiter whose client is gone if nobody receives a message there. */
+/**
+ * The first character of the address of a waiter whose client is certainly gone if no client receives a message there.
+ */
 export const PROVABLE = "!";
 
-/** The first character of the address of a waiter about whom that proves nothing: the server may not see its client. */
+/**
+ * The first character of the address of a waiter about which an unreceived message proves nothing: the server may not
+ * see its client.
+ */
 export const UNPROVABLE = "?";
 
 /** The channel on which all clients receive the handles whose locks were revoked. */

@@ -1,17 +1,16 @@
-import type { Entry, HolderEntry, Snapshot } from "../../../store.ts";
+import type { Entry, HolderEntry, Snapshot } from "../../../contract/store.ts";
 import { withRanks } from "../../../internal/listing/query_options.ts";
 import { readMeta } from "../../../internal/process/meta.ts";
 import { entries as script } from "../scripts/generated.ts";
-import type { Command } from "./command.ts";
-import { decodeKind } from "./kind.ts";
+import { type Command, decodeKind, decodeList } from "./command.ts";
 
-/** What is listed. */
+/** The lock to list. */
 export interface ListInput {
   /** The name of the lock. */
   readonly name: string;
 }
 
-/** How many values of the reply a handle has. */
+/** How many values each handle has in the reply. */
 const VALUES = 5;
 
 /** Lists the holders and the waiters of a lock. */
@@ -19,7 +18,7 @@ export const entries: Command<ListInput, Snapshot> = {
   script,
   encode: (keys) => ({ keys: [...keys], args: [] }),
   decode(reply, { name }) {
-    const [holders = [], waiters = [], members = []] = reply as [unknown[]?, unknown[]?, unknown[]?];
+    const [holders, waiters, members] = decodeList(reply).map(decodeList);
     return {
       held: handles(holders).map((values) => holderEntry(name, values)),
       pending: withRanks([
@@ -31,7 +30,7 @@ export const entries: Command<ListInput, Snapshot> = {
 };
 
 /** Cuts a list into the values of each handle. */
-function handles(list: readonly unknown[]): string[][] {
+function handles(list: readonly unknown[] = []): string[][] {
   const values = list.map(String);
   return Array.from({ length: values.length / VALUES }, (_, i) => values.slice(i * VALUES, (i + 1) * VALUES));
 }
@@ -60,7 +59,7 @@ function entry(name: string, owner: string, handle: string, marker: string): Ent
   return typeof kind === "number" ? { ...who, mode: "exclusive", permits: kind } : { ...who, mode: kind };
 }
 
-/** Reads what describes a handle, and a moment in µs, empty when it is not known. */
+/** Decodes the description of a handle, and a moment in µs, which is empty when not known. */
 function details(text: string | undefined, microseconds: string): Pick<Entry, "meta" | "since"> {
   const meta = readMeta(text);
   return {

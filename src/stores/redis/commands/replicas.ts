@@ -1,12 +1,12 @@
 import type { RedisPort } from "../clients/port.ts";
 import type { LockKeys } from "../keys/keys.ts";
 import type { ReplicasSettings } from "../options.ts";
-import type { Claim } from "../../../store.ts";
-import { renew, type RenewReply } from "./renew.ts";
+import type { Claim } from "../../../contract/store.ts";
+import { decodeNumber, type Script } from "./command.ts";
+import { renew, type RenewReply } from "./holder.ts";
 import { isUnknownScript, type Runner } from "./runner.ts";
-import type { Script } from "./script.ts";
 
-/** The answer to a renewal, and whether enough replicas have it. */
+/** The reply to a renewal, and whether enough replicas have it. */
 export interface ReplicatedRenewal extends RenewReply {
   readonly replicated: boolean;
 }
@@ -27,14 +27,14 @@ export class Replicas {
     this.shortage = `fewer than ${settings.min} replicas had it within ${settings.timeout} ms`;
   }
 
-  /** Renews a lock, and waits until enough replicas have the renewal, or their time is over. */
+  /** Renews a lock, and waits until enough replicas have the renewal, or the time-out is over. */
   async renew(lock: LockKeys, claim: Claim): Promise<ReplicatedRenewal> {
     const { cuts } = this.#port.connection;
     const { script } = renew;
     const { keys, args } = renew.encode(lock, claim);
     try {
       const [reply, count] = await runAndWait(this.#port, script, keys, args, this.#settings);
-      return { ...renew.decode(reply, claim), replicated: Number(count) >= this.#settings.min };
+      return { ...renew.decode(reply, claim), replicated: decodeNumber(count) >= this.#settings.min };
     } catch (error) {
       throw this.#runner.failure(error, script, keys, cuts);
     }
@@ -42,14 +42,14 @@ export class Replicas {
 }
 
 /**
- * Runs a script and then WAIT, over one connection. WAIT counts the replicas that have what its own connection has
- * written before. On a new connection, perhaps to a server that was promoted without the lock, it would answer at once
- * that all is well.
+ * Runs a script and then WAIT, over one connection. WAIT counts the replicas that have the earlier writes of its own
+ * connection. On a new connection, perhaps to a server that was promoted without the lock, it would report success at
+ * once.
  *
  * A Cluster client that finds the lock's slot on another node learns of the move by a separate command. While the slot
- * is being moved the pair goes on failing.
+ * is being moved the pair keeps failing.
  *
- * @returns the reply of the script, and how many replicas have what it wrote
+ * @returns the reply of the script, and how many replicas have its writes
  */
 async function runAndWait(
   port: RedisPort,
