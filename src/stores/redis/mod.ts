@@ -13,6 +13,7 @@
  *
  * @module
  */
+export { keysOf } from "./keys_of.ts";
 export { redis, type RedisStore } from "./store.ts";
 export type { RedisOptions, ReplicasOptions } from "./options.ts";
 export type {

@@ -1,5 +1,6 @@
-import type { Observer } from "../../events.ts";
-import { describeMistake, looksLikeClient } from "../../internal/mistaken_target.ts";
+import type { Observer } from "../../contract/events.ts";
+import { describeMistake } from "../../internal/mistaken_target.ts";
+import { looksLikeClient } from "../../internal/target_shape.ts";
 import { checkKeys, checkMilliseconds, checkObserver, show } from "../../internal/validation.ts";
 import type { RedisClient } from "./clients/client.ts";
 import { waitingMethod } from "./clients/port_of.ts";
@@ -16,17 +17,17 @@ export interface RedisOptions {
    */
   prefix?: string | undefined;
   /**
-   * How many replicas must have a grant or a renewal before it counts (`WAIT`). A grant that they do not get in time is
-   * released, and counts as a fault of the store. A renewal that they do not get does not extend the holder's deadline.
+   * How many replicas must have a grant or a renewal before it counts (`WAIT`). A grant that they do not confirm in
+   * time is released, and counts as a fault of the store. An unconfirmed renewal does not extend the holder's deadline.
    *
-   * This closes one hole: a grant that is lost in a failover. The master may crash before it has sent the grant to any
-   * replica, or it may be cut off from its replicas while one of them is promoted. It is no consensus. A failover can
-   * still promote a replica that did not have the lock, unless `min` is the number of all replicas, and a replica can
-   * lose what it had when it restarts. Then there are two holders, and only the fence tells them apart.
+   * The option closes one hole: a grant that is lost in a failover. The master may crash before it has sent the grant
+   * to any replica, or it may be cut off from its replicas while one of them is promoted. The option is no consensus. A
+   * failover can still promote a replica without the lock, unless `min` is the number of all replicas, and a replica
+   * can lose its data when it restarts. Then there are two holders, and only the fence tells them apart.
    *
    * It costs one more round trip for each grant, and the time that the replicas need. Other commands of the same client
-   * wait meanwhile, up to `timeout`: give the store its own client. With fewer than `min` replicas nothing is
-   * granted, so run at least one more than `min`.
+   * wait meanwhile, up to `timeout`: give the store its own client. With fewer than `min` replicas nothing is granted,
+   * so run at least one more than `min`.
    */
   replicas?: ReplicasOptions | undefined;
   /** Called with the events of the locks of this store. */
@@ -61,7 +62,7 @@ export interface ReplicasSettings {
 /** The longest time that replicas may take, unless the option says otherwise, in milliseconds. */
 const REPLICAS_TIMEOUT_MS = 500;
 
-/** Checks a client and the options, and completes these. */
+/** Checks a client and the options, and completes the options. */
 export function checkRedisOptions(client: RedisClient, options: RedisOptions): RedisSettings {
   if (!looksLikeClient(client)) {
     throw new TypeError(
@@ -69,17 +70,25 @@ export function checkRedisOptions(client: RedisClient, options: RedisOptions): R
     );
   }
   checkVersion(client);
+  checkNoMock(client);
   const { prefix = DEFAULT_PREFIX, replicas, observer } = checkKeys(options, ["prefix", "replicas", "observer"]);
   if (typeof prefix !== "string") throw new TypeError(`prefix must be a string: got ${show(prefix)}`);
   checkObserver(observer);
   return { prefix, observer, replicas: replicas && checkReplicasOptions(client, replicas) };
 }
 
-/** Throws for a client of an older node-redis: it has the methods that are needed, but they do something else. */
+/** Throws for a client of an older node-redis: its methods have the right names, but other effects. */
 function checkVersion(client: RedisClient): void {
   const version = "internal_send_command" in client ? 3 : "evalSha" in client && !("destroy" in client) ? 4 : undefined;
   if (version === undefined) return;
   throw new TypeError(`client must be one of node-redis 5 or 6: got one of version ${version}`);
+}
+
+/** Throws for a client of ioredis-mock, which has methods of two libraries and answers scripts with functions. */
+function checkNoMock(client: RedisClient): void {
+  if (!("customCommand" in client && "evalsha" in client)) return;
+  const instead = "In tests pass memory() of @holdfast/lock/memory, or a client of a Redis server";
+  throw new TypeError(`client must be one that a server answers: got one of ioredis-mock. ${instead}`);
 }
 
 function checkReplicasOptions(client: RedisClient, options: ReplicasOptions): ReplicasSettings {

@@ -1,16 +1,16 @@
-import type { Attempt, Claim } from "../../store.ts";
+import type { Attempt, Claim } from "../../contract/store.ts";
 import { attempt, type AttemptInput } from "./commands/attempt.ts";
-import type { EvictReply } from "./commands/evict.ts";
+import type { EvictReply } from "./commands/holder.ts";
 import type { Connection } from "./clients/connection.ts";
 
-/** How often a steal is tried when each time another handle holds the lock: more often than ever needed. */
+/** How often to try a steal when each time another handle holds the lock: more often than ever needed. */
 const MAX_STEALS = 100;
 
 /**
  * Takes the lock from its holders of this moment: others may hold it when a client sends the command again.
  *
- * @param grant runs the command that it is given
- * @param claim what is stolen
+ * @param grant runs a given command
+ * @param claim the claim of the thief
  * @param connection the connection of the client
  */
 export async function stealWith(
@@ -25,7 +25,7 @@ export async function stealWith(
     if ("others" in answer && answer.others !== undefined) holders = [...holders, ...answer.others];
     return answer;
   };
-  const steal: typeof attempt = { ...attempt, decode };
+  const steal: typeof attempt = { ...attempt, once: true, decode };
   const { cuts } = connection;
   for (let tries = 1;; tries++) {
     const answer = await grant(steal, { claim, steal: holders });
@@ -36,10 +36,10 @@ export async function stealWith(
 }
 
 /**
- * Takes the lock from its holders of this moment, or from those of them that are meant. Resolves to how many they were.
+ * Takes the lock from its holders of this moment, or from the selected holders. Resolves to their number.
  *
  * @param run takes it from the holders with these digests
- * @param isMeant tells whether the holder with this handle is meant
+ * @param isMeant returns whether the holder with this handle is selected
  * @param connection the connection of the client
  */
 export async function evictWith(

@@ -1,9 +1,10 @@
-import { StoreError } from "../../errors.ts";
-import type { Observer } from "../../events.ts";
-import { SystemClock } from "../../internal/time/clock.ts";
+import { StoreError } from "../../contract/errors.ts";
+import type { Observer } from "../../contract/events.ts";
+import { SystemClock } from "../../time/clock.ts";
 import { checkEvict, isMeant } from "../../internal/listing/eviction.ts";
-import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
-import { ShortLivedSet } from "../../internal/process/short_lived.ts";
+import { HandoffStore } from "../../handoff/handoff_store.ts";
+import { HandoffPlace } from "../../handoff/place.ts";
+import { ShortLivedSet } from "../../time/short_lived.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -18,28 +19,19 @@ import {
   type Renewal,
   type Snapshot,
   type Store,
-} from "../../store.ts";
-import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../quorum_node.ts";
+} from "../../contract/store.ts";
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../contract/quorum_node.ts";
 import type { RedisClient } from "./clients/client.ts";
 import type { RedisPort } from "./clients/port.ts";
-import type { NotGranted, WaiterInput } from "./commands/acquisition.ts";
-import { attempt } from "./commands/attempt.ts";
+import { attempt, type NotGranted, type WaiterInput } from "./commands/attempt.ts";
 import type { Command } from "./commands/command.ts";
-import { confirm } from "./commands/confirm.ts";
-import { evict } from "./commands/evict.ts";
-import { held } from "./commands/held.ts";
-import { inspect } from "./commands/inspect.ts";
+import { confirm, inspect, retake, vote } from "./commands/quorum.ts";
+import { evict, held, notify, prolong, release, renew, type RenewReply } from "./commands/holder.ts";
 import { entries } from "./commands/entries.ts";
-import { prolong } from "./commands/prolong.ts";
-import { notify } from "./commands/notify.ts";
-import { release } from "./commands/release.ts";
-import { renew, type RenewReply } from "./commands/renew.ts";
-import { retake } from "./commands/retake.ts";
-import { vote } from "./commands/vote.ts";
 import { POLL_MS, WAITER_TIMEOUT_MS } from "./constants.ts";
-import { KeySpace } from "./keys/key_space.ts";
+import { KeySpace } from "./keys/keys.ts";
 import { checkRedisOptions, type RedisOptions, type RedisSettings } from "./options.ts";
-import { query } from "./listing/query.ts";
+import { query } from "./listing/search.ts";
 import { Replicas } from "./commands/replicas.ts";
 import { evictWith, stealWith } from "./revoke.ts";
 import { Runner } from "./commands/runner.ts";
@@ -49,27 +41,27 @@ import { Warnings } from "./warnings.ts";
 /** A store on a Redis or Valkey server. */
 export interface RedisStore extends Store {
   /**
-   * Takes the lock from its holders at the time of the call, or from those that are named, and serves the queue. Resolves
-   * to how many lost it.
+   * Revokes the lock of its holders at the time of the call, or of the named holders, and serves the queue. Resolves to
+   * how many lost it.
    */
   evict(name: string, options?: EvictOptions): Promise<number>;
   /**
-   * Lists the holders and the waiters of the locks under this prefix, in all processes: of one `name` with one script, else
-   * with SCAN on every master. With a `limit`, a lock that has waiters may come in two pages.
+   * Lists the holders and the waiters of the locks under this prefix, in all processes: with one script for a `name`,
+   * else with SCAN on every master. With a `limit`, a lock that has waiters may come in two pages.
    *
-   * Rejects with a `StoreError` that is `permanent` if `cursor` is of a master that has left the Cluster: list the locks from
-   * the start then.
+   * Rejects with a `StoreError` that is `permanent` if `cursor` is of a master that has left the Cluster: then list the
+   * locks from the start.
    */
   query(options?: QueryOptions): Promise<Snapshot>;
 }
 
 /**
- * Makes a store on a Redis (6.2 or later) or Valkey server. `acquire(client, …)` makes one with default options by
- * itself.
+ * Makes a store on a Redis (6.2 or later) or Valkey server. `acquire(client, …)` makes such a store with default
+ * options.
  *
  * The key of a lock is `prefix + name`. Its value is a plain string: the owner, followed by a slash if the caller gave
- * the owner. When several may hold the lock, or its holder has changed the length of its lease, a word that begins with a
- * colon comes first. Any program that uses `SET NX PX` on that key excludes Holdfast, and is excluded by it.
+ * the owner. When several may hold the lock, or its holder has changed the length of its lease, a word that begins with
+ * a colon comes first. Any program that uses `SET NX PX` on that key excludes Holdfast, and is excluded by it.
  *
  * Beside this key there are the list of the holders, when there are several, the queue, while somebody waits, and the
  * last fence with the `meta` of its holder, until 7 days after the server's clock has reached it.
@@ -92,7 +84,8 @@ export interface RedisStore extends Store {
 export function redis(client: RedisClient, options: RedisOptions = {}): RedisStore {
   const settings = checkRedisOptions(client, options);
   const store = new ServerStore(Wakeups.of(client), settings);
-  return new HandoffStore(store, new SystemClock()) as HandoffStore & RedisStore;
+  const place = new HandoffPlace(client, settings.prefix);
+  return new HandoffStore(store, new SystemClock(), undefined, place) as HandoffStore & RedisStore;
 }
 
 const CAPABILITIES: readonly Capability[] = [
@@ -102,10 +95,10 @@ const CAPABILITIES: readonly Capability[] = [
 /** The reply of the scripts that grant the lock. */
 type ServerGrant = Pick<Granted, "granted" | "run">;
 
-/** How an attempt ends without a grant. */
+/** The outcome of an attempt without a grant. */
 type Refused = Exclude<Attempt, { granted: true }> & Pick<NotGranted, "heldFor">;
 
-/** The locks on the server, as the scripts keep them. */
+/** The store of `redis()`: the scripts keep the locks on the server. */
 export class ServerStore implements RedisStore, QuorumNode {
   readonly drift = drift;
   readonly capabilities = CAPABILITIES;
@@ -123,9 +116,9 @@ export class ServerStore implements RedisStore, QuorumNode {
     const { port } = this.#wakeups = wakeups;
     this.#port = port;
     this.#keys = new KeySpace(port, prefix);
-    this.#runner = new Runner(port, prefix);
+    this.#runner = new Runner(port, this.#keys);
     this.#replicas = replicas && new Replicas(port, this.#runner, replicas);
-    this.#warnings = new Warnings(port, wakeups, observer);
+    this.#warnings = new Warnings(port, wakeups, this.#runner, observer);
     this.observer = observer;
   }
 
@@ -197,10 +190,11 @@ export class ServerStore implements RedisStore, QuorumNode {
     const { cuts } = connection;
     this.#runs.delete(handleOf(claim));
     this.#wakeups.leave(handleOf(claim));
-    const { keys, args } = release.encode(this.#keys.keysOf(claim.name), claim);
     // Cut off meanwhile, the client may have sent the release twice: then the first one released the lock.
-    const read = (reply: unknown) => release.decode(reply, claim) || cuts !== connection.cuts;
-    return this.#runner.run(release.script, keys, args, read);
+    return this.#runner.run(release, claim.name, claim, (released) => {
+      this.#warnings.check(claim);
+      return released || cuts !== connection.cuts;
+    });
   }
 
   wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
@@ -209,6 +203,7 @@ export class ServerStore implements RedisStore, QuorumNode {
   }
 
   forget(claim: Claim): void {
+    this.#runs.delete(handleOf(claim));
     this.#wakeups.leave(handleOf(claim));
   }
 
@@ -225,6 +220,10 @@ export class ServerStore implements RedisStore, QuorumNode {
     return this.#wakeups.revocation(handleOf(claim), () => this.#run(held, claim, claim), signal);
   }
 
+  revocationHeard(claim: Claim, signal: AbortSignal): Promise<Meta | void> | undefined {
+    return this.#wakeups.revocationHeard(handleOf(claim), () => this.#run(held, claim, claim), signal);
+  }
+
   async evict(name: string, options?: EvictOptions): Promise<number> {
     const target = checkEvict(options);
     const { meta, fence } = target;
@@ -234,6 +233,7 @@ export class ServerStore implements RedisStore, QuorumNode {
       (handle) => isMeant(target, { handle, fence: handles?.has(handle) ? fence : undefined }),
       this.#port.connection,
     );
+    this.#warnings.check();
     return evicted;
   }
 
@@ -241,7 +241,7 @@ export class ServerStore implements RedisStore, QuorumNode {
     return await query(this.#port, this.#keys, (name) => this.#entries(name), options);
   }
 
-  /** Resolves to the holders with a fence. A handle that is granted the lock never has another one. */
+  /** Resolves to the holders with a fence. A handle that is granted the lock never gets another fence. */
   async #handlesWith(fence: bigint, name: string): Promise<Set<string>> {
     const { held } = await this.#entries(name);
     return new Set(held.filter((holder) => holder.fence === fence).map(({ handle }) => handle));
@@ -251,7 +251,7 @@ export class ServerStore implements RedisStore, QuorumNode {
     return this.#run(entries, { name }, { name });
   }
 
-  /** Returns how the handle waits, if it is to, and with which group. */
+  /** Returns how a handle waits: its address, ticket and group; `undefined` if it does not. */
   #waiter(claim: Claim, enqueue: boolean, group?: string): WaiterInput | undefined {
     if (!enqueue) return undefined;
     const { address } = this.#wakeups;
@@ -266,7 +266,7 @@ export class ServerStore implements RedisStore, QuorumNode {
   ): Promise<Reply | Refused> {
     const replicas = this.#replicas;
     if (replicas === undefined) {
-      return this.#runAndRead(command, claim, input, (answer) => this.#noteAnswer(claim, answer));
+      return this.#runner.run(command, claim.name, input, (answer) => this.#noteAnswer(claim, answer));
     }
     // The handle keeps its ticket until the replicas have the lock, in case the grant is undone.
     return this.#run(command, claim, input).then(async (answer) => {
@@ -281,7 +281,7 @@ export class ServerStore implements RedisStore, QuorumNode {
     });
   }
 
-  /** Notes what an answer means for the wake-ups of the handle. */
+  /** Updates the wake-ups of the handle by an answer. */
   #noteAnswer<T extends ServerGrant>(claim: Claim, answer: T | NotGranted): T | Refused {
     if (answer.granted || "conflict" in answer) {
       if (answer.granted && (answer.run ?? []).length > 0) this.#runs.add(handleOf(claim));
@@ -295,7 +295,10 @@ export class ServerStore implements RedisStore, QuorumNode {
     return heldFor === undefined ? busy : { ...busy, heldFor };
   }
 
-  /** Rejects unless enough replicas have the lock that was just granted. Then it is released, unless it is lost already. */
+  /**
+   * Rejects unless enough replicas have the lock that was just granted. The lock is then released, unless it is lost
+   * already.
+   */
   async #confirmOnReplicas(claim: Claim, replicas: Replicas): Promise<void> {
     const outcome = await this.#renewOnReplicas(claim, replicas).catch(async (error) => {
       if (error instanceof StoreError) await this.#run(release, claim, claim);
@@ -316,7 +319,7 @@ export class ServerStore implements RedisStore, QuorumNode {
 
   /** Notifies the next waiter if the lease has become shorter, and keeps the members of the run listed. */
   #renewed(claim: Claim, { renewed, earlier }: RenewReply): Renewal {
-    // No holder waits for either.
+    // Nobody waits for either: without them a waiter asks later, and a listing lacks the members.
     if (earlier) this.#run(notify, claim, undefined).catch(() => {});
     if (this.#runs.has(handleOf(claim))) {
       if (renewed) this.#run(prolong, claim, claim).catch(() => {});
@@ -326,18 +329,7 @@ export class ServerStore implements RedisStore, QuorumNode {
   }
 
   /** Runs a script for the lock of this name. */
-  #run<Input, Reply>(command: Command<Input, Reply>, lock: Pick<Claim, "name">, input: Input): Promise<Reply> {
-    return this.#runAndRead(command, lock, input, (reply) => reply);
-  }
-
-  /** Runs a script, and reads its reply as soon as it arrives. */
-  #runAndRead<Input, Reply, Result>(
-    command: Command<Input, Reply>,
-    { name }: Pick<Claim, "name">,
-    input: Input,
-    read: (reply: Reply) => Result,
-  ): Promise<Result> {
-    const { keys, args } = command.encode(this.#keys.keysOf(name), input);
-    return this.#runner.run(command.script, keys, args, (reply) => read(command.decode(reply, input)));
+  #run<Input, Reply>(command: Command<Input, Reply>, { name }: Pick<Claim, "name">, input: Input): Promise<Reply> {
+    return this.#runner.run(command, name, input, (reply) => reply);
   }
 }

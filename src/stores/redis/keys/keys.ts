@@ -1,3 +1,60 @@
+import { reason } from "../../../internal/reason.ts";
+import { show } from "../../../internal/validation.ts";
+import { StoreError } from "../../../contract/errors.ts";
+import type { RedisPort } from "../clients/port.ts";
+
+/** The keys of the locks of one store. */
+export class KeySpace {
+  /** The prefix of the name in the lock's own key. */
+  readonly prefix: string;
+  readonly #port: Pick<RedisPort, "keyPrefix">;
+  #tags: SlotTags | undefined;
+  /** The last used keys: most locks are released just after they were acquired. */
+  #last: { readonly name: string; readonly keys: LockKeys } | undefined;
+
+  /** Creates the key space of the locks on the server of a client. */
+  constructor(port: Pick<RedisPort, "keyPrefix">, prefix: string) {
+    this.#port = port;
+    this.prefix = prefix;
+  }
+
+  /** The prefix that the client adds to every key. */
+  get keyPrefix(): string {
+    return this.#port.keyPrefix;
+  }
+
+  /** Returns the keys of the lock of this name, in the order in which the scripts take them. */
+  keysOf(name: string): LockKeys {
+    if (this.#last?.name !== name) this.#last = { name, keys: this.#make(name) };
+    return this.#last.keys;
+  }
+
+  /** Returns the name of the lock of a key on the server; `undefined` if the key belongs to no lock of this store. */
+  nameOf(found: string): string | undefined {
+    const lock = lockOf(found, this.keyPrefix, this.#slotTags());
+    return lock.startsWith(this.prefix) && lock !== this.prefix ? lock.slice(this.prefix.length) : undefined;
+  }
+
+  #make(name: string): LockKeys {
+    const key = this.prefix + name;
+    try {
+      const other = lockOf(this.keyPrefix + key, this.keyPrefix, this.#slotTags());
+      // Each of the two would destroy the other one.
+      if (other !== key) {
+        throw new RangeError(`the key ${show(key)} belongs to the lock ${show(other)}: choose another name`);
+      }
+      return lockKeys(key, this.keyPrefix, this.#slotTags());
+    } catch (cause) {
+      // The prefix of the client stays what it is.
+      throw new StoreError(reason(cause), { cause, permanent: true });
+    }
+  }
+
+  #slotTags(): SlotTags {
+    return this.#tags ??= new SlotTags(this.keyPrefix);
+  }
+}
+
 /** The keys of one lock, in the order in which the scripts take them. */
 export type LockKeys = [lock: string, queue: string, waiters: string, holders: string, grants: string, fence: string];
 
@@ -6,11 +63,11 @@ const SLOTS = 16_384;
 
 /**
  * Returns the keys of a lock. The lock's own key stays plain, so that programs in other languages exclude us and are
- * excluded. The others carry a hash tag that puts them into the Cluster slot of that key.
+ * excluded. The other keys have a hash tag that puts them into the Cluster slot of the lock's key.
  *
- * @param key the lock's own key, without what the client puts before it
- * @param keyPrefix what the client puts before every key
- * @param tags numbers that were found before behind this prefix
+ * @param key the lock's own key, without the client's prefix
+ * @param keyPrefix the prefix that the client adds to every key
+ * @param tags the known numbers for this prefix
  */
 export function lockKeys(key: string, keyPrefix = "", tags: SlotTags = new SlotTags(keyPrefix)): LockKeys {
   const tagged = tag(key, keyPrefix, tags);
@@ -24,21 +81,28 @@ export function lockKeys(key: string, keyPrefix = "", tags: SlotTags = new SlotT
   ];
 }
 
+/** Returns the key of the remembered replies of repeatable requests, given the keys of a lock. */
+export function callsKey(keys: LockKeys): string {
+  return keys[5].replace(/fence$/, "calls");
+}
+
 /**
- * Returns the lock that a key on a server belongs to: the lock's own key, without what the client puts before it.
+ * Returns the lock of a key on a server: the lock's own key, without the client's prefix.
  *
  * @param found a key as the server has it
- * @param keyPrefix what the client puts before every key, as it does before this one
- * @param tags numbers that were found before behind this prefix
+ * @param keyPrefix the prefix that the client adds to every key, also to this key
+ * @param tags the known numbers for this prefix
  */
 export function lockOf(found: string, keyPrefix = "", tags: SlotTags = new SlotTags(keyPrefix)): string {
   const key = found.slice(keyPrefix.length);
   const [, tagged = "", plain = ""] = /^\{([^}]*)\}(.*):[a-z]+$/s.exec(key) ?? [];
   const lock = plain === "" ? tagged.slice(keyPrefix.length) : plain;
-  return lock !== "" && lockKeys(lock, keyPrefix, tags).includes(key) ? lock : key;
+  if (lock === "") return key;
+  const keys = lockKeys(lock, keyPrefix, tags);
+  return keys.includes(key) || callsKey(keys) === key ? lock : key;
 }
 
-/** The start of keys that lie in the slot of `key`, and are no lock's own key unless the prefix itself begins so. */
+/** Returns the start of keys in the slot of `key`. No lock's own key begins so, unless the prefix does. */
 function tag(key: string, keyPrefix: string, tags: SlotTags): string {
   const full = keyPrefix + key;
   // The usual case: no brace anywhere, so the whole key can be the tag.
@@ -53,11 +117,11 @@ function tag(key: string, keyPrefix: string, tags: SlotTags): string {
   throw new RangeError(`keyPrefix must not contain "{}": got ${JSON.stringify(keyPrefix)}`);
 }
 
-/** Numbers that, as hash tags behind a prefix, lie in given slots. Each is searched for once. */
+/** The numbers that, as hash tags after a prefix, lie in given slots. Each is searched for once. */
 export class SlotTags {
   readonly #keyPrefix: string;
   readonly #numbers = new Map<number, number>();
-  /** The number at which the search goes on. */
+  /** The number at which the search continues. */
   #next = 0;
 
   /** Creates an empty table; numbers are searched when they are needed. */
@@ -75,7 +139,9 @@ export class SlotTags {
   }
 }
 
-/** Returns the Cluster slot of a key: CRC-16/XMODEM of its hashed part, as the Redis Cluster specification defines it. */
+/**
+ * Returns the Cluster slot of a key: CRC-16/XMODEM of its hashed part, as the Redis Cluster specification defines it.
+ */
 export function slot(key: string): number {
   let crc = 0;
   for (const byte of new TextEncoder().encode(hashed(key))) {
@@ -85,7 +151,7 @@ export function slot(key: string): number {
   return crc % SLOTS;
 }
 
-/** The part of a key that is hashed: what stands between the first "{" and the next "}", if anything does. */
+/** Returns the hashed part of a key: the text between the first "{" and the next "}", if any. */
 function hashed(key: string): string {
   const open = key.indexOf("{");
   const close = open < 0 ? -1 : key.indexOf("}", open + 1);

@@ -1,35 +1,66 @@
-import { StoreError } from "../../../errors.ts";
-import { nameFilter } from "../../../internal/listing/query_options.ts";
+import { show } from "../../../internal/validation.ts";
+import { StoreError } from "../../../contract/errors.ts";
+import { checkQuery, nameFilter } from "../../../internal/listing/query_options.ts";
 import { reason } from "../../../internal/reason.ts";
-import type { QueryOptions } from "../../../store.ts";
+import type { QueryOptions, Snapshot } from "../../../contract/store.ts";
 import type { RedisPort, SearchedMaster } from "../clients/port.ts";
-import type { KeySpace } from "../keys/key_space.ts";
-import { rightsOf } from "../refusals/rights.ts";
-import { explain } from "../refusals/server_error.ts";
-import type { SearchPosition } from "./search_position.ts";
+import { decodeList } from "../commands/command.ts";
+import type { KeySpace } from "../keys/keys.ts";
+import { explain, rightsOf } from "../refusals/server_error.ts";
 
-/** How many keys the server looks at in one go: a small part of a millisecond. */
+/** Where a search continues. */
+export interface SearchPosition {
+  /** The address of the master in a Cluster; empty without one. */
+  readonly address: string;
+  /** The pattern that is searched for. */
+  readonly pattern: number;
+  /** The cursor of SCAN. */
+  readonly scan: string;
+}
+
+/** The largest cursor of SCAN, which has 64 bits. */
+const MAX_SCAN = 2n ** 64n - 1n;
+
+/** Encodes a position as the cursor for callers. */
+export function encodeCursor({ pattern, scan, address }: SearchPosition): string {
+  return `${pattern}:${scan}:${address}`;
+}
+
+/**
+ * Decodes a caller's cursor.
+ *
+ * @throws {RangeError} unless it is a cursor of {@linkcode encodeCursor}
+ */
+export function decodeCursor(cursor: string): SearchPosition {
+  const [, pattern, scan = "", address = ""] = /^([01]):(\d{1,20}):(.*)$/s.exec(cursor) ?? [];
+  if (pattern === undefined || BigInt(scan) > MAX_SCAN) {
+    throw new RangeError(`cursor must be one that query() has returned: got ${show(cursor)}`);
+  }
+  return { pattern: Number(pattern), scan, address };
+}
+
+/** How many keys the server checks in one step, which takes a small part of a millisecond. */
 const COUNT = 1_000;
 
-/** How often the server is asked for one page at most, so that no page takes long where hardly a key is one of a lock. */
+/** The largest number of steps for one page, so that no page takes long where few keys are keys of locks. */
 const CALLS = 100;
 
-/** How many `*` of a pattern the server is given: with more it may take long to compare a name. */
+/** The largest number of `*` in a pattern for the server: with more it may take long to compare a name. */
 const STARS = 2;
 
-/** Names that were found, and where the search goes on; without `next` it is over. */
+/** The names found, and where the search continues; without `next` it is over. */
 export interface Found {
   readonly names: ReadonlySet<string>;
   readonly next: SearchPosition | undefined;
 }
 
-/** Searches the servers of a client for locks, with SCAN, which goes through the keys in small steps. */
+/** Searches the servers of a client for locks, with SCAN, which iterates over the keys in small steps. */
 export class Search {
   readonly #keys: KeySpace;
   readonly #isWanted: (name: string) => boolean;
-  /** The patterns of the keys: first those of the queues, since a lock may have waiters only. */
+  /** The patterns of the keys: first of the queues, since a lock may have waiters only. */
   readonly #patterns: readonly string[];
-  /** In an order that does not change. */
+  /** The masters, in a fixed order. */
   readonly #masters: readonly SearchedMaster[];
   readonly #fail: (error: unknown) => never;
 
@@ -38,7 +69,7 @@ export class Search {
    *
    * @param port the client; of a Cluster, all masters are searched
    * @param keys the keys of the locks
-   * @param options which names are wanted
+   * @param options selects the names
    */
   constructor(port: RedisPort, keys: KeySpace, options: QueryOptions) {
     this.#keys = keys;
@@ -84,7 +115,7 @@ export class Search {
     return first && { address: first.address, pattern: 0, scan: "0" };
   }
 
-  /** Scans so many keys of a server, and adds the names that it finds. Returns where the search goes on. */
+  /** Scans some keys of a server, and adds the names found. Returns where the search continues. */
   async #step(place: SearchPosition, count: number, names: Set<string>): Promise<SearchPosition | undefined> {
     const at = this.#masters.findIndex(({ address }) => address === place.address);
     if (at < 0) {
@@ -94,9 +125,10 @@ export class Search {
       );
     }
     const pattern = this.#patterns[place.pattern]!;
-    const [scan, keys] = await this.#masters[at]!.scan(place.scan, pattern, count).catch(this.#fail);
-    for (const key of keys) {
-      const name = this.#keys.nameOf(key);
+    const reply = await this.#masters[at]!.scan(place.scan, pattern, count).catch(this.#fail);
+    const [scan, keys] = decodeList(reply);
+    for (const key of decodeList(keys)) {
+      const name = this.#keys.nameOf(String(key));
       if (name !== undefined && this.#isWanted(name)) names.add(name);
     }
     if (String(scan) !== "0") return { ...place, scan: String(scan) };
@@ -106,13 +138,18 @@ export class Search {
   }
 }
 
-/** Returns how many keys are expected to hold so many names; at first each key may be one, so that no page is too long. */
+/**
+ * Returns how many keys probably hold this many names; at first each key may be a lock, so that no page is too long.
+ */
 function expectedKeys(names: number, examined: number, found: number): number {
   const missing = Math.min(names, COUNT);
   return Math.min(COUNT, Math.ceil(missing * (examined + missing) / (found + missing)));
 }
 
-/** Returns the patterns of the queues and of the locks' own keys whose names match a pattern, and of a few more. */
+/**
+ * Returns the patterns of the queues and of the locks' own keys whose names match a pattern; they may match a few more
+ * keys.
+ */
 function patternsFor({ prefix, keyPrefix }: KeySpace, match: string): string[] {
   // The client puts its prefix before keys, but not before patterns.
   const [start, before] = [escape(keyPrefix), escape(prefix)];
@@ -131,7 +168,7 @@ function escape(text: string): string {
   return text.replace(/[*?[\]\\]/g, "\\$&");
 }
 
-/** Returns the error of a search that failed: a search changes nothing, so nothing was done. */
+/** Returns the error of a failed search: a search changes nothing, so nothing was done. */
 function failure(error: unknown, port: RedisPort): StoreError {
   if (error instanceof StoreError) return error;
   const words = reason(error);
@@ -139,4 +176,43 @@ function failure(error: unknown, port: RedisPort): StoreError {
     ? explain(words, rightsOf(port.user))
     : { message: words, permanent: false };
   return new StoreError(message, { cause: error, permanent });
+}
+
+/** How many locks are listed with one request. */
+const BATCH = 100;
+
+/**
+ * Lists the locks that have a holder or a waiter. Never blocks a server: without a name, SCAN iterates over its keys in
+ * small steps.
+ *
+ * @param port the client; of a Cluster, all masters are asked
+ * @param keys the keys of the locks
+ * @param listEntries asks the server about the lock of a name
+ * @param options selects the locks
+ */
+export async function query(
+  port: RedisPort,
+  keys: KeySpace,
+  listEntries: (name: string) => Promise<Snapshot>,
+  options?: QueryOptions,
+): Promise<Snapshot> {
+  const { name, match, limit, cursor } = checkQuery(options);
+  const from = cursor === undefined ? undefined : decodeCursor(cursor);
+  const only = name ?? (match?.includes("*") ? undefined : match);
+  if (only !== undefined) return await entriesOf(only === "" ? [] : [only], listEntries);
+  const search = new Search(port, keys, { match });
+  if (limit === undefined && from === undefined) return await entriesOf(await search.all(), listEntries);
+  const { names, next } = await search.page(limit ?? Infinity, from);
+  const page = await entriesOf(names, listEntries);
+  return next === undefined ? page : { ...page, cursor: encodeCursor(next) };
+}
+
+/** Lists the locks of these names. */
+async function entriesOf(names: Iterable<string>, listEntries: (name: string) => Promise<Snapshot>): Promise<Snapshot> {
+  const all = [...names];
+  const snapshots: Snapshot[] = [];
+  for (let i = 0; i < all.length; i += BATCH) {
+    snapshots.push(...await Promise.all(all.slice(i, i + BATCH).map(listEntries)));
+  }
+  return { held: snapshots.flatMap(({ held }) => held), pending: snapshots.flatMap(({ pending }) => pending) };
 }

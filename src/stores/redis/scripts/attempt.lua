@@ -32,7 +32,7 @@ local handle, lease_ms, meta = ARGV.handle, ARGV.lease_ms, ARGV.meta or ''
 local ticket, kind = ARGV.ticket or '', ARGV.kind or ''
 -- include take
 
-local owner, in_list
+local owner, in_list, unsent
 if not taken then
   -- include holders expiry grants waiters notify queue revoke fence_value grant_or_enqueue
   local address = ARGV.wakeup_address or ''
@@ -41,9 +41,9 @@ if not taken then
   local reply = grant_or_enqueue(handle, kind, tonumber(lease_ms), meta, waiter, waiting, ARGV)
   if reply then
     if kind ~= ':steal' then keep_alive({ ARGV.other }) end
-    return reply
+    return with_refusal(reply)
   end
-  owner, in_list = owner_of(handle), stands_in_list(handle)
+  owner, in_list, unsent = owner_of(handle), stands_in_list(handle), refusal
 end
 
 -- How many fences it gets beside the first: for a block, or for the run.
@@ -77,7 +77,7 @@ end
 
 -- @place contended
 contended = contended or run and extra < #run
-if extra == wish and not contended then return fence end
+if extra == wish and not contended then return unsent and { ':unsent', unsent, fence } or fence end
 if not run then return { ':granted', fence, extra + 1, contended and 1 or 0 } end
 if extra > 0 then
   -- include members

@@ -24,4 +24,4 @@ for i, digest in ipairs(others) do
   table.insert(reply, digest)
   table.insert(reply, names[i])
 end
-return reply
+return with_refusal(reply)

@@ -8,3 +8,4 @@
 -- reply  nothing
 -- include waiters notify
 notify_head()
+return with_refusal()

@@ -43,4 +43,4 @@ if released == 1 then
   end
   if earlier then notify_head() end
 end
-return released
+return with_refusal(released)

@@ -37,7 +37,7 @@ if not taken then
   if reply then
     -- include record_of held_for
     if reply[1] ~= ':fence' then reply[3] = held_for(handle) end
-    return reply
+    return with_refusal(reply)
   end
   in_list = stands_in_list(handle)
 end

@@ -38,6 +38,7 @@ local function remove_holders(handles)
   for _, handle in ipairs(handles) do
     removed = removed + redis.call('ZREM', KEYS.holders, handle)
     redis.call('ZREM', KEYS.holders, ':' .. handle, '::' .. handle)
+    -- A record that is left ends with the key, and belongs to no holder.
     redis.pcall('HDEL', KEYS.grants, handle)
     local owner = owner_of(handle)
     if owner then owners[owner] = true end
