@@ -1,10 +1,10 @@
-import { calledOrAborted } from "../../../internal/time/aborted.ts";
+import { calledOrAborted } from "../../../time/aborted.ts";
 import { readMeta } from "../../../internal/process/meta.ts";
-import type { Meta } from "../../../store.ts";
+import type { Meta } from "../../../contract/store.ts";
 
-/** A handle that watches whether its lock is taken away. */
+/** A handle that watches for the revocation of its lock. */
 interface Watch {
-  /** The `meta` of the revoker, as the last message about it says. */
+  /** The `meta` of the revoker, from the last message. */
   by: Meta | undefined;
   /** Called when the lock was revoked. */
   readonly revoked: () => void;
@@ -12,9 +12,14 @@ interface Watch {
   readonly held: () => Promise<boolean>;
 }
 
-/** The handles of a client that watch whether their locks are taken away by steal or evict. */
+/** How many messages about other handles are remembered. */
+const RECENT = 100;
+
+/** The handles of a client that watch for the revocation of their locks. */
 export class Revocations {
   readonly #watches = new Map<string, Watch>();
+  /** The last messages about other handles: a message may arrive before the answer to the attempt. */
+  readonly #recent: string[] = [];
 
   /** How many handles watch. */
   get size(): number {
@@ -22,8 +27,7 @@ export class Revocations {
   }
 
   /**
-   * Resolves when the lock is taken away from a handle, to what describes the one that has done it if that is known; and
-   * when the signal aborts.
+   * Resolves when a handle's lock is revoked, to the `meta` of the revoker if known; and when the signal aborts.
    *
    * @param handle the id of the handle
    * @param held asks the server whether the handle holds the lock
@@ -38,20 +42,30 @@ export class Revocations {
   }
 
   /**
-   * Receives the id of a handle whose lock was taken away, or `meta LF id` with what describes the one that has done it. Any
-   * user of the channel can send one, so the server is asked.
+   * Receives the id of a handle whose lock was revoked, or `meta LF id` with the revoker's `meta`. Any user of the
+   * channel can send such a message, so the server is asked.
    */
   receive(message: string): void {
     // Without a meta, the id itself may have line feeds.
     const end = this.#watches.has(message) ? -1 : message.indexOf("\n");
     const handle = message.slice(end + 1);
     const watch = this.#watches.get(handle);
-    if (watch === undefined) return;
+    if (watch === undefined) {
+      this.#recent.push(message);
+      if (this.#recent.length > RECENT) this.#recent.shift();
+      return;
+    }
     if (end >= 0) watch.by = readMeta(message.slice(0, end));
     this.check(handle);
   }
 
-  /** Asks the server about one handle, or about all of them: messages are lost while the subscription is down. */
+  /** Receives the remembered message about a handle again, if any. */
+  recall(handle: string): void {
+    const message = this.#recent.find((message) => message === handle || message.endsWith(`\n${handle}`));
+    if (message !== undefined) this.receive(message);
+  }
+
+  /** Asks the server about one handle, or about all: messages are lost while the subscription is down. */
   check(handle?: string): void {
     const watches = handle === undefined ? [...this.#watches.values()] : [this.#watches.get(handle)];
     // If the server cannot be asked now, the next renewal finds out.

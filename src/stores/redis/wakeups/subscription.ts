@@ -1,12 +1,73 @@
-import type { Clock } from "../../../internal/time/clock.ts";
+import type { Clock, Timer } from "../../../time/clock.ts";
+import { POLL_MS } from "../constants.ts";
 import type { MessageListener, RedisPort, SecondConnection, Subscribe } from "../clients/port.ts";
-import { rightsOf } from "../refusals/rights.ts";
-import { explain } from "../refusals/server_error.ts";
-import { Reconnects } from "./reconnects.ts";
+import { explain, rightsOf } from "../refusals/server_error.ts";
+
+/** The pause after the first failure, in milliseconds; each further failure in a row adds as much. */
+const PAUSE_MS = 50;
+
+/** The longest pause between two tries to connect, in milliseconds. */
+const MAX_PAUSE_MS = 1_000;
+
+/** Decides when a failed connection may be tried again, and waits until then. */
+export class Reconnects {
+  readonly #clock: Clock;
+  /** Runs during a pause. */
+  #timer: Timer | undefined;
+  /** When the next try may be made, by the monotonic clock. */
+  #notBefore = -Infinity;
+  /** How many tries have failed in a row. */
+  #failures = 0;
+
+  /** Creates the pauses on a clock. The first try may be made at once. */
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether a pause goes on. */
+  get pausing(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /** Calls `retry` once the pause is over. Returns `false`, and does nothing, when no pause is left. */
+  pause(retry: () => void): boolean {
+    const left = this.#notBefore - this.#clock.now().monotonic;
+    if (left <= 0) return false;
+    this.#timer = this.#clock.timer(left, () => {
+      this.#timer = undefined;
+      retry();
+    });
+    return true;
+  }
+
+  /** Ends the wait for a pause. The next try still respects the pause. */
+  cancel(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /**
+   * Records that a try or a connection has failed, which lengthens the next pause.
+   *
+   * @param openSince when the connection was made, by the monotonic clock; `undefined` when it was not made
+   */
+  failed(openSince: number | undefined): void {
+    const now = this.#clock.now().monotonic;
+    // A connection that is always lost as soon as it is made must not be made without pauses.
+    if (openSince !== undefined && now - openSince > MAX_PAUSE_MS) this.#failures = 0;
+    this.#failures++;
+    this.#notBefore = now + Math.min(this.#failures * PAUSE_MS, MAX_PAUSE_MS);
+  }
+
+  /** Records that the server has refused the connection: the next try is made after {@linkcode POLL_MS}. */
+  refused(): void {
+    this.#notBefore = this.#clock.now().monotonic + POLL_MS;
+  }
+}
 
 /** The callbacks of a subscription. */
 export interface SubscriptionListener {
-  /** Returns whether anybody needs messages; if nobody does, no further try is made to connect. */
+  /** Returns whether messages are needed; if not, no further try is made to connect. */
   wanted(): boolean;
   /** Called when messages begin to arrive. */
   opened(): void;
@@ -28,7 +89,7 @@ interface Open {
   probing: boolean;
 }
 
-/** Whether there is a second connection, and how far it is. */
+/** The second connection, if any, and its phase. */
 type State =
   | { readonly phase: "closed" }
   | { readonly phase: "connecting"; readonly connection: SecondConnection }
@@ -37,10 +98,10 @@ type State =
 const CLOSED: State = { phase: "closed" };
 
 /**
- * The subscription of a client to some channels, over a second connection that is made in the background. No failure of
- * it is an error. While it is down it is made again, with pauses, for as long as somebody needs messages. It exists only
- * while the client itself is connected: so it cannot outlive the client, and cannot stay with a server that the client
- * has left. It does not keep the process alive.
+ * The subscription of a client to some channels, over a second connection that is made in the background. Its failures
+ * are no errors. While it is down it is made again, with pauses, for as long as messages are needed. It exists only
+ * while the client itself is connected: so it cannot outlive the client or stay with a server that the client has left.
+ * It does not keep the process alive.
  */
 export class Subscription {
   readonly #port: RedisPort;
@@ -49,11 +110,11 @@ export class Subscription {
   readonly #clock: Clock;
   readonly #reconnects: Reconnects;
   #state: State = CLOSED;
-  /** The connections that can be tried next. */
+  /** The connections to try next. */
   #candidates: Subscribe[] = [];
   #refusal: string | undefined;
 
-  /** Does nothing before {@linkcode start}. */
+  /** Creates a subscription. Does nothing before {@linkcode start}. */
   constructor(port: RedisPort, channels: readonly string[], listener: SubscriptionListener, clock: Clock) {
     this.#port = port;
     this.#channels = channels;
@@ -67,19 +128,19 @@ export class Subscription {
     });
   }
 
-  /** Whether messages arrive, as far as is known. */
+  /** Whether messages arrive, as far as known. */
   get open(): boolean {
     return this.#state.phase === "open";
   }
 
-  /** Why the server has refused the last subscription; `undefined` when it has not. */
+  /** Why the server has refused the last subscription; `undefined` when it has accepted it. */
   get refusal(): string | undefined {
     return this.#refusal;
   }
 
   /**
-   * Makes the second connection, unless there is one already, or a pause has to end first. Does nothing while the client
-   * itself is not connected, or if it cannot subscribe.
+   * Makes the second connection, unless there is one already, or a pause goes on. Does nothing while the client is not
+   * connected, or if it cannot subscribe.
    */
   start(): void {
     if (this.#state.phase !== "closed" || this.#reconnects.pausing) return;
@@ -87,7 +148,7 @@ export class Subscription {
     if (!this.#reconnects.pause(() => this.#resume())) this.#connect();
   }
 
-  /** Closes the second connection, and makes no other one, if nobody needs messages. */
+  /** Closes the second connection, and makes no other, if no messages are needed. */
   closeUnlessWanted(): void {
     if (!this.#listener.wanted()) this.#stop();
   }
@@ -149,7 +210,7 @@ export class Subscription {
     this.#listener.opened();
   }
 
-  /** Closes the connection, and has the next one made after a pause. */
+  /** Closes the connection, and makes the next connection after a pause. */
   #fail(refusal?: string): void {
     if (refusal === undefined) this.#reconnects.failed(this.#state.phase === "open" ? this.#state.since : undefined);
     else this.#reconnects.refused();

@@ -1,20 +1,20 @@
-import { aborted, calledOrAborted } from "../../../internal/time/aborted.ts";
-import type { Clock, Timer } from "../../../internal/time/clock.ts";
-import { ShortLivedMap } from "../../../internal/process/short_lived.ts";
+import { aborted, calledOrAborted } from "../../../time/aborted.ts";
+import type { Clock, Timer } from "../../../time/clock.ts";
+import { ShortLivedMap } from "../../../time/short_lived.ts";
 import { NEXT, RESERVATION_MS, TURN } from "../constants.ts";
 
-/** Why a waiter is woken: it is its turn, or it is the next one. */
+/** Why a waiter is woken: it has its turn, or it is the next in the queue. */
 type Reason = typeof TURN | typeof NEXT;
 
 /** One handle that waits for a lock. */
 interface Waiter {
-  /** Its place in the queue, as the server gave it. It keeps the place when the server has forgotten it. */
+  /** Its place in the queue, as the server issued it. It keeps the place when the server has dropped it. */
   ticket: string;
   /** When it last asked, by the monotonic clock. */
   askedAt: number;
-  /** Whether a wake-up came while it was not waiting for one. */
+  /** Whether a wake-up came while it was not listening. */
   woken: boolean;
-  /** Called with the next wake-up, while it waits for one. */
+  /** Called with the next wake-up, while it listens. */
   wake: ((reason: Reason) => void) | undefined;
 }
 
@@ -28,7 +28,10 @@ export class Waiters {
     this.#clock = clock;
   }
 
-  /** Returns the ticket of a handle that asks again; `undefined` at its first attempt. Its wake-ups are kept from then on. */
+  /**
+   * Returns the ticket of a handle that asks again; `undefined` at its first attempt. From then on its wake-ups are
+   * kept.
+   */
   ask(handle: string): string | undefined {
     const waiter = this.#waiters.get(handle);
     if (waiter === undefined) {
@@ -40,7 +43,7 @@ export class Waiters {
     return waiter.ticket;
   }
 
-  /** Notes the ticket that a handle was given. Returns whether it waits. */
+  /** Records the ticket of a handle. Returns whether it waits. */
   enqueue(handle: string, ticket: string): boolean {
     const waiter = this.#waiters.get(handle);
     if (waiter === undefined) return false;
@@ -50,19 +53,19 @@ export class Waiters {
     return true;
   }
 
-  /** Gives the ticket of a handle to another one, which has none. */
+  /** Gives the ticket of a handle to another handle without a ticket. */
   succeed(from: string, to: string): void {
     const waiter = this.#waiters.get(from);
     if (waiter !== undefined) this.#waiters.set(to, { ...waiter, woken: false, wake: undefined });
   }
 
-  /** Forgets a handle. */
+  /** Removes a handle. */
   remove(handle: string): void {
     // Mostly nobody waits, and looking for an id that is not there takes its time.
     if (this.#waiters.size > 0) this.#waiters.delete(handle);
   }
 
-  /** Resolves when it is the handle's turn or, `standby` milliseconds after it became the next one, may be. */
+  /** Resolves when the handle has its turn or, `standby` milliseconds after it became the next, may have it. */
   wait(handle: string, standby: number, signal: AbortSignal): Promise<void> {
     const waiter = this.#waiters.get(handle);
     if (waiter === undefined) return aborted(signal);
@@ -84,7 +87,7 @@ export class Waiters {
     });
   }
 
-  /** Receives a wake-up: its reason, and the handle that it is for. */
+  /** Receives a wake-up: its reason, and its handle. */
   receive(message: string): void {
     this.#wake(message.slice(1), message[0] === NEXT ? NEXT : TURN);
   }
@@ -94,12 +97,12 @@ export class Waiters {
     this.#wake(handle, TURN);
   }
 
-  /** Wakes all of them. */
+  /** Wakes all handles. */
   wakeAll(): void {
     for (const handle of this.#waiters.keys()) this.#wake(handle, TURN);
   }
 
-  /** Returns whether any of them waits: for a wake-up, or for an answer, unless its client will never get that. */
+  /** Returns whether any handle waits for a wake-up, or for an answer that its client may still get. */
   waiting(): boolean {
     const now = this.#clock.now().monotonic;
     for (const { wake, ticket, askedAt } of this.#waiters.values()) {

@@ -1,6 +1,6 @@
-import { aborted } from "../../../internal/time/aborted.ts";
-import { SystemClock } from "../../../internal/time/clock.ts";
-import type { Meta } from "../../../store.ts";
+import { aborted } from "../../../time/aborted.ts";
+import { SystemClock } from "../../../time/clock.ts";
+import type { Meta } from "../../../contract/store.ts";
 import type { RedisClient } from "../clients/client.ts";
 import type { RedisPort } from "../clients/port.ts";
 import { portOf } from "../clients/port_of.ts";
@@ -9,7 +9,7 @@ import { MIN_RESERVATION_MS, PROVABLE, RESERVATION_MS, REVOCATIONS, UNPROVABLE }
 import { Subscription } from "./subscription.ts";
 import { Waiters } from "./waiters.ts";
 
-/** The address of waiters that cannot be woken: a channel that nobody subscribes to. */
+/** The address of waiters that cannot be woken: a channel without subscribers. */
 const UNREACHABLE = `${UNPROVABLE}holdfast:-`;
 
 /** How often a waiter that cannot be woken asks while the lock is reserved for it. */
@@ -19,12 +19,11 @@ const POLLS_PER_RESERVATION = 3;
 const wakeups = new WeakMap<RedisClient, Wakeups>();
 
 /**
- * Wakes the waiters of a client when it is their turn, and the holders whose lock is taken away, by messages over
+ * Wakes the waiters of a client when they have their turn, and the holders whose lock is revoked, by messages over
  * Pub/Sub. Its second connection is made in the background, at the first contended wait, or when a holder begins to
- * watch. Until it is there, and whenever it is down, waiters poll.
+ * watch. While there is no connection, waiters poll.
  */
 export class Wakeups {
-  /** The client. */
   readonly port: RedisPort;
   readonly #channel = `holdfast:${crypto.randomUUID()}`;
   readonly #address: string;
@@ -33,7 +32,7 @@ export class Wakeups {
   readonly #subscription: Subscription;
   /** The functions that are called when the client is closed. */
   readonly #closed = new Set<() => void>();
-  /** How often the client was cut off when its waiters were last woken for that. */
+  /** The number of cuts of the client at the last wake-up of its waiters for a cut. */
   #cutsSeen = 0;
 
   /** Subscribes to the state of a client. */
@@ -77,22 +76,22 @@ export class Wakeups {
     return this.subscribed ? this.#address : UNREACHABLE;
   }
 
-  /** Whether messages arrive, as far as is known. */
+  /** Whether messages arrive, as far as known. */
   get subscribed(): boolean {
     return this.#subscription.open;
   }
 
-  /** Why the server refuses to send messages; `undefined` when it does not. */
+  /** Why the server refuses to send messages; `undefined` when it sends them. */
   get refusal(): string | undefined {
     return this.#subscription.refusal;
   }
 
-  /** Makes the second connection in the background, unless it is there. */
+  /** Makes the second connection in the background, unless there is one. */
   subscribe(): void {
     this.#subscription.start();
   }
 
-  /** Returns the ticket of a handle that asks, empty when it has none yet. Its wake-ups are kept from then on. */
+  /** Returns the ticket of a handle that asks, empty without a ticket. From then on its wake-ups are kept. */
   ask(handle: string): string {
     const ticket = this.#waiters.ask(handle);
     if (ticket === undefined) return "";
@@ -100,36 +99,36 @@ export class Wakeups {
     return ticket;
   }
 
-  /** Notes the ticket that a handle was given, if it waits, and subscribes to its wake-ups. */
+  /** Records the ticket of a handle, if it waits, and subscribes to its wake-ups. */
   enqueue(handle: string, ticket: string): void {
     if (this.#waiters.enqueue(handle, ticket)) this.subscribe();
   }
 
-  /** Gives the ticket of a handle to another one. */
+  /** Gives the ticket of a handle to another handle. */
   succeed(from: string, to: string): void {
     this.#waiters.succeed(from, to);
   }
 
-  /** Calls a function when the client is closed for good. Returns what cancels that. */
+  /** Calls a function when the client is closed for good. Returns a function that cancels this. */
   onClosed(run: () => void): () => void {
     this.#closed.add(run);
     return () => this.#closed.delete(run);
   }
 
-  /** Forgets a handle that has stopped waiting. */
+  /** Removes a handle that has stopped waiting. */
   leave(handle: string): void {
     this.#waiters.remove(handle);
     if (this.port.waitersOnly) this.#subscription.closeUnlessWanted();
   }
 
-  /** Wakes a waiter: it is to ask again. */
+  /** Wakes a waiter, so that it attempts again. */
   wake(handle: string): void {
     this.#waiters.wake(handle);
   }
 
   /**
-   * Wakes all waiters, once, if the client is cut off before an attempt of a group ends. A reply may be lost then, and
-   * with it a run, whose members have left the queue.
+   * Wakes all waiters, once, if the client is cut off before an attempt of a group ends. The cut may lose a reply with
+   * a run, whose members have left the queue.
    */
   wakeIfCut(attempt: Promise<unknown>): void {
     const { connection } = this.port;
@@ -143,16 +142,16 @@ export class Wakeups {
     attempt.then(ended, ended);
   }
 
-  /** Resolves when it is the handle's turn or, `standby` milliseconds after it became the next one, may be. */
+  /** Resolves when the handle has its turn or, `standby` milliseconds after it became the next, may have it. */
   wait(handle: string, standby: number, signal: AbortSignal): Promise<void> {
     return this.#waiters.wait(handle, standby, signal);
   }
 
   /**
-   * Returns when a waiter is to ask again, in milliseconds. One that cannot be woken must ask while the lock is reserved
-   * for it. How long that is depends on the leases of the others, which are taken to be as long as its own.
+   * Returns when a waiter should ask again, in milliseconds. A waiter that cannot be woken must ask while the lock is
+   * reserved for it. The reservation depends on the leases of the others, which are assumed to be as long as its own.
    *
-   * @param retryAfter what the server proposes
+   * @param retryAfter the server's proposal
    * @param lease the lease that the waiter wants
    */
   pollAfter(retryAfter: number, lease: number): number {
@@ -163,12 +162,24 @@ export class Wakeups {
     return pollMs === Infinity ? retryAfter : Math.min(retryAfter, pollMs, reserved * 2 / POLLS_PER_RESERVATION);
   }
 
-  /** Resolves when the lock is taken away from a handle, which `held` asks the server, or when the signal aborts. */
+  /** Resolves when a handle's lock is revoked, which `held` checks with the server, or when the signal aborts. */
   revocation(handle: string, held: () => Promise<boolean>, signal: AbortSignal): Promise<Meta | void> {
     if (this.port.waitersOnly) return aborted(signal); // The holder learns it when it renews the lease.
     const revoked = this.#revocations.wait(handle, held, signal);
     if (this.subscribed) this.#revocations.check(handle); // It may have happened since the lock was granted.
     else this.subscribe(); // Then the server is asked about all of them.
+    return revoked;
+  }
+
+  /** Does the same without a request before a message comes; `undefined` while no messages arrive. */
+  revocationHeard(
+    handle: string,
+    held: () => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<Meta | void> | undefined {
+    if (this.port.waitersOnly || !this.subscribed) return undefined;
+    const revoked = this.#revocations.wait(handle, held, signal);
+    this.#revocations.recall(handle);
     return revoked;
   }
 }
