@@ -1,6 +1,6 @@
 /**
- * Locks in an SQLite file, for any number of processes on one machine. Nothing to install in Deno and in Node 22.13 or
- * later.
+ * Locks in an SQLite file, for any number of processes on one machine. Deno and Node 22.13 or later need no
+ * installation.
  *
  * @example
  * ```ts

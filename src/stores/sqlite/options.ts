@@ -1,4 +1,4 @@
-import type { Observer } from "../../events.ts";
+import type { Observer } from "../../contract/events.ts";
 import { checkKeys, checkObserver, show } from "../../internal/validation.ts";
 
 /** Options of `sqlite()`. */
@@ -12,7 +12,7 @@ export interface SqliteSettings {
   readonly observer: Observer | undefined;
 }
 
-/** Checks the path and the options, and completes these. */
+/** Checks the path and the options, and completes the options. */
 export function checkSqliteOptions(path: string, options: SqliteOptions): SqliteSettings {
   if (typeof path !== "string" || path === "") {
     throw new TypeError(`path must be a string that is not empty: got ${show(path)}`);

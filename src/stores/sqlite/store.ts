@@ -1,10 +1,10 @@
-import type { Observer } from "../../events.ts";
-import { type Clock, SystemClock } from "../../internal/time/clock.ts";
-import { wishedFences } from "../../internal/handoff/group.ts";
+import type { Observer } from "../../contract/events.ts";
+import { type Clock, SystemClock } from "../../time/clock.ts";
+import { wishedFences } from "../../rules/group.ts";
 import { checkEvict } from "../../internal/listing/eviction.ts";
-import { HandoffStore } from "../../internal/handoff/handoff_store.ts";
+import { HandoffStore } from "../../handoff/handoff_store.ts";
 import { checkQuery } from "../../internal/listing/query_options.ts";
-import { ownerKey } from "../../internal/owner_key.ts";
+import { ownerKey } from "../../rules/occupancy.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -19,7 +19,7 @@ import {
   type Renewal,
   type Snapshot,
   type Store,
-} from "../../store.ts";
+} from "../../contract/store.ts";
 import { LockFile } from "./file/file.ts";
 import { Heartbeats } from "./watch/heartbeats.ts";
 import { list } from "./tables/listing.ts";
@@ -35,7 +35,7 @@ import { LocalWaiters, type QueuedWaiter } from "./watch/local_waiters.ts";
 
 /** A store that has a file open. */
 export interface SqliteStore extends Store, Disposable {
-  /** Takes the lock from all its holders, or from those that are named. Resolves to how many lost it. */
+  /** Revokes the lock of all its holders, or of the named holders. Resolves to how many lost it. */
   evict(name: string, options?: EvictOptions): Promise<number>;
   /** Lists the holders and the waiters of the locks in this file, in all processes, in the order of the names. */
   query(options?: QueryOptions): Promise<Snapshot>;
@@ -44,25 +44,26 @@ export interface SqliteStore extends Store, Disposable {
 }
 
 /**
- * Returns a store in an SQLite file, which is made if it does not exist. The file must lie on a local disk: SQLite's own
- * locks do not work on network file systems. It may be the database of an application, if that may use a write-ahead
+ * Returns a store in an SQLite file, which is made if it does not exist. The file must lie on a local disk: SQLite's
+ * own locks do not work on network file systems. It may be the database of an application that can use a write-ahead
  * log: the names of all tables for locks begin with `holdfast_`. If the file is no database, or cannot be written to,
  * the first call rejects with a `StoreError` that is `permanent`.
  *
  * **Waiting.** Each store polls for all its waiters, every 1 to 20 ms, and writes a heartbeat four times a second: use
  * one store for the whole process. A waiter behind a process that has died waits up to 3 s longer; a waiter that came
  * after the death, until 6 s after the death. A process that stands still for a shorter time keeps its turn. If it goes
- * on later, within 10 minutes, its waiters have their old places. A process that could not write for a second itself, or
- * whose clock was set, takes no other process for dead for the next 3 s.
+ * on later, within 10 minutes, its waiters have their old places. A process that could not write for a second, or whose
+ * clock was set, takes no other process for dead for the next 3 s.
  *
- * **Writing.** SQLite lets one process write at a time. If another one does so for more than 5 s, calls reject with a
- * `StoreError`, and may be repeated. A process that is stopped (SIGSTOP, a debugger) in the middle of a transaction
+ * **Writing.** SQLite lets one process write at a time. If another process writes for more than 5 s, calls reject with
+ * a `StoreError`, and may be repeated. A process that is stopped (SIGSTOP, a debugger) in the middle of a transaction
  * keeps all others from writing until it goes on or ends. A transaction of this store takes about 0.1 ms, and no more
  * than a few milliseconds when many calls share it.
  *
- * **Versions.** All processes must use versions of the same layout. A file of the layout before is converted at its first
- * use: holders of that layout keep their locks until they release them, and its processes are granted none afterwards. A
- * file of version 0.1 is converted when it is opened while it has no holders and no waiters; until then it is refused.
+ * **Versions.** All processes must use versions of the same layout. A file of the previous layout is converted at its
+ * first use: its holders keep their locks until they release them, and processes of the old version are granted none
+ * afterwards. A file of version 0.1 is converted when it is opened while it has no holders and no waiters; until then
+ * it is refused.
  *
  * @example
  * ```ts
@@ -76,7 +77,7 @@ export interface SqliteStore extends Store, Disposable {
  * @param path the path of the file
  * @param options an observer
  * @throws {TypeError} when the path is no string, empty or a `file:` URI, or an option is unknown or of the wrong kind
- * @throws {Error} when this runtime has no `node:sqlite`, or the file cannot be opened
+ * @throws {StoreError} when this runtime has no `node:sqlite`, or the file cannot be opened
  */
 export function sqlite(path: string, options: SqliteOptions = {}): SqliteStore {
   const { observer } = checkSqliteOptions(path, options);
@@ -84,7 +85,7 @@ export function sqlite(path: string, options: SqliteOptions = {}): SqliteStore {
   return new HandedOn(new FileStore(path, observer, clock), clock);
 }
 
-/** The store that callers have: it hands the locks of the file on inside this process. */
+/** The store for callers: it hands the locks of the file on inside this process. */
 class HandedOn extends HandoffStore<FileStore> implements SqliteStore {
   declare readonly evict: SqliteStore["evict"];
   declare readonly query: SqliteStore["query"];
@@ -98,10 +99,10 @@ class HandedOn extends HandoffStore<FileStore> implements SqliteStore {
   }
 }
 
-/** When a waiter that polls asks again, in milliseconds: between this and twice as much. */
+/** When a polling waiter asks again, in milliseconds: after this time to twice as much. */
 const RETRY_MS = 500;
 
-/** The same for a waiter that sleeps in `wakeup()`, in case that no wake-up comes. */
+/** When a waiter that sleeps in `wakeup()` asks again without a wake-up, in milliseconds. */
 const RETRY_ASLEEP_MS = 10_000;
 
 const CAPABILITIES: readonly Capability[] = [
@@ -112,6 +113,7 @@ const CAPABILITIES: readonly Capability[] = [
 export class FileStore implements SqliteStore {
   readonly drift = drift;
   readonly capabilities: readonly Capability[] = CAPABILITIES;
+  readonly revocationHeard = this.revocation;
   readonly observer: Observer | undefined;
   readonly #clock: Clock;
   readonly #file: LockFile;
@@ -123,7 +125,7 @@ export class FileStore implements SqliteStore {
   /** The functions that are called when the file is closed. */
   readonly #closed = new Set<() => void>();
 
-  /** Opens a file, with a clock. */
+  /** Opens a file on a clock. */
   constructor(path: string, observer: Observer | undefined, clock: Clock) {
     this.observer = observer;
     this.#clock = clock;
@@ -185,7 +187,7 @@ export class FileStore implements SqliteStore {
     if (waiter !== undefined && Number(changes) === 1) this.#poller.add(to, waiter);
   }
 
-  /** Forgets the place of a handle that a run took out of the queue: it does not come back. */
+  /** Drops the place of a handle that a run took out of the queue: it does not come back. */
   forget(claim: Claim): void {
     if (this.#waiters.get(claim)?.taken) this.#poller.delete(claim);
   }
@@ -229,8 +231,8 @@ export class FileStore implements SqliteStore {
   }
 
   /**
-   * Attempts without a write, for a waiter that is in the queue: most of its attempts find nothing to write. Resolves to
-   * `undefined` when there is something to write, or may be.
+   * Attempts without a write, for a queued waiter: most of its attempts find nothing to write. Resolves to `undefined`
+   * when there may be something to write.
    */
   async #readAttempt(claim: Claim, waiter: QueuedWaiter, { steal }: AttemptOptions): Promise<Attempt | undefined> {
     const { woken } = waiter;
@@ -269,7 +271,7 @@ export class FileStore implements SqliteStore {
     return refusal(state, this.#waiters.get(claim));
   }
 
-  /** Grants the lock, and takes those out of the queue that are granted it together with the claim. */
+  /** Grants the lock, and takes the run that is granted with the claim out of the queue. */
   #grant(run: Statements, grantee: Grantee): { readonly attempt: Granted; readonly members: readonly QueuedWaiter[] } {
     const { claim, state, view } = grantee;
     const { followers, othersWait } = succession(run, this.#waiters, grantee);

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { StoreError } from "../../../errors.ts";
-import { type Clock, elapsed, type Instant } from "../../../internal/time/clock.ts";
+import { StoreError } from "../../../contract/errors.ts";
+import { type Clock, type Instant, monotonicMs } from "../../../time/clock.ts";
 import { show } from "../../../internal/validation.ts";
 import { reason } from "../../../internal/reason.ts";
 import { BusyTime } from "./busy_time.ts";
@@ -11,16 +11,16 @@ import { prepare, type Statements } from "../tables/statements.ts";
 import { transact } from "./transact.ts";
 import { WriteLoad } from "./write_load.ts";
 
-/** For how long another process may keep the file busy before that is a fault, in milliseconds. */
+/** For how long another process may keep the file busy before this is a fault, in milliseconds. */
 const BUSY_LIMIT_MS = 5_000;
 
 /**
- * The longest pause before the next try while the file is busy, in milliseconds. It does not grow: a process that has
- * waited for long would be overtaken by those that have just come.
+ * The longest pause before the next try while the file is busy, in milliseconds. The pause does not grow: newcomers
+ * would overtake a process that has waited for long.
  */
 const BUSY_PAUSE_MS = 4;
 
-/** The longest time that transactions take before the event loop turns, in milliseconds; also of one transaction. */
+/** The longest time that transactions, or one transaction, take before the event loop turns, in milliseconds. */
 const TURN_MS = 4;
 
 /** Work on the file, at a moment in milliseconds of the wall clock. */
@@ -50,10 +50,10 @@ export class LockFile {
   #closed = false;
   readonly #tasks: Task[] = [];
   #draining = false;
-  /** How many of the first tasks get transactions of their own: they shared one that failed. */
+  /** How many of the first tasks get transactions of their own, because they shared a failed transaction. */
   #separate = 0;
 
-  /** Opens the file, and makes it if it does not exist. */
+  /** Opens the file, and creates it if it does not exist. */
   constructor(path: string, clock: Clock) {
     this.#path = path;
     this.#clock = clock;
@@ -66,7 +66,7 @@ export class LockFile {
     return this.#closed;
   }
 
-  /** Closes the file after a last write, which is left out if the file is busy. */
+  /** Closes the file after a last write, which is skipped if the file is busy. */
   close(last: Work<void>): void {
     if (this.#closed) return;
     try {
@@ -81,21 +81,21 @@ export class LockFile {
     for (const { reject } of this.#tasks.splice(0)) reject(this.#closedError());
   }
 
-  /** Does work that writes nothing. */
+  /** Runs work that writes nothing. */
   async read<T>(work: Work<T>): Promise<T> {
     const started = this.#clock.now();
     for (;;) {
       try {
         return work(this.#prepared(), this.#clock.now().wall);
       } catch (error) {
-        const late = elapsed(started, this.#clock.now()) > BUSY_LIMIT_MS;
+        const late = monotonicMs(started, this.#clock.now()) > BUSY_LIMIT_MS;
         if (!isBusy(error) || late) throw storeError(show(this.#path), error);
       }
       await this.#busyPause();
     }
   }
 
-  /** Does work in a transaction. The work may be done more than once, if a transaction that others share fails. */
+  /** Runs work in a transaction. The work may run more than once, if a shared transaction fails. */
   write<T>(work: Work<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = (run: Statements, now: number) => {
@@ -111,8 +111,9 @@ export class LockFile {
     });
   }
 
-  /** Resolves when the writes that were called before have been carried out, or have failed. */
+  /** Resolves when the earlier writes have been executed, or have failed. */
   async written(): Promise<void> {
+    // Whoever asked for a write has its error.
     if (this.#tasks.length > 0) await this.write(() => {}).catch(() => {});
   }
 
@@ -132,7 +133,7 @@ export class LockFile {
     return this.#clock.sleep(BUSY_PAUSE_MS * Math.random(), this.#closing.signal);
   }
 
-  /** Carries out the first tasks in one transaction. Returns whether the file was free. */
+  /** Executes the first tasks in one transaction. Returns whether the file was free. */
   #batch(): boolean {
     if (this.#tasks.length === 0) return true;
     const started = this.#clock.now();
@@ -159,17 +160,17 @@ export class LockFile {
     return true;
   }
 
-  /** Notes that the file is busy. Rejects the tasks that have waited for it for too long. */
+  /** Records that the file is busy. Rejects the tasks that have waited for too long. */
   #noteBusy(now: Instant): false {
     if (this.#busyTime.add(now) < BUSY_LIMIT_MS) return false;
-    const late = this.#tasks.filter(({ since }) => elapsed(since, now) > BUSY_LIMIT_MS);
+    const late = this.#tasks.filter(({ since }) => monotonicMs(since, now) > BUSY_LIMIT_MS);
     this.#tasks.splice(0, late.length);
     const message = `Cannot use ${show(this.#path)}: another process has kept it to itself for ${BUSY_LIMIT_MS} ms`;
     for (const { reject } of late) reject(new StoreError(message, { cause: new Error("database is locked") }));
     return false;
   }
 
-  /** Rejects the task that has failed, if it is known which one. Else each is tried again in its own transaction. */
+  /** Rejects the failed task, if known. Otherwise each task is tried again in its own transaction. */
   #fail(begun: number, error: unknown): void {
     if (begun > 1) {
       this.#separate = begun;
@@ -199,7 +200,8 @@ export class LockFile {
     database.exec("PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL");
     ensureTables(database);
     const statements = prepare(database);
-    // WAL: readers and the writer do not wait for each other. Last, as it changes a file for good, and in no transaction.
+    // WAL: readers and the writer do not wait for each other. Last, as it changes a file for good, and in no
+    // transaction.
     database.exec("PRAGMA journal_mode = WAL");
     return statements;
   }
@@ -214,11 +216,15 @@ function open(path: string): DatabaseSync {
   // Not an import: this module must load where there is no SQLite, to say so.
   const module = globalThis.process?.getBuiltinModule?.("node:sqlite");
   if (module === undefined) {
-    throw new Error("sqlite() needs node:sqlite, which this runtime lacks: use Deno 2.2, Node 22.13 or later");
+    throw new StoreError("sqlite() needs node:sqlite, which this runtime lacks: use Deno 2.2, Node 22.13 or later", {
+      permanent: true,
+    });
   }
   try {
     return new module.DatabaseSync(path);
   } catch (error) {
-    throw new Error(`Cannot open ${show(path)}: ${reason(error)}`, { cause: error });
+    const words = reason(error);
+    const hint = words.includes("unable to open") ? ". Its directory must exist, and be writable" : "";
+    throw new StoreError(`Cannot open ${show(path)}: ${words}${hint}`, { cause: error, permanent: true });
   }
 }

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** Runs a function in a transaction: all that it writes is committed or nothing, and nobody else writes meanwhile. */
+/** Runs a function in a transaction: all its writes are committed or none, and nobody else writes meanwhile. */
 export function transact<T>(database: DatabaseSync, work: () => T): T {
   // IMMEDIATE: a read that turned into a write could find that others have written in between.
   database.exec("BEGIN IMMEDIATE");

@@ -1,4 +1,4 @@
-/** How much time this process has spent writing and not made up for by as much time without writing. */
+/** The time that this process has spent writing, less the time without writing since. */
 export class WriteLoad {
   #loadMs = 0;
   #ended = -Infinity;
@@ -14,7 +14,7 @@ export class WriteLoad {
     this.#ended = ended;
   }
 
-  /** Notes that the event loop has turned: other work had its time. */
+  /** Records that the event loop has turned: other work had its time. */
   reset(): void {
     this.#loadMs = 0;
   }

@@ -1,7 +1,7 @@
 import { nameFilter, withRanks } from "../../../internal/listing/query_options.ts";
 import { readMeta } from "../../../internal/process/meta.ts";
-import { ownerOfKey } from "../../../internal/owner_key.ts";
-import type { Entry, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../../store.ts";
+import { ownerOfKey } from "../../../rules/occupancy.ts";
+import type { Entry, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../../contract/store.ts";
 import { eventLoopTurn } from "../file/event_loop_turn.ts";
 import type { LockFile } from "../file/file.ts";
 import type { LockView } from "./lock_state.ts";
@@ -12,13 +12,13 @@ const CHUNK = 250;
 /** The rows that `list()` reads. */
 interface Source {
   readonly file: LockFile;
-  /** Returns how the client sees the others at a moment of the wall clock. */
+  /** Returns the client's view of the others at a moment of the wall clock. */
   readonly view: (now: number) => LockView;
-  /** Decodes text as the file has it. A name may begin with a byte order mark. */
+  /** Decodes text of the file. A name may begin with a byte order mark. */
   readonly decoder: TextDecoder;
 }
 
-/** A name, and how the file is asked for it: by the bytes that it has, or by text. */
+/** A name, and its form in statements: its bytes in the file, or text. */
 interface Name {
   readonly text: string;
   readonly key: string | Uint8Array;
@@ -28,8 +28,8 @@ interface Name {
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Lists the holders and the waiters of the names that are asked for, in the order of the names in the file; what this
- * connection was called to do before is done by then.
+ * Lists the holders and the waiters of the selected names, in the order of the names in the file, after all earlier
+ * calls of this connection.
  */
 export async function list(
   file: LockFile,
@@ -61,7 +61,7 @@ export async function list(
   return { held, pending: withRanks(waiting) };
 }
 
-/** Returns the names that are asked for, a part at a time, in their order. Some have no holder and no waiter. */
+/** Yields the selected names, a part at a time, in their order. Some have no holder and no waiter. */
 async function* namesOf(source: Source, options: QueryOptions): AsyncGenerator<Name[]> {
   const { match, limit = Infinity, cursor = "" } = options;
   const only = options.name ?? (match?.includes("*") ? undefined : match);
@@ -84,14 +84,14 @@ async function* namesOf(source: Source, options: QueryOptions): AsyncGenerator<N
   }
 }
 
-/** Returns with what all names begin that match a pattern. In the file they follow each other. */
+/** Returns the common prefix of all names that match a pattern. In the file these names follow each other. */
 function prefixOf(match = ""): string {
   const [prefix = ""] = match.split("*");
   // Half a surrogate pair cannot be encoded.
   return prefix.isWellFormed() ? prefix : "";
 }
 
-/** Which names to read: so many behind `after`, and not before `prefix`. */
+/** The names to read: `most` names after `after`, and not before `prefix`. */
 interface Part {
   readonly after: string | Uint8Array;
   readonly prefix: string;
@@ -105,7 +105,7 @@ async function readNames({ file, decoder }: Source, { after, prefix, most }: Par
   return rows.map(({ name }) => ({ text: decoder.decode(name as Uint8Array), key: name as Uint8Array }));
 }
 
-/** Reads the rows of the names from the first to the last one. */
+/** Returns the rows of the names from the first to the last. */
 async function rowsOf({ file, view }: Source, names: readonly Name[]): Promise<readonly Row[]> {
   const [from, to] = [names[0]?.key, names.at(-1)?.key];
   if (from === undefined || to === undefined) return [];

@@ -1,21 +1,21 @@
-import { ownerKey } from "../../../internal/owner_key.ts";
-import { type Claim, type Conflict, handleOf, type Kind, kindOf } from "../../../store.ts";
+import { ownerKey } from "../../../rules/occupancy.ts";
+import { type Claim, type Conflict, handleOf, type Kind, kindOf } from "../../../contract/store.ts";
 import type { Statements } from "./statements.ts";
 
-/** Larger than every ticket. */
+/** A number above every ticket. */
 const END = Number.MAX_SAFE_INTEGER;
 
-/** How one client sees the other clients at one moment. */
+/** One client's view of the other clients at one moment. */
 export interface LockView {
   /** The id of the client. */
   readonly client: number;
   /** The moment, in milliseconds of the wall clock. */
   readonly now: number;
-  /** Another client without a heartbeat for so many milliseconds is dead. `Infinity`: this client cannot judge. */
+  /** After how many milliseconds without a heartbeat another client is dead. `Infinity`: this client cannot judge. */
   readonly deadAfter: number;
 }
 
-/** The state of a lock, as one claim finds it. */
+/** The state of a lock in the view of one claim. */
 export interface LockState {
   /** Whether the claim can be granted; or the conflict that makes waiting useless. */
   readonly outcome: "free" | "busy" | Conflict;
@@ -23,7 +23,7 @@ export interface LockState {
   readonly expired: boolean;
   /** Whether a lease ends later than if it began now: the clock was set back. */
   readonly overlong: boolean;
-  /** The fence of the claim's owner, if that holds the lock. */
+  /** The fence of the claim's owner, if the owner holds the lock. */
   readonly ownFence: number | undefined;
   /** The latest fence of the holders; 0 without holders. */
   readonly newestFence: number;
@@ -38,8 +38,8 @@ export interface LockState {
  *
  * @param run the statements of the file
  * @param claim the claim that asks
- * @param known the claim's ticket, if its process knows that
- * @param view how the claim's client sees the others
+ * @param known the claim's ticket, if its process knows it
+ * @param view the claim's client's view of the others
  */
 export function readLockState(run: Statements, claim: Claim, known: number | undefined, view: LockView): LockState {
   const { name } = claim;
@@ -66,10 +66,10 @@ function outcomeOfOwner(claim: Claim, kind: Kind): LockState["outcome"] {
   return kind === "exclusive" || kind === kindOf(claim) ? "free" : { present: kind, own: true };
 }
 
-/** The state that decides on a claim whose owner does not hold the lock. */
+/** The facts that decide on a claim whose owner does not hold the lock. */
 interface Circumstances {
   readonly holders: number;
-  /** The kind of the holders; without any, the kind of the claim. */
+  /** The kind of the holders; without holders, the kind of the claim. */
   readonly kind: Kind;
   readonly ticket: number | undefined;
   readonly view: LockView;

@@ -1,13 +1,13 @@
 import type { DatabaseSync } from "node:sqlite";
-import { StoreError } from "../../../errors.ts";
+import { StoreError } from "../../../contract/errors.ts";
 import { transact } from "../file/transact.ts";
 
 /** The layout of the tables that this code reads and writes. */
 const LAYOUT = 1;
 
 /**
- * The tables. The file may be that of an application: their names say whose they are. Only this file and statements.ts
- * know them.
+ * The tables. The file may be the database of an application, so the names begin with `holdfast_`. Only this file and
+ * statements.ts know them.
  *
  * | table or column      | meaning                                                                                 |
  * | -------------------- | --------------------------------------------------------------------------------------- |
@@ -51,7 +51,7 @@ const TABLES = `
 /**
  * Makes the tables if the file has none.
  *
- * @throws {StoreError} when the tables are those of another version
+ * @throws {StoreError} when the tables have the layout of another version
  */
 export function ensureTables(database: DatabaseSync): void {
   // This only reads: a process must be able to open the file while another one writes.
@@ -62,7 +62,7 @@ export function ensureTables(database: DatabaseSync): void {
   });
 }
 
-/** Returns whether there are tables of this layout; throws if there are those of another one. */
+/** Returns whether there are tables of this layout; throws for tables of another layout. */
 function hasTables(database: DatabaseSync): boolean {
   const has = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'holdfast_layout'").get() !== undefined;
   if (!has) return false;

@@ -1,17 +1,19 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
-/** A client without a heartbeat for so many milliseconds is deleted with its waiters. It may only have been stopped. */
+/**
+ * After how many milliseconds without a heartbeat a client is deleted with its waiters. It may only have been stopped.
+ */
 export const FORGET_MS = 600_000;
 
-/** How many rows one sweep looks at, so that no transaction takes long. */
+/** How many rows one sweep checks, so that no transaction takes long. */
 export const SWEEP_LIMIT = 100;
 
-/** How many waiters ahead of another one are counted. */
+/** How many waiters ahead of another are counted. */
 export const RANK_LIMIT = 20;
 
 /**
- * Whether a waiter is alive, as one client sees it: it is the client's own, or its client wrote a heartbeat lately. A
- * heartbeat from the future was written before the clock was set back.
+ * The condition that a waiter is alive in the view of one client: it is the client's own, or its client wrote a
+ * heartbeat lately. A heartbeat from the future was written before the clock was set back.
  */
 const ALIVE = "(q.client = ? OR abs(? - c.seen) < ?)";
 
@@ -19,19 +21,19 @@ const ALIVE = "(q.client = ? OR abs(? - c.seen) < ?)";
 const AHEAD = `FROM holdfast_queue AS q JOIN holdfast_clients AS c ON c.id = q.client
   WHERE q.name = ? AND q.ticket < ? AND ${ALIVE}`;
 
-/** The holders that are to lose a lock. Takes name, handle or null, fence or null. */
+/** The condition for the holders that lose a lock. Takes name, handle or null, fence or null. */
 const MEANT = "name = ? AND handle = ifnull(?, handle) AND fence = ifnull(?, fence)";
 
 /**
- * The statements. Above each one are the values that it takes, in their order: to bind them by names would take longer
- * than the statements themselves. Times are in milliseconds of the wall clock. schema.ts says what the columns are.
+ * The statements. Above each statement are its values, in their order: binding by names would take longer than the
+ * statements themselves. Times are in milliseconds of the wall clock. schema.ts says what the columns are.
  */
 const STATEMENTS = {
   // Changes whenever another connection has written to the file.
   dataVersion: `PRAGMA data_version`,
-  // ownerKey, now, now, name. All rows (entries), and those of them whose leases have not ended (holders). Of these: the
-  // first and the last kind, which differ if there are several; when the first lease ends; the latest fence, and that of
-  // the owner. And how many leases end later than if they began now.
+  // ownerKey, now, now, name. All rows (entries), and those of them whose leases have not ended (holders). Of these:
+  // the first and the last kind, which differ if there are several; when the first lease ends; the latest fence, and
+  // that of the owner. And how many leases end later than if they began now.
   holders: `SELECT count(*) AS entries, count(*) FILTER (WHERE remaining > 0) AS holders,
     min(kind) FILTER (WHERE remaining > 0) AS kind, max(kind) FILTER (WHERE remaining > 0) AS otherKind,
     min(remaining) FILTER (WHERE remaining > 0) AS endsIn, max(fence) FILTER (WHERE remaining > 0) AS newestFence,
@@ -57,8 +59,8 @@ const STATEMENTS = {
   lastFence: `SELECT min(last, ${Number.MAX_SAFE_INTEGER}) AS last FROM holdfast_fences`,
   // fence
   raiseFence: `UPDATE holdfast_fences SET last = ?`,
-  // name, handle, ownerKey, kind, expires, lease, fence, renewal, since, meta. A handle that is a holder already keeps a
-  // lease that ends later, and is a holder since then.
+  // name, handle, ownerKey, kind, expires, lease, fence, renewal, since, meta. A handle that is a holder already keeps
+  // a lease that ends later, and is a holder since then.
   grant: `INSERT INTO holdfast_holders (name, handle, owner_key, kind, expires, lease, fence, renewal, since, meta)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name, handle) DO UPDATE SET
     lease = iif(excluded.expires < expires, lease, excluded.lease), expires = max(expires, excluded.expires),
@@ -128,10 +130,10 @@ const STATEMENTS = {
       WHERE name >= max(CAST(? AS TEXT), CAST(? AS TEXT)) AND name <> CAST(? AS TEXT)
       ORDER BY name LIMIT ?)
     ) ORDER BY 1 LIMIT ?`,
-  // now, now, from, to, now, from, to, from, to, client, now, deadAfter. The holders (1) and the waiters (0) of the names
-  // from one to another, and the members of the holders' runs (2) that are not in the queue again, ahead of the waiters.
-  // One statement, so that it shows each name at one moment. No lease has more left than its length, not even after the
-  // clock was set back.
+  // now, now, from, to, now, from, to, from, to, client, now, deadAfter. The holders (1) and the waiters (0) of the
+  // names from one to another, and the members of the holders' runs (2) that are not in the queue again, ahead of the
+  // waiters. One statement, so that it shows each name at one moment. No lease has more left than its length, not even
+  // after the clock was set back.
   list: `SELECT 1 AS held, CAST(name AS BLOB) AS name, CAST(handle AS BLOB) AS handle,
       CAST(owner_key AS BLOB) AS ownerKey, kind, since, meta, fence AS place, min(expires - ?, lease) AS expiresIn
     FROM holdfast_holders WHERE expires > ? AND name >= CAST(? AS TEXT) AND name <= CAST(? AS TEXT)

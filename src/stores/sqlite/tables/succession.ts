@@ -1,5 +1,5 @@
-import { joinsRun, takesRun } from "../../../internal/handoff/group.ts";
-import { type Claim, kindOf } from "../../../store.ts";
+import { joinsRun, takesRun } from "../../../rules/group.ts";
+import { type Claim, kindOf } from "../../../contract/store.ts";
 import type { LockState, LockView } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";
 import type { LocalWaiters, QueuedWaiter } from "../watch/local_waiters.ts";
@@ -7,25 +7,25 @@ import type { LocalWaiters, QueuedWaiter } from "../watch/local_waiters.ts";
 /** The longest run that one grant takes out of the queue, so that no transaction takes long. */
 export const RUN_LIMIT = 100;
 
-/** The waiters that come after a claim that can be granted. */
+/** The waiters after a claim that can be granted. */
 export interface Succession {
-  /** The waiters of this process that directly follow it and are of its group; none if it takes nobody along. */
+  /** The waiters of this process that directly follow the claim and belong to its group; none if it takes no run. */
   readonly followers: readonly QueuedWaiter[];
-  /** Whether anybody else is in the queue; `undefined` if nobody needs to know. */
+  /** Whether there are other waiters in the queue; `undefined` if this is not needed. */
   readonly othersWait: boolean | undefined;
 }
 
 /** A claim that can be granted. */
 export interface Grantee {
   readonly claim: Claim;
-  /** The lock as the claim finds it. */
+  /** The lock in the view of the claim. */
   readonly state: LockState;
   readonly view: LockView;
-  /** Whether it is granted ahead of the queue, so that nobody follows it. */
+  /** Whether the claim is granted ahead of the queue, so that no waiter follows it. */
   readonly stolen: boolean;
 }
 
-/** Finds out who comes after a claim. */
+/** Returns the waiters after a claim. */
 export function succession(run: Statements, waiters: LocalWaiters, grantee: Grantee): Succession {
   const { claim, state: { ticket, ownFence }, view, stolen } = grantee;
   const next = !stolen && ownFence === undefined;
@@ -50,7 +50,7 @@ export function succession(run: Statements, waiters: LocalWaiters, grantee: Gran
   return { followers, othersWait: others.length > followers.length };
 }
 
-/** Returns whether a waiter does nothing but wait: an attempt on its way would put it back into the queue. */
+/** Returns whether a waiter only waits: an attempt under way would put it back into the queue. */
 function isFree({ attempts, woken, releasing }: QueuedWaiter): boolean {
   return attempts === 0 && !woken && !releasing;
 }

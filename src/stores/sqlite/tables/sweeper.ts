@@ -9,7 +9,7 @@ export class Sweeper {
   /** How many writes there are until the next sweep. */
   #pause = 0;
 
-  /** Sweeps a bounded number of rows if that is due. To be called in the transaction of another write. */
+  /** Sweeps a bounded number of rows if a sweep is due. Called in the transaction of another write. */
   sweep(run: Statements, { now, deadAfter }: LockView): void {
     if (this.#pause-- > 0) return;
     run.advanceSweep.run();

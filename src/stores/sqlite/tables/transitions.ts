@@ -1,12 +1,12 @@
-import { StoreError } from "../../../errors.ts";
+import { StoreError } from "../../../contract/errors.ts";
 import type { Meant } from "../../../internal/listing/eviction.ts";
-import { blockLength } from "../../../internal/lease/fence_block.ts";
-import { ownerKey } from "../../../internal/owner_key.ts";
-import { type Claim, handleOf, kindOf } from "../../../store.ts";
+import { blockLength } from "../../../rules/group.ts";
+import { ownerKey } from "../../../rules/occupancy.ts";
+import { type Claim, handleOf, kindOf } from "../../../contract/store.ts";
 import type { LockState, LockView } from "./lock_state.ts";
 import type { Statements } from "./statements.ts";
 
-/** Fences that were reserved: the first one, and how many. */
+/** The reserved fences: the first, and how many. */
 export interface GrantedBlock {
   readonly fence: number;
   readonly fences: number;
@@ -14,13 +14,13 @@ export interface GrantedBlock {
 
 /** A place in the queue. */
 export interface QueuePlace {
-  /** Smaller than that of everybody who came later. */
+  /** The ticket: smaller than the ticket of every later waiter. */
   readonly ticket: number;
   /** When the handle entered the queue, in milliseconds of the wall clock. */
   readonly since: number;
 }
 
-/** Makes the claim's handle a holder. Returns its fences: as many as wished if that is possible, at least one. */
+/** Makes the claim's handle a holder. Returns its fences: the wished number if possible, at least one. */
 export function grant(run: Statements, claim: Claim, state: LockState, wish: number, now: number): GrantedBlock {
   const { expired, ticket, ownFence } = state;
   const { name, lease, renewal = 0, meta = null } = claim;
@@ -34,7 +34,7 @@ export function grant(run: Statements, claim: Claim, state: LockState, wish: num
   return block;
 }
 
-/** Notes for those who list the lock which waiters left the queue when the claim's handle was granted it. */
+/** Records for listings which waiters left the queue with the grant of the claim's handle. */
 export function noteRun(
   run: Statements,
   claim: Claim,
@@ -45,7 +45,7 @@ export function noteRun(
 }
 
 /**
- * Takes the lock from all its holders, or from those that are meant: also from those whose leases have ended and who may
+ * Revokes the lock of all its holders, or of the selected holders, also of holders whose leases have ended and that may
  * not know. Returns how many still held it.
  */
 export function revoke(run: Statements, name: string, now: number, { handle, fence }: Meant = {}): number {
@@ -56,8 +56,8 @@ export function revoke(run: Statements, name: string, now: number, { handle, fen
 }
 
 /**
- * Puts the claim's handle into the queue. Returns its place: the one that it has already, or had before it was deleted,
- * if there is one.
+ * Puts the claim's handle into the queue. Returns its place: its present place or, if it was deleted, its former place,
+ * if any.
  */
 export function enqueue(
   run: Statements,
@@ -72,7 +72,7 @@ export function enqueue(
   return { ticket: Number(row?.["ticket"]), since: Number(row?.["since"]) };
 }
 
-/** Reserves fences above all former ones: microseconds of the clock, so that they rise even if the file is lost. */
+/** Reserves fences above all former fences: microseconds of the clock, so that they rise even if the file is lost. */
 function nextBlock(run: Statements, name: string, wish: number, now: number): GrantedBlock {
   const fence = Math.max(Number(run.lastFence.get()?.["last"]) + 1, Math.floor(now * 1000));
   if (fence > Number.MAX_SAFE_INTEGER) {

@@ -1,5 +1,5 @@
-import type { Clock } from "../../../internal/time/clock.ts";
-import { handleOf } from "../../../store.ts";
+import type { Clock } from "../../../time/clock.ts";
+import { handleOf } from "../../../contract/store.ts";
 import type { LockFile } from "../file/file.ts";
 import { HEARTBEAT_MS, Liveness } from "./liveness.ts";
 import type { LockView } from "../tables/lock_state.ts";
@@ -7,11 +7,12 @@ import type { Statements } from "../tables/statements.ts";
 import { enqueue } from "../tables/transitions.ts";
 import type { LocalWaiters, QueuedWaiter } from "./local_waiters.ts";
 
-/** A waiter that has neither slept nor asked for so many heartbeats, which is 2 s, leaves the queue. */
+/** After how many heartbeats (2 s) without sleeping or asking a waiter leaves the queue. */
 const IDLE_LIMIT = 8;
 
 /**
- * Writes the heartbeats of a client, which is a store object with its waiters. With each heartbeat waiters that have stopped attempting leave the queue. If the file has lost the client, all its waiters get their places back.
+ * Writes the heartbeats of a client, which is a store object with its waiters. With each heartbeat waiters that have
+ * stopped attempting leave the queue. If the file has lost the client, all its waiters get their places back.
  */
 export class Heartbeats {
   readonly #file: LockFile;
@@ -29,7 +30,7 @@ export class Heartbeats {
     this.#clock = clock;
   }
 
-  /** Returns how this client sees the others at a moment of the wall clock. */
+  /** Returns this client's view of the others at a moment of the wall clock. */
   view(now: number): LockView {
     return { client: this.#client, now, deadAfter: this.#liveness.deadAfter(this.#clock.now()) };
   }
@@ -50,7 +51,7 @@ export class Heartbeats {
     run.deleteClient.run(this.#client);
   }
 
-  /** Writes a heartbeat if one is due. Does not wait for it. */
+  /** Writes a heartbeat in the background if one is due. */
   writeIfDue(): void {
     const { lastHeartbeat: last } = this.#liveness;
     if (this.#writing || last !== undefined && this.#clock.now().monotonic - last.monotonic < HEARTBEAT_MS) return;
@@ -77,6 +78,7 @@ export class Heartbeats {
 
   /** Gives all waiters their places back: this client wrote nothing for so long that others have deleted it. */
   #restoreWaiters(): void {
+    // If it fails, the next attempt of the waiter brings its ticket.
     for (const waiter of this.#waiters.all) this.#restore(waiter).catch(() => {});
   }
 

@@ -1,12 +1,12 @@
-import type { Clock } from "../../../internal/time/clock.ts";
-import { type Claim, handleOf } from "../../../store.ts";
+import type { Clock } from "../../../time/clock.ts";
+import { type Claim, handleOf } from "../../../contract/store.ts";
 import { FORGET_MS } from "../tables/statements.ts";
 import type { QueuePlace } from "../tables/transitions.ts";
 
-/** A waiting handle of this process. It keeps its place even if the file has lost that. */
+/** A waiting handle of this process. It keeps its place even if the file has lost it. */
 export interface QueuedWaiter extends QueuePlace {
   readonly claim: Claim;
-  /** Whether it is in the queue in the file; not after nobody has asked for the handle for some time. */
+  /** Whether it is in the queue in the file; `false` after its caller has not asked for some time. */
   queued: boolean;
   /** Whether a run has taken it out of the queue: it may come back, however late. */
   taken: boolean;
@@ -29,7 +29,7 @@ export interface QueuedWaiter extends QueuePlace {
 /** The handles of this process that wait for one name. */
 export interface Queue {
   readonly name: string;
-  /** By the ids of their handles, in the order of their tickets. */
+  /** The waiters by the ids of their handles, in the order of their tickets. */
   readonly waiters: Map<string, QueuedWaiter>;
   /** The waiters whose owners may hold the lock by another handle. */
   readonly owned: Set<QueuedWaiter>;
@@ -39,9 +39,9 @@ export interface Queue {
   checkAt: number;
   /** The result of the last check: it differs when the holders or the waiters ahead have changed. */
   summary: string;
-  /** When that last changed, in milliseconds of the monotonic clock. */
+  /** When the result last changed, in milliseconds of the monotonic clock. */
   changedAt: number;
-  /** How many waiters are ahead of the first one of this process, up to a limit. */
+  /** How many waiters are ahead of the first waiter of this process, up to a limit. */
   rank: number;
 }
 
@@ -55,7 +55,7 @@ export class LocalWaiters {
     this.#clock = clock;
   }
 
-  /** The queues that have a waiter. The one that was checked last comes last. */
+  /** The queues with waiters. The queue that was checked last comes last. */
   get queues(): Iterable<Queue> {
     return this.#queues.values();
   }
@@ -73,7 +73,7 @@ export class LocalWaiters {
     return false;
   }
 
-  /** Returns the waiters for a name, if there are any. */
+  /** Returns the waiters for a name, if any. */
   queue(name: string): Queue | undefined {
     return this.#queues.get(name);
   }
@@ -84,12 +84,12 @@ export class LocalWaiters {
     this.#queues.set(queue.name, queue);
   }
 
-  /** Returns what is known of a handle, if it waits. */
+  /** Returns the waiter of a claim's handle, if it waits. */
   get(claim: Claim): QueuedWaiter | undefined {
     return this.#queues.get(claim.name)?.waiters.get(handleOf(claim));
   }
 
-  /** Notes that a handle is in the queue in the file. */
+  /** Records that a handle is in the queue in the file. */
   add(claim: Claim, { ticket, since }: QueuePlace): void {
     const now = this.#clock.now().monotonic;
     const known = this.get(claim);
@@ -117,13 +117,13 @@ export class LocalWaiters {
     if (claim.handle !== undefined) queue.owned.add(waiter);
   }
 
-  /** Notes that a run has taken a waiter out of the queue. */
+  /** Records that a run has taken a waiter out of the queue. */
   take(waiter: QueuedWaiter): void {
     waiter.queued = false;
     waiter.taken = true;
   }
 
-  /** Forgets a handle that has stopped waiting. */
+  /** Removes a handle that has stopped waiting. */
   delete(claim: Claim): void {
     const queue = this.#queues.get(claim.name);
     const waiter = queue?.waiters.get(handleOf(claim));
@@ -134,8 +134,8 @@ export class LocalWaiters {
   }
 
   /**
-   * Counts a heartbeat of the waiters that neither sleep nor ask. Returns the queued ones that have reached the limit.
-   * Counts heartbeats and not time, because nobody can ask while the event loop stands still.
+   * Counts a heartbeat for the waiters that neither sleep nor ask. Returns the queued waiters that have reached the
+   * limit. Counts heartbeats and not time, because nobody can ask while the event loop stands still.
    */
   idle(limit: number): QueuedWaiter[] {
     const now = this.#clock.now().monotonic;

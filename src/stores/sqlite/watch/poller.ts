@@ -1,7 +1,7 @@
-import { aborted, calledOrAborted } from "../../../internal/time/aborted.ts";
-import type { Clock, Timer } from "../../../internal/time/clock.ts";
-import { ownerKey } from "../../../internal/owner_key.ts";
-import type { Claim } from "../../../store.ts";
+import { aborted, calledOrAborted } from "../../../time/aborted.ts";
+import type { Clock, Timer } from "../../../time/clock.ts";
+import { ownerKey } from "../../../rules/occupancy.ts";
+import type { Claim } from "../../../contract/store.ts";
 import type { LockFile } from "../file/file.ts";
 import type { Heartbeats } from "./heartbeats.ts";
 import { type LockState, readLockState } from "../tables/lock_state.ts";
@@ -18,15 +18,16 @@ const PAUSE_RATIO = 1 / 16;
 /** How often a queue is checked although the file has not changed, in milliseconds: other clients may have died. */
 const CHECK_MS = 500;
 
-/** How many waiters of one queue one poll wakes. The next poll wakes further ones. */
+/** How many waiters of one queue one poll wakes. The next poll wakes the following ones. */
 const WAKE_LIMIT = 32;
 
-/** How many milliseconds one poll may take before it leaves the other queues to the next one. */
+/** How many milliseconds one poll may take before it leaves the other queues to the next poll. */
 const TURN_MS = 4;
 
 /**
- * Polls the file for all waiters of one client, and wakes those whose turn has come. A poll first asks whether another
- * connection has written to the file. Only then, or when a lease has ended, it checks the first waiters of each queue.
+ * Polls the file for all waiters of one client, and wakes the waiters that have their turn. A poll first asks whether
+ * another connection has written to the file. Only then, or when a lease has ended, it checks the first waiters of each
+ * queue.
  */
 export class Poller {
   readonly #file: LockFile;
@@ -38,7 +39,7 @@ export class Poller {
   /** Whether the last poll had no time for some of the queues. */
   #behind = false;
 
-  /** Does not poll until there is a waiter. */
+  /** Creates the poller. It does not poll until there is a waiter. */
   constructor(file: LockFile, waiters: LocalWaiters, heartbeats: Heartbeats, clock: Clock) {
     this.#file = file;
     this.#waiters = waiters;
@@ -46,14 +47,14 @@ export class Poller {
     this.#clock = clock;
   }
 
-  /** Notes that a handle is in the queue. */
+  /** Records that a handle is in the queue. */
   add(claim: Claim, place: QueuePlace): void {
     this.#waiters.add(claim, place);
     this.#heartbeats.start();
     if (this.#timer === undefined) this.#schedule(POLL_MS.min);
   }
 
-  /** Forgets a handle that has stopped waiting. */
+  /** Removes a handle that has stopped waiting. */
   delete(claim: Claim): void {
     this.#waiters.delete(claim);
     if (this.#timer !== undefined && !this.#waiters.anyQueued) this.#stop();
@@ -87,7 +88,7 @@ export class Poller {
     await this.#file.read((run, now) => this.#check(queue, run, now)).catch(() => this.#invalidate(name));
   }
 
-  /** Stops, and wakes all waiters. To be called once the file is closed. */
+  /** Stops, and wakes all waiters. Called once the file is closed. */
   close(): void {
     this.#stop();
     for (const { wake } of this.#waiters.all) wake?.();
@@ -158,7 +159,7 @@ export class Poller {
     if (queue.owned.size > 0) this.#wakeOwners(queue, run, now);
   }
 
-  /** Notes what the first waiter sees of the lock: the time of the next check depends on it. */
+  /** Summarizes the first waiter's view of the lock, on which the time of the next check depends. */
   #summarize(queue: Queue, { ticket }: QueuedWaiter, { newestFence, endsIn }: LockState, run: Statements): void {
     const { monotonic } = this.#clock.now();
     const rank = Number(run.rank.get(queue.name, ticket)?.["rank"]);
@@ -171,7 +172,7 @@ export class Poller {
     if (endsIn > 0) queue.checkAt = Math.min(queue.checkAt, monotonic + endsIn);
   }
 
-  /** Wakes the handles whose owners hold the lock by another handle: they need not wait for their turn. */
+  /** Wakes the handles whose owners hold the lock by another handle: they need no turn. */
   #wakeOwners(queue: Queue, run: Statements, now: number): void {
     const holding = new Set(run.ownerKeys.all(queue.name, now).map(({ ownerKey }) => ownerKey));
     for (const { claim, wake } of queue.owned) if (holding.has(ownerKey(claim))) wake?.();

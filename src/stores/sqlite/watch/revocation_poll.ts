@@ -1,12 +1,12 @@
-import { calledOrAborted } from "../../../internal/time/aborted.ts";
-import type { Clock, Timer } from "../../../internal/time/clock.ts";
-import { type Claim, handleOf } from "../../../store.ts";
+import { calledOrAborted } from "../../../time/aborted.ts";
+import type { Clock, Timer } from "../../../time/clock.ts";
+import { type Claim, handleOf } from "../../../contract/store.ts";
 import type { LockFile } from "../file/file.ts";
 
-/** How often the file is asked whether a lock was revoked, in milliseconds. */
+/** How often to poll the file for revocations, in milliseconds. */
 const POLL_MS = 50;
 
-/** A handle that watches whether its lock is revoked. */
+/** A handle that watches for the revocation of its lock. */
 interface RevocationWatch {
   readonly name: string;
   readonly handle: string;
@@ -17,8 +17,8 @@ interface RevocationWatch {
 }
 
 /**
- * The handles of this process that watch whether their locks are revoked by steal or evict. The file counts all
- * revocations, so that a poll reads one row, however many handles watch.
+ * The handles of this process that watch for the revocation of their locks. The file counts all revocations, so that a
+ * poll reads one row, however many handles watch.
  */
 export class RevocationPoll {
   readonly #file: LockFile;
@@ -27,13 +27,13 @@ export class RevocationPoll {
   #count: unknown;
   #timer: Timer | undefined;
 
-  /** Does not poll until a handle watches. */
+  /** Creates the poll. It does not start until a handle watches. */
   constructor(file: LockFile, clock: Clock) {
     this.#file = file;
     this.#clock = clock;
   }
 
-  /** Resolves soon after the claim's handle has ceased to be a holder, and when the signal aborts. */
+  /** Resolves soon after the claim's handle is no longer a holder, and when the signal aborts. */
   wait(claim: Claim, signal: AbortSignal): Promise<void> {
     return calledOrAborted(signal, (revoked) => {
       const watch: RevocationWatch = { name: claim.name, handle: handleOf(claim), revoked, found: false };
@@ -54,6 +54,7 @@ export class RevocationPoll {
 
   #schedule(): void {
     this.#timer?.cancel();
+    // After a fault the next poll comes, and the renewals of the holders find out what is wrong.
     this.#timer = this.#clock.timer(POLL_MS, () => this.#poll().catch(() => {}));
   }
 
