@@ -1,54 +1,31 @@
-import { StoreError } from "../../errors.ts";
-import { LATE, within } from "../../internal/lease/release.ts";
-import { reason } from "../../internal/reason.ts";
-import { type Clock, elapsed, type Instant, SystemClock } from "../../internal/time/clock.ts";
-import type { ZookeeperClient, ZookeeperDone } from "./options.ts";
+import { StoreError } from "../../contract/errors.ts";
+import { LATE, within } from "../../contract/release.ts";
+import { type Clock, type Instant, monotonicMs, SystemClock } from "../../time/clock.ts";
+import { type ClientInside, type ClientSocket, mend } from "./client_inside.ts";
+import { codeOf, CONNECTION_LOSS, failureOf, unlessGivenUp } from "./failures.ts";
+import type { ZookeeperClient, ZookeeperDone, ZookeeperRequests } from "./options.ts";
 
 /** How long a call waits for a connection, in milliseconds: less than the engine waits for the call. */
 const CONNECT_MS = 1_500;
 
-/** How long a connection may give no answer, in milliseconds. Then the client connects to the next server. */
+/** How long a connection may stay silent, in milliseconds, before the client connects to the next server. */
 const SILENT_MS = 5_000;
 
 /** The states of a client. */
 const CONNECTED = 3;
 const EXPIRED = -122;
 
-/** The states of a client's connection manager: without a connection, closed by its user, closed for good, refused. */
-const DISCONNECTED = 0;
+/** The states of a client's connection manager: closed by its user, closed for good, refused. */
 const CLOSING = -1;
 const CLOSED = -2;
 const AUTH_FAILED_STATE = -4;
 
-/** Codes of errors. */
-const CONNECTION_LOSS = -4;
-const NO_NODE = -101;
-const NO_AUTH = -102;
-const BAD_VERSION = -103;
-const NODE_EXISTS = -110;
-const INVALID_ACL = -114;
-const AUTH_FAILED = -115;
-
-/** The connection of a client. */
-interface ClientSocket {
-  destroy(error: Error): void;
-}
-
-/** The private parts of node-zookeeper-client that are used, where there is no public way. */
-interface ClientInside {
-  readonly state: number;
-  readonly socket?: ClientSocket;
-  /** The beginning of an answer that has not come in whole. */
-  pendingBuffer: unknown;
-  readonly sessionId: Uint8Array;
-  readonly sessionPassword: Uint8Array;
-  on(event: "state", listener: (state: number) => void): unknown;
-  queue(request: SyncRequest, done: (error: unknown) => void): void;
-}
-
 /** A request that the client has no method for. */
 class SyncRequest {
-  /** The client takes the answer for one to the removal of a node, from which it reads nothing; it sets the number. */
+  /**
+   * A header that makes the client take the answer for one to the removal of a node, from which it reads nothing. The
+   * client sets the number.
+   */
   readonly header = { type: 2, xid: 0 };
   readonly payload = null;
 
@@ -61,24 +38,41 @@ class SyncRequest {
   }
 }
 
-/** A client that has a limit for each call, and goes on after its session has expired. */
+/** The part of a connection that the store uses. */
+export type NodeConnection = Pick<ZookeeperConnection, "closed" | "onClosed" | "bufferOf" | "sync" | "call"> & {
+  /** Keeps the process alive until the returned function is called. A user's client always does. */
+  use?(): () => void;
+};
+
+/**
+ * The connection of each client. All stores on a client share it: node-zookeeper-client warns of more than ten
+ * listeners.
+ */
+const connections = new WeakMap<ZookeeperClient, ZookeeperConnection>();
+
+/** Returns the connection of a client. */
+export function connectionOf(client: ZookeeperClient): ZookeeperConnection {
+  const connection = connections.get(client) ?? new ZookeeperConnection(client);
+  connections.set(client, connection);
+  return connection;
+}
+
+/** A client with a limit for each call, which continues after its session has expired. */
 export class ZookeeperConnection {
   readonly #client: ZookeeperClient;
-  readonly #clock: Clock = new SystemClock();
+  readonly #clock: Clock;
   /** Called when the state of the client changes. */
   readonly #changed = new Set<() => void>();
   readonly #closed = new Set<() => void>();
   #hasExpired = false;
-  /** A connection that was being made when a call gave up, and since when. */
+  /** A connection that was being made when a call gave up, and its start. */
   #slow: { readonly socket: ClientSocket | undefined; readonly since: Instant } | undefined;
 
-  constructor(client: ZookeeperClient) {
+  constructor(client: ZookeeperClient, clock: Clock = new SystemClock()) {
     this.#client = client;
+    this.#clock = clock;
     const inside = insideOf(client);
-    inside?.on("state", (state) => {
-      // The client takes what the next connection says for the rest of an answer that was cut.
-      if (state === DISCONNECTED) inside.pendingBuffer = null;
-    });
+    if (inside !== undefined) mend(inside);
     client.on("state", (state) => {
       const code = state.getCode();
       // Another store on this client may have connected it again.
@@ -113,28 +107,29 @@ export class ZookeeperConnection {
   }
 
   /**
-   * Makes the server catch up with the leader, so that the next read sees all earlier writes. Sent just before a read,
-   * which need not wait for the answer.
+   * Makes the server catch up with the leader, so that the next read sees all earlier writes. It is sent just before a
+   * read, which need not wait for the answer.
    */
   async sync(): Promise<void> {
-    await this.call<[]>((client, done) => {
-      const { queue } = insideOf(client) ?? {};
+    await this.call<[]>((_, done) => {
+      const { queue } = this.#inside ?? {};
       if (queue === undefined) done(undefined);
-      else queue.call(insideOf(client), new SyncRequest(), (error) => done(error));
+      else queue.call(this.#inside!, new SyncRequest(), (error) => done(error));
     });
   }
 
-  /** Sends a request, once the client is connected, and resolves to the answer. */
+  /** Sends a request, once the client is connected, and resolves to the answer. Rejects when the signal aborts. */
   async call<Results extends readonly unknown[]>(
-    send: (client: ZookeeperClient, done: ZookeeperDone<Results>) => void,
+    send: (client: ZookeeperRequests, done: ZookeeperDone<Results>) => void,
+    signal?: AbortSignal,
   ): Promise<Results> {
-    if (!this.#isConnected) await this.#connected();
+    if (!this.#isConnected) await this.#connected(signal);
     const { socket } = this.#inside ?? {};
     const answer = new Promise<Results>((resolve, reject) => {
       send(this.#client, (error, ...results) => error ? reject(this.#failureOf(error)) : resolve(results));
     });
     try {
-      return await within(SILENT_MS, answer, this.#clock);
+      return await within(SILENT_MS, unlessGivenUp(answer, signal), this.#clock);
     } catch (error) {
       throw error === LATE ? silentError(socket) : error;
     }
@@ -148,8 +143,8 @@ export class ZookeeperConnection {
     return this.#client.getState().getCode() === CONNECTED && !this.closed;
   }
 
-  /** Resolves when the client is connected. A request is not sent before: the client would queue it without a limit. */
-  async #connected(): Promise<void> {
+  /** Resolves when the client is connected. No request is sent earlier: the client would queue it without a limit. */
+  async #connected(signal?: AbortSignal): Promise<void> {
     let cancel = () => {};
     const connected = new Promise<void>((resolve, reject) => {
       const look = () => {
@@ -161,7 +156,7 @@ export class ZookeeperConnection {
       look();
     });
     try {
-      await within(CONNECT_MS, connected, this.#clock);
+      await within(CONNECT_MS, unlessGivenUp(connected, signal), this.#clock);
     } catch (error) {
       throw error === LATE ? this.#unconnectedError() : error;
     } finally {
@@ -169,16 +164,19 @@ export class ZookeeperConnection {
     }
   }
 
-  /** Ends a connection that takes too long to make, as when the server is frozen. Returns the error of the call. */
+  /**
+   * Ends a connection that takes too long to make, for example because the server is frozen. Returns the error of the
+   * call.
+   */
   #unconnectedError(): StoreError {
     const { socket } = this.#inside ?? {};
     const now = this.#clock.now();
     if (this.#slow === undefined || this.#slow.socket !== socket) this.#slow = { socket, since: now };
-    else if (elapsed(this.#slow.since, now) > SILENT_MS) silentError(socket);
+    else if (monotonicMs(this.#slow.since, now) > SILENT_MS) silentError(socket);
     return new StoreError(`The client has not been connected to ZooKeeper for ${CONNECT_MS} ms. Was connect() called?`);
   }
 
-  /** Gives a client whose session has expired a new one: otherwise it would stay closed for good. */
+  /** Replaces the session of a client whose session has expired: otherwise the client would stay closed for good. */
   #reopen(): void {
     const inside = this.#inside;
     if (!this.#hasExpired || inside?.state !== CLOSED) return;
@@ -201,21 +199,7 @@ function insideOf(client: ZookeeperClient): ClientInside | undefined {
   return (client as { readonly connectionManager?: ClientInside }).connectionManager;
 }
 
-/** Returns whether an error says that a node is missing. */
-export function isMissing(error: unknown): boolean {
-  return codeOf(error) === NO_NODE;
-}
-
-/** Returns whether a write was refused because another one came first. */
-export function isRefused(error: unknown): boolean {
-  return [NO_NODE, BAD_VERSION, NODE_EXISTS].includes(codeOf(error));
-}
-
-function codeOf(error: unknown): number {
-  return (Object(error) as { readonly code?: number }).code ?? 0;
-}
-
-/** Ends a connection without answers, which the client would keep: it has no limit. Returns the error of the call. */
+/** Ends a silent connection, which the client would keep for ever. Returns the error of the call. */
 function silentError(socket: ClientSocket | undefined): Error {
   const error = new Error(`no answer from ZooKeeper within ${SILENT_MS} ms`);
   // Without an error the client forgets to stop a timer, which ends the next connection.
@@ -225,17 +209,4 @@ function silentError(socket: ClientSocket | undefined): Error {
 
 function closedError(): StoreError {
   return new StoreError("The client of ZooKeeper is closed", { permanent: true });
-}
-
-/** Returns the error that a call rejects with: a `StoreError` if nothing was done and no retry helps. */
-function failureOf(cause: unknown): unknown {
-  const code = codeOf(cause);
-  const refused = (message: string) => new StoreError(message, { permanent: true, cause });
-  if (code === NO_AUTH) {
-    const needed = "It needs READ, WRITE, CREATE, DELETE and ADMIN (cdrwa) on the node of the locks and those below it";
-    return refused(`ZooKeeper does not let the client do that (NO_AUTH). ${needed}`);
-  }
-  if (code === AUTH_FAILED) return refused(`ZooKeeper does not know this authentication: ${reason(cause)}`);
-  if (code === INVALID_ACL) return refused(`ZooKeeper refuses the access control list: ${reason(cause)}`);
-  return cause;
 }

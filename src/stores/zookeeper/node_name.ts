@@ -1,23 +1,63 @@
 import { base64Of, textOfBase64 } from "../../internal/base64.ts";
+import { hashOf } from "../../internal/hash.ts";
+import { show } from "../../internal/validation.ts";
 
-/** The longest name that a node is called by, in bytes: for a longer one the node is called by the hash. */
+/** The longest name in bytes that a node has in full: for a longer name the node has its hash. */
 const LONGEST_BYTES = 200;
 
 /** The prefix of a hash in the name of a node: base64url has no colon. */
 const HASHED = "sha256:";
 
+/** The node of the empty name, which no lock has. */
+const NAMELESS = ":";
+
 /**
- * Returns the name of the node of a lock: the name of the lock as base64url, or its SHA-256 if it is long. What nodes
- * cannot be called, such as `.`, `a/b` or a NUL, is kept apart in this way.
+ * The names of directories, in their order. There are two levels of 64, so that one of a million names has some
+ * hundreds. No node of a lock has a name of one character.
+ */
+export const DIRECTORIES: readonly string[] = [
+  ..."-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz",
+];
+
+/** The form of a cursor: the path of a node in its directories. */
+const PLACE = /^[\w-]\/[\w-]\/[\w:-]+$/;
+
+/**
+ * Returns the path of the node of a lock below that of the store, such as `k/3/YQ`: two directories, by a hash, and the
+ * name of the lock as base64url, or its SHA-256 if it is long. In this way names that nodes cannot have, such as `.`,
+ * `a/b` or a NUL, stay distinct.
+ *
+ * @example
+ * ```ts
+ * import { nodeOf } from "@holdfast/lock/zookeeper";
+ *
+ * console.log(`/holdfast/${await nodeOf("invoice:42")}`); // the node of the lock, below the path of the store
+ * ```
  */
 export async function nodeOf(name: string): Promise<string> {
+  const hash = hashOf(name);
+  const directories = [hash, hash >>> 6].map((bits) => DIRECTORIES[(bits ^ bits >>> 16) & 63]);
+  return [...directories, await ownNameOf(name)].join("/");
+}
+
+async function ownNameOf(name: string): Promise<string> {
+  if (name === "") return NAMELESS;
   const bytes = new TextEncoder().encode(name);
   if (bytes.length <= LONGEST_BYTES) return base64url(base64Of(name));
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return HASHED + base64url(btoa(String.fromCharCode(...hash)));
 }
 
-/** Returns the name of the lock of a node, given its document, which has the one that is hashed; `undefined` if it has none. */
+/** Checks and returns a cursor: the path of a node, or the empty text at the start of a listing. */
+export function checkCursor(cursor: string): string {
+  if (cursor === "" || PLACE.test(cursor)) return cursor;
+  throw new RangeError(`cursor must be one that query() has returned: got ${show(cursor)}`);
+}
+
+/**
+ * Returns the name of the lock of a node, from the node's name or, for a hash, from its document; `undefined` if
+ * it has none.
+ */
 export function nameOf(node: string, text = ""): string | undefined {
   if (!node.startsWith(HASHED)) return decoded(node);
   try {
@@ -28,10 +68,9 @@ export function nameOf(node: string, text = ""): string | undefined {
   }
 }
 
-/** Returns a sort key for a node: by the name of its lock, hashes last; `undefined` if it has no lock. */
-export function orderOf(node: string): string | undefined {
-  // No character has the number U+FFFF.
-  return node.startsWith(HASHED) ? `\uffff${node}` : decoded(node);
+/** Returns whether a node can be the node of a lock. */
+export function isLock(node: string): boolean {
+  return node.startsWith(HASHED) || decoded(node) !== undefined;
 }
 
 function base64url(base64: string): string {

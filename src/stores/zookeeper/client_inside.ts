@@ -1,0 +1,93 @@
+/** The fields with the paths of watches, in the request that sets watches on a new connection. */
+const WATCHED = ["dataWatches", "existWatches", "childWatches"] as const;
+
+/** The code of the request. */
+const SET_WATCHES = 101;
+
+/** How many characters of paths one request has at most: a server takes no request above 1 MB (`jute.maxbuffer`). */
+const WATCHED_CHARACTERS = 2 ** 16;
+
+/** The limit of the numbers of requests: this number does not fit into 32 bits with a sign. */
+const XIDS = 2 ** 31;
+
+/** The state of the client without a connection. */
+const DISCONNECTED = 0;
+
+/** The connection of a client. */
+export interface ClientSocket {
+  destroy(error: Error): void;
+}
+
+/** The used private parts of node-zookeeper-client, where there is no public way. */
+export interface ClientInside {
+  readonly state: number;
+  readonly socket?: ClientSocket;
+  /** The beginning of an incomplete answer. */
+  pendingBuffer: unknown;
+  readonly sessionId: Uint8Array;
+  readonly sessionPassword: Uint8Array;
+  /** The number of the next request. */
+  xid: number;
+  on(event: "state", listener: (state: number) => void): unknown;
+  queue(request: ClientRequest, done?: (error: unknown) => void): void;
+}
+
+/** A request of the client. */
+interface ClientRequest {
+  readonly header: { readonly type: number } | null;
+  readonly payload: object | null;
+}
+
+/** The request that sets a client's watches on a new connection. */
+interface WatchesRequest extends ClientRequest {
+  readonly payload: Readonly<Record<typeof WATCHED[number], readonly string[]>>;
+}
+
+/**
+ * Repairs three faults of the client, which would keep it from ever reconnecting, or throw where nobody catches the
+ * error.
+ */
+export function mend(inside: ClientInside): void {
+  inside.on("state", (state) => {
+    // The client takes what the next connection says for the rest of an answer that was cut.
+    if (state === DISCONNECTED) inside.pendingBuffer = null;
+  });
+  const { queue } = inside;
+  inside.queue = (request, done) => {
+    const requests = request.header?.type === SET_WATCHES ? divided(request as WatchesRequest) : [request];
+    for (const each of requests) queue.call(inside, each, done);
+  };
+  let { xid } = inside;
+  Object.defineProperty(inside, "xid", { get: () => xid, set: (next: number) => xid = next % XIDS });
+}
+
+/** Divides a request that sets watches into requests that a server takes. */
+function divided(request: WatchesRequest): WatchesRequest[] {
+  const { header, payload } = request;
+  const none = { dataWatches: [], existWatches: [], childWatches: [] };
+  return WATCHED.flatMap((field) =>
+    parts(payload[field]).map((paths) =>
+      changed(request, { header: changed(header, {}), payload: changed(payload, { ...none, [field]: paths }) })
+    )
+  );
+}
+
+/** Returns a copy of an object of the client, with other fields. */
+function changed<T extends object | null>(object: T, fields: object): T {
+  return Object.assign(Object.create(Object.getPrototypeOf(object)), object, fields);
+}
+
+/** Divides paths into parts with few characters. */
+function parts(paths: readonly string[]): string[][] {
+  const all: string[][] = [];
+  let characters = Infinity;
+  for (const path of paths) {
+    characters += path.length;
+    if (characters > WATCHED_CHARACTERS) {
+      all.push([]);
+      characters = path.length;
+    }
+    all.at(-1)!.push(path);
+  }
+  return all;
+}

@@ -1,0 +1,63 @@
+import { StoreError } from "../../contract/errors.ts";
+import { reason } from "../../internal/reason.ts";
+import { aborted } from "../../time/aborted.ts";
+
+/** The code of the error of a request that was not sent, or whose answer was lost. */
+export const CONNECTION_LOSS = -4;
+
+/** The code for an unknown user. */
+export const AUTH_FAILED = -115;
+
+/** Codes of other errors. */
+const NO_NODE = -101;
+const NO_AUTH = -102;
+const BAD_VERSION = -103;
+const NODE_EXISTS = -110;
+const INVALID_ACL = -114;
+
+/** An error with the code of ZooKeeper. */
+export class ZookeeperFault extends Error {
+  override readonly name = "ZookeeperFault";
+  readonly code: number;
+
+  constructor(code: number, what: string) {
+    super(code === CONNECTION_LOSS ? `CONNECTION_LOSS: ${what}` : `ZooKeeper answers to ${what} with the code ${code}`);
+    this.code = code;
+  }
+}
+
+/** Returns whether an error says that a node is missing. */
+export function isMissing(error: unknown): boolean {
+  return codeOf(error) === NO_NODE;
+}
+
+/** Returns whether a write was refused because another came first. */
+export function isRefused(error: unknown): boolean {
+  return [NO_NODE, BAD_VERSION, NODE_EXISTS].includes(codeOf(error));
+}
+
+/** Returns the code of an error; 0 if it has none. */
+export function codeOf(error: unknown): number {
+  return (Object(error) as { readonly code?: number }).code ?? 0;
+}
+
+/** Returns the error that a call rejects with: a `StoreError` if nothing was done and no retry helps. */
+export function failureOf(cause: unknown): unknown {
+  const code = codeOf(cause);
+  const refused = (message: string) => new StoreError(message, { permanent: true, cause });
+  if (code === NO_AUTH) {
+    const needed = "It needs READ, WRITE, CREATE, DELETE and ADMIN (cdrwa) on the node of the locks and those below it";
+    return refused(`ZooKeeper does not let the client do that (NO_AUTH). ${needed}`);
+  }
+  if (code === AUTH_FAILED) return refused(`ZooKeeper does not know this authentication: ${reason(cause)}`);
+  if (code === INVALID_ACL) return refused(`ZooKeeper refuses the access control list: ${reason(cause)}`);
+  return cause;
+}
+
+/** Settles like a promise, or rejects when a signal aborts. */
+export async function unlessGivenUp<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return await promise;
+  const found = await Promise.race([promise.then((value) => ({ value })), aborted(signal)]);
+  if (found === undefined) throw signal.reason;
+  return found.value;
+}
