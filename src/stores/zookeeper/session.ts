@@ -1,0 +1,359 @@
+import type { Socket } from "node:net";
+import { StoreError } from "../../contract/errors.ts";
+import { LATE, within } from "../../contract/release.ts";
+import { type Clock, type Instant, monotonicMs, SystemClock, type Timer } from "../../time/clock.ts";
+import { AUTH_FAILED, CONNECTION_LOSS, failureOf, unlessGivenUp, ZookeeperFault } from "./failures.ts";
+import { JuteReader, JuteWriter } from "./jute.ts";
+import type { ZookeeperDone, ZookeeperRequests } from "./options.ts";
+import { NodeRequests, type SendRequest, type SentWatch } from "./requests.ts";
+import type { ZookeeperAddress } from "./servers.ts";
+
+/**
+ * How long a session outlives its connection (nothing depends on it), and how often to ping the server, in
+ * milliseconds.
+ */
+const SESSION_MS = 15_000;
+const PING_MS = 5_000;
+
+/** How long a call waits for a connection, in milliseconds: less than the engine waits for the call. */
+const CONNECT_MS = 1_500;
+
+/**
+ * How long making a connection may take, and how long a connection may stay silent, in milliseconds. Then the next
+ * server is tried.
+ */
+const OPEN_MS = 1_000;
+const SILENT_MS = 5_000;
+
+/** How long an unused connection is kept, in milliseconds. */
+const IDLE_MS = 30_000;
+
+/** The pause before the next server is tried, in milliseconds. */
+const PAUSE_MS = 100;
+
+/** The codes of the requests that keep a connection. */
+const SYNC = 9;
+const PING = 11;
+const AUTH = 100;
+const SET_WATCHES = 101;
+const CLOSE = -11;
+
+/** The numbers of requests and answers outside the sequence of requests. */
+const EVENT_XID = -1;
+const PING_XID = -2;
+const AUTH_XID = -4;
+const WATCHES_XID = -8;
+
+/** The limit of the numbers of requests, which have 32 bits with a sign. */
+const XIDS = 2 ** 31;
+
+/** How many characters of paths a request that sets watches has at most: a server takes no request above 1 MB. */
+const WATCHED_CHARACTERS = 2 ** 16;
+
+/** The largest acceptable answer, in bytes. */
+const LARGEST_ANSWER = 2 ** 26;
+
+/** A request that was sent. */
+interface SentRequest {
+  readonly xid: number;
+  readonly done: Parameters<SendRequest>[2];
+}
+
+/**
+ * Returns the function that makes sockets in Deno, Node and Bun. It is loaded here, because a browser can import the
+ * module, too.
+ */
+function socketsHere(): typeof import("node:net") {
+  const module = globalThis.process?.getBuiltinModule?.("node:net");
+  if (module !== undefined) return module;
+  throw new StoreError("zookeeper() of servers needs node:net, which this runtime lacks: pass a client", {
+    permanent: true,
+  });
+}
+
+const NOTHING = new JuteReader(new Uint8Array());
+
+/**
+ * A connection to one of several servers, made when it is needed. No node depends on its session, so each connection
+ * has a new session: none has to be kept alive, and none can expire. Watches are set again.
+ */
+export class ZookeeperSession {
+  readonly closed = false;
+  readonly #net: typeof import("node:net");
+  readonly #address: ZookeeperAddress;
+  readonly #clock: Clock;
+  #next: number;
+  #socket: Socket | undefined;
+  #isOpen = false;
+  /** Called when the connection is open, or has failed for good. */
+  readonly #changed = new Set<() => void>();
+  #sent: SentRequest[] = [];
+  #xid = 0;
+  /** The number of the last seen transaction: no server that is behind it takes the connection. */
+  #zxid = 0n;
+  readonly #watches = new Set<SentWatch>();
+  readonly #requests: ZookeeperRequests;
+  #received = new Uint8Array();
+  #heardAt: Instant;
+  #usedAt: Instant;
+  /** How many calls and waiters keep the process alive. */
+  #users = 0;
+  #refused: unknown;
+  #timer: Timer | undefined;
+  /** Ends the pause before the next connection. */
+  #pause: AbortController | undefined;
+
+  /**
+   * Creates the session. Sends nothing before the first call.
+   *
+   * @throws {StoreError} when this runtime has no sockets
+   */
+  constructor(address: ZookeeperAddress, clock: Clock = new SystemClock(), random = Math.random) {
+    this.#net = socketsHere();
+    this.#address = address;
+    this.#clock = clock;
+    this.#next = Math.floor(random() * address.servers.length);
+    this.#heardAt = this.#usedAt = clock.now();
+    const send: SendRequest = (type, write, done) => this.#send(type, write, done);
+    this.#requests = new NodeRequests(address.chroot, send, (watch) => this.#watches.add(watch));
+  }
+
+  /** Ends the connection. The next call makes another. */
+  end(): void {
+    if (this.#isOpen) this.#write(0, CLOSE, () => {});
+    this.#socket?.end();
+    this.#lose(this.#socket);
+    this.#pause?.abort("over");
+  }
+
+  /** Does nothing: there is nothing to close for good. */
+  onClosed(_run: () => void): () => void {
+    return () => {};
+  }
+
+  /** Returns a text as bytes. */
+  bufferOf(text: string): Uint8Array {
+    return new TextEncoder().encode(text);
+  }
+
+  /** Keeps the process alive, and the connection open, until the returned function is called. */
+  use(): () => void {
+    if (this.#users++ === 0) this.#socket?.ref();
+    return () => {
+      this.#usedAt = this.#clock.now();
+      if (--this.#users === 0) this.#socket?.unref();
+    };
+  }
+
+  /** Makes the server catch up with the leader. It is sent just before a read, which need not wait for the answer. */
+  async sync(): Promise<void> {
+    await this.call<[]>((_, done) => this.#send(SYNC, (body) => body.text("/"), (error) => done(error)));
+  }
+
+  /** Sends a request, once it is connected, and resolves to the answer. Rejects when the signal aborts. */
+  async call<Results extends readonly unknown[]>(
+    send: (client: ZookeeperRequests, done: ZookeeperDone<Results>) => void,
+    signal?: AbortSignal,
+  ): Promise<Results> {
+    const end = this.use();
+    try {
+      if (!this.#isOpen) await unlessGivenUp(this.#opened(), signal);
+      const answer = new Promise<Results>((resolve, reject) => {
+        send(this.#requests, (error, ...results) => error ? reject(failureOf(error)) : resolve(results));
+      });
+      const socket = this.#socket;
+      return await within(SILENT_MS, unlessGivenUp(answer, signal), this.#clock).catch((error) => {
+        if (error !== LATE) throw error;
+        this.#lose(socket);
+        throw new Error(`no answer from ZooKeeper within ${SILENT_MS} ms`);
+      });
+    } finally {
+      end();
+    }
+  }
+
+  #send(type: number, write: (body: JuteWriter) => void, done: SentRequest["done"]): void {
+    if (!this.#isOpen) return done(new ZookeeperFault(CONNECTION_LOSS, "nothing was sent"), NOTHING);
+    const xid = this.#xid = (this.#xid + 1) % XIDS;
+    this.#sent.push({ xid, done });
+    this.#write(xid, type, write);
+  }
+
+  #write(xid: number, type: number, write: (body: JuteWriter) => void): void {
+    const body = new JuteWriter().int(xid).int(type);
+    write(body);
+    this.#socket!.write(body.finish());
+  }
+
+  /** Resolves when it is connected. */
+  async #opened(): Promise<void> {
+    let cancel = () => {};
+    const opened = new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if (this.#refused !== undefined) reject(failureOf(this.#refused));
+        else if (this.#isOpen) resolve();
+      };
+      this.#changed.add(look);
+      cancel = () => this.#changed.delete(look);
+      this.#open();
+      look();
+    });
+    try {
+      await within(CONNECT_MS, opened, this.#clock);
+    } catch (error) {
+      if (error !== LATE) throw error;
+      const { servers } = this.#address;
+      const which = servers.map(({ host, port }) => `${host}:${port}`).join();
+      throw new StoreError(`No server of ZooKeeper has taken a connection for ${CONNECT_MS} ms: ${which}`);
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Connects to the next server, unless it is connecting already. */
+  #open(): void {
+    this.#pause?.abort("over");
+    if (this.#socket !== undefined || this.#refused !== undefined) return;
+    const { servers } = this.#address;
+    const { host, port } = servers[this.#next++ % servers.length]!;
+    const socket = this.#socket = this.#net.connect({ host, port, noDelay: true });
+    if (this.#users === 0) socket.unref();
+    this.#received = new Uint8Array();
+    socket.on("connect", () => {
+      const request = new JuteWriter().int(0).long(this.#zxid).int(SESSION_MS).long(0n).bytes(new Uint8Array(16));
+      socket.write(request.flag(false).finish());
+    });
+    socket.on("data", (data: Uint8Array) => {
+      if (socket === this.#socket) this.#receive(data);
+    });
+    // An error is followed by the end.
+    socket.on("error", () => {});
+    socket.on("close", () => this.#lose(socket));
+    this.#watchOver(socket, OPEN_MS);
+  }
+
+  /** Pings the server, ends a silent connection, and ends an unused connection. */
+  #watchOver(socket: Socket, ms: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.timer(ms, () => {
+      const now = this.#clock.now();
+      if (!this.#isOpen || monotonicMs(this.#heardAt, now) > PING_MS + SILENT_MS) return this.#lose(socket);
+      if (this.#users === 0 && monotonicMs(this.#usedAt, now) > IDLE_MS) return this.end();
+      this.#write(PING_XID, PING, () => {});
+      this.#watchOver(socket, PING_MS);
+    });
+  }
+
+  /** Ends a connection. Makes another if there are calls or waiters. */
+  #lose(socket: Socket | undefined): void {
+    if (socket === undefined || socket !== this.#socket) return;
+    this.#timer?.cancel();
+    if (socket.writableEnded) socket.destroySoon();
+    else socket.destroy();
+    this.#socket = undefined;
+    this.#isOpen = false;
+    const lost = this.#sent;
+    this.#sent = [];
+    for (const { done } of lost) done(new ZookeeperFault(CONNECTION_LOSS, "the answer is lost"), NOTHING);
+    if (this.#users > 0) void this.#openSoon();
+  }
+
+  /** Connects again after a pause, if there are calls or waiters then. */
+  async #openSoon(): Promise<void> {
+    const pause = this.#pause = new AbortController();
+    await this.#clock.sleep(PAUSE_MS, pause.signal);
+    if (!pause.signal.aborted && this.#users > 0) this.#open();
+  }
+
+  #receive(data: Uint8Array): void {
+    const received = new Uint8Array(this.#received.length + data.length);
+    received.set(this.#received);
+    received.set(data, this.#received.length);
+    let at = 0;
+    const view = new DataView(received.buffer);
+    const socket = this.#socket;
+    while (received.length - at >= 4) {
+      const length = view.getInt32(at);
+      if (length < 0 || length > LARGEST_ANSWER) return this.#lose(socket);
+      if (received.length - at - 4 < length) break;
+      try {
+        this.#read(new JuteReader(received.subarray(at + 4, at + 4 + length)));
+      } catch {
+        return this.#lose(socket);
+      }
+      // What was called may have ended it.
+      if (this.#socket !== socket) return;
+      at += 4 + length;
+    }
+    this.#received = received.subarray(at);
+  }
+
+  #read(answer: JuteReader): void {
+    this.#heardAt = this.#clock.now();
+    if (!this.#isOpen) return this.#begin(answer);
+    const xid = answer.int();
+    const zxid = answer.long();
+    const code = answer.int();
+    if (zxid > this.#zxid) this.#zxid = zxid;
+    if (xid === EVENT_XID) {
+      answer.int();
+      answer.int();
+      return this.#fire(answer.text());
+    }
+    if (xid === AUTH_XID && code !== 0) return this.#refuse(new ZookeeperFault(AUTH_FAILED, "the authentication"));
+    if (xid < 0) return;
+    const request = this.#sent.shift();
+    if (request?.xid !== xid) throw new Error("an answer of ZooKeeper is out of order");
+    request.done(code === 0 ? undefined : new ZookeeperFault(code, `request ${xid}`), answer);
+  }
+
+  /** Begins a session on an accepted connection. */
+  #begin(answer: JuteReader): void {
+    answer.int();
+    // A server that refuses the session gives it no time.
+    if (answer.int() <= 0) return this.#lose(this.#socket);
+    this.#isOpen = true;
+    const { auth } = this.#address;
+    if (auth !== undefined) {
+      this.#write(AUTH_XID, AUTH, (body) => body.int(0).text("digest").bytes(new TextEncoder().encode(auth)));
+    }
+    this.#setWatches();
+    this.#watchOver(this.#socket!, PING_MS);
+    for (const run of [...this.#changed]) run();
+  }
+
+  /** Sets the watches again. The server reports at once the changes since the last seen transaction. */
+  #setWatches(): void {
+    const all = [...this.#watches];
+    while (all.length > 0) {
+      let characters = 0;
+      const end = all.findIndex(({ path }) => (characters += path.length) > WATCHED_CHARACTERS);
+      const some = all.splice(0, end === -1 ? all.length : Math.max(1, end));
+      const of = (
+        isThere: boolean,
+      ) => [...new Set(some.filter((watch) => watch.isThere === isThere).map(({ path }) => path))];
+      this.#write(WATCHES_XID, SET_WATCHES, (body) => {
+        body.long(this.#zxid);
+        for (const paths of [of(true), of(false), []]) body.list(paths, (path) => body.text(path));
+      });
+    }
+  }
+
+  #fire(path: string): void {
+    const fired = [...this.#watches].filter((watch) => watch.path === path);
+    for (const watch of fired) {
+      this.#watches.delete(watch);
+      watch.fire();
+    }
+  }
+
+  /** Ends the connection for good: the servers do not accept the login. */
+  #refuse(fault: unknown): void {
+    this.#refused = fault;
+    const lost = this.#sent;
+    this.#sent = [];
+    for (const { done } of lost) done(fault, NOTHING);
+    this.#lose(this.#socket);
+    for (const run of [...this.#changed]) run();
+  }
+}
