@@ -1,8 +1,17 @@
-import { StoreError } from "../../errors.ts";
-import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../store.ts";
-import { type Backend, cas, type FoundDocument, type ListedDocuments, type WriteResult } from "../cas/mod.ts";
-import { isMissing, isRefused, ZookeeperConnection } from "./client.ts";
-import { nameOf, nodeOf, orderOf } from "./node_name.ts";
+import { StoreError } from "../../contract/errors.ts";
+import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
+import type {
+  Backend,
+  FoundDocument,
+  KeyVersion,
+  ListedDocuments,
+  WatchOptions,
+  WriteResult,
+} from "../../engine/mod.ts";
+import { casOf } from "../../engine/store.ts";
+import { connectionOf, type NodeConnection } from "./client.ts";
+import { isMissing, isRefused } from "./failures.ts";
+import { checkCursor, DIRECTORIES, isLock, nameOf, nodeOf } from "./node_name.ts";
 import {
   checkZookeeperOptions,
   type ZookeeperAcl,
@@ -10,66 +19,84 @@ import {
   type ZookeeperOptions,
   type ZookeeperStat,
 } from "./options.ts";
+import { parseServers } from "./servers.ts";
+import { ZookeeperSession } from "./session.ts";
+import { ZookeeperTimers } from "./timers.ts";
 import { NodeWatches } from "./watch.ts";
 
 /** A store in a ZooKeeper ensemble. */
 export interface ZookeeperStore extends Store {
-  /** Takes the lock from all its holders, or from those that are named. Resolves to how many lost it. */
+  /** Revokes the lock of all its holders, or of the named holders. Resolves to how many lost it. */
   evict(name: string, options?: EvictOptions): Promise<number>;
-  /** Lists the holders and the waiters of all locks below this path, in the order of the names. */
+  /**
+   * Lists the holders and the waiters of all locks below this path, the entries of each name together, in no order of
+   * names.
+   */
   query(options?: QueryOptions): Promise<Snapshot>;
 }
 
 /**
  * Returns a store in a ZooKeeper ensemble: each lock is the data of one persistent node.
  *
- * **No session ends a lock**, and the locks of Curator and of other recipes are not excluded. A waiter succeeds a dead
- * holder when it has itself seen for a whole lease that this did not renew; `tryAcquire`, which does not wait,
- * `maxClockSkew` after the lease has ended. If a clock is wrong by more than that, two callers may believe for a moment
- * that they hold the lock; the fence orders them.
+ * **No session ends a lock**, and the locks of Curator and of other recipes are not excluded. A caller succeeds a dead
+ * holder after it has itself seen no renewal for a whole lease, or when a timer is over that was started for the last
+ * renewal or by another caller: a moment of the leader's clock, and a length. No clock of a process is compared with
+ * another clock.
  *
- * **The client** stays yours: connect it, and close it when the process ends. Calls and waiters then reject with a
- * `StoreError` that is `permanent`, and held locks end with their leases. A session that has expired is replaced. Make one
- * store for a client and path, and keep it: each store listens to the state of the client.
+ * **Servers** given as a text are connected to when a call needs them; there is nothing to close.
+ *
+ * **A client** stays yours: connect it, and close it when the process ends. Calls and waiters then reject with a
+ * `StoreError` that is `permanent`, and held locks end with their leases. A session that has expired is replaced. Make
+ * one store for a client and path, and keep it: each store listens to the state of the client.
  *
  * @example
  * ```ts ignore
  * import { acquire } from "@holdfast/lock";
  * import { zookeeper } from "@holdfast/lock/zookeeper";
- * import { createClient } from "node-zookeeper-client";
  *
- * const client = createClient("zk1.example.com:2181,zk2.example.com:2181,zk3.example.com:2181");
- * client.connect();
- * const store = zookeeper(client, { path: "/app/locks" });
+ * const servers = "zk1.example.com:2181,zk2.example.com:2181,zk3.example.com:2181";
+ * const store = zookeeper(servers, { path: "/app/locks" });
  * await using lock = await acquire(store, "nightly-report", { wait: 1_000 });
  * ```
  *
- * @param client a client of node-zookeeper-client
- * @param options the path of the nodes, an observer, and how far clocks may be apart
- * @throws {TypeError} when `client` is no such client, or an option is unknown or of the wrong kind
- * @throws {RangeError} when `path` cannot be that of a node, or `maxClockSkew` is negative
+ * @param client the servers, such as `"zk1:2181,zk2:2181/app"`, or a client of node-zookeeper-client
+ * @param options the path of the nodes, a user, and an observer
+ * @throws {TypeError} when `client` is neither, or an option is unknown or of the wrong kind
+ * @throws {RangeError} when `path` cannot be the path of a node
  */
-export function zookeeper(client: ZookeeperClient, options: ZookeeperOptions = {}): ZookeeperStore {
-  const { path, engine } = checkZookeeperOptions(client, options);
+export function zookeeper(client: ZookeeperClient | string, options: ZookeeperOptions = {}): ZookeeperStore {
+  const { path, engine, auth } = checkZookeeperOptions(client, options);
+  const own = typeof client === "string" ? new ZookeeperSession(parseServers(client, auth)) : client;
   // A backend that lists gives a store with both methods.
-  return cas(new ZookeeperBackend(client, path), engine) as ZookeeperStore;
+  return casOf(new ZookeeperBackend(own, path), engine, own, JSON.stringify([path])) as ZookeeperStore;
 }
 
-/** What ZooKeeper takes for any version. Versions have 32 bits, so that a node could reach it. */
+/** The beginning of a node's path below the store's path, as a sample of its length. */
+const DIRECTORY = "a/b/";
+
+/** How many directories are listed at the same time at most. */
+const MOST_LISTED = 64;
+
+/** The number that stands for any version. Versions have 32 bits, so that a node could reach it. */
 const ANY_VERSION = -1;
 
-/** Keeps documents as the data of nodes. The version of a node that is not there is `undefined`. */
+/** Keeps documents as the data of nodes. The version of a missing node is `undefined`. */
 export class ZookeeperBackend implements Backend<number | undefined> {
-  readonly #connection: ZookeeperConnection;
+  readonly timers: ZookeeperTimers;
+  readonly #connection: NodeConnection;
   readonly #watches: NodeWatches;
   readonly #path: string;
-  /** The access control list of the path, which each node is given. */
+  /** The access control list of the path, which each new node gets. */
   #acl: ZookeeperAcl[] | undefined;
 
-  constructor(client: ZookeeperClient, path: string) {
-    this.#connection = new ZookeeperConnection(client);
+  constructor(client: ZookeeperClient | ZookeeperSession, path: string) {
+    this.#connection = client instanceof ZookeeperSession ? client : connectionOf(client);
     this.#watches = new NodeWatches(this.#connection);
     this.#path = path;
+    this.timers = new ZookeeperTimers(this.#connection, path, {
+      make: (node, data) => this.#make(node, data),
+      remake: (node, data, version) => this.#remake(node, data, version),
+    });
   }
 
   get closed(): boolean {
@@ -97,7 +124,16 @@ export class ZookeeperBackend implements Backend<number | undefined> {
     }
   }
 
-  async remove(name: string, version: number | undefined): Promise<boolean> {
+  async remove(documents: readonly KeyVersion<number | undefined>[]): Promise<number> {
+    // Not in one transaction: one node that was written meanwhile would keep all others.
+    const removed = await Promise.allSettled(documents.map(({ key, version }) => this.#remove(key, version)));
+    return removed.filter((result) => {
+      if (result.status === "rejected") throw result.reason;
+      return result.value;
+    }).length;
+  }
+
+  async #remove(name: string, version: number | undefined): Promise<boolean> {
     if (version === undefined || version === ANY_VERSION) return false;
     const path = await this.#pathOf(name);
     try {
@@ -109,19 +145,24 @@ export class ZookeeperBackend implements Backend<number | undefined> {
     }
   }
 
-  async list(limit: number, cursor?: string): Promise<ListedDocuments<number | undefined>> {
-    const nodes = await this.#synced(() => this.#nodes());
-    const ordered = nodes.filter(({ order }) => cursor === undefined || order > cursor);
-    const page = ordered.slice(0, limit);
-    const found = await Promise.all(page.map(async ({ node }) => {
+  async list(limit: number, cursor = ""): Promise<ListedDocuments<number | undefined>> {
+    const nodes: string[] = [];
+    for await (const more of this.#nodesAfter(checkCursor(cursor))) {
+      nodes.push(...more);
+      if (nodes.length >= limit) break;
+    }
+    const page = nodes.slice(0, limit);
+    const found = await Promise.all(page.map(async (node) => {
       const document = await this.#readNode(`${this.#path}/${node}`);
-      const key = nameOf(node, document.value);
+      const key = nameOf(node.slice(DIRECTORY.length), document.value);
       return key === undefined || document.value === undefined ? [] : [{ key, ...document }];
     }));
-    return { documents: found.flat(), cursor: page.length < ordered.length ? page.at(-1)!.order : undefined };
+    return { documents: found.flat(), cursor: page.length < limit ? undefined : page.at(-1) };
   }
 
-  /** Sends a sync and a request at once, which are answered in that order. When one fails, the other is not left behind. */
+  /**
+   * Sends a sync and a request at once, which are answered in that order. When one fails, waits for the other as well.
+   */
   async #synced<T>(request: () => Promise<T>): Promise<T> {
     const [synced, answer] = await Promise.allSettled([this.#connection.sync(), request()]);
     if (synced.status === "rejected") throw synced.reason;
@@ -129,40 +170,63 @@ export class ZookeeperBackend implements Backend<number | undefined> {
     return answer.value;
   }
 
-  async watch(name: string, version: number | undefined, signal: AbortSignal): Promise<void> {
-    await this.#watches.changed(await this.#pathOf(name), version, signal);
+  async watch(
+    name: string,
+    version: number | undefined,
+    signal: AbortSignal,
+    { isWaited }: WatchOptions,
+  ): Promise<void> {
+    const end = isWaited ? this.#connection.use?.() : undefined;
+    try {
+      await this.#watches.changed(await this.#pathOf(name), version, signal);
+    } finally {
+      end?.();
+    }
   }
 
   async #readNode(path: string): Promise<FoundDocument<number | undefined>> {
     try {
-      const [data, { version }] = await this.#connection.call<[Uint8Array | undefined, ZookeeperStat]>(
+      const [data, stat] = await this.#connection.call<[Uint8Array | undefined, ZookeeperStat]>(
         (client, done) => client.getData(path, done),
       );
-      return { value: new TextDecoder().decode(data), version };
+      return { value: new TextDecoder().decode(data), version: versionIn(stat) };
     } catch (error) {
       if (!isMissing(error)) throw error;
       return { value: undefined, version: undefined };
     }
   }
 
-  /** Returns the names of the nodes that have locks, in the order of the names of these. */
-  async #nodes(): Promise<{ readonly node: string; readonly order: string }[]> {
-    try {
-      const [nodes] = await this.#connection.call<[readonly string[]]>((client, done) => {
-        client.getChildren(this.#path, done);
-      });
-      const found = nodes.flatMap((node) => {
-        const order = orderOf(node);
-        return order === undefined ? [] : [{ node, order }];
-      });
-      return found.sort((one, other) => one.order < other.order ? -1 : 1);
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-      return [];
+  /** Yields the nodes of locks after a place, in the order of their paths below the store's path, some at a time. */
+  async *#nodesAfter(place: string): AsyncGenerator<string[]> {
+    const isAhead = (directory: string) => directory >= place.slice(0, directory.length);
+    const pace = { size: 1 };
+    for (const outer of slices(DIRECTORIES.filter(isAhead))) {
+      const inner = await this.#synced(() => this.#childrenOf(outer));
+      const directories = inner.filter((directory) => directory.length === DIRECTORY.length - 1);
+      for (const some of slices(directories.filter(isAhead), pace)) {
+        const nodes = await this.#childrenOf(some);
+        yield nodes.filter((node) => isLock(node.slice(DIRECTORY.length)) && node > place);
+      }
     }
   }
 
-  /** Replaces the data of a node if it has a version, or makes the node. Returns the version that it has then. */
+  /** Returns the paths of the nodes below others, in order. A missing node has none. */
+  async #childrenOf(parents: readonly string[]): Promise<string[]> {
+    const found = await Promise.all(parents.map(async (parent) => {
+      try {
+        const [nodes] = await this.#connection.call<[readonly string[]]>((client, done) => {
+          client.getChildren(`${this.#path}/${parent}`, done);
+        });
+        return nodes.map((node) => `${parent}/${node}`).sort();
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+        return [];
+      }
+    }));
+    return found.flat();
+  }
+
+  /** Replaces the data of a node with a given version, or makes the node. Returns its new version. */
   async #replace(path: string, data: Uint8Array, version: number | undefined): Promise<number> {
     if (version === undefined) return await this.#make(path, data);
     if (version === ANY_VERSION) throw anyVersionError(path);
@@ -170,27 +234,44 @@ export class ZookeeperBackend implements Backend<number | undefined> {
     const [stat] = await this.#connection.call<[ZookeeperStat]>((client, done) => {
       client.setData(path, data, version, done);
     });
-    return stat.version;
+    return versionIn(stat);
   }
 
-  /** Makes a node, and the path if that is missing. */
+  /** Makes a node, and missing nodes above it. */
   async #make(path: string, data: Uint8Array): Promise<number> {
-    const make = async () => {
-      const acl = await this.#pathAcl();
-      await this.#connection.call<[]>((client, done) => client.create(path, data, acl, done));
-      return 0;
-    };
     try {
-      return await make();
+      await this.#create(path, data);
     } catch (error) {
       if (!isMissing(error)) throw error;
       this.#acl = undefined;
-      await this.#makePath();
-      return await make();
+      await this.#makeDirectories(path);
+      await this.#create(path, data);
+    }
+    return 0;
+  }
+
+  async #create(path: string, data: Uint8Array): Promise<void> {
+    const acl = await this.#pathAcl();
+    await this.#connection.call<[]>((client, done) => client.create(path, data, acl, done));
+  }
+
+  /** Makes the directories of a node, and the store's path if it is missing. */
+  async #makeDirectories(path: string): Promise<void> {
+    await this.#pathAcl().catch((error) => {
+      if (!isMissing(error)) throw error;
+      return this.#makePath();
+    });
+    const empty = this.#connection.bufferOf("");
+    for (const end of [DIRECTORY.indexOf("/"), DIRECTORY.length - 1]) {
+      const directory = path.slice(0, this.#path.length + 1 + end);
+      await this.#create(directory, empty).catch((error) => {
+        // Another one was quicker.
+        if (!isRefused(error) || isMissing(error)) throw error;
+      });
     }
   }
 
-  /** Removes a node if it has a version, and makes it anew: its versions begin with 0 again. */
+  /** Removes a node with a given version, and makes it anew: its versions begin with 0 again. */
   async #remake(path: string, data: Uint8Array, version: number): Promise<number> {
     const acl = await this.#pathAcl();
     await this.#connection.call<[]>((client, done) => {
@@ -227,6 +308,22 @@ export class ZookeeperBackend implements Backend<number | undefined> {
   async #pathOf(name: string): Promise<string> {
     return `${this.#path}/${await nodeOf(name)}`;
   }
+}
+
+/** Divides a list into slices of growing size (one, two, four, …), so that a listing can stop when it has enough. */
+function* slices<T>(all: readonly T[], pace = { size: 1 }): Generator<T[]> {
+  for (let from = 0; from < all.length;) {
+    const to = from + pace.size;
+    yield all.slice(from, to);
+    from = to;
+    pace.size = Math.min(2 * pace.size, MOST_LISTED);
+  }
+}
+
+/** Returns the version in a reply. The error is no `TypeError`: the request may have been executed. */
+function versionIn(stat: ZookeeperStat | undefined): number {
+  if (Number.isInteger(stat?.version)) return stat!.version;
+  throw new Error("The client of ZooKeeper gave a reply without the version of the node");
 }
 
 function anyVersionError(path: string): StoreError {

@@ -1,9 +1,9 @@
-import { calledOrAborted } from "../../internal/time/aborted.ts";
-import type { ZookeeperConnection } from "./client.ts";
+import { calledOrAborted } from "../../time/aborted.ts";
+import type { NodeConnection } from "./client.ts";
 
 /** A watch on the server, which ends when the node changes. */
 interface NodeWatch {
-  /** The version of the node when it was set; `undefined` if there was no node. Rejects if it was not set. */
+  /** The version of the node when the watch was set; `undefined` without a node. Rejects if the watch was not set. */
   readonly set: Promise<number | undefined>;
   /** The callbacks of the waiters. */
   readonly waiting: Set<() => void>;
@@ -14,14 +14,14 @@ interface NodeWatch {
  * node changes, and serves the next waiter.
  */
 export class NodeWatches {
-  readonly #connection: ZookeeperConnection;
+  readonly #connection: NodeConnection;
   readonly #watches = new Map<string, NodeWatch>();
 
-  constructor(connection: ZookeeperConnection) {
+  constructor(connection: NodeConnection) {
     this.#connection = connection;
   }
 
-  /** Resolves when the version of a node is not the given one, or may be another; also when the signal aborts. */
+  /** Resolves when the node's version may differ from `version`, or when the signal aborts. */
   async changed(path: string, version: number | undefined, signal: AbortSignal): Promise<void> {
     const watch = this.#watches.get(path) ?? this.#begin(path);
     let failure: unknown;
