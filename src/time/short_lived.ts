@@ -1,15 +1,16 @@
-/** How many entries are deleted, beside as many as there are left, before the rest is copied. */
+/** How many entries are deleted, beyond the number of the remaining entries, before the rest is copied. */
 const DELETED = 32;
 
-/** How many of the youngest entries are not old. */
+/** How many of the youngest entries count as young. */
 const YOUNG = 1_000;
 
 /**
- * A map whose entries come and go all the time. V8 links each table of a `Map` to the one that replaces it, so that one
- * table that has become old keeps all later ones alive, with their entries, until a full collection: a map with 64
- * entries that each live for a moment took four times the time of one that is copied now and then.
+ * A map whose entries come and go all the time. V8 links each table of a `Map` to its replacement, so that one old
+ * table keeps all later tables alive, with their entries, until a full collection. A map with 64 short-lived entries
+ * took four times the time of a map that is copied now and then.
  *
- * It can also forget entries that nobody deletes: it looks for them at 2,000 entries, and whenever it has doubled since.
+ * The map can also drop entries that nobody deletes: it looks for them at 2,000 entries, and whenever its size has
+ * doubled since.
  */
 export class ShortLivedMap<K, V> {
   #map = new Map<K, V>();
@@ -17,7 +18,7 @@ export class ShortLivedMap<K, V> {
   #pruneAt = 2 * YOUNG;
   readonly #isUseless: ((value: V, old: boolean) => boolean) | undefined;
 
-  /** Creates an empty map that forgets what is useless. An entry is old when 1,000 others have come after it. */
+  /** Creates an empty map that drops useless entries. An entry is old when 1,000 later entries have been added. */
   constructor(isUseless?: (value: V, old: boolean) => boolean) {
     this.#isUseless = isUseless;
     if (isUseless === undefined) this.#pruneAt = Infinity;
@@ -40,7 +41,7 @@ export class ShortLivedMap<K, V> {
     this.#map.set(key, value);
   }
 
-  /** Sets an entry that comes before all others. */
+  /** Sets an entry before all others. */
   setFirst(key: K, value: V): void {
     this.#map = new Map([[key, value], ...this.#map]);
   }

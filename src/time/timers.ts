@@ -1,10 +1,11 @@
-import { ShortLivedSet } from "../process/short_lived.ts";
+import { onAbort } from "./aborted.ts";
+import { ShortLivedSet } from "./short_lived.ts";
 
-/** A moment on both of the machine's clocks, in milliseconds. Only differences mean anything. */
+/** A moment on both of the machine's clocks, in milliseconds. Only differences between moments have a meaning. */
 export interface Instant {
-  /** Never set, but it may stand still while the machine is suspended. */
+  /** The monotonic clock: never set, but it may stand still while the machine is suspended. */
   readonly monotonic: number;
-  /** Goes on while the machine is suspended, but it may be set, also backwards. */
+  /** The wall clock: goes on while the machine is suspended, but it may be set, also backwards. */
   readonly wall: number;
 }
 
@@ -15,17 +16,18 @@ export interface Timer {
 }
 
 /**
- * The longest delay of the real timer, in milliseconds. Most timers are cancelled long before they are due. As the real
- * timer fires this often, a new timer is hardly ever due before it, and the real timer need not be set anew.
+ * The longest delay of the real timer, in milliseconds. Most timers are cancelled long before they are due. Because the
+ * real timer fires this often, a new timer is hardly ever due earlier, and the real timer need not be set again.
  */
 const MAX_REAL_DELAY_MS = 1_000;
 
-/** How late a timer may run because there are many: so many milliseconds for each of them, 10 ms with 10,000. */
+/** How late a timer may run because there are many: this many milliseconds for each timer, 10 ms with 10,000. */
 const LATENESS_PER_TIMER_MS = 1 / 1_000;
 
 /**
- * How many microtasks the real timer is kept after the last timer was cancelled. A loop that acquires one lock after the
- * other has made its next timer by then, and need not set a real timer each time. When the event loop turns, none is left.
+ * How many microtasks the real timer is kept after the last timer was cancelled. A loop that acquires one lock after
+ * the other has made its next timer by then, and need not set a real timer each time. No real timer is left when the
+ * event loop turns.
  */
 const IDLE_MICROTASKS = 16;
 
@@ -33,15 +35,15 @@ const IDLE_MICROTASKS = 16;
 const MICROTASK = Promise.resolve();
 
 /**
- * Timers that share one real timer, which exists only while one of them does: a lock is often held for less time than it
- * takes to set and clear a real timer.
+ * Timers that share one real timer, which exists only while one of them does: a lock is often held for less time than
+ * it takes to set and clear a real timer.
  */
 export class TimerPool {
   readonly #now: () => Instant;
   readonly #timers = new ShortLivedSet<PooledTimer>();
   #realTimer: ReturnType<typeof setTimeout> | undefined;
   #firesAt = Infinity;
-  /** How many microtasks the real timer is kept for, without another timer; 0: it is not about to be cleared. */
+  /** How many more microtasks the real timer is kept without another timer; 0 when it is not about to be cleared. */
   #idleMicrotasks = 0;
   readonly #clearWhenIdle = (): void => {
     if (this.#timers.size > 0) this.#idleMicrotasks = 0;
@@ -54,27 +56,27 @@ export class TimerPool {
     this.#now = now;
   }
 
-  /** Runs a function `ms` milliseconds after a moment, and no more than `latest` after it on account of the others. */
-  add(ms: number, run: () => void, from: Instant, latest: number): Timer {
+  /** Runs a function `ms` milliseconds after a moment; see `Clock.timer()`. */
+  add(ms: number, run: () => void, from: Instant, latest?: number): Timer {
     const timer = new PooledTimer(this, from, ms, latest, run);
     this.#timers.add(timer);
     if (timer.dueAt < this.#firesAt) this.#setRealTimer(this.#runAt(timer, this.#now().monotonic));
     return timer;
   }
 
-  /** Removes a timer. Without timers there is no real timer either. */
+  /** Removes a timer. The real timer goes with the last timer. */
   remove(timer: PooledTimer): void {
     if (!this.#timers.delete(timer) || this.#timers.size > 0 || this.#idleMicrotasks > 0) return;
     this.#idleMicrotasks = IDLE_MICROTASKS;
     MICROTASK.then(this.#clearWhenIdle);
   }
 
-  /** Returns when a timer is to run: not before it is due, and late only if it may be. */
+  /** Returns when to run a timer: not before it is due, and late only if it may be late. */
   #runAt(timer: PooledTimer, now: number): number {
     return Math.min(Math.max(timer.dueAt, now + this.#timers.size * LATENESS_PER_TIMER_MS), timer.latestAt);
   }
 
-  /** Sets the real timer to that moment, unless it fires before. */
+  /** Sets the real timer to that moment, unless it fires earlier. */
   #setRealTimer(at: number): void {
     if (at >= this.#firesAt) return;
     clearTimeout(this.#realTimer);
@@ -92,7 +94,7 @@ export class TimerPool {
   #fire(): void {
     this.#clearRealTimer();
     const { monotonic: now, wall } = this.#now();
-    // By the wall clock as well: after the machine was suspended, a holder is notified within MAX_REAL_DELAY_MS.
+    // Leases by the wall clock as well: after the machine was suspended, a holder is notified within MAX_REAL_DELAY_MS.
     const due: PooledTimer[] = [];
     for (const timer of this.#timers) if (timer.dueAt <= now || timer.dueAtWall <= wall) due.push(timer);
     // One by one: what one of them runs may cancel another.
@@ -113,15 +115,18 @@ class PooledTimer implements Timer {
   readonly #pool: TimerPool;
   readonly dueAt: number;
   readonly latestAt: number;
-  /** By the wall clock. A millisecond later, as that counts in whole ones: never early. */
+  /**
+   * When a timer of a lease is due by the wall clock: a millisecond later, because that clock counts whole
+   * milliseconds, and the timer must never be early.
+   */
   readonly dueAtWall: number;
   readonly run: () => void;
 
-  constructor(pool: TimerPool, from: Instant, ms: number, latest: number, run: () => void) {
+  constructor(pool: TimerPool, from: Instant, ms: number, latest: number | undefined, run: () => void) {
     this.#pool = pool;
     this.dueAt = from.monotonic + ms;
-    this.latestAt = from.monotonic + Math.max(ms, latest);
-    this.dueAtWall = from.wall + ms + 1;
+    this.latestAt = from.monotonic + Math.max(ms, latest ?? ms);
+    this.dueAtWall = latest === undefined ? Infinity : from.wall + ms + 1;
     this.run = run;
   }
 
@@ -130,16 +135,16 @@ class PooledTimer implements Timer {
   }
 }
 
-/** Resolves in `ms` milliseconds, or as soon as the signal aborts. Keeps the process alive meanwhile. */
+/** Resolves in `ms` milliseconds, or as soon as the signal aborts. Keeps the process alive until then. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
     const done = () => {
       clearTimeout(id);
-      signal?.removeEventListener("abort", done);
+      remove?.();
       resolve();
     };
     const id = setTimeout(done, ms);
-    signal?.addEventListener("abort", done);
+    const remove = signal && onAbort(signal, done);
   });
 }
