@@ -1,6 +1,6 @@
 /**
- * The Web Locks API, `navigator.locks`, over any store. Code that was written for the platform's own lock manager holds
- * its locks across processes and machines with this one.
+ * The Web Locks API, `navigator.locks`, over any store. With it, code for the platform's lock manager holds its locks
+ * across processes and machines.
  *
  * @example
  * ```ts

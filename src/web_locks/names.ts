@@ -1,10 +1,10 @@
-/** The start that no name of a Web Lock has. */
+/** The prefix that names of Web Locks must not have. */
 export const RESERVED = "-";
 
 /**
- * Returns the name in the store for a name of a Web Lock. It is the same name, so that `acquire` and `request` exclude
- * each other. But no store takes an empty name, or one that is not well-formed Unicode: these become `-`, followed by the
- * name as JSON without its quotes.
+ * Returns the name in the store for a name of a Web Lock. The names are equal, so that `acquire` and `request` exclude
+ * each other. But no store takes an empty name, or a name that is not well-formed Unicode: such names become `-`,
+ * followed by the name as JSON without its quotes.
  */
 export function toStoreName(name: string): string {
   return name !== "" && name.isWellFormed() ? name : RESERVED + JSON.stringify(name).slice(1, -1);

@@ -1,5 +1,5 @@
 import { checkKeys } from "../internal/validation.ts";
-import { checkAcquireOptions } from "../options.ts";
+import { checkAcquireOptions } from "../lock/options.ts";
 
 /** Options of a {@linkcode LockManager}. */
 export interface LockManagerOptions {

@@ -1,7 +1,7 @@
 import { show } from "../internal/validation.ts";
 import { RESERVED } from "./names.ts";
-import { isSignal } from "../options.ts";
-import type { Mode } from "../store.ts";
+import { isSignal } from "../lock/options.ts";
+import type { Mode } from "../contract/store.ts";
 
 /** Options of `LockManager.request()`. */
 export interface LockOptions {
@@ -27,15 +27,15 @@ export interface LockOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The lock that the callback gets: as on the platform, with a fence and a signal besides. */
+/** The lock for the callback: as on the platform, with a fence and a signal. */
 export interface WebLock {
   /** The name that was requested. */
   readonly name: string;
   /** How it is held. */
   readonly mode: Mode;
-  /** The fencing token: larger than that of all earlier holders of this name. */
+  /** The fencing token: larger than the token of all earlier holders of this name. */
   readonly fence: bigint;
-  /** Aborts with a `LockLostError` when the lock is stolen or lost; not when it is released. */
+  /** Aborts with a `LockLostError` when the lock is stolen or lost; does not abort when it is released. */
   readonly signal: AbortSignal;
 }
 
@@ -53,8 +53,8 @@ export interface LockRequest<T> {
 }
 
 /**
- * Converts the arguments of `request()` as the platform does, and throws where the specification says so. The order of
- * the steps decides which of two errors is thrown.
+ * Converts the arguments of `request()` as the platform does, and throws where the specification requires it. The order
+ * of the steps decides which of two errors is thrown.
  */
 export function checkLockRequest<T>(name: unknown, args: readonly unknown[]): LockRequest<T> {
   const [options, callback] = args.length < 2 ? [undefined, args[0]] : args;
@@ -72,12 +72,12 @@ export function checkLockRequest<T>(name: unknown, args: readonly unknown[]): Lo
   return request;
 }
 
-/** Returns the error for what the specification or a store does not support. */
+/** Returns the error for a request that the specification or a store does not support. */
 export function notSupported(message: string): DOMException {
   return new DOMException(message, "NotSupportedError");
 }
 
-/** Converts the dictionary; its members are read in alphabetical order. */
+/** Converts the dictionary. Reads its members in alphabetical order. */
 function toLockOptions(options: unknown): Omit<LockRequest<unknown>, "name" | "callback"> {
   if (typeof options !== "function" && typeof (options ?? {}) !== "object") {
     throw new TypeError(`options must be an object: got ${show(options)}`);

@@ -1,6 +1,6 @@
-import { unlessAborted } from "../internal/time/wait_scope.ts";
-import { isLockLost, type LockLostError } from "../errors.ts";
-import type { Lock } from "../lock.ts";
+import { unlessAborted } from "../time/wait_scope.ts";
+import { isLockLost, type LockLostError } from "../contract/errors.ts";
+import type { Lock } from "../lock/lock.ts";
 
 /**
  * Runs a function while a lock is held, and settles as it does, once the lock is released. Rejects with an `AbortError`
@@ -14,6 +14,7 @@ export async function runHeld<T>(lock: Lock, run: () => T): Promise<Awaited<T>> 
   const settle = () => {
     settled = true;
   };
+  // It rejects when the lock is lost, which the release finds out as well.
   await unlessAborted(result.then(settle, settle), signal).catch(() => {});
   try {
     await lock[Symbol.asyncDispose]();
