@@ -10,7 +10,7 @@ interface Tree {
   readonly text: (path: string) => string;
 }
 
-/** A folder of `src/stores/`, such as `deno_kv`. */
+/** A folder of `src/stores/`, such as `deno_kv`, or the engine. */
 interface StoreFolder {
   readonly name: string;
   /** How it is imported, such as `@holdfast/lock/deno-kv`. */
@@ -30,19 +30,24 @@ const HEADINGS = [
 const ITEMS: Readonly<Record<string, Check>> = {
   "entry point": isExported,
   "module docs": (tree, { name }) => {
-    const [docs = ""] = tree.text(`src/stores/${name}/mod.ts`).match(/^\/\*\*[^]*?\*\//) ?? [];
+    const [docs = ""] = tree.text(`src/${folderOf(name)}/mod.ts`).match(/^\/\*\*[^]*?\*\//) ?? [];
     return /@example[^]*```ts[^]*```[^]*@module/.test(docs);
   },
   "page": (tree, { name }) => {
     const headings = Array.from(tree.text(pageOf(name)).matchAll(/^## (.+)$/gm), ([, heading]) => heading!);
     return headings.filter((heading) => HEADINGS.includes(heading)).join() === HEADINGS.join();
   },
-  "README": (tree, { name }) => rowsOf(tree.text("README.md"), "Stores").some((row) => row.includes(pageOf(name))),
+  "choosing a store": (tree, { name }) => {
+    const rows = rowsOf(tree.text("docs/choosing_a_store.md"), "All stores beside each other");
+    return rows.some((row) => row.includes(`(${pageOf(name).replace("docs/", "")})`));
+  },
   "guarantees": (tree, { called }) => {
     return rowsOf(tree.text("docs/guarantees.md"), "What this rests on").some((row) => called.test(cellsOf(row)[0]!));
   },
   "architecture": (tree, { name }) => {
-    return rowsOf(tree.text("docs/architecture.md"), "Where is …?").some((row) => row.includes(`src/stores/${name}/`));
+    return rowsOf(tree.text("docs/architecture.md"), "Where is …?").some((row) =>
+      row.includes(`src/${folderOf(name)}/`)
+    );
   },
   "change log": (tree, { called }) => called.test(tree.text("CHANGELOG.md")),
   "permission flags": (tree, { called }) => {
@@ -50,7 +55,7 @@ const ITEMS: Readonly<Record<string, Check>> = {
   },
   "store suite": (tree, { name }) => suitesOf(tree, name).length > 0,
   "capabilities": (tree, { name }) => {
-    const [, list = ""] = tree.text("src/store.ts").match(/type Capability =([^;]+);/) ?? [];
+    const [, list = ""] = tree.text("src/contract/store.ts").match(/type Capability =([^;]+);/) ?? [];
     const all = Array.from(list.matchAll(/"\w+"/g), ([capability]) => capability);
     assert(all.length > 0, "the capabilities were found");
     const suites = suitesOf(tree, name);
@@ -59,34 +64,35 @@ const ITEMS: Readonly<Record<string, Check>> = {
   },
   "queue model": (tree, store) => isTestedBy(tree, store, "tests/verification/queue/agrees.ts"),
   "events": (tree, store) => isTestedBy(tree, store, "tests/verification/events/ends.ts"),
-  "cohort suite": (tree, store) => isTestedBy(tree, store, "tests/composed/cohort/suites.ts"),
+  "cohort suite": (tree, store) => isTestedBy(tree, store, "tests/cohort/suites.ts"),
   "fault run": (tree, store) => {
-    const files = tree.files("tests/faults/run/").filter((path) => !path.endsWith("_test.ts"));
+    // The locks of the guarded transactions are not what is tested there.
+    const files = tree.files("tests/faults/run/").filter((path) => !/(_test|guarded)\.ts$/.test(path));
     return files.some((path) => importsOf(tree, path).some((target) => belongsTo(target, store)));
   },
   "mutants": (tree, { name }) => {
     const sources = tree.text("tests/tools/mutants/targets.ts").matchAll(/source:\s*\/(.+)\/,$/gm);
     const targets = Array.from(sources, ([, source]) => new RegExp(source!));
-    return tree.files(`src/stores/${name}/`).some((path) => targets.some((target) => target.test(path)));
+    return tree.files(`src/${folderOf(name)}/`).some((path) => targets.some((target) => target.test(path)));
   },
   "benchmark": (tree, store) => reaches(tree, ["bench/main.ts"], store, /^(bench|tests\/support)\//),
-  "size": (tree, { name }) => tree.text("tests/tools/size.ts").includes(`"src/stores/${name}/mod.ts"`),
-  "loads": (tree, { name }) => tree.text("tests/loads_test.ts").includes(`"stores/${name}/mod.ts"`),
+  "size": (tree, { name }) => tree.text("tests/tools/size.ts").includes(`"src/${folderOf(name)}/mod.ts"`),
+  "loads": (tree, { name }) => tree.text("tests/loads_test.ts").includes(`"${folderOf(name)}/mod.ts"`),
   "types": (tree, { specifier }) => tree.text("tests/runtimes/types/program.ts").includes(`from "${specifier}"`),
   "import map": (tree, { name, specifier }) => {
     const { imports } = JSON.parse(tree.text("tests/tools/offline/import_map.json"));
-    return imports[specifier] === `../../../src/stores/${name}/mod.ts`;
+    return imports[specifier] === `../../../src/${folderOf(name)}/mod.ts`;
   },
   "URL": (tree, store) => {
     const urls = rowsOf(tree.text("docs/command_line.md"), "The store");
     const isDescribed = urls.some((row) => row.includes(`(stores/${store.name}.md`));
-    return isDescribed && reaches(tree, ["src/cli/schemes/registry.ts"], store, /^src\/cli\//);
+    return isDescribed && reaches(tree, ["packages/cli/src/schemes/registry.ts"], store, /^packages\/cli\//);
   },
   "doctor": (tree, { name, called }) => {
     const codes = rowsOf(tree.text("docs/command_line.md"), "Verbs").filter((row) =>
       called.test(cellsOf(row)[2] ?? "")
     );
-    return codes.length > 0 && tree.text(`src/cli/doctor/${name}.ts`) !== "";
+    return codes.length > 0 && tree.text(`packages/cli/src/doctor/${name}.ts`) !== "";
   },
   "mistake": (tree, { specifier }) => {
     return tree.text("src/internal/mistaken_target.ts").replace(/^const EXAMPLES =[^;]+;/m, "").includes(specifier);
@@ -98,8 +104,8 @@ type Reasons = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 const REASONS: Reasons = {
   memory: {
-    "architecture": "Its rules are those of `src/internal/lock_record/`, which are listed.",
-    "mutants": "For each behaviour of the suite `tests/testing_test.ts` plants a fault in it by hand.",
+    "architecture": "Its rules are those of `src/rules/`, which are listed.",
+    "mutants": "For each behaviour of the suite `packages/testing/tests/testing_test.ts` plants a fault in it by hand.",
     "fault run": "It ends with its process.",
     "URL": "No other process can reach it.",
     "doctor": "No other process can reach it.",
@@ -121,10 +127,16 @@ const REASONS: Reasons = {
     "doctor": "Objects cannot be reached from outside of Workers.",
   },
   cas: {
+    "choosing a store": "It makes stores; the table has the one on memcached.",
     "URL": "A backend is code, which no URL can name.",
     "doctor": "A backend is code, which no URL can name.",
   },
 };
+
+/** Returns the folder of a store in src and tests: that of `cas()` is the engine. */
+function folderOf(name: string): string {
+  return name === "cas" ? "engine" : `stores/${name}`;
+}
 
 function pageOf(name: string): string {
   return `docs/stores/${name}.md`;
@@ -133,9 +145,9 @@ function pageOf(name: string): string {
 function isExported(tree: Tree, { name, specifier }: StoreFolder): boolean {
   const { exports, publish } = JSON.parse(tree.text("deno.json"));
   const isPacked = !publish.exclude.some((path: string) =>
-    path.startsWith(`src/stores/${name}`) && !path.includes("*")
+    path.startsWith(`src/${folderOf(name)}`) && !path.includes("*")
   );
-  return isPacked && exports[specifier.replace("@holdfast/lock", ".")] === `./src/stores/${name}/mod.ts`;
+  return isPacked && exports[specifier.replace("@holdfast/lock", ".")] === `./src/${folderOf(name)}/mod.ts`;
 }
 
 /** Returns the rows of the tables under a heading. */
@@ -150,7 +162,7 @@ function cellsOf(row: string): string[] {
 
 /** Returns the texts of the tests of a store that run the store suite. */
 function suitesOf(tree: Tree, name: string): string[] {
-  const tests = tree.files(`tests/stores/${name}/`).filter((path) => path.endsWith("_test.ts"));
+  const tests = tree.files(`tests/${folderOf(name)}/`).filter((path) => path.endsWith("_test.ts"));
   return tests.map((path) => tree.text(path)).filter((text) => text.includes("storeSuite("));
 }
 
@@ -179,7 +191,7 @@ function reaches(tree: Tree, files: readonly string[], store: StoreFolder, rooms
 
 /** Whether what is imported is a store or a file of it. */
 function belongsTo(target: string, { name, specifier }: StoreFolder): boolean {
-  return target === specifier || target.startsWith(`src/stores/${name}/`);
+  return target === specifier || target.startsWith(`src/${folderOf(name)}/`);
 }
 
 const IMPORTS = /(?:^(?:import|export)\s+(?!type\b)[^;"]*from\s+|\bimport\()"([^"]+)"/gm;
@@ -193,7 +205,7 @@ function importsOf(tree: Tree, path: string): string[] {
 
 function storesOf(tree: Tree): StoreFolder[] {
   const names = new Set(tree.files("src/stores/").map((path) => path.split("/")[2]!));
-  return [...names].sort().map((name) => ({
+  return ["cas", ...names].sort().map((name) => ({
     name,
     specifier: `@holdfast/lock/${name.replaceAll("_", "-")}`,
     called: new RegExp(`\\b${name.replaceAll("_", "[ _-]")}`, "i"),
@@ -217,7 +229,7 @@ function judge(tree: Tree, reasons: Reasons): string[] {
 
 /** The repository as it is. Each file is read once. */
 class Repository implements Tree {
-  readonly #paths = ["docs/", "src/", "tests/", "bench/"].flatMap((folder) => sourceFiles(folder, ""));
+  readonly #paths = ["docs/", "src/", "packages/", "tests/", "bench/"].flatMap((folder) => sourceFiles(folder, ""));
   readonly #texts = new Map<string, string>();
 
   files(folder: string): string[] {
@@ -250,7 +262,7 @@ const PLANTED: Readonly<Record<string, readonly [store: string, path: string, te
   "entry point": ["sqlite", "deno.json", "./sqlite"],
   "module docs": ["sqlite", "src/stores/sqlite/mod.ts", "@example"],
   "page": ["sqlite", "docs/stores/sqlite.md", "## Rights\n"],
-  "README": ["sqlite", "README.md", "docs/stores/sqlite.md"],
+  "choosing a store": ["sqlite", "docs/choosing_a_store.md", "(stores/sqlite.md)"],
   "guarantees": ["sqlite", "docs/guarantees.md", "[SQLite](stores/sqlite.md)"],
   "architecture": ["sqlite", "docs/architecture.md", "src/stores/sqlite/"],
   "change log": ["sqlite", "CHANGELOG.md", "SQLite"],
@@ -265,8 +277,8 @@ const PLANTED: Readonly<Record<string, readonly [store: string, path: string, te
   "loads": ["sqlite", "tests/loads_test.ts", "stores/sqlite/mod.ts"],
   "types": ["sqlite", "tests/runtimes/types/program.ts", "@holdfast/lock/sqlite"],
   "import map": ["sqlite", "tests/tools/offline/import_map.json", "@holdfast/lock/sqlite"],
-  "URL": ["sqlite", "src/cli/schemes/registry.ts", "./sqlite.ts"],
-  "doctor": ["sqlite", "src/cli/doctor/sqlite.ts"],
+  "URL": ["sqlite", "packages/cli/src/schemes/registry.ts", "./sqlite.ts"],
+  "doctor": ["sqlite", "packages/cli/src/doctor/sqlite.ts"],
   "mistake": ["sqlite", "src/internal/mistaken_target.ts", "@holdfast/lock/sqlite"],
 };
 
