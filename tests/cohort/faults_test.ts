@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
-import { settled } from "../../support/virtual_clock.ts";
-import { ask, claimOf, grant } from "../../support/claims.ts";
+import { settled } from "../support/virtual_clock.ts";
+import { ask, claimOf, grant } from "../support/claims.ts";
 import { lost, never, Place, unheard } from "./place.ts";
 
 Deno.test("HandoffCohort.release() that fails is retried, and the next one asks", async () => {

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { drift } from "../../../src/store.ts";
-import { settled } from "../../support/virtual_clock.ts";
-import { ask, claimOf, grant } from "../../support/claims.ts";
+import { drift } from "../../src/contract/store.ts";
+import { settled } from "../support/virtual_clock.ts";
+import { ask, claimOf, grant } from "../support/claims.ts";
 import { Place, unheard } from "./place.ts";
 
 Deno.test("HandoffCohort hands a lock on to its waiters in order, without a request", async () => {

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { settled } from "../../support/virtual_clock.ts";
+import { settled } from "../support/virtual_clock.ts";
 import { type Beginning, Place } from "./place.ts";
 import type { CohortOptions } from "@holdfast/lock/cohort";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { settled } from "../../support/virtual_clock.ts";
-import { ask, claimOf, grant } from "../../support/claims.ts";
+import { settled } from "../support/virtual_clock.ts";
+import { ask, claimOf, grant } from "../support/claims.ts";
 import { Place, unheard } from "./place.ts";
 
 Deno.test("HandoffCohort lingers, and grants the next handle without a request", async () => {

@@ -2,7 +2,7 @@
 import { assert } from "@std/assert";
 import { acquire, tryAcquire } from "@holdfast/lock";
 import { sqlite } from "@holdfast/lock/sqlite";
-import { DenoProcess } from "../../support/deno_process.ts";
+import { DenoProcess } from "../support/deno_process.ts";
 
 /** Shorter than the lease that the lock was acquired with, and longer than the one that is left, in milliseconds. */
 const WAIT = 90_000;

@@ -1,7 +1,7 @@
 // Deno only: it replaces a method of AbortSignal to see its listeners.
 import { assert } from "@std/assert";
 import { getEventListeners } from "node:events";
-import { settled } from "../../support/virtual_clock.ts";
+import { settled } from "../support/virtual_clock.ts";
 import { Place } from "./place.ts";
 
 Deno.test("cohort() leaves no listener on a lock that it renews again and again", async () => {

@@ -3,10 +3,10 @@ import { acquire, type Store } from "@holdfast/lock";
 import { cohort, type CohortOptions } from "@holdfast/lock/cohort";
 import { memory } from "@holdfast/lock/memory";
 import { redlock } from "@holdfast/lock/redlock";
-import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
-import { ScriptedStore } from "../../support/scripted_store.ts";
-import { settled, VirtualClock } from "../../support/virtual_clock.ts";
-import { ask, claimOf, grant } from "../../support/claims.ts";
+import { HandoffStore } from "../../src/handoff/handoff_store.ts";
+import { ScriptedStore } from "../support/scripted_store.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
+import { ask, claimOf, grant } from "../support/claims.ts";
 import { lost, Place } from "./place.ts";
 
 Deno.test("cohort() throws for a wrong option", () => {

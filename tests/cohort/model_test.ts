@@ -2,9 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Claim, Store } from "@holdfast/lock";
 import type { CohortOptions } from "@holdfast/lock/cohort";
-import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { settled } from "../../support/virtual_clock.ts";
-import { claimOf } from "../../support/claims.ts";
+import type { HandoffCohort } from "../../src/cohort/cohort.ts";
+import { settled } from "../support/virtual_clock.ts";
+import { claimOf } from "../support/claims.ts";
 import { type Line, lost, Place, unheard } from "./place.ts";
 
 const HANDLES = 9;

@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import type { AcquireOptions, Lock, Store } from "@holdfast/lock";
 import type { CohortOptions } from "@holdfast/lock/cohort";
-import { acquireFrom } from "../../../src/acquisition.ts";
-import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
-import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { checkAcquireOptions } from "../../../src/options.ts";
+import { acquireFrom } from "../../src/lock/acquisition.ts";
+import { checkCohortOptions } from "../../src/cohort/options.ts";
+import { HandoffCohort } from "../../src/cohort/cohort.ts";
+import { checkAcquireOptions } from "../../src/lock/options.ts";
 import type {
   Attempt,
   AttemptOptions,
@@ -14,10 +14,10 @@ import type {
   QueryOptions,
   Renewal,
   Snapshot,
-} from "../../../src/store.ts";
-import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import { ask, claimOf, grant } from "../../support/claims.ts";
-import { settled, VirtualClock } from "../../support/virtual_clock.ts";
+} from "../../src/contract/store.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { ask, claimOf, grant } from "../support/claims.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
 
 /** A call that a {@linkcode Line} has carried. */
 export interface Call {

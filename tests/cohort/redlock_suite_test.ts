@@ -1,10 +1,10 @@
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
-import { storeSuite } from "@holdfast/lock/testing";
-import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
-import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { Masters, settling } from "../../support/masters.ts";
+import { storeSuite } from "@holdfast/testing";
+import { checkCohortOptions } from "../../src/cohort/options.ts";
+import { HandoffCohort } from "../../src/cohort/cohort.ts";
+import { SystemClock } from "../../src/time/clock.ts";
+import { Masters, settling } from "../support/masters.ts";
 import { ofSeveral } from "./suites.ts";
 
 /** How long a node may take on a busy machine, in milliseconds: by default 50 with the short leases of the suite. */

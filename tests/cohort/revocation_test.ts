@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { settled } from "../../support/virtual_clock.ts";
-import { claimOf, grant } from "../../support/claims.ts";
+import { settled } from "../support/virtual_clock.ts";
+import { claimOf, grant } from "../support/claims.ts";
 import { Place } from "./place.ts";
 
 /** A revocation of which the process is not notified. */

@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import { acquire, type LockTarget } from "@holdfast/lock";
 import { cohort } from "@holdfast/lock/cohort";
 import { redis } from "@holdfast/lock/redis";
-import { RedisServer } from "../../support/redis_server.ts";
-import { until } from "../../support/until.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { until } from "../support/until.ts";
 
 const QUEUE = "{lock:a}:queue";
 

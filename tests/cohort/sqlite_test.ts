@@ -1,6 +1,6 @@
 import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
-import { storeSuite } from "@holdfast/lock/testing";
-import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
+import { storeSuite } from "@holdfast/testing";
+import type { HandoffCohort } from "../../src/cohort/cohort.ts";
 import { dispose, FULL, made, ofSeveral } from "./suites.ts";
 
 storeSuite({

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { acquire, type Observer, type Store } from "@holdfast/lock";
 import { cohort } from "@holdfast/lock/cohort";
-import { until } from "../../support/until.ts";
+import { until } from "../support/until.ts";
 
 /**
  * Checks that the waiter which gives up in a process is succeeded by the next one there, before another process.

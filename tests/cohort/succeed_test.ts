@@ -1,7 +1,7 @@
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
-import { Masters } from "../../support/masters.ts";
-import { RedisServer } from "../../support/redis_server.ts";
+import { Masters } from "../support/masters.ts";
+import { RedisServer } from "../support/redis_server.ts";
 import { checkSuccession } from "./succeed.ts";
 
 Deno.test("cohort(redis) hands the place of a waiter that gives up to the next one", async () => {

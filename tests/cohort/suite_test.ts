@@ -1,11 +1,11 @@
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import type { CohortOptions } from "@holdfast/lock/cohort";
-import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import { RedisServer } from "../../support/redis_server.ts";
+import type { HandoffCohort } from "../../src/cohort/cohort.ts";
+import { SystemClock } from "../../src/time/clock.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { RedisServer } from "../support/redis_server.ts";
 import { dispose, FULL, made, ofSeveral } from "./suites.ts";
 
 /** Short turns, with which the process queues anew within most tests, and long ones. */

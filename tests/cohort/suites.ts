@@ -1,8 +1,8 @@
 import type { Store } from "@holdfast/lock";
 import type { CohortOptions } from "@holdfast/lock/cohort";
-import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
-import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
+import { checkCohortOptions } from "../../src/cohort/options.ts";
+import { HandoffCohort } from "../../src/cohort/cohort.ts";
+import { SystemClock } from "../../src/time/clock.ts";
 
 /** What a cohort of a store with all capabilities declares. */
 export const FULL = ["shared", "permits", "owner", "steal", "evict", "query"] as const;
