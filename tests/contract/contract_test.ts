@@ -1,6 +1,6 @@
 // Deno only: it looks at the sources.
 import { assert, assertEquals } from "@std/assert";
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import ts from "typescript";
 
 /** How a sentence of the contract is checked: by behaviours of the suite, or why by none. */
@@ -11,21 +11,21 @@ type Contract = Readonly<Record<string, Readonly<Record<string, Checks>>>>;
 
 /** What `Granted` says in its documentation, as `CONTRACT` has it. */
 const GRANTED: Contract = {
-  Granted: { "The lock is granted.": ["grants a free lock and refuses a held one"] },
+  Granted: { "A lock that was granted.": ["grants a free lock and refuses a held one"] },
   // It has no documentation of its own.
   granted: { "": ["grants a free lock and refuses a held one"] },
   fence: { "Larger than every fence granted before": ["fences rise"] },
   fences: {
     "How many fences were reserved, 1 when left out": ["reserves several fences"],
-    "No other grant gets one of them": [
+    "No other grant gets any of these fences": [
       ...["no other grant gets one of them", "reserves no fence that others could have"],
       ...["above those of a dead holder", "fences above those of the holder"],
     ],
-    "The last one is at most 10 ms ahead": ["no fence over 10 ms ahead of the clock"],
+    "The last fence is at most 10 ms ahead": ["no fence over 10 ms ahead of the clock"],
   },
   age: { "How much of the lease had passed": { not: "a store that the suite tests makes the attempt itself" } },
   contended: {
-    "Whether other handles were left waiting in the queue": [
+    "Whether other handles were waiting in the queue": [
       ...["come next along: a run", "without a group takes nobody along"],
     ],
   },
@@ -48,7 +48,7 @@ const ENTRY: Contract = {
   name: { "The name of the lock.": ["query() lists names and kinds as they are"] },
   owner: { "The owner of the handle.": ["lists the owner and the id of each handle"] },
   handle: { "The id of the handle": ["lists the owner and the id of each handle"] },
-  mode: { "How the lock is held.": ["query() lists names and kinds as they are"] },
+  mode: { "How the handle holds the lock, or wants to hold it.": ["query() lists names and kinds as they are"] },
   permits: { "Of a semaphore: how many owners": ["query() lists names and kinds as they are"] },
   meta: {
     "The description of the handle": ["lists the meta of each handle as it was given", "of each of several holders"],
@@ -67,8 +67,11 @@ const HOLDER_ENTRY: Contract = {
 
 const WAITER_ENTRY: Contract = {
   WaiterEntry: { "A handle that waits for a lock": ["query() lists holders and waiters, in order"] },
-  rank: { "How many waiters of this lock are ahead of it.": ["lists the rank of each waiter"] },
-  member: { "`true` for a member of the {@linkcode Granted.run}": ["lists the members of a run in every client"] },
+  rank: { "How many waiters of this lock are ahead of this waiter.": ["lists the rank of each waiter"] },
+  member: {
+    "`true` for a member of the {@linkcode Granted.run}": ["lists the members of a run in every client"],
+    "Left out for a waiter in the queue.": ["lists a member of a run once when it waits"],
+  },
 };
 
 const QUERY_OPTIONS: Contract = {
@@ -80,8 +83,8 @@ const QUERY_OPTIONS: Contract = {
   match: { "Lists only names that match this pattern": ["lists the names that the pattern fits"] },
   limit: {
     "About how many names to list at most": ["lists every lock that stays, on pages that end"],
-    "More come in further calls": ["lists every lock that stays, on pages that end"],
-    "A page may have fewer, or none": { not: "it allows, and demands nothing" },
+    "Further calls list the following names": ["lists every lock that stays, on pages that end"],
+    "A page may have fewer names, or none": { not: "it allows, and demands nothing" },
   },
   cursor: { "Where the page begins": ["lists every lock that stays, on pages that end"] },
 };
@@ -96,24 +99,25 @@ const SNAPSHOT: Contract = {
     "A member is listed until the holder's lock ends": [
       ...["lists no member of a run that is over", "lists a member of a run once when it waits"],
     ],
+    "Meanwhile it may have been handed the lock": { not: "it says what the store is not told" },
   },
   cursor: {
     "Where the next page begins": ["lists every lock that stays, on pages that end"],
-    "A lock that is there while all pages are read": ["lists every lock that stays, on pages that end"],
+    "A lock that exists while all pages are read": ["lists every lock that stays, on pages that end"],
   },
 };
 
 /** What `Store` says in its documentation: each sentence by its first words, and the behaviours that check it. */
 const CONTRACT: Contract = {
   Store: {
-    "Where locks are kept.": ["grants a free lock and refuses a held one"],
-    "A store orders its waiters first come, first served": [
+    "A system that keeps locks.": ["grants a free lock and refuses a held one"],
+    "It orders waiters first come, first served": [
       ...["serves live waiters first come, first served", "grants the lock only to the first of the queue"],
       ...["grants again what its owner holds", "renew() and release() by a rival change nothing"],
     ],
     "It rejects when it does not know the outcome": { not: "a fixture has no way to break the connection" },
-    "A `TypeError` or `RangeError` is for a bad argument": { not: "it is about what the core makes of an error" },
-    "`src/testing/` (`@holdfast/lock/testing`) holds": { not: "it names the suite" },
+    "A `TypeError` or `RangeError` means a bad argument": { not: "it is about what the core makes of an error" },
+    "`packages/testing/src/` (`@holdfast/testing`) holds": { not: "it names the suite" },
   },
   attempt: {
     "Attempts to acquire the lock.": [
@@ -157,8 +161,8 @@ const CONTRACT: Contract = {
     "Resolves as well when `signal` aborts.": ["wakeup() resolves when its signal aborts"],
   },
   capabilities: {
-    "The optional features that it supports": { not: "every behaviour begins with this check" },
-    'It lists `"evict"` and `"query"`': { not: "every behaviour begins with this check" },
+    "The optional features that the store supports": { not: "every behaviour begins with this check" },
+    'Lists `"evict"` and `"query"`': { not: "every behaviour begins with this check" },
   },
   revocation: {
     "Resolves soon after the lock of this handle was revoked": ["resolves after a steal from this handle"],
@@ -166,12 +170,12 @@ const CONTRACT: Contract = {
     "Resolves to the {@linkcode Meta}": { not: "it allows, and demands nothing" },
   },
   evict: {
-    "Revokes the lock of all its holders, or of those that": [
+    "Revokes the lock of all its holders, or of the holders that": [
       ...["takes the lock from all holders", "evict() frees a lock for the next waiter"],
       ...["leaves the lock to a later holder", "leaves the lock to other holders"],
     ],
-    "Resolves to the number of handles that lost it.": ["takes the lock from all holders"],
-    "Which handles these are is decided in the same step": ["leaves the lock to a later holder"],
+    "Resolves to the number of handles that lost the lock.": ["takes the lock from all holders"],
+    "The handles are chosen in the same step": ["leaves the lock to a later holder"],
   },
   query: {
     "Lists the holders and the waiters of the locks of this store": [
@@ -179,26 +183,26 @@ const CONTRACT: Contract = {
     ],
   },
   forget: {
-    "Drops what is kept in this process": { not: "a fixture does not see what a process keeps" },
+    "Drops the state in this process": { not: "a fixture does not see what a process keeps" },
     "Sends nothing.": { not: "a fixture does not see what is sent" },
     'For stores that declare `"runs"`': { not: "target_test.ts: it is no method of a fixture alone" },
   },
   succeed: {
-    "Gives the place of one handle in the queue": { not: "tests/handoff: a group calls it, which hides it" },
-    "The first one stops waiting": { not: "tests/handoff: a group calls it, which hides it" },
-    "Without it the other handle queues at the end": { not: "it says what a group does" },
+    "Gives the place of the handle `from` in the queue": { not: "tests/handoff: a group calls it, which hides it" },
+    "`from` stops waiting": { not: "tests/handoff: a group calls it, which hides it" },
+    "Without this method the other handle queues": { not: "it says what a group does" },
   },
   drift: { "Returns how much earlier than the lease": ["drift() leaves time", "no lease ends early"] },
-  closed: { "Whether it was closed for good": { not: "a fixture closes the place, not a store" } },
+  closed: { "Whether the store was closed for good": { not: "a fixture closes the place, not a store" } },
   connectionError: {
     "Why the store cannot be reached at present": { not: "a fixture has no way to break the connection" },
   },
-  observer: { "The observer that is notified of what happens": { not: "the core tells it" } },
+  observer: { "The observer that is notified of events": { not: "the core tells it" } },
 };
 
 /** The sentences of the documentation of an interface of store.ts, by member. */
 function sentences(of: string): Map<string, string[]> {
-  const text = Deno.readTextFileSync(new URL("../src/store.ts", import.meta.url));
+  const text = Deno.readTextFileSync(new URL("../../src/contract/store.ts", import.meta.url));
   const file = ts.createSourceFile("store.ts", text, ts.ScriptTarget.Latest, true);
   const store = file.statements.filter(ts.isInterfaceDeclaration).find(({ name }) => name.text === of);
   const found = new Map<string, string[]>();

@@ -1,24 +1,57 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { acquire, type Claim, type Lock, type LockEvent, LockLostError, type LossReason } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { acquireFrom } from "../src/acquisition.ts";
-import { notify } from "../src/internal/process/notify.ts";
-import { checkAcquireOptions } from "../src/options.ts";
-import { busy, granted, hanging, inTurn, ScriptedStore, unreachable } from "./support/scripted_store.ts";
-import { VirtualClock } from "./support/virtual_clock.ts";
+import { acquireFrom } from "../../src/lock/acquisition.ts";
+import { notify } from "../../src/internal/process/notify.ts";
+import { checkAcquireOptions } from "../../src/lock/options.ts";
+import { busy, granted, hanging, inTurn, ScriptedStore, unreachable } from "../support/scripted_store.ts";
+import process from "node:process";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
+import { warningsOf } from "../support/warnings.ts";
 
-Deno.test("notify() calls the observer, if any, and ignores what it throws", () => {
+Deno.test("notify() calls the observer, if any, and warns once of what it throws", async () => {
   const claim: Claim = { name: "a", owner: "me", handle: "me/1", mode: "exclusive", permits: 2, lease: 1_000 };
   const heard: LockEvent[] = [];
   notify({}, claim, { type: "waiting" });
-  notify({ observer: (event) => heard.push(event) }, claim, { type: "waiting" });
+  notify({ observer: (event) => heard.push({ ...event }) }, claim, { type: "waiting" });
   assertEquals(heard, [{ type: "waiting", name: "a", owner: "me", handle: "me/1", mode: "exclusive", permits: 2 }]);
   const observer = () => {
     throw new Error("observer");
   };
-  notify({ observer }, claim, { type: "waiting" });
-  // Nothing hears of a promise that rejects: that would end the process.
-  notify({ observer: () => Promise.reject(new Error("observer")) }, claim, { type: "waiting" });
+  // If nothing heard of a promise that rejects, that would end the process.
+  const rejecting = () => Promise.reject(new Error("rejected"));
+  const warnings = await warningsOf(async () => {
+    for (const each of [rejecting, rejecting, observer, observer]) {
+      notify({ observer: each }, claim, { type: "waiting" });
+      await settled();
+    }
+  });
+  // Other runtimes run all tests in one process, in which another one may have had it warn.
+  const hasWarned = warnings.length === 0 && process.versions["deno"] === undefined;
+  assertEquals(warnings, hasWarned ? [] : ["The observer of a store has thrown, which is ignored: rejected"]);
+});
+
+Deno.test("LockEvent is written as JSON, a fence and an error as text", () => {
+  const claim: Claim = { name: "a", owner: "me", handle: undefined, mode: "shared", permits: undefined, lease: 1_000 };
+  const heard: LockEvent[] = [];
+  const observer = (event: LockEvent) => heard.push(event);
+  notify({ observer }, claim, { type: "acquired", fence: 2n ** 60n, waited: 5 });
+  notify({ observer }, claim, { type: "fault", operation: "renew", error: new TypeError("no route") });
+  const subject = { name: "a", owner: "me", handle: "me", mode: "shared" };
+  assertEquals(heard.map((event) => JSON.parse(JSON.stringify(event))), [
+    { ...subject, type: "acquired", fence: "1152921504606846976", waited: 5 },
+    { ...subject, type: "fault", operation: "renew", error: "TypeError: no route" },
+  ]);
+  assertEquals(Object.keys(heard[0]!).toSorted(), [
+    "fence",
+    "handle",
+    "mode",
+    "name",
+    "owner",
+    "permits",
+    "type",
+    "waited",
+  ]);
 });
 
 Deno.test("Observer is notified of all events in order, each with name and owner", async () => {

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
-import { LATE, releaseWithRetry, within } from "../../../src/internal/lease/release.ts";
-import type { Claim } from "../../../src/store.ts";
-import { hanging, inTurn, refused, ScriptedStore, unreachable } from "../../support/scripted_store.ts";
-import { settled, VirtualClock } from "../../support/virtual_clock.ts";
+import { LATE, releaseWithRetry, within } from "../../src/contract/release.ts";
+import type { Claim } from "../../src/contract/store.ts";
+import { hanging, inTurn, refused, ScriptedStore, unreachable } from "../support/scripted_store.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
 
 const CLAIM: Claim = { name: "a", owner: "o", handle: undefined, mode: "exclusive", permits: undefined, lease: 900 };
 
@@ -23,7 +23,7 @@ function scene(...answers: (() => boolean | Promise<boolean>)[]): Scene {
   store.onRelease = inTurn(...answers);
   const noted: unknown[] = [];
   let result: unknown = "pending";
-  releaseWithRetry(store, CLAIM, clock, (fault) => noted.push(fault)).then(
+  releaseWithRetry(store, CLAIM, clock, noted).then(
     (released) => result = released,
     (error: unknown) => {
       result = error;
@@ -54,6 +54,14 @@ Deno.test("releaseWithRetry() retries with pauses of 10 to 500 ms, at last after
   assert(all.result() instanceof Error && all.clock.pending === 0, `${all.result()}`);
   const later = [1_130, 1_630, 2_130, 2_630, 3_130, 3_630, 4_130, 4_630, 4_900];
   assertEquals(all.store.times("release"), [0, 10, 30, 70, 150, 310, 630, ...later]);
+});
+
+Deno.test("releaseWithRetry() does not go by the wall clock", async () => {
+  const all = scene(unreachable, () => true);
+  await settled();
+  all.clock.setWall(3_600_000);
+  await all.clock.advance(10);
+  assertEquals([all.result(), all.store.times("release")], [true, [0, 10]]);
 });
 
 Deno.test("releaseWithRetry() counts its time from the first fault, not from the call", async () => {
