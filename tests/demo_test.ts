@@ -4,6 +4,7 @@ import { shorten } from "../examples/demo/fences.ts";
 import { stripVTControlCharacters } from "node:util";
 import { Directory, Program } from "./support/program.ts";
 import { freePort, RedisServer } from "./support/redis_server.ts";
+import { textOf } from "./support/test_files.ts";
 import { withoutCoverage } from "./support/without_coverage.ts";
 
 /** Fails unless the demo has shown everything, and everything held. */
@@ -70,6 +71,26 @@ Deno.test("shorten() leaves of two fences the digits from the first difference",
   assertEquals(shorten("9", "10"), ["9", "10"]);
   assertEquals(shorten("12", "21"), ["12", "21"]);
   assertEquals(shorten("12", "12"), ["12", "12"]);
+});
+
+Deno.test("examples/demo.ts runs as the README has it, and fetches nothing", async () => {
+  const [, line = ""] = /^npx -y deno@[\d.]+ (.*examples\/demo\.ts)\b/m.exec(textOf("README.md")) ?? [];
+  using directory = new Directory();
+  // Nobody listens there: what is fetched fails.
+  const nowhere = `http://127.0.0.1:${freePort()}/`;
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: line.split(" "),
+    cwd: new URL("../", import.meta.url).pathname,
+    clearEnv: true,
+    env: {
+      ...withoutCoverage(),
+      ...{ DENO_DIR: directory.path, NPM_CONFIG_REGISTRY: nowhere, JSR_URL: nowhere, NO_COLOR: "1" },
+    },
+    stdin: "null",
+  }).output();
+  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assertEquals([code, err], [0, ""], out);
+  assert(out!.endsWith("\nEverything held.\n"), out);
 });
 
 Deno.test("examples/demo.ts shows that all promises hold on SQLite and leaves nothing", async () => {
