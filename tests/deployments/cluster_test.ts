@@ -5,7 +5,7 @@ import { redis } from "@holdfast/lock/redis";
 import { Cluster as Cluster6 } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis5";
 import { lockKeys } from "../../src/stores/redis/keys/keys.ts";
-import { until } from "../support/until.ts";
+import { HANG_MS, until } from "../support/until.ts";
 import { ClusterDeployment } from "./cluster.ts";
 import { code, waiters } from "./load.ts";
 
@@ -15,12 +15,8 @@ const [KEY, QUEUE, WAITERS] = lockKeys("lock:a");
 /** How long the lock is leased, in milliseconds. */
 const LEASE = 5_000;
 
-// After a failover ioredis has timers for up to two seconds, also when its clients are closed.
-const LEAKY = { sanitizeOps: false, sanitizeResources: false };
-
 Deno.test({
   name: "ClusterDeployment moves slots, fails over, and loses the writes it is asked to",
-  ...LEAKY,
   fn: async () => {
     await using cluster = await ClusterDeployment.start();
     const client = cluster.connect();
@@ -48,7 +44,6 @@ Deno.test({
 
 Deno.test({
   name: "acquire() serves 50 waiters in a Cluster although the held lock's slot moves",
-  ...LEAKY,
   fn: async () => {
     await using cluster = await ClusterDeployment.start();
     const { lock, served } = await contend(cluster);
@@ -70,7 +65,6 @@ Deno.test({
 
 Deno.test({
   name: "acquire() serves 50 waiters in a Cluster although the lock's master dies",
-  ...LEAKY,
   fn: async () => {
     await using cluster = await ClusterDeployment.start();
     const { lock, served } = await contend(cluster);
@@ -80,7 +74,7 @@ Deno.test({
     await until(async () => Number(await old.server.command("ZCARD", QUEUE)) === 60, "ten more are queued");
     await old.server.kill();
     await cluster.promoted(KEY, old);
-    await until(async () => await code(lock.extend()) === undefined, "the client has found the new master", 40_000);
+    await until(async () => await code(lock.extend()) === undefined, "the client has found the new master", HANG_MS);
     await lock.release();
     const [fences, more] = await waited;
     assertRise([lock.fence, ...fences]);
@@ -93,7 +87,6 @@ Deno.test({
 for (const [version, Client] of Object.entries({ 5: Cluster5, 6: Cluster6 })) {
   Deno.test({
     name: `acquire() leaves no rejection when a slot's new master hangs, ioredis ${version}`,
-    ...LEAKY,
     fn: async () => {
       await using cluster = await ClusterDeployment.start({ replicas: 0 });
       const client = cluster.adopt(new Client(cluster.addresses, { redisOptions: { commandTimeout: 200 } }));

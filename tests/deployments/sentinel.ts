@@ -13,7 +13,7 @@ const DOWN_AFTER = 500;
 const RETRY = 50;
 
 /** How long the Sentinels may take to fail over or to notice who has come back, in milliseconds: they look every 10 s. */
-const LIMIT = 40_000;
+const LIMIT = 60_000;
 
 /** A master with replicas, and the Sentinels that promote one of them when it fails. */
 export class SentinelDeployment implements AsyncDisposable {
@@ -158,7 +158,16 @@ export class SentinelDeployment implements AsyncDisposable {
   /** Has the Sentinels promote a replica while the master is well; resolves when one is. */
   async failover(): Promise<RedisServer> {
     const old = await this.master();
-    await this.sentinels[0]!.command("SENTINEL", "FAILOVER", NAME);
+    await until(
+      // One that the Sentinels have begun by themselves ends first.
+      () =>
+        this.sentinels[0]!.command("SENTINEL", "FAILOVER", NAME).then(() => true, (error) => {
+          if (!`${error}`.includes("INPROG")) throw error;
+          return false;
+        }),
+      "a failover begins",
+      LIMIT,
+    );
     return await this.promoted(old);
   }
 
