@@ -1,8 +1,8 @@
 // Deno only: it takes long, and tests the same code as store_test.ts.
-import { storeSuite } from "@holdfast/lock/testing";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { CasStore } from "../../../src/stores/cas/store.ts";
-import { parseDocument } from "../../../src/stores/cas/document.ts";
+import { storeSuite } from "@holdfast/testing";
+import { SystemClock } from "../../src/time/clock.ts";
+import { CasStore } from "../../src/engine/store.ts";
+import { parseDocument } from "../../src/engine/document.ts";
 import { Documents, memoryBackend, type MemoryBackendOptions } from "./memory_backend.ts";
 
 /** Other backends, with which the engine does something else; `store_test.ts` has one with a server's clock. */

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import type { FoundDocument } from "../../../src/stores/cas/mod.ts";
-import { ask, claimOf, grant } from "../../support/claims.ts";
+import type { FoundDocument } from "../../src/engine/mod.ts";
+import { ask, claimOf, grant } from "../support/claims.ts";
 import { heldUp, NAME, Place } from "./controlled_backend.ts";
 
 Deno.test("succeed() gives a place to another handle in one write", async () => {
@@ -107,4 +107,52 @@ Deno.test("attempt() takes a run along although the grant before it rests on a s
   await a.store.release(held!);
   const attempt = await b.store.attempt(first!, { enqueue: true });
   assertEquals(attempt.granted && attempt.run, [second!.owner]);
+});
+
+Deno.test("attempt() keeps a place of which the first write was not answered", async () => {
+  const place = new Place();
+  const [a, b, c] = [place.connect(), place.connect(), place.connect()];
+  const [held, first, second] = [claimOf(NAME), claimOf(NAME), claimOf(NAME)];
+  await grant(a.store, held);
+  b.backend.onWrite = async (execute) => {
+    await execute();
+    throw new Error("the reply was lost");
+  };
+  await assertRejects(() => b.store.attempt(first, { enqueue: true }), Error);
+  b.backend.onWrite = (execute) => execute();
+  await ask(b.store, first);
+  await ask(c.store, second);
+  // It does not take its turn, and is struck off.
+  await a.store.release(held);
+  await ask(c.store, second);
+  await place.clock.advance(1_400);
+  await ask(c.store, second);
+  await place.clock.advance(101);
+  await ask(c.store, claimOf(NAME), false);
+  assertEquals(place.handles.queue, [second.owner]);
+  await grant(a.store, claimOf(NAME), { steal: true });
+  await ask(b.store, first);
+  assertEquals(place.handles.queue, [first.owner, second.owner]);
+});
+
+Deno.test("succeed() leaves a handle alone that is in the queue itself", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const [from, to] = [claimOf(NAME), claimOf(NAME)];
+  await grant(a.store, claimOf(NAME));
+  await ask(b.store, from);
+  await ask(b.store, to);
+  await b.store.succeed(from, to);
+  assertEquals(place.handles.queue, [from.owner, to.owner]);
+});
+
+Deno.test("forget() leaves a waiter alone that is in the queue", async () => {
+  const place = new Place();
+  const [a, b] = [place.connect(), place.connect()];
+  const waiting = claimOf(NAME);
+  await grant(a.store, claimOf(NAME));
+  await ask(b.store, waiting);
+  b.store.forget(waiting);
+  await b.store.release(claimOf(NAME));
+  assertEquals(place.handles.queue, [waiting.owner]);
 });

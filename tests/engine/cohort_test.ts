@@ -1,9 +1,9 @@
 // Deno only: it takes long, and tests the same code as store_test.ts.
-import { storeSuite } from "@holdfast/lock/testing";
-import { parseDocument } from "../../../src/stores/cas/document.ts";
-import { cas } from "../../../src/stores/cas/mod.ts";
-import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import { storeSuite } from "@holdfast/testing";
+import { parseDocument } from "../../src/engine/document.ts";
+import { cas } from "../../src/engine/mod.ts";
+import type { HandoffCohort } from "../../src/cohort/cohort.ts";
+import { dispose, FULL, made, ofSeveral } from "../cohort/suites.ts";
 import { Documents, memoryBackend } from "./memory_backend.ts";
 
 for (const clock of [undefined, Date.now]) {

@@ -1,9 +1,11 @@
-import type { Backend, FoundDocument, WriteResult } from "../../../src/stores/cas/mod.ts";
-import { CasStore } from "../../../src/stores/cas/store.ts";
-import type { RemoteWaiters } from "../../../src/stores/cas/own_waiters.ts";
-import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
+import type { Backend, FoundDocument, WriteResult } from "../../src/engine/mod.ts";
+import { CasStore } from "../../src/engine/store.ts";
+import type { RemoteWaiters } from "../../src/engine/own_waiters.ts";
+import { type LockDocument, parseDocument } from "../../src/engine/document.ts";
+import { POSITION } from "../../src/engine/sweeper.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 import { Documents, memoryBackend, type MemoryBackendOptions } from "./memory_backend.ts";
+import { ControlledTimers, TimerServer } from "./memory_timers.ts";
 
 /** The name of the lock in these tests. */
 export const NAME = "a";
@@ -25,10 +27,13 @@ export class ControlledBackend {
   watch?: NonNullable<Backend<number>["watch"]>;
   maxBytes?: number;
   severalClocks?: boolean;
+  timers?: ControlledTimers;
 
   constructor(documents: Documents, options: MemoryBackendOptions) {
     this.#backend = memoryBackend(documents, options);
     this.read = (key) => {
+      // How far old documents were looked for is nothing of a lock.
+      if (key === POSITION) return this.#backend.read(key);
       this.reads++;
       return this.onRead(() => this.#backend.read(key));
     };
@@ -53,10 +58,18 @@ export class ControlledBackend {
 export class Place {
   readonly documents = new Documents();
   readonly clock = new VirtualClock();
+  readonly timerServer: TimerServer | undefined;
   readonly #options: MemoryBackendOptions;
 
   /** Makes a server whose clock is so many milliseconds ahead, if it has one. */
-  constructor({ ahead, watches }: { readonly ahead?: number; readonly watches?: boolean } = {}) {
+  constructor(
+    { ahead, watches, timers = false }: {
+      readonly ahead?: number;
+      readonly watches?: boolean;
+      readonly timers?: boolean;
+    } = {},
+  ) {
+    if (timers) this.timerServer = new TimerServer(this.clock);
     const clock = ahead === undefined ? undefined : () => this.clock.now().wall + ahead;
     this.#options = { clock, ...watches === undefined ? {} : { watches } };
   }
@@ -66,17 +79,25 @@ export class Place {
     { clock = this.clock, maxClockSkew = 10_000, remote, ...changed }:
       & { readonly clock?: VirtualClock; readonly maxClockSkew?: number; readonly remote?: RemoteWaiters }
       & Pick<ControlledBackend, "maxBytes" | "severalClocks" | "watch"> = {},
-  ): { readonly store: CasStore; readonly backend: ControlledBackend } {
+  ): { readonly store: CasStore; readonly backend: ControlledBackend; readonly timers: ControlledTimers } {
+    const timers = new ControlledTimers(this.timerServer ?? new TimerServer(this.clock));
+    if (this.timerServer !== undefined) Object.assign(changed, { timers });
     const backend = Object.assign(new ControlledBackend(this.documents, this.#options), changed);
     return {
       store: new CasStore(backend as Backend, { maxClockSkew, observer: undefined, remote }, clock, () => 0.5),
       backend,
+      timers,
     };
   }
 
   /** What is kept. */
   get document(): LockDocument {
     return parseDocument(NAME, this.documents.texts.get(NAME)?.value);
+  }
+
+  /** The names that have a document, in their order. */
+  names(): string[] {
+    return [...this.documents.texts.keys()].filter((key) => key !== "").sort();
   }
 
   /** The handles that hold the lock, and those that wait for it. */
