@@ -1,22 +1,21 @@
 // Deno only: it starts a server, of which the runtime knows nothing.
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import { assert, assertEquals } from "@std/assert";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { parseDocument } from "../../../src/stores/cas/document.ts";
-import { cas, CasStore } from "../../../src/stores/cas/store.ts";
-import { claimOf, grant } from "../../support/claims.ts";
-import { memcached } from "../../support/memcached_backend.ts";
-import { findMemcached, MemcachedServer } from "../../support/memcached_server.ts";
-import { agrees } from "../../verification/queue/agrees.ts";
-import { patient } from "../../support/patient.ts";
+import { SystemClock } from "../../src/time/clock.ts";
+import { parseDocument } from "../../src/engine/document.ts";
+import { cas, CasStore } from "../../src/engine/store.ts";
+import { claimOf, grant } from "../support/claims.ts";
+import { memcached } from "../support/memcached_backend.ts";
+import { findMemcached, MemcachedServer } from "../support/memcached_server.ts";
+import { agrees } from "../verification/queue/agrees.ts";
+import { patient } from "../support/patient.ts";
 
 const SETTINGS = { maxClockSkew: 10_000, observer: undefined };
 
 const found = findMemcached();
 if ("missing" in found) console.log(`the tests on memcached are skipped: ${found.missing}`);
 
-/** The client has timers for a while after it was closed. */
-const OPTIONS = { ignore: "missing" in found, sanitizeOps: false, sanitizeResources: false };
+const OPTIONS = { ignore: "missing" in found };
 
 storeSuite({
   test: (name, fn) => Deno.test({ name: `cas() on memcached: ${name}`, fn, ...OPTIONS }),
@@ -51,7 +50,7 @@ function namesInUse(value: string): string[] {
 }
 
 Deno.test("docs/writing_a_store.md shows the backend that is tested", () => {
-  const read = (file: string) => Deno.readTextFileSync(new URL(`../../../${file}`, import.meta.url));
+  const read = (file: string) => Deno.readTextFileSync(new URL(`../../${file}`, import.meta.url));
   const blocks = read("docs/writing_a_store.md").matchAll(/^```ts ignore\n([^]*?)^```$/gm);
   const shown = Array.from(blocks, ([, code]) => code).filter((code) => code!.includes("memcache-client"));
   assertEquals(shown, [read("tests/support/memcached_backend.ts")]);
@@ -105,7 +104,7 @@ test("cas() on memcached grants what the model of the queue grants", async (serv
 });
 
 test("cas() on memcached lets nothing expire", async (server) => {
-  await grant(cas(memcached(server.connect())), claimOf("a", "exclusive", 60));
+  await grant(cas(memcached(server.connect())), claimOf("a", "exclusive", 60_000));
   const dump = await server.command("lru_crawler metadump all");
   assert(/^key=\S+ exp=-1 /m.test(dump), dump);
 });

@@ -1,10 +1,11 @@
 import type {
   Backend,
   FoundDocument,
+  KeyVersion,
   ListedDocuments,
   WriteOptions,
   WriteResult,
-} from "../../../src/stores/cas/mod.ts";
+} from "../../src/engine/mod.ts";
 
 /** What a backend in memory keeps. Several backends may share it, as several clients share a server. */
 export class Documents {
@@ -35,8 +36,18 @@ export class Documents {
     return () => void all.delete(run);
   }
 
+  /** Calls a function at each change of a key that is news. Returns what ends that. */
+  onNews(key: string, run: () => void): () => void {
+    return this.onChange(`news of ${key}`, run);
+  }
+
+  /** Tells of a change that is news. */
+  tellNews(key: string): void {
+    this.#notify(`news of ${key}`);
+  }
+
   #notify(key: string): void {
-    for (const run of this.#watchers.get(key) ?? []) run();
+    for (const run of [...this.#watchers.get(key) ?? []]) run();
   }
 }
 
@@ -60,10 +71,10 @@ export function memoryBackend(
     if (present.version !== version || (time ?? Infinity) < notBefore) return { written: false, found: present };
     return { written: true, version: documents.set(key, value), time };
   };
-  const remove = (key: string, version: number): boolean => {
-    if (found(key).version !== version) return false;
-    documents.delete(key);
-    return true;
+  const remove = (removed: readonly KeyVersion<number>[]): number => {
+    const present = removed.filter(({ key, version }) => version !== 0 && found(key).version === version);
+    for (const { key } of present) documents.delete(key);
+    return present.length;
   };
   const list = (limit: number, cursor = ""): ListedDocuments<number> => {
     const keys = [...documents.texts.keys()].filter((key) => key > cursor).sort();
@@ -85,7 +96,7 @@ export function memoryBackend(
   return {
     read: (key) => Promise.resolve(found(key)),
     write: (...written) => Promise.resolve(write(...written)),
-    remove: (key, version) => Promise.resolve(remove(key, version)),
+    remove: (removed) => Promise.resolve(remove(removed)),
     list: (limit, cursor) => Promise.resolve(list(limit, cursor)),
     ...watches ? { watch } : {},
   };

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import type { WriteOptions } from "../../../src/stores/cas/mod.ts";
-import { ask, claimOf, grant } from "../../support/claims.ts";
+import type { WriteOptions } from "../../src/engine/mod.ts";
+import { ask, claimOf, grant } from "../support/claims.ts";
 import { NAME, Place } from "./controlled_backend.ts";
 
 /** Connects a process to a place, and returns what its accepted writes say about `notify`, in their order. */
@@ -44,16 +44,20 @@ Deno.test("write() is told to notify when it revokes a lock", async () => {
   assertEquals([a.take(), b.take()], [[false, false], [true, true]]);
 });
 
-Deno.test("write() is told to notify when it calls the roll", async () => {
+Deno.test("write() is told to notify when it passes a process over", async () => {
   const place = new Place();
-  const [a, b] = [connect(place), connect(place)];
-  const [held, mine, other] = [claimOf(NAME, "exclusive", 1_000_000), claimOf(NAME), claimOf(NAME)];
-  await grant(a.store, held);
-  await ask(a.store, mine);
-  await ask(b.store, other);
-  b.take();
-  await place.clock.advance(300_000);
-  await ask(b.store, other);
-  await ask(b.store, other);
-  assertEquals(b.take(), [true]);
+  const [a, b, c] = [connect(place), connect(place), connect(place)];
+  const readers = [claimOf(NAME, "shared", 60_000), claimOf(NAME, "shared", 60_000)];
+  await grant(a.store, readers[0]!);
+  const writer = claimOf(NAME);
+  await ask(c.store, writer);
+  await ask(b.store, readers[1]!);
+  await c.store.release(writer);
+  c.take();
+  // Nobody else has the turn, but the other reader would sleep although it has no place any more.
+  await ask(c.store, writer);
+  await place.clock.advance(1_600);
+  await ask(c.store, writer);
+  assertEquals(place.handles.queue, [writer.owner]);
+  assertEquals(c.take(), [false, true]);
 });

@@ -1,5 +1,5 @@
 import { assert } from "@std/assert";
-import { ask, claimOf, grant } from "../../support/claims.ts";
+import { ask, claimOf, grant } from "../support/claims.ts";
 import { NAME, Place } from "./controlled_backend.ts";
 
 Deno.test("Watcher looks within 5 s although its watches go on telling of the past", async () => {
