@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
+import { ask, claimOf, grant, LONG } from "../support/claims.ts";
 import { NAME, Place } from "./controlled_backend.ts";
 
 const REMOTE = { store: "one", graceMs: 3_000, retryAsleepMs: 60_000 };
@@ -83,4 +83,15 @@ Deno.test("CasStore.look() ends a lease that is over", async () => {
   await place.clock.advance(2_000);
   await store.look(NAME);
   assertEquals(place.handles.holders, []);
+});
+
+Deno.test("CasStore with remote handles keeps a place while nobody could take a turn", async () => {
+  const { place, held, waiting } = await afterRestart();
+  await place.connect({ remote: REMOTE }).store.release(held);
+  await place.clock.advance(1_600);
+  // The call of a newcomer starts the store object anew; the one that waited asks again within its grace.
+  const store = place.connect({ remote: REMOTE }).store;
+  assertEquals((await store.attempt(claimOf(NAME), { enqueue: true })).granted, false);
+  await place.clock.advance(REMOTE.graceMs - 1);
+  assertEquals((await store.attempt(waiting, { enqueue: true })).granted, true);
 });
