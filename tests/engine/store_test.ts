@@ -1,7 +1,7 @@
-import { storeSuite } from "@holdfast/lock/testing";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { CasStore } from "../../../src/stores/cas/store.ts";
-import { parseDocument } from "../../../src/stores/cas/document.ts";
+import { storeSuite } from "@holdfast/testing";
+import { SystemClock } from "../../src/time/clock.ts";
+import { CasStore } from "../../src/engine/store.ts";
+import { parseDocument } from "../../src/engine/document.ts";
 import { Documents, memoryBackend } from "./memory_backend.ts";
 
 const SETTINGS = { maxClockSkew: 10_000, observer: undefined };
