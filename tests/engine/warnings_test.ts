@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { elapsed } from "../../../src/internal/time/clock.ts";
-import { ask, claimOf, grant } from "../../support/claims.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
+import { elapsed } from "../../src/time/clock.ts";
+import { ask, claimOf, grant } from "../support/claims.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 import { NAME, Place } from "./controlled_backend.ts";
 
 // What docs/stores/cas.md warns of does happen, and the fence orders it.

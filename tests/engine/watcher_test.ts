@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
-import type { FoundDocument } from "../../../src/stores/cas/mod.ts";
+import { ask, claimOf, grant, LONG } from "../support/claims.ts";
+import type { FoundDocument } from "../../src/engine/mod.ts";
 import type { ControlledBackend } from "./controlled_backend.ts";
 import { type Hook, NAME, Place } from "./controlled_backend.ts";
 
@@ -92,9 +92,9 @@ Deno.test("Watcher wakes at once if the document changes", async () => {
 });
 
 /** Returns how many reads holders of so many locks send that watch for revocation for 30 s. */
-async function readsOfHolders(locks: number, onRead: Hook<FoundDocument<number>>): Promise<number> {
+async function readsOfHolders(locks: number, onRead: Hook<FoundDocument<number>>, watch?: Watch): Promise<number> {
   const place = new Place({ watches: false });
-  const { store, backend } = place.connect();
+  const { store, backend } = place.connect(watch === undefined ? {} : { watch });
   const claims = Array.from({ length: locks }, (_, i) => claimOf(`${NAME}${i}`, "exclusive", LONG));
   for (const claim of claims) await grant(store, claim);
   backend.onRead = onRead;
@@ -111,6 +111,34 @@ async function readsOfHolders(locks: number, onRead: Hook<FoundDocument<number>>
 Deno.test("Watcher reads once a second for a holder", async () => {
   const reads = await readsOfHolders(1, (execute) => execute());
   assert(reads >= 29 && reads <= 30, `${reads} reads`);
+});
+
+Deno.test("Watcher reads once a second for a holder whose watch fails, or is in vain", async () => {
+  for (const watch of [() => Promise.reject(new Error("no watch for holders")), () => Promise.resolve()]) {
+    const reads = await readsOfHolders(1, (execute) => execute(), watch);
+    assert(reads >= 29 && reads <= 31, `${reads} reads`);
+  }
+});
+
+Deno.test("Watcher tells a watch whether a waiter waits", async () => {
+  const place = new Place();
+  const { store, backend } = place.connect();
+  const watch = backend.watch!;
+  const told: boolean[] = [];
+  backend.watch = (...args) => (told.push(args[3].isWaited), watch(...args));
+  const [held, waiting] = [claimOf(NAME, "exclusive", LONG), claimOf(NAME)];
+  await grant(store, held);
+  const scopes = [new AbortController(), new AbortController()];
+  const watches = [store.revocation(held, scopes[0]!.signal)];
+  await place.clock.advance(0);
+  await ask(store, waiting);
+  watches.push(store.wakeup(waiting, scopes[1]!.signal));
+  await place.clock.advance(0);
+  assertEquals([told[0], told.at(-1)], [false, true]);
+  for (const scope of scopes) scope.abort();
+  await Promise.all(watches);
+  await place.clock.advance(0);
+  assertEquals(place.clock.pending, 0);
 });
 
 Deno.test("Watcher reads 100 times a second for the holders of 1,000 locks", async () => {
@@ -153,8 +181,8 @@ async function toldWaiter() {
   const [holder, other, waiter] = [place.connect(), place.connect(), place.connect()];
   const watch = waiter.backend.watch!;
   let tell = () => place.documents.found(NAME);
-  waiter.backend.watch = async (key, version, signal) => {
-    await watch(key, version, signal);
+  waiter.backend.watch = async (key, version, signal, options) => {
+    await watch(key, version, signal, options);
     return tell();
   };
   const [held, waiting] = [claimOf(NAME, "exclusive", 1_000_000), claimOf(NAME)];
@@ -196,20 +224,28 @@ Deno.test("Watcher finds what is there if a watch says what was there before", a
   assert(told.isAwake());
 });
 
-Deno.test("Watcher answers a roll call that a watch tells of", async () => {
-  await using told = await toldWaiter();
-  const { place, other } = told;
-  const second = claimOf(NAME);
-  await ask(other.store, second);
+Deno.test("Watcher has one watch of the backend open at a time, and none in the end", async () => {
+  const place = new Place();
+  const [holder, waiter] = [place.connect(), place.connect()];
+  let [open, most] = [0, 0];
+  const watch = waiter.backend.watch!;
+  waiter.backend.watch = async (...args) => {
+    most = Math.max(most, ++open);
+    return await watch(...args).finally(() => open--);
+  };
+  const [held, waiting] = [claimOf(NAME, "exclusive", 10 * LONG), claimOf(NAME)];
+  await grant(holder.store, held);
+  await ask(waiter.store, waiting);
   const scope = new AbortController();
-  const waits = other.store.wakeup(second, scope.signal);
-  const { number } = place.document.rollCall;
-  for (let i = 0; i < 299; i++) await place.clock.advance(1_000);
-  for (let i = 0; place.document.rollCall.number === number && i < 1_000; i++) await place.clock.advance(10);
-  await place.clock.advance(0);
-  const { rollCall, queue } = place.document;
-  assert(rollCall.number > number);
-  assertEquals(queue.map(({ roll }) => roll), [rollCall.number, rollCall.number]);
+  const woken = waiter.store.wakeup(waiting, scope.signal);
+  for (let i = 0; i < 60; i++) {
+    await place.clock.advance(1_000);
+    if (i === 20) await holder.store.renew(held);
+  }
+  // One ends as the next one begins.
+  assertEquals([open, most <= 2], [1, true]);
   scope.abort();
-  await waits;
+  await woken;
+  await place.clock.advance(0);
+  assertEquals([open, place.clock.pending], [0, 0]);
 });
