@@ -2,7 +2,8 @@
 import { acquire } from "@holdfast/lock";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { openStore, permissionsOf } from "../examples/store.ts";
+import { openStore } from "../examples/store.ts";
+import { permissionsOf } from "../examples/store_url.ts";
 import { findEtcd } from "./support/etcd.ts";
 import { EtcdCluster } from "./support/etcd_server.ts";
 import { findMariadb } from "./support/mariadb.ts";
@@ -115,7 +116,7 @@ Deno.test("examples/http.ts never overdraws although two servers are asked at on
   const statuses = await Promise.all([0, 1, 0, 1, 0, 1].map((server) => withdraw(addresses[server]!)));
   // On a very busy machine some of the requests may end with 503: they did not pay either.
   assertEquals(statuses.filter((status) => ![200, 409, 503].includes(status)), []);
-  using database = new DatabaseSync(`${directory.path}/accounts.db`);
+  using database = new DatabaseSync(`${directory.path}/example_accounts.db`);
   const paid = statuses.filter((status) => status === 200).length;
   assert(paid <= 3, `${statuses}`);
   assertEquals(database.prepare("SELECT balance FROM accounts").get()?.["balance"], 100 - 30 * paid);
@@ -167,7 +168,7 @@ Deno.test("examples/deno_deploy_upstash.ts writes a report once, whoever asks fo
     `${[...said]} ${first}`,
   );
   assertEquals(await ask(1), text);
-  assertEquals(await redis.leftovers(), ["reports:2026-01-31"]);
+  assertEquals(await redis.leftovers(), ["example:reports:2026-01-31"]);
 });
 
 Deno.test("examples/queue_worker.ts does each job once, and three at most at the same time", async () => {
@@ -178,7 +179,7 @@ Deno.test("examples/queue_worker.ts does each job once, and three at most at the
   const done = [...(first.output + second.output).matchAll(/^job (\d+) is done/gm)].map(([, id]) => Number(id));
   assertEquals(done.sort((a, b) => a - b), Array.from({ length: 12 }, (_, index) => index + 1));
 
-  using database = new DatabaseSync(`${directory.path}/jobs.db`);
+  using database = new DatabaseSync(`${directory.path}/example_jobs.db`);
   const jobs = database.prepare("SELECT began, done FROM jobs").all();
   assertEquals(jobs.length, 12);
   for (const { began } of jobs) {
