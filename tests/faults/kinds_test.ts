@@ -119,13 +119,13 @@ for (const { kind, cohort } of PLACES) {
   Deno.test(`steal notifies the holder in another process soon, over ${where}`, async () => {
     await using fixture = await Fixture.open(kind);
     const [holder, thief] = await fixture.workers(2, cohort);
-    await holder!.send({ do: "acquire", name: "job", options: { lease: 60_000, renew: 20_000 } });
+    await holder!.send({ do: "acquire", name: "job", options: { lease: 3_600_000 } });
     const before = await holder!.next("granted");
     // Its signal was read when it got the lock, so that it listens by now or, at the latest, looks when it does.
     await thief!.send({ do: "acquire", name: "job", options: { steal: true } });
     const after = await thief!.next("granted");
-    const { at } = await holder!.next("aborted");
-    assert(at - after.at < 2_000, `it was notified ${at - after.at} ms later; its next renewal is 20 s away`);
+    // Its next renewal is 20 minutes away.
+    await holder!.next("aborted");
     assert(BigInt(after.fence) > BigInt(before.fence));
     await holder!.send({ do: "release", name: "job" });
     assertEquals((await holder!.next("failed")).code, "lost");

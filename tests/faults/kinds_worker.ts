@@ -5,8 +5,8 @@
  */
 import { Redis } from "npm:ioredis@^6";
 import { acquire, acquireAll, type LockEvent } from "../../mod.ts";
-import { cohort } from "../../src/composed/cohort/mod.ts";
-import type { Kind } from "../../src/store.ts";
+import { cohort } from "../../src/cohort/mod.ts";
+import type { Kind } from "../../src/contract/store.ts";
 import { redis } from "../../src/stores/redis/mod.ts";
 import { sqlite } from "../../src/stores/sqlite/mod.ts";
 import { excluded } from "../verification/exclusion.ts";

@@ -33,9 +33,6 @@ const MARGIN = 3_000;
 
 const NAMES = ["a", "b", "c"];
 
-/** ioredis 5, iovalkey and node-redis have timers for a while when their client is closed. */
-const LEAKY = { sanitizeOps: false, sanitizeResources: false };
-
 /** A client over HTTP with an event stream. */
 const WITH_EVENTS: ClientLibrary = {
   name: "upstash with events",
@@ -116,7 +113,6 @@ function within(times: readonly number[], most: number): void {
 for (const library of [...IN_FULL, ...IN_PART, OF_GLIDE]) {
   Deno.test({
     name: `acquire() over ${library.name} is served while no messages can be subscribed to`,
-    ...LEAKY,
     fn: async () => {
       within(await served(library, refuseMessages), POLL);
     },
@@ -124,7 +120,6 @@ for (const library of [...IN_FULL, ...IN_PART, OF_GLIDE]) {
 
   Deno.test({
     name: `acquire() over ${library.name} is served when its commands' connection was cut`,
-    ...LEAKY,
     fn: async () =>
       within(await served(library, async ({ client, watcher }) => kill(watcher, "ID", await idOf(client))), POLL),
   });
@@ -133,7 +128,6 @@ for (const library of [...IN_FULL, ...IN_PART, OF_GLIDE]) {
 for (const [library, poll] of [...IN_FULL.map((each) => [each, LONGEST_POLL] as const), [OF_GLIDE, POLL] as const]) {
   Deno.test({
     name: `acquire() over ${library.name} is served when messages stop unseen`,
-    ...LEAKY,
     fn: async () => {
       within(await served(library, silenceMessages), poll);
     },
@@ -143,7 +137,6 @@ for (const [library, poll] of [...IN_FULL.map((each) => [each, LONGEST_POLL] as 
 for (const library of IN_FULL) {
   Deno.test({
     name: `acquire() over ${library.name} is served when its commands stop unseen`,
-    ...LEAKY,
     fn: async () => {
       const lose = async ({ client, proxy, watcher }: Scene) => {
         const [connection] = await list(watcher, "ID", await idOf(client));

@@ -1,4 +1,4 @@
-import { type Clock, elapsed, SystemClock, type Timer } from "../../src/internal/time/clock.ts";
+import { type Clock, elapsed, SystemClock, type Timer } from "../../src/time/clock.ts";
 
 /** How often something may be slow because the machine is: what is slow by itself is slow every time. */
 const TRIES = 5;

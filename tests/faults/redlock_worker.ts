@@ -9,7 +9,7 @@
  */
 import { Redis } from "npm:ioredis@^6";
 import { acquire, LockError } from "../../mod.ts";
-import { redlock } from "../../src/composed/redlock/mod.ts";
+import { redlock } from "../../src/redlock/mod.ts";
 
 /** What the process does. Durations are in milliseconds. */
 export interface Plan {
