@@ -1,5 +1,5 @@
-import type { Observer } from "../../../src/events.ts";
-import type { Store } from "../../../src/store.ts";
+import type { Observer } from "../../../src/contract/events.ts";
+import type { Store } from "../../../src/contract/store.ts";
 import { engineAccess } from "./engine_access.ts";
 import { connectTo as connectToEtcd } from "./etcd/connection.ts";
 import { connectTo as connectToMemcached } from "./memcached/connection.ts";
@@ -19,6 +19,8 @@ export const LOOK_MS = 300;
 export interface Access {
   /** The store as it is before anything hands its locks on. */
   readonly store: Store;
+  /** Makes another store object over the same clients; the engine can. */
+  another?(): Store;
   /** One for each independent server, or deployment of servers, reached without what happens to the way to it. */
   readonly views: readonly View[];
   /** Closes all connections. */

@@ -1,4 +1,4 @@
-import type { Claim, Granted } from "../../../src/store.ts";
+import type { Claim, Granted } from "../../../src/contract/store.ts";
 import { fenceOrder, holds } from "../../verification/exclusion.ts";
 import type { Trace } from "./trace.ts";
 

@@ -1,4 +1,4 @@
-import type { Lock } from "../../../src/lock.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
 import { holds } from "../../verification/exclusion.ts";
 import type { Trace } from "./trace.ts";
 

@@ -1,5 +1,6 @@
-import { RELEASE_LIMIT_MS } from "../../../src/internal/lease/release.ts";
+import { RELEASE_LIMIT_MS } from "../../../src/contract/release.ts";
 import type { Grant, Release } from "../../verification/history/history.ts";
+import { TURN_MS } from "./dead_holders.ts";
 import type { Traits } from "./deployment.ts";
 import { FaultTimes, type Span } from "./fault_times.ts";
 import type { Remains } from "./work.ts";
@@ -23,8 +24,9 @@ export interface Observed {
   /** How long trips to a server that nothing happens to took, in milliseconds. */
   readonly trips: readonly number[];
   readonly lease: number;
-  /** When workers were killed. */
+  /** When workers were killed, and how many store objects of each want a lock. */
   readonly kills: readonly Span[];
+  readonly storesOf: (lock: string) => number;
   readonly traits: Traits;
   readonly faultTimes: FaultTimes;
 }
@@ -82,15 +84,21 @@ function losses({ grants, releases, faultTimes, lease }: Observed): Excess[] {
 }
 
 /** Returns the waits of which too long a part cannot be explained by those ahead and by what has been done. */
-function waits({ grants, releases, kills, traits, faultTimes }: Observed): Excess[] {
+function waits({ grants, releases, kills, storesOf, traits, faultTimes }: Observed): Excess[] {
   const ends = new Map(releases.map((release) => [release.owner, release.end]));
-  // The lock is reserved, in turn, for the waiters of a process that was killed, until they have not asked for so long.
+  // The lock is reserved, in turn, for the waiters of a process that was killed, until they have not asked for so long;
+  // or each of its store objects has missed its turn.
   const { keepsTurns, waiterTimeout, idle: most } = traits;
-  const reserved = keepsTurns ? kills.map(({ start, end }) => ({ start, end: end + waiterTimeout })) : [];
+  const reservedOf = (lock: string) => {
+    const turns = storesOf(lock) > 1 ? storesOf(lock) * TURN_MS : 0;
+    const ms = Math.max(keepsTurns ? waiterTimeout : 0, turns);
+    return ms === 0 ? [] : kills.map(({ start, end }) => ({ start, end: end + ms }));
+  };
   return [...Map.groupBy(grants, ({ lock }) => lock)].flatMap(([lock, all]) => {
     const held = all.map(({ owner, start, end, believed }) => {
       return { came: start, start: end, end: ends.get(owner) ?? believed };
     });
+    const reserved = reservedOf(lock);
     return all.flatMap(({ start, end }): Excess[] => {
       if (faultTimes.quiet(start, end) <= most) return [];
       const idle = faultTimes.free({ start, end }).reduce((sum, { start, end }) => {

@@ -15,7 +15,7 @@ const KEPT = { ...TRAITS, keepsTurns: true };
 /** Returns what a run in which nothing happened came to, but for some of it. */
 function observed(parts: Partial<Observed>, faultTimes = new FaultTimes([], 0)): Observed {
   const nothing = { grants: [], releases: [], remains: [], breaches: [], evictions: [] };
-  return { ...nothing, trips: [1], lease: LEASE, kills: [], traits: TRAITS, faultTimes, ...parts };
+  return { ...nothing, trips: [1], lease: LEASE, kills: [], storesOf: () => 1, traits: TRAITS, faultTimes, ...parts };
 }
 
 function found(parts: Partial<Observed>, faultTimes?: FaultTimes): string[] {
@@ -139,6 +139,7 @@ Deno.test("excesses() allows a free lock for dead waiters after a kill in a Clus
   const releases = [release("x", 200, 210)];
   const kills = [{ start: 50, end: 60 }];
   assertEquals(found({ grants, releases, kills, traits: KEPT }), []);
+  assertEquals(found({ grants, releases, kills, storesOf: () => 5 }), [], "five turns");
   for (const other of [{ kills }, { traits: KEPT }, { kills: [{ start: 9_000, end: 9_010 }], traits: KEPT }]) {
     const [what, ...more] = found({ grants, releases, ...other });
     assertEquals([/^a waiter for lock a waited \d+ ms while nobody ahead of it had it$/.test(what ?? ""), more], [

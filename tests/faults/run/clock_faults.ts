@@ -44,8 +44,12 @@ export class LostFences {
   }
 }
 
-/** Returns the faults of the processes' clocks. */
-export function clockFaults(clocks: WorkerClocks, crew: Crew, fences: LostFences): Fault[] {
+/**
+ * Returns the faults of the processes' clocks.
+ *
+ * @param isCompared whether a caller may go by its own clock; else a wrong one excuses nothing
+ */
+export function clockFaults(clocks: WorkerClocks, crew: Crew, fences: LostFences, isCompared: boolean): Fault[] {
   const fault = (kind: string, breach: boolean, shiftsOf: (random: Random) => Map<number, number>): Fault => ({
     kind,
     where: "servers",
@@ -66,8 +70,8 @@ export function clockFaults(clocks: WorkerClocks, crew: Crew, fences: LostFences
     apart,
     // More often than the others: all promises hold.
     apart,
-    // One that does not wait may take a lock that is held.
-    fault("clock wrong", true, (random) => {
+    // One that does not wait may take a lock that is held, unless timers of the server decide.
+    fault("clock wrong", isCompared, (random) => {
       return new Map([[random.pick(places()), random.between(...BEYOND) * random.pick([-1, 1])]]);
     }),
   ];

@@ -22,8 +22,9 @@ for (const [kind, breach] of [["clocks apart", false], ["clock wrong", true]] as
   Deno.test(`clockFaults() set clocks by less or by more than maxClockSkew: ${kind}`, async () => {
     using clocks = await WorkerClocks.make({ shared: false });
     const crew = { size: 3 } as Crew;
-    const fault = clockFaults(clocks, crew, new LostFences()).find((each) => each.kind === kind)!;
+    const fault = clockFaults(clocks, crew, new LostFences(), true).find((each) => each.kind === kind)!;
     assertEquals(fault.breach, breach);
+    assert(clockFaults(clocks, crew, new LostFences(), false).every((each) => !each.breach));
     for (let seed = 1; seed <= 3; seed++) {
       const over = new AbortController();
       const injected = fault.inject(new Random(seed), over.signal, () => {});

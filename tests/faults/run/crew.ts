@@ -3,6 +3,7 @@ import type { Random } from "../../simulation/random.ts";
 import { DenoProcess } from "../../support/deno_process.ts";
 import { inTime } from "../../support/in_time.ts";
 import { agree } from "./clocks.ts";
+import type { DeadHolder, Refusal } from "./dead_holders.ts";
 import type { Span } from "./fault_times.ts";
 import type { Line, Remains, Work } from "./work.ts";
 import type { WorkerClocks } from "./worker_clocks.ts";
@@ -16,6 +17,10 @@ export interface Ledger {
   readonly releases: Release[];
   /** How acquires ended that were not granted. */
   readonly refused: Map<string, number>;
+  /** Calls that were told that a lock is busy. */
+  readonly refusals: Refusal[];
+  /** Holders that died. */
+  readonly dead: DeadHolder[];
   /** Calls that did not return although no fault was left. */
   readonly lost: { readonly lock: string; readonly start: number }[];
   readonly unhandled: string[];
@@ -37,6 +42,8 @@ export interface Ledger {
   readonly died: string[];
   /** Processes that something kept alive when they had closed their clients. */
   lingered: number;
+  /** Guarded transactions that were committed, and that a fault has ended. */
+  readonly guarded: { committed: number; failed: number };
   handoffs: number;
   /** Handoffs inside a process. */
   handedOn: number;
@@ -58,10 +65,13 @@ export function ledger(): Ledger {
     grants: new Map(),
     releases: [],
     refused: new Map(),
+    refusals: [],
+    dead: [],
     lost: [],
     unhandled: [],
     died: [],
     unclosed: [],
+    guarded: { committed: 0, failed: 0 },
     ...observed,
     ...counts,
   };
@@ -72,6 +82,8 @@ class Worker {
   readonly ready: Promise<void>;
   /** Whether it ends because it was asked to. */
   ending = false;
+  /** The fences that it holds locks with, by the owner. */
+  readonly #held = new Map<string, Omit<DeadHolder, "at">>();
   readonly #process: DenoProcess;
   #ended = false;
   #asked = Promise.withResolvers<number>();
@@ -107,6 +119,13 @@ class Worker {
     await this.#reading;
   }
 
+  /** Kills it, and notes which locks it held. */
+  async die(): Promise<void> {
+    const at = now();
+    await this.kill();
+    this.#ledger.dead.push(...Array.from(this.#held.values(), (held) => ({ ...held, at })));
+  }
+
   async finish(): Promise<void> {
     this.ending = true;
     await this.#process.endInput();
@@ -118,7 +137,15 @@ class Worker {
       const entry: Line = JSON.parse(line);
       if (entry.type === "ready") ready();
       else if (entry.type === "time") this.#asked.resolve(entry.at);
-      else note(entry, this.#ledger);
+      else {
+        note(entry, this.#ledger);
+        if (entry.type === "granted") this.#held.set(entry.owner, { lock: entry.lock, fence: BigInt(entry.fence) });
+        else if (entry.type === "release") this.#held.delete(entry.owner);
+        else if (entry.type === "died") {
+          this.#ledger.dead.push({ ...this.#held.get(entry.owner)!, at: entry.at });
+          this.#held.delete(entry.owner);
+        }
+      }
     }
     const { code, signal } = await this.#process.status;
     ready();
@@ -174,7 +201,7 @@ export class Crew implements AsyncDisposable {
 
   /** Kills a process. */
   async kill(place: number): Promise<void> {
-    await this.#workers[place]?.kill();
+    await this.#workers[place]?.die();
   }
 
   /** Rejects when their clocks and that of this process differ. */
@@ -219,8 +246,16 @@ function note(line: Exclude<Line, { type: "ready" | "time" }>, ledger: Ledger): 
       ledger.releases.push(release);
       return;
     }
+    case "died":
+      return;
+    case "guarded":
+      ledger.guarded[line.committed ? "committed" : "failed"]++;
+      return;
     case "refused":
       ledger.refused.set(line.outcome, (ledger.refused.get(line.outcome) ?? 0) + 1);
+      if (line.outcome === "busy" || line.outcome === "timeout") {
+        ledger.refusals.push({ lock: line.lock, start: line.start, end: line.end });
+      }
       return;
     case "looked": {
       const { type: _, ...remains } = line;

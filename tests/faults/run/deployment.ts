@@ -1,6 +1,7 @@
-import type { Store } from "../../../src/store.ts";
+import type { Store } from "../../../src/contract/store.ts";
 import type { TcpProxy } from "../../support/tcp_proxy.ts";
 import type { Crew } from "./crew.ts";
+import type { Succession } from "./dead_holders.ts";
 import type { Fault } from "./fault.ts";
 import type { Ways } from "./ways.ts";
 import type { Target } from "./work.ts";
@@ -69,6 +70,8 @@ export interface Traits {
   readonly waiterTimeout: number;
   /** How long a lock may be free for a waiter, or held by those behind it, while nothing is wrong. */
   readonly idle: number;
+  /** How soon somebody is granted the lock of a dead holder while nothing is wrong. */
+  readonly succession: Succession;
   /** How long something may be left of an acquire that is over while nothing is wrong. */
   readonly givenBack: number;
   /** How long a process may stand still, or a server that nothing happens to take to answer, without an effect. */

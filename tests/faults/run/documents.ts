@@ -1,5 +1,5 @@
 import { acquire } from "../../../mod.ts";
-import { type Backend, cas } from "../../../src/stores/cas/mod.ts";
+import { type Backend, cas } from "../../../src/engine/mod.ts";
 import type { View } from "./view.ts";
 
 /** How long the next user of a lock may wait for dead holders and waiters, in milliseconds. */

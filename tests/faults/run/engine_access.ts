@@ -1,8 +1,8 @@
-import type { Observer } from "../../../src/events.ts";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import type { Backend } from "../../../src/stores/cas/mod.ts";
-import { checkCasOptions } from "../../../src/stores/cas/options.ts";
-import { CasStore } from "../../../src/stores/cas/store.ts";
+import type { Observer } from "../../../src/contract/events.ts";
+import { SystemClock } from "../../../src/time/clock.ts";
+import type { Backend } from "../../../src/engine/mod.ts";
+import { checkCasOptions } from "../../../src/engine/options.ts";
+import { CasStore } from "../../../src/engine/store.ts";
 import type { Access } from "./access.ts";
 import { documentView } from "./documents.ts";
 
@@ -18,8 +18,10 @@ export function engineAccess<Version>(
   looking: Connection<Version>,
   observer: Observer,
 ): Access {
+  const make = () => new CasStore(used.backend, checkCasOptions(used.backend, { observer }), new SystemClock());
   return {
-    store: new CasStore(used.backend, checkCasOptions(used.backend, { observer }), new SystemClock()),
+    store: make(),
+    another: make,
     views: [documentView(looking.backend)],
     close: () => {
       for (const connection of [used, looking]) connection.close();

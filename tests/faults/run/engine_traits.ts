@@ -8,6 +8,7 @@ export const POLLED_ENGINE: Traits = {
   waiterTimeout: 15_000,
   // Without a server's clock a lease is watched before it is over, and so are the turns of waiters that are gone.
   idle: 8_000,
+  succession: { leases: 1.5, ms: 2_000 },
   // The call of a waiter whose write was refused pauses for up to 2 s.
   givenBack: 2_500,
   // A write is two trips, or waits for the disk, and must be answered within a third of the lease.

@@ -5,9 +5,6 @@ import { shortRun } from "./short_run.ts";
 Deno.test({
   name: "Lock keeps its promises under random faults of processes that share a memcached",
   ignore: "missing" in findMemcached(),
-  // The client has timers for a while after it was closed.
-  sanitizeOps: false,
-  sanitizeResources: false,
   fn: async () => {
     await shortRun("memcached");
   },

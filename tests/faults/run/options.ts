@@ -37,6 +37,8 @@ export interface Options {
   /** What the processes reach it with, where it is Redis. */
   readonly client: ClientName;
   readonly workers: number;
+  /** How many store objects want one name at the same time, where the engine keeps the locks. */
+  readonly stores: number;
   /** How each process hands locks on from one of its handles to the next. */
   readonly handoff: HandoffName;
   /** Whether what the locks protect checks fences. */
@@ -57,6 +59,7 @@ export function parseOptions(args: string[]): Options {
       deployment: { type: "string", default: "single" },
       client: { type: "string" },
       workers: { type: "string", default: "4" },
+      stores: { type: "string", default: "60" },
       handoff: { type: "string", default: "default" },
       "no-fences": { type: "boolean", default: false },
       only: { type: "string", default: "" },
@@ -74,6 +77,7 @@ export function parseOptions(args: string[]): Options {
     deployment,
     client: clientOf(values.client, deployment),
     workers: wholeNumber("--workers", values.workers, 1, 64),
+    stores: wholeNumber("--stores", values.stores, 0, 1_000),
     handoff: oneOf("handoff", values.handoff, HANDOFFS),
     fences: !values["no-fences"],
     only: values.only.split(",").map((kind) => kind.trim()).filter((kind) => kind !== ""),
@@ -114,6 +118,8 @@ Usage: deno task faults [options]
   --seed S         what determines the faults and what the processes do; the times of both are real ones
                    (default: a new one, which is printed)
   --workers N      how many processes hold locks (default: 4)
+  --stores N       how many store objects of all processes together want one name at the same time, now and then, where
+                   the engine keeps the locks (default: 60)
   --handoff H      how each process hands locks on (default: default): none (every handle asks for itself), default
                    (what the store does by itself), keep (cohort()), linger (cohort() with linger)
   --only A,B       these kinds of faults only, as the table names them; each of them must happen

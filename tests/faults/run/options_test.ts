@@ -3,12 +3,13 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parseOptions, usage } from "./options.ts";
 
 Deno.test("parseOptions() reads the command line, and has a default for everything", () => {
-  const { minutes, seed, deployment, client, workers, handoff, fences, only, help } = parseOptions([]);
-  assertEquals([minutes, deployment, client, workers, handoff, fences, only, help], [
+  const { minutes, seed, deployment, client, workers, stores, handoff, fences, only, help } = parseOptions([]);
+  assertEquals([minutes, deployment, client, workers, stores, handoff, fences, only, help], [
     1,
     "single",
     "ioredis",
     4,
+    60,
     "default",
     true,
     [],
@@ -16,7 +17,7 @@ Deno.test("parseOptions() reads the command line, and has a default for everythi
   ]);
   assert(Number.isInteger(seed));
   const line =
-    "--minutes 0.5 --seed 7 --deployment cluster --client node-redis --workers 2 --handoff linger --no-fences --only";
+    "--minutes 0.5 --seed 7 --deployment cluster --client node-redis --workers 2 --stores 300 --handoff linger --no-fences --only";
   assertEquals(parseOptions([...line.split(" "), "workers paused, failover"]), {
     help: false,
     minutes: 0.5,
@@ -24,6 +25,7 @@ Deno.test("parseOptions() reads the command line, and has a default for everythi
     deployment: "cluster",
     client: "node-redis",
     workers: 2,
+    stores: 300,
     handoff: "linger",
     fences: false,
     only: ["workers paused", "failover"],

@@ -3,10 +3,12 @@ import type { History, Write } from "../../verification/history/history.ts";
 import type { Rule } from "../../verification/history/rules.ts";
 import { type Excess, excesses } from "./bounds.ts";
 import type { Ledger } from "./crew.ts";
+import { unsucceeded } from "./dead_holders.ts";
 import type { Left, Traits } from "./deployment.ts";
 import type { Options } from "./options.ts";
 import type { FaultSchedule } from "./fault_schedule.ts";
 import { FaultTimes, type Span } from "./fault_times.ts";
+import { storesOf } from "./work.ts";
 
 /** All that is known at the end of a run. */
 export interface Findings {
@@ -47,6 +49,9 @@ const HARMLESS: readonly string[] = ["SCRIPT FLUSH"];
 
 /** What deletes some of the keys of a lock and keeps others. */
 const TEARING: readonly string[] = ["eviction"];
+
+/** What makes dead holders. */
+const KILL = "worker killed";
 
 /** How long a fault has effects, in milliseconds besides a lease: clients connect again, and try again. */
 const AFTERMATH = 1_000;
@@ -98,6 +103,9 @@ function countsOf({ options, ledger, schedule, history, verdict, left }: Finding
     ["holders after the end of their lease", ledger.overdue.length],
     ["looks at what is left", ledger.remains.length],
     ["waiters lost", ledger.lost.length],
+    ["guarded transactions", ledger.guarded.committed],
+    ["guarded transactions that failed", ledger.guarded.failed],
+    ["dead holders", ledger.dead.length],
     ["unhandled rejections", ledger.unhandled.length],
     ["processes that died", ledger.died.length],
     ["processes that lingered", ledger.lingered],
@@ -111,8 +119,9 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
   const { options, ledger, schedule, history, verdict, left, traits, lease, began } = findings;
   const broken = verdict.violations.filter(({ rule }) => options.fences || !FENCED.includes(rule));
   const evictions = schedule.happenings.filter(({ what }) => TEARING.includes(what));
-  const kills = schedule.happenings.filter(({ what }) => what === "worker killed");
+  const kills = schedule.happenings.filter(({ what }) => what === KILL);
   const unmade = options.only.filter((kind) => schedule.happenings.every(({ what }) => what !== kind));
+  const stores = (lock: string) => storesOf(lock, options);
   const timed: Excess[] = [
     ...broken.map(({ rule, lock, at, entries }) => ({ at, what: `${rule}: lock ${lock}, ${show(entries)}` })),
     ...ledger.overdue.map(({ lock, at, ms }) => {
@@ -127,7 +136,16 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
         what: `lock ${lock} was restored on node ${node} after others had had it, and no majority had kept it`,
       };
     }),
-    ...excesses({ ...ledger, ...history, evictions, kills, traits, lease, faultTimes }),
+    ...excesses({ ...ledger, ...history, evictions, kills, storesOf: stores, traits, lease, faultTimes }),
+    ...unsucceeded({
+      ...ledger,
+      ...history,
+      kills,
+      storesOf: stores,
+      lease,
+      ...traits,
+      faultTimes: delaysOf(findings),
+    }),
     ...ledger.lost.map(({ lock, start }) => ({ at: start, what: `a waiter for lock ${lock} was lost` })),
   ];
   const second = (at: number) => ((at - began) / 1_000).toFixed(1);
@@ -143,6 +161,7 @@ function violationsOf(findings: Findings, faultTimes: FaultTimes): string[] {
       ? ["no fault has happened"]
       : unmade.map((kind) => `"${kind}" has not happened`)),
     ...(history.grants.length === 0 ? ["no lock was granted"] : []),
+    ...(ledger.guarded.failed > 0 && ledger.guarded.committed === 0 ? ["no guarded transaction was committed"] : []),
     ...(handsOn(findings) && history.grants.length >= ENOUGH && ledger.handedOn === 0
       ? ["no lock was handed on inside a process"]
       : []),
@@ -158,6 +177,13 @@ function handsOn({ options: { handoff }, traits }: Findings): boolean {
 function faultTimesOf({ schedule, history, ledger, stalls, lease }: Findings): FaultTimes {
   const causes = schedule.happenings.filter(({ what }) => !HARMLESS.includes(what));
   return new FaultTimes([...causes, ...history.breaches, ...ledger.stalls, ...stalls], lease + AFTERMATH);
+}
+
+/** Returns when the lock of a dead holder may stay free: a stall of some milliseconds makes it no later than that. */
+function delaysOf({ schedule, history, ledger, stalls, lease }: Findings): FaultTimes {
+  const causes = schedule.happenings.filter(({ what }) => !HARMLESS.includes(what) && what !== KILL);
+  const lasting = [...causes, ...history.breaches].map(({ start, end }) => ({ start, end: end + lease + AFTERMATH }));
+  return new FaultTimes([...lasting, ...ledger.stalls, ...stalls], 0);
 }
 
 /** From the first call to the last grant. */

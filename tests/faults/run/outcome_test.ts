@@ -27,6 +27,7 @@ function findings(history: Partial<History>, fences = true): Findings {
       minutes: 1,
       seed: 7,
       workers: 4,
+      stores: 60,
       handoff: "default",
       fences,
       only: [],

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { acquire, type Store } from "@holdfast/lock";
 import { type Backend, cas } from "@holdfast/lock/cas";
 import { sqlite } from "@holdfast/lock/sqlite";
-import { Documents, memoryBackend } from "../../stores/cas/memory_backend.ts";
+import { Documents, memoryBackend } from "../../engine/memory_backend.ts";
 import { until } from "../../support/until.ts";
 import { check } from "../../verification/history/check.ts";
 import { type Grant, now } from "../../verification/history/history.ts";

@@ -5,8 +5,6 @@ import { shortRun } from "./short_run.ts";
 Deno.test({
   name: "Lock keeps its promises under random faults of processes that share a PostgreSQL",
   ignore: "missing" in findPostgres(),
-  // postgres.js may connect once more after its end, and leaves the timer of that.
-  sanitizeOps: false,
   fn: async () => {
     await shortRun("postgres");
   },

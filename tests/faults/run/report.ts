@@ -7,8 +7,8 @@ const SHOWN = 20;
 
 /** Returns the report of a run: a table, and what was violated. */
 export function report({ options, counts, faults, longestWait, sound, quiet, violations }: Outcome): string {
-  const { deployment, client, minutes, seed, workers, handoff, fences } = options;
-  const flags = `${workers === 4 ? "" : ` --workers ${workers}`}${
+  const { deployment, client, minutes, seed, workers, stores, handoff, fences } = options;
+  const flags = `${workers === 4 ? "" : ` --workers ${workers}`}${stores === 60 ? "" : ` --stores ${stores}`}${
     handoff === "default" ? "" : ` --handoff ${handoff}`
   }${fences ? "" : " --no-fences"}${options.only.length === 0 ? "" : ` --only "${options.only.join(",")}"`}`;
   const over = client === CLIENTS[0] ? "" : ` --client ${client}`;

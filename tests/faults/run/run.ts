@@ -26,7 +26,7 @@ import { SlowServer, Stalls } from "./stalls.ts";
 import { FaultSchedule } from "./fault_schedule.ts";
 import { Switches } from "./switches.ts";
 import { Ways } from "./ways.ts";
-import type { Work } from "./work.ts";
+import { storesOf, THRONGED, type Work } from "./work.ts";
 import { workerFaults } from "./worker_faults.ts";
 
 /** The locks, the busiest first. */
@@ -117,6 +117,7 @@ export async function run(
     seed,
     locks: LOCKS,
     ...own(place),
+    stores: storesOf(THRONGED, options),
     lease: LEASE,
     stall: deployment.traits.stall,
     commandTimeout: TIMEOUTS[place % TIMEOUTS.length] ?? null,
@@ -158,7 +159,7 @@ export async function run(
 
   const set = Math.abs(compare(Date.now, now));
   if (set > CLOCK) throw new Error(`the machine's clock was set by ${set.toFixed(0)} ms: this cannot be checked`);
-  const locks = [...LOCKS, ...new Set(ways.flatMap((_, place) => Object.values(own(place))))];
+  const locks = [...LOCKS, THRONGED, ...new Set(ways.flatMap((_, place) => Object.values(own(place))))];
   const history = historyOf(crew, schedule, switches, await writes(server, locks));
   return outcome({
     options,
@@ -222,9 +223,13 @@ async function started<T extends AsyncDisposable>(start: () => Promise<T>, stack
   return await starting;
 }
 
-/** Returns the locks that a process shares with only one other: one is mostly free, one is mostly held, one is crowded. */
-function own(place: number): Pick<Work, "own" | "kept" | "crowded"> {
-  return { own: `own ${place >> 1}`, kept: `kept ${place >> 1}`, crowded: `crowded ${place >> 1}` };
+/**
+ * Returns the locks that a process shares with only one other: one is mostly free, one is mostly held, one is crowded, and
+ * one is wanted by visitors.
+ */
+function own(place: number): Pick<Work, "own" | "kept" | "crowded" | "brief"> {
+  const pair = place >> 1;
+  return { own: `own ${pair}`, kept: `kept ${pair}`, crowded: `crowded ${pair}`, brief: `brief ${pair}` };
 }
 
 async function writes(server: RedisServer, locks: readonly string[]): Promise<Write[]> {

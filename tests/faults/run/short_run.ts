@@ -8,6 +8,9 @@ import { run } from "./run.ts";
 /** How long faults happen on every change, in minutes. */
 const MINUTES = 0.25;
 
+/** How many store objects want one name at the same time. */
+const STORES = 12;
+
 /** What differs between short runs. */
 interface ShortRunOptions {
   readonly handoff?: HandoffName;
@@ -21,7 +24,7 @@ export async function shortRun(
 ): Promise<Outcome> {
   const seed = Date.now() % 2 ** 32;
   await using stack = new AsyncDisposableStack();
-  const rest = { client, seed, workers: 3, handoff, fences: true, only: [] };
+  const rest = { client, seed, workers: 3, stores: STORES, handoff, fences: true, only: [] };
   const options = { deployment, minutes: MINUTES, ...rest };
   const outcome = await run(options, stack, () => {});
   assertEquals(outcome.violations, [], report(outcome));

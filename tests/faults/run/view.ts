@@ -1,4 +1,4 @@
-import type { Store } from "../../../src/store.ts";
+import type { Store } from "../../../src/contract/store.ts";
 
 /** What is kept of some handles. */
 export interface Look {

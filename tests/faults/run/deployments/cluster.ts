@@ -7,7 +7,7 @@ import { redisLeft } from "../redis/left.ts";
 import { commandFaults, promoting } from "../redis/server_faults.ts";
 import { freezing } from "../freezing.ts";
 import { nat } from "../redis/nat.ts";
-import { REQUEST, TRAITS } from "../redis/traits.ts";
+import { KEPT_TURNS, REQUEST } from "../redis/traits.ts";
 import type { Deployment } from "../deployment.ts";
 
 /** Starts a Cluster of three masters with a replica each. A failover loses what the replica has not received. */
@@ -61,7 +61,7 @@ export async function cluster(locks: readonly string[]): Promise<Deployment> {
     request: REQUEST,
     // While a slot is moved, clients wait before they send a command again, and send it also after they have rejected it;
     // and the nodes cannot tell that nobody receives the wake-ups of a dead waiter.
-    traits: { ...TRAITS, executesLate: true, keepsTurns: true },
+    traits: KEPT_TURNS,
     faults: [
       ...commandFaults(ward),
       freezing(ward, true, ready),

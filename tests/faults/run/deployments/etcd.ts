@@ -1,4 +1,5 @@
 import { EtcdCluster } from "../../../support/etcd_server.ts";
+import { StalledDisks } from "../../../support/stalled_disks.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { clockFaults, LostFences } from "../clock_faults.ts";
 import type { Deployment } from "../deployment.ts";
@@ -17,6 +18,8 @@ export async function etcd(locks: readonly string[]): Promise<Deployment & { rea
   await using stack = new AsyncDisposableStack();
   const through = async (port: number) => stack.use(await TcpProxy.start(port));
   const peers: TcpProxy[] = [];
+  const disks = await StalledDisks.ifPossible();
+  if (disks !== undefined) stack.use(disks);
   const cluster = stack.use(
     await EtcdCluster.start(3, SETTINGS, {
       reached: async (port) => {
@@ -24,6 +27,7 @@ export async function etcd(locks: readonly string[]): Promise<Deployment & { rea
         peers.push(proxy);
         return proxy.port;
       },
+      startedBy: ({ name }) => disks?.startedBy(name) ?? [],
     }),
   );
   const ports = cluster.members.map(({ port }) => port);
@@ -44,9 +48,9 @@ export async function etcd(locks: readonly string[]): Promise<Deployment & { rea
     request: "/v3/kv/txn",
     clocks,
     traits: WOKEN_ENGINE,
-    faults: [...serverFaults({ cluster, peers, proxies }), replyLost(proxies, WATCH, "watch cut")],
+    faults: [...serverFaults({ cluster, peers, proxies, disks }), replyLost(proxies, WATCH, "watch cut")],
     // No fence is ever lost.
-    userFaults: ({ crew }) => clockFaults(clocks, crew, new LostFences()),
+    userFaults: ({ crew }) => clockFaults(clocks, crew, new LostFences(), false),
     probe: () => direct.backend.read("probe"),
     cluster,
     left: () => etcdLeft(cluster, locks),

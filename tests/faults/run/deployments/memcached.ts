@@ -26,9 +26,10 @@ export async function memcached(locks: readonly string[]): Promise<Deployment> {
     proxies: [proxy],
     request: "cas holdfast:",
     clocks,
-    traits: POLLED_ENGINE,
+    // A caller with a short wait goes by the end that the holder has written, and by `maxClockSkew`.
+    traits: { ...POLLED_ENGINE, succession: { leases: 1, ms: 12_000, byClocks: true } },
     faults: [freezing({ servers: () => Promise.resolve([server]) }, false, () => Promise.resolve()), ...losses(ward)],
-    userFaults: ({ crew }) => clockFaults(clocks, crew, fences),
+    userFaults: ({ crew }) => clockFaults(clocks, crew, fences, true),
     left: () => memcachedLeft(server, locks),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

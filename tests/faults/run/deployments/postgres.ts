@@ -1,5 +1,7 @@
+import { StalledDisks } from "../../../support/stalled_disks.ts";
 import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import type { Deployment } from "../deployment.ts";
+import { diskStalls } from "../disk_stalls.ts";
 import { WOKEN_ENGINE } from "../engine_traits.ts";
 import { freezing } from "../freezing.ts";
 import { postgresLeft } from "../postgres/left.ts";
@@ -14,7 +16,10 @@ export async function postgres(
 ): Promise<Deployment & { readonly servers: ReplicatedPostgres }> {
   await using stack = new AsyncDisposableStack();
   const clock = stack.use(await ServerClock.make());
-  const servers = stack.use(await ReplicatedPostgres.start({ env: clock.env }));
+  const disks = await StalledDisks.ifPossible();
+  if (disks !== undefined) stack.use(disks);
+  const startedBy = (port: number) => disks?.startedBy(`${port}`) ?? [];
+  const servers = stack.use(await ReplicatedPostgres.start({ env: clock.env, startedBy }));
   const { address } = servers;
   const proxy = stack.use(await TcpProxy.start(address.port));
   const owned = stack.move();
@@ -26,6 +31,11 @@ export async function postgres(
     traits: WOKEN_ENGINE,
     faults: [
       freezing({ servers: () => Promise.resolve([servers.primary]) }, false, () => Promise.resolve()),
+      ...diskStalls({
+        disks,
+        name: () => Promise.resolve(`${servers.primary.port}`),
+        well: () => Promise.resolve(),
+      }),
       ...serverFaults(() => servers.primary),
       ...promotions(servers, clock.mayLose).map((fault) => clock.noting(fault)),
       clock.setting(),

@@ -21,6 +21,7 @@ const TRAITS: Traits = {
   waiterTimeout: 6_000,
   // After that those behind a dead waiter ask again.
   idle: 8_000,
+  succession: { leases: 1.5, ms: 8_000 },
   givenBack: 500,
   stall: 200,
   pace: [50, 250],

@@ -50,7 +50,7 @@ export async function zookeeper(
     traits: WOKEN_ENGINE,
     faults: serverFaults({ ensemble, way }),
     // No fence is ever lost.
-    userFaults: ({ crew }) => clockFaults(clocks, crew, new LostFences()),
+    userFaults: ({ crew }) => clockFaults(clocks, crew, new LostFences(), false),
     probe: () => probing.backend.read("probe"),
     ensemble,
     left: () => zookeeperLeft(ensemble, locks, { own: [probing.session] }),

@@ -1,4 +1,4 @@
-import { SystemClock } from "../../../../src/internal/time/clock.ts";
+import { SystemClock } from "../../../../src/time/clock.ts";
 import { EtcdGateway } from "../../../../src/stores/etcd/gateway.ts";
 import { checkEtcdOptions, type EtcdFetch } from "../../../../src/stores/etcd/options.ts";
 import { EtcdBackend } from "../../../../src/stores/etcd/store.ts";

@@ -1,9 +1,11 @@
 import type { Random } from "../../../simulation/random.ts";
 import type { EtcdCluster, EtcdServer } from "../../../support/etcd_server.ts";
+import type { StalledDisks } from "../../../support/stalled_disks.ts";
 import type { Manners } from "../../../support/tcp_link.ts";
 import type { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
 import { type Fault, pause } from "../fault.ts";
+import { diskStalls } from "../disk_stalls.ts";
 import { freezing } from "../freezing.ts";
 
 /** How long something is wrong, in milliseconds. */
@@ -17,12 +19,14 @@ export interface EtcdWard {
   readonly cluster: EtcdCluster;
   /** What each member says goes through the proxy of the member that says it, in the order of the members. */
   readonly peers: readonly TcpProxy[];
+  /** Their disks, by their names, where these can stall. */
+  readonly disks: StalledDisks | undefined;
   /** The ways of the clients. */
   readonly proxies: readonly TcpProxy[];
 }
 
 /** Returns what can happen to members, which agree on all that they keep. */
-export function serverFaults({ cluster, peers, proxies }: EtcdWard): Fault[] {
+export function serverFaults({ cluster, peers, proxies, disks }: EtcdWard): Fault[] {
   const { members } = cluster;
   const fault = (kind: string, run: (random: Random, over: AbortSignal) => Promise<unknown>): Fault => ({
     kind,
@@ -51,6 +55,8 @@ export function serverFaults({ cluster, peers, proxies }: EtcdWard): Fault[] {
     }),
     frozen("leader frozen", async () => [await leaderOf(cluster)]),
     frozen("member frozen", () => Promise.resolve([...members])),
+    // The leader renews leases in its memory meanwhile.
+    ...diskStalls({ disks, name: async () => (await leaderOf(cluster)).name, well: () => allWell(cluster) }),
     fault("member cut off", async (random, over) => {
       const member = random.chance(0.5) ? await leaderOf(cluster) : random.pick(members);
       const proxy = peers[members.indexOf(member)]!;

@@ -1,6 +1,6 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { cas } from "../../../../src/stores/cas/mod.ts";
+import { cas } from "../../../../src/engine/mod.ts";
 import { claimOf, grant } from "../../../support/claims.ts";
 import { findEtcd } from "../../../support/etcd.ts";
 import type { EtcdServer } from "../../../support/etcd_server.ts";
@@ -45,6 +45,12 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   "majority killed": silent(2),
   "leader frozen": silent(1),
   "member frozen": silent(1),
+  // It answers what it has, and writes nothing.
+  "disk stalled": async (members) => {
+    await Promise.all(members.map(status));
+    const leader = (await Promise.all(members.map(async (each) => await each.leads() ? [each] : []))).flat();
+    await inTime(put(leader[0]!), SOON, "a write");
+  },
   // It answers, and cannot be heard by the others.
   "member cut off": async (members) => {
     await Promise.all(members.map(status));
@@ -105,7 +111,7 @@ Deno.test({
     const [store, claim] = [cas(backend), claimOf("a")];
     await grant(store, claim);
     const over = new AbortController();
-    const watch = backend.watch!("a", (await backend.read("a")).version, over.signal);
+    const watch = backend.watch!("a", (await backend.read("a")).version, over.signal, { isWaited: true });
     await until(async () => (await etcdLeft(cluster, [])).connections.length === 1, "a watch is found");
     const { entries } = await etcdLeft(cluster, ["a"], 300);
     assert(/^Cannot acquire lock "a" within 300 ms/.test(entries[0]!), entries[0]);

@@ -1,5 +1,5 @@
 import { MemcacheClient } from "memcache-client";
-import type { Backend } from "../../../../src/stores/cas/mod.ts";
+import type { Backend } from "../../../../src/engine/mod.ts";
 import { memcached } from "../../../support/memcached_backend.ts";
 import type { Connection } from "../engine_access.ts";
 

@@ -10,7 +10,7 @@ export const USER = "app";
 export function connectTo(port: number, connectTimeout = 10_000): Connection<string | undefined> {
   const pool = createPool({ host: "127.0.0.1", port, user: USER, database: "holdfast", connectTimeout });
   return {
-    backend: new MysqlBackend(checkMysqlOptions(pool, {}).run, "holdfast_locks"),
+    backend: new MysqlBackend(checkMysqlOptions(pool, {}).connections, "holdfast_locks"),
     close: () => void pool.end().catch(() => {}), // It may be closed already.
   };
 }

@@ -1,6 +1,7 @@
 import { type Connection, createConnection } from "mysql2/promise";
 import { createTable } from "../../../../src/stores/mysql/schema.ts";
 import type { Random } from "../../../simulation/random.ts";
+import { TABLES } from "../../../guard/databases.ts";
 import type { MariadbServer } from "../../../support/mariadb_server.ts";
 import { type Fault, pause } from "../fault.ts";
 import { USER } from "./connection.ts";
@@ -14,7 +15,8 @@ const DURATION = [20, 2_500] as const;
 /** Makes the user and the table that the processes use. */
 export async function setUp(server: MariadbServer): Promise<void> {
   const user = `${USER}@'127.0.0.1'`;
-  await server.query(`CREATE USER ${user}; GRANT ALL ON holdfast.* TO ${user}; ${createTable("holdfast_locks")}`);
+  const tables = [createTable("holdfast_locks"), ...TABLES.mysql];
+  await server.query(`CREATE USER ${user}; GRANT ALL ON holdfast.* TO ${user}; ${tables.join("; ")}`);
 }
 
 /** What lasts while something is wrong. */

@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { findMariadb } from "../../../support/mariadb.ts";
 import { until } from "../../../support/until.ts";
 import { claimOf, grant } from "../../../support/claims.ts";
-import { cas } from "../../../../src/stores/cas/mod.ts";
+import { cas } from "../../../../src/engine/mod.ts";
 import { mysql } from "../deployments/mysql.ts";
 import { strikes } from "../strikes.ts";
 import { connectTo, USER } from "./connection.ts";
@@ -19,13 +19,16 @@ const WRITE = "UPDATE holdfast_locks SET version = version WHERE name = 'a'";
 
 type Effect = (connection: Connection, open: () => Promise<Connection>) => Promise<unknown>;
 
+const atOnce = (statement: string): Effect => async (connection) => {
+  const started = performance.now();
+  await connection.query(statement);
+  if (performance.now() - started > SOON) throw new Error("it was frozen");
+};
+
 /** What a fault does to a client, on a connection that was open before or on another one. */
 const EFFECTS: Readonly<Record<string, Effect>> = {
-  "server frozen": async (connection) => {
-    const started = performance.now();
-    await connection.query("SELECT 1");
-    if (performance.now() - started > SOON) throw new Error("it was frozen");
-  },
+  "server frozen": atOnce("SELECT 1"),
+  "disk stalled": atOnce("CREATE OR REPLACE TABLE effect (value INT)"),
   "server killed": (connection) => connection.query("SELECT 1"),
   "KILL of connections": (connection) => connection.query("SELECT 1"),
   "too many connections": async (_, open) => {

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { tableSql } from "../../../../src/stores/postgres/schema.ts";
+import { TABLES } from "../../../guard/databases.ts";
 import type { PostgresServer } from "../../../support/postgres_server.ts";
 import { USER } from "./connection.ts";
 
@@ -13,7 +14,9 @@ const UNCHANGED = "-c statement_timeout=0 -c lock_timeout=0 -c default_transacti
 const SET_UP = [
   `CREATE ROLE ${USER} LOGIN`,
   tableSql(TABLE),
-  `GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_locks TO ${USER}`,
+  ...TABLES.postgres,
+  `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${USER}`,
+  `GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${USER}`,
   "CREATE FUNCTION victim() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF random() < 0.3 THEN " +
   "RAISE EXCEPTION USING ERRCODE = TG_ARGV[0], MESSAGE = 'chosen'; END IF; RETURN NEW; END $$",
 ];

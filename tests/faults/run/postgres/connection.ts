@@ -1,6 +1,6 @@
 import pg from "pg";
 import connect from "postgres";
-import { SystemClock } from "../../../../src/internal/time/clock.ts";
+import { SystemClock } from "../../../../src/time/clock.ts";
 import {
   checkPostgresOptions,
   type PgClient,

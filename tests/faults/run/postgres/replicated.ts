@@ -22,8 +22,8 @@ export class ReplicatedPostgres implements AsyncDisposable {
     this.#standby = standby;
   }
 
-  /** Starts both, with an environment such as that of a clock. */
-  static async start(options: Pick<PostgresServerOptions, "env"> = {}): Promise<ReplicatedPostgres> {
+  /** Starts both, with an environment such as that of a clock, and by another program. */
+  static async start(options: Pick<PostgresServerOptions, "env" | "startedBy"> = {}): Promise<ReplicatedPostgres> {
     await using stack = new AsyncDisposableStack();
     const start = async () =>
       stack.use(await PostgresServer.start({ settings: { ...DURABLE, ...FOLLOWED }, ...options }));

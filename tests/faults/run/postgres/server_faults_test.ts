@@ -1,7 +1,7 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
 import pg from "pg";
-import { cas } from "../../../../src/stores/cas/mod.ts";
+import { cas } from "../../../../src/engine/mod.ts";
 import { claimOf, grant } from "../../../support/claims.ts";
 import { findPgbouncer, findPostgres } from "../../../support/postgres.ts";
 import { until } from "../../../support/until.ts";
@@ -21,9 +21,9 @@ const WRITE = "UPDATE holdfast_locks SET version = version";
 
 type Effect = (client: pg.Client, open: () => Promise<pg.Client>) => Promise<unknown>;
 
-const atOnce: Effect = async (client) => {
+const atOnce = (statement: string): Effect => async (client) => {
   const started = performance.now();
-  await client.query("SELECT 1");
+  await client.query(statement);
   if (performance.now() - started > SOON) throw new Error("it was frozen");
 };
 
@@ -31,7 +31,8 @@ const answers: Effect = (client) => client.query("SELECT 1");
 
 /** What a fault does to a client, on a connection that was open before or on another one. */
 const EFFECTS: Readonly<Record<string, Effect>> = {
-  "server frozen": atOnce,
+  "server frozen": atOnce("SELECT 1"),
+  "disk stalled": atOnce(WRITE),
   "server killed": answers,
   "connections terminated": answers,
   "too many connections": async (_, open) => {
@@ -66,7 +67,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
     if (found < known) throw new Error("it was lost");
   },
   "pooler killed": answers,
-  "pooler frozen": atOnce,
+  "pooler frozen": atOnce("SELECT 1"),
 };
 
 /** What was written last that was answered. */
@@ -142,9 +143,6 @@ Deno.test({
 Deno.test({
   name: "postgresLeft() finds a lock that is held, and connections with server and pooler",
   ignore: ignore || "missing" in findPgbouncer(),
-  // A pool that is closed while somebody waits for a connection has a timer for a while.
-  sanitizeOps: false,
-  sanitizeResources: false,
   fn: async () => {
     await using deployment = await pgbouncer(["a"]);
     const { server, pooler } = deployment;

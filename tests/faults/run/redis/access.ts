@@ -1,5 +1,5 @@
-import type { Observer } from "../../../../src/events.ts";
-import { redlock } from "../../../../src/composed/redlock/mod.ts";
+import type { Observer } from "../../../../src/contract/events.ts";
+import { redlock } from "../../../../src/redlock/mod.ts";
 import { serverStore } from "../../../support/server_store.ts";
 import { type Access, LOOK_MS } from "../access.ts";
 import { Clients } from "./clients.ts";

@@ -13,6 +13,7 @@ export const TRAITS: Traits = {
   // A wake-up was lost when something was, so that it takes until the next poll, of 5 s; then it is reserved, for 1.5 s
   // each, for two who are gone.
   idle: 8_000,
+  succession: { leases: 1.5, ms: 2_000 },
   givenBack: 500,
   stall: 200,
   pace: [50, 250],
@@ -21,5 +22,13 @@ export const TRAITS: Traits = {
 /** What the REST front before a server wants to be told. */
 export const TOKEN = "token-of-the-run";
 
-/** The same over HTTP: requests overtake each other, and waiters poll, so that a dead one cannot be told from others. */
-export const OVER_HTTP: Traits = { ...TRAITS, executesLate: true, keepsTurns: true, pace: [500, 1_000] };
+/** The same where requests overtake each other, and turns are kept for dead waiters. */
+export const KEPT_TURNS: Traits = {
+  ...TRAITS,
+  executesLate: true,
+  keepsTurns: true,
+  succession: { leases: 1.5, ms: 2_000 + WAITER_TIMEOUT_MS },
+};
+
+/** The same over HTTP: waiters poll, so that a dead one cannot be told from others. */
+export const OVER_HTTP: Traits = { ...KEPT_TURNS, pace: [500, 1_000] };

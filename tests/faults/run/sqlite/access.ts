@@ -1,5 +1,5 @@
-import type { Observer } from "../../../../src/events.ts";
-import { SystemClock } from "../../../../src/internal/time/clock.ts";
+import type { Observer } from "../../../../src/contract/events.ts";
+import { SystemClock } from "../../../../src/time/clock.ts";
 import { FileStore } from "../../../../src/stores/sqlite/store.ts";
 import type { Access } from "../access.ts";
 import { listView } from "../view.ts";
