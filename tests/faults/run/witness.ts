@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type Claim, handleOf, type Store } from "../../../src/store.ts";
-import type { QuorumNode } from "../../../src/quorum_node.ts";
+import { type Claim, handleOf, type Store } from "../../../src/contract/store.ts";
+import type { QuorumNode } from "../../../src/contract/quorum_node.ts";
 import { Asked } from "./asked.ts";
 import type { Trace } from "./trace.ts";
 

@@ -1,11 +1,11 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { acquireFrom } from "../../../src/acquisition.ts";
-import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
-import type { Lock } from "../../../src/lock.ts";
-import { checkAcquireOptions } from "../../../src/options.ts";
-import type { Claim, Renewal, Store } from "../../../src/store.ts";
+import { acquireFrom } from "../../../src/lock/acquisition.ts";
+import { HandoffCohort } from "../../../src/cohort/cohort.ts";
+import { HandoffStore } from "../../../src/handoff/handoff_store.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
+import { checkAcquireOptions } from "../../../src/lock/options.ts";
+import type { Claim, Renewal, Store } from "../../../src/contract/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { Trace } from "./trace.ts";

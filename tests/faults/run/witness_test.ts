@@ -1,7 +1,7 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import type { Attempt, Claim, Renewal, Store } from "../../../src/store.ts";
-import type { QuorumNode } from "../../../src/quorum_node.ts";
+import type { Attempt, Claim, Renewal, Store } from "../../../src/contract/store.ts";
+import type { QuorumNode } from "../../../src/contract/quorum_node.ts";
 import { Trace } from "./trace.ts";
 import { Witness } from "./witness.ts";
 

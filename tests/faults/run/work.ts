@@ -1,5 +1,5 @@
 import type { HandoffName } from "../../verification/handoff/scenario.ts";
-import type { ClientName } from "./options.ts";
+import type { ClientName, Options } from "./options.ts";
 import type { Release } from "../../verification/history/history.ts";
 
 /** What the clients of a process connect to. */
@@ -66,6 +66,14 @@ export interface Address {
 /** Where servers are to be reached instead of where they say that they are, as `host:port`. */
 export type Nat = Readonly<Record<string, Address>>;
 
+/** The lock that many store objects want at the same time. */
+export const THRONGED = "thronged";
+
+/** Returns how many store objects of one process want a lock. */
+export function storesOf(lock: string, { stores, workers }: Pick<Options, "stores" | "workers">): number {
+  return lock === THRONGED ? Math.ceil(stores / workers) : 1;
+}
+
 /** What a worker process does; durations are in milliseconds. */
 export interface Work<T extends Target = Target> {
   readonly target: T;
@@ -85,6 +93,10 @@ export interface Work<T extends Target = Target> {
   readonly kept: string;
   /** A lock that many parts of this process and of another one want at the same time. */
   readonly crowded: string;
+  /** A lock that only visitors want: store objects that make one call each, which waits for less than the lease. */
+  readonly brief: string;
+  /** How many store objects of this process want the lock {@linkcode THRONGED} at the same time. */
+  readonly stores: number;
   readonly lease: number;
   /** The longest time for which it may stand still without an effect. */
   readonly stall: number;
@@ -160,7 +172,17 @@ export type Line =
   | { readonly type: "stalled"; readonly start: number; readonly end: number }
   | ({ readonly type: "release" } & Release)
   /** An acquire that was not granted: it was busy, or the code of the error. */
-  | { readonly type: "refused"; readonly outcome: string; readonly start: number; readonly end: number }
+  | {
+    readonly type: "refused";
+    readonly lock: string;
+    readonly outcome: string;
+    readonly start: number;
+    readonly end: number;
+  }
+  /** It closed its client while it held the lock, as a process that is killed. */
+  | { readonly type: "died"; readonly owner: string; readonly at: number }
+  /** A guarded transaction has ended. */
+  | { readonly type: "guarded"; readonly committed: boolean }
   /** Something failed that nobody handles. */
   | { readonly type: "unhandled"; readonly message: string }
   /** It had something open when it had closed its store. */

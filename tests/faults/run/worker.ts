@@ -6,22 +6,24 @@
  */
 import { Redis } from "npm:ioredis@^6";
 import { acquire, type Lock, LockError, tryAcquire } from "../../../mod.ts";
-import type { Observer } from "../../../src/events.ts";
-import { cohort } from "../../../src/composed/cohort/mod.ts";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
-import type { Store } from "../../../src/store.ts";
+import type { Observer } from "../../../src/contract/events.ts";
+import { cohort } from "../../../src/cohort/mod.ts";
+import { SystemClock } from "../../../src/time/clock.ts";
+import { HandoffStore } from "../../../src/handoff/handoff_store.ts";
+import type { Store } from "../../../src/contract/store.ts";
 import { now } from "../../verification/history/history.ts";
 import { Random } from "../../simulation/random.ts";
 import { connect } from "./access.ts";
 import { Belief } from "./belief.ts";
 import { pause } from "./fault.ts";
+import { guarding } from "./guarded.ts";
 import { Inspector } from "./inspector.ts";
 import { Register } from "./register.ts";
 import { Stalls } from "./stalls.ts";
 import { Trace } from "./trace.ts";
+import { Visitor } from "./visitor.ts";
 import { Witness } from "./witness.ts";
-import type { Line, Work } from "./work.ts";
+import { type Line, THRONGED, type Work } from "./work.ts";
 
 /** How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s. */
 const SETTLING = 40_000;
@@ -34,6 +36,14 @@ const ASKED = 20;
 
 /** The options of `cohort()`, in milliseconds. */
 const COHORTS = { keep: { keep: 10 }, linger: { keep: 10, linger: 5 } };
+
+/** When many store objects want one lock at the same time: each time when so many milliseconds are over. */
+const THRONG_MS = 10_000;
+
+/**
+ * How many visitors there are at a time, how often one dies with the lock, and when the next one comes, in milliseconds.
+ */
+const [VISITORS, DIES, COMES] = [2, 0.3, [100, 1_000]] as const;
 
 /** How many want a lock at the same time, how often each, and when the next ones come, in milliseconds. */
 const [CROWD, TURNS, CALM] = [[2, 8], [1, 3], [10, 600]] as const;
@@ -49,6 +59,7 @@ const encoder = new TextEncoder();
 const waiting = new Set<string>();
 const pending = new Set<Call>();
 let finishing = false;
+const finish = new AbortController();
 
 function write(line: Line): void {
   Deno.stdout.writeSync(encoder.encode(`${JSON.stringify(line)}\n`));
@@ -79,15 +90,20 @@ function handingOn(kept: Store): Store {
 }
 
 const store = witness.watchHandles(handingOn(witness.watch(access.store)));
+/** Those that want one name at the same time. */
+const throng = Array.from({ length: access.another === undefined ? 0 : work.stores }, () => {
+  return witness.watchHandles(witness.watch(access.another!()));
+});
 const inspector = new Inspector(access.views, now, (remains) => write({ type: "looked", ...remains }));
 const registerClient = new Redis(work.register, "127.0.0.1");
 const register = new Register(registerClient, work.fences);
 
 /**
  * What a part of a process is after: busy locks; locks that it holds for long; the lock that is mostly free; that
- * which it keeps for as long as it can; or the one that many want at the same time.
+ * which it keeps for as long as it can; the one that many want at the same time; that which only visitors want; or the
+ * one that many store objects want.
  */
-type Aim = "busy" | "long" | "own" | "kept" | "crowded";
+type Aim = "busy" | "long" | "own" | "kept" | "crowded" | "brief" | "thronged";
 
 /** What the parts of a process are after, besides the crowds. */
 const AIMS: readonly Aim[] = ["long", "own", "kept", "busy", "busy", "busy", "busy"];
@@ -112,14 +128,47 @@ async function gather(random: Random): Promise<void> {
   }
 }
 
+/** Has many store objects want one lock, at the same times as those of other processes. */
+async function rush(random: Random): Promise<void> {
+  while (!finishing && throng.length > 0) {
+    await pause(THRONG_MS - now() % THRONG_MS, finish.signal);
+    if (!finishing) await Promise.all(throng.map((store) => turn(random.fork(), "thronged", { store })));
+  }
+}
+
+/** Comes again and again, each time as a process that has just begun, and waits for less than a lease. */
+async function visit(random: Random): Promise<void> {
+  while (!finishing) {
+    const visitor = new Visitor(await connect(work, witness, observer), witness);
+    await turn(random, "brief", { visitor });
+    await pause(random.between(...COMES), finish.signal);
+  }
+}
+
+/** How often a part holds a lock for long. */
+const LONG: Readonly<Record<Aim, number>> = {
+  ...{ kept: 1, long: 0.6, brief: 0.5, busy: 0.01, own: 0.01, crowded: 0.002, thronged: 0 },
+};
+
+/** Who takes a turn, if not the store of the process. */
+interface Other {
+  readonly store?: Store;
+  /** It ends behind the turn, or dies with the lock. */
+  readonly visitor?: Visitor;
+}
+
 /** Acquires a lock and uses it. */
-async function turn(random: Random, aim: Aim): Promise<void> {
-  const long = aim === "kept" || random.chance(aim === "long" ? 0.6 : aim === "crowded" ? 0.002 : 0.01);
-  const lock = aim === "busy" || aim === "long" ? wanted(long, random) : work[aim];
+async function turn(
+  random: Random,
+  aim: Aim,
+  { visitor, store: from = visitor?.store ?? store }: Other = {},
+): Promise<void> {
+  const long = random.chance(LONG[aim]);
+  const lock = aim === "busy" || aim === "long" ? wanted(long, random) : aim === "thronged" ? THRONGED : work[aim];
   const call = { lock, start: now() };
   pending.add(call);
   const trace = new Trace();
-  const got = await witness.run(trace, () => get(lock, random)).catch((error) => {
+  const got = await witness.run(trace, () => get(from, lock, random)).catch((error) => {
     const outcome = error instanceof LockError ? error.code : error === "enough" ? "aborted" : undefined;
     if (outcome === undefined) throw error;
     return outcome;
@@ -127,11 +176,18 @@ async function turn(random: Random, aim: Aim): Promise<void> {
   const { start } = call;
   if (got === null || typeof got === "string") {
     const outcome = got ?? "busy";
-    write({ type: "refused", outcome, start, end: now() });
-    await inspect(call, trace, outcome);
+    write({ type: "refused", lock, outcome, start, end: now() });
+    if (visitor === undefined) await inspect(call, trace, outcome);
+    else await visitor.end();
     // Whoever is refused comes back later.
     await sleep(random.between(5, 100));
-  } else await use({ lock: got, trace, start, long, quick: aim === "crowded" }, random);
+  } else {
+    const quick = aim === "crowded" || aim === "thronged";
+    const dies = visitor !== undefined && random.chance(DIES);
+    await use({ lock: got, trace, start, long, quick, dies }, random);
+    if (dies) visitor.die();
+    else await visitor?.end();
+  }
   witness.forget(trace);
 }
 
@@ -142,11 +198,13 @@ function wanted(long: boolean, random: Random): string {
 }
 
 /** Asks for a lock in one of the ways that there are. */
-async function get(name: string, random: Random): Promise<Lock | null> {
+async function get(store: Store, name: string, random: Random): Promise<Lock | null> {
   const lease = work.lease / (random.chance(0.25) ? 2 : 1);
   // A wait without an end shows when a waiter is forgotten: most of a crowd.
   const way = name === work.kept || name === work.crowded && random.chance(0.7) ? 1 : random.next();
+  if (name === THRONGED) return await acquire(store, name, { lease });
   if (way < 0.1) return await tryAcquire(store, name, { lease });
+  if (name === work.brief) return await acquire(store, name, { lease, wait: lease * random.between(0.05, 0.95) });
   if (way < 0.4) return await acquire(store, name, { lease, wait: random.spread(10, 5_000) });
   if (way < 0.6) {
     const abort = new AbortController();
@@ -165,6 +223,8 @@ interface Use {
   readonly long: boolean;
   /** Whether it is used as briefly as a lock that is handed on inside a process. */
   readonly quick: boolean;
+  /** Whether its holder dies behind that. */
+  readonly dies: boolean;
 }
 
 /** Raises the number that the lock protects, as programs do that rely on the lock more than they should. */
@@ -197,6 +257,10 @@ async function use(use: Use, random: Random): Promise<void> {
     }
   }
   write({ type: "section", owner, believed: belief.at, acted: Math.max(belief.at, acted), written, trip });
+  if (use.dies) {
+    write({ type: "died", owner, at: now() });
+    return trace.end();
+  }
   const releasing = now();
   const ended = await lock.release().then(() => ({ outcome: "released" as const }), (error: LockError) => {
     ignoreLockError(error);
@@ -267,13 +331,22 @@ const stalls = new Stalls(work.stall, (stall) => write({ type: "stalled", ...sta
 await registerClient.ping();
 write({ type: "ready" });
 const random = new Random(work.seed);
-const lives = Promise.all([gather(random.fork()), ...AIMS.map((aim) => live(random.fork(), aim))]);
+const guarded = (committed: boolean) => write({ type: "guarded", committed });
+const lives = Promise.all([
+  gather(random.fork()),
+  rush(random.fork()),
+  ...Array.from({ length: VISITORS }, () => visit(random.fork())),
+  ...AIMS.map((aim) => live(random.fork(), aim)),
+  // Reached directly: a transaction over a connection that is lost in silence waits for as long as TCP does.
+  guarding(work.direct, random.fork(), () => finishing, guarded),
+]);
 // What ends one of them ends the process, with an error.
 void lives;
 for await (const asked of Deno.stdin.readable) {
   for (const _ of asked) write({ type: "time", at: now() });
 }
 finishing = true;
+finish.abort();
 const settling = new AbortController();
 const all = lives.then(() => true);
 const settled = await Promise.race([all, pause(SETTLING, settling.signal).then(() => false)]);

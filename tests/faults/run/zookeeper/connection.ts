@@ -7,6 +7,9 @@ import type { Connection } from "../engine_access.ts";
 const SESSION_MS = 10_000;
 export const SHORT_SESSION_MS = 1_500;
 
+/** How long a client that is closed may take to connect before, in milliseconds: longer than any fault lasts. */
+const CONNECTS_MS = 120_000;
+
 /** A text that each request has which changes a document. */
 export const REQUEST = '"counter":';
 
@@ -34,7 +37,7 @@ export function connectTo(
     get session() {
       return BigInt(`0x${client.getSessionId().toHex()}`);
     },
-    // It may be connecting for ever.
-    close: () => closeClient(client).catch(() => {}),
+    // It may be connecting for ever. One that is closed too soon throws where nobody can catch it.
+    close: () => closeClient(client, CONNECTS_MS).catch(() => {}),
   };
 }

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { cas } from "../../../../src/stores/cas/mod.ts";
+import { cas } from "../../../../src/engine/mod.ts";
 import { claimOf, grant } from "../../../support/claims.ts";
 import { inTime } from "../../../support/in_time.ts";
 import { until } from "../../../support/until.ts";
