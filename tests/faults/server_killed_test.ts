@@ -11,7 +11,7 @@ import { TcpProxy } from "../support/tcp_proxy.ts";
 import { until } from "../support/until.ts";
 
 /** How long the process may run, in milliseconds: every call settles much earlier. */
-const RUN_LIMIT = 30_000;
+const RUN_LIMIT = 60_000;
 
 /** How long a server that comes back stays away, in milliseconds: a few of the client's attempts to connect. */
 const DOWN = 300;

@@ -5,7 +5,7 @@
  */
 import { Redis } from "npm:ioredis@^6";
 import { acquire, type AcquireOptions, type Lock, LockError, type LockEvent } from "../../mod.ts";
-import { cohort } from "../../src/composed/cohort/mod.ts";
+import { cohort } from "../../src/cohort/mod.ts";
 import { redis } from "../../src/stores/redis/mod.ts";
 import { sqlite } from "../../src/stores/sqlite/mod.ts";
 import { lines } from "../support/lines.ts";

@@ -1,4 +1,4 @@
-import type { CohortOptions } from "../../src/composed/cohort/mod.ts";
+import type { CohortOptions } from "../../src/cohort/mod.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { DenoProcess } from "../support/deno_process.ts";
 import { inTime } from "../support/in_time.ts";
