@@ -10,9 +10,9 @@ import {
   LockTimeoutError,
   StoreError,
 } from "@holdfast/lock";
-import { acquireFrom } from "../src/acquisition.ts";
-import { SystemClock } from "../src/internal/time/clock.ts";
-import { checkAcquireOptions } from "../src/options.ts";
+import { acquireFrom } from "../src/lock/acquisition.ts";
+import { SystemClock } from "../src/time/clock.ts";
+import { checkAcquireOptions } from "../src/lock/options.ts";
 import { busy, granted, hanging, inTurn, refused, ScriptedStore, unreachable } from "./support/scripted_store.ts";
 import { settled, VirtualClock } from "./support/virtual_clock.ts";
 
@@ -50,7 +50,14 @@ function cases(clock: VirtualClock): Case[] {
       reason: "timeout",
       waited: 70,
     },
-    { what: "its time, no answer", options: { wait: 70 }, answers: [hanging], reason: "store", waited: 70 },
+    { what: "its time, no answer", options: { wait: 70 }, answers: [hanging], reason: "store", waited: 10_000 },
+    {
+      what: "its time, no answer after the first",
+      options: { wait: 70 },
+      answers: [() => busy(10), hanging],
+      reason: "timeout",
+      waited: 70,
+    },
     { what: "its time, faults only", options: { wait: 70 }, answers: [unreachable], reason: "store", waited: 70 },
     {
       what: "its signal, while it waits",
