@@ -35,26 +35,29 @@ export type ClientName = keyof typeof CLIENTS;
 /** The statements that make the tables, those of the docs. */
 export const TABLES: Readonly<Record<typeof CLIENTS[ClientName], readonly string[]>> = {
   postgres: [
-    "CREATE TABLE holdfast_fences (name bytea PRIMARY KEY, fence bigint NOT NULL)",
+    "CREATE TABLE holdfast_guard (name bytea PRIMARY KEY, fence bigint NOT NULL)",
     "CREATE TABLE journal (id serial PRIMARY KEY, fence bigint NOT NULL)",
   ],
   mysql: [
-    "CREATE TABLE holdfast_fences (name VARBINARY(1024) NOT NULL PRIMARY KEY, fence BIGINT NOT NULL) ENGINE=InnoDB",
+    "CREATE TABLE holdfast_guard (name VARBINARY(1024) NOT NULL PRIMARY KEY, fence BIGINT NOT NULL) ENGINE=InnoDB",
     "CREATE TABLE journal (id INT AUTO_INCREMENT PRIMARY KEY, fence BIGINT NOT NULL) ENGINE=InnoDB",
   ],
   sqlite: [
-    "CREATE TABLE holdfast_fences (name BLOB PRIMARY KEY, fence INTEGER NOT NULL)",
+    "CREATE TABLE holdfast_guard (name BLOB PRIMARY KEY, fence INTEGER NOT NULL)",
     "CREATE TABLE journal (id INTEGER PRIMARY KEY AUTOINCREMENT, fence INTEGER NOT NULL)",
   ],
 };
 
 const noteOf = (fence: bigint) => `INSERT INTO journal (fence) VALUES (${fence})`;
 
-/** Opens a database: by a URL, or by the path of a file. Loads its client only then: not every runtime has each. */
-export const OPEN: Readonly<Record<ClientName, (at: string) => Promise<Database>>> = {
-  "postgres.js": async (at) => {
+/**
+ * Opens a database: by a URL, or by the path of a file. Loads its client only then: not every runtime has each. Of
+ * postgres.js, `onClosed` is called when it has noticed that a connection has ended.
+ */
+export const OPEN: Readonly<Record<ClientName, (at: string, onClosed?: () => void) => Promise<Database>>> = {
+  "postgres.js": async (at, onClosed = () => {}) => {
     const { default: postgres } = await import("postgres");
-    const sql = postgres(at, { onnotice: () => {}, max: 3 });
+    const sql = postgres(at, { onnotice: () => {}, onclose: onClosed, max: 3 });
     return {
       transaction: async (run) => {
         await sql.begin((tx) => run(tx, (fence) => tx.unsafe(noteOf(fence))));
@@ -67,18 +70,23 @@ export const OPEN: Readonly<Record<ClientName, (at: string) => Promise<Database>
   "pg": async (at) => {
     const { default: pg } = await import("pg");
     const pool = new pg.Pool({ connectionString: at, max: 3 });
+    pool.on("error", () => {}); // The same for a connection that nobody uses.
     return {
       transaction: async (run) => {
         const client = await pool.connect();
+        let lost: Error | undefined;
+        const note = (error: Error) => void (lost = error);
+        client.on("error", note); // Without it the process would die of a connection that the server ends.
         try {
           await client.query("BEGIN");
           await run(client, (fence) => client.query(noteOf(fence)));
           await client.query("COMMIT");
         } catch (error) {
-          await client.query("ROLLBACK");
+          await client.query("ROLLBACK").catch(note);
           throw error;
         } finally {
-          client.release();
+          client.off("error", note);
+          client.release(lost);
         }
       },
       outside: async () => {
@@ -204,7 +212,7 @@ function inMysql<Kind extends { release(): unknown }>(
         await run(connection as unknown as Transaction, (fence) => plain.query(noteOf(fence)));
         await plain.commit();
       } catch (error) {
-        await plain.rollback();
+        await plain.rollback().catch(() => {}); // The connection may be gone.
         throw error;
       } finally {
         await connection.release();

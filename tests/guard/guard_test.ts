@@ -40,7 +40,7 @@ for (const client of Object.keys(CLIENTS) as ClientName[]) {
     await assertRejects(() => write(place, lockOf(OLD)), LockLostError, "a later holder");
     await write(place, lockOf(NEW));
     assertEquals(await journalOf(place.database), [OLD, OLD, NEW, NEW]);
-    assertEquals((await place.database.query("SELECT fence FROM holdfast_fences")).map(String), [`${NEW}`]);
+    assertEquals((await place.database.query("SELECT fence FROM holdfast_guard")).map(String), [`${NEW}`]);
   });
 
   test("counts only what was committed", async (place) => {
@@ -72,14 +72,14 @@ for (const client of Object.keys(CLIENTS) as ClientName[]) {
 
   test("names the statement that makes the table", async ({ database }) => {
     const refused = database.transaction((tx) => guard(tx, lockOf(OLD)));
-    const error = await assertRejects(() => refused, StoreError, "There is no table holdfast_fences");
+    const error = await assertRejects(() => refused, StoreError, "There is no table holdfast_guard");
     const [, statement] = error.message.match(/: (CREATE TABLE .*)$/)!;
     await database.query(statement!);
     await database.transaction((tx) => guard(tx, lockOf(OLD)));
   }, { tables: false });
 
   test("rejects with what else the database says, as it is", async ({ database }) => {
-    await database.query("CREATE TABLE holdfast_fences (other int)");
+    await database.query("CREATE TABLE holdfast_guard (other int)");
     const error = await assertRejects(() => database.transaction((tx) => guard(tx, lockOf(OLD))), Error, "column");
     assert(!(error instanceof StoreError), error.message);
   }, { tables: false });
@@ -162,7 +162,9 @@ Deno.test("guard() rejects for what is no exclusive lock", async () => {
   for (const [lock, says] of [[shared, 'lock "shared" is shared'], [permit, 'lock "permits" has 1 permits']] as const) {
     await assertRejects(() => write(place, lock), TypeError, says);
   }
-  for (const wrong of [undefined, null, "a", {}, { name: "a", fence: 7 }, [lockOf(OLD)]]) {
+  // Its getters are called on the Proxy, which has no private fields.
+  const proxied = new Proxy(shared, {});
+  for (const wrong of [undefined, null, "a", {}, { name: "a", fence: 7 }, [lockOf(OLD)], proxied]) {
     await assertRejects(
       () => place.database.transaction((tx) => guard(tx, wrong as never)),
       TypeError,
