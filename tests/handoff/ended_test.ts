@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
-import { StoreError } from "../../../src/errors.ts";
-import type { Attempt, Claim } from "../../../src/store.ts";
-import { busy, granted, ScriptedStore } from "../../support/scripted_store.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
-import { LEASE, leftovers, scene } from "./scene.ts";
+import { HandoffStore } from "../../src/handoff/handoff_store.ts";
+import { StoreError } from "../../src/contract/errors.ts";
+import type { Attempt, Claim } from "../../src/contract/store.ts";
+import { busy, granted, ScriptedStore } from "../support/scripted_store.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
+import { LEASE, leftovers, scene } from "./noted.ts";
 
 const claim = (): Claim => ({ name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE });
 

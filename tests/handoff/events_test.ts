@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { LockEvent } from "@holdfast/lock";
-import { scene } from "./scene.ts";
+import { scene } from "./noted.ts";
 
 Deno.test("Handoff notifies of each handle's own acquired and released", async () => {
   const { store, here, others, get, wait } = scene();

@@ -1,8 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import type { AcquireOptions } from "@holdfast/lock";
 import type { CohortOptions } from "@holdfast/lock/cohort";
+import { LockConflictError } from "../../src/contract/errors.ts";
 import { Random } from "../simulation/random.ts";
-import { KINDS, type Process, Scene } from "./scene.ts";
+import { KINDS, type Process, Scene, slow } from "./scene.ts";
 
 /** Handles that cannot share the lock of their process. */
 const APART: readonly (readonly [what: string, options: AcquireOptions])[] = [
@@ -164,5 +165,69 @@ Deno.test("acquire() asks for itself as soon as a section has lasted `keep`, not
   await clock.advance(1_000);
   await Promise.all([...ends, newcomer.end]);
   assertEquals(scene.served, ["long", "1", "2", "3", "rival"]);
+  await scene.assertEmpty();
+});
+
+/** Makes each way to the store and back take so many milliseconds. */
+const TRIP_MS = 5;
+
+for (const [what, apart] of APART) {
+  Deno.test(`acquire() with keep serves ${what} that asked alone, in its order`, async () => {
+    const scene = new Scene();
+    const { clock, rival, served } = scene;
+    const here = scene.process({ keep: 10 });
+    const before = await rival.acquire();
+    here.line.fate = slow(clock, TRIP_MS);
+    const ends: Promise<void>[] = [];
+    for (const [label, options] of [["apart", apart], ["first", {}], ["second", {}], ["third", {}]] as const) {
+      ends.push((await here.section(label, 30, options)).end);
+      await clock.advance(1);
+    }
+    // From now on the one that came first waits. The next one that comes is not the first one behind it.
+    await clock.advance(2 * TRIP_MS);
+    ends.push((await here.section("last", 30)).end);
+    await clock.advance(2 * TRIP_MS);
+    await before.release();
+    await Promise.all([...ends, clock.advance(1_000)]);
+    assertEquals(served, ["apart", "first", "second", "third", "last"]);
+    await scene.assertEmpty();
+  });
+}
+
+Deno.test("tryAcquire() comes after sleepers behind a request that conflicts", async () => {
+  const scene = new Scene();
+  const { clock, rival, served } = scene;
+  const here = scene.process({ keep: 1_000 });
+  const before = await rival.acquire({ permits: 2 });
+  here.line.fate = slow(clock, TRIP_MS);
+  // The first one goes to the store alone, the second one asks for all that follow.
+  const conflicts = [await here.wait("alone"), await here.wait("asks")];
+  const { end } = await here.section("sleeps", 1);
+  await clock.advance(TRIP_MS + 1);
+  const trying = here.tryAcquire();
+  await before.release();
+  await clock.advance(TRIP_MS * 4);
+  assertEquals(await trying, null);
+  assertEquals(conflicts.map(({ error }) => error instanceof LockConflictError), [true, true]);
+  await Promise.all([end, clock.advance(100)]);
+  assertEquals(served, ["sleeps"]);
+  await scene.assertEmpty();
+});
+
+Deno.test("tryAcquire() asks while all waiters of its process have asked", async () => {
+  const scene = new Scene();
+  const { clock, rival } = scene;
+  const here = scene.process({ keep: 1_000 });
+  const before = await rival.acquire({ permits: 2 });
+  here.line.fate = slow(clock, TRIP_MS);
+  await Promise.all([here.wait("alone"), here.wait("asks")]);
+  await clock.advance(TRIP_MS + 1);
+  // Both have been refused for good by now: the lock is free, and nobody waits for it.
+  const trying = here.tryAcquire();
+  await before.release();
+  await clock.advance(TRIP_MS * 4);
+  const lock = await trying;
+  assert(lock !== null);
+  await Promise.all([lock.release(), clock.advance(100)]);
   await scene.assertEmpty();
 });

@@ -1,6 +1,6 @@
 // Deno only: it hears of unhandled rejections as Deno tells them.
 import { assert, assertEquals } from "@std/assert";
-import type { Attempt } from "../../src/store.ts";
+import type { Attempt } from "../../src/contract/store.ts";
 import { claimOf } from "../support/claims.ts";
 import { settled } from "../support/virtual_clock.ts";
 import { type Fate, KINDS, lost, Scene, slow, unheard } from "./scene.ts";

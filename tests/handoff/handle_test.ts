@@ -1,8 +1,8 @@
 import { assert } from "@std/assert";
-import { before } from "../../../src/internal/time/clock.ts";
-import { Handle } from "../../../src/internal/handoff/handle.ts";
-import { claimOf } from "../../support/claims.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
+import { before } from "../../src/time/clock.ts";
+import { Handle } from "../../src/handoff/handle.ts";
+import { claimOf } from "../support/claims.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 
 Deno.test("Handle.canLead() is true while an attempt of it is unanswered", () => {
   const now = { monotonic: 10_000, wall: 10_000 };

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { LockLostError } from "../../../src/errors.ts";
-import type { Claim } from "../../../src/store.ts";
-import { LEASE, leftovers, pair, row, scene } from "./scene.ts";
+import { LockLostError } from "../../src/contract/errors.ts";
+import type { Claim } from "../../src/contract/store.ts";
+import { LEASE, leftovers, pair, row, scene } from "./noted.ts";
 
 Deno.test("Handoff removes a member from the queue that it entered before it was a member", async () => {
   const { here, store, first, second } = await pair();
@@ -38,6 +38,20 @@ Deno.test("Handoff ends a run whose first handle attempts again, as it was told 
   await woken;
   assert((await here.attempt(second, { enqueue: true })).granted);
   await here.release(second);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Handoff wakes the members of a run whose grant is answered after the lease", async () => {
+  const { clock, here, store, first, second } = await pair();
+  store.reply = (call) => call === "attempt" ? clock.stall(LEASE) : undefined;
+  const woken = here.wakeup(second, new AbortController().signal);
+  const granted = await here.attempt(first, { enqueue: true });
+  assert(granted.granted, "its caller finds out that it is too late");
+  await woken;
+  store.reply = () => {};
+  const next = await here.attempt(second, { enqueue: true });
+  assert(next.granted && next.fence > granted.fence);
+  for (const claim of [first, second]) await here.release(claim);
   assertEquals(await leftovers(store), 0);
 });
 
@@ -89,7 +103,7 @@ Deno.test("Handoff hands on nothing that is granted to a handle that has given u
 });
 
 Deno.test("Handoff reports a loss that it was not notified of with its last release only", async () => {
-  const { clock, store, waiters, head } = await row(2);
+  const { clock, store, waiters, head } = await row(2, "not notified");
   await store.evict("a");
   await head.release();
   const last = await waiters[1]!;
@@ -148,6 +162,53 @@ async function lateAttempt() {
   store.attempt = (claim, options) => promise.then(() => attempt(claim, options));
   return { clock, here, store, other, first, second, asking: here.attempt(second, { enqueue: true }), execute };
 }
+
+Deno.test("Handoff hands on nothing granted before an eviction and answered after it", async () => {
+  const { here, store, other, first, second } = await pair();
+  store.revocation = () => new Promise(() => {});
+  const answer = Promise.withResolvers<void>();
+  store.reply = (call, { owner }) => call === "attempt" && owner === first.owner ? answer.promise : undefined;
+  const asking = here.attempt(first, { enqueue: true });
+  assertEquals(await here.evict!("a"), 1);
+  const rival = await store.attempt(other, { enqueue: false });
+  answer.resolve();
+  const granted = await asking;
+  assert(rival.granted && granted.granted && granted.fence < rival.fence, "it finds out by itself");
+  await here.release(first);
+  assert(!(await here.attempt(second, { enqueue: true })).granted, "another process holds the lock");
+  for (const claim of [second, other]) await here.release(claim);
+  assertEquals(await leftovers(store), 0);
+});
+
+Deno.test("Handoff tells a holder of the loss when the store grants it the lock anew", async () => {
+  const { clock, here, store, other, first, second } = await pair();
+  store.revocation = () => new Promise(() => {});
+  const attempt = store.attempt.bind(store);
+  const execute = Promise.withResolvers<void>();
+  store.attempt = (claim, options) => {
+    return claim.owner === second.owner ? execute.promise.then(() => attempt(claim, options)) : attempt(claim, options);
+  };
+  const asking = here.attempt(second, { enqueue: true });
+  assert((await here.attempt(first, { enqueue: true })).granted);
+  await here.release(first);
+  const handed = await here.attempt(second, { enqueue: true });
+  assert(handed.granted);
+  const revoked = here.revocation(second, new AbortController().signal);
+  // The lock is evicted, which this process does not know: the reply is lost.
+  const evict = store.evict.bind(store);
+  store.evict = async (name) => {
+    await evict(name);
+    throw new Error("cut off");
+  };
+  await assertRejects(() => here.evict!("a"), Error, "cut off");
+  execute.resolve();
+  const granted = await asking;
+  assert(granted.granted && granted.fence > handed.fence);
+  await revoked;
+  for (const claim of [second, other]) await here.release(claim);
+  await clock.advance(0);
+  assertEquals([here.names, await leftovers(store)], [[], 0]);
+});
 
 Deno.test("Handoff leaves the queue for an attempt that is executed after the release", async () => {
   const { clock, here, store, other, first, second, asking, execute } = await lateAttempt();

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { StoreError } from "../../../src/errors.ts";
-import type { Lock } from "../../../src/lock.ts";
-import { onStoreClock } from "../../../src/internal/time/store_time.ts";
-import type { Snapshot } from "../../../src/store.ts";
-import { claimOf } from "../../support/claims.ts";
-import { pair, scene } from "./scene.ts";
+import { StoreError } from "../../src/contract/errors.ts";
+import type { Lock } from "../../src/lock/lock.ts";
+import { onStoreClock } from "../../src/time/clock.ts";
+import type { Snapshot } from "../../src/contract/store.ts";
+import { claimOf } from "../support/claims.ts";
+import { pair, scene } from "./noted.ts";
 
 /** Three handles of a process in a row, which began to wait at different moments, and a rival behind them. */
 async function described() {

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
-import { acquireFrom } from "../../../src/acquisition.ts";
-import { LockLostError, StoreError } from "../../../src/errors.ts";
-import { checkAcquireOptions } from "../../../src/options.ts";
-import type { Claim } from "../../../src/store.ts";
-import { LEASE, leftovers, pair, row, scene } from "./scene.ts";
+import type { HandoffStore } from "../../src/handoff/handoff_store.ts";
+import { acquireFrom } from "../../src/lock/acquisition.ts";
+import { LockLostError, StoreError } from "../../src/contract/errors.ts";
+import { checkAcquireOptions } from "../../src/lock/options.ts";
+import type { Claim } from "../../src/contract/store.ts";
+import { LEASE, leftovers, pair, row, scene } from "./noted.ts";
 
 Deno.test("Handoff hands a lock on without a call of the store", async () => {
   const { store, waiters } = await row(4);
@@ -186,7 +186,7 @@ Deno.test("Handoff renews before it hands on a lease whose last renewal was not 
 });
 
 Deno.test("Handoff hands on nothing that the store does not have any more", async () => {
-  const { clock, store, waiters, head, others, get, order, wait } = await row(3);
+  const { clock, store, waiters, head, others, get, order, wait } = await row(3, "not notified");
   const rival = (await wait("s", others)).lock;
   // Another process evicts the holder; this one is told by its next renewal. Who is in the queue is served meanwhile.
   await store.evict("a");

@@ -1,10 +1,11 @@
-import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
-import { acquireFrom } from "../../../src/acquisition.ts";
-import type { Lock } from "../../../src/lock.ts";
-import { type AcquireOptions, checkAcquireOptions } from "../../../src/options.ts";
-import type { Attempt, AttemptOptions, Claim, Renewal, Store } from "../../../src/store.ts";
-import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
+import { HandoffStore } from "../../src/handoff/handoff_store.ts";
+import { HandoffPlace } from "../../src/handoff/place.ts";
+import { acquireFrom } from "../../src/lock/acquisition.ts";
+import type { Lock } from "../../src/lock/lock.ts";
+import { type AcquireOptions, checkAcquireOptions } from "../../src/lock/options.ts";
+import type { Attempt, AttemptOptions, Claim, Renewal, Store } from "../../src/contract/store.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 
 /** The lease of every handle, unless a test gives another one, in milliseconds. */
 export const LEASE = 10_000;
@@ -45,7 +46,9 @@ export class Noted extends MemoryStore {
 export function scene() {
   const clock = new VirtualClock();
   const store = new Noted(undefined, clock);
-  const [here, others] = [new HandoffStore(store, clock), new HandoffStore(store, clock)];
+  const here = new HandoffStore(store, clock);
+  // Another process knows nothing of what this one hands on.
+  const others = new HandoffStore(store, clock, undefined, new HandoffPlace({}));
   const order: string[] = [];
   const get = (from: Store, options: AcquireOptions = {}) =>
     acquireFrom(from, "a", checkAcquireOptions({ lease: LEASE, wait: 60_000, ...options }), clock) as Promise<Lock>;
@@ -63,8 +66,9 @@ export function scene() {
 }
 
 /** Makes handles of this process wait in a row behind a rival that holds the lock; returns their locks. */
-export async function row(count: number) {
+export async function row(count: number, revocations?: "not notified") {
   const all = scene();
+  if (revocations !== undefined) all.store.revocation = () => new Promise(() => {});
   const holder = await all.get(all.others);
   const waiters: Promise<Lock>[] = [];
   for (let i = 0; i < count; i++) waiters.push((await all.wait(`${i}`)).lock);
