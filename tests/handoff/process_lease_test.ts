@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { ProcessLease } from "../../../src/internal/handoff/process_lease.ts";
-import { StoreError } from "../../../src/errors.ts";
-import type { Renewal } from "../../../src/store.ts";
-import { claimOf } from "../../support/claims.ts";
-import { hanging, inTurn, ScriptedStore, unreachable } from "../../support/scripted_store.ts";
-import { settled, VirtualClock } from "../../support/virtual_clock.ts";
+import { ProcessLease } from "../../src/handoff/process_lease.ts";
+import { StoreError } from "../../src/contract/errors.ts";
+import type { Renewal } from "../../src/contract/store.ts";
+import { claimOf } from "../support/claims.ts";
+import { hanging, inTurn, ScriptedStore, unreachable } from "../support/scripted_store.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
 
 const LEASE = 1_000;
 

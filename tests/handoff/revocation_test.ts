@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, type Lock, type Store, tryAcquire } from "@holdfast/lock";
 import { cohort } from "@holdfast/lock/cohort";
-import type { Attempt } from "../../src/store.ts";
+import type { Attempt } from "../../src/contract/store.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import { FileStore } from "../../src/stores/sqlite/store.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
@@ -71,14 +71,14 @@ for (const [what, revoke] of REVOCATIONS) {
   }
 }
 
-/** Has 60 handles use the lock for 3 ms each, and read `signal` at once, until they are stopped; counts them. */
-async function sections(scene: Scene, here: Process) {
+/** Has 60 handles use the lock for 3 ms each, and read `signal` at once if asked, until they are stopped; counts them. */
+async function sections(scene: Scene, here: Process, reads: boolean) {
   const state = { taken: 0, stopped: false };
   const section = async () => {
     const lock = await here.acquire();
     if (state.stopped) return await lock.release().catch(() => {});
     state.taken++;
-    assertEquals(lock.signal.aborted, false);
+    if (reads) assertEquals(lock.signal.aborted, false);
     await scene.clock.sleep(3);
     await lock.release().catch(() => {});
   };
@@ -88,10 +88,10 @@ async function sections(scene: Scene, here: Process) {
 }
 
 /** Has a rival steal the lock from handles that hand it on; returns how many more of them were granted it meanwhile. */
-async function stolen(scene: Scene, here: Process, rival: Process): Promise<number> {
+async function stolen(scene: Scene, here: Process, rival: Process, reads: boolean): Promise<number> {
   const { clock } = scene;
   const before = await rival.acquire();
-  const { state, all } = await sections(scene, here);
+  const { state, all } = await sections(scene, here, reads);
   await clock.advance(500);
   await before.release();
   for (let passed = 0; state.taken < 3; passed++) {
@@ -111,7 +111,12 @@ async function stolen(scene: Scene, here: Process, rival: Process): Promise<numb
   return more;
 }
 
-for (const [when, options] of KINDS) {
+for (
+  const [when, options, reads] of KINDS.flatMap(([when, options]) => [
+    [when, options, true] as const,
+    [`${when}, where no signal is read`, options, false] as const,
+  ])
+) {
   Deno.test(`acquire() of a process ends soon after a steal elsewhere, ${when}`, async () => {
     const scene = new Scene();
     const here = scene.process(options && { ...options, keep: 10_000 });
@@ -121,7 +126,7 @@ for (const [when, options] of KINDS) {
       await scene.clock.sleep(10);
       return by;
     };
-    const more = await stolen(scene, here, scene.rival);
+    const more = await stolen(scene, here, scene.rival, reads);
     assert(more <= 4, `${more} more handles held it beside the thief`);
     await scene.assertEmpty();
   });
@@ -133,7 +138,7 @@ for (const [when, options] of KINDS) {
       using file = new FileStore(path, undefined, scene.clock);
       using other = new FileStore(path, undefined, scene.clock);
       const here = scene.process(options && { ...options, keep: 10_000 }, file);
-      const more = await stolen(scene, here, scene.plainProcess(other));
+      const more = await stolen(scene, here, scene.plainProcess(other), reads);
       // The file is looked at every 50 ms.
       assert(more <= 20, `${more} more handles held it beside the thief`);
     }
@@ -206,4 +211,42 @@ for (const [when, options] of KINDS) {
       await Promise.all(waiting.map(({ promise }) => promise));
     });
   }
+}
+
+for (const [when, options] of KINDS) {
+  Deno.test(`acquire() hands nothing on that an evict() sent before took, ${when}`, async () => {
+    const scene = new Scene();
+    const { clock, rival, served } = scene;
+    const here = scene.process(options && { ...options, keep: KEEP });
+    const arrives = Promise.withResolvers<void>();
+    here.line.fate = async (go, { operation }) => {
+      if (operation === "evict") await arrives.promise;
+      const reply = await go();
+      if (operation === "evict") await clock.sleep(50);
+      return reply;
+    };
+    // The reply alone tells of it.
+    here.line.revocation = () => new Promise(() => {});
+    const evicting = here.store.evict!("a");
+    await settled();
+    const first = await here.wait("first");
+    const waiting = [await here.wait("second"), await here.wait("third")];
+    await first.lock!.release();
+    await settled();
+    assert(waiting[0]!.lock !== undefined);
+    arrives.resolve();
+    await clock.advance(10);
+    const taken = await rival.tryAcquire();
+    assert(taken !== null);
+    await clock.advance(100);
+    await evicting;
+    await waiting[0]!.lock.release().catch(() => {});
+    await clock.advance(10);
+    assertEquals(served, ["first", "second"]);
+    await taken.release();
+    await clock.advance(1_000);
+    await (await waiting[1]!.promise).release();
+    await clock.advance(100);
+    await scene.assertEmpty();
+  });
 }

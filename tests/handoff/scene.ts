@@ -1,14 +1,22 @@
 import { assert, assertEquals } from "@std/assert";
 import type { AcquireOptions, Lock, Store } from "@holdfast/lock";
 import type { CohortOptions } from "@holdfast/lock/cohort";
-import { acquireFrom } from "../../src/acquisition.ts";
-import { checkCohortOptions } from "../../src/composed/cohort/options.ts";
-import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
-import { StoreError } from "../../src/errors.ts";
-import type { Clock } from "../../src/internal/time/clock.ts";
-import { HandoffStore } from "../../src/internal/handoff/handoff_store.ts";
-import { checkAcquireOptions } from "../../src/options.ts";
-import type { Attempt, AttemptOptions, Claim, Meta, QueryOptions, Renewal, Snapshot } from "../../src/store.ts";
+import { acquireFrom } from "../../src/lock/acquisition.ts";
+import { checkCohortOptions } from "../../src/cohort/options.ts";
+import { HandoffCohort } from "../../src/cohort/cohort.ts";
+import { StoreError } from "../../src/contract/errors.ts";
+import type { Clock } from "../../src/time/clock.ts";
+import { HandoffStore } from "../../src/handoff/handoff_store.ts";
+import { checkAcquireOptions } from "../../src/lock/options.ts";
+import type {
+  Attempt,
+  AttemptOptions,
+  Claim,
+  Meta,
+  QueryOptions,
+  Renewal,
+  Snapshot,
+} from "../../src/contract/store.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
 

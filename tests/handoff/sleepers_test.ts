@@ -1,11 +1,11 @@
 // Deno only: it makes a temporary file for SQLite.
 import { assert, assertEquals } from "@std/assert";
-import { StoreError } from "../../src/errors.ts";
-import type { Attempt } from "../../src/store.ts";
+import { StoreError } from "../../src/contract/errors.ts";
+import type { Attempt } from "../../src/contract/store.ts";
 import { FileStore } from "../../src/stores/sqlite/store.ts";
 import { claimOf } from "../support/claims.ts";
 import { settled, VirtualClock } from "../support/virtual_clock.ts";
-import { type Fate, handoffOf, KINDS, lost, Scene } from "./scene.ts";
+import { type Fate, handoffOf, KINDS, lost, Scene, slow } from "./scene.ts";
 
 for (const [when, options] of KINDS) {
   for (const pause of [0, 300, 2_500]) {
@@ -132,3 +132,27 @@ for (const [when, options] of KINDS) {
     await scene.assertEmpty();
   });
 }
+
+Deno.test("wakeup() resolves when the one that asks for all gives up", async () => {
+  const scene = new Scene();
+  const { clock, server } = scene;
+  // It lingers: the first handle goes to the store through the queue of the process.
+  const { store, line } = scene.process({ keep: 10_000, linger: 1 });
+  const [leader, next] = [claimOf("a"), claimOf("a")];
+  line.fate = slow(clock, 50);
+  const asking = store.attempt(leader, { enqueue: true });
+  await clock.advance(1);
+  await store.attempt(next, { enqueue: true });
+  let woken = false;
+  const over = new AbortController();
+  store.wakeup!(next, over.signal).then(() => woken = true);
+  await settled();
+  assert(!woken);
+  void store.release(leader);
+  await settled();
+  assert(woken);
+  over.abort("over");
+  await Promise.all([asking, clock.advance(200)]);
+  await Promise.all([store.release(next), clock.advance(200)]);
+  assertEquals(await server.query(), { held: [], pending: [] });
+});

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { acquire, acquireAll, type AcquireOptions, type Lock, type MultiLock, tryAcquire } from "@holdfast/lock";
 import { cohort, type CohortOptions } from "@holdfast/lock/cohort";
 import { memory } from "@holdfast/lock/memory";
-import type { Attempt, Claim } from "../../src/store.ts";
+import type { Attempt, Claim } from "../../src/contract/store.ts";
 import { claimOf } from "../support/claims.ts";
 import { until } from "../support/until.ts";
 import { settled } from "../support/virtual_clock.ts";
