@@ -65,3 +65,11 @@ Deno.test("connectionWords() is empty when nothing is known, or all was said", (
   assertEquals(connectionWords(unreached(new Error("refused"))), " (refused)");
   assertEquals(connectionWords(unreached(new Error("refused")), "it was refused"), "");
 });
+
+Deno.test("isPermanent() is true when the runtime permits no connection", () => {
+  const denied = Object.assign(new Error("Requires net access"), { name: "NotCapable" });
+  const lookup = new Error("getaddrinfo EPERM localhost");
+  for (const error of [denied, lookup, new Error("no connection", { cause: lookup })]) assert(isPermanent(error));
+  assert(!isPermanent(new Error("getaddrinfo ENOTFOUND nowhere")));
+  assert(!isPermanent(new StoreError("down", { cause: denied })), "its store knows better");
+});

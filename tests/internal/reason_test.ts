@@ -16,3 +16,9 @@ Deno.test("reason() of an error without a message is its errors, its code or its
   assertEquals(reason(Object.assign(new Error(), { errors: [new Error("a")] })), "Error");
   assertEquals(reason(new TypeError()), "TypeError");
 });
+
+Deno.test("reason() of a lookup that Deno denies names the flag and the host", () => {
+  const denied = Object.assign(new Error("getaddrinfo EPERM localhost"), { code: "EPERM", syscall: "getaddrinfo" });
+  assertEquals(reason(denied), 'Requires net access to "localhost", run again with --allow-net=localhost');
+  assertEquals(reason(new Error("getaddrinfo ENOTFOUND nowhere")), "getaddrinfo ENOTFOUND nowhere");
+});

@@ -1,9 +1,8 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
-import { checkQuery, nameFilter, pageOf, withRanks } from "../../../src/internal/listing/query_options.ts";
-import { entryOf } from "../../../src/internal/listing/entry.ts";
-import type { Entry } from "../../../src/store.ts";
+import { checkQuery, entryOf, nameFilter, pageOf, withRanks } from "../../../src/internal/listing/query_options.ts";
+import type { Entry } from "../../../src/contract/store.ts";
 import { claimOf } from "../../support/claims.ts";
+import fc from "fast-check";
 
 /** Names and patterns of few characters, so that many fit; `*` and others that are special elsewhere among them. */
 const names = fc.string({ unit: fc.constantFrom("a", "b", "*", "?", "\n", "\\", "é", "\u{1f512}"), maxLength: 6 });

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import { checkMeta, describeProcess, readMeta } from "../../../src/internal/process/meta.ts";
 import fc from "fast-check";
-import { checkMeta, readMeta } from "../../../src/internal/process/meta.ts";
-import { describeProcess } from "../../../src/internal/process/process_meta.ts";
 
 const OWN = describeProcess();
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { describeProcess } from "../../../src/internal/process/process_meta.ts";
+import { describeProcess } from "../../../src/internal/process/meta.ts";
 
 /** A Deno whose user is asked when the name of the machine is read without permission. */
 function deno(state: string | undefined) {

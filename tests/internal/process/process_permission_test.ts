@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { withoutCoverage } from "../../support/without_coverage.ts";
 
-const MODULE = new URL("../../../src/internal/process/process_meta.ts", import.meta.url).href;
+const MODULE = new URL("../../../src/internal/process/meta.ts", import.meta.url).href;
 
 /** Returns what a process with these permissions tells of itself, and whether it writes anything else. */
 async function described(permissions: string[]): Promise<{ keys: string[]; stderr: string }> {
