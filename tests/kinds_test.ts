@@ -2,9 +2,9 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type AcquireOptions, LockConflictError, tryAcquire } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { redlock } from "@holdfast/lock/redlock";
-import { acquireFrom } from "../src/acquisition.ts";
-import { checkAcquireOptions } from "../src/options.ts";
-import type { Capability } from "../src/store.ts";
+import { acquireFrom } from "../src/lock/acquisition.ts";
+import { checkAcquireOptions } from "../src/lock/options.ts";
+import type { Capability } from "../src/contract/store.ts";
 import { granted, ScriptedStore } from "./support/scripted_store.ts";
 import { VirtualClock } from "./support/virtual_clock.ts";
 

@@ -1,6 +1,8 @@
 // Deno only: it looks at the sources.
 import { assert, assertEquals } from "@std/assert";
 import ts from "typescript";
+import { MEMBERS } from "./support/test_files.ts";
+import { PACKAGES } from "./tools/packages.ts";
 
 const root = new URL("../", import.meta.url);
 
@@ -11,15 +13,18 @@ interface Import {
   readonly types: boolean;
 }
 
-/** Where a file belongs: the core, `internal`, or a folder that holds one store, wrapper or entry point. */
+/** Where a file belongs: a folder of src, that of one store, or a package beside the lock. */
 function room(path: string): string {
+  const [member] = /^packages\/\w+/.exec(path) ?? [];
+  if (member !== undefined) {
+    return path.startsWith("packages/cli/src/dashboard/") ? "packages/cli/src/dashboard" : member;
+  }
   const [, first = "", second = ""] = path.split("/");
-  if (first.endsWith(".ts")) return "core";
-  return first === "stores" || first === "composed" ? `${first}/${second}` : first;
+  return first === "stores" ? `${first}/${second}` : first;
 }
 
-function imports(path: string): Import[] {
-  const source = ts.createSourceFile(path, Deno.readTextFileSync(new URL(path, root)), ts.ScriptTarget.Latest);
+function imports(path: string, text = Deno.readTextFileSync(new URL(path, root))): Import[] {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
   const found: Import[] = [];
   const add = (specifier: string, types: boolean) => {
     const to = specifier.startsWith(".")
@@ -52,46 +57,76 @@ function files(folder: string): string[] {
   ).sort();
 }
 
+/** The sources of the packages beside the lock. */
+const BESIDE = MEMBERS.flatMap((name) => files(`packages/${name}/`).filter((path) => !path.includes("/tests/")));
+
+/** The sources of all packages. */
+const SOURCES = [...files("src/"), ...BESIDE];
+
+/** What anybody can import of the lock. */
+const PUBLIC = Object.keys(PACKAGES[0]!.exports).map((path) => `@holdfast/lock${path.slice(1)}`);
+
 /** The imports of src that cross from one room into another, but for those that are allowed, as `from -> to`. */
 function offenders(rooms: (room: string) => boolean, allowed: (arrow: Import) => boolean): string[] {
-  return files("src/").filter((file) => rooms(room(file))).flatMap(imports)
+  return SOURCES.filter((file) => rooms(room(file))).flatMap((path) => imports(path))
     .filter((arrow) => room(arrow.to) !== room(arrow.from) && !allowed(arrow))
     .map(({ from, to, types }) => `${from} -> ${types ? "type " : ""}${to}`);
 }
 
-/** The contract, and what everybody may use. */
-const shared = ({ to, types }: Import) =>
-  room(to) === "internal" || ["src/store.ts", "src/errors.ts", "src/events.ts"].includes(to) ||
-  types && to === "src/quorum_node.ts";
-
 const isSqlite = ({ from, to, types }: Import) => room(from) === "stores/sqlite" && types && to === "node:sqlite";
+
+/** The sockets of the runtime are loaded when a store connects. */
+const isSocket = ({ from, to, types }: Import) => room(from) === "stores/zookeeper" && types && to === "node:net";
 
 /** The command line is a program: it runs where there is `node:`, and loads a client library when a URL asks for it. */
 const isProgram = ({ from, to }: Import) =>
-  room(from) === "cli" &&
-  (to.startsWith("node:") || from === "src/cli/schemes/client_library.ts" && to === "what is computed");
+  room(from) === "packages/cli" &&
+  (to.startsWith("node:") || from === "packages/cli/src/schemes/client_library.ts" && to === "what is computed");
 
 Deno.test("src/ has no dependency", () => {
-  const outside = files("src/").flatMap(imports).filter((arrow) => !arrow.to.startsWith("src/") && !arrow.types);
-  assertEquals(outside.filter((arrow) => !isProgram(arrow)), []);
+  assertEquals(
+    files("src/").flatMap((path) => imports(path)).filter(({ to, types }) => !to.startsWith("src/") && !types),
+    [],
+  );
 });
 
-Deno.test("src/cli/ is imported by nothing, and imports no private code of others", () => {
-  const into = files("src/").flatMap(imports).filter(({ from, to }) => room(to) === "cli" && room(from) !== "cli");
-  assertEquals(into, []);
-  const isPublic = ({ to }: Import) => /\/mod\.ts$/.test(to) || /^(core|internal)$/.test(room(to));
-  assertEquals(offenders((room) => room === "cli", (arrow) => isPublic(arrow) || isProgram(arrow)), [
-    // What doctor needs of the store's own code.
-    "src/cli/doctor/redis.ts -> type src/stores/redis/clients/client.ts",
-    "src/cli/doctor/redis.ts -> src/stores/redis/doctor_access.ts",
-    "src/cli/doctor/redis_wakeups.ts -> src/stores/redis/doctor_access.ts",
-    "src/cli/doctor/upstash.ts -> src/stores/redis/doctor_access.ts",
-    "src/cli/doctor/zookeeper.ts -> src/stores/zookeeper/node_name.ts",
-  ]);
+/** What a package beside the lock imports, but for its own files and the public entry points of the lock. */
+function intrusions(path: string, text?: string): string[] {
+  const [member] = /^packages\/\w+\//.exec(path) ?? [];
+  return imports(path, text).filter((arrow) => {
+    return !arrow.to.startsWith(member!) && !PUBLIC.includes(arrow.to) && !isProgram(arrow);
+  }).map(({ from, to }) => `${from} -> ${to}`);
+}
+
+Deno.test("packages/ import only their own files, and what the lock exports", () => {
+  assertEquals(BESIDE.flatMap((path) => intrusions(path)), []);
+});
+
+for (
+  const [what, text] of Object.entries({
+    "a private file of the lock": `import { SystemClock } from "../../../src/time/clock.ts";`,
+    "the type of a private file": `import type { Clock } from "../../../src/time/clock.ts";`,
+    "an entry point by its path": `import { acquire } from "../../../mod.ts";`,
+    "a path that is not exported": `import { SystemClock } from "@holdfast/lock/internal";`,
+    "a file of another package": `import { clock } from "../../testing/src/expect.ts";`,
+    "another package": `import { storeSuite } from "@holdfast/testing";`,
+    "a module of Node": `import { readFile } from "node:fs/promises";`,
+    "a library": `const { trace } = await import("@opentelemetry/api");`,
+  })
+) {
+  Deno.test(`intrusions() finds that a package imports ${what}`, () => {
+    assertEquals(intrusions("packages/otel/src/otel.ts", text).length, 1);
+  });
+}
+
+Deno.test("packages/cli/src/dashboard/ imports what it shares with the command line only", () => {
+  const shared = /^packages\/cli\/src\/(display|listing|time)\//;
+  const inside = (arrow: Import) => arrow.to.startsWith("@holdfast/lock") || shared.test(arrow.to);
+  assertEquals(offenders((room) => room === "packages/cli/src/dashboard", inside), []);
 });
 
 Deno.test("src/ has no circular import, that of types included", () => {
-  const arrows = new Map(files("src/").map((file) => [file, imports(file)]));
+  const arrows = new Map(SOURCES.map((file) => [file, imports(file)]));
   const done = new Set<string>();
   const visit = (file: string, path: string[]) => {
     assert(!path.includes(file), [...path, file].join(" -> "));
@@ -102,95 +137,111 @@ Deno.test("src/ has no circular import, that of types included", () => {
   for (const file of arrows.keys()) visit(file, []);
 });
 
-Deno.test("src/*.ts imports no store, but for the ones that target.ts loads for a client", () => {
-  assertEquals(offenders((room) => room === "core", ({ to }) => room(to) === "internal"), [
-    "src/target.ts -> type src/stores/redis/clients/client.ts",
-    "src/target.ts -> src/stores/redis/mod.ts",
-    "src/target.ts -> src/composed/redlock/mod.ts",
-  ]);
-  const target = withoutComments(Deno.readTextFileSync(new URL("src/target.ts", root)));
-  for (const store of ["stores/redis", "composed/redlock"]) {
-    assert(target.includes(`await import("./${store}/mod.ts")`), "loaded only when a client comes");
+/** The folders of src, from below, each with the folders that it may import. */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  time: [],
+  contract: ["time", "internal"],
+  internal: ["time", "contract"],
+  rules: ["contract", "internal"],
+  handoff: ["time", "contract", "internal", "rules"],
+  engine: ["time", "contract", "internal", "rules", "handoff"],
+  stores: ["time", "contract", "internal", "rules", "handoff", "engine"],
+  lock: ["time", "contract", "internal"],
+  redlock: ["time", "contract", "internal", "handoff"],
+  cohort: ["time", "contract", "internal", "handoff"],
+  guard: ["contract", "internal"],
+  "web_locks": ["time", "contract", "internal", "lock"],
+};
+
+/** Stores with rules of their own. The others are built on the engine. */
+const WITHOUT_ENGINE = ["stores/memory", "stores/redis", "stores/sqlite"];
+
+const ALLOWED = [
+  "src/cohort/cohort.ts -> type src/stores/redis/clients/client.ts",
+  "src/cohort/cohort.ts -> src/stores/redis/mod.ts",
+  "src/cohort/cohort.ts -> type src/lock/target.ts",
+  "src/cohort/cohort.ts -> src/redlock/mod.ts",
+  "src/guard/guard.ts -> type src/lock/lock.ts",
+  // Loaded when a client comes.
+  "src/lock/target.ts -> type src/stores/redis/clients/client.ts",
+  "src/lock/target.ts -> src/handoff/handoff_store.ts",
+  "src/lock/target.ts -> src/stores/redis/mod.ts",
+  "src/lock/target.ts -> src/redlock/mod.ts",
+  "src/redlock/store.ts -> type src/stores/redis/clients/client.ts",
+  "src/redlock/store.ts -> src/stores/redis/mod.ts",
+];
+
+/** Returns the imports that lead up, or aside. */
+function upward(arrows: readonly Import[]): string[] {
+  const isBelow = ({ from, to }: Import) => {
+    const folder = room(from);
+    const below = LAYERS[folder.split("/")[0]!] ?? [];
+    return below.includes(room(to)) && !(room(to) === "engine" && WITHOUT_ENGINE.includes(folder));
+  };
+  return arrows.filter((arrow) => room(arrow.to) !== room(arrow.from) && !isSqlite(arrow) && !isSocket(arrow))
+    .filter((arrow) => !isBelow(arrow)).map(({ from, to, types }) => `${from} -> ${types ? "type " : ""}${to}`);
+}
+
+Deno.test("src/ imports from below only, but for what a client needs", () => {
+  assertEquals(upward(files("src/").flatMap((path) => imports(path))), ALLOWED);
+  const target = withoutComments(Deno.readTextFileSync(new URL("src/lock/target.ts", root)));
+  for (const store of ["stores/redis", "redlock"]) {
+    assert(target.includes(`await import("../${store}/mod.ts")`), "loaded only when a client comes");
   }
 });
 
-Deno.test("src/internal/ imports the contract, errors and events only", () => {
-  assertEquals(offenders((room) => room === "internal", shared), []);
-});
+for (
+  const [path, to] of [
+    ["src/time/clock.ts", "../contract/store.ts"],
+    ["src/rules/occupancy.ts", "../handoff/grant.ts"],
+    ["src/engine/lock.ts", "../lock/lease.ts"],
+    ["src/stores/etcd/store.ts", "../postgres/mod.ts"],
+    ["src/stores/sqlite/store.ts", "../../engine/document.ts"],
+    ["src/handoff/grant.ts", "../lock/lease.ts"],
+  ] as const
+) {
+  Deno.test(`upward() finds that ${path} imports ${to}`, () => {
+    assertEquals(upward(imports(path, `import { one } from "${to}";`)).length, 1);
+  });
+}
 
-/** Backends, which other folders of stores are built on. */
-const isEngine = ({ to }: Import) => room(to) === "stores/cas";
+/** The clocks of the packages beside the lock: each has one, as that of the lock is private. */
+const CLOCKS = ["cli/src/time", "compat/src", "otel/src", "testing/src"].map((folder) => `packages/${folder}/clock.ts`);
 
-Deno.test("src/stores/ imports the contract, errors, events, internal/ and cas/ only", () => {
-  const allowed = (arrow: Import) => shared(arrow) || isSqlite(arrow) || isEngine(arrow);
-  assertEquals(offenders((room) => room.startsWith("stores/"), allowed), []);
-  const withoutEngine = (room: string) => ["stores/memory", "stores/redis", "stores/sqlite"].includes(room);
-  assertEquals(offenders(withoutEngine, (arrow) => !isEngine(arrow)), []);
-});
-
-Deno.test("src/composed/ imports what stores do, and the stores that it makes of clients", () => {
-  assertEquals(offenders((room) => room.startsWith("composed/"), shared), [
-    "src/composed/cohort/cohort.ts -> type src/stores/redis/clients/client.ts",
-    "src/composed/cohort/cohort.ts -> src/stores/redis/mod.ts",
-    "src/composed/cohort/cohort.ts -> type src/target.ts",
-    "src/composed/cohort/cohort.ts -> src/composed/redlock/mod.ts",
-    "src/composed/redlock/store.ts -> type src/stores/redis/clients/client.ts",
-    "src/composed/redlock/store.ts -> src/stores/redis/mod.ts",
-  ]);
-});
-
-Deno.test("src/otel/ imports the contract, errors, events and internal/ only", () => {
-  assertEquals(offenders((room) => room === "otel", shared), []);
-});
-
-Deno.test("src/compat/ imports the core, internal/, and entry points of Redis stores", () => {
-  const stores = ["src/stores/redis/mod.ts", "src/composed/redlock/mod.ts"];
-  const allowed = ({ to }: Import) => ["core", "internal"].includes(room(to)) || stores.includes(to);
-  assertEquals(offenders((room) => room === "compat", allowed), []);
-});
-
-Deno.test("src/guard/ imports errors, internal/ and the type of a lock only", () => {
-  const allowed = (arrow: Import) => shared(arrow) || arrow.types && arrow.to === "src/lock.ts";
-  assertEquals(offenders((room) => room === "guard", allowed), []);
-});
-
-/** Whether a file is the only one of src whose code matches, apart from the text of what runs in browsers. */
+/**
+ * Whether a file is the only one of src whose code matches, apart from clocks of other packages, and from the text of
+ * what runs in browsers.
+ */
 function assertOnly(path: string, pattern: RegExp): void {
-  const matching = files("src/").filter((file) =>
-    !file.startsWith("src/dashboard/assets/") &&
+  const matching = SOURCES.filter((file) =>
+    !file.startsWith("packages/cli/src/dashboard/assets/") && !CLOCKS.includes(file) &&
     pattern.test(withoutComments(Deno.readTextFileSync(new URL(file, root))))
   );
   assertEquals(matching, [path]);
 }
 
-Deno.test("src/dashboard/ imports the core, as a user does, and internal/ only", () => {
-  const allowed = ({ to }: Import) => ["core", "internal"].includes(room(to));
-  assertEquals(offenders((room) => room === "dashboard", allowed), []);
-});
-
-Deno.test("src/stores/ and src/composed/ have the same base files in every folder", () => {
-  for (const folder of ["stores", "composed"]) {
-    for (const { name } of Deno.readDirSync(new URL(`src/${folder}/`, root))) {
-      const found = files(`src/${folder}/${name}/`);
-      // The store of a cohort is in src/internal/handoff, since others hand on as well.
-      const store = name === "cohort" ? "cohort.ts" : "store.ts";
-      for (const file of ["mod.ts", "options.ts", store]) {
-        assert(found.includes(`src/${folder}/${name}/${file}`), `src/${folder}/${name} has no ${file}`);
-      }
+Deno.test("src/stores/, src/engine/, src/redlock/ and src/cohort/ have the same base files", () => {
+  const stores = [...Deno.readDirSync(new URL("src/stores/", root))].map(({ name }) => `stores/${name}`);
+  for (const folder of [...stores, "engine", "redlock", "cohort"]) {
+    const found = files(`src/${folder}/`);
+    // The store of a cohort is in src/handoff, since others hand on as well.
+    const store = folder === "cohort" ? "cohort.ts" : "store.ts";
+    for (const file of ["mod.ts", "options.ts", store]) {
+      assert(found.includes(`src/${folder}/${file}`), `src/${folder} has no ${file}`);
     }
   }
 });
 
-Deno.test("internal/clock.ts is the only reader of time", () => {
-  assertOnly("src/internal/time/clock.ts", /\b(Date\.now|performance\.now|new Date)\b/);
+Deno.test("time/clock.ts and the clocks of other packages are the only readers of time", () => {
+  assertOnly("src/time/clock.ts", /\b(Date\.now|performance\.now|new Date)\b/);
 });
 
-Deno.test("internal/timers.ts is the only maker of timers", () => {
-  assertOnly("src/internal/time/timers.ts", /\b(setTimeout|setInterval|AbortSignal\.timeout)\b/);
+Deno.test("time/timers.ts is the only maker of timers", () => {
+  assertOnly("src/time/timers.ts", /\b(setTimeout|setInterval|AbortSignal\.timeout)\b/);
 });
 
 Deno.test("src/ has no syntax that Node 20 cannot parse once its types are stripped", () => {
-  for (const file of files("src/")) {
+  for (const file of SOURCES) {
     const source = withoutComments(Deno.readTextFileSync(new URL(file, root)));
     assert(!/\b(await )?using [a-z]/.test(source), `${file} uses "using"`);
     assert(!/^\s*(export )?(const )?(enum|namespace) /m.test(source), `${file} has syntax that is not erased`);
@@ -207,7 +258,7 @@ Deno.test("src/ uses no builtin that Node 20 lacks", () => {
     ...["(Async)?DisposableStack", "new (SuppressedError|WebSocket)", "RegExp\\.escape", "Error\\.isError"],
     "\\w\\.(union|intersection|difference|symmetricDifference|isSubsetOf|isSupersetOf|isDisjointFrom)\\(",
   ];
-  for (const file of files("src/")) {
+  for (const file of SOURCES) {
     const found = new RegExp(`\\b(${younger.join("|")})`).exec(
       withoutComments(Deno.readTextFileSync(new URL(file, root))),
     );
@@ -215,24 +266,42 @@ Deno.test("src/ uses no builtin that Node 20 lacks", () => {
   }
 });
 
-Deno.test("importing the package loads neither SQLite nor a Redis client", async () => {
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json", "mod.ts"], cwd: root })
-    .output();
-  interface Graph {
-    modules: { specifier: string; dependencies?: { code?: { specifier: string }; isDynamic?: boolean }[] }[];
-  }
-  const graph: Graph = JSON.parse(new TextDecoder().decode(stdout));
-  const loaded = new Set<string>();
-  const load = (specifier: string) => {
-    if (loaded.has(specifier)) return;
-    loaded.add(specifier);
-    const module = graph.modules.find((module) => module.specifier === specifier);
-    for (const { code, isDynamic } of module?.dependencies ?? []) {
-      if (code !== undefined && !isDynamic) load(code.specifier);
+/** Returns the modules that an import of these files loads at once, each with its size in bytes. */
+async function loadedBy(...entries: string[]): Promise<Map<string, number>> {
+  const loaded = new Map<string, number>();
+  for (const entry of entries) {
+    const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json", entry], cwd: root }).output();
+    interface Graph {
+      modules: {
+        specifier: string;
+        size: number;
+        dependencies?: { code?: { specifier: string }; isDynamic?: boolean }[];
+      }[];
     }
-  };
-  load(new URL("mod.ts", root).href);
-  assert(loaded.has(new URL("src/acquire.ts", root).href), "the graph was read");
-  const paths = [...loaded].map((specifier) => specifier.replace(root.href, ""));
+    const graph: Graph = JSON.parse(new TextDecoder().decode(stdout));
+    const load = (specifier: string) => {
+      const path = specifier.replace(root.href, "");
+      const module = graph.modules.find((module) => module.specifier === specifier);
+      if (loaded.has(path) || module === undefined) return;
+      loaded.set(path, module.size);
+      for (const { code, isDynamic } of module.dependencies ?? []) {
+        if (code !== undefined && !isDynamic) load(code.specifier);
+      }
+    };
+    load(new URL(entry, root).href);
+  }
+  return loaded;
+}
+
+Deno.test("importing the package loads neither SQLite nor a Redis client", async () => {
+  const paths = [...(await loadedBy("mod.ts")).keys()];
+  assert(paths.includes("src/lock/acquire.ts"), "the graph was read");
   assertEquals(paths.filter((path) => /stores|sqlite|redis/.test(path)), []);
+});
+
+Deno.test("acquire() on a Redis client loads 90 modules at most", async () => {
+  const loaded = await loadedBy("mod.ts", "src/stores/redis/mod.ts");
+  const bytes = [...loaded.values()].reduce((sum, size) => sum + size, 0);
+  assert(loaded.size <= 90, `${loaded.size} modules`);
+  assert(bytes <= 460_000, `${bytes} bytes`);
 });

@@ -15,14 +15,20 @@ async function runWith(stores: string[], program: string): Promise<{ success: bo
   const folder = await Deno.makeTempDir({ prefix: "holdfast_loads_" });
   try {
     const kept = (file: string) =>
-      !/^src\/(stores|composed)\//.test(file) || stores.some((store) => file.startsWith(store));
-    for (const file of ["mod.ts", ...files("src/").filter(kept)]) {
+      !/^src\/(stores|engine|redlock|cohort)\//.test(file) || stores.some((store) => file.startsWith(store));
+    for (const file of ["mod.ts", ...files("src/").filter(kept), ...files("packages/compat/src/")]) {
       await Deno.mkdir(`${folder}/${file.slice(0, file.lastIndexOf("/") + 1)}`, { recursive: true });
       await Deno.copyFile(new URL(file, root), `${folder}/${file}`);
     }
     await Deno.writeTextFile(`${folder}/program.ts`, program);
+    const { exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
+    const imports = Object.entries(exports).map(([path, file]) => [`@holdfast/lock${path.slice(1)}`, file]);
+    await Deno.writeTextFile(`${folder}/import_map.json`, JSON.stringify({ imports: Object.fromEntries(imports) }));
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-config", "--no-lock", "--allow-read", `${folder}/program.ts`],
+      args: [
+        ...["run", "--no-config", "--no-lock", "--import-map", `${folder}/import_map.json`],
+        ...["--allow-read", `${folder}/program.ts`],
+      ],
       env: { NO_COLOR: "1" },
       stdin: "null",
     }).output();
@@ -60,20 +66,20 @@ Deno.test("acquire() on a Redis client is what loads the Redis store", async () 
 for (
   const [entry, stores] of [
     ["stores/memory/mod.ts", ["src/stores/memory/"]],
-    ["stores/cas/mod.ts", ["src/stores/cas/"]],
-    ["stores/deno_kv/mod.ts", ["src/stores/deno_kv/", "src/stores/cas/"]],
-    ["stores/postgres/mod.ts", ["src/stores/postgres/", "src/stores/cas/"]],
-    ["stores/mysql/mod.ts", ["src/stores/mysql/", "src/stores/cas/"]],
-    ["stores/zookeeper/mod.ts", ["src/stores/zookeeper/", "src/stores/cas/"]],
-    ["stores/etcd/mod.ts", ["src/stores/etcd/", "src/stores/cas/"]],
+    ["engine/mod.ts", ["src/engine/"]],
+    ["stores/deno_kv/mod.ts", ["src/stores/deno_kv/", "src/engine/"]],
+    ["stores/postgres/mod.ts", ["src/stores/postgres/", "src/engine/"]],
+    ["stores/mysql/mod.ts", ["src/stores/mysql/", "src/engine/"]],
+    ["stores/zookeeper/mod.ts", ["src/stores/zookeeper/", "src/engine/"]],
+    ["stores/etcd/mod.ts", ["src/stores/etcd/", "src/engine/"]],
     ["guard/mod.ts", []],
     ["stores/sqlite/mod.ts", ["src/stores/sqlite/"]],
-    ["stores/durable_object/mod.ts", ["src/stores/cas/", "src/stores/durable_object/"]],
+    ["stores/durable_object/mod.ts", ["src/engine/", "src/stores/durable_object/"]],
     ["stores/redis/mod.ts", ["src/stores/redis/"]],
     ["stores/redis/clients/upstash/mod.ts", ["src/stores/redis/clients/upstash/"]],
-    ["composed/redlock/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],
-    ["compat/redlock/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],
-    ["compat/redis_semaphore/mod.ts", ["src/composed/redlock/", "src/stores/redis/"]],
+    ["redlock/mod.ts", ["src/redlock/", "src/stores/redis/"]],
+    ["../packages/compat/src/redlock/mod.ts", ["src/redlock/", "src/stores/redis/"]],
+    ["../packages/compat/src/redis_semaphore/mod.ts", ["src/redlock/", "src/stores/redis/"]],
   ] as const
 ) {
   Deno.test(`${entry} runs without the files of other stores`, async () => {
