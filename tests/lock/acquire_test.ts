@@ -12,12 +12,12 @@ import {
 } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { getEventListeners } from "node:events";
-import { acquireFrom } from "../src/acquisition.ts";
-import { clockOf } from "../src/internal/lease/held_leases.ts";
-import { checkAcquireOptions } from "../src/options.ts";
-import { RedisServer } from "./support/redis_server.ts";
-import { busy, granted, hanging, inTurn, refused, ScriptedStore, unreachable } from "./support/scripted_store.ts";
-import { settled, VirtualClock } from "./support/virtual_clock.ts";
+import { acquireFrom } from "../../src/lock/acquisition.ts";
+import { clockOf } from "../../src/lock/lease/held_leases.ts";
+import { checkAcquireOptions } from "../../src/lock/options.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { busy, granted, hanging, inTurn, refused, ScriptedStore, unreachable } from "../support/scripted_store.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
 
 const HOUR = 3_600_000;
 
@@ -200,15 +200,98 @@ Deno.test("acquire() rejects with the reason of its signal, and leaves the queue
 
 Deno.test("acquire() settles at its time or its signal while the store hangs", async () => {
   const controller = new AbortController();
-  const timed = scene({ wait: 500 }, hanging);
+  const timed = scene({ wait: 500 }, () => busy(100), hanging);
   const aborted = scene({ signal: controller.signal }, hanging);
-  await timed.clock.advance(500);
-  assertInstanceOf(timed.result(), StoreError);
+  await timed.clock.advance(500 + 1_000);
+  assertInstanceOf(timed.result(), LockTimeoutError, "a second more, for the release");
   await aborted.clock.advance(500);
   controller.abort("enough");
   await settled();
   assertEquals(aborted.result(), "enough");
   assertEquals([timed.clock.pending, aborted.clock.pending], [0, 0]);
+});
+
+Deno.test("acquire() gives a first attempt the same time whatever wait is", async () => {
+  for (const wait of [0, 1, 10, 30, 9_999, 20_000, Infinity]) {
+    for (const ms of [1, 40, 9_999, 10_001]) {
+      const clock = new VirtualClock();
+      const store = new ScriptedStore(clock);
+      store.onAttempt = () => clock.sleep(ms).then(() => granted(1n));
+      const acquiring = acquireFrom(store, "a", checkAcquireOptions({ wait, lease: HOUR }), clock).then(
+        (lock) => lock?.release().then(() => "granted"),
+        (error: unknown) => error instanceof StoreError ? error.code : error,
+      );
+      await clock.advance(ms);
+      assertEquals(await acquiring, ms < 10_000 ? "granted" : "store", `wait: ${wait}, ${ms} ms`);
+      assertEquals(clock.pending, 0);
+    }
+  }
+});
+
+Deno.test("acquire() whose first attempt is answered late rejects as it was answered", async () => {
+  for (const [answer, code] of [[() => busy(10), "timeout"], [unreachable, "store"], [refused, "store"]] as const) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const all = scene({ wait: 10 }, () => promise.then(answer), () => granted(1n));
+    await all.clock.advance(200);
+    assertEquals(all.result(), "pending");
+    resolve();
+    await settled();
+    const error = all.result();
+    assertInstanceOf(error, LockError);
+    assertEquals([error.code, all.store.times("attempt")], [code, [0]]);
+    assertGivenUp(all);
+    assertEquals(all.store.eventTypes.at(-1), "gave_up");
+    assert(!all.store.eventTypes.includes("waiting"), "it has not begun to wait");
+  }
+});
+
+Deno.test("acquire() whose first attempt hangs ends with its signal, also after its time", async () => {
+  const controller = new AbortController();
+  const all = scene({ wait: 10, signal: controller.signal }, hanging);
+  await all.clock.advance(500);
+  assertEquals(all.result(), "pending");
+  controller.abort("enough");
+  await settled();
+  assertEquals([all.result(), all.clock.pending], ["enough", 0]);
+});
+
+Deno.test("acquire() whose first attempt is never answered rejects after 10 s", async () => {
+  const all = scene({ wait: 10 }, hanging);
+  await all.clock.advance(10_000);
+  const error = all.result();
+  assertInstanceOf(error, StoreError);
+  assertEquals(error.message, 'Cannot acquire lock "a": the store did not answer within 10000 ms');
+  assertEquals([all.store.eventTypes, all.clock.pending], [["fault", "gave_up"], 0]);
+});
+
+Deno.test("acquire() refuses a grant of a first attempt that its machine slept through", async () => {
+  const { promise, resolve } = Promise.withResolvers<Attempt>();
+  const all = scene({ wait: 10, lease: 30_000 }, () => promise, () => granted(2n));
+  await settled();
+  all.clock.setWall(60_000);
+  await all.clock.advance(10);
+  resolve(granted(1n));
+  await settled();
+  assertInstanceOf(all.result(), StoreError);
+  assertGivenUp(all);
+});
+
+Deno.test("acquire() whose time is over rejects after the release, or a second later", async () => {
+  for (const answer of [() => true, hanging]) {
+    const { promise, resolve } = Promise.withResolvers<Attempt>();
+    const all = scene({ wait: 100 }, () => busy(50), () => promise);
+    all.store.onRelease = answer;
+    await all.clock.advance(200);
+    assertEquals([all.result(), all.store.times("release")], ["pending", []], "it would overtake the attempt");
+    resolve(granted(1n));
+    await settled();
+    if (answer === hanging) {
+      assertEquals([all.result(), all.store.times("release")], ["pending", [200]]);
+      await all.clock.advance(900);
+    }
+    assertInstanceOf(all.result(), LockTimeoutError);
+    assertGivenUp(all);
+  }
 });
 
 Deno.test("acquire() ignores its signal after the grant", async () => {
@@ -276,12 +359,13 @@ Deno.test("acquire() rejects soon when the release fails or hangs as well", asyn
   }
 });
 
-Deno.test("acquire() and tryAcquire() keep their time and signal while they release", async () => {
+Deno.test("acquire() and tryAcquire() end with their signal while they release", async () => {
   for (const wait of [50, Infinity, 0]) {
     const enough = new AbortController();
     const all = scene({ wait, signal: enough.signal }, refused);
     all.store.onRelease = hanging;
     await all.clock.advance(50);
+    assertEquals(all.result(), "pending");
     enough.abort("enough");
     await settled();
     assertInstanceOf(all.result(), StoreError);
@@ -662,7 +746,8 @@ Deno.test("acquire() leaves no timer and no listener after a thousand ways to en
     const ended = acquireFrom(store, "a", settings, clock).then((lock) => lock?.release(), () => {}).then(() =>
       count++
     );
-    await clock.advance(20);
+    // A first attempt is given 10 s, whatever wait is.
+    await clock.advance(store.onAttempt === hanging ? 10_000 : 20);
     await ended;
   }
   assertEquals([count, getEventListeners(signal, "abort").length, clock.pending], [1_000, 0, 0]);

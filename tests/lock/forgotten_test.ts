@@ -4,12 +4,12 @@ import { acquireAll, type AcquireOptions, type Lock } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { acquireFrom } from "../src/acquisition.ts";
-import { Lease } from "../src/lease.ts";
-import { checkAcquireOptions } from "../src/options.ts";
-import { until } from "./support/until.ts";
-import { ScriptedStore } from "./support/scripted_store.ts";
-import { settled, VirtualClock } from "./support/virtual_clock.ts";
+import { acquireFrom } from "../../src/lock/acquisition.ts";
+import { Lease } from "../../src/lock/lease.ts";
+import { checkAcquireOptions } from "../../src/lock/options.ts";
+import { until } from "../support/until.ts";
+import { ScriptedStore } from "../support/scripted_store.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
