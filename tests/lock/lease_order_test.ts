@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { Lease } from "../src/lease.ts";
-import { checkAcquireOptions } from "../src/options.ts";
-import { ScriptedStore, unreachable } from "./support/scripted_store.ts";
-import { VirtualClock } from "./support/virtual_clock.ts";
+import { Lease } from "../../src/lock/lease.ts";
+import { checkAcquireOptions } from "../../src/lock/options.ts";
+import { ScriptedStore, unreachable } from "../support/scripted_store.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 
 /** A lease of 9 s that is renewed every 3 s, and the numbers of the renewals that its store has been asked for. */
 function scene() {

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { Lease } from "../src/lease.ts";
-import { checkAcquireOptions } from "../src/options.ts";
-import type { Claim } from "../src/store.ts";
-import { ScriptedStore } from "./support/scripted_store.ts";
-import { settled, VirtualClock } from "./support/virtual_clock.ts";
+import { Lease } from "../../src/lock/lease.ts";
+import { checkAcquireOptions } from "../../src/lock/options.ts";
+import type { Claim } from "../../src/contract/store.ts";
+import { ScriptedStore } from "../support/scripted_store.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
 
 /** A lease whose holder listens, and how its store says that the lock was taken away. */
 function scene() {
@@ -35,7 +35,7 @@ Deno.test("Lease that was released is not lost when its revocation watch ends", 
   const { store, lease, signal } = scene();
   lease.end();
   await settled();
-  assertEquals([lease.held, lease.lost, signal.aborted, store.eventTypes], [false, undefined, false, []]);
+  assertEquals([lease.held, lease.lostAt(), signal.aborted, store.eventTypes], [false, undefined, false, []]);
 });
 
 Deno.test("Lease that has ended does not ask to be notified of a revocation", () => {

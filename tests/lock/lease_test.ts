@@ -1,13 +1,14 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { LockLostError, StoreError } from "@holdfast/lock";
 import { getEventListeners } from "node:events";
-import type { Instant } from "../src/internal/time/clock.ts";
-import { leasesOf } from "../src/internal/lease/held_leases.ts";
-import { Lease } from "../src/lease.ts";
-import { type AcquireOptions, checkAcquireOptions } from "../src/options.ts";
-import type { Claim, Renewal, Store } from "../src/store.ts";
-import { hanging, inTurn, ScriptedStore, unreachable } from "./support/scripted_store.ts";
-import { settled, VirtualClock } from "./support/virtual_clock.ts";
+import { type Instant, SystemClock } from "../../src/time/clock.ts";
+import { leasesOf } from "../../src/lock/lease/held_leases.ts";
+import { Lease } from "../../src/lock/lease.ts";
+import { type AcquireOptions, checkAcquireOptions } from "../../src/lock/options.ts";
+import type { Claim, Renewal, Store } from "../../src/contract/store.ts";
+import { hanging, inTurn, ScriptedStore, unreachable } from "../support/scripted_store.ts";
+import { until } from "../support/until.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
 
 const HOUR = 3_600_000;
 
@@ -40,8 +41,8 @@ function scene(options: AcquireOptions = {}, answeredAfter = 0, allowance: Parti
 /** Whether the lease is lost, as its holder can see it, and nothing else goes on. */
 function assertLost({ clock, lease, store }: Scene): void {
   assertEquals([lease.held, lease.remaining, lease.signal.aborted, clock.pending], [false, 0, true, 0]);
-  assertInstanceOf(lease.lost, LockLostError);
-  assertEquals(lease.signal.reason, lease.lost);
+  assertInstanceOf(lease.lostAt(), LockLostError);
+  assertEquals(lease.signal.reason, lease.lostAt());
   assertEquals(store.eventTypes.filter((type) => type === "lost").length, 1);
 }
 
@@ -288,8 +289,8 @@ Deno.test("Lease reports a fault when a renewal is not answered until the next o
   await all.clock.advance(9_000);
   assertEquals(all.store.eventTypes, ["fault", "lost"]);
   assertLost(all);
-  assertEquals(all.lease.lost?.cause, all.store.connectionError);
-  assert(all.lease.lost?.message.endsWith("(connect ECONNREFUSED)"), all.lease.lost?.message);
+  assertEquals(all.lease.lostAt()?.cause, all.store.connectionError);
+  assert(all.lease.lostAt()?.message.endsWith("(connect ECONNREFUSED)"), all.lease.lostAt()?.message);
 });
 
 Deno.test("Lease that is renewed often gives each renewal a second, if there is time", async () => {
@@ -310,7 +311,11 @@ Deno.test("Lease that is renewed reports no fault, and forgets an older one", as
   await all.clock.advance(800);
   assertEquals(all.store.eventTypes, ["fault", "renewed"]);
   all.clock.stall(HOUR);
-  assertEquals([all.lease.held, all.lease.lost?.cause], [false, undefined], "the process slept: no fault of the store");
+  assertEquals(
+    [all.lease.held, all.lease.lostAt()?.cause],
+    [false, undefined],
+    "the process slept: no fault of the store",
+  );
 });
 
 Deno.test("Lease reports no fault of a renewal whose answer its process could not read", async () => {
@@ -332,7 +337,8 @@ Deno.test("Lease that could not be renewed is lost with the last fault as the ca
   all.store.onRenew = inTurn(() => Promise.reject(new Error("first")), unreachable);
   await all.clock.advance(900);
   assertLost(all);
-  assert(all.lease.lost?.cause instanceof Error && all.lease.lost.cause.message === "connection refused");
+  const cause = all.lease.lostAt()?.cause;
+  assert(cause instanceof Error && cause.message === "connection refused");
 });
 
 Deno.test("Lease that ended while the process slept is not held before any timer has run", () => {
@@ -340,7 +346,7 @@ Deno.test("Lease that ended while the process slept is not held before any timer
     (lease) => !lease.held,
     (lease) => lease.remaining === 0,
     (lease) => lease.signal.aborted,
-    (lease) => lease.lost !== undefined,
+    (lease) => lease.lostAt() !== undefined,
   ];
   for (const sleep of [889, HOUR]) {
     for (const look of looks) {
@@ -601,20 +607,44 @@ Deno.test("extend() waits for the renewal in flight, and for another extend()", 
   lease.end();
 });
 
-Deno.test("Lease.renew() sends nothing while a renewal is in flight, nor once it has ended", async () => {
-  const { store, lease } = scene({ lease: 900 });
+Deno.test("Lease is not renewed while extend() is in flight, nor once it has ended", async () => {
+  const { clock, store, lease } = scene({ lease: 900 });
   const answer = Promise.withResolvers<Renewal>();
   store.onRenew = () => answer.promise;
+  await clock.advance(299);
   const extending = lease.extend(1_800);
-  await settled();
-  // It became due at the moment at which its holder extended it.
-  await lease.renew();
+  // A renewal becomes due meanwhile.
+  await clock.advance(10);
   assertEquals(store.calls.map((call) => call.claim.lease), [1_800]);
   answer.resolve("renewed");
   await extending;
   lease.end();
-  await lease.renew();
-  assertEquals(store.calls.length, 1);
+  await clock.advance(1_800);
+  assertEquals([store.calls.length, clock.pending], [1, 0]);
+});
+
+Deno.test("Leases that are due together are renewed in one step", async () => {
+  const clock = new SystemClock();
+  const store = new ScriptedStore(clock);
+  const settings = checkAcquireOptions({ lease: 60_000, renew: 50 });
+  const sentAt = clock.now();
+  // Between their beginnings its two clocks would move on by different fractions, and they would be due apart.
+  clock.now = () => sentAt;
+  const leases = ["a", "b", "c"].map((name) => {
+    const lease = new Lease(store, { name, owner: name, mode: "exclusive", lease: 60_000 }, settings, sentAt, clock);
+    lease.begin(1n);
+    return lease;
+  });
+  clock.now = SystemClock.prototype.now;
+  const sent: string[] = [];
+  store.onRenew = () => {
+    sent.push("renewal");
+    queueMicrotask(() => sent.push("microtask"));
+    return "renewed";
+  };
+  await until(() => sent.length >= 6, "they are renewed");
+  for (const lease of leases) lease.end();
+  assertEquals(sent.slice(0, 3), ["renewal", "renewal", "renewal"]);
 });
 
 Deno.test("extend() rejects with LockLostError when the lock is lost or was released", async () => {
@@ -622,7 +652,7 @@ Deno.test("extend() rejects with LockLostError when the lock is lost or was rele
   all.store.onRenew = lost;
   const error = await assertRejects(() => all.lease.extend(), LockLostError);
   assertLost(all);
-  assertEquals(all.lease.lost, error);
+  assertEquals(all.lease.lostAt(), error);
   assertEquals(await assertRejects(() => all.lease.extend(), LockLostError), error);
 
   const slept = scene({ lease: 900 });
@@ -689,7 +719,7 @@ Deno.test("Lease.end() leaves no timer, aborts nothing and notifies nobody", asy
   store.onRenew = hanging;
   await clock.advance(400);
   lease.end();
-  assertEquals([clock.pending, lease.held, lease.remaining, lease.lost], [0, false, 0, undefined]);
+  assertEquals([clock.pending, lease.held, lease.remaining, lease.lostAt()], [0, false, 0, undefined]);
   await clock.advance(HOUR);
   assertEquals([signal.aborted, lease.signal.aborted, store.eventTypes], [false, false, []]);
 });
@@ -720,7 +750,7 @@ Deno.test("Lease is not held any more when its signal aborts", async () => {
     const { clock, store, lease } = scene({ lease: 900 });
     store.onRenew = onRenew;
     const seen: unknown[] = [];
-    lease.signal.addEventListener("abort", () => seen.push(lease.held, lease.remaining, lease.lost));
+    lease.signal.addEventListener("abort", () => seen.push(lease.held, lease.remaining, lease.lostAt()));
     await clock.advance(1_000);
     assertEquals(seen, [false, 0, lease.signal.reason], how);
     assertEquals(store.eventTypes.filter((type) => type === "lost").length, 1);

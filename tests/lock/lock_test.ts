@@ -1,48 +1,12 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
-import {
-  acquire,
-  acquireAll,
-  type AcquireOptions,
-  isLockLost,
-  type Lock,
-  LockLostError,
-  StoreError,
-} from "@holdfast/lock";
+import { acquire, acquireAll, isLockLost, type Lock, LockLostError, StoreError } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
 import { inspect } from "node:util";
-import { RELEASE_LIMIT_MS } from "../src/internal/lease/release.ts";
-import { acquireFrom } from "../src/acquisition.ts";
-import { checkAcquireOptions } from "../src/options.ts";
-import type { Renewal } from "../src/store.ts";
-import { granted, hanging, inTurn, refused, ScriptedStore, unreachable } from "./support/scripted_store.ts";
-import { settled, VirtualClock } from "./support/virtual_clock.ts";
-
-const HOUR = 3_600_000;
-
-interface Scene {
-  readonly clock: VirtualClock;
-  readonly store: ScriptedStore;
-  readonly lock: Lock;
-}
-
-/** A lock that is held, on a store that has not been asked for anything since. */
-async function scene(options: AcquireOptions = {}): Promise<Scene> {
-  const clock = new VirtualClock();
-  const store = new ScriptedStore(clock);
-  store.onAttempt = () => granted(7n);
-  const lock = await acquireFrom(store, "a", checkAcquireOptions(options), clock);
-  assert(lock !== null, "granted");
-  store.calls.length = 0;
-  store.events.length = 0;
-  return { clock, store, lock };
-}
-
-/** How a promise ends, with time to do so. */
-async function outcome({ clock }: Scene, promise: Promise<unknown>, ms = HOUR): Promise<unknown> {
-  const settling = promise.then(() => "resolved", (error: unknown) => error);
-  await clock.advance(ms);
-  return await Promise.race([settling, Promise.resolve("pending")]);
-}
+import { RELEASE_LIMIT_MS } from "../../src/contract/release.ts";
+import type { Renewal } from "../../src/contract/store.ts";
+import { holdLock as scene, HOUR, outcome } from "../support/held_lock.ts";
+import { hanging, inTurn, refused, unreachable } from "../support/scripted_store.ts";
+import { settled } from "../support/virtual_clock.ts";
 
 Deno.test("Lock shows what is held", async () => {
   const { clock, lock } = await scene({ lease: 900 });
@@ -380,9 +344,19 @@ Deno.test("Lock shows what it is", async () => {
       text,
     );
   }
+  assertEquals(
+    JSON.stringify({ lock }),
+    '{"lock":{"name":"a","mode":"exclusive","fence":"7","held":true,"remaining":889}}',
+  );
   await lock.release();
   assert(inspect({ lock }).includes("held: false"), inspect({ lock }));
   const locks = await acquireAll(memory(), ["a", "b"]);
   assert(inspect(locks).startsWith("MultiLock {"), inspect(locks));
+  const { names, fences, held } = JSON.parse(JSON.stringify(locks));
+  assertEquals([names, fences, held], [
+    ["a", "b"],
+    { a: String(locks.fences.get("a")), b: String(locks.fences.get("b")) },
+    true,
+  ]);
   await locks.release();
 });

@@ -1,10 +1,11 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
-import { acquire, type AcquireOptions, type LockTarget, tryAcquire } from "@holdfast/lock";
-import { SystemClock } from "../src/internal/time/clock.ts";
-import { describeProcess } from "../src/internal/process/process_meta.ts";
-import { checkAcquireOptions, checkName, checkTryAcquireOptions, type Settings } from "../src/options.ts";
-import { ScriptedStore } from "./support/scripted_store.ts";
-import { settled } from "./support/virtual_clock.ts";
+import { acquire, type AcquireOptions, type LockTarget, tryAcquire, withLock } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
+import { SystemClock } from "../../src/time/clock.ts";
+import { describeProcess } from "../../src/internal/process/meta.ts";
+import { checkAcquireOptions, checkName, checkTryAcquireOptions, type Settings } from "../../src/lock/options.ts";
+import { ScriptedStore } from "../support/scripted_store.ts";
+import { settled } from "../support/virtual_clock.ts";
 
 type Refusal = typeof TypeError | typeof RangeError;
 
@@ -12,7 +13,7 @@ const TOO_LONG = 2 ** 31;
 
 /** What is no name, the error, and what the message quotes. */
 const badNames: [name: unknown, refusal: Refusal, quoted: string][] = [
-  [undefined, TypeError, "undefined"],
+  [undefined, TypeError, "missing"],
   [null, TypeError, "null"],
   [42, TypeError, "42"],
   [["a"], TypeError, "[object Array]. Pass several to acquireAll()"],
@@ -54,6 +55,8 @@ const badOptions: [options: unknown, refusal: Refusal, named: string, quoted: st
   [{ lease: 50, renew: 50 }, RangeError, "renew", "50"],
   [{ lease: 50, renew: 51 }, RangeError, "lease of 50", "51"],
   [{ renew: "true" }, TypeError, "renew", '"true"'],
+  ...badDurations.map(([atLeast, ...rest]) => naming({ atLeast }, "atLeast", ...rest)),
+  naming({ atLeast: Infinity }, "atLeast", RangeError, "Infinity"),
   [{ signal: null }, TypeError, "signal", "null"],
   [{ signal: "soon" }, TypeError, "signal", '"soon"'],
   [{ signal: {} }, TypeError, "signal", "[object Object]"],
@@ -143,6 +146,48 @@ Deno.test("acquire() and tryAcquire() take options that are inherited, too", asy
   }
 });
 
+Deno.test("acquire() without a name says that the name is missing", async () => {
+  const take: ((...args: unknown[]) => Promise<unknown>)[] = [acquire, tryAcquire, withLock] as never;
+  for (const call of take) {
+    for (const args of [["a"], [memory()], [], ["a", () => {}], [memory(), () => {}, {}]]) {
+      const error = await assertRejects(() => call(...args), TypeError, "name is missing");
+      assert(error.message.endsWith('as in acquire(store, "invoice:42")'), error.message);
+    }
+  }
+});
+
+Deno.test("acquire() and tryAcquire() translate the options of other libraries", async () => {
+  const meant: Record<string, readonly string[]> = {
+    "lease": ["lockAtMostFor", "ttl", "expiry", "expires", "expiresIn", "duration", "lockTimeout", "LEASE"],
+    "atLeast": ["lockAtLeastFor", "atLeastFor"],
+    "wait": ["timeout", "acquireTimeout", "retries", "retryCount", "retryDelay", "retryInterval", "maxAttempts"],
+    "renew": ["refreshInterval", "interval", "autoExtend", "automaticExtensionThreshold"],
+    "permits": ["limit", "maxConcurrency", "count"],
+    "mode": ["shared"],
+    "owner": ["token", "identifier", "value", "reentrant"],
+    "steal": ["force"],
+  };
+  for (const [option, others] of Object.entries(meant)) {
+    for (const other of others) {
+      const given = { [other]: 5 } as AcquireOptions;
+      const words = `unknown option "${other}": use ${option}; known are lease`;
+      await refuses((store) => acquire(store, "a", given), TypeError, other, words);
+      const tried = option === "wait" ? words.replace("use", "use acquire() with") : words;
+      await refuses((store) => tryAcquire(store, "a", given), TypeError, other, tried);
+    }
+  }
+  const words = 'unknown option "colour": known are lease';
+  await refuses((store) => acquire(store, "a", { colour: 5 } as AcquireOptions), TypeError, "colour", words);
+});
+
+Deno.test("acquire() and tryAcquire() of a function name withLock()", async () => {
+  for (const body of [() => {}, async () => {}, function run() {}]) {
+    for (const take of [acquire, tryAcquire]) {
+      await refuses((store) => take(store, "a", body as AcquireOptions), TypeError, "options", "withLock()");
+    }
+  }
+});
+
 Deno.test("acquire() refuses a bad wait, and sends nothing", async () => {
   for (const [wait, refusal, quoted] of badDurations) {
     await refuses((store) => acquire(store, "a", { wait } as AcquireOptions), refusal, "wait", quoted);
@@ -193,6 +238,7 @@ Deno.test("checkName() takes every name of 1 to 1,024 bytes", () => {
 Deno.test("checkAcquireOptions() fills in the defaults, and takes undefined for them", () => {
   const defaults: Settings = {
     lease: 30_000,
+    atLeast: 0,
     interval: 10_000,
     autoInterval: true,
     wait: Infinity,
@@ -217,6 +263,7 @@ Deno.test("checkAcquireOptions() fills in the defaults, and takes undefined for 
 Deno.test("checkAcquireOptions() takes the least and the largest of everything", () => {
   const { signal } = new AbortController();
   for (const lease of [10, 10.5, TOO_LONG - 1]) assertEquals(checkAcquireOptions({ lease }).lease, lease);
+  for (const atLeast of [0, 0.5, TOO_LONG - 1]) assertEquals(checkAcquireOptions({ atLeast }).atLeast, atLeast);
   for (const wait of [0, 0.5, TOO_LONG - 1, Infinity]) assertEquals(checkAcquireOptions({ wait }).wait, wait);
   assertEquals(checkAcquireOptions({ lease: 10.5, renew: 10 }).interval, 10);
   assertEquals(checkAcquireOptions({ lease: TOO_LONG - 1, renew: TOO_LONG - 2 }).interval, TOO_LONG - 2);

@@ -1,14 +1,28 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { acquire, type LockTarget, type Store } from "@holdfast/lock";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { acquire, acquireAll, type LockTarget, type RedisClient, type Store, tryAcquire } from "@holdfast/lock";
+import { cohort } from "@holdfast/lock/cohort";
+import { dashboard } from "@holdfast/cli/dashboard";
 import { memory } from "@holdfast/lock/memory";
-import { SystemClock } from "../src/internal/time/clock.ts";
-import { MemoryStore } from "../src/stores/memory/store.ts";
-import { redis } from "@holdfast/lock/redis";
+import type { HandoffStore } from "../../src/handoff/handoff_store.ts";
+import { SystemClock } from "../../src/time/clock.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { redis, type RedisStore } from "@holdfast/lock/redis";
+import { redlock } from "@holdfast/lock/redlock";
+import { LockManager } from "@holdfast/lock/web-locks";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import { storeOf } from "../src/target.ts";
-import { until } from "./support/until.ts";
-import { RedisServer } from "./support/redis_server.ts";
+import { storeOf } from "../../src/lock/target.ts";
+import { until } from "../support/until.ts";
+import { RedisServer } from "../support/redis_server.ts";
+
+/** Returns the message with which a target is refused, by all that take one. */
+async function mistake(target: unknown, includes = ""): Promise<string> {
+  const { message } = await assertRejects(async () => await storeOf(target as LockTarget), TypeError, includes);
+  for (const take of [() => new LockManager(target as LockTarget), () => dashboard(target as LockTarget)]) {
+    assertEquals(assertThrows(take, TypeError).message, message);
+  }
+  return message;
+}
 
 Deno.test("storeOf() takes a store as it is", () => {
   const store = memory();
@@ -50,7 +64,7 @@ Deno.test("storeOf() makes one store for each client of ioredis 6 and 5", async 
   }
 });
 
-Deno.test("storeOf() rejects what is neither a store nor a client", () => {
+Deno.test("storeOf() rejects what is neither a store nor a client", async () => {
   const method = () => {};
   const targets = [
     ...[undefined, null, 7, "redis://localhost", method, {}, [{}], new Map()],
@@ -65,10 +79,10 @@ Deno.test("storeOf() rejects what is neither a store nor a client", () => {
     { renew: method, release: method, drift: method },
     { attempt: method, renew: method, release: method, drift: 12 },
   ];
-  for (const target of targets) assertThrows(() => storeOf(target as LockTarget), TypeError, "store");
+  for (const target of targets) await mistake(target, "store");
 });
 
-Deno.test("storeOf() says what to pass instead of what is not a target", () => {
+Deno.test("storeOf() says what to pass instead of what is not a target", async () => {
   const method = () => {};
   class Redis {
     evalsha() {}
@@ -124,16 +138,16 @@ Deno.test("storeOf() says what to pass instead of what is not a target", () => {
     [[memory()], "store[0]", "redlock([…])"],
   ];
   for (const [target, ...says] of mistakes) {
-    const { message } = assertThrows(() => storeOf(target as LockTarget), TypeError);
+    const message = await mistake(target);
     for (const words of says) assert(message.includes(words), `${words} in: ${message}`);
     assert(!message.includes("[object"), message);
   }
 });
 
-Deno.test("storeOf() quotes no password", () => {
+Deno.test("storeOf() quotes no password", async () => {
   for (const url of ["redis://user:secret@host:6379", "redis://:sec/ret@host", "redis://:sec@ret@host"]) {
     for (const target of [url, ...url.includes("c/r") ? [] : [new URL(url)]]) {
-      const { message } = assertThrows(() => storeOf(target as never), TypeError, "//***@host");
+      const message = await mistake(target, "//***@host");
       assert(!/sec|ret/.test(message), message);
     }
   }
@@ -190,4 +204,34 @@ Deno.test("acquire() and redis() add no listener to a client that they know", as
   process.off("warning", warn);
   assertEquals(warnings.map((warning) => warning.name), []);
   for (const event of ["close", "end"]) assert(client.listenerCount(event) <= 3, `${client.listenerCount(event)}`);
+});
+
+Deno.test("a Proxy of a store is refused at once, unless it binds the methods", async () => {
+  const quorum = [memory(), memory(), memory()].map((store) =>
+    (store as HandoffStore).target as unknown as RedisClient
+  );
+  const takers: Record<string, (store: Store) => unknown> = {
+    acquire: (store) => acquire(store, "a"),
+    tryAcquire: (store) => tryAcquire(store, "a"),
+    acquireAll: (store) => acquireAll(store, ["a", "b"]),
+    cohort: (store) => cohort(store),
+    dashboard: (store) => dashboard(store),
+    LockManager: (store) => new LockManager(store).query(),
+    redlock: (store) => redlock([store as RedisStore]),
+  };
+  for (const made of [memory(), redlock(quorum), cohort(memory())]) {
+    const binding = new Proxy(made, {
+      get: (store, key) => {
+        const value = Reflect.get(store, key);
+        return typeof value === "function" ? value.bind(store) : value;
+      },
+    });
+    await (await acquire(binding, "a")).release();
+    for (const [what, take] of Object.entries(takers)) {
+      const says = what === "cohort" && Symbol.asyncDispose in made
+        ? "target must not be a cohort"
+        : "a Proxy that does not";
+      await assertRejects(async () => void await take(new Proxy(made, {})), TypeError, says);
+    }
+  }
 });

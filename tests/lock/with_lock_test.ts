@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { acquire, isLockLost, type Lock, LockLostError, LockTimeoutError, StoreError, withLock } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { SystemClock } from "../src/internal/time/clock.ts";
-import { MemoryStore } from "../src/stores/memory/store.ts";
-import { refused, ScriptedStore } from "./support/scripted_store.ts";
-import { settled, VirtualClock } from "./support/virtual_clock.ts";
+import { SystemClock } from "../../src/time/clock.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { refused, ScriptedStore } from "../support/scripted_store.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
 
 function scene(): MemoryStore {
   return new MemoryStore(undefined, new SystemClock());

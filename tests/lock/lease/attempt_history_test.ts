@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { LockTimeoutError, StoreError } from "@holdfast/lock";
-import { AttemptHistory } from "../../../src/internal/lease/attempt_history.ts";
-import { timeoutError } from "../../../src/internal/lease/timeout_error.ts";
-import { acquireFrom } from "../../../src/acquisition.ts";
-import { checkAcquireOptions } from "../../../src/options.ts";
+import { AttemptHistory } from "../../../src/lock/lease/attempt_history.ts";
+import { timeoutError } from "../../../src/lock/lease/held_leases.ts";
+import { acquireFrom } from "../../../src/lock/acquisition.ts";
+import { checkAcquireOptions } from "../../../src/lock/options.ts";
 import { ScriptedStore } from "../../support/scripted_store.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
@@ -51,6 +51,13 @@ Deno.test("AttemptHistory.mayRetry() counts the faults since the store last answ
   await clock.advance(10_000);
   history.busy();
   history.failed(new Error("down"), clock.now());
+  assert(history.mayRetry(clock));
+});
+
+Deno.test("AttemptHistory.mayRetry() does not go by the wall clock", () => {
+  const { history, clock } = scene();
+  history.failed(new Error("down"), clock.now());
+  clock.setWall(3_600_000);
   assert(history.mayRetry(clock));
 });
 

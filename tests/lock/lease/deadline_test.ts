@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Deadline } from "../../../src/internal/lease/deadline.ts";
+import { Deadline } from "../../../src/lock/lease/deadline.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
 Deno.test("Deadline.left() counts from the moment that the request was sent", () => {

@@ -1,5 +1,5 @@
 import { assert } from "@std/assert";
-import { checkHandle } from "../../../src/internal/lease/forgotten_handle.ts";
+import { checkHandle } from "../../../src/lock/lease/forgotten_handle.ts";
 
 Deno.test("checkHandle() returns the same reference while the handle is in use", () => {
   const handle = {};

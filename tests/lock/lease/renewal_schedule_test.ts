@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { RenewalSchedule } from "../../../src/internal/lease/renewal_schedule.ts";
+import { RenewalSchedule } from "../../../src/lock/lease/renewal_schedule.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
 /** The schedule of a lease of 9 s that is renewed at this interval, or every third of it. */
