@@ -106,6 +106,60 @@ const HOLDERS: Readonly<Record<string, Holder>> = {
   },
 };
 
+/** What connects to a host and port, over which a lock cannot be acquired without permission for them. */
+const DENIED: Readonly<Record<string, Pick<Holder, "imports" | "store">>> = {
+  "ioredis": { imports: HOLDERS["ioredis"]!.imports, store: `new Redis(6379, "HOST")` },
+  "iovalkey": { imports: HOLDERS["iovalkey"]!.imports, store: `new Redis(6379, "HOST")` },
+  "node-redis": {
+    imports: HOLDERS["redis"]!.imports,
+    store: `(() => {
+      const client = createClient({ url: "redis://HOST:6379" }).on("error", () => {});
+      client.connect().catch(() => {});
+      return client;
+    })()`,
+  },
+  "Redlock": {
+    imports: HOLDERS["ioredis"]!.imports,
+    store: `[6379, 6380, 6381].map((port) => new Redis(port, "HOST"))`,
+  },
+  "upstash": { imports: HOLDERS["upstash"]!.imports, store: `upstash({ url: "http://HOST:6379", token: "token" })` },
+  "etcd": {
+    imports: `import { etcd } from "@holdfast/lock/etcd";`,
+    store: `etcd({ endpoints: ["http://HOST:6379"] })`,
+  },
+  "postgres.js": {
+    imports: `import connect from "postgres"; ${POSTGRES}`,
+    store: `postgres(connect("postgres://postgres@HOST:6379/postgres"))`,
+  },
+  "pg": {
+    imports: `import pg from "pg"; ${POSTGRES}`,
+    store: `postgres(new pg.Pool({ host: "HOST", port: 6379 }))`,
+  },
+  "mysql2": {
+    imports: `import { createPool } from "mysql2/promise"; ${MYSQL}`,
+    store: `mysql(createPool({ host: "HOST", port: 6379 }))`,
+  },
+};
+
+for (const [name, { imports, store }] of Object.entries(DENIED)) {
+  Deno.test(`acquire() without --allow-net rejects at once, and names the host: ${name}`, async () => {
+    for (const host of ["localhost", "127.0.0.1"]) {
+      const program = `${imports}
+        import { acquire } from "@holdfast/lock";
+        const error = await acquire(${store.replaceAll("HOST", host)}, "a").catch((error) => error);
+        console.log(JSON.stringify([error.code, error.permanent, error.message]));
+        Deno.exit();`;
+      const { out, err } = await runSource(program, {
+        flags: ["--no-prompt", "--no-check", `--config=${CONFIG}`, "--allow-env", "--allow-read", "--allow-sys"],
+      });
+      const [code, permanent, message] = JSON.parse(out || "[]");
+      assert(["store", "quorum"].includes(code) && permanent === true, `${out}${err}`);
+      // What ioredis asks of the resolver has no port.
+      assert(message.includes("--allow-net") && message.includes(`net access to "${host}`), message);
+    }
+  });
+}
+
 /** Returns the groups of flags that docs/typescript.md has for a store. */
 function flagsOf(row: string): string[] {
   const line = textOf("docs/typescript.md").split("\n").find((line) => line.startsWith(`| ${row} `));
