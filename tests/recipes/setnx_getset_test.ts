@@ -2,9 +2,9 @@
 import { assertEquals } from "@std/assert";
 import { redis } from "@holdfast/lock/redis";
 import type { Redis } from "ioredis";
-import { type Clock, type Instant, SystemClock } from "../../src/internal/time/clock.ts";
-import { acquireFrom } from "../../src/acquisition.ts";
-import { checkTryAcquireOptions } from "../../src/options.ts";
+import { type Clock, type Instant, SystemClock } from "../../src/time/clock.ts";
+import { acquireFrom } from "../../src/lock/acquisition.ts";
+import { checkTryAcquireOptions } from "../../src/lock/options.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { granted, type Held, KEY, type LockClient, LONG } from "./lock_client.ts";
 
