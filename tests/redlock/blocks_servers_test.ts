@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { redlock } from "@holdfast/lock/redlock";
-import type { Claim, Store } from "../../../src/store.ts";
-import { Masters } from "../../support/masters.ts";
-import { claimOf, LONG } from "../../support/claims.ts";
-import { until } from "../../support/until.ts";
+import type { Claim, Store } from "../../src/contract/store.ts";
+import { Masters } from "../support/masters.ts";
+import { claimOf, LONG } from "../support/claims.ts";
+import { until } from "../support/until.ts";
 
 interface Range {
   readonly start: bigint;

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Claim } from "../../../src/store.ts";
-import type { RedlockStore } from "../../../src/composed/redlock/store.ts";
-import { settled } from "../../support/virtual_clock.ts";
+import type { Claim } from "../../src/contract/store.ts";
+import type { RedlockStore } from "../../src/redlock/store.ts";
+import { settled } from "../support/virtual_clock.ts";
 import type { FaultyNode } from "./faulty_node.ts";
 import { claimOf, type Quorum, quorum } from "./quorum.ts";
 

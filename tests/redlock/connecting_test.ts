@@ -3,8 +3,8 @@ import { assert } from "@std/assert";
 import { delay } from "@std/async";
 import { tryAcquire } from "@holdfast/lock";
 import { redlock } from "@holdfast/lock/redlock";
-import { Masters } from "../../support/masters.ts";
-import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { Masters } from "../support/masters.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
 
 Deno.test("tryAcquire() waits for clients that are still connecting to most of the servers", async () => {
   await using masters = await Masters.start(3);

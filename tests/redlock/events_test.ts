@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { LockEvent } from "@holdfast/lock";
-import { acquireFrom } from "../../../src/acquisition.ts";
-import { checkAcquireOptions } from "../../../src/options.ts";
+import { acquireFrom } from "../../src/lock/acquisition.ts";
+import { checkAcquireOptions } from "../../src/lock/options.ts";
 import { quorum } from "./quorum.ts";
 
 Deno.test("RedlockStore notifies of its handles, not of the rounds or the nodes", async () => {

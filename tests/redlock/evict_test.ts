@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { QuorumError } from "@holdfast/lock";
-import { grant } from "../../support/claims.ts";
+import { grant } from "../support/claims.ts";
 import { failing, hanging, listedQuorum } from "./listing_place.ts";
 import { after, claimOf } from "./quorum.ts";
 

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { QuorumError } from "@holdfast/lock";
-import { coordinators } from "../../../src/composed/redlock/attempt/coordinators.ts";
-import { Nodes } from "../../../src/composed/redlock/nodes/nodes.ts";
-import { Round } from "../../../src/composed/redlock/attempt/round.ts";
-import { settled } from "../../support/virtual_clock.ts";
+import { coordinators } from "../../src/redlock/attempt/coordinators.ts";
+import { Nodes } from "../../src/redlock/nodes/nodes.ts";
+import { Round } from "../../src/redlock/attempt/round.ts";
+import { settled } from "../support/virtual_clock.ts";
 import type { FaultyNode } from "./faulty_node.ts";
 import { after, claimOf, LEASE, NODE_TIMEOUT, quorum } from "./quorum.ts";
 
@@ -396,9 +396,10 @@ Deno.test("attempt() uses a coordinator again that has answered late", async () 
   await after(clock, store.attempt(claimOf(), attempt));
   coordinator!.condition = "healthy";
   await settled();
-  const before = second!.calls.length;
+  const votes = () => second!.calls.filter((call) => call === "vote").length;
+  const before = votes();
   assertEquals((await store.attempt(claimOf(), attempt)).granted, false);
-  assertEquals(second!.calls.length, before, "the coordinator alone was asked");
+  assertEquals(votes(), before, "the coordinator alone was asked");
 });
 
 Deno.test("release() frees a node where the lock was restored, and the answer was lost", async () => {

@@ -1,8 +1,8 @@
-import type { Clock } from "../../../src/internal/time/clock.ts";
-import type { Attempt, AttemptOptions, Claim, Renewal, Snapshot } from "../../../src/store.ts";
-import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../../src/quorum_node.ts";
-import { drift } from "../../../src/store.ts";
-import { MemoryStore } from "../../../src/stores/memory/store.ts";
+import type { Clock } from "../../src/time/clock.ts";
+import type { Attempt, AttemptOptions, Claim, Renewal, Snapshot } from "../../src/contract/store.ts";
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../src/contract/quorum_node.ts";
+import { drift } from "../../src/contract/store.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
 
 /** What a node does with calls: *hanging* hangs, and does what it was asked when it is healthy again, as a frozen server. */
 export type Condition = "healthy" | "failing" | "hanging";
@@ -14,6 +14,8 @@ export class FaultyNode implements QuorumNode {
   readonly calls: string[] = [];
   session: number | undefined = 0;
   connecting = false;
+  /** How long a call takes to arrive, in milliseconds. */
+  trip = 0;
   /** As on Redis. */
   readonly queueTimeout = 15_000;
   connectionError: Error | undefined;
@@ -102,6 +104,7 @@ export class FaultyNode implements QuorumNode {
     this.calls.push(method);
     if (this.#condition === "failing") throw this.failure;
     if (this.#condition === "hanging") await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.trip > 0) await this.#clock.sleep(this.trip);
     return await run(this.#store);
   }
 }

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import type { QuorumNode } from "../../../src/quorum_node.ts";
-import { checkOptions } from "../../../src/composed/redlock/options.ts";
-import { RedlockStore } from "../../../src/composed/redlock/store.ts";
-import { claimOf } from "../../support/claims.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
+import type { QuorumNode } from "../../src/contract/quorum_node.ts";
+import { checkOptions } from "../../src/redlock/options.ts";
+import { RedlockStore } from "../../src/redlock/store.ts";
+import { claimOf } from "../support/claims.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 
 Deno.test("attempt() for a shared lock doubles the pause after each fence not confirmed", async () => {
   const clock = new VirtualClock();

@@ -1,8 +1,15 @@
-import { coordinators } from "../../../src/composed/redlock/attempt/coordinators.ts";
-import { RedlockStore } from "../../../src/composed/redlock/store.ts";
-import type { Claim, EvictOptions, HolderEntry, QueryOptions, Snapshot, WaiterEntry } from "../../../src/store.ts";
-import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
+import { coordinators } from "../../src/redlock/attempt/coordinators.ts";
+import { RedlockStore } from "../../src/redlock/store.ts";
+import type {
+  Claim,
+  EvictOptions,
+  HolderEntry,
+  QueryOptions,
+  Snapshot,
+  WaiterEntry,
+} from "../../src/contract/store.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 
 /** How the next calls of a node fail. */
 type Fault = () => Promise<never>;

@@ -1,12 +1,13 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertThrows } from "@std/assert";
 import { acquire, type LockEvent, QuorumError, tryAcquire } from "@holdfast/lock";
+import { etcd } from "@holdfast/lock/etcd";
 import { redis } from "@holdfast/lock/redis";
 import { redlock, type RedlockOptions } from "@holdfast/lock/redlock";
 import { Redis } from "ioredis";
-import { storeOf } from "../../../src/target.ts";
-import { Masters } from "../../support/masters.ts";
-import { until } from "../../support/until.ts";
-import { freePort } from "../../support/redis_server.ts";
+import { storeOf } from "../../src/lock/target.ts";
+import { Masters } from "../support/masters.ts";
+import { until } from "../support/until.ts";
+import { freePort } from "../support/redis_server.ts";
 
 /** A client that never connects: bad input is refused before anything is sent. */
 function idle(): Redis {
@@ -23,6 +24,8 @@ Deno.test("redlock() throws unless it gets a list of clients and stores", () => 
   for (const node of [undefined, null, 6379, "127.0.0.1:6379", {}, [client], () => client]) {
     assertThrows(() => make([client, node]), TypeError);
   }
+  const documents = etcd({ endpoints: ["http://127.0.0.1:1"] });
+  assertThrows(() => make([client, documents]), TypeError, "nodes must be Redis clients or stores of redis()");
   assertThrows(() => make([client, client]), TypeError, "twice");
   assertThrows(() => make([store, idle(), store]), TypeError, "twice");
 });

@@ -1,11 +1,11 @@
 // Deno only: it takes long, and compares the stores with each other.
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import type { QuorumNode } from "../../../src/quorum_node.ts";
-import { RedisServer } from "../../support/redis_server.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
-import { serverStore } from "../../support/server_store.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
+import type { QuorumNode } from "../../src/contract/quorum_node.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
+import { serverStore } from "../support/server_store.ts";
 
 /** What is done to one of two locks of a node by an owner, or to both. */
 type Step = { readonly lock: string } & Doing;

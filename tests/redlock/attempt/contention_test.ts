@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { Contention } from "../../../../src/composed/redlock/attempt/contention.ts";
-import { VirtualClock } from "../../../support/virtual_clock.ts";
+import { Contention } from "../../../src/redlock/attempt/contention.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 
 Deno.test("Contention.isLikely() is true while handles hold a name or ask for it", () => {
   const contention = new Contention(new VirtualClock());

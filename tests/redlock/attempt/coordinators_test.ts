@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { coordinators } from "../../../../src/composed/redlock/attempt/coordinators.ts";
+import { coordinators } from "../../../src/redlock/attempt/coordinators.ts";
 
 Deno.test("coordinators() orders all nodes, for every process alike", () => {
   assertEquals(coordinators("a", 5), coordinators("a", 5));

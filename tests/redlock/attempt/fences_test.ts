@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { blockFrom, candidate, guess } from "../../../../src/composed/redlock/attempt/fences.ts";
+import { blockFrom, candidate, guess } from "../../../src/redlock/attempt/fences.ts";
 
 Deno.test("guess() is the clock in µs, or above whatever was seen", () => {
   const cases = [

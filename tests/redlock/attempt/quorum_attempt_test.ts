@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { QuorumError } from "@holdfast/lock";
-import type { Claim } from "../../../../src/store.ts";
-import { coordinators, firstCoordinator } from "../../../../src/composed/redlock/attempt/coordinators.ts";
-import { settled } from "../../../support/virtual_clock.ts";
+import type { Claim } from "../../../src/contract/store.ts";
+import { coordinators, firstCoordinator } from "../../../src/redlock/attempt/coordinators.ts";
+import { settled } from "../../support/virtual_clock.ts";
 import type { FaultyNode } from "../faulty_node.ts";
 import { after, claimOf, NODE_TIMEOUT, quorum } from "../quorum.ts";
 

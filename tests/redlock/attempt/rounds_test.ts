@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { QuorumError } from "@holdfast/lock";
-import type { Claim } from "../../../../src/store.ts";
-import type { Vote } from "../../../../src/quorum_node.ts";
-import { Nodes } from "../../../../src/composed/redlock/nodes/nodes.ts";
-import { Round } from "../../../../src/composed/redlock/attempt/round.ts";
-import { settled } from "../../../support/virtual_clock.ts";
+import type { Claim } from "../../../src/contract/store.ts";
+import type { Vote } from "../../../src/contract/quorum_node.ts";
+import { Nodes } from "../../../src/redlock/nodes/nodes.ts";
+import { Round } from "../../../src/redlock/attempt/round.ts";
+import { settled } from "../../support/virtual_clock.ts";
 import type { FaultyNode } from "../faulty_node.ts";
 import { after, claimOf, LEASE, NODE_TIMEOUT, quorum } from "../quorum.ts";
 

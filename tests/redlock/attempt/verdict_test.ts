@@ -1,13 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Answer } from "../../../../src/composed/redlock/nodes/answers.ts";
-import type { Vote } from "../../../../src/quorum_node.ts";
-import {
-  quorum,
-  type Verdict,
-  verdict,
-  verdictOf,
-  type VoteTally,
-} from "../../../../src/composed/redlock/attempt/verdict.ts";
+import type { Answer } from "../../../src/redlock/nodes/answers.ts";
+import type { Vote } from "../../../src/contract/quorum_node.ts";
+import { quorum, type Verdict, verdict, verdictOf, type VoteTally } from "../../../src/redlock/attempt/verdict.ts";
 
 const pending: Answer<Vote> = { state: "pending" };
 const yes: Answer<Vote> = { state: "answered", value: { granted: true, counter: 7n, raised: true } };

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { merge } from "../../../../src/composed/redlock/listing/merge.ts";
-import { freshId, ownerOf } from "../../../../src/composed/redlock/attempt/round_id.ts";
-import type { HolderEntry, Snapshot } from "../../../../src/store.ts";
+import { merge } from "../../../src/redlock/listing/merge.ts";
+import { freshId, ownerOf } from "../../../src/redlock/attempt/round_id.ts";
+import type { HolderEntry, Snapshot } from "../../../src/contract/store.ts";
 
 const ID = "5b2c5d8e-6a0f-4b1c-9d3e-2f1a0b9c8d7e";
 
