@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, type Lock } from "@holdfast/lock";
 import { redlock } from "@holdfast/lock/redlock";
-import { Masters } from "../../support/masters.ts";
-import { until } from "../../support/until.ts";
+import { Masters } from "../support/masters.ts";
+import { until } from "../support/until.ts";
 
 Deno.test("redlock() lists and evicts on servers, of which one may be down", async () => {
   await using masters = await Masters.start(3);

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { QuorumError } from "@holdfast/lock";
 import { redlock } from "@holdfast/lock/redlock";
-import type { Claim } from "../../../src/store.ts";
-import { grant } from "../../support/claims.ts";
+import type { Claim } from "../../src/contract/store.ts";
+import { grant } from "../support/claims.ts";
 import { FaultyNode } from "./faulty_node.ts";
 import { failing, hanging, listedQuorum, pages } from "./listing_place.ts";
 import { after, claimOf, LEASE, NODE_TIMEOUT } from "./quorum.ts";

@@ -1,15 +1,16 @@
 import { assert } from "@std/assert";
-import type { Claim } from "../../../src/store.ts";
-import { coordinators } from "../../../src/composed/redlock/attempt/coordinators.ts";
-import { RedlockStore } from "../../../src/composed/redlock/store.ts";
-import { settled, VirtualClock } from "../../support/virtual_clock.ts";
+import type { Claim } from "../../src/contract/store.ts";
+import { coordinators } from "../../src/redlock/attempt/coordinators.ts";
+import { nodeTimeoutOf } from "../../src/redlock/options.ts";
+import { RedlockStore } from "../../src/redlock/store.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
 import { FaultyNode } from "./faulty_node.ts";
 
 /** The usual lease of claims, in milliseconds. */
 export const LEASE = 30_000;
 
 /** How long a node may take to answer then, in milliseconds. */
-export const NODE_TIMEOUT = LEASE / 100;
+export const NODE_TIMEOUT = nodeTimeoutOf(LEASE);
 
 /** Nodes that can fail, and stores on them. */
 export interface Quorum {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { QuorumError } from "@holdfast/lock";
-import { RedlockStore } from "../../../src/composed/redlock/store.ts";
-import { settled, VirtualClock } from "../../support/virtual_clock.ts";
+import { RedlockStore } from "../../src/redlock/store.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
 import { FaultyNode } from "./faulty_node.ts";
 
 const claim = { name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: 10_000 } as const;

@@ -1,6 +1,6 @@
 // Deno only: it explores a model, of which the runtime is no part.
 import { assert, assertEquals } from "@std/assert";
-import { type Exploration, explore, type Model, type Step } from "../../simulation/explore.ts";
+import { type Exploration, explore, type Model, type Step } from "../simulation/explore.ts";
 
 /** What is believed of the protocol, or wrong with another one. */
 interface Rules {

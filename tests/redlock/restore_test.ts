@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Claim } from "../../../src/store.ts";
-import { NodeVote } from "../../../src/composed/redlock/nodes/node_vote.ts";
-import { Nodes } from "../../../src/composed/redlock/nodes/nodes.ts";
-import { settled } from "../../support/virtual_clock.ts";
+import type { Claim } from "../../src/contract/store.ts";
+import { NodeVote } from "../../src/redlock/nodes/node_vote.ts";
+import { Nodes } from "../../src/redlock/nodes/nodes.ts";
+import { settled } from "../support/virtual_clock.ts";
 import type { FaultyNode } from "./faulty_node.ts";
 import { claimOf, type Quorum, quorum } from "./quorum.ts";
 

@@ -2,9 +2,9 @@
 import { acquire, type LockEvent } from "@holdfast/lock";
 import { redlock } from "@holdfast/lock/redlock";
 import { assertEquals } from "@std/assert";
-import { RedisServer } from "../../support/redis_server.ts";
-import { until } from "../../support/until.ts";
-import { connectAs, RULE } from "../../stores/redis/rights.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { until } from "../support/until.ts";
+import { connectAs, RULE } from "../stores/redis/rights.ts";
 
 Deno.test("redlock() needs no other rights on its nodes than a lock on one server", async () => {
   await using stack = new AsyncDisposableStack();

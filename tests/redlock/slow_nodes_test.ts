@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { QuorumError, StoreError } from "@holdfast/lock";
-import { NodeHealth } from "../../../src/composed/redlock/nodes/node_health.ts";
-import { RedlockStore } from "../../../src/composed/redlock/store.ts";
-import { settled } from "../../support/virtual_clock.ts";
+import { type Attempt, QuorumError, StoreError } from "@holdfast/lock";
+import { NodeHealth } from "../../src/redlock/nodes/node_health.ts";
+import { RedlockStore } from "../../src/redlock/store.ts";
+import { settled } from "../support/virtual_clock.ts";
 import { after, claimOf, LEASE, NODE_TIMEOUT, quorum } from "./quorum.ts";
 
 const attempt = { enqueue: false };
@@ -35,6 +35,18 @@ Deno.test("attempt() of a handle that has one in flight has its outcome, and its
   assertEquals(again.fence, granted.fence);
   assertEquals([granted.age, again.age], [undefined, NODE_TIMEOUT / 2]);
   assert(await store.release(claim));
+});
+
+Deno.test("attempt() of a handle that has one in flight is refused like that", async () => {
+  const { clock, nodes, open, store } = quorum(3);
+  assert((await open().attempt(claimOf(), attempt)).granted);
+  for (const node of nodes) node.condition = "hanging";
+  const claim = claimOf();
+  const both = [store.attempt(claim, { enqueue: true }), store.attempt(claim, { enqueue: true })];
+  for (const node of nodes) node.condition = "healthy";
+  const { result: [first, second] } = await after(clock, Promise.all(both)) as { result: Attempt[] };
+  assert(!first!.granted);
+  assertEquals(second, first);
 });
 
 Deno.test("renew() and release() succeed although the event loop was busy", async () => {
@@ -76,7 +88,7 @@ Deno.test("attempt() waits for a majority that is still connecting", async () =>
     for (const i of connecting) Object.assign(nodes[i]!, { connecting: true, condition: "hanging" });
     const attempted = store.attempt(claimOf(), attempt);
     attempted.catch(() => {}); // Handled below.
-    await clock.advance(30.5 * NODE_TIMEOUT);
+    await clock.advance(8.5 * NODE_TIMEOUT);
     for (const i of connecting) nodes[i]!.connecting = false;
     await clock.advance(NODE_TIMEOUT - 1);
     for (const i of connecting) nodes[i]!.condition = "healthy";

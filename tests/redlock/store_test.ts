@@ -1,10 +1,10 @@
 import { redlock } from "@holdfast/lock/redlock";
-import { storeSuite } from "@holdfast/lock/testing";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import { settling } from "../../support/masters.ts";
-import { RedisServer } from "../../support/redis_server.ts";
-import { serverStore } from "../../support/server_store.ts";
+import { storeSuite } from "@holdfast/testing";
+import { SystemClock } from "../../src/time/clock.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { settling } from "../support/masters.ts";
+import { RedisServer } from "../support/redis_server.ts";
+import { serverStore } from "../support/server_store.ts";
 
 for (const n of [1, 2, 3, 5]) {
   storeSuite({

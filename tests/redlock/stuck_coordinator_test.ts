@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, tryAcquire } from "@holdfast/lock";
 import { redlock } from "@holdfast/lock/redlock";
-import type { Claim } from "../../../src/store.ts";
-import { coordinators } from "../../../src/composed/redlock/attempt/coordinators.ts";
-import { Masters } from "../../support/masters.ts";
-import { settled } from "../../support/virtual_clock.ts";
+import type { Claim } from "../../src/contract/store.ts";
+import { coordinators } from "../../src/redlock/attempt/coordinators.ts";
+import { Masters } from "../support/masters.ts";
+import { settled } from "../support/virtual_clock.ts";
 import type { FaultyNode } from "./faulty_node.ts";
 import { after, claimOf, NODE_TIMEOUT, type Quorum, quorum } from "./quorum.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { AnswerTimeouts } from "../../../../src/composed/redlock/nodes/answer_timeouts.ts";
-import { VirtualClock } from "../../../support/virtual_clock.ts";
+import { AnswerTimeouts } from "../../../src/redlock/nodes/answer_timeouts.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 
 /** A clock, time on it, and how many limits were reached. */
 function setup() {

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { type Answer, approval, majority, poll, valueOf } from "../../../../src/composed/redlock/nodes/answers.ts";
-import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
+import { type Answer, approval, majority, poll, valueOf } from "../../../src/redlock/nodes/answers.ts";
+import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 
 const pending = { state: "pending" } as const;
 const failed = { state: "failed", error: "lost" } as const;

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
-import { NodeRelease } from "../../../../src/composed/redlock/nodes/node_release.ts";
-import type { QuorumNode } from "../../../../src/quorum_node.ts";
-import { claimOf } from "../../../support/claims.ts";
-import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
+import { NodeRelease } from "../../../src/redlock/nodes/node_release.ts";
+import type { QuorumNode } from "../../../src/contract/quorum_node.ts";
+import { claimOf } from "../../support/claims.ts";
+import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 
 /** A node that can only do what is given. */
 function nodeOf(node: Partial<QuorumNode>): QuorumNode {

@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
 import type { Claim } from "@holdfast/lock";
-import { NodeVote } from "../../../../src/composed/redlock/nodes/node_vote.ts";
-import { Nodes } from "../../../../src/composed/redlock/nodes/nodes.ts";
-import { checkOptions } from "../../../../src/composed/redlock/options.ts";
-import type { QuorumNode, Vote } from "../../../../src/quorum_node.ts";
-import { RedlockStore } from "../../../../src/composed/redlock/store.ts";
-import { claimOf } from "../../../support/claims.ts";
-import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
+import { NodeVote } from "../../../src/redlock/nodes/node_vote.ts";
+import { Nodes } from "../../../src/redlock/nodes/nodes.ts";
+import { checkOptions } from "../../../src/redlock/options.ts";
+import type { QuorumNode, Vote } from "../../../src/contract/quorum_node.ts";
+import { RedlockStore } from "../../../src/redlock/store.ts";
+import { claimOf } from "../../support/claims.ts";
+import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 
 /** A node that notes under which ids it is asked and released; its votes are answered by a test. */
 function voter(log: string[]) {

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { ReleaseProgress } from "../../../../src/composed/redlock/nodes/node_release.ts";
-import { Nodes } from "../../../../src/composed/redlock/nodes/nodes.ts";
-import type { QuorumNode } from "../../../../src/quorum_node.ts";
-import { claimOf } from "../../../support/claims.ts";
-import { settled, VirtualClock } from "../../../support/virtual_clock.ts";
+import type { ReleaseProgress } from "../../../src/redlock/nodes/node_release.ts";
+import { Nodes } from "../../../src/redlock/nodes/nodes.ts";
+import type { QuorumNode } from "../../../src/contract/quorum_node.ts";
+import { claimOf } from "../../support/claims.ts";
+import { settled, VirtualClock } from "../../support/virtual_clock.ts";
 
 const TIMEOUT = 50;
 
