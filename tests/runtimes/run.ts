@@ -44,6 +44,35 @@ export async function run(
     await isRequired(runtime.process, build, outcome, over);
     if (runtime.example !== undefined) await runsOnce(runtime.process, runtime.example, build, outcome, over);
   }
+  const args = await runtime.prepare(build);
+  let ended = 0;
+  const heard = () => progress(++ended);
+  const parts = Array.from({ length: runtime.parts }, (_, index) => ({ index, of: runtime.parts }));
+  const common = { runtime, args, build, host, once, over };
+  const ends = await Promise.all(parts.map((part) => runPart({ ...common, part }, outcome, heard)));
+  // What is skipped is in the files of one part, and not in those of the others.
+  const idle = Object.keys(runtime.skip).filter((start) => !ends.some((skipped) => skipped.has(start)));
+  outcome.failures.push(...idle.map((start) => `no test to skip begins with "${start}"`));
+  return outcome;
+}
+
+/** Some of the tests, and where they run. */
+interface Part {
+  readonly runtime: Runtime;
+  readonly part: Settings["part"];
+  readonly args: string[];
+  readonly build: Build;
+  readonly host: Host;
+  readonly once: boolean;
+  readonly over: AbortSignal;
+}
+
+/** Runs some of the tests in a process. Returns for which reasons of the runtime tests were skipped. */
+async function runPart(
+  { runtime, part, args, build, host, once, over }: Part,
+  outcome: Outcome,
+  progress: () => void,
+): Promise<Set<string>> {
   const databases = await host.databases(runtime.databases);
   const [etcd, zookeeper] = [await host.etcd(), await host.zookeeper()];
   const missing = [
@@ -60,12 +89,13 @@ export async function run(
     databases,
     etcd,
     zookeeper,
+    part,
   };
   const env = { HOLDFAST_SETTINGS: JSON.stringify(settings), TMPDIR: build.folder };
-  using child = new Child(await runtime.prepare(build), env, build.folder, over);
+  using child = new Child(args, env, build.folder, over);
   let ended = false;
   let heard = 0;
-  let idle = Object.keys(runtime.skip);
+  const skipped = new Set<string>();
   child.limit(SILENCE);
   for await (const text of lines(child.stdout)) {
     // A test may print something too.
@@ -74,18 +104,22 @@ export async function run(
     ended ||= line.type === "end";
     child.limit(ended ? LINGER : SILENCE);
     note(outcome, line);
-    if (line.type === "end") outcome.failures.push(...unheard(line.count, heard));
-    else heard++;
-    if (line.type === "skipped") idle = idle.filter((start) => !line.name.startsWith(start));
-    progress(outcome.passed + outcome.failures.length);
+    if (line.type === "end") {
+      outcome.failures.push(...unheard(line.count, heard));
+      continue;
+    }
+    heard++;
+    progress();
+    if (line.type === "skipped") {
+      for (const start of Object.keys(runtime.skip)) if (line.name.startsWith(start)) skipped.add(start);
+    }
   }
   const failure = await child.failure();
   if (!ended) {
     const why = failure ?? `exit status 0\n${await child.errors}`;
     outcome.failures.push(`the run ended before the last test: ${why}`);
   } else if (failure !== undefined) outcome.failures.push(`the process did not end well by itself: ${failure}`);
-  if (ended) outcome.failures.push(...idle.map((start) => `no test to skip begins with "${start}"`));
-  return outcome;
+  return skipped;
 }
 
 /** Returns what is wrong when so many tests were defined, and so many results have come. */
@@ -197,7 +231,7 @@ async function runsOnce(program: string, example: string, build: Build, outcome:
   const once =
     /^the report of \S+ was already written under fence (\d{16})\nwriting .*\n.* is written under fence \1\n$/;
   const left = await server.leftovers();
-  const ended = runs.every(({ failure }) => failure === undefined) && left.join() === "reports:2026-01-31";
+  const ended = runs.every(({ failure }) => failure === undefined) && left.join() === "example:reports:2026-01-31";
   if (ended && once.test(printed)) outcome.passed++;
   else outcome.failures.push(`examples/${example}: ${runs.map(({ failure }) => failure)} ${left}\n${printed}`);
 }

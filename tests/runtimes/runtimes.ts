@@ -22,18 +22,24 @@ export interface Runtime {
   readonly clients: readonly string[];
   /** The clients of databases that are tested here. */
   readonly databases: readonly ClientName[];
+  /** In how many processes at a time the tests run, which wait for leases and servers most of the time. */
+  readonly parts: number;
 }
 
 const TESTS = sharedTests();
+
+const PARTS = 2;
 
 const NO_SQLITE = because(
   "a file of the SQLite store: there is no working node:sqlite",
   TESTS.filter(isSqlite),
 );
 const NO_LOCKS = because("the file of navigator.locks: there are none", TESTS.filter(isPlatform));
-const NO_SDK = because("the SDK of OpenTelemetry for Node does not load", ["otel/sdk_test.ts"]);
+const NO_SDK = because("the SDK of OpenTelemetry for Node does not load", ["packages/otel/tests/sdk_test.ts"]);
 const NO_SERVER = because("the file of the HTTP server: a worker does not listen", TESTS.filter(isServer));
-const NO_ZOOKEEPER = because("the store on ZooKeeper: it is for Deno, Node and Bun", ["runtimes/inside/zookeeper.ts"]);
+const NO_ZOOKEEPER = because("the store on ZooKeeper: it is for Deno, Node and Bun", [
+  "tests/runtimes/inside/zookeeper.ts",
+]);
 const NO_DENO = because("it starts processes of Deno", ["SystemClock.timer() does not keep the process alive"]);
 
 /** Where the lock manager that Node itself has is not as the specification says. */
@@ -60,7 +66,7 @@ const EXAMPLES = new URL("../../examples", import.meta.url).pathname;
 
 /** Takes the sockets of Workers for postgres.js, and leaves other clients out, which are not loaded. */
 const POSTGRES_JS_ALONE = [
-  "--conditions=workerd",
+  "--conditions=workerd,module",
   ...["cloudflare:sockets", "pg", "mysql2", "mariadb", "@electric-sql/pglite", "@valkey/valkey-glide"].map((name) =>
     `--external:${name}`
   ),
@@ -91,6 +97,7 @@ function native(
     without,
     clients,
     databases: ["postgres.js", "pg", "mysql2", "mariadb"],
+    parts: PARTS,
     ...rest,
   };
 }
@@ -130,6 +137,7 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
     without: { ...NO_SQLITE, ...NO_LOCKS, ...NO_SDK, ...NO_SERVER, ...NO_ZOOKEEPER },
     clients: ["upstash"],
     databases: ["postgres.js"],
+    parts: PARTS,
   },
   objects: {
     process: undefined,
@@ -151,5 +159,6 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
     without: {},
     clients: [],
     databases: [],
+    parts: 1,
   },
 };

@@ -4,9 +4,9 @@
  * @module
  */
 import { etcd } from "@holdfast/lock/etcd";
-import { storeSuite } from "@holdfast/lock/testing";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { CasStore } from "../../../src/stores/cas/store.ts";
+import { storeSuite } from "@holdfast/testing";
+import { SystemClock } from "../../../src/time/clock.ts";
+import { CasStore } from "../../../src/engine/store.ts";
 import { EtcdGateway } from "../../../src/stores/etcd/gateway.ts";
 import { checkEtcdOptions, type EtcdSettings } from "../../../src/stores/etcd/options.ts";
 import { EtcdBackend } from "../../../src/stores/etcd/store.ts";

@@ -218,7 +218,7 @@ async function runUpstashExample(): Promise<void> {
   // They have the lock one after the other, and poll for it.
   await askForReports(reports, 3, () => acquire(upstash(options), "report:2026-02-01"));
   // A place in the queue that was not left would stay for 15 s.
-  const left = async () => (await server.leftovers()).filter((key) => key !== "reports:2026-01-31");
+  const left = async () => (await server.leftovers()).filter((key) => key !== "example:reports:2026-01-31");
   await until("nothing is left", async () => (await left()).length === 0);
 }
 

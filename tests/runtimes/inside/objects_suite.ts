@@ -1,5 +1,5 @@
 import { durableObject, type LockNamespace } from "@holdfast/lock/durable-object";
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 
 /** What the configuration binds. */
 export interface Bindings {

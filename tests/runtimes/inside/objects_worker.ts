@@ -8,7 +8,7 @@ import { acquire } from "@holdfast/lock";
 import { durableObject, type LockNamespace, LockObject, type LockObjectState } from "@holdfast/lock/durable-object";
 import { type Bindings, bindings } from "./objects_suite.ts";
 import { worker } from "./workerd.ts";
-import { parseDocument } from "../../../src/stores/cas/document.ts";
+import { parseDocument } from "../../../src/engine/document.ts";
 
 /** The class under test. */
 export class Locks extends LockObject {

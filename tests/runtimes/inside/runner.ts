@@ -23,9 +23,10 @@ export function tolerate(message: string): void {
 /** The test files by their paths, not loaded yet. */
 export type Files = Readonly<Record<string, () => Promise<unknown>>>;
 
-/** Loads the test files, and runs their tests one after the other. */
+/** Loads the test files of this part, and runs their tests one after the other. */
 export async function* results(files: Files): AsyncGenerator<Line> {
-  for (const [path, load] of Object.entries(files)) {
+  const { index, of } = settings.part;
+  for (const [path, load] of Object.entries(files).filter((_, i) => i % of === index)) {
     const before = tests.length;
     try {
       await load();

@@ -18,6 +18,8 @@ export interface Settings {
   etcd: string;
   /** Where ZooKeeper answers; empty where there is none. */
   zookeeper: string;
+  /** Which of the test files are run, so many at a time: every so-manieth from this one on. */
+  part: { readonly index: number; readonly of: number };
 }
 
 /** Set once, before the first test. */
@@ -30,6 +32,7 @@ export const settings: Settings = {
   databases: {},
   etcd: "",
   zookeeper: "",
+  part: { index: 0, of: 1 },
 };
 
 /** What a test asks for: all but `"open"` of a server that was opened. */

@@ -3,11 +3,30 @@
  *
  * @module
  */
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import { zookeeper, type ZookeeperClient } from "@holdfast/lock/zookeeper";
 import { createClient } from "node-zookeeper-client";
 import { patient } from "../../support/patient.ts";
 import { settings } from "./settings.ts";
+
+storeSuite({
+  test: (name, run) => Deno.test(`zookeeper() over sockets here: ${name}`, run),
+  capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences"],
+  open: () => {
+    const options = { path: `/${crypto.randomUUID()}` };
+    const connect = async () => {
+      const store = zookeeper(settings.zookeeper, options);
+      // It is connected then.
+      await store.query();
+      return patient(store);
+    };
+    const leftovers = async () => {
+      const { held, pending } = await zookeeper(settings.zookeeper, options).query();
+      return [...held, ...pending].map(({ name }) => name);
+    };
+    return { connect, leftovers, close: () => {} };
+  },
+});
 
 storeSuite({
   test: (name, run) => Deno.test(`zookeeper() here: ${name}`, run),
