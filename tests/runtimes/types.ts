@@ -12,6 +12,8 @@ interface Resolution {
 
 const RESOLUTIONS: readonly Resolution[] = [
   { moduleResolution: "nodenext", module: "nodenext", files: ["program.ts", "common.cts"] },
+  // Where CommonJS cannot require() the types of an ES module.
+  { moduleResolution: "node16", module: "node16", files: ["program.ts", "common.cts"] },
   { moduleResolution: "bundler", module: "esnext", files: ["program.ts"] },
 ];
 
@@ -19,7 +21,7 @@ const RESOLUTIONS: readonly Resolution[] = [
 const OLD: Resolution = { moduleResolution: "node10", module: "commonjs", files: ["common.cts"] };
 
 /** The compilers, and how each is asked to find packages. */
-const COMPILERS = { typescript5: [...RESOLUTIONS, OLD], typescript7: RESOLUTIONS };
+const COMPILERS = { typescript: [...RESOLUTIONS, OLD], typescript7: RESOLUTIONS };
 
 /** A program that is compiled to CommonJS. */
 const COMMON = `import { acquire, type Lock } from "@holdfast/lock";
