@@ -1,13 +1,13 @@
 // Deno only: it tests the command that runs tests in the other runtimes.
 import { assert, assertEquals } from "@std/assert";
+import { entryPoints } from "../tools/packages.ts";
 
 const root = new URL("../../", import.meta.url);
 
-/** The names that the package exports. */
+/** The names that the packages export. */
 async function exported(): Promise<string[]> {
-  const { exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["doc", "--json", ...Object.values<string>(exports)],
+    args: ["doc", "--json", ...entryPoints()],
     cwd: root,
   }).output();
   interface Docs {

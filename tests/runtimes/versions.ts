@@ -45,9 +45,19 @@ export function dependencies(): Record<string, string> {
     "@opentelemetry/sdk-metrics": "2.12.0",
     "@opentelemetry/sdk-trace-base": "2.12.0",
     "fast-check": "4.10.2",
-    typescript5: "npm:typescript@5.9.3",
+    typescript: "5.9.3",
     typescript7: "npm:typescript@7.0.2",
     "@types/node": "22.20.5",
+    jest: "30.5.2",
+    "ts-jest": "29.4.15",
+    "@babel/plugin-transform-modules-commonjs": "7.29.14",
+    tsx: "4.23.15",
+    mocha: "11.8.0",
+    vitest: "3.2.7",
+    "@sinonjs/fake-timers": "15.5.0",
+    vite: "7.3.8",
+    rollup: "4.68.8",
+    "@rollup/plugin-node-resolve": "16.0.3",
   };
 }
 

@@ -53,19 +53,35 @@ import {
   withLock,
 } from "@holdfast/lock";
 import {
+  checkArguments,
+  checkKeys,
+  checkMilliseconds,
+  handleOf,
+  isPermanent,
+  nameFilter,
+  reason,
+  show,
+  storeError,
+  storeOf,
+} from "@holdfast/lock/authors";
+import {
   type Backend,
   cas,
   type CasOptions,
   type FoundDocument,
+  type KeyVersion,
   type ListedDocuments,
+  type ServerTimers,
   type WatchedDocument,
+  type WatchOptions,
   type WriteOptions,
   type WriteResult,
 } from "@holdfast/lock/cas";
-import { memory, type MemoryOptions } from "@holdfast/lock/memory";
+import { type InMemoryStore, memory, type MemoryOptions } from "@holdfast/lock/memory";
 import {
   type BunRedisClient,
   type IoredisClient,
+  keysOf,
   type LacksOfIoredis,
   type NodeRedisClient,
   type NodeRedisScriptOptions,
@@ -78,7 +94,7 @@ import {
   type ReplicasOptions,
   type ValkeyGlideClient,
 } from "@holdfast/lock/redis";
-import { type Environment, main } from "@holdfast/lock/cli";
+import { type Environment, main } from "@holdfast/cli";
 import { type Cohort, cohort, type CohortOptions } from "@holdfast/lock/cohort";
 import {
   type DenoKv,
@@ -89,7 +105,7 @@ import {
   type DenoKvOptions,
   type DenoKvStore,
 } from "@holdfast/lock/deno-kv";
-import { type Dashboard, dashboard, type DashboardOptions, type EvictionRight } from "@holdfast/lock/dashboard";
+import { type Dashboard, dashboard, type DashboardOptions, type EvictionRight } from "@holdfast/cli/dashboard";
 import {
   durableObject,
   type DurableObjectOptions,
@@ -130,12 +146,19 @@ import {
   type UnsafeClient,
 } from "@holdfast/lock/postgres";
 import {
+  type DrizzleTransaction,
   guard,
   type GuardedLock,
+  type KnexTransaction,
+  type KyselyTransaction,
+  type MikroOrmTransaction,
   type MysqlCallbackTransaction,
   type MysqlTransaction,
+  type OrmTransaction,
   type PostgresJsTransaction,
   type PostgresTransaction,
+  type PrismaTransaction,
+  type SequelizeTransaction,
   type SqliteTransaction,
   type Transaction,
 } from "@holdfast/lock/guard";
@@ -148,6 +171,7 @@ import {
   type MysqlStore,
 } from "@holdfast/lock/mysql";
 import {
+  nodeOf,
   zookeeper,
   type ZookeeperAcl,
   type ZookeeperClient,
@@ -176,9 +200,9 @@ import {
   type OtelTracer,
   type QueryableStore,
   traceMeta,
-} from "@holdfast/lock/otel";
+} from "@holdfast/otel";
 import { sqlite, type SqliteOptions, type SqliteStore } from "@holdfast/lock/sqlite";
-import { type StoreFixture, storeSuite, type StoreSuiteOptions } from "@holdfast/lock/testing";
+import { type StoreFixture, storeSuite, type StoreSuiteOptions } from "@holdfast/testing";
 import {
   type LockGrantedCallback,
   type LockInfo,
@@ -203,7 +227,7 @@ import Redlock, {
   type RedlockUsingContext,
   ResourceLockedError,
   type Settings,
-} from "@holdfast/lock/compat/redlock";
+} from "@holdfast/compat/redlock";
 import {
   defaultTimeoutOptions,
   type LockLostCallback,
@@ -211,11 +235,12 @@ import {
   LostLockError,
   Mutex,
   RedlockMutex,
+  type RedlockMutexOptions,
   Semaphore,
   type SemaphoreLock,
   TimeoutError,
   type TimeoutOptions,
-} from "@holdfast/lock/compat/redis-semaphore";
+} from "@holdfast/compat/redis-semaphore";
 import { metrics, trace } from "@opentelemetry/api";
 import { Cluster as Cluster6, Redis as Redis6 } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
@@ -299,7 +324,7 @@ export async function use(): Promise<void> {
     node,
     nodes,
     shared,
-    memory({ observer } satisfies MemoryOptions),
+    memory({ observer } satisfies MemoryOptions) satisfies InMemoryStore,
     cas(new NoDocuments(), { maxClockSkew: 5_000, observer } satisfies CasOptions),
     durableObject(new Objects(), { observer } satisfies DurableObjectOptions),
     own,
@@ -362,6 +387,19 @@ export async function several(): Promise<void> {
   const capabilities: readonly Capability[] = own.capabilities ?? [];
   const granted: Granted = { granted: true, fence: 1n };
   console.log(kinds, capabilities, granted);
+}
+
+/** A tool around locks. */
+export async function tool(claim: Claim): Promise<void> {
+  checkArguments(claim.name, options);
+  const store: Store = await storeOf(clients);
+  const keys: string[] = keysOf(new Redis6(), claim.name, { prefix: "billing:" });
+  const node: string = await nodeOf(claim.name);
+  const { every = 500 } = checkKeys<{ every?: number }>({}, ["every"], (key) => `${show(key)} is old: `);
+  checkMilliseconds("every", every, 10);
+  const fault: Error = storeError(store, "Cannot list", new Error("gone"));
+  console.log(isPermanent(fault), reason(fault), nameFilter({ match: "a*" })("ab") satisfies boolean);
+  console.log(handleOf(claim), keys.length, node, await store.query?.({ name: claim.name }));
 }
 
 /** Uses the Web Locks API. */
@@ -444,8 +482,15 @@ class NoDocuments implements Backend<number> {
   list(): Promise<ListedDocuments<number>> {
     return Promise.resolve({ documents: [] });
   }
-  watch(_key: string, version: number): Promise<WatchedDocument<number>> {
-    return Promise.resolve({ value: undefined, version: version + 1 });
+  remove(documents: readonly KeyVersion<number>[]): Promise<number> {
+    return Promise.resolve(documents.length);
+  }
+  readonly timers: ServerTimers = {
+    start: (ms, signal) => Promise.resolve(signal.aborted ? "" : `a timer of ${ms} ms`),
+    areOver: (names) => Promise.resolve(names.map(() => true)),
+  };
+  watch(_key: string, version: number, _: AbortSignal, { isWaited }: WatchOptions): Promise<WatchedDocument<number>> {
+    return Promise.resolve({ value: undefined, version: isWaited ? version + 1 : version });
   }
 }
 
@@ -482,7 +527,7 @@ export async function inPostgres(
 export async function inEtcd(): Promise<void> {
   const own: EtcdFetch = (url: string, request: EtcdRequest): Promise<EtcdResponse> => fetch(url, request);
   const endpoints = ["https://127.0.0.1:2379"];
-  const options: EtcdOptions = { endpoints, username: "app", password: "a", prefix: "a/", maxClockSkew: 5_000 };
+  const options: EtcdOptions = { endpoints, username: "app", password: "a", prefix: "a/", observer };
   const rest: UpstashFetch = (url: string, request: UpstashRequest): Promise<UpstashResponse> => fetch(url, request);
   const database: UpstashOptions = { url: "https://db.example.com", token: "t", fetch: rest };
   const overHttp: UpstashClient = upstash(database);
@@ -506,7 +551,7 @@ export async function inMysql(pool: MysqlPool, callbacks: MysqlCallbackPool, tx:
 
 /** Takes a lock in ZooKeeper. */
 export async function inZookeeper(client: ZookeeperClient, stat: ZookeeperStat, acl: ZookeeperAcl): Promise<void> {
-  const options: ZookeeperOptions = { path: "/app/locks", maxClockSkew: 5_000, observer };
+  const options: ZookeeperOptions = { path: "/app/locks", observer };
   const store: ZookeeperStore = zookeeper(client, options);
   await using lock = await acquire(store, "a");
   console.log(lock.held, await store.evict("a"), (await store.query()).held.length, stat.version, acl.id.scheme);
@@ -515,8 +560,21 @@ export async function inZookeeper(client: ZookeeperClient, stat: ZookeeperStat, 
   transaction.commit(done);
 }
 
+const execute = () => Promise.resolve();
+
+/** What can be guarded of those who build the SQL. */
+export const built: OrmTransaction[] = [
+  { executeQuery: () => Promise.resolve({ rows: [] }) } satisfies KyselyTransaction,
+  { execute, rollback: () => {} } satisfies DrizzleTransaction,
+  { raw: execute } satisfies KnexTransaction,
+  { $queryRawUnsafe: execute } satisfies PrismaTransaction,
+  { afterCommit: (run) => run() } satisfies SequelizeTransaction,
+  { getTransactionContext: () => ({}), execute } satisfies MikroOrmTransaction,
+];
+
 /** What can be guarded. */
 export const transactions: Transaction[] = [
+  ...built,
   { unsafe: () => Promise.resolve([]) } satisfies PostgresJsTransaction,
   { query: () => Promise.resolve({ rows: [] }) } satisfies PostgresTransaction,
   { query: () => Promise.resolve([]), beginTransaction: () => Promise.resolve() } satisfies MysqlTransaction,
@@ -578,7 +636,7 @@ export async function onRedisSemaphore(): Promise<void> {
   const clients = [new Redis6(), new Redis5()];
   const locks: SemaphoreLock[] = [
     new Mutex(new Redis6(), "a", options),
-    new RedlockMutex(clients, "a", { onLockLost }),
+    new RedlockMutex(clients, "a", { onLockLost, nodeTimeout: 500 } satisfies RedlockMutexOptions),
     new Semaphore(new Redis5(), "a", 3, times),
   ];
   for (const lock of locks) {
