@@ -1,4 +1,4 @@
-import type { Attempt, AttemptOptions, Capability, Claim, Meta, Renewal, Store } from "../../src/store.ts";
+import type { Attempt, AttemptOptions, Capability, Claim, Meta, Renewal, Store } from "../../src/contract/store.ts";
 
 /** A store as it is, for those that differ from it in one call. */
 export class Beneath implements Store {
