@@ -94,9 +94,10 @@ export class FaultSchedule {
   #pause(): void {
     const { world, scenario, disturbances } = this.#at;
     const ms = this.#random.spread(2, 8_000);
-    disturbances.note(world.now + ms);
+    const machine = this.#some();
+    disturbances.note(world.now + ms, machine);
     const suspended = scenario.sets === "none" && this.#random.chance(0.5);
-    this.#some().pause({ ms, suspended, first: this.#random.pick([undefined, "timer", "message"] as const) });
+    machine.pause({ ms, suspended, first: this.#random.pick([undefined, "timer", "message"] as const) });
   }
 
   #freeze(): void {
