@@ -1,0 +1,149 @@
+import type { Capability, Claim } from "../../../src/contract/store.ts";
+import { type Attempt, type AttemptOptions, drift, type Renewal, type Store } from "../../../src/contract/store.ts";
+import { Machine } from "../machine.ts";
+import type { Random } from "../random.ts";
+import type { World } from "../world.ts";
+import type { Waiting } from "./waiting.ts";
+
+/** How its store object is to be: what a lock object of `durableObject()` says. */
+export const HOSTED = { store: "one", graceMs: 3_000, retryAsleepMs: 60_000 } as const;
+
+/** How long a message between a handle and the object takes, in milliseconds. */
+const TRIP = [0.1, 2] as const;
+
+/** When a handle notices that the object has ended, in milliseconds: within the time that the next one waits for it. */
+const NOTICED = [1, 2_500] as const;
+
+/** For how long an object lives, in milliseconds. */
+const LIFE = [500, 12_000] as const;
+
+/** A store object that is alive. */
+interface Hosted {
+  readonly machine: Machine;
+  readonly store: Store;
+  /** Called when it has ended. */
+  readonly ended: Set<() => void>;
+}
+
+/** What a host needs. */
+export interface Hosting {
+  readonly world: World;
+  readonly random: Random;
+  readonly make: (machine: Machine) => Store;
+  /** Called when an object has ended. */
+  readonly ended: () => void;
+}
+
+/** Has one store object for the handles of all processes. It ends now and then, and the next call makes another one. */
+export class Host {
+  readonly #hosting: Hosting;
+  #present: Hosted | undefined;
+  #count = 0;
+  /** When the present object was made. */
+  startedAt = -Infinity;
+
+  constructor(hosting: Hosting) {
+    this.#hosting = hosting;
+  }
+
+  /** Lets objects end, until a time. */
+  endThem(until: number): void {
+    const { world, random } = this.#hosting;
+    world.after(random.spread(...LIFE), () => {
+      if (world.now > until) return;
+      this.#end();
+      this.endThem(until);
+    });
+  }
+
+  /** Calls the object for a handle of a process. */
+  call<T>(client: Machine, work: (store: Store) => Promise<T>): Promise<T> {
+    const { world, random } = this.#hosting;
+    const answer = (ms: number, run: () => void) => void world.after(ms, () => client.deliver(run));
+    return new Promise((resolve, reject) => {
+      world.after(random.between(...TRIP), () => {
+        const { machine, store, ended } = this.#object;
+        const lost = () => answer(random.spread(...NOTICED), () => reject(new Error("the object has ended")));
+        ended.add(lost);
+        const over = (run: () => void) => {
+          if (ended.delete(lost)) answer(random.between(...TRIP), run);
+        };
+        machine.deliver(() => {
+          work(store).then((value) => over(() => resolve(value)), (error) => over(() => reject(error)));
+        });
+      });
+    });
+  }
+
+  get #object(): Hosted {
+    if (this.#present !== undefined) return this.#present;
+    const { world, make } = this.#hosting;
+    const machine = new Machine(world, `o${this.#count++}`, { rate: 1, skew: 0, step: 1 });
+    this.startedAt = world.now;
+    return this.#present = { machine, store: make(machine), ended: new Set() };
+  }
+
+  #end(): void {
+    const object = this.#present;
+    if (object === undefined) return;
+    this.#present = undefined;
+    object.machine.kill();
+    this.#hosting.ended();
+    for (const run of object.ended) run();
+  }
+}
+
+/** The store of a process whose handles ask an object over a network. */
+export class HostedStore implements Store {
+  readonly drift = drift;
+  readonly capabilities: readonly Capability[] = ["shared", "steal", "evict"];
+  readonly #host: Host;
+  readonly #client: Machine;
+  readonly #waiting: Waiting;
+
+  constructor(host: Host, client: Machine, waiting: Waiting) {
+    this.#host = host;
+    this.#client = client;
+    this.#waiting = waiting;
+  }
+
+  async attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
+    if (options.enqueue) this.#waiting.attempts(claim, this.#client);
+    if (options.steal) this.#waiting.steals(claim);
+    let attempt: Attempt | undefined;
+    try {
+      return attempt = await this.#host.call(this.#client, (store) => store.attempt(claim, options));
+    } finally {
+      this.#waiting.answered(claim, attempt);
+    }
+  }
+
+  renew(claim: Claim): Promise<Renewal> {
+    return this.#host.call(this.#client, (store) => store.renew(claim));
+  }
+
+  release(claim: Claim): Promise<boolean> {
+    this.#waiting.leaves(claim);
+    return this.#host.call(this.#client, (store) => store.release(claim));
+  }
+
+  evict(name: string): Promise<number> {
+    return this.#host.call(this.#client, (store) => store.evict!(name));
+  }
+
+  async wakeup(claim: Claim, signal: AbortSignal): Promise<void> {
+    this.#waiting.sleeps(claim);
+    const over = new AbortController();
+    const asleep = this.#host.call(this.#client, (store) => store.wakeup!(claim, over.signal)).catch(() => {});
+    await Promise.race([
+      asleep,
+      new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        else signal.addEventListener("abort", () => resolve(), { once: true });
+      }),
+    ]);
+    // The object notices that its caller has gone.
+    over.abort();
+    this.#waiting.wakes(claim);
+  }
+}
