@@ -1,13 +1,18 @@
 import type {
   Backend,
   FoundDocument,
+  KeyVersion,
   ListedDocuments,
   WatchedDocument,
   WriteOptions,
   WriteResult,
-} from "../../../src/stores/cas/mod.ts";
+} from "../../../src/engine/mod.ts";
 import type { Disturbances } from "../disturbances.ts";
+import { parseDocument } from "../../../src/engine/document.ts";
+import { POSITION } from "../../../src/engine/sweeper.ts";
+import { SimulatedTimers } from "./timers.ts";
 import type { Transitions } from "./transitions.ts";
+import type { ChangedDocument } from "./waiting.ts";
 import type { Machine } from "../machine.ts";
 import type { Random } from "../random.ts";
 import type { World } from "../world.ts";
@@ -16,17 +21,30 @@ import type { World } from "../world.ts";
 export interface Quality {
   readonly lost: number;
   readonly doubled: number;
+  /** How often a request is sent again, unseen, because its connection is closed before the reply, which is lost. */
+  readonly repeated: number;
   readonly delayed: number;
   /** How long a message that is delayed takes at the most, in milliseconds. */
   readonly longest: number;
   /** How often a read gives what was there before one of the last writes. */
   readonly old: number;
-  /** How often a watch never ends. */
+  /** How often a watch misses what has changed, and fails or never ends. */
   readonly missed: number;
+  /** How often a clock is wrong at the moment of a reply to a read: the server's in what it tells, or that of the client. */
+  readonly leaps: number;
 }
 
 /** A way on which nothing goes wrong. */
-export const FAULTLESS: Quality = { lost: 0, doubled: 0, delayed: 0, longest: 0, old: 0, missed: 0 };
+export const FAULTLESS: Quality = {
+  lost: 0,
+  doubled: 0,
+  repeated: 0,
+  delayed: 0,
+  longest: 0,
+  old: 0,
+  missed: 0,
+  leaps: 0,
+};
 
 /** What a server does otherwise than it must, to see whether that is noticed. */
 export interface ServerFlaws {
@@ -36,6 +54,8 @@ export interface ServerFlaws {
   readonly otherTime?: ((time: number) => number) | undefined;
   /** It does not say that several machines decide. */
   readonly hidesMachines?: boolean;
+  /** By which factor its timers run shorter than they must. */
+  readonly timersRun?: number;
 }
 
 /** What a server can do. */
@@ -46,8 +66,13 @@ export interface Abilities {
   readonly timedWrites: boolean;
   /** How far the clock of a second machine is ahead of that, which decides on every other write; `undefined` if none does. */
   readonly second: number | undefined;
-  /** Whether clients may watch. */
+  /** Whether it has timers. */
+  readonly timers: boolean;
+  /** Whether clients may watch, and whether they are told of news alone. */
   readonly watch: boolean;
+  readonly news: boolean;
+  /** How many documents a page of a listing has. */
+  readonly page: number;
   /** The largest document, in bytes. */
   readonly maxBytes: number | undefined;
 }
@@ -59,6 +84,8 @@ export interface Circumstances {
   readonly abilities: Abilities;
   readonly flaws: ServerFlaws;
   readonly transitions: Transitions;
+  /** Gets each document that was changed. */
+  readonly changed: (change: ChangedDocument) => void;
   /** Notes something that must not happen. */
   readonly violate: (what: string) => void;
 }
@@ -67,9 +94,17 @@ export interface Circumstances {
 interface Kept {
   readonly value: string | undefined;
   readonly version: number;
+  /** When it was written, in true time. */
+  readonly at: number;
 }
 
-const ABSENT: Kept = { value: undefined, version: 0 };
+const ABSENT: Kept = { value: undefined, version: 0, at: 0 };
+
+/** By how much a clock is wrong that leaps, in milliseconds: always forward, as leases end early or late by that alone. */
+const LEAP = [100, 40_000] as const;
+
+/** A document that was written less than so many milliseconds ago is in use: 7 days, but for what clocks are set by. */
+const IN_USE = 6 * 24 * 3_600_000;
 
 /** How long a message usually takes, in milliseconds. */
 const USUAL = [0.1, 2] as const;
@@ -82,6 +117,9 @@ const NOTICED = [0.1, 300] as const;
 
 /** How often it does. */
 const NOTICES = 0.5;
+
+/** How often a client notices that a watch of its has missed something. */
+const FAILS = 0.5;
 
 /** An old read is older than so many writes at the most. */
 const OLD = 5;
@@ -97,7 +135,9 @@ export class DocumentServer {
   readonly #disturbances: Disturbances;
   readonly #flaws: ServerFlaws;
   readonly #transitions: Transitions;
+  readonly #changed: (change: ChangedDocument) => void;
   readonly #violate: (what: string) => void;
+  readonly #timers: SimulatedTimers;
   readonly #has: Abilities;
   #quality: Quality;
   #version = 0;
@@ -108,6 +148,10 @@ export class DocumentServer {
   readonly #cutUntil = new Map<Machine, number>();
   /** How long the next write of a client is on its way, in milliseconds. */
   readonly #heldUp = new Map<Machine, number>();
+  /** The watches that are open, of each client. */
+  readonly #open = new Map<Machine, string[]>();
+  /** When each client has read a page of the listing. */
+  readonly #listed = new Map<Machine, number[]>();
 
   constructor(world: World, machine: Machine, random: Random, circumstances: Circumstances) {
     this.#world = world;
@@ -117,26 +161,32 @@ export class DocumentServer {
     this.#disturbances = circumstances.disturbances;
     this.#has = circumstances.abilities;
     this.#flaws = circumstances.flaws;
+    this.#timers = new SimulatedTimers(machine, random, this.#flaws.timersRun ?? 1);
     this.#transitions = circumstances.transitions;
+    this.#changed = circumstances.changed;
     this.#violate = circumstances.violate;
   }
 
   /** Returns what a client asks it through. */
   connect(client: Machine): Backend<number> {
     return {
-      read: (key) => this.#call(client, `read ${key}`, () => this.#read(key)),
+      read: (key) => this.#call(client, `read ${key}`, () => this.#read(key), undefined, this.#leap(client)),
       write: (key, value, version, options) => {
-        const sentAt = this.#world.now;
+        const [sentAt, sentIn] = [this.#world.now, this.#world.events];
         return this.#call(client, `write ${key} over ${version}`, () => {
           if (this.#world.now - sentAt > UNANSWERED) this.#transitions.take("executed late");
-          return this.#write(client, { key, value, version }, options);
+          return this.#write(client, { key, value, version, sentAt, sentIn }, options);
         }, this.#takeHeldUp(client));
       },
-      remove: (key, version) => this.#call(client, `remove ${key} at ${version}`, () => this.#remove(key, version)),
-      list: () => this.#call(client, "list", () => this.#list()),
+      remove: (documents) => {
+        const what = documents.map(({ key, version }) => `${key} at ${version}`).join();
+        return this.#call(client, `remove ${what}`, () => this.#remove(documents));
+      },
+      list: (_, cursor) => this.#call(client, "list", () => this.#list(client, cursor)),
       ...this.#has.watch
         ? { watch: (key: string, version: number, signal: AbortSignal) => this.#watch(client, key, version, signal) }
         : {},
+      ...this.#has.timers && { timers: this.#timers.connect((what, work) => this.#call(client, what, work)) },
       maxBytes: this.#has.maxBytes,
       severalClocks: this.#has.second !== undefined && !this.#flaws.hidesMachines,
     };
@@ -145,7 +195,7 @@ export class DocumentServer {
   /** Lets nothing through to a client and back for a while. */
   cut(client: Machine, ms: number): void {
     this.#world.trace(client.name, `cut off for ${ms.toFixed(0)} ms`);
-    this.#disturbances.note(this.#world.now + ms + NOTICED[1]);
+    this.#disturbances.note(this.#world.now + ms + NOTICED[1], client);
     this.#cutUntil.set(client, this.#world.now + ms);
   }
 
@@ -177,8 +227,9 @@ export class DocumentServer {
     return old ? this.#random.pick(before) : this.#kept.get(key) ?? ABSENT;
   }
 
-  #found(kept: Kept): FoundDocument<number> {
-    return { ...kept, time: this.#told(this.#decider()) };
+  #found({ value, version }: Kept): FoundDocument<number> {
+    const leap = this.#random.chance(this.#quality.leaps) ? this.#random.spread(...LEAP) : 0;
+    return { value, version, time: this.#told(this.#decider() + leap) };
   }
 
   /** Returns the clock of the machine that executes a request. */
@@ -195,8 +246,14 @@ export class DocumentServer {
 
   #write(
     client: Machine,
-    { key, value, version }: { readonly key: string; readonly value: string; readonly version: number },
-    { notBefore = -Infinity }: WriteOptions,
+    { key, value, version, sentAt, sentIn }: {
+      readonly key: string;
+      readonly value: string;
+      readonly version: number;
+      readonly sentAt: number;
+      readonly sentIn: number;
+    },
+    { notBefore = -Infinity, notify = false }: WriteOptions,
   ): WriteResult<number> {
     const { maxBytes = Infinity } = this.#has;
     if (value.length > maxBytes) this.#violate(`${client.name} writes ${value.length} bytes under ${key}`);
@@ -208,28 +265,69 @@ export class DocumentServer {
       // Some servers do not say what is there.
       return { written: false, found: this.#random.chance(0.5) ? this.#found(kept) : undefined };
     }
+    if (key === POSITION) {
+      this.#replace(key, { value, version: this.#nextVersion(), at: this.#world.now }, notify);
+      return { written: true, version: this.#kept.get(key)!.version };
+    }
     this.#transitions.written({ client: client.name, key, before: kept.value, after: value });
-    const next = { value, version: this.#nextVersion() };
-    this.#replace(key, next);
+    const [before, after] = [parseDocument(key, kept.value), parseDocument(key, value)];
+    const next = { value, version: this.#nextVersion(), at: this.#world.now };
+    this.#replace(key, next, notify);
+    this.#changed({ client, name: key, before, after, sentAt, sentIn });
     return { written: true, version: next.version, time: this.#has.timedWrites ? this.#told(time) : undefined };
   }
 
-  #remove(key: string, version: number): boolean {
+  #remove(documents: readonly KeyVersion<number>[]): number {
+    return documents.filter(({ key, version }) => this.#removeOne(key, version)).length;
+  }
+
+  #removeOne(key: string, version: number): boolean {
     const kept = this.#kept.get(key) ?? ABSENT;
     const isSame = kept.version === version && kept !== ABSENT;
     this.#transitions.take(isSame ? "removed" : "not removed: another version");
-    if (isSame) this.#replace(key, ABSENT);
-    return isSame;
+    if (!isSame) return false;
+    const days = (this.#world.now - kept.at) / 24 / 3_600_000;
+    if (this.#world.now - kept.at < IN_USE) {
+      this.#violate(`${key} is removed, which was used ${days.toFixed(1)} days ago`);
+    }
+    this.#replace(key, ABSENT, true);
+    return true;
   }
 
-  #list(): ListedDocuments<number> {
-    const documents = [...this.#kept].filter(([, kept]) => kept !== ABSENT);
-    return { documents: documents.map(([key, kept]) => ({ key, ...this.#found(kept) })) };
+  #list(client: Machine, cursor = ""): ListedDocuments<number> {
+    this.#listed.set(client, [...this.#listed.get(client) ?? [], this.#world.now]);
+    const names = this.#names.filter((name) => name > cursor);
+    const page = names.slice(0, this.#has.page);
+    const documents = page.map((key) => ({ key, ...this.#found(this.#kept.get(key)!) }));
+    return { documents, cursor: page.length < names.length ? page.at(-1) : undefined };
   }
 
-  #replace(key: string, next: Kept): void {
+  /** The keys that there are, in their order. */
+  get #names(): string[] {
+    return [...this.#kept].filter(([key, kept]) => kept !== ABSENT && key !== POSITION).map(([key]) => key).sort();
+  }
+
+  /** Checks that nothing is left that nobody has used since a time, if a client has read all pages in the last so many milliseconds. */
+  checkSwept(since: number, ms: number): void {
+    const reads = (times: number[]) => times.filter((at) => at > this.#world.now - ms).length;
+    const most = Math.max(0, ...[...this.#listed.values()].map(reads));
+    const names = this.#names;
+    for (const name of names) {
+      const { at, value } = this.#kept.get(name)!;
+      if (at > since || most <= names.length + 1 || !parseDocument(name, value).unused) continue;
+      this.#violate(`${name} is never removed, in ${most} sweeps`);
+    }
+  }
+
+  /** The watches that a client has open. */
+  watches(client: Machine): readonly string[] {
+    return this.#open.get(client) ?? [];
+  }
+
+  #replace(key: string, next: Kept, isNews: boolean): void {
     this.#before.set(key, [...this.#before.get(key) ?? [], this.#kept.get(key) ?? ABSENT].slice(-OLD));
     this.#kept.set(key, next);
+    if (this.#has.news && !isNews) return;
     for (const run of this.#watchers.get(key) ?? []) run();
   }
 
@@ -239,22 +337,36 @@ export class DocumentServer {
   }
 
   #watch(client: Machine, key: string, version: number, signal: AbortSignal): Promise<WatchedDocument<number> | void> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       if (signal.aborted) return resolve();
       const watchers = this.#watchers.get(key) ?? new Set();
       this.#watchers.set(key, watchers);
-      const resolveTo = (found: WatchedDocument<number> | void) => {
+      const open = this.#open.get(client) ?? [];
+      this.#open.set(client, open);
+      open.push(key);
+      if (open.filter((each) => each === key).length > 1) {
+        this.#violate(`${client.name} watches ${key} twice at a time`);
+      }
+      let over = false;
+      const settle = (how: () => void) => {
+        if (over) return;
+        over = true;
+        open.splice(open.indexOf(key), 1);
         watchers.delete(changed);
         signal.removeEventListener("abort", end);
-        resolve(found);
+        how();
       };
-      const end = () => resolveTo();
+      const end = () => settle(resolve);
+      const fail = () => settle(() => reject(new Error("the watch has failed")));
       const changed = () => {
         watchers.delete(changed);
-        if (this.#random.chance(this.#quality.missed) || this.#isLost(client)) return;
+        const isMissed = this.#random.chance(this.#quality.missed);
+        if (isMissed && this.#random.chance(FAILS)) this.#world.after(this.#delay(), () => client.deliver(fail));
+        if (isMissed || this.#isLost(client)) return;
         // Some servers say what is there, and may say so late.
-        const found = this.#random.chance(0.5) ? this.#seen(key) : undefined;
-        this.#world.after(this.#delay(), () => client.deliver(() => resolveTo(found)));
+        const { value, version } = this.#seen(key);
+        const found = this.#random.chance(0.5) ? { value, version } : undefined;
+        this.#world.after(this.#delay(), () => client.deliver(() => settle(() => resolve(found))));
       };
       signal.addEventListener("abort", end);
       this.#world.after(this.#delay(), () => {
@@ -265,7 +377,18 @@ export class DocumentServer {
     });
   }
 
-  #call<T>(client: Machine, what: string, work: () => T, heldUp?: number): Promise<T> {
+  /** Returns what sets the clock of a client wrong for one moment, if that is so now, and whoever decides goes by no other. */
+  #leap(client: Machine): (() => void) | undefined {
+    if (this.#has.clock || !this.#random.chance(this.#quality.leaps)) return undefined;
+    const by = this.#random.spread(...LEAP);
+    return () => {
+      this.#disturbances.note(this.#world.now);
+      client.setWall(by);
+      this.#world.after(0, () => client.setWall(-by));
+    };
+  }
+
+  #call<T>(client: Machine, what: string, work: () => T, heldUp?: number, before?: () => void): Promise<T> {
     this.#world.trace(client.name, `→ ${what}`);
     return new Promise((resolve, reject) => {
       const lost = () => {
@@ -277,9 +400,10 @@ export class DocumentServer {
         );
       };
       const copies = this.#random.chance(this.#quality.doubled) ? 2 : 1;
+      let repeats = this.#random.chance(this.#quality.repeated);
       for (let copy = 0; copy < copies; copy++) {
         if (this.#isLost(client)) return lost();
-        this.#world.after(heldUp ?? this.#delay(), () =>
+        const execute = () =>
           this.machine.deliver(() => {
             const value = work();
             if (this.#world.logs) {
@@ -288,8 +412,20 @@ export class DocumentServer {
             if (this.#isLost(client)) {
               return lost();
             }
-            this.#world.after(this.#delay(), () => client.deliver(() => resolve(value)));
-          }));
+            if (repeats) {
+              repeats = false;
+              this.#world.trace(client.name, `⇄ ${what} is repeated`);
+              if (what.startsWith("write")) this.#transitions.take("repeated unseen");
+              this.#world.after(this.#delay(), execute);
+              return;
+            }
+            this.#world.after(this.#delay(), () =>
+              client.deliver(() => {
+                before?.();
+                resolve(value);
+              }));
+          });
+        this.#world.after(heldUp ?? this.#delay(), execute);
       }
     });
   }

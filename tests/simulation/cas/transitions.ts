@@ -1,4 +1,4 @@
-import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
+import { type LockDocument, parseDocument } from "../../../src/engine/document.ts";
 import { Taken } from "../taken.ts";
 
 /** What writes do to a document. */
@@ -15,13 +15,12 @@ const TRANSITIONS = [
   "back at its former place",
   "turn given",
   "turn not taken",
-  "roll call begun",
-  "roll call answered",
-  "struck off after a roll call",
+  "several waiters passed over at once",
   "several changes in one write",
   "refused: another version",
   "refused: too early",
   "executed late",
+  "repeated unseen",
   "removed",
   "not removed: another version",
   "no room for a waiter",
@@ -54,11 +53,6 @@ export class Transitions extends Taken<Transition> {
     const changes = this.#holders(client, before, after) + this.#queue(client, before, after);
     if (changes > 1) this.take("several changes in one write");
     if (after.turn !== undefined && after.turn.number !== before.turn?.number) this.take("turn given");
-    if (after.rollCall.number !== before.rollCall.number) this.take("roll call begun");
-    const rolls = new Map(before.queue.map(({ claim, roll }) => [claim.owner, roll]));
-    const answered = ({ claim, roll }: { claim: { owner: string }; roll: number }) =>
-      (rolls.get(claim.owner) ?? roll) < roll;
-    if (after.queue.some(answered)) this.take("roll call answered");
   }
 
   /** Counts what has happened to holders; returns how much that is. */
@@ -98,12 +92,11 @@ export class Transitions extends Taken<Transition> {
       this.#clients.set(claim.owner, client);
       this.take(ticket > before.counter ? "queued at the end" : "back at its former place");
     }
-    for (const { claim, roll } of before.queue) {
-      if (left.has(claim.owner) || after.holders.has(claim.owner) || this.#clients.get(claim.owner) === client) {
-        continue;
-      }
-      this.take(roll < before.rollCall.number ? "struck off after a roll call" : "turn not taken");
-    }
+    const passedOver = before.queue.filter(({ claim }) =>
+      !left.has(claim.owner) && !after.holders.has(claim.owner) && this.#clients.get(claim.owner) !== client
+    );
+    if (passedOver.length > 0) this.take("turn not taken");
+    if (passedOver.length > 1) this.take("several waiters passed over at once");
     return come.length;
   }
 }
