@@ -1,4 +1,4 @@
-import type { Claim } from "../../src/store.ts";
+import type { Claim } from "../../src/contract/store.ts";
 import { currentHandle, type Handle, type Handles } from "./handles.ts";
 import type { Kind } from "./network.ts";
 import type { Node } from "./node.ts";

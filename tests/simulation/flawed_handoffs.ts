@@ -1,5 +1,5 @@
-import { HandoffStore } from "../../src/internal/handoff/handoff_store.ts";
-import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../src/store.ts";
+import { HandoffStore } from "../../src/handoff/handoff_store.ts";
+import { type Attempt, type AttemptOptions, type Claim, handleOf, type Renewal } from "../../src/contract/store.ts";
 import { Beneath } from "./beneath.ts";
 import { ScaledClock } from "./flaws.ts";
 import { currentHandle, type Handle } from "./handles.ts";

@@ -1,6 +1,6 @@
-import type { Clock, Instant, Timer } from "../../src/internal/time/clock.ts";
-import type { Claim, Renewal } from "../../src/store.ts";
-import type { Vote, VoteOptions } from "../../src/quorum_node.ts";
+import type { Clock, Instant, Timer } from "../../src/time/clock.ts";
+import type { Claim, Renewal } from "../../src/contract/store.ts";
+import type { Vote, VoteOptions } from "../../src/contract/quorum_node.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import type { MakeStore } from "./node.ts";
 

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Mode } from "../../src/store.ts";
+import type { Mode } from "../../src/contract/store.ts";
 import { fenceOrder } from "../verification/exclusion.ts";
 import type { Machine } from "./machine.ts";
 import type { Node } from "./node.ts";

@@ -1,4 +1,4 @@
-import type { Timer } from "../../src/internal/time/clock.ts";
+import type { Timer } from "../../src/time/clock.ts";
 import type { Random } from "./random.ts";
 import type { World } from "./world.ts";
 

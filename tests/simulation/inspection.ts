@@ -1,7 +1,7 @@
-import type { Lock } from "../../src/lock.ts";
-import type { Snapshot } from "../../src/store.ts";
-import { quorum } from "../../src/composed/redlock/attempt/verdict.ts";
-import { nodeTimeoutOf } from "../../src/composed/redlock/options.ts";
+import type { Lock } from "../../src/lock/lock.ts";
+import type { Snapshot } from "../../src/contract/store.ts";
+import { quorum } from "../../src/redlock/attempt/verdict.ts";
+import { nodeTimeoutOf } from "../../src/redlock/options.ts";
 import type { Handle } from "./handles.ts";
 import type { Node } from "./node.ts";
 import type { Random } from "./random.ts";

@@ -1,5 +1,5 @@
-import type { Instant } from "../../src/internal/time/clock.ts";
-import type { Lock } from "../../src/lock.ts";
+import type { Instant } from "../../src/time/clock.ts";
+import type { Lock } from "../../src/lock/lock.ts";
 import { excluded, fenceOrder, type Fences, type Holder } from "../verification/exclusion.ts";
 import type { Machine } from "./machine.ts";
 import type { World } from "./world.ts";
@@ -60,6 +60,8 @@ export class Invariants {
   readonly #violations: string[] = [];
   /** When a lock of each name was released, or lost, for the last time. */
   readonly #givenUp = new Map<string, Ended>();
+  /** The fences of each name whose holders were revoked: their processes may hand them on until they are told. */
+  readonly #revoked = new Map<string, Required<Fences>[]>();
   #longestGap = 0;
   #setBack = 0;
 
@@ -119,6 +121,12 @@ export class Invariants {
     };
   }
 
+  /** The locks that a machine holds, and was not told to have lost, nor has. */
+  heldOn(machine: Machine): Lock[] {
+    const locks = [...this.#held].filter((hold) => hold.machine === machine).map(({ lock }) => lock);
+    return locks.filter((lock) => lock.held && !this.#isRevoked(lock.name, lock.fence));
+  }
+
   /** Notes that a machine is paused: from here on its locks last as long as they do now. */
   paused(machine: Machine): void {
     const at = machine.now();
@@ -157,9 +165,33 @@ export class Invariants {
     }
   }
 
+  /**
+   * Notes that the holders with some fences were revoked. They are told so in so many milliseconds, where nothing is in the
+   * way of that.
+   */
+  revoked(name: string, fences: Required<Fences>, within: number): void {
+    this.#revoked.set(name, [...this.#revoked.get(name) ?? [], fences]);
+    const revokedAt = this.#world.now;
+    const check = () => {
+      const since = Math.max(revokedAt, this.#assumptions.disturbedUntil());
+      const ms = this.#world.now - since;
+      if (ms < within) return void this.#world.after(within - ms + 1, check);
+      for (const { lock, machine } of this.#held) {
+        if (lock.name !== name || !includes(fences, lock.fence) || !lock.held || !machine.awake) continue;
+        this.violate(`${machine.name} is not told that ${name} was taken away ${ms.toFixed(0)} ms ago`);
+      }
+    };
+    this.#world.after(within, check);
+  }
+
+  #isRevoked(name: string, fence: bigint | number): boolean {
+    return this.#revoked.get(name)?.some((fences) => includes(fences, fence)) ?? false;
+  }
+
   /** Checks that no fence is in two blocks, and that a block is above those of acquires that had returned before. */
   #checkFences({ name, calledAt, after }: Call, next: Grant): void {
     const { fenceSlack } = this.#assumptions;
+    if (this.#isRevoked(name, next.fence)) return;
     for (const [place, grant] of (this.#grants.get(name) ?? []).entries()) {
       const before = fenceSlack === 0 ? place < after : grant.at + fenceSlack < calledAt;
       const order = fenceOrder(grant, next);
@@ -192,9 +224,11 @@ export class Invariants {
    * loss.
    */
   #checkAlone(holder: HeldLock): void {
-    if (!this.#assumptions.exclusion) return;
+    const { name, fence } = holder.lock;
+    if (!this.#assumptions.exclusion || this.#isRevoked(name, fence)) return;
     const others = [...this.#held].filter((hold) => {
-      return hold !== holder && hold.lock.name === holder.lock.name && hold.machine.awake;
+      return hold !== holder && hold.lock.name === name && hold.machine.awake &&
+        !this.#isRevoked(name, hold.lock.fence);
     });
     for (const hold of excluded(holder, others)) {
       const notified = hold.signal.aborted || hold.machine.late;
@@ -203,4 +237,8 @@ export class Invariants {
       else if (!notified) this.violate(`lost ${holder.lock.name} without a signal: ${names}`);
     }
   }
+}
+
+function includes({ fence, last }: Required<Fences>, each: bigint | number): boolean {
+  return each >= fence && each <= last;
 }

@@ -1,8 +1,8 @@
 // Deno only: it runs in a simulated world, of which the runtime is no part.
 import { assert, assertEquals } from "@std/assert";
-import { acquireFrom } from "../../src/acquisition.ts";
-import { LeasedLock } from "../../src/lock.ts";
-import { checkAcquireOptions } from "../../src/options.ts";
+import { acquireFrom } from "../../src/lock/acquisition.ts";
+import { LeasedLock } from "../../src/lock/lock.ts";
+import { checkAcquireOptions } from "../../src/lock/options.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import { Invariants } from "./invariants.ts";
 import { Machine } from "./machine.ts";

@@ -1,11 +1,10 @@
 // Deno only: it runs in a simulated world, of which the runtime is no part.
 import { assertEquals } from "@std/assert";
-import { type Claim, handleOf } from "../../../src/store.ts";
+import { type Claim, handleOf } from "../../../src/contract/store.ts";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
 import { entries } from "../../../src/stores/redis/commands/entries.ts";
-import { notify } from "../../../src/stores/redis/commands/notify.ts";
-import { release } from "../../../src/stores/redis/commands/release.ts";
-import { vote as voteCommand } from "../../../src/stores/redis/commands/vote.ts";
+import { notify, release } from "../../../src/stores/redis/commands/holder.ts";
+import { vote as voteCommand } from "../../../src/stores/redis/commands/quorum.ts";
 import { NEXT, POLL_MS, TURN, WAITER_TIMEOUT_MS } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
