@@ -1,4 +1,4 @@
-import type { Clock, Instant, Timer } from "../../src/internal/time/clock.ts";
+import type { Clock, Instant, Timer } from "../../src/time/clock.ts";
 import { sleep } from "../support/sleep.ts";
 import { currentHandle, runFor } from "./handles.ts";
 import type { World } from "./world.ts";

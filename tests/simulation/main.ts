@@ -5,10 +5,14 @@
  * @module
  */
 import { INTERRUPTED, readOptions } from "../support/command_line.ts";
+import { countedEngine } from "./cas/engine.ts";
+import { CHOSEN } from "./cas/seeds.ts";
 import { simulate as simulateCas } from "./cas/simulate.ts";
 import { Transitions as CasTransitions } from "./cas/transitions.ts";
 import { type Options, parseOptions, usage, type WorldName } from "./options.ts";
+import { countedRedlock } from "./redlock.ts";
 import { simulate } from "./simulate.ts";
+import type { Branches } from "./branches.ts";
 import type { Taken } from "./taken.ts";
 import { Transitions } from "./transitions.ts";
 
@@ -32,6 +36,8 @@ interface RunOutcome {
 
 /** Runs the seeds of one world, and counts what was done in them. */
 interface Runs {
+  /** Counts the branches that are taken; `undefined`: nothing does. */
+  readonly branches?: Branches | undefined;
   readonly run: (seed: number, log?: Log) => Promise<RunOutcome>;
   readonly transitions: Pick<Taken<string>, "missing" | "toString">;
 }
@@ -39,12 +45,26 @@ interface Runs {
 async function main(args: string[]): Promise<number> {
   const options = readOptions(() => parseOptions(args), () => usage());
   if (typeof options === "number") return options;
-  return await runAll(options);
+  return await runAll(options, options.explore ? await exploring(options.world) : runsOf(options.world));
 }
 
 /** Returns what runs a world; each of its seeds counts once. */
 function runsOf(world: WorldName): Runs {
-  return world === "redlock" ? counted(simulate, new Transitions()) : counted(simulateCas, new CasTransitions());
+  if (world === "redlock") return counted(simulate, new Transitions());
+  return counted(simulateCas, new CasTransitions());
+}
+
+/** Returns what runs a world, and counts the branches of Redlock or of the engine that its seeds take. */
+async function exploring(world: WorldName): Promise<Runs> {
+  // Loaded here alone: it brings a compiler along.
+  const { Branches } = await import("./branches.ts");
+  const branches = new Branches();
+  if (world === "redlock") {
+    const redlock = await countedRedlock(branches);
+    return { ...counted((seed, options) => simulate(seed, { ...options, redlock }), new Transitions()), branches };
+  }
+  const engine = await countedEngine(branches);
+  return { ...counted((seed, options) => simulateCas(seed, { ...options, engine }), new CasTransitions()), branches };
 }
 
 function counted<T extends string>(
@@ -61,8 +81,9 @@ function counted<T extends string>(
   return { run, transitions };
 }
 
-async function runAll(options: Options): Promise<number> {
-  const { seeds, from, world, verbose, keepGoing } = options;
+async function runAll(options: Options, { run, transitions, branches }: Runs): Promise<number> {
+  const { from, verbose, keepGoing } = options;
+  const all = options.chosen ? CHOSEN : Array.from({ length: options.seeds }, (_, i) => from + i);
   const unhandled: unknown[] = [];
   globalThis.addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
@@ -74,12 +95,15 @@ async function runAll(options: Options): Promise<number> {
   const started = performance.now();
   let shown = started;
   let granted = 0;
-  let seed = from;
+  let done = 0;
   const failed: number[] = [];
-  const { run, transitions } = runsOf(world);
+  const reaching: number[] = [];
   const interval = Deno.stderr.isTerminal() ? PROGRESS.terminal : PROGRESS.log;
-  while (seed < from + seeds && !interrupted && (failed.length === 0 || keepGoing)) {
+  for (const seed of all) {
+    if (interrupted || failed.length > 0 && !keepGoing) break;
+    const reached = branches?.reached;
     const outcome = await run(seed, verbose ? console.log : undefined);
+    if (branches?.reached !== reached) reaching.push(seed);
     const violations = [...outcome.violations, ...unhandled.splice(0).map((why) => `unhandled rejection: ${why}`)];
     granted += outcome.granted;
     if (violations.length > 0) {
@@ -88,21 +112,30 @@ async function runAll(options: Options): Promise<number> {
     }
     if (performance.now() - shown > interval) {
       shown = performance.now();
-      progress(`seed ${seed} of ${from} to ${from + seeds - 1}, ${granted} locks, ${failed.length} seeds failed`);
+      progress(`seed ${seed}, ${done} of ${all.length}, ${granted} locks, ${failed.length} seeds failed`);
     }
-    seed++;
+    done++;
   }
   Deno.removeSignalListener("SIGINT", interrupt);
   progress("");
   if (options.coverage) console.log(`How often each transition was taken:\n${transitions}`);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   const wrong = failed.length === 0 ? "nothing wrong" : `${failed.length} failed: ${failed.join(", ")}`;
-  if (interrupted && seed < from + seeds) {
-    console.log(`Interrupted after seed ${seed - 1}: ${granted} locks granted, ${wrong} so far`);
+  if (branches !== undefined) {
+    console.log(`Taken: ${branches}`);
+    for (const branch of branches.missing) console.log(`Never taken: ${branch}`);
+    console.log(`${reaching.length} seeds newly reach something: ${reaching.join(", ")}`);
+  }
+  if (interrupted && done < all.length) {
+    console.log(`Interrupted after seed ${all[done - 1] ?? from - 1}: ${granted} locks granted, ${wrong} so far`);
     return INTERRUPTED;
   }
-  console.log(`${seed - from} seeds from ${from}: ${granted} locks granted, ${wrong}, in ${seconds} s`);
-  const gaps = untested(seed - from, granted, transitions.missing);
+  console.log(
+    `${done} ${
+      options.chosen ? "chosen seeds" : `seeds from ${from}`
+    }: ${granted} locks granted, ${wrong}, in ${seconds} s`,
+  );
+  const gaps = untested(options.chosen ? ENOUGH : done, granted, transitions.missing);
   for (const gap of gaps) console.log(gap);
   return gaps.length === 0 && failed.length === 0 ? 0 : 1;
 }

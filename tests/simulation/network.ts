@@ -1,4 +1,4 @@
-import { LATE, within } from "../../src/internal/lease/release.ts";
+import { LATE, within } from "../../src/contract/release.ts";
 import { Connection, NOTICED } from "./connection.ts";
 import type { Disturbances } from "./disturbances.ts";
 import type { Machine } from "./machine.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "../../src/internal/time/clock.ts";
-import type { Snapshot } from "../../src/store.ts";
-import type { QuorumNode } from "../../src/quorum_node.ts";
+import type { Clock } from "../../src/time/clock.ts";
+import type { Snapshot } from "../../src/contract/store.ts";
+import type { QuorumNode } from "../../src/contract/quorum_node.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import type { Machine } from "./machine.ts";
 import type { World } from "./world.ts";

@@ -1,5 +1,5 @@
-import type { Attempt, AttemptOptions, Claim, Renewal } from "../../src/store.ts";
-import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../src/quorum_node.ts";
+import type { Attempt, AttemptOptions, Claim, Renewal } from "../../src/contract/store.ts";
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../src/contract/quorum_node.ts";
 import type { Dealing } from "./dealings.ts";
 import type { CoordinatorVote } from "./handles.ts";
 import type { Machine } from "./machine.ts";

@@ -8,8 +8,8 @@ import {
   type Meta,
   type Renewal,
   type Store,
-} from "../../src/store.ts";
-import type { LockEvent } from "../../src/events.ts";
+} from "../../src/contract/store.ts";
+import type { LockEvent } from "../../src/contract/events.ts";
 import { type Handle, runFor } from "./handles.ts";
 import type { Random } from "./random.ts";
 import type { Run } from "./run.ts";

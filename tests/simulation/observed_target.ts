@@ -8,7 +8,7 @@ import {
   type Meta,
   type Renewal,
   type Store,
-} from "../../src/store.ts";
+} from "../../src/contract/store.ts";
 import { currentHandle, type Handle, runFor } from "./handles.ts";
 import { checkFences, checkReleased } from "./observed_store.ts";
 import type { Run } from "./run.ts";

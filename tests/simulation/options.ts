@@ -14,6 +14,10 @@ export interface Options {
   readonly keepGoing: boolean;
   readonly verbose: boolean;
   readonly coverage: boolean;
+  /** Whether seeds are looked for that reach what none before them has, and branches that none takes. */
+  readonly explore: boolean;
+  /** Whether the seeds are those that reach most. */
+  readonly chosen: boolean;
 }
 
 /** Reads the command line; throws an `Error` that says what is wrong with it. */
@@ -29,11 +33,17 @@ export function parseOptions(args: string[]): Options {
       "keep-going": { type: "boolean", default: false },
       verbose: { type: "boolean", default: false },
       coverage: { type: "boolean", default: false },
+      explore: { type: "boolean", default: false },
+      chosen: { type: "boolean", default: false },
     },
   });
+  const world = oneOf<WorldName>("world", values.world, ["redlock", "cas"]);
+  if (values.chosen && world !== "cas") throw new Error(`--chosen is for --world cas: got --world ${world}`);
   return {
     help: values.help,
-    world: oneOf<WorldName>("world", values.world, ["redlock", "cas"]),
+    world,
+    explore: values.explore,
+    chosen: values.chosen,
     keepGoing: values["keep-going"],
     verbose: values.verbose,
     coverage: values.coverage,
@@ -57,9 +67,13 @@ Usage: deno task sim [options]
   --keep-going  after a seed that fails, run the others as well, and name those that failed at the end
   --verbose     log all that happens, to replay a seed that fails
   --coverage    show how often each transition of the protocol was taken
+  --explore     count the branches of Redlock, or of the engine cas(), that are taken: name the seeds that newly reach
+                something, of the engine to be kept in tests/simulation/cas/seeds.ts, and at the end the branches that
+                no seed takes
+  --chosen      run the seeds that are kept there, and no others
   --help        this text
 
-With 2,000 seeds or more every transition must be taken.
+With 2,000 seeds or more, or --chosen, every transition must be taken.
 Ctrl-C ends it after the present seed.
 
 Exit status: 0 when nothing was wrong, 1 when an invariant was violated, no lock was granted or a transition was never

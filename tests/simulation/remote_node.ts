@@ -1,5 +1,5 @@
-import { type Attempt, type AttemptOptions, type Claim, drift, type Renewal } from "../../src/store.ts";
-import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../src/quorum_node.ts";
+import { type Attempt, type AttemptOptions, type Claim, drift, type Renewal } from "../../src/contract/store.ts";
+import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../src/contract/quorum_node.ts";
 import type { Machine } from "./machine.ts";
 import type { Kind } from "./network.ts";
 import type { Node, Work } from "./node.ts";

@@ -1,4 +1,4 @@
-import type { HandoffSettings } from "../../src/internal/handoff/context.ts";
+import type { HandoffSettings } from "../../src/handoff/context.ts";
 import type { Drift } from "./machine.ts";
 import type { Quality } from "./network.ts";
 import type { Random } from "./random.ts";

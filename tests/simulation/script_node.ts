@@ -1,4 +1,4 @@
-import type { Snapshot } from "../../src/store.ts";
+import type { Snapshot } from "../../src/contract/store.ts";
 import { lockKeys, lockOf } from "../../src/stores/redis/keys/keys.ts";
 import { entries } from "../../src/stores/redis/commands/entries.ts";
 import { ScriptServer } from "./lua/server.ts";

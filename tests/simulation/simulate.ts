@@ -1,9 +1,13 @@
-import type { HandoffSettings } from "../../src/internal/handoff/context.ts";
-import { HandoffStore } from "../../src/internal/handoff/handoff_store.ts";
-import type { Clock } from "../../src/internal/time/clock.ts";
-import type { Store } from "../../src/store.ts";
-import type { QuorumNode } from "../../src/quorum_node.ts";
-import { RedlockStore } from "../../src/composed/redlock/store.ts";
+import type { HandoffSettings } from "../../src/handoff/context.ts";
+import { HandoffStore } from "../../src/handoff/handoff_store.ts";
+import type { HandoffPlace } from "../../src/handoff/place.ts";
+import type { Clock } from "../../src/time/clock.ts";
+import type { Store } from "../../src/contract/store.ts";
+import type { QuorumNode } from "../../src/contract/quorum_node.ts";
+import { RedlockStore } from "../../src/redlock/store.ts";
+import { checkRedisOptions } from "../../src/stores/redis/options.ts";
+import { ServerStore } from "../../src/stores/redis/store.ts";
+import { Wakeups } from "../../src/stores/redis/wakeups/wakeups.ts";
 import { Dealings } from "./dealings.ts";
 import { describe } from "./describe.ts";
 import { Disturbances } from "./disturbances.ts";
@@ -19,6 +23,7 @@ import { ObservedTarget } from "./observed_target.ts";
 import { Random } from "./random.ts";
 import { SimulatedRedis } from "./redis_client.ts";
 import { RemoteNode } from "./remote_node.ts";
+import type { Redlock } from "./redlock.ts";
 import type { Run } from "./run.ts";
 import { draw, DRIFT_FACTOR, FENCES_AHEAD, MAX_CLOCK_SKEW, type Scenario } from "./scenario.ts";
 import { KeptScripts } from "./script_node.ts";
@@ -27,7 +32,6 @@ import { Transitions } from "./transitions.ts";
 import { Watch } from "./watch.ts";
 import { Worker } from "./worker.ts";
 import { World } from "./world.ts";
-import { serverStore } from "../support/server_store.ts";
 
 /** What is to be simulated besides the seed. */
 export interface SimulationOptions {
@@ -37,10 +41,17 @@ export interface SimulationOptions {
   readonly makeStore?: MakeStore | undefined;
   /** Makes what hands locks on inside a client; another one than `HandoffStore` shows what the simulator notices. */
   readonly makeHandoff?: MakeHandoff | undefined;
+  /** The class of Redlock: the shipped one, or one whose branches are counted. */
+  readonly redlock?: Redlock | undefined;
 }
 
 /** Makes the store that hands on what another one grants; a cohort, if there are settings. */
-export type MakeHandoff = (store: Store, clock: Clock, settings?: HandoffSettings, peer?: HandoffStore) => HandoffStore;
+export type MakeHandoff = (
+  store: Store,
+  clock: Clock,
+  settings?: HandoffSettings,
+  place?: HandoffPlace,
+) => HandoffStore;
 
 const soundHandoff: MakeHandoff = (...made) => new HandoffStore(...made);
 
@@ -107,7 +118,7 @@ async function live(
   world: World,
   scenario: Scenario,
   random: Random,
-  { makeStore = soundStore, makeHandoff = soundHandoff }: SimulationOptions,
+  { makeStore = soundStore, makeHandoff = soundHandoff, redlock = RedlockStore }: SimulationOptions,
 ): Promise<Outcome> {
   const clients = scenario.clients.map((drift, i) => new Machine(world, `c${i}`, drift));
   const run = prepare(world, scenario, random, clients);
@@ -122,7 +133,7 @@ async function live(
     listen(client, invariants, random.fork());
     const luck = random.fork();
     world.on(client, () => {
-      const shared = storeOf(scenario, connect(client), client, () => luck.next());
+      const shared = storeOf(scenario, connect(client), client, redlock, () => luck.next());
       const stores = storesOfProcess(run, shared, client, makeHandoff);
       for (let i = 0; i < scenario.workers; i++) {
         const worker = new Worker(run, inspection, client, stores[i % stores.length]!, random.fork());
@@ -200,7 +211,8 @@ function scriptNodes(run: Run, random: Random, machines: readonly Machine[]): Se
     nodes,
     connect: (client) =>
       nodes.map((node) => {
-        const store = serverStore(new SimulatedRedis(run, random.fork(), client, node));
+        const redis = new SimulatedRedis(run, random.fork(), client, node);
+        const store = new ServerStore(Wakeups.of(redis), checkRedisOptions(redis, {}));
         return run.scenario.single ? store : new ObservedNode(run, client, node, store);
       }),
   };
@@ -220,11 +232,12 @@ function storeOf(
   { single, nodeTimeout }: Scenario,
   nodes: readonly QuorumNode[],
   clock: Machine,
+  RedlockOfRun: Redlock,
   luck: () => number,
 ): Store {
   if (single) return nodes[0]!;
   const settings = { nodeTimeout, maxClockSkew: MAX_CLOCK_SKEW, driftFactor: DRIFT_FACTOR, observer: undefined };
-  return new RedlockStore(nodes, settings, clock, luck);
+  return new RedlockOfRun(nodes, settings, clock, luck);
 }
 
 /** Returns the stores that the handles of a process use: one, or a cohort and what that was made of. */
@@ -234,7 +247,7 @@ function storesOfProcess(run: Run, store: Store, client: Machine, makeHandoff: M
   const target = new ObservedTarget(store, run);
   const plain = single ? makeHandoff(target, client) : undefined;
   if (cohort === undefined) return [plain!];
-  const kept = makeHandoff(target, client, cohort, besides ? plain : undefined);
+  const kept = makeHandoff(target, client, cohort, besides ? plain?.place : undefined);
   return besides ? [kept, plain ?? target] : [kept];
 }
 

@@ -1,5 +1,5 @@
-import type { Claim } from "../../src/store.ts";
-import type { VoteOptions } from "../../src/quorum_node.ts";
+import type { Claim } from "../../src/contract/store.ts";
+import type { VoteOptions } from "../../src/contract/quorum_node.ts";
 import type { Handle } from "./handles.ts";
 import type { Invariants } from "./invariants.ts";
 import type { Machine } from "./machine.ts";

@@ -1,8 +1,8 @@
 // Deno only: it runs in a simulated world, of which the runtime is no part.
 import { assert, assertEquals } from "@std/assert";
 import type { Redis } from "ioredis";
-import type { Claim } from "../../../src/store.ts";
-import type { QuorumNode } from "../../../src/quorum_node.ts";
+import type { Claim } from "../../../src/contract/store.ts";
+import type { QuorumNode } from "../../../src/contract/quorum_node.ts";
 import { ProcessClock } from "../../support/process_clock.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { Random } from "../random.ts";
