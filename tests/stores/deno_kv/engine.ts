@@ -1,5 +1,5 @@
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { CasStore } from "../../../src/stores/cas/store.ts";
+import { SystemClock } from "../../../src/time/clock.ts";
+import { CasStore } from "../../../src/engine/store.ts";
 import { KvBackend } from "../../../src/stores/deno_kv/store.ts";
 import { patient } from "../../support/patient.ts";
 

@@ -4,7 +4,7 @@ import { delay } from "@std/async";
 import { DatabaseSync } from "node:sqlite";
 import { acquire, type Observer, type Store, tryAcquire } from "@holdfast/lock";
 import { denoKv } from "@holdfast/lock/deno-kv";
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import { killHolder } from "../../support/killed_holder.ts";
 import { until } from "../../support/until.ts";
 import { runSource } from "../../support/run_source.ts";
@@ -128,4 +128,17 @@ Deno.test("denoKv() names the flag where Deno.openKv is missing", async () => {
   });
   assertEquals(success, false);
   assert(/TypeError: kv must be a Deno\.Kv, .* --unstable-kv: got undefined/.test(err), err);
+});
+
+Deno.test("acquire() lets a process exit that holds a lock and reads its signal", async () => {
+  const program = `
+    import { acquire } from "./mod.ts";
+    import { denoKv } from "./src/stores/deno_kv/mod.ts";
+    const store = denoKv(await Deno.openKv(":memory:"));
+    (await acquire(store, "a", { lease: 60_000 })).signal.throwIfAborted();
+    console.log("end");`;
+  const cwd = new URL("../../../", import.meta.url);
+  const flags = ["--allow-all", "--unstable-kv"];
+  const { out, err, success } = await runSource(program, { flags, cwd, limit: 30_000 });
+  assertEquals([out, success], ["end\n", true], err);
 });

@@ -3,15 +3,25 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { deadline } from "@std/async";
 import { acquire, type Claim, LockLostError, StoreError, tryAcquire } from "@holdfast/lock";
 import { denoKv } from "@holdfast/lock/deno-kv";
+import { CasStore } from "../../../src/engine/store.ts";
 import { KvBackend } from "../../../src/stores/deno_kv/store.ts";
+import { assertRemovesMany, assertSweeps } from "../../engine/removal.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
+import { inTime } from "../../support/in_time.ts";
 import { until } from "../../support/until.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 import { CountedKv } from "./counted_kv.ts";
 import { engineOn } from "./engine.ts";
 import { documentOf, Place } from "./place.ts";
 
 /** Sooner than a waiter looks by itself, in milliseconds. */
 const SOON = 4_000;
+
+/** How long an event may take that nothing else stands in for, in milliseconds: then it has been lost. */
+const EVENT_MS = 30_000;
+
+/** The options of a watch that a waiter waits for. */
+const WAITED = { isWaited: true };
 
 Deno.test("denoKv() throws for what is no Deno KV, and names the flag", async () => {
   using kv = await Deno.openKv(":memory:");
@@ -21,6 +31,7 @@ Deno.test("denoKv() throws for what is no Deno KV, and names the flag", async ()
   }
   assertThrows(() => denoKv(undefined as never), TypeError, "got undefined");
   assertThrows(() => denoKv({ ...methodsOf(kv), watch: 7 } as never), TypeError, "watch() is missing");
+  assertThrows(() => denoKv(new Proxy(kv, {}) as never), TypeError, "got a Proxy whose get() does not bind");
   (await opening).close();
 });
 
@@ -187,6 +198,26 @@ Deno.test("acquire() that waits rejects soon when the Deno KV is closed, and lea
   await until(() => counted.watches === 0, "no watch is open");
 });
 
+Deno.test("wakeup() on a Deno KV resolves by a watch alone, at a release and at its end", async () => {
+  const kv = await Deno.openKv(":memory:");
+  // On a clock that stands still nobody looks, and nobody attempts again.
+  const clock = new VirtualClock();
+  const settings = { maxClockSkew: 10_000, observer: undefined };
+  const [a, b] = [1, 2].map(() => new CasStore(new KvBackend(kv, "p"), settings, clock));
+  const [holder, first, second] = ["a", "a", "a"].map((name) => claimOf(name));
+  const wakeup = (claim: Claim) => inTime(b!.wakeup(claim, new AbortController().signal), EVENT_MS, "the event");
+  await grant(a!, holder!);
+  for (const waiter of [first!, second!]) await ask(b!, waiter);
+  const released = wakeup(first!);
+  await a!.release(holder!);
+  await released;
+  await grant(b!, first!);
+  const closed = wakeup(second!);
+  kv.close();
+  await closed;
+  assert(b!.closed);
+});
+
 Deno.test("attempt() takes one trip to Deno KV where this process wrote last, else two", async () => {
   using kv = await Deno.openKv(":memory:");
   const [a, b] = [new CountedKv(kv), new CountedKv(kv)];
@@ -216,7 +247,8 @@ Deno.test("acquire() that waits writes once to queue, and leaves no watch", asyn
   await lock.release();
   const next = await waiting;
   next.signal.throwIfAborted();
-  await until(() => b.watches === 1, "it watches for revocation");
+  await until(() => b.trips().reads > 0, "it polls for revocation");
+  assertEquals(b.watches, 0);
   await next.release();
   await until(() => a.watches === 0 && b.watches === 0, "no watch is open");
   const over = new AbortController();
@@ -237,6 +269,12 @@ Deno.test("denoKv() never lets Deno KV expire a lock", async () => {
   assertEquals(counted.sets, [2, 2]);
 });
 
+Deno.test("KvBackend removes many, and denoKv() what is old", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await assertRemovesMany(new KvBackend(kv, "p"));
+  await assertSweeps(new KvBackend(kv, "p"));
+});
+
 Deno.test("KvBackend writes and removes only the version that is given", async () => {
   using kv = await Deno.openKv(":memory:");
   const backend = new KvBackend(kv, "p");
@@ -248,9 +286,9 @@ Deno.test("KvBackend writes and removes only the version that is given", async (
   assertEquals(await backend.write("a", "two", null), { written: false });
   const second = await backend.write("a", "two", first.version);
   assert(second.written && second.version !== first.version);
-  assertEquals(await backend.remove("a", first.version), false);
+  assertEquals(await backend.remove([{ key: "a", version: first.version }]), 0);
   assertEquals((await backend.read("a")).value, "two");
-  assertEquals(await backend.remove("a", second.version), true);
+  assertEquals(await backend.remove([{ key: "a", version: second.version }]), 1);
   assertEquals((await kv.get(["p", "a"])).versionstamp, null);
 });
 
@@ -260,9 +298,9 @@ Deno.test("KvBackend.watch() resolves at another version, and when its signal ab
   const backend = new KvBackend(counted, "p");
   const over = new AbortController();
   const listeners = listenersOf(over.signal);
-  await backend.watch("a", "another", over.signal);
+  await backend.watch("a", "another", over.signal, WAITED);
   let resolved = false;
-  const watch = backend.watch("a", null, over.signal).then(() => resolved = true);
+  const watch = backend.watch("a", null, over.signal, WAITED).then(() => resolved = true);
   // Other keys are none of its business.
   await kv.set(["p", "b"], 1);
   await kv.get(["p", "a"]);
@@ -270,10 +308,10 @@ Deno.test("KvBackend.watch() resolves at another version, and when its signal ab
   await backend.write("a", "one", null);
   await watch;
   const { version } = await backend.read("a");
-  const aborted = backend.watch("a", version, over.signal);
+  const aborted = backend.watch("a", version, over.signal, WAITED);
   over.abort();
   await aborted;
-  await backend.watch("a", version, over.signal);
+  await backend.watch("a", version, over.signal, WAITED);
   assertEquals([counted.watches, listeners.size], [0, 0]);
 });
 

@@ -1,5 +1,5 @@
 // Deno only: it needs Deno.openKv.
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import { engineOn } from "./engine.ts";
 import { Place } from "./place.ts";
 

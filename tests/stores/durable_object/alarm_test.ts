@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { parseDocument } from "../../../src/stores/cas/document.ts";
+import { parseDocument } from "../../../src/engine/document.ts";
 import { DurableObjectStore } from "../../../src/stores/durable_object/store.ts";
 import { claimOf, grant } from "../../support/claims.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";

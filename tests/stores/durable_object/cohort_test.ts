@@ -1,8 +1,8 @@
 // Deno only: it runs in workerd, too, as the row `objects` of the other runtimes.
 import { durableObject } from "@holdfast/lock/durable-object";
-import { storeSuite } from "@holdfast/lock/testing";
-import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import { storeSuite } from "@holdfast/testing";
+import type { HandoffCohort } from "../../../src/cohort/cohort.ts";
+import { dispose, FULL, made, ofSeveral } from "../../cohort/suites.ts";
 import { ObjectHost } from "./host.ts";
 
 storeSuite({

@@ -1,8 +1,8 @@
 import { acquire, type Meta } from "@holdfast/lock";
 import { durableObject } from "@holdfast/lock/durable-object";
 import { assert, assertEquals } from "@std/assert";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { waiting } from "../../../src/testing/expect.ts";
+import { SystemClock } from "../../../src/time/clock.ts";
+import { waiting } from "../../../packages/testing/src/expect.ts";
 import { DurableObjectStore } from "../../../src/stores/durable_object/store.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
 import { until } from "../../support/until.ts";

@@ -120,6 +120,24 @@ Deno.test("wakeup() ends in the object when its signal aborts", async () => {
   assertEquals(clock.pending, 0);
 });
 
+Deno.test("wakeup() and revocation() of a caller that is gone already are not held open", async () => {
+  const { clock, host, store } = place();
+  const [held, waiter] = [claimOf(NAME, "exclusive", 30_000), claimOf(NAME)];
+  await grant(store, held);
+  await ask(store, waiter);
+  const before = clock.pending;
+  for (const [what, claim, reply] of [["wait", waiter, false], ["watch", held, null]] as const) {
+    const body = JSON.stringify({ holdfast: 1, do: what, claim });
+    const answer = host.instance(NAME).fetch(
+      new Request("https://lock/", { method: "POST", body, signal: AbortSignal.abort() }),
+    );
+    await clock.advance(0);
+    assertEquals(clock.pending, before);
+    assertEquals(await (await answer).json(), { holdfast: 1, reply });
+  }
+  await store.release(held);
+});
+
 Deno.test("release() of a waiter ends its wait in an object that is not told otherwise", async () => {
   const { clock, host, store } = place();
   const [held, waiter] = [claimOf(NAME, "exclusive", 30_000), claimOf(NAME)];
@@ -130,6 +148,36 @@ Deno.test("release() of a waiter ends its wait in an object that is not told oth
   await clock.advance(0);
   await store.release(waiter);
   assertEquals(await (await reply).json(), { holdfast: 1, reply: false });
+  assertEquals(clock.pending, 0);
+});
+
+Deno.test("release() ends the watch of a holder in an object that is not told otherwise", async () => {
+  const { clock, host, store } = place();
+  const held = claimOf(NAME, "exclusive", 30_000);
+  await grant(store, held);
+  const before = clock.pending;
+  const body = JSON.stringify({ holdfast: 1, do: "watch", claim: held });
+  const reply = host.instance(NAME).fetch(new Request("https://lock/", { method: "POST", body }));
+  await clock.advance(0);
+  assertEquals(clock.pending > before, true);
+  await store.release(held);
+  assertEquals(await (await reply).json(), { holdfast: 1, reply: null });
+});
+
+Deno.test("attempt() of a waiter ends the later one of two waits, too", async () => {
+  const { clock, host, store } = place();
+  const [held, waiter] = [claimOf(NAME, "exclusive", 30_000), claimOf(NAME)];
+  await grant(store, held);
+  await ask(store, waiter);
+  const body = JSON.stringify({ holdfast: 1, do: "wait", claim: waiter });
+  const wait = () => host.instance(NAME).fetch(new Request("https://lock/", { method: "POST", body }));
+  const [first, second] = [wait(), wait()];
+  assertEquals(await (await first).json(), { holdfast: 1, reply: false });
+  await clock.advance(0);
+  await ask(store, waiter);
+  assertEquals(await (await second).json(), { holdfast: 1, reply: false });
+  await store.release(waiter);
+  await store.release(held);
   assertEquals(clock.pending, 0);
 });
 

@@ -1,5 +1,5 @@
 import { type LockNamespace, LockObject, type LockObjectStorage, type LockStub } from "@holdfast/lock/durable-object";
-import type { Clock } from "../../../src/internal/time/clock.ts";
+import type { Clock } from "../../../src/time/clock.ts";
 import { LockServer } from "../../../src/stores/durable_object/server.ts";
 
 /** The storage of an object, which outlives its instances. */

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
+import { SystemClock } from "../../../src/time/clock.ts";
+import { releaseWithRetry } from "../../../src/contract/release.ts";
 import { DurableObjectStore } from "../../../src/stores/durable_object/store.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
 import { ObjectHost } from "./host.ts";
@@ -113,4 +114,43 @@ Deno.test("calls of another store object of the process are no late ones", async
   for (let i = 0; i < 3; i++) await grant(one!, claim);
   await grant(other!, claim);
   assertEquals(await one!.release(claim), true);
+});
+
+Deno.test("release() that comes twice, unseen, has released the lock", async () => {
+  const { host, store } = place();
+  const [claim, next] = [claimOf(NAME), claimOf(NAME)];
+  await grant(store, claim);
+  host.onRequest = async (body) => {
+    host.onRequest = () => Promise.resolve();
+    await deliver(host, body);
+    await grant(store, next);
+  };
+  // It is not known how it ended, and so it is released again.
+  assertEquals(await releaseWithRetry(store, claim, new SystemClock()), true);
+  assertEquals(await store.renew(next), "renewed");
+});
+
+Deno.test("evict() that comes twice evicts nobody who came after it", async () => {
+  const { host, store } = place();
+  const next = claimOf(NAME);
+  await grant(store, claimOf(NAME));
+  host.onRequest = async (body) => {
+    host.onRequest = () => Promise.resolve();
+    await deliver(host, body);
+    host.evict();
+    await grant(store, next);
+  };
+  await assertRejects(() => store.evict(NAME), Error, "was not executed");
+  assertEquals(await store.renew(next), "renewed");
+});
+
+Deno.test("two evict() of a store that cross are both executed", async () => {
+  const { host, store } = place();
+  await grant(store, claimOf(NAME));
+  let other: number | undefined;
+  host.onRequest = async () => {
+    host.onRequest = () => Promise.resolve();
+    other = await store.evict(NAME);
+  };
+  assertEquals([await store.evict(NAME), other], [0, 1]);
 });
