@@ -1,7 +1,7 @@
 import { type Store, StoreError, tryAcquire } from "@holdfast/lock";
 import { durableObject, type LockNamespace, LockObject } from "@holdfast/lock/durable-object";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
+import { SystemClock } from "../../../src/time/clock.ts";
 import { DurableObjectStore } from "../../../src/stores/durable_object/store.ts";
 import { claimOf } from "../../support/claims.ts";
 import { MemoryStorage, ObjectHost } from "./host.ts";
@@ -62,6 +62,8 @@ const FOREIGN: Readonly<Record<string, [answer: () => Response | Error, says: st
   "a later version": [() => Response.json({ holdfast: 2 }), "must be LockObject of this version", true],
   "a server that fails": [() => new Response("oops", { status: 503 }), 'did not answer: status 503, "oops"', false],
   "a server that is asked too much": [() => new Response("", { status: 429 }), "did not answer: status 429", false],
+  "a server that was too slow": [() => new Response("", { status: 408 }), "did not answer: status 408", false],
+  "a connection that was cut": [() => new Response('{"holdfast":1,"re'), "did not answer: status 200", false],
   "an error": [() => new TypeError("Network connection lost."), "did not answer: Network connection lost.", false],
   "an error that may be retried": [
     () => Object.assign(new Error("reset"), { retryable: true }),
@@ -82,6 +84,25 @@ for (const [what, [answer, says, undone]] of Object.entries(FOREIGN)) {
     assertEquals(error instanceof StoreError, undone);
     // A TypeError is for a bad argument, and would end a wait at once.
     assert(!(error instanceof TypeError));
+  });
+}
+
+/** A call of a store, and replies that are none to that: they are those to others, or would throw a TypeError. */
+const CALLS: Readonly<Record<string, [call: (store: Store) => Promise<unknown>, replies: unknown[]]>> = {
+  attempt: [attempt, [true, null, "QUEUED", { granted: 1 }, { granted: true }, { granted: true, fence: "x" }]],
+  renew: [(store) => store.renew(claimOf("a")), [true, null, "QUEUED", "no"]],
+  release: [(store) => store.release(claimOf("a")), ["lost", null, 1]],
+  evict: [(store) => store.evict!("a"), [null, "1", -1]],
+  succeed: [(store) => store.succeed!(claimOf("a"), claimOf("a")), [true, 1]],
+};
+
+for (const [what, [call, replies]] of Object.entries(CALLS)) {
+  Deno.test(`${what}() takes what is no reply to it for no answer`, async () => {
+    for (const reply of [...replies, undefined]) {
+      const error = await call(answered(() => Response.json({ holdfast: 1, reply }))).catch((error: unknown) => error);
+      // It may have been executed, and a TypeError would end a wait at once.
+      assert(error instanceof Error && !(error instanceof StoreError) && !(error instanceof TypeError), `${error}`);
+    }
   });
 }
 

@@ -44,20 +44,20 @@ Deno.test("StoredDocuments.write() refuses what is too early by the clock", asyn
   });
 });
 
-Deno.test("StoredDocuments.remove() refuses another version than the last one", async () => {
+Deno.test("StoredDocuments.delete() refuses another version than the last one", async () => {
   const { documents } = place();
   const first = await write(documents, "one", 0);
   const second = await write(documents, "two", first);
-  assertEquals(await documents.remove(NAME, first), false);
+  assertEquals(await documents.delete(NAME, first), false);
   assertEquals((await documents.read(NAME)).value, "two");
-  assertEquals(await documents.remove(NAME, second), true);
+  assertEquals(await documents.delete(NAME, second), true);
   assertEquals((await documents.read(NAME)).value, undefined);
 });
 
 Deno.test("StoredDocuments gives no version twice, also when a document was removed", async () => {
   const { documents } = place();
   const version = await write(documents, "one", 0);
-  await documents.remove(NAME, version);
+  await documents.delete(NAME, version);
   assertEquals(await documents.write(NAME, "late", 0, {}), { written: false });
   assert((await documents.read(NAME)).version > version);
 });

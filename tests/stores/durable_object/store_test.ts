@@ -1,7 +1,7 @@
 // Deno only: it runs in workerd, too, as the row `objects` of the other runtimes.
 import { durableObject } from "@holdfast/lock/durable-object";
-import { storeSuite } from "@holdfast/lock/testing";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
+import { storeSuite } from "@holdfast/testing";
+import { SystemClock } from "../../../src/time/clock.ts";
 import { DurableObjectStore } from "../../../src/stores/durable_object/store.ts";
 import { ObjectHost } from "./host.ts";
 

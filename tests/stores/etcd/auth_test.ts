@@ -3,9 +3,11 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
 import { etcd, type EtcdOptions, type EtcdStore } from "@holdfast/lock/etcd";
 import { EtcdServer } from "../../support/etcd_server.ts";
+import { inTime } from "../../support/in_time.ts";
 import { until } from "../../support/until.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 import { counting } from "./counting.ts";
-import { ignore } from "./place.ts";
+import { backendOf, ignore, WAITED } from "./place.ts";
 
 const AUTHENTICATE = "/v3/auth/authenticate";
 
@@ -101,13 +103,14 @@ test("etcd() renews a token that the server has forgotten in a restart", async (
 });
 
 test("etcd() watches with the token of the user", async (closed) => {
-  const [holder, store] = [closed.store(), closed.store()];
-  const lock = await acquire(holder, "a", { lease: 60_000 });
-  const waiting = acquire(store, "a", { wait: 30_000 });
-  await until(async () => (await holder.query()).pending.length === 1, "it waits");
+  const options = { endpoints: [closed.server.url], ...APP };
+  // Its clock stands still: a server that takes longer than a second to check the password would be polled instead.
+  const [writer, backend] = [backendOf(options), backendOf(options, new VirtualClock())];
+  const event = backend.watch("a", "0", new AbortController().signal, WAITED);
   await until(async () => await closed.server.metric("etcd_debugging_mvcc_watcher_total") === 1, "it watches");
-  await lock.release();
-  await (await waiting).release();
+  const written = await writer.write("a", "1", "0");
+  assert(written.written);
+  assertEquals(await inTime(event, 30_000, "the event"), { value: "1", version: written.version });
 });
 
 test("etcd() with a token of the caller uses that, and asks for no other", async (closed) => {

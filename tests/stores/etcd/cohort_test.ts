@@ -1,7 +1,7 @@
 // Deno only: it starts a server.
-import { storeSuite } from "@holdfast/lock/testing";
-import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import { storeSuite } from "@holdfast/testing";
+import type { HandoffCohort } from "../../../src/cohort/cohort.ts";
+import { dispose, FULL, made, ofSeveral } from "../../cohort/suites.ts";
 import { patient } from "../../support/patient.ts";
 import { ignore, Place } from "./place.ts";
 

@@ -4,7 +4,7 @@ import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
 import { EtcdEndpoints } from "../../../src/stores/etcd/endpoints.ts";
 import { EtcdFault, type EtcdFaultKind } from "../../../src/stores/etcd/failures.ts";
 import { EtcdCluster } from "../../support/etcd_server.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { counting } from "./counting.ts";
 import { ignore } from "./place.ts";
@@ -90,9 +90,9 @@ Deno.test({
     await first!.kill();
     // Another one may have to be elected first.
     const extended = () => lock.extend(30_000).then(() => true, () => false);
-    await until(extended, "another member answers", 30_000);
+    await until(extended, "another member answers", HANG_MS);
     const before = count(first!.url);
-    await until(extended, "it answers again", 30_000);
+    await until(extended, "it answers again", HANG_MS);
     assertEquals(count(first!.url), before, "it is not asked again");
     await third!.kill();
     // One member alone finds out that it has no leader.
@@ -108,7 +108,7 @@ Deno.test({
       throw new Error(`${error.message}: ${message}`);
     });
     await first!.start(cluster.members, "existing");
-    await until(async () => (await store.query().catch(() => undefined)) !== undefined, "a majority is back", 30_000);
+    await until(async () => (await store.query().catch(() => undefined)) !== undefined, "a majority is back", HANG_MS);
     assertEquals((await store.query()).held.map(({ name }) => name), ["a"], "b is not held");
   },
 });

@@ -25,6 +25,23 @@ const ANSWERS: readonly (readonly [message: string, code: number, status: number
   ["Not Found", 5, 404, "refused"],
 ];
 
+Deno.test("faultOfAnswer() takes the answer of a proxy for no proof that nothing was done", () => {
+  for (const status of [408, 429, 500, 502, 503, 504]) {
+    assertEquals(faultOfAnswer(URL, status, "<html>no luck</html>").kind, "unknown");
+  }
+  for (const status of [200, 400, 404]) assertEquals(faultOfAnswer(URL, status, "<html>").kind, "refused");
+});
+
+Deno.test("faultOfAnswer() takes an answer that was cut for no proof that nothing was done", () => {
+  const answer = '{"header":{"revision":"7"},"succeeded":true}';
+  for (let length = 0; length < answer.length; length++) {
+    assertEquals(faultOfAnswer(URL, 200, answer.slice(0, length)).kind, "unknown", `${length} characters`);
+  }
+  for (const whole of ["{}", '{"name":"another server"}', "[1", "OK"]) {
+    assertEquals(faultOfAnswer(URL, 200, whole).kind, "refused", whole);
+  }
+});
+
 for (const [message, code, status, kind] of ANSWERS) {
   Deno.test(`faultOfAnswer() takes "${message.slice(0, 36)}" as ${kind}`, () => {
     const fault = faultOfAnswer(URL, status, JSON.stringify({ error: message, message, code }));
