@@ -4,7 +4,7 @@ import { acquire, tryAcquire } from "@holdfast/lock";
 import { etcd } from "@holdfast/lock/etcd";
 import { EtcdServer } from "../../support/etcd_server.ts";
 import { until } from "../../support/until.ts";
-import { backendOf, ignore } from "./place.ts";
+import { backendOf, ignore, WAITED } from "./place.ts";
 
 /** Where a number is exact no longer, and the next one that is not even is another one. */
 const LARGE = 2n ** 53n;
@@ -47,7 +47,7 @@ Deno.test({
       const write = await backend.write("b", `${turn}`, version);
       assert(write.written && BigInt(write.version) > LARGE, `turn ${turn}`);
       assertEquals(await backend.read("b"), { value: `${turn}`, version: write.version });
-      await backend.watch("b", version, new AbortController().signal);
+      await backend.watch("b", version, new AbortController().signal, WAITED);
       version = write.version;
     }
     const [first, second] = [etcd({ endpoints: [server.url] }), etcd({ endpoints: [server.url] })];

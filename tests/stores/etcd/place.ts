@@ -1,7 +1,7 @@
 import { etcd, type EtcdOptions, type EtcdStore } from "@holdfast/lock/etcd";
-import { type Clock, SystemClock } from "../../../src/internal/time/clock.ts";
-import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
-import { CasStore } from "../../../src/stores/cas/store.ts";
+import { type Clock, SystemClock } from "../../../src/time/clock.ts";
+import { type LockDocument, parseDocument } from "../../../src/engine/document.ts";
+import { CasStore } from "../../../src/engine/store.ts";
 import { EtcdGateway } from "../../../src/stores/etcd/gateway.ts";
 import { checkEtcdOptions } from "../../../src/stores/etcd/options.ts";
 import { EtcdBackend } from "../../../src/stores/etcd/store.ts";
@@ -15,6 +15,9 @@ if ("missing" in found) console.log(`the tests on etcd are skipped: ${found.miss
 
 /** Whether there is no server. */
 export const ignore = "missing" in found;
+
+/** The options of a watch that a waiter waits for. */
+export const WAITED = { isWaited: true };
 
 /** Keys of their own for each test, in a cluster of the test file. */
 export class Place {
@@ -70,8 +73,8 @@ export class Place {
   }
 
   /** Returns a store that does not hand on, for tests that call it themselves. */
-  engine(options?: Partial<EtcdOptions>): CasStore {
-    return new CasStore(this.backend(options), { maxClockSkew: 10_000, observer: undefined }, new SystemClock());
+  engine(options?: Partial<EtcdOptions>, clock: Clock = new SystemClock()): CasStore {
+    return new CasStore(this.backend(options, clock), { maxClockSkew: 10_000, observer: undefined }, clock);
   }
 
   /** Returns the documents, by their names. */

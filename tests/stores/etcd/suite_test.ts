@@ -1,5 +1,5 @@
 // Deno only: it starts servers.
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import { patient } from "../../support/patient.ts";
 import { ignore, Place } from "./place.ts";
 

@@ -2,43 +2,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { acquire, StoreError } from "@holdfast/lock";
 import { etcd, type EtcdFetch } from "@holdfast/lock/etcd";
-import { run } from "../../support/debian_programs.ts";
+import { certificates, hasOpenssl } from "../../support/certificates.ts";
 import { EtcdServer } from "../../support/etcd_server.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { ignore } from "./place.ts";
-
-/** It comes with the certificates of Debian. */
-const hasOpenssl = await run("openssl", ["version"], "/").then(() => true, () => false);
-
-/** Certificates of an authority, a server and a user, each with its key. */
-interface Certificates {
-  readonly ca: string;
-  /** Of a client without a name, and of one with a name. */
-  readonly app: Pair;
-  readonly named: Pair;
-}
-
-interface Pair {
-  readonly cert: string;
-  readonly key: string;
-}
-
-/** Makes certificates in a folder. */
-async function certificates(folder: string): Promise<Certificates> {
-  const made = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
-  await run("openssl", [...made, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority"], folder);
-  // The gateway is a client of its own server, and presents the server's certificate.
-  const names = [["server", "serverAuth,clientAuth"], ["app", "clientAuth"], ["named", "clientAuth"]];
-  for (const [name, usage] of names) {
-    const extensions = ["-addext", "subjectAltName=IP:127.0.0.1", "-addext", `extendedKeyUsage=${usage}`];
-    const signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "basicConstraints=critical,CA:FALSE"];
-    const files = ["-keyout", `${name}.key`, "-out", `${name}.pem`, "-subj", `/${name === "app" ? "O" : "CN"}=${name}`];
-    await run("openssl", [...made, ...signed, ...files, ...extensions], folder);
-  }
-  const read = (file: string) => Deno.readTextFileSync(`${folder}/${file}`);
-  const pair = (name: string) => ({ cert: read(`${name}.pem`), key: read(`${name}.key`) });
-  return { ca: read("ca.pem"), app: pair("app"), named: pair("named") };
-}
 
 Deno.test({
   name: "etcd() with a fetch of its own presents a certificate, beside a user",
@@ -56,7 +23,7 @@ Deno.test({
     const over = (client: Deno.HttpClient): EtcdFetch => (url, request) => fetch(url, { ...request, client });
     const store = etcd({ endpoints: [server.url], fetch: over(client) });
     server.spawn();
-    await until(async () => (await store.query().catch(() => undefined)) !== undefined, "it answers", 30_000);
+    await until(async () => (await store.query().catch(() => undefined)) !== undefined, "it answers", HANG_MS);
     const lock = await acquire(store, "a");
     const waiting = acquire(etcd({ endpoints: [server.url], fetch: over(client) }), "a", { wait: 30_000 });
     await until(async () => (await store.query()).pending.length === 1, "it waits");

@@ -1,18 +1,26 @@
 // Deno only: it starts a server.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, type Lock } from "@holdfast/lock";
-import type { EtcdFetch, EtcdStore } from "@holdfast/lock/etcd";
+import type { EtcdFetch, EtcdOptions, EtcdStore } from "@holdfast/lock/etcd";
+import type { EtcdBackend } from "../../../src/stores/etcd/store.ts";
+import { claimOf } from "../../support/claims.ts";
+import { inTime } from "../../support/in_time.ts";
+import { runSource } from "../../support/run_source.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
+import { warningsOf } from "../../support/warnings.ts";
 import { counting } from "./counting.ts";
-import { ignore, Place, watchers, watching } from "./place.ts";
+import { ignore, Place, WAITED, watchers, watching } from "./place.ts";
 
 Place.serve();
 
 function test(name: string, run: (place: Place) => Promise<void>): void {
   Deno.test({ name, fn: () => run(new Place()), ignore });
 }
+
+/** How long an event may take that nothing else stands in for, in milliseconds: then it has been lost. */
+const EVENT_MS = 30_000;
 
 /** Resolves when so many handles wait. */
 function waiting(place: Place, count: number): Promise<void> {
@@ -25,7 +33,7 @@ function buffering(): { readonly fetch: EtcdFetch; readonly reads: () => number 
   let reads = 0;
   return {
     fetch: async (url, request) => {
-      if (url.endsWith("/range")) reads++;
+      if (/\/(range|txn)$/.test(url)) reads++;
       if (!url.endsWith("/watch")) return await fetch(url, request);
       const response = await fetch(url, request);
       // Only when it has ended, which it does not by itself.
@@ -35,14 +43,19 @@ function buffering(): { readonly fetch: EtcdFetch; readonly reads: () => number 
   };
 }
 
-test("acquire() is woken by a watch when another store releases the lock", async (place) => {
-  const lock = await acquire(place.store(), "a");
-  const waiter = acquire(place.store(), "a", { wait: 20_000 });
+test("wakeup() resolves by a watch alone when another store releases the lock", async (place) => {
+  const lock = await acquire(place.store(), "a", { lease: 60_000 });
+  // On a clock that stands still nobody looks, and nobody attempts again.
+  const store = place.engine({}, new VirtualClock());
+  const claim = claimOf("a");
+  assert(!(await store.attempt(claim, { enqueue: true })).granted);
+  const woken = store.wakeup(claim, new AbortController().signal);
   await watching(1);
   await lock.release();
-  const next = await waiter;
+  await inTime(woken, EVENT_MS, "the event");
+  assert((await store.attempt(claim, { enqueue: true })).granted);
   await watching(0);
-  await next.release();
+  assert(await store.release(claim));
 });
 
 test("acquire() leaves no watch when it ends without the lock", async (place) => {
@@ -56,18 +69,78 @@ test("acquire() leaves no watch when it ends without the lock", async (place) =>
   await lock.release();
 });
 
-test("lock.signal aborts by a watch when another store takes the lock away", async (place) => {
-  const { fetch, isQuiet } = counting();
+test("lock.signal aborts without a watch when another store takes the lock away", async (place) => {
+  const { fetch, isQuiet, count } = counting();
   const lock = await acquire(place.store({ fetch }), "a", { lease: 60_000 });
   const { promise, resolve } = Promise.withResolvers<void>();
   lock.signal.addEventListener("abort", () => resolve());
-  await watching(1);
   assertEquals(await place.store().evict("a"), 1);
   await promise;
   assert(!lock.held);
-  await watching(0);
+  assertEquals(count("/watch"), 0);
   // What is lost is released all the same.
   await until(isQuiet, "all is done");
+});
+
+test("acquire() lets a process exit that holds a lock and reads its signal", async (place) => {
+  const program = `
+    import { acquire } from "./mod.ts";
+    import { etcd } from "./src/stores/etcd/mod.ts";
+    const store = etcd(${JSON.stringify(place.options)});
+    (await acquire(store, "a", { lease: 60_000 })).signal.throwIfAborted();
+    console.log("end");`;
+  const cwd = new URL("../../../", import.meta.url);
+  const { out, err, success } = await runSource(program, { flags: ["--allow-all"], cwd, limit: 30_000 });
+  assertEquals([out, success], ["end\n", true], err);
+});
+
+test("watch() for holders reads 250 keys with three requests a second", async (place) => {
+  const { fetch, count, bodies } = counting();
+  const clock = new VirtualClock();
+  const [backend, writer] = [place.backend({ fetch }, clock), unhurried(place)];
+  const names = Array.from({ length: 250 }, (_, i) => `lock ${i}`);
+  const versions = await Promise.all(names.map(async (name) => {
+    const write = await writer.write(name, "1", "0");
+    assert(write.written);
+    return write.version;
+  }));
+  const over = new AbortController();
+  const found = new Map<string, unknown>();
+  const watches = ["absent", ...names].map(async (name, i) => {
+    const watched = await backend.watch(name, versions[i - 1] ?? "0", over.signal, { isWaited: false });
+    if (watched !== undefined) found.set(name, watched);
+  });
+  const changed = await writer.write("lock 7", "2", versions[7]!);
+  assert(changed.written && await writer.remove([{ key: "lock 249", version: versions[249]! }]) === 1);
+  await clock.advance(999);
+  assertEquals(count("/txn"), 0);
+  await clock.advance(1);
+  await until(() => found.size === 2, "both are found");
+  assertEquals(found.get("lock 7"), { value: "2", version: changed.version });
+  assertEquals(found.get("lock 249"), { value: undefined, version: "0" });
+  await until(() => clock.pending === 1, "all are answered, and the next poll is to come");
+  assertEquals([count("/txn"), bodies.length], [3, 3]);
+  over.abort();
+  await Promise.all(watches);
+  assertEquals(clock.pending, 0);
+});
+
+test("watch() for holders goes on after requests that fail", async (place) => {
+  const clock = new VirtualClock();
+  let failures = 0;
+  const failing: EtcdFetch = (url, request) => ++failures > 3 ? fetch(url, request) : Promise.reject(new Error("cut"));
+  const backend = place.backend({ fetch: failing }, clock);
+  const over = new AbortController();
+  const watch = backend.watch("a", "0", over.signal, { isWaited: false });
+  const written = await unhurried(place).write("a", "1", "0");
+  assert(written.written);
+  for (let turn = 1; turn <= 4; turn++) {
+    await until(() => clock.pending === 1, "the next request is to come");
+    await clock.advance(1_000);
+    await until(() => failures >= turn, "it has asked");
+  }
+  assertEquals(await watch, { value: "1", version: written.version });
+  assertEquals(clock.pending, 0);
 });
 
 test("acquire() leaves no watch however often several stores contend", async (place) => {
@@ -85,37 +158,42 @@ test("acquire() leaves no watch however often several stores contend", async (pl
 });
 
 test("watch() misses nothing that was written after the revision", async (place) => {
-  const backend = place.backend();
+  const backend = unhurried(place);
   let version = "0";
   for (let turn = 0; turn < 20; turn++) {
     const write = await backend.write("a", `${turn}`, version);
     assert(write.written);
     // From before it was written.
-    await backend.watch("a", version, new AbortController().signal);
+    await backend.watch("a", version, new AbortController().signal, WAITED);
     version = write.version;
   }
   await watching(0);
 });
 
+/** Returns a backend whose clock stands still: it does not poll where a slow server takes a second to confirm a watch. */
+function unhurried(place: Place, options: Partial<EtcdOptions> = {}): EtcdBackend {
+  return place.backend(options, new VirtualClock());
+}
+
 test("watch() resolves to what is there, or to the absence of it", async (place) => {
-  const backend = place.backend();
+  const backend = unhurried(place);
   const first = await backend.write("a", "été", "0");
   assert(first.written);
   const { signal } = new AbortController();
-  assertEquals(await backend.watch("a", "0", signal), { value: "été", version: first.version });
-  assert(await backend.remove("a", first.version));
-  assertEquals(await backend.watch("a", first.version, signal), { value: undefined, version: "0" });
+  assertEquals(await backend.watch("a", "0", signal, WAITED), { value: "été", version: first.version });
+  assertEquals(await backend.remove([{ key: "a", version: first.version }]), 1);
+  assertEquals(await backend.watch("a", first.version, signal, WAITED), { value: undefined, version: "0" });
   await watching(0);
 });
 
 test("watch() asks once for what is written one after the other", async (place) => {
   const { fetch, count } = counting();
-  const [writer, backend] = [place.backend(), place.backend({ fetch })];
+  const [writer, backend] = [unhurried(place), place.backend({ fetch })];
   const scope = new AbortController();
   const seen: unknown[] = [];
   const watches = (async () => {
     for (let version = "0"; !scope.signal.aborted;) {
-      const found = await backend.watch("a", version, scope.signal);
+      const found = await backend.watch("a", version, scope.signal, WAITED);
       if (found === undefined) continue;
       seen.push(found);
       version = found.version;
@@ -140,14 +218,14 @@ test("watch() uses no stream that has said nothing for 5 s: it may be dead", asy
   const clock = new VirtualClock();
   const backend = place.backend({ fetch }, clock);
   const scope = new AbortController();
-  const watches = [backend.watch("a", "0", scope.signal)];
+  const watches = [backend.watch("a", "0", scope.signal, WAITED)];
   await watching(1);
   await until(() => clock.pending === 0, "the client knows that");
   await clock.advance(4_999);
-  watches.push(backend.watch("a", "0", scope.signal));
+  watches.push(backend.watch("a", "0", scope.signal, WAITED));
   assertEquals(count("/watch"), 1);
   await clock.advance(1);
-  watches.push(backend.watch("a", "0", scope.signal));
+  watches.push(backend.watch("a", "0", scope.signal, WAITED));
   await until(() => count("/watch") === 2, "it watches anew");
   await watching(1);
   scope.abort();
@@ -156,13 +234,13 @@ test("watch() uses no stream that has said nothing for 5 s: it may be dead", asy
 });
 
 test("watch() does not resolve for what was known when it began, if that comes late", async (place) => {
-  const backend = place.backend();
+  const backend = unhurried(place);
   const first = await backend.write("a", "1", "0");
   assert(first.written);
   const over = new AbortController();
   // Its event comes after the second one waits.
   const watches = [first.version, `${BigInt(first.version) + 1n}`].map((version) => {
-    return backend.watch("a", version, over.signal);
+    return backend.watch("a", version, over.signal, WAITED);
   });
   await watching(1);
   const second = await backend.write("a", "2", first.version);
@@ -175,23 +253,23 @@ test("watch() does not resolve for what was known when it began, if that comes l
 });
 
 test("watch() of an older revision than that of its stream resolves at once", async (place) => {
-  const backend = place.backend();
+  const backend = unhurried(place);
   const first = await backend.write("a", "1", "0");
   assert(first.written);
   const over = new AbortController();
-  const watch = backend.watch("a", first.version, over.signal);
-  await backend.watch("a", "0", new AbortController().signal);
+  const watch = backend.watch("a", first.version, over.signal, WAITED);
+  await backend.watch("a", "0", new AbortController().signal, WAITED);
   over.abort();
   await watch;
   await watching(0);
 });
 
 test("watch() does not resolve for what is known, nor for another name", async (place) => {
-  const backend = place.backend();
+  const backend = unhurried(place);
   const first = await backend.write("a", "1", "0");
   assert(first.written);
   let isOver = false;
-  const over = backend.watch("a", first.version, new AbortController().signal).then(() => isOver = true);
+  const over = backend.watch("a", first.version, new AbortController().signal, WAITED).then(() => isOver = true);
   await watching(1);
   await backend.write("b", "1", "0");
   await backend.write("a0", "1", "0");
@@ -202,21 +280,21 @@ test("watch() does not resolve for what is known, nor for another name", async (
 });
 
 test("watch() resolves when its signal aborts, and when that has aborted before", async (place) => {
-  const backend = place.backend();
+  const backend = unhurried(place);
   const over = new AbortController();
   const first = await backend.write("a", "1", "0");
   assert(first.written);
-  const watch = backend.watch("a", first.version, over.signal);
+  const watch = backend.watch("a", first.version, over.signal, WAITED);
   await watching(1);
   over.abort();
   await watch;
   await watching(0);
-  await backend.watch("a", first.version, over.signal);
+  await backend.watch("a", first.version, over.signal, WAITED);
   assertEquals(await watchers(), 0);
 });
 
 test("watch() resolves when its revision was compacted away", async (place) => {
-  const backend = place.backend();
+  const backend = unhurried(place);
   let version = "0";
   for (let turn = 0; turn < 3; turn++) {
     const write = await backend.write("a", `${turn}`, version);
@@ -224,7 +302,7 @@ test("watch() resolves when its revision was compacted away", async (place) => {
     version = write.version;
   }
   await Place.cluster.members[0]!.call("/v3/kv/compaction", { revision: version });
-  await backend.watch("a", String(BigInt(version) - 2n), new AbortController().signal);
+  await backend.watch("a", String(BigInt(version) - 2n), new AbortController().signal, WAITED);
   const lock = await acquire(place.store(), "b");
   const waiter = acquire(place.store(), "b", { wait: 20_000 });
   await waiting(place, 1);
@@ -232,6 +310,25 @@ test("watch() resolves when its revision was compacted away", async (place) => {
   await Place.cluster.members[0]!.call("/v3/kv/compaction", { revision: header.revision });
   await lock.release();
   await (await waiter).release();
+});
+
+test("watch() rejects when its connection is cut, and the next one watches again", async (place) => {
+  await using proxy = await TcpProxy.start(Place.cluster.members[0]!.port);
+  const [writer, backend] = [unhurried(place), unhurried(place, { endpoints: [`http://127.0.0.1:${proxy.port}`] })];
+  const first = await writer.write("a", "1", "0");
+  assert(first.written);
+  const { signal } = new AbortController();
+  const watch = () => inTime(backend.watch("a", first.version, signal, WAITED), EVENT_MS, "the event");
+  const failing = watch().then(() => "ended", () => "failed");
+  await watching(1);
+  proxy.cut();
+  assertEquals(await failing, "failed");
+  await watching(0);
+  const next = watch();
+  await watching(1);
+  const second = await writer.write("a", "2", first.version);
+  assert(second.written);
+  assertEquals(await next, { value: "2", version: second.version });
 });
 
 test("acquire() goes on when the connection of its watch is cut", async (place) => {
@@ -269,7 +366,29 @@ test("acquire() polls behind a proxy that buffers what a watch says", async (pla
   await waiting(place, 1);
   // A waiter whose watch has begun reads every 5 s.
   const before = reads();
-  await until(() => reads() >= before + 10, "it polls", 40_000);
+  await until(() => reads() >= before + 10, "it polls", HANG_MS);
   await lock.release();
   await (await waiter).release();
+});
+
+test("watch() warns once that nothing comes of its streams, at the second of them", async (place) => {
+  const clock = new VirtualClock();
+  // As a proxy that takes the request, and keeps everything back.
+  const silent: EtcdFetch = async (url, request) => {
+    return url.endsWith("/watch") ? new Response(new ReadableStream()) : await fetch(url, request);
+  };
+  const backend = place.backend({ fetch: silent }, clock);
+  const seen: number[] = [];
+  for (let turn = 0; turn < 3; turn++) {
+    const warnings = await warningsOf(async () => {
+      const watch = backend.watch("a", "0", new AbortController().signal, { isWaited: true });
+      await until(() => clock.pending === 1, "it has begun");
+      await clock.advance(1_000);
+      await watch;
+    });
+    seen.push(warnings.length);
+    await clock.advance(10_000);
+  }
+  assertEquals(seen, [0, 1, 0]);
+  assertEquals(clock.pending, 0);
 });
