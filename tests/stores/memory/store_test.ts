@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import type { Claim } from "@holdfast/lock";
+import { acquire, type Claim, LockLostError } from "@holdfast/lock";
 import { memory } from "@holdfast/lock/memory";
-import { storeSuite } from "@holdfast/lock/testing";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { entryOf } from "../../../src/internal/listing/entry.ts";
+import { storeSuite } from "@holdfast/testing";
+import { SystemClock } from "../../../src/time/clock.ts";
+import { entryOf } from "../../../src/internal/listing/query_options.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { settled, VirtualClock } from "../../support/virtual_clock.ts";
@@ -309,4 +309,13 @@ Deno.test("MemoryStore.query() rejects for wrong options", async () => {
   const store = new MemoryStore(undefined, new VirtualClock());
   await assertRejects(() => store.query({ limit: 0 }), RangeError, "limit");
   await assertRejects(() => store.query({ name: "a", match: "a" }), TypeError, "together");
+});
+
+Deno.test("memory() has query() and evict(), as its type says", async () => {
+  const store = memory();
+  const lock = await acquire(store, "a", { strict: false });
+  const { held } = await store.query({ name: "a" });
+  assertEquals(held.map(({ fence }) => fence), [lock.fence]);
+  assertEquals([await store.evict("a"), await store.evict("a")], [1, 0]);
+  await assertRejects(() => lock.release(), LockLostError);
 });

@@ -1,8 +1,8 @@
 // Deno only: it starts a server.
 import { mysql } from "@holdfast/lock/mysql";
-import { storeSuite } from "@holdfast/lock/testing";
-import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import { storeSuite } from "@holdfast/testing";
+import type { HandoffCohort } from "../../../src/cohort/cohort.ts";
+import { dispose, FULL, made, ofSeveral } from "../../cohort/suites.ts";
 import { ignore, Place } from "./place.ts";
 import { patient } from "../../support/patient.ts";
 

@@ -1,0 +1,106 @@
+// Deno only: it starts a server.
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { acquire, StoreError } from "@holdfast/lock";
+import { mysql } from "@holdfast/lock/mysql";
+import mysql2 from "mysql2";
+import { MariadbConnections, Mysql2Connections, type MysqlPool } from "../../../src/stores/mysql/connections.ts";
+import { inTime } from "../../support/in_time.ts";
+import { HANG_MS } from "../../support/until.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { type ClientName, CLIENTS, ended, ignore, Place, type Pool } from "./place.ts";
+
+Place.serve();
+
+for (const client of Object.keys(CLIENTS) as ClientName[]) {
+  Deno.test({
+    name: `acquire() over ${client} says that no connection of the pool was free`,
+    ignore,
+    fn: async () => {
+      await using place = await Place.open();
+      const pool = place.pool(client, { connectionLimit: 1 });
+      const store = mysql(pool);
+      await (await acquire(store, "a")).release();
+      const connection = await lent(pool);
+      await assertRejects(() => acquire(store, "a", { wait: 0 }), StoreError, "no connection of the pool was free");
+      await connection.release();
+      await (await acquire(store, "a")).release();
+      await ended(pool);
+    },
+  });
+}
+
+/** Takes a connection from a pool. */
+async function lent(pool: unknown): Promise<{ release(): unknown }> {
+  const { promise } = pool as { promise?: () => unknown };
+  const promised = (promise?.call(pool) ?? pool) as { getConnection(): Promise<{ release(): unknown }> };
+  return await promised.getConnection();
+}
+
+for (
+  const [client, open, message] of [
+    ["mysql2", (pool: Pool) => new Mysql2Connections(pool as MysqlPool, 300), "timeout"],
+    ["mariadb", (pool: Pool) => new MariadbConnections(pool as MysqlPool, 300), "no answer within 300 ms"],
+  ] as const
+) {
+  Deno.test({
+    name: `run() over ${client} closes a connection that was lost in silence`,
+    ignore,
+    fn: async () => {
+      await using place = await Place.open();
+      await using proxy = await TcpProxy.start(Place.server.port);
+      // mariadb looks at no connection that was just used.
+      const unseen = client === "mariadb" ? { minDelayValidation: HANG_MS } : {};
+      const pool = CLIENTS[client]({ ...place.options, port: proxy.port, connectionLimit: 1, ...unseen });
+      const connections = open(pool);
+      await connections.run("DO 0");
+      proxy.halfOpen();
+      await assertRejects(() => connections.run("DO 0"), Error, message);
+      // The pool has one connection, so that this needs a new one.
+      await inTime(connections.run("DO 0"), HANG_MS, "an answer");
+      await pool.end();
+    },
+  });
+}
+
+for (
+  const [what, error, closed] of [
+    ["a statement that was not answered", { code: "PROTOCOL_SEQUENCE_TIMEOUT" }, true],
+    ["a server that only reads", { errno: 1290 }, true],
+    ["a duplicate name", { errno: 1062, code: "ER_DUP_ENTRY" }, false],
+  ] as const
+) {
+  Deno.test(`run() over mysql2 ${closed ? "closes" : "keeps"} the connection of ${what}`, async () => {
+    const calls: string[] = [];
+    const connection = {
+      query: (query: { timeout: number }) => {
+        calls.push(`query ${query.timeout}`);
+        return Promise.reject(Object.assign(new Error("refused"), error));
+      },
+      destroy: () => calls.push("destroy"),
+      release: () => calls.push("release"),
+    };
+    const pool = { getConnection: () => Promise.resolve(connection) } as never;
+    await assertRejects(() => new Mysql2Connections(pool).run("DO 0"), Error, "refused");
+    assertEquals(calls, ["query 10000", ...closed ? ["destroy"] : [], "release"]);
+  });
+}
+
+for (const limit of [0, 1]) {
+  Deno.test({
+    name: `acquire() names sql_select_limit=${limit}, and advises nothing about the table`,
+    ignore,
+    fn: async () => {
+      await using place = await Place.open();
+      await (await acquire(mysql(place.pool()), "a")).release();
+      const pool = mysql2.createPool({ ...place.options });
+      pool.on("connection", (connection) => connection.query(`SET sql_select_limit = ${limit}`, () => {}));
+      const error = await assertRejects(
+        () => acquire(mysql(pool), "a"),
+        StoreError,
+        `sql_select_limit is ${limit}`,
+      );
+      assert(error.permanent && !/drop|table/i.test(error.message), error.message);
+      await pool.promise().end();
+    },
+  });
+}
