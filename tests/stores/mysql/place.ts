@@ -2,9 +2,9 @@ import mariadb from "mariadb";
 import mysql2 from "mysql2";
 import { createPool } from "mysql2/promise";
 import type { MysqlCallbackPool, MysqlPool } from "@holdfast/lock/mysql";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { parseDocument } from "../../../src/stores/cas/document.ts";
-import { CasStore } from "../../../src/stores/cas/store.ts";
+import { SystemClock } from "../../../src/time/clock.ts";
+import { parseDocument } from "../../../src/engine/document.ts";
+import { CasStore } from "../../../src/engine/store.ts";
 import { checkMysqlOptions } from "../../../src/stores/mysql/options.ts";
 import { MysqlBackend } from "../../../src/stores/mysql/store.ts";
 import { findMariadb } from "../../support/mariadb.ts";
@@ -84,15 +84,20 @@ export class Place implements AsyncDisposable {
     const pool = CLIENTS[client]({ ...this.options, ...options });
     this.#pools.push(pool);
     if ("promise" in pool) return pool;
-    const query = pool.query.bind(pool);
-    pool.query = async (...args) => {
-      this.#sent++;
-      this.#running++;
-      try {
-        return await query(...args);
-      } finally {
-        this.#running--;
-      }
+    const began = () => [this.#sent++, this.#running++];
+    const ended = () => void this.#running--;
+    // The store runs statements on the connections of a pool of mysql2, and on a pool of mariadb itself.
+    const [query, lend] = [pool.query.bind(pool), pool.getConnection.bind(pool)];
+    pool.query = (...args) => (began(), Promise.resolve(query(...args)).finally(ended));
+    if (client !== "mysql2") return pool;
+    pool.getConnection = async () => {
+      began();
+      const connection = await Promise.resolve(lend()).catch((error) => {
+        ended();
+        throw error;
+      }) as { release(): void };
+      const release = connection.release.bind(connection);
+      return Object.assign(connection, { release: () => (ended(), release()) });
     };
     return pool;
   }
@@ -109,7 +114,10 @@ export class Place implements AsyncDisposable {
 
   /** Returns the backend of a new pool. */
   backend(client?: ClientName, options?: object): MysqlBackend {
-    return new MysqlBackend(checkMysqlOptions(this.pool(client, options) as MysqlPool, {}).run, "holdfast_locks");
+    return new MysqlBackend(
+      checkMysqlOptions(this.pool(client, options) as MysqlPool, {}).connections,
+      "holdfast_locks",
+    );
   }
 
   /** Returns a store that does not hand on, for tests that call it themselves. It is connected, and the table is there. */

@@ -13,7 +13,7 @@ import { ignore } from "./place.ts";
 const LEASE = 120_000;
 
 const TABLES = "CREATE TABLE numbers AS SELECT 0 AS number; " +
-  "CREATE TABLE holdfast_fences (name VARBINARY(1024) NOT NULL PRIMARY KEY, fence BIGINT NOT NULL) ENGINE=InnoDB";
+  "CREATE TABLE holdfast_guard (name VARBINARY(1024) NOT NULL PRIMARY KEY, fence BIGINT NOT NULL) ENGINE=InnoDB";
 
 Deno.test({
   name: "Lock of a lost grant is held by two after a promotion, and its fence is refused",

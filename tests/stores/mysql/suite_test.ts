@@ -1,5 +1,5 @@
 // Deno only: it starts a server.
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import { type ClientName, ignore, Place } from "./place.ts";
 import { patient } from "../../support/patient.ts";
 

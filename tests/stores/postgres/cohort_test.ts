@@ -1,8 +1,8 @@
 // Deno only: it starts a server.
 import { postgres } from "@holdfast/lock/postgres";
-import { storeSuite } from "@holdfast/lock/testing";
-import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import { storeSuite } from "@holdfast/testing";
+import type { HandoffCohort } from "../../../src/cohort/cohort.ts";
+import { dispose, FULL, made, ofSeveral } from "../../cohort/suites.ts";
 import { connectWith, newSchema } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 import { patient } from "../../support/patient.ts";
