@@ -3,9 +3,15 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import pg from "pg";
 import connect from "postgres";
 import { acquire } from "@holdfast/lock";
-import { type PgClient, postgres, type PostgresJsClient } from "@holdfast/lock/postgres";
+import {
+  type PgClient,
+  postgres,
+  type PostgresClient,
+  type PostgresJsClient,
+  type PostgresOptions,
+} from "@holdfast/lock/postgres";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
-import { before, type Instant, SystemClock } from "../../../src/internal/time/clock.ts";
+import { before, type Instant, SystemClock } from "../../../src/time/clock.ts";
 import { checkPostgresOptions } from "../../../src/stores/postgres/options.ts";
 import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
 import { inTime } from "../../support/in_time.ts";
@@ -13,7 +19,7 @@ import { Pgbouncer } from "../../support/pgbouncer.ts";
 import { findPgbouncer } from "../../support/postgres.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { connectWith, LIBRARIES, type Library, newSchema, pglite, type TestClient } from "./clients.ts";
 import { recording } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
@@ -22,6 +28,9 @@ const { server, ignore } = await sharedServer();
 
 /** What is quicker than a waiter that looks every 5 s, and slower than a busy machine, in milliseconds. */
 const SOON = 3_500;
+
+/** How long a notification may take that nothing else stands in for, in milliseconds: then it has been lost. */
+const EVENT_MS = 30_000;
 
 /** What the end of a test waits for: closed while it connects, postgres.js leaves a timer behind. */
 const RECONNECTED = "postgres.js has connected anew";
@@ -32,6 +41,25 @@ const RECONNECTED_MS = 60_000;
 /** Returns how many connections listen. */
 async function listening({ client }: TestClient): Promise<number> {
   return (await runPostgres(client, "SELECT FROM pg_stat_activity WHERE query ILIKE 'listen%'")).length;
+}
+
+/** Returns a backend, of which the connection that listens stays open for as long as a test takes between two watches. */
+function backendOver(client: PostgresClient, options: PostgresOptions): PostgresBackend {
+  return new PostgresBackend(client, checkPostgresOptions(client, options), new SystemClock(), 3_000);
+}
+
+/** Checks that a write of one backend ends a watch of another one. Nothing looks meanwhile: only a notification does that. */
+async function assertTold(writer: PostgresBackend, watcher: PostgresBackend, isListening = false): Promise<void> {
+  const watch = (version: string | null) => {
+    return inTime(watcher.watch!("a", version, new AbortController().signal), EVENT_MS, "a notification");
+  };
+  const { version } = await watcher.read("a");
+  // It ends when the connection listens.
+  if (!isListening) await watch(version);
+  await watcher.read("a");
+  const told = watch(version);
+  assert((await writer.write("a", "{}", version, { notify: true })).written);
+  await told;
 }
 
 /** The settings of a server that soon takes no more. */
@@ -50,44 +78,40 @@ async function takeAll({ url }: PostgresServer): Promise<pg.Client[]> {
 
 for (const library of LIBRARIES) {
   Deno.test({
-    name: `acquire() over ${library} is woken by the release of another process`,
+    name: `watch() over ${library} ends by a notification alone when another process writes`,
     ignore,
     fn: async () => {
       await using one = connectWith(library, server().url);
       await using other = connectWith(library, server().url);
       const schema = await newSchema(one.client);
-      const [a, b] = [one, other].map(({ client, listen }) => postgres(client, { schema, listen }));
-      for (let i = 0; i < 3; i++) {
-        const lock = await acquire(a!, "a", { lease: 60_000 });
-        const waiting = acquire(b!, "a", { lease: 60_000 });
-        await until(async () => (await a!.query()).pending.length === 1 && await listening(one) > 0, "it listens");
-        await lock.release();
-        await (await inTime(waiting, SOON, "a wake-up")).release();
-      }
+      const [a, b] = [one, other].map(({ client, listen }) => backendOver(client, { schema, listen }));
+      await assertTold(a!, b!);
       await until(() => other.listening() === 0, "the connection is closed");
     },
   });
 
   Deno.test({
-    name: `acquire() over ${library} is woken after the connection that listens was ended`,
+    name: `watch() over ${library} ends with its connection, and the next one listens`,
     ignore,
     fn: async () => {
       await using one = connectWith(library, server().url);
       await using other = connectWith(library, server().url);
       const schema = await newSchema(one.client);
-      const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
-      const lock = await acquire(a, "a", { lease: 60_000 });
-      const waiting = acquire(b, "a", { lease: 60_000 });
-      await until(async () => await listening(one) > 0, "it listens");
-      const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'listen%'";
-      const [pids] = [await runPostgres(one.client, end.replace("pg_terminate_backend(pid)", "pid"))];
-      await runPostgres(one.client, end);
-      await until(async () => {
-        const now = await runPostgres(one.client, end.replace("pg_terminate_backend(pid)", "pid"));
-        return now.length > 0 && !now.some(([pid]) => pids!.some(([before]) => before === pid));
-      }, "it listens again");
-      await lock.release();
-      await (await inTime(waiting, SOON, "a wake-up")).release();
+      const [a, b] = [one, other].map(({ client, listen }) => backendOver(client, { schema, listen }));
+      await assertTold(a!, b!);
+      const { version } = await b!.read("a");
+      const lost = b!.watch!("a", version, new AbortController().signal);
+      const listeners = (what: string) => {
+        return runPostgres(one.client, `SELECT ${what} FROM pg_stat_activity WHERE query ILIKE 'listen%'`);
+      };
+      const [former] = await listeners("min(pid)");
+      await listeners("pg_terminate_backend(pid)");
+      await inTime(lost, EVENT_MS, "the end of a watch");
+      // postgres.js connects anew by itself; over pg the next watch does that.
+      const reconnects = library === "postgres.js";
+      const isNew = async () => (await listeners("pid")).some(([pid]) => pid !== former![0]);
+      if (reconnects) await until(isNew, RECONNECTED, RECONNECTED_MS);
+      await assertTold(a!, b!, reconnects);
       await until(() => other.listening() === 0, "the connection is closed");
     },
   });
@@ -199,7 +223,7 @@ async function backendThrough(proxy: TcpProxy, library: Library) {
     /** Resolves when a watch ends. */
     watch: async (signal = new AbortController().signal) => {
       await backend.read("a");
-      await inTime(backend.watch!("a", null, signal), 10_000, "the end of a watch");
+      await inTime(backend.watch!("a", null, signal), HANG_MS, "the end of a watch");
     },
     isListening: async () => await listening(one) > 0,
     [Symbol.asyncDispose]: async () => {
@@ -257,15 +281,11 @@ for (const library of LIBRARIES) {
 }
 
 Deno.test({
-  name: "acquire() on a PGlite is woken by another store",
+  name: "watch() on a PGlite ends by a notification alone when another store writes",
   fn: async () => {
     await using database = pglite();
-    const [a, b] = [1, 2].map(() => postgres(database.client, { listen: true }));
-    const lock = await acquire(a!, "a", { lease: 60_000 });
-    const waiting = acquire(b!, "a", { lease: 60_000 });
-    await until(async () => (await a!.query()).pending.length === 1, "it waits");
-    await lock.release();
-    await (await inTime(waiting, SOON, "a wake-up")).release();
+    const [a, b] = [1, 2].map(() => backendOver(database.client, { listen: true }));
+    await assertTold(a!, b!);
   },
 });
 
@@ -300,20 +320,15 @@ const withoutPooler = ignore || "missing" in findPgbouncer();
 
 for (const library of LIBRARIES) {
   Deno.test({
-    name: `acquire() over ${library} through pgbouncer in session mode is woken`,
+    name: `watch() over ${library} through pgbouncer in session mode ends by a notification`,
     ignore: withoutPooler,
     fn: async () => {
       await using pooler = await Pgbouncer.start(server(), "session");
-      await using admin = connectWith(library, server().url);
       await using one = connectWith(library, server().url);
       await using other = connectWith(library, pooler.url);
-      const schema = await newSchema(admin.client);
-      const [a, b] = [postgres(one.client, { schema }), postgres(other.client, { schema, listen: other.listen })];
-      const lock = await acquire(a, "a", { lease: 60_000 });
-      const waiting = acquire(b, "a", { lease: 60_000 });
-      await until(async () => (await a.query()).pending.length === 1 && await listening(admin) > 0, "it listens");
-      await lock.release();
-      await (await inTime(waiting, SOON, "a wake-up")).release();
+      const schema = await newSchema(one.client);
+      const { client, listen } = other;
+      await assertTold(backendOver(one.client, { schema }), backendOver(client, { schema, listen }));
       await until(() => other.listening() === 0, "the connection is closed");
     },
   });
@@ -350,7 +365,7 @@ for (const library of LIBRARIES) {
 }
 
 Deno.test({
-  name: "acquire() through pgbouncer is woken over a direct connection",
+  name: "watch() through pgbouncer ends by a notification over a direct connection",
   ignore: withoutPooler,
   fn: async () => {
     await using pooler = await Pgbouncer.start(server(), "transaction");
@@ -366,15 +381,10 @@ Deno.test({
       return client as PgClient;
     };
     try {
-      const a = postgres(one.client, { schema, listen: direct as unknown as PostgresJsClient });
-      const b = postgres(other.client, { schema, listen: listener });
-      for (const [holder, waiter] of [[a, b], [b, a]] as const) {
-        const lock = await acquire(holder, "a", { lease: 60_000 });
-        const waiting = acquire(waiter, "a", { lease: 60_000 });
-        await until(async () => (await a.query()).pending.length === 1 && await listening(admin) > 0, "it listens");
-        await lock.release();
-        await (await inTime(waiting, SOON, "a wake-up")).release();
-      }
+      const a = backendOver(one.client, { schema, listen: direct as unknown as PostgresJsClient });
+      const b = backendOver(other.client, { schema, listen: listener });
+      await assertTold(a, b);
+      await assertTold(b, a);
       await until(() => ends > 0, "the connection is closed");
       assert(ends > 0);
     } finally {

@@ -3,10 +3,10 @@ import { assert, assertEquals } from "@std/assert";
 import pg from "pg";
 import type { Attempt, Claim, Renewal, Store } from "@holdfast/lock";
 import type { QueryClient, SqlRow } from "../../../src/internal/sql/postgres_client.ts";
-import { handleOf } from "../../../src/store.ts";
+import { handleOf } from "../../../src/contract/store.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";
 import { inTime } from "../../support/in_time.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { newSchema } from "./clients.ts";
 import { documentsIn, storeOver } from "./place.ts";
 import { sharedServer } from "./shared_server.ts";
@@ -114,7 +114,7 @@ async function play(level: string, callFirst: Call, callSecond: Call): Promise<v
   // A call that finds nothing to write has nothing to be held up.
   const { executed, commit } = a.hold();
   const first = callFirst(one, holder, late);
-  await inTime(Promise.race([executed, first]), 5_000, "the first statement");
+  await inTime(Promise.race([executed, first]), HANG_MS, "the first statement");
   const { answers } = b;
   const second = callSecond(other, holder, waiter);
   await until(() => b.answers > answers, "a statement of the second call is answered");

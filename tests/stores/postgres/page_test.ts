@@ -62,5 +62,11 @@ Deno.test({
       "SELECT array_to_string(reloptions, ' ') FROM pg_class WHERE relname = 'holdfast_locks'",
     );
     assert(String(options).startsWith("fillfactor=50 autovacuum_vacuum_scale_factor=0"), `${options}`);
+    const [[toast] = []] = await runPostgres(
+      admin.client,
+      "SELECT array_to_string(t.reloptions, ' ') FROM pg_class c JOIN pg_class t ON t.oid = c.reltoastrelid " +
+        "WHERE c.relname = 'holdfast_locks'",
+    );
+    assert(String(toast).startsWith("autovacuum_vacuum_scale_factor=0"), `${toast}`);
   },
 });

@@ -1,13 +1,16 @@
 // Deno only: it starts a server.
 import { assert, assertEquals } from "@std/assert";
 import pg from "pg";
-import type { WriteResult } from "../../../src/stores/cas/mod.ts";
+import type { WriteResult } from "../../../src/engine/mod.ts";
 import { checkPostgresOptions } from "../../../src/stores/postgres/options.ts";
 import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
+import { SystemClock } from "../../../src/time/clock.ts";
 import { inTime } from "../../support/in_time.ts";
 import { connectWith, newSchema } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
+import { cohort } from "@holdfast/lock/cohort";
+import { postgres } from "@holdfast/lock/postgres";
+import { assertEndsAtOnce } from "../../handoff/objects.ts";
 
 const { server, ignore } = await sharedServer();
 
@@ -16,7 +19,7 @@ const LEVELS = ["read committed", "repeatable read", "serializable"] as const;
 /** How long a statement may take that waits for no other, on a busy machine, in milliseconds. */
 const NO_WAIT_MS = 5_000;
 
-type Write = (backend: PostgresBackend, version: string | null) => Promise<WriteResult<string | null> | boolean>;
+type Write = (backend: PostgresBackend, version: string | null) => Promise<WriteResult<string | null> | number>;
 
 /** What the calls of the engine become: an attempt, a renewal, a release, a steal and an eviction are all one of these. */
 const WRITES: Readonly<Record<string, Write>> = {
@@ -25,7 +28,7 @@ const WRITES: Readonly<Record<string, Write>> = {
   "a write that declares a lease over": (backend, version) => {
     return backend.write("a", '{"write":3}', version, { notBefore: Date.now() - 1_000 });
   },
-  "a removal": (backend, version) => backend.remove("a", version),
+  "a removal": (backend, version) => backend.remove([{ key: "a", version }]),
 };
 
 /** What there is before. */
@@ -58,8 +61,8 @@ function backendOf(client: Parameters<typeof checkPostgresOptions>[0], schema: s
   return new PostgresBackend(client, checkPostgresOptions(client, { schema }), new SystemClock());
 }
 
-function isDone(result: WriteResult<string | null> | boolean): boolean {
-  return typeof result === "boolean" ? result : result.written;
+function isDone(result: WriteResult<string | null> | number): boolean {
+  return typeof result === "number" ? result > 0 : result.written;
 }
 
 for (const level of LEVELS) {
@@ -97,7 +100,7 @@ async function pair(level: string, state: string, runFirst: Write, runSecond: Wr
     const early = await inTime(runSecond(backend, version), NO_WAIT_MS, "a statement that waits for no other");
     assert(!isDone(early), "refused: the first one may be committed");
     // What it returns instead would have to be another version, and no other is committed.
-    if (typeof early !== "boolean" && !early.written) assertEquals(early.found, undefined);
+    if (typeof early !== "number" && !early.written) assertEquals(early.found, undefined);
   }
   await transaction.commit();
   assert(!isDone(await runSecond(backend, version)), "refused: the first one was committed");
@@ -132,7 +135,7 @@ Deno.test({
     const written = await backend.write("a", "{}", null, {});
     assert(written.written);
     await using transaction = await inTransaction(schema, "read committed");
-    assert(await transaction.backend.remove("a", written.version));
+    assertEquals(await transaction.backend.remove([{ key: "a", version: written.version }]), 1);
     assert(
       !isDone(await inTime(backend.write("a", "{}", null, {}), NO_WAIT_MS, "a statement that waits for no other")),
     );
@@ -201,3 +204,15 @@ for (const level of LEVELS) {
     },
   });
 }
+
+Deno.test({
+  name: "steal and evict() end at once what any postgres() of the same pool hands on",
+  ignore,
+  fn: async () => {
+    await using connected = connectWith("pg", server().url);
+    const schema = await newSchema(connected.client);
+    const store = () => postgres(connected.client, { schema });
+    await using made = cohort(store(), { keep: 60_000 });
+    await assertEndsAtOnce([["postgres()", store()], ["a cohort of another one", made]], store());
+  },
+});

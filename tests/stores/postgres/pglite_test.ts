@@ -1,5 +1,5 @@
 // Deno only: it starts a PGlite, which takes seconds.
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
 import { newSchema, pglite } from "./clients.ts";
 import { storeOver, usedIn } from "./place.ts";
@@ -11,8 +11,7 @@ Deno.test.afterAll(async () => await database[Symbol.asyncDispose]());
 
 storeSuite({
   test: (name, fn) => {
-    // It sets timers of its own.
-    Deno.test({ name: `postgres() on a PGlite: ${name}`, sanitizeOps: false, sanitizeResources: false, fn });
+    Deno.test({ name: `postgres() on a PGlite: ${name}`, fn });
   },
   capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
   open: async () => {

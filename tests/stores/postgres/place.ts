@@ -1,8 +1,8 @@
 import type { PostgresClient, PostgresOptions } from "@holdfast/lock/postgres";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
-import { CasStore } from "../../../src/stores/cas/store.ts";
+import { SystemClock } from "../../../src/time/clock.ts";
+import { type LockDocument, parseDocument } from "../../../src/engine/document.ts";
+import { CasStore } from "../../../src/engine/store.ts";
 import { checkPostgresOptions } from "../../../src/stores/postgres/options.ts";
 import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
 

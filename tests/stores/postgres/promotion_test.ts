@@ -43,7 +43,10 @@ Deno.test({
   fn: async () => {
     await using stack = new AsyncDisposableStack();
     const { servers, url, client, store, other } = await open(stack);
-    await runPostgres(client, "CREATE TABLE holdfast_fences (name bytea PRIMARY KEY, fence bigint NOT NULL)");
+    await runPostgres(
+      client,
+      "CREATE TABLE IF NOT EXISTS holdfast_guard (name bytea PRIMARY KEY, fence bigint NOT NULL)",
+    );
     await runPostgres(client, "CREATE TABLE numbers AS SELECT 0 AS number");
     await (await acquire(store, "a")).release();
     await servers.caughtUp();

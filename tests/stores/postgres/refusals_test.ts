@@ -7,7 +7,7 @@ import { postgres, type PostgresClient } from "@holdfast/lock/postgres";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
 import { inTime } from "../../support/in_time.ts";
 import { PostgresServer } from "../../support/postgres_server.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { connectWith, LIBRARIES, newSchema, pglite, type TestClient } from "./clients.ts";
 import { sharedServer } from "./shared_server.ts";
 
@@ -27,7 +27,7 @@ async function refused(
   assertEquals(error.permanent, permanent, error.message);
   if (repair !== undefined) {
     await repair();
-    await (await acquire(store, "a", { wait: 5_000 })).release();
+    await (await acquire(store, "a", { wait: HANG_MS })).release();
   }
   return error;
 }
@@ -50,7 +50,7 @@ async function obey(admin: TestClient, { message }: StoreError): Promise<void> {
 }
 
 async function works(client: PostgresClient, schema: string): Promise<void> {
-  await (await acquire(postgres(client, { schema }), "a", { wait: 5_000 })).release();
+  await (await acquire(postgres(client, { schema }), "a", { wait: HANG_MS })).release();
 }
 
 for (const library of LIBRARIES) {
@@ -160,7 +160,7 @@ Deno.test({
     const store = postgres(admin.client, { schema });
     await (await acquire(store, "a")).release();
     await runPostgres(admin.client, `DROP TABLE ${schema}.holdfast_locks`);
-    await (await acquire(store, "a", { wait: 5_000 })).release();
+    await (await acquire(store, "a", { wait: HANG_MS })).release();
   },
 });
 
@@ -218,7 +218,7 @@ for (const library of LIBRARIES) {
       const waiting = acquire(store, "a").catch((error: unknown) => error);
       await until(async () => (await other.query()).pending.length === 1, "it waits");
       await connected[Symbol.asyncDispose]();
-      const error = await inTime(waiting, 10_000, "a waiter that is told");
+      const error = await inTime(waiting, HANG_MS, "a waiter that is told");
       assert(error instanceof StoreError && error.permanent && error.message.includes("is closed"), `${error}`);
       const next = await assertRejects(() => tryAcquire(store, "b"), StoreError, "is closed");
       assertEquals([next.permanent, store.closed], [true, true]);
@@ -341,7 +341,7 @@ for (
         const release = givesUp.release.bind(givesUp);
         givesUp.release = (claim) => releases[releases.push(release(claim)) - 1]!;
         const late = acquire(givesUp, "a", { wait: 300 });
-        await assertRejects(() => inTime(late, 10_000, "a call that is refused"), StoreError);
+        await assertRejects(() => inTime(late, HANG_MS, "a call that is refused"), StoreError);
         await blocker.query("COMMIT");
         await (await waiting).release();
         // It releases what it may have been granted, until that is answered.

@@ -1,4 +1,4 @@
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import { runPostgres } from "../../../src/internal/sql/postgres_client.ts";
 import { patient } from "../../support/patient.ts";
 import { until } from "../../support/until.ts";

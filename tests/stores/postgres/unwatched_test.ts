@@ -1,0 +1,34 @@
+// Deno only: it starts a server.
+import { assert, assertEquals } from "@std/assert";
+import pg from "pg";
+import { acquire } from "@holdfast/lock";
+import { type PgClient, postgres } from "@holdfast/lock/postgres";
+import { until } from "../../support/until.ts";
+import { warningsOf } from "../../support/warnings.ts";
+import { connectWith } from "./clients.ts";
+import { sharedServer } from "./shared_server.ts";
+
+const { server, ignore } = await sharedServer();
+
+Deno.test({
+  name: "acquire() warns that waiters poll, if the connection that listens cannot be made",
+  ignore,
+  fn: async () => {
+    await using opened = connectWith("pg", server().url);
+    let tries = 0;
+    const listen = () => {
+      tries++;
+      return new pg.Client(server().url.replace(/:\d+\//, ":1/")) as PgClient;
+    };
+    const [holder, store] = [postgres(opened.client), postgres(opened.client, { listen })];
+    const warnings = await warningsOf(async () => {
+      const lock = await acquire(holder, "a", { lease: 60_000 });
+      const waiting = acquire(store, "a");
+      await until(() => tries > 12, "it goes on trying");
+      await lock.release();
+      await (await waiting).release();
+    });
+    assertEquals(warnings.length, 1);
+    assert(/^Waiters poll, since the store does not notify them: .*ECONNREFUSED/.test(warnings[0]!), warnings[0]);
+  },
+});
