@@ -1,4 +1,4 @@
-import type { Script } from "../../../src/stores/redis/commands/script.ts";
+import type { Script } from "../../../src/stores/redis/commands/command.ts";
 
 /**
  * A script for which the server's clock shows a moment in µs: the server executes all of it but the command TIME, and

@@ -1,10 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import { acquire, type AcquireOptions } from "@holdfast/lock";
+import { acquire, type AcquireOptions, type LockEvent } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { redlock } from "@holdfast/lock/redlock";
 import type { Redis } from "ioredis";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { until } from "../../support/until.ts";
+import { warningsOf } from "../../support/warnings.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
 import { subscribed } from "./wakeups/subscribed.ts";
@@ -35,6 +36,54 @@ Deno.test("release() serves waiters whose user may not use the channels", async 
     }
   }
   for (const server of servers) await until(async () => (await server.leftovers()).length === 0, "nothing is left");
+});
+
+/** Why a server sends no message, and what a warning says of it. */
+const SILENT: Readonly<Record<string, [settings: string[], rule: string[], says: string]>> = {
+  "the channels": [[], ["resetchannels"], 'may not use the channels of the wake-ups; "ACL SETUSER app &holdfast:*"'],
+  "PUBLISH": [[], ["&holdfast:*", "-publish"], 'may not run the commands of the scripts; "ACL SETUSER app +'],
+  "a server that has it": [["--rename-command", "PUBLISH", ""], ["&holdfast:*"], "the server lacks a command"],
+};
+
+for (const [what, [settings, rule, says]] of Object.entries(SILENT)) {
+  Deno.test(`release(), steal and evict() without ${what} work, and warn once`, async () => {
+    await using server = await RedisServer.start(settings);
+    const admin = server.connect();
+    const warnings: string[] = [];
+    const observer = (event: LockEvent) => void (event.type === "warning" && warnings.push(event.message));
+    const rights = ["~*", "resetchannels", "+@all", ...rule];
+    const client = await connectAs(server, admin, "app", rights);
+    const other = redis(server.connect());
+    for (const end of ["release", "steal", "evict", "nobody waits"]) {
+      const store = redis(client, { observer });
+      const [held, waiter, thief] = [claimOf("a"), claimOf("a"), claimOf("a")];
+      await grant(store, held);
+      if (end !== "nobody waits") await ask(other, waiter);
+      if (end === "steal") await grant(store, thief, { steal: true });
+      if (end === "evict") assertEquals(await store.evict("a"), 1);
+      // A user who has no channels is told of its own subscription, which only waiters need: nobody here.
+      assertEquals(await store.release(end === "steal" ? thief : held), end !== "evict");
+      assert(await other.release(waiter) === (end !== "nobody waits"), end);
+      await grant(store, held);
+      await store.release(held);
+      const told = warnings.splice(0);
+      assertEquals(told.length, end === "nobody waits" ? 0 : 1, `${end}: ${told}`);
+      assert(told.every((each) => each.includes("refuses to notify them") && each.includes(says)), told[0]);
+    }
+    assertEquals(await server.leftovers(), []);
+  });
+}
+
+Deno.test("evict() without PUBLISH warns the process, if there is no observer", async () => {
+  await using server = await RedisServer.start();
+  const client = await connectAs(server, server.connect(), "evictor", ["~*", "&holdfast:*", "+@all", "-publish"]);
+  const [held, waiter, store] = [claimOf("a"), claimOf("a"), redis(server.connect())];
+  await grant(store, held);
+  await ask(store, waiter);
+  const warnings = await warningsOf(() => redis(client).evict("a"));
+  assert(warnings.some((each) => each.includes('the user "evictor" may not run')), `${warnings}`);
+  await store.release(waiter);
+  assertEquals(await server.leftovers(), []);
 });
 
 Deno.test("release(), evict() and steal work for a user without the channels", async () => {

@@ -1,12 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Claim } from "@holdfast/lock";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
-import { held } from "../../../src/stores/redis/commands/held.ts";
+import { held, release, renew } from "../../../src/stores/redis/commands/holder.ts";
 import { entries } from "../../../src/stores/redis/commands/entries.ts";
-import { release } from "../../../src/stores/redis/commands/release.ts";
-import { renew } from "../../../src/stores/redis/commands/renew.ts";
-import { retake } from "../../../src/stores/redis/commands/retake.ts";
-import { vote } from "../../../src/stores/redis/commands/vote.ts";
+import { retake, vote } from "../../../src/stores/redis/commands/quorum.ts";
 import { POLL_MS, RANK_STEP_MS } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Claim, StoreError } from "@holdfast/lock";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
-import { release } from "../../../src/stores/redis/commands/release.ts";
+import { release } from "../../../src/stores/redis/commands/holder.ts";
 import { FENCE_TTL_MS } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { ask, claimOf, grant } from "../../support/claims.ts";

@@ -2,14 +2,8 @@ import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/asse
 import { acquire, isLockLost, LockLostError, tryAcquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { FOREIGN_POLL_MS } from "../../../src/stores/redis/constants.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { RedisServer } from "../../support/redis_server.ts";
-
-/** How much later than on an idle machine something may happen, in milliseconds. */
-const MARGIN = 3_000;
-
-/** How often a waiter looks by itself, in milliseconds. */
-const POLL = 5_000;
 
 Deno.test("acquire() is excluded by a plain SET NX PX until that expires or is deleted", async () => {
   await using server = await RedisServer.start();
@@ -22,21 +16,18 @@ Deno.test("acquire() is excluded by a plain SET NX PX until that expires or is d
   assertEquals(await rival.set("lock:endless", "rival", "NX"), "OK");
   const names = ["expires", "deleted", "endless"];
   for (const name of names) assertEquals(await tryAcquire(client, name), null);
-  const waiting = names.map((name) => acquire(client, name, { wait: 20_000 }));
+  const waiting = names.map((name) => acquire(client, name, { wait: HANG_MS }));
   for (const name of names) {
     await until(async () => await rival.zcard(`{lock:${name}}:queue`) === 1, "the waiter is queued");
     assertEquals(await rival.get(`lock:${name}`), "rival");
   }
-  const deletedAt = performance.now();
   await rival.del("lock:deleted", "lock:endless");
 
   const expired = await waiting[0]!;
   const after = performance.now() - setAt;
   // The server counts whole milliseconds.
-  assert(after > lease - 2 && after < lease + MARGIN, `served after ${after} ms`);
+  assert(after > lease - 2, `served after ${after} ms`);
   const locks = [expired, ...await Promise.all(waiting.slice(1))];
-  const waited = performance.now() - deletedAt;
-  assert(waited < POLL + MARGIN, `served after ${waited} ms`);
   for (const lock of locks) {
     assertEquals(await rival.get(`lock:${lock.name}`), lock.owner);
     await lock.release();
@@ -82,10 +73,7 @@ for (const [action, { command, left }] of Object.entries(thefts)) {
     const lock = await acquire(client, "a", { lease: 60_000, renew: 200 });
     const { signal } = lock;
     await rival.call(command[0]!, ...command.slice(1));
-    const started = performance.now();
     await until(() => signal.aborted, "the holder notices");
-    const noticed = performance.now() - started;
-    assert(noticed < 200 + MARGIN, `noticed after ${noticed} ms`);
     assertInstanceOf(signal.reason, LockLostError);
     assert(isLockLost(signal.reason));
     assert(!lock.held);

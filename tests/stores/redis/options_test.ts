@@ -1,4 +1,7 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { acquire } from "@holdfast/lock";
+import { cohort } from "@holdfast/lock/cohort";
+import { redlock } from "@holdfast/lock/redlock";
 import { redis, type RedisOptions } from "@holdfast/lock/redis";
 import { checkRedisOptions } from "../../../src/stores/redis/options.ts";
 import { FakeClient } from "./fake_client.ts";
@@ -45,4 +48,13 @@ Deno.test("checkRedisOptions() completes the options", () => {
   assertEquals(check({ replicas: { min: 1 } }).replicas, { min: 1, timeout: 500 });
   assertEquals(check({ replicas: { min: 2, timeout: 10.5 } }).replicas, { min: 2, timeout: 11 });
   assertEquals(check({ replicas: { min: 3, timeout: 1 } }).replicas, { min: 3, timeout: 1 });
+});
+
+Deno.test("acquire() and all that takes a client refuse one of ioredis-mock at once", async () => {
+  const mock = () => Object.assign(client(), { customCommand() {} }).client;
+  for (const make of [redis, cohort]) assertThrows(() => make(mock()), TypeError, "got one of ioredis-mock");
+  assertThrows(() => redlock([mock(), mock(), mock()]), TypeError, "memory() of @holdfast/lock/memory");
+  for (const target of [mock(), [mock()]]) {
+    await assertRejects(() => acquire(target, "a"), TypeError, "got one of ioredis-mock");
+  }
 });

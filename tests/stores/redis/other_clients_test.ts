@@ -1,5 +1,5 @@
 // Deno only: it runs in other runtimes as well, each library in one of them: tests/runtimes/inside/clients.ts.
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import type { RedisServer } from "../../support/redis_server.ts";
 import { IN_FULL, IN_PART, tested } from "./clients.ts";
 import { place } from "./place.ts";
@@ -19,10 +19,7 @@ const clients = {
 
 for (const [client, connect] of Object.entries(clients)) {
   storeSuite({
-    // Closed between two tries to connect, after a restart of the server, these have a timer for up to 2 s.
-    test: (name, fn) => {
-      Deno.test({ name: `redis over ${client}: ${name}`, fn, sanitizeOps: false, sanitizeResources: false });
-    },
+    test: (name, fn) => Deno.test(`redis over ${client}: ${name}`, fn),
     capabilities: ["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"],
     open: () => place(connect),
   });

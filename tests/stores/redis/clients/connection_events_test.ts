@@ -3,7 +3,8 @@ import { EventEmitter } from "node:events";
 import type { Connection } from "../../../../src/stores/redis/clients/connection.ts";
 import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
 import type { NodeRedisClient } from "../../../../src/stores/redis/clients/client.ts";
-import { rejectUnanswered } from "../../../../src/stores/redis/clients/ioredis/reject_unanswered.ts";
+import { rejectUnanswered } from "../../../../src/stores/redis/clients/ioredis/repairs.ts";
+import { settled } from "../../../support/virtual_clock.ts";
 import { FakeClient } from "../fake_client.ts";
 
 function connect(extra: object = {}): { client: FakeClient; connection: Connection; error: () => string | undefined } {
@@ -43,6 +44,24 @@ Deno.test("Connection.error adds the code of an error, unless its message has it
   assertEquals(of("", undefined, [new Error("one"), "two"]), "one; two");
   assertEquals(of("said", undefined, [new Error("one")]), "as it is");
   assertEquals(of(""), "as it is");
+});
+
+Deno.test("Connection.unlessDenied() rejects what waits for a denied connection", async () => {
+  const { client, connection } = connect();
+  const refused = new Error("connect ECONNREFUSED 127.0.0.1:1");
+  const denied = new Error("getaddrinfo EPERM localhost");
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const waiting = [1, 2].map(() => connection.unlessDenied(promise).catch((error: unknown) => error));
+  client.emit("error", refused);
+  const answered = connection.unlessDenied(Promise.resolve("answer"));
+  assertEquals(await answered, "answer", "another error may pass");
+  client.emit("error", denied);
+  assertEquals(await Promise.all(waiting), [denied, denied]);
+  assertEquals(await connection.unlessDenied(promise).catch((error: unknown) => error), denied, "and what comes later");
+  client.emit("ready");
+  const later = connection.unlessDenied(promise);
+  resolve("permitted");
+  assertEquals(await later, "permitted");
 });
 
 Deno.test("Connection.error says nothing of a client that was closed for good", () => {
@@ -92,6 +111,18 @@ Deno.test("Connection counts a cut when a client of Sentinels has left its maste
   assertEquals([connection.cuts, left], [0, 1]);
   client.emit("topology-change", { type: "MASTER_CHANGE" });
   assertEquals([connection.cuts, left], [1, 2], "it sends again what the former one has not answered");
+  assertEquals(connection.error, undefined, "and has not failed");
+});
+
+Deno.test("NodeRedisPort rejects what waits for its database when the client is closed", async () => {
+  const options = { database: 3, disableOfflineQueue: true };
+  const client = Object.assign(new EventEmitter(), { evalSha() {}, isOpen: true, isReady: false, options });
+  client.on("error", () => {});
+  let outcome = "it waits";
+  portOf(client as unknown as NodeRedisClient).evalsha("sha", [], []).catch(({ message }) => outcome = message);
+  client.emit("end");
+  await settled();
+  assertEquals(outcome, "The client is closed");
 });
 
 Deno.test("Connection says that ioredis was closed for good, which forgets commands then", () => {

@@ -5,14 +5,14 @@ import { type IoredisClient, redis, type RedisStore } from "@holdfast/lock/redis
 import { Cluster, Redis } from "ioredis";
 import { EventEmitter } from "node:events";
 import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
+import { held } from "../../../../src/stores/redis/commands/holder.ts";
 import { Runner } from "../../../../src/stores/redis/commands/runner.ts";
+import { KeySpace } from "../../../../src/stores/redis/keys/keys.ts";
 import * as scripts from "../../../../src/stores/redis/scripts/generated.ts";
+import { claimOf } from "../../../support/claims.ts";
 import { until } from "../../../support/until.ts";
 import { closed, freePort, RedisServer } from "../../../support/redis_server.ts";
 import { serverStore } from "../../../support/server_store.ts";
-
-// ioredis has timers for a while when such clients are closed between two connections.
-const LEAKY = { sanitizeOps: false, sanitizeResources: false };
 
 Deno.test("Store.connectionError is the last error of the connection, until that is up", async () => {
   await using server = await RedisServer.start();
@@ -37,7 +37,6 @@ Deno.test("Store.connectionError names an unknown host, and a closed port", asyn
 
 Deno.test({
   name: "Store.connectionError is that of the Sentinels when none is reachable",
-  ...LEAKY,
   fn: async () => {
     const sentinels = [{ host: "127.0.0.1", port: freePort() }];
     const client = new Redis({ sentinels, name: "main", disconnectTimeout: 1 });
@@ -50,7 +49,6 @@ Deno.test({
 
 Deno.test({
   name: "Store.connectionError is a node's when a Cluster is unreachable, or is none",
-  ...LEAKY,
   fn: async () => {
     const port = freePort();
     const down = new Cluster([{ host: "127.0.0.1", port }]);
@@ -146,11 +144,10 @@ Deno.test("Runner.run() forgets the error of a Cluster's node once a server has 
   const client = Object.assign(new EventEmitter(), { isCluster: true, evalsha: () => Promise.resolve("1") });
   const port = portOf(client as unknown as IoredisClient);
   const { connection } = port;
-  const runner = new Runner(port, "lock:");
+  const runner = new Runner(port, new KeySpace(port, "lock:"));
   client.emit("node error", new Error("Connection is closed."), "127.0.0.1:1");
   assertEquals(connection.error?.message, "node 127.0.0.1:1: Connection is closed.");
-  const run = () => runner.run(scripts.held, ["lock:a"], ["me"], Number);
-  assertEquals(await run(), 1);
+  assertEquals(await runner.run(held, "a", claimOf("a"), (reply) => reply), true);
   assertEquals(connection.error, undefined);
 });
 
@@ -170,7 +167,8 @@ Deno.test("Store.address is that of the server, unknown unless both host and por
 
 Deno.test("Runner.failure() does not take a refusal for all when the command was sent twice", () => {
   const client = new EventEmitter() as unknown as IoredisClient & EventEmitter;
-  const runner = new Runner(portOf(client), "lock:");
+  const port = portOf(client);
+  const runner = new Runner(port, new KeySpace(port, "lock:"));
   const failure = (words: string, cuts: number) => {
     const reply = Object.assign(new Error(words), { name: "ReplyError" });
     return runner.failure(reply, scripts.attempt, ["lock:a"], cuts) instanceof StoreError;

@@ -1,16 +1,20 @@
 import { acquire, type RedisClient } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
-import { Wakeups } from "../../../../src/stores/redis/wakeups/wakeups.ts";
 import { until } from "../../../support/until.ts";
+import { acquireWoken } from "../wakeups/acquire_woken.ts";
+import { subscribed } from "../wakeups/subscribed.ts";
 
 /** Much longer than a test, in milliseconds. */
 const LEASE = 60_000;
 
 /** Hands a lock over from one client to another, over messages. */
 export async function handOver(from: RedisClient, to: RedisClient, name = "a"): Promise<void> {
+  // That of Bun subscribes while it has waiters.
+  const subscribesFirst = !("send" in to);
+  // Else the waiter is woken when that begins, too.
+  if (subscribesFirst) await subscribed(to);
   const lock = await acquire(from, name, { lease: LEASE });
-  const waiting = acquire(to, name, { lease: LEASE });
-  await until(() => Wakeups.of(to).subscribed, "the waiter is subscribed");
+  const waiting = subscribesFirst ? acquireWoken(to, name, LEASE) : acquire(to, name, { lease: LEASE });
   await until(async () => (await redis(from).query({ name })).pending.length === 1, "it is queued");
   await lock.release();
   await (await waiting).release();

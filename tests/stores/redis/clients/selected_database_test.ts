@@ -2,6 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { Connection } from "../../../../src/stores/redis/clients/connection.ts";
 import { SelectedDatabase } from "../../../../src/stores/redis/clients/node_redis/selected_database.ts";
 import { inTime } from "../../../support/in_time.ts";
+import { HANG_MS } from "../../../support/until.ts";
 
 function open(number: number, client: object) {
   const connection = new Connection();
@@ -36,6 +37,6 @@ Deno.test("SelectedDatabase.run() sends nothing before the client is connected",
 
 Deno.test("SelectedDatabase.run() waits as long for a connection as a command may", async () => {
   const { database } = open(3, { isReady: false, _commandOptions: { timeout: 10 } });
-  const ran = inTime(database.run(() => Promise.resolve()), 5_000, "a refusal");
+  const ran = inTime(database.run(() => Promise.resolve()), HANG_MS, "a refusal");
   await assertRejects(() => ran, Error, "was not connected within 10 ms");
 });

@@ -15,9 +15,6 @@ import { assertRefused } from "./bad_input.ts";
 import { handOver } from "./hand_over.ts";
 import { openGlide } from "./opening_glide.ts";
 
-/** Its socket is closed a little after the client. */
-const LEAKY = { sanitizeOps: false, sanitizeResources: false };
-
 /** Much longer than a test, in milliseconds. */
 const LEASE = 60_000;
 
@@ -45,7 +42,7 @@ const REPLIES = [
 ];
 
 function test(name: string, fn: () => Promise<void>): void {
-  Deno.test({ name, ...LEAKY, fn });
+  Deno.test({ name, fn });
 }
 
 test("ValkeyGlidePort gives each error of the server in the words of the server", async () => {
@@ -176,7 +173,13 @@ test("acquire() over valkey-glide gives the same over RESP 2 and over bytes", as
   ];
   for (const [from, to] of [[plain, two], [two, bytes], [bytes, plain]] as const) {
     await handOver(from, to);
-    const lock = await acquire(from, "kind", { permits: 2, owner: "me", meta: { job: "7" } });
+    const lock = await acquire(from, "kind", {
+      permits: 2,
+      owner: "me",
+      meta: { job: "7" },
+      lease: LEASE,
+      renew: false,
+    });
     const { signal } = lock;
     const { held } = await redis(to).query();
     assertEquals(held.map(({ owner, meta, fence }) => [owner, meta?.["job"], fence]), [["me", "7", lock.fence]]);

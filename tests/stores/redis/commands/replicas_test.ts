@@ -101,7 +101,7 @@ Deno.test("redis() with replicas waits for those of the lock's slot in a Cluster
   await using cluster = await ClusterDeployment.start();
   const key = "lock:a";
   const client = cluster.connect();
-  const store = redis(client, { replicas: { min: 1, timeout: 1_000 } });
+  const store = redis(client, { replicas: { min: 1, timeout: 10_000 } });
   {
     await using lock = await acquire(store, "a");
     const [replica] = await cluster.replicasOf(await cluster.masterOf(key));

@@ -1,18 +1,26 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
+import type { Command } from "../../../../src/stores/redis/commands/command.ts";
+import { KeySpace } from "../../../../src/stores/redis/keys/keys.ts";
 import { Runner } from "../../../../src/stores/redis/commands/runner.ts";
 import { held, release } from "../../../../src/stores/redis/scripts/generated.ts";
 import { settled } from "../../../support/virtual_clock.ts";
 import { FakeClient, replyError, type ScriptCall } from "../fake_client.ts";
+
+const COMMAND: Command<undefined, string> = {
+  script: held,
+  encode: () => ({ keys: ["lock:a", "queue"], args: ["me"] }),
+  decode: String,
+};
 
 /** A runner over a fake client, which answers like this. */
 function fixture(answer: (call: ScriptCall, index: number) => unknown) {
   const client = new FakeClient(answer);
   const port = portOf(client.client);
   const { connection } = port;
-  const runner = new Runner(port, "lock:");
-  const run = () => runner.run(held, ["lock:a", "queue"], ["me"], String);
+  const runner = new Runner(port, new KeySpace(port, "lock:"));
+  const run = () => runner.run(COMMAND, "a", undefined, (reply) => reply);
   return { client, connection, runner, run };
 }
 

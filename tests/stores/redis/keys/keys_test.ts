@@ -1,5 +1,6 @@
+import { StoreError } from "@holdfast/lock";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { lockKeys, slot, SlotTags } from "../../../../src/stores/redis/keys/keys.ts";
+import { KeySpace, lockKeys, lockOf, slot, SlotTags } from "../../../../src/stores/redis/keys/keys.ts";
 import { RedisServer } from "../../../support/redis_server.ts";
 
 const PREFIX = "lock:";
@@ -76,6 +77,23 @@ Deno.test("lockKeys() of one name is no key of a name that looks like it", () =>
   for (const name of names) {
     for (const key of lockKeys(PREFIX + name, "", tags).slice(1)) {
       assert(!key.startsWith(PREFIX), `${JSON.stringify(key)} would be the lock of ${JSON.stringify(key.slice(5))}`);
+    }
+  }
+});
+
+Deno.test("lockOf() finds the lock of each key, and KeySpace takes none for a name", () => {
+  for (const [keyPrefix, names] of keyPrefixes) {
+    const tags = new SlotTags(keyPrefix);
+    const keys = new KeySpace({ keyPrefix }, "");
+    for (const name of names) {
+      for (const prefix of ["", PREFIX, "{app}:"]) {
+        const [lock, ...others] = lockKeys(prefix + name, keyPrefix, tags);
+        if (lockOf(keyPrefix + lock, keyPrefix, tags) !== lock) continue; // It looks like a key of another lock.
+        for (const key of others) {
+          assertEquals(lockOf(keyPrefix + key, keyPrefix, tags), lock);
+          assertThrows(() => keys.keysOf(key), StoreError, "belongs to the lock");
+        }
+      }
     }
   }
 });

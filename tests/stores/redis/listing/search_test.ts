@@ -1,9 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type QueryOptions, type Snapshot, StoreError } from "@holdfast/lock";
 import { portOf } from "../../../../src/stores/redis/clients/port_of.ts";
-import { KeySpace } from "../../../../src/stores/redis/keys/key_space.ts";
-import { SlotTags } from "../../../../src/stores/redis/keys/keys.ts";
-import { query } from "../../../../src/stores/redis/listing/query.ts";
+import { KeySpace, SlotTags } from "../../../../src/stores/redis/keys/keys.ts";
+import { query } from "../../../../src/stores/redis/listing/search.ts";
 import { settled } from "../../../support/virtual_clock.ts";
 import { FakeClient, replyError } from "../fake_client.ts";
 

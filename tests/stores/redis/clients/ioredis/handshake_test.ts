@@ -4,7 +4,7 @@ import { redis } from "@holdfast/lock/redis";
 import { inTime } from "../../../../support/in_time.ts";
 import { RedisServer } from "../../../../support/redis_server.ts";
 import { TcpProxy } from "../../../../support/tcp_proxy.ts";
-import { until } from "../../../../support/until.ts";
+import { HANG_MS, until } from "../../../../support/until.ts";
 import { OF_IOREDIS } from "./libraries.ts";
 import { selections } from "./selections.ts";
 
@@ -18,6 +18,6 @@ for (const [library, Client] of Object.entries(OF_IOREDIS)) {
     const listed = redis(client).query();
     await until(async () => await selections(server) === 2, "the client and the store have selected the database");
     proxy.resume();
-    assertEquals((await inTime(listed, 5_000, "an answer")).held, []);
+    assertEquals((await inTime(listed, HANG_MS, "an answer")).held, []);
   });
 }

@@ -99,7 +99,6 @@ test("acquire() over upstash() rejects at once what does not speak the protocol"
     ['{"hello":"world"}', 200],
     ["[1, 2]", 200],
     ["null", 200],
-    ["", 200],
   ];
   for (const [body, status] of answers) {
     front.answering = () => new Response(body, { status });
@@ -117,7 +116,9 @@ Deno.test("upstash() reads at once that an answer is cut off", async () => {
   for (const cut of ["a", '\\"']) {
     const fetch = () => Promise.resolve(new Response(`{"result":"${cut.repeat(200_000)}`));
     const client = upstash({ url: "https://db.example.com", token: "secret", fetch });
-    await assertRejects(() => client.postCommand("GET", "a"), StoreError, "does not answer as");
+    const error = await assertRejects(() => client.postCommand("GET", "a"), Error, "does not answer as");
+    // The command was run.
+    assert(!(error instanceof StoreError));
   }
 });
 
@@ -171,7 +172,12 @@ test("attempt() over upstash() tells what was refused from what may have been do
   const unknown = [
     () => new Response("<html>Bad gateway</html>", { status: 502 }),
     () => new Response("slow down", { status: 429 }),
+    // A proxy does not wait any longer for the database, which does what it was told.
+    () => new Response("Request Timeout", { status: 408 }),
     () => Response.json({ error: "ERR internal" }, { status: 500 }),
+    // Answers that were cut.
+    () => new Response(""),
+    () => new Response('{"result":[1,'),
   ];
   for (const answering of unknown) {
     front.answering = answering;
