@@ -1,5 +1,5 @@
 import type { RedisClient } from "@holdfast/lock";
-import type { StoreFixture } from "@holdfast/lock/testing";
+import type { StoreFixture } from "@holdfast/testing";
 import { RedisServer } from "../../support/redis_server.ts";
 import { serverStore } from "../../support/server_store.ts";
 

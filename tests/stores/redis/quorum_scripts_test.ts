@@ -1,10 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Claim, StoreError } from "@holdfast/lock";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
-import { confirm } from "../../../src/stores/redis/commands/confirm.ts";
-import { inspect } from "../../../src/stores/redis/commands/inspect.ts";
-import { retake } from "../../../src/stores/redis/commands/retake.ts";
-import { vote } from "../../../src/stores/redis/commands/vote.ts";
+import { confirm, inspect, retake, vote } from "../../../src/stores/redis/commands/quorum.ts";
 import { FENCE_TTL_MS, MAX_FENCE } from "../../../src/stores/redis/constants.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { portOf } from "../../../src/stores/redis/clients/port_of.ts";
-import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
+import { KeySpace, lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { Replicas } from "../../../src/stores/redis/commands/replicas.ts";
 import { Runner } from "../../../src/stores/redis/commands/runner.ts";
 import { renew } from "../../../src/stores/redis/scripts/generated.ts";
@@ -39,7 +39,7 @@ function fixture(answers: readonly (Replies | Error)[], run: () => unknown = () 
   });
   Object.assign(client, { pipeline });
   const port = portOf(client.client);
-  const replicas = new Replicas(port, new Runner(port, "lock:"), { min: 2, timeout: 70 });
+  const replicas = new Replicas(port, new Runner(port, new KeySpace(port, "lock:")), { min: 2, timeout: 70 });
   return { client, log, replicas, renewal: () => replicas.renew(lockKeys("lock:a"), claimOf("a")) };
 }
 

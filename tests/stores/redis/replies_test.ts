@@ -1,15 +1,10 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { StoreError } from "@holdfast/lock";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
-import { confirm } from "../../../src/stores/redis/commands/confirm.ts";
-import { evict } from "../../../src/stores/redis/commands/evict.ts";
-import { inspect } from "../../../src/stores/redis/commands/inspect.ts";
-import { decodeKind, encodeKind } from "../../../src/stores/redis/commands/kind.ts";
+import { confirm, inspect, retake, vote } from "../../../src/stores/redis/commands/quorum.ts";
+import { evict, held, release, renew } from "../../../src/stores/redis/commands/holder.ts";
+import { decodeKind, encodeKind } from "../../../src/stores/redis/commands/command.ts";
 import { entries } from "../../../src/stores/redis/commands/entries.ts";
-import { release } from "../../../src/stores/redis/commands/release.ts";
-import { renew } from "../../../src/stores/redis/commands/renew.ts";
-import { retake } from "../../../src/stores/redis/commands/retake.ts";
-import { vote } from "../../../src/stores/redis/commands/vote.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { claimOf, LONG } from "../../support/claims.ts";
 
@@ -37,8 +32,8 @@ Deno.test("vote.decode() reads a raised counter, one that was not raised, and a 
   assertEquals(decode([70, "5"]), { granted: false, retryAfter: 70, ticket: "5" });
 });
 
-Deno.test("release.decode() and others take 1 for yes, and all else for no", () => {
-  for (const [reply, yes] of [[1, true], ["1", true], [0, false], [null, false], [2, false]] as const) {
+Deno.test("release.decode() and others take 1 for yes and 0 for no", () => {
+  for (const [reply, yes] of [[1, true], ["1", true], [0, false], ["0", false]] as const) {
     assertEquals(release.decode(reply, claim), yes);
     assertEquals(retake.decode(reply, { claim, fence: 1n, counter: 1n }), yes);
     assertEquals(confirm.decode(reply, { claim, fence: 1n }), yes);
@@ -117,4 +112,32 @@ Deno.test("renew.encode() of the usual kind takes only the key of the lock", () 
   assertEquals(renew.encode(keys, claim).keys, keys.slice(0, 1));
   assertEquals(renew.encode(keys, claimOf("a", "shared")).keys, keys.slice(0, 5));
   assertEquals(renew.encode(keys, { ...claim, lease: 0.5, renewal: 3 }).args.slice(1), ["1", "3"]);
+});
+
+Deno.test("decode() takes a reply that is none of the script's for no answer", () => {
+  const decoders: Record<string, (reply: unknown) => unknown> = {
+    attempt: (reply) => attempt.decode(reply, { claim }),
+    steal: (reply) => attempt.decode(reply, { claim, steal: [] }),
+    vote: (reply) => vote.decode(reply, { claim, guess: 1n, maxClockSkew: 1 }),
+    confirm: (reply) => confirm.decode(reply, { claim, fence: 1n }),
+    inspect: (reply) => inspect.decode(reply, claim),
+    retake: (reply) => retake.decode(reply, { claim, fence: 1n, counter: 1n }),
+    renew: (reply) => renew.decode(reply, claim),
+    release: (reply) => release.decode(reply, claim),
+    held: (reply) => held.decode(reply, claim),
+    evict: (reply) => evict.decode(reply, { digests: [], meta: undefined }),
+    entries: (reply) => entries.decode(reply, { name: "a" }),
+  };
+  for (const [name, decode] of Object.entries(decoders)) {
+    for (const reply of ["QUEUED", "OK", "", null, undefined, true, 1.5, {}, [null, "1"], ["OK"], [[1], "1"]]) {
+      const error = assertThrows(() => decode(reply), Error, "is no reply of a script of locks");
+      // It may have been executed.
+      assert(!(error instanceof StoreError), name);
+    }
+    assertThrows(
+      () => decode("QUEUED"),
+      Error,
+      '"QUEUED" is no reply of a script of locks: the client is inside MULTI',
+    );
+  }
 });

@@ -6,14 +6,12 @@ import { getEventListeners } from "node:events";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
 import { inTime } from "../../support/in_time.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { Wakeups } from "../../../src/stores/redis/wakeups/wakeups.ts";
 import { tested, testOfMessages } from "./clients.ts";
+import { subscribed } from "./wakeups/subscribed.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { ask, claimOf, grant, LONG } from "../../support/claims.ts";
-
-/** How long a notification may take under load, in milliseconds: much less than until the next renewal. */
-const PROMPT = 3_000;
 
 const present: Record<string, () => Claim[]> = {
   "an exclusive holder": () => [claimOf("a")],
@@ -127,11 +125,9 @@ Deno.test("Lock.signal aborts soon after a steal or evict(), for every kind of h
       const clients = "mode" in options || "permits" in options ? [1, 2] : [1];
       const locks = await Promise.all(clients.map(() => acquire(tested(server.connect()), "a", settings)));
       const signals = locks.map(({ signal }) => signal);
-      const started = performance.now();
       const thief = action === "steal" ? await acquire(store, "a", { steal: true }) : undefined;
       if (action === "evict") assertEquals(await store.evict!("a"), clients.length);
       await until(() => signals.every(({ aborted }) => aborted), "they are notified");
-      assert(performance.now() - started < PROMPT, "soon");
       for (const [i, lock] of locks.entries()) {
         assert(signals[i]!.reason instanceof LockLostError, "why");
         assert(!lock.held, "not held");
@@ -187,7 +183,7 @@ Deno.test("revocation() resolves to what describes the one that has revoked the 
       if (action === "steal") await grant(elsewhere, thief, { steal: true });
       else await elsewhere.evict("a", { meta: action === "evict" && { job: "evict" } });
       await elsewhere.release(thief);
-      const by = await inTime(revoked, 10_000, "notified");
+      const by = await inTime(revoked, HANG_MS, "notified");
       assertEquals(by?.["job"], action === "evict without meta" ? undefined : action === "steal" ? "thief" : "evict");
     }
   }
@@ -355,7 +351,10 @@ Deno.test("revocation() resolves next to waiters of the same client", async () =
   const holder = await acquire(tested(client), "a", { lease: LONG, renew: false });
   const waiting = acquire(tested(client), "a", { wait: 20_000 });
   await until(async () => await client.zcard("{lock:a}:queue") === 1, "it is queued");
+  await subscribed(client);
   const { signal } = holder;
+  // The server was asked once, before: only a message can tell now.
+  await client.ping();
   const thief = await acquire(tested(other), "a", { steal: true });
   await until(() => signal.aborted, "the holder is notified");
   await thief.release();
@@ -395,7 +394,7 @@ function controlled(): { signal: AbortSignal; controller: AbortController } {
 }
 
 async function within(promise: Promise<unknown>, what: string): Promise<void> {
-  await inTime(promise, 10_000, what);
+  await inTime(promise, HANG_MS, what);
 }
 
 async function subscribers(client: Redis): Promise<number> {

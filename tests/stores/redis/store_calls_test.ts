@@ -274,7 +274,7 @@ Deno.test("attempt() with replicas releases the lock when its renewal is refused
 });
 
 Deno.test("attempt() with replicas keeps its ticket until they have the lock", async () => {
-  const { store, client } = replicated([[1, 0], [1, 1]], (_, __, i) => i === 0 ? [100, "7"] : "5");
+  const { store, client } = replicated([[1, 0], [1, 1]], (_, __, i) => i === 0 ? [100, "7"] : "1");
   const claim = claimOf("a");
   await store.attempt(claim, WAITING);
   await assertRejects(() => store.attempt(claim, WAITING), StoreError);

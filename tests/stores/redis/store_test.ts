@@ -1,4 +1,4 @@
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import type { RedisServer } from "../../support/redis_server.ts";
 import { place } from "./place.ts";
 

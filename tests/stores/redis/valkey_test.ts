@@ -1,5 +1,5 @@
 // Deno only: it tries another server, of which the runtime knows nothing.
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import { assert } from "@std/assert";
 import { RedisServer } from "../../support/redis_server.ts";
 import { findValkey } from "../../support/valkey.ts";

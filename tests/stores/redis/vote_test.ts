@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Claim } from "@holdfast/lock";
 import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
-import { vote } from "../../../src/stores/redis/commands/vote.ts";
+import { vote } from "../../../src/stores/redis/commands/quorum.ts";
 import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { claimOf, LONG } from "../../support/claims.ts";

@@ -6,13 +6,14 @@ import { Warnings } from "../../../src/stores/redis/warnings.ts";
 import { claimOf } from "../../support/claims.ts";
 import { FakeClient } from "./fake_client.ts";
 
-Deno.test("Warnings.check() warns of the client's options once, and once of a refusal", () => {
+Deno.test("Warnings.check() warns of the client's options once, and once of each refusal", () => {
   for (const [maxRetriesPerRequest, options] of [[null, 1], [20, 0]] as const) {
     const client = new FakeClient();
     Object.assign(client, { options: { maxRetriesPerRequest } });
     const wakeups: { refusal: string | undefined } = { refusal: undefined };
     const events: LockEvent[] = [];
-    const warnings = new Warnings(portOf(client.client), wakeups as Wakeups, (event) => events.push(event));
+    const runner: { unsent: string | undefined } = { unsent: undefined };
+    const warnings = new Warnings(portOf(client.client), wakeups as Wakeups, runner, (event) => events.push(event));
     const [claim, other] = [claimOf("a"), claimOf("b")];
     const messages = () => events.map((event) => "message" in event ? event.message : "");
     for (let i = 0; i < 2; i++) warnings.check(claim);
@@ -20,9 +21,11 @@ Deno.test("Warnings.check() warns of the client's options once, and once of a re
     wakeups.refusal = "the user may not";
     for (let i = 0; i < 2; i++) warnings.check(other);
     wakeups.refusal = undefined;
-    warnings.check(claim);
+    runner.unsent = "it may not either";
+    for (let i = 0; i < 2; i++) warnings.check(other);
     assertEquals(messages().slice(options), [
       "Waiters ask again and again, since the server refuses to wake them: the user may not",
+      "Waiters and revoked holders notice late, since the server refuses to notify them: it may not either",
     ]);
     const { type, name, owner } = events.at(-1)!;
     assertEquals([type, name, owner], ["warning", "b", other.owner]);

@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { type Rights, rightsFor } from "../../../../src/stores/redis/refusals/rights.ts";
-import { explain } from "../../../../src/stores/redis/refusals/server_error.ts";
+import { explain, type Rights, rightsFor } from "../../../../src/stores/redis/refusals/server_error.ts";
 
 const RIGHTS: Rights = { user: "app", keys: ["~lock:*", "~{lock:*"], commands: ["+get", "+set"] };
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { Reconnects } from "../../../../src/stores/redis/wakeups/reconnects.ts";
+import { Reconnects } from "../../../../src/stores/redis/wakeups/subscription.ts";
 import { VirtualClock } from "../../../support/virtual_clock.ts";
 
 /** Advances the clock until the next try may be made; returns after how many milliseconds. */

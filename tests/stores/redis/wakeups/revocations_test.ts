@@ -54,7 +54,7 @@ Deno.test("Revocations.check() asks about all handles, and keeps those whose ans
 Deno.test("Revocations.wait() leaves no listener and no watch when it resolves", async () => {
   const fixture = new Fixture();
   const waiting = ["a", "b"].map((handle) => fixture.watch(handle, no));
-  assertEquals(getEventListeners(fixture.signal, "abort").length, 2);
+  assertEquals([getEventListeners(fixture.signal, "abort").length, fixture.revocations.size], [1, 2]);
   fixture.revocations.check("a");
   await waiting[0];
   assertEquals([getEventListeners(fixture.signal, "abort").length, fixture.revocations.size], [1, 1]);
@@ -63,4 +63,24 @@ Deno.test("Revocations.wait() leaves no listener and no watch when it resolves",
   assertEquals([getEventListeners(fixture.signal, "abort").length, fixture.revocations.size], [0, 0]);
   await fixture.watch("c", yes);
   assertEquals([fixture.asked, fixture.revocations.size], [["a"], 0]);
+});
+
+Deno.test("Revocations.recall() receives the message that came before the handle watched", async () => {
+  using fixture = new Fixture();
+  for (const message of ["other", '{"job":"thief"}\na', "b\nc"]) fixture.revocations.receive(message);
+  for (const handle of ["a", "b", "c", "b\nc", "d"]) {
+    fixture.watch(handle, no);
+    fixture.revocations.recall(handle);
+  }
+  await settled();
+  // What follows the last line feed is taken for the id: the server is asked in any case.
+  assertEquals([fixture.asked, fixture.revocations.size], [["a", "c", "b\nc"], 2]);
+  // Only the last ones are remembered.
+  for (let i = 0; i < 101; i++) fixture.revocations.receive(`${i}`);
+  for (const handle of ["0", "1"]) {
+    fixture.watch(handle, no);
+    fixture.revocations.recall(handle);
+  }
+  await settled();
+  assertEquals(fixture.asked.slice(3), ["1"]);
 });

@@ -11,6 +11,7 @@ import { TcpProxy } from "../../../support/tcp_proxy.ts";
 import { until } from "../../../support/until.ts";
 import { freePort, RedisServer } from "../../../support/redis_server.ts";
 import { VirtualClock } from "../../../support/virtual_clock.ts";
+import { acquireWoken } from "./acquire_woken.ts";
 import { subscribed } from "./subscribed.ts";
 import { RULE } from "../rights.ts";
 
@@ -18,7 +19,7 @@ import { RULE } from "../rights.ts";
 const LEASE = 60_000;
 
 /** How long to wait for a lock, in milliseconds: so long only when something is broken. */
-const LIMIT = 20_000;
+const LIMIT = 60_000;
 
 const [QUEUE, WAITERS] = ["{lock:a}:queue", "{lock:a}:waiters"];
 
@@ -258,31 +259,45 @@ interface Fixture {
   readonly wait: () => Promise<void>;
 }
 
-for (const [phase, reach] of Object.entries(PHASES)) {
-  Deno.test(`Wakeups leaves no connection when its client closes while it ${phase}`, async () => {
-    await using server = await RedisServer.start();
-    await using first = await TcpProxy.start(server.port);
-    await using second = await TcpProxy.start(server.port);
-    const admin = server.connect();
-    await admin.set("lock:a", "other", "PX", LEASE);
-    // Between two connections ioredis has a timer for so long when it is closed.
-    const client = divert(new Redis(first.port, "127.0.0.1", { disconnectTimeout: 1 }), second.port);
-    client.on("error", () => {});
-    const controller = new AbortController();
-    const { signal } = controller;
-    let waiting: Promise<unknown> | undefined;
-    const wait = async () => {
-      waiting = acquire(client, "a", { signal }).catch(() => {});
-      await until(async () => await admin.zcard(QUEUE) === 1, "it is queued");
-    };
-    await reach({ client, first, second, wait });
-    client.disconnect();
-    second.resume();
-    controller.abort();
-    await waiting;
-    await until(async () => await connections(admin) === 1, "no connection is left");
-  });
+/** The phase that is tested last. */
+const LAST = "follows a client that was cut off";
+
+/** Defines the test that nothing is left when a client is closed in this phase. */
+function testPhase(
+  phase: string,
+  options: { readonly sanitizeOps?: boolean; readonly sanitizeResources?: boolean } = {},
+): void {
+  const reach = PHASES[phase]!;
+  Deno.test(
+    `Wakeups leaves no connection when its client closes while it ${phase}`,
+    options,
+    async () => {
+      await using server = await RedisServer.start();
+      await using first = await TcpProxy.start(server.port);
+      await using second = await TcpProxy.start(server.port);
+      const admin = server.connect();
+      await admin.set("lock:a", "other", "PX", LEASE);
+      // Between two connections ioredis has a timer for so long when it is closed.
+      const client = divert(new Redis(first.port, "127.0.0.1", { disconnectTimeout: 1 }), second.port);
+      client.on("error", () => {});
+      const controller = new AbortController();
+      const { signal } = controller;
+      let waiting: Promise<unknown> | undefined;
+      const wait = async () => {
+        waiting = acquire(client, "a", { signal }).catch(() => {});
+        await until(async () => await admin.zcard(QUEUE) === 1, "it is queued");
+      };
+      await reach({ client, first, second, wait });
+      client.disconnect();
+      second.resume();
+      controller.abort();
+      await waiting;
+      await until(async () => await connections(admin) === 1, "no connection is left");
+    },
+  );
 }
+
+for (const phase of Object.keys(PHASES)) if (phase !== LAST) testPhase(phase);
 
 Deno.test("acquire() is woken although the client was cut off while it subscribed", async () => {
   await using server = await RedisServer.start();
@@ -291,7 +306,7 @@ Deno.test("acquire() is woken although the client was cut off while it subscribe
   const client = divert(server.connect(), proxy.port);
   proxy.stall();
   const holder = await acquire(admin, "a", { lease: LEASE });
-  const waiting = acquire(client, "a", { lease: LEASE, wait: LIMIT });
+  const waiting = acquireWoken(client, "a", LEASE);
   await until(async () => await admin.zcard(QUEUE) === 1, "it is queued");
   await admin.call("CLIENT", "KILL", "ID", String(await client.client("ID")));
   await until(() => Wakeups.of(client).port.connection.cuts === 1, "the client is cut off");
@@ -299,6 +314,7 @@ Deno.test("acquire() is woken although the client was cut off while it subscribe
   proxy.resume();
   await until(() => Wakeups.of(client).subscribed, "it is subscribed");
   await until(async () => await connections(admin, "pubsub") === 1, "there is one connection for wake-ups");
+  await until(async () => /^\d+!/.test((await admin.hvals(WAITERS)).join()), "it has asked with its address");
   await holder.release();
   await (await waiting).release();
   assertEquals(await server.leftovers(), []);
@@ -395,3 +411,7 @@ async function scriptCalls(admin: Redis): Promise<number> {
   const stats = await admin.info("commandstats");
   return [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
 }
+
+// ioredis does not say that it was closed between two connections: for 12 s the attempt may still be answered, and its timer
+// would be taken for one of the tests behind this one.
+testPhase(LAST, { sanitizeOps: false, sanitizeResources: false });
