@@ -1,5 +1,5 @@
-import type { Clock } from "../../../src/internal/time/clock.ts";
-import type { Claim } from "../../../src/store.ts";
+import type { Clock } from "../../../src/time/clock.ts";
+import type { Claim } from "../../../src/contract/store.ts";
 import { LockFile } from "../../../src/stores/sqlite/file/file.ts";
 import { Heartbeats } from "../../../src/stores/sqlite/watch/heartbeats.ts";
 import { enqueue } from "../../../src/stores/sqlite/tables/transitions.ts";

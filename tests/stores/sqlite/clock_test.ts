@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Claim } from "../../../src/store.ts";
-import { elapsed } from "../../../src/internal/time/clock.ts";
+import type { Claim } from "../../../src/contract/store.ts";
+import { elapsed } from "../../../src/time/clock.ts";
 import { ask, claimOf, LEASE, testWithFixture } from "./fixture.ts";
 
 testWithFixture("attempt() restarts a lease when it finds that the clock was set back", async (fixture) => {

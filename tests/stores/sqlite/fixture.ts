@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
-import type { Attempt, Claim, Conflict } from "../../../src/store.ts";
+import type { Attempt, Claim, Conflict } from "../../../src/contract/store.ts";
 import type { LockFile } from "../../../src/stores/sqlite/file/file.ts";
 import type { Statements } from "../../../src/stores/sqlite/tables/statements.ts";
 import { FileStore } from "../../../src/stores/sqlite/store.ts";

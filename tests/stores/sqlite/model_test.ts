@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import type { Claim, Store } from "../../../src/store.ts";
+import type { Claim, Store } from "../../../src/contract/store.ts";
 import { FileStore } from "../../../src/stores/sqlite/store.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { claimOf, LEASE } from "./fixture.ts";

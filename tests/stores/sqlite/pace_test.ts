@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import type { Clock } from "../../../src/internal/time/clock.ts";
+import type { Clock } from "../../../src/time/clock.ts";
 import { FileStore } from "../../../src/stores/sqlite/store.ts";
 import { Client } from "./client.ts";
 import { ask, claimOf, countRuns, type Fixture, testWithFixture } from "./fixture.ts";

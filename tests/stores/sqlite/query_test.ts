@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { setImmediate } from "node:timers/promises";
-import type { Claim, Entry, QueryOptions } from "../../../src/store.ts";
+import type { Claim, Entry, QueryOptions } from "../../../src/contract/store.ts";
 import { grantOf, groupOf, queueUp } from "../../support/run_claims.ts";
 import { ABANDONED, ask, claimOf, fenceOf, type Fixture, handles, LEASE, testWithFixture } from "./fixture.ts";
 import { holderOf, sleeper } from "./waiting.ts";

@@ -45,11 +45,15 @@ testWithFixture("revocation() that is called when another one resolves makes one
   const [holder, other] = [claimOf(), claimOf({ name: "other" })];
   for (const claim of [holder, other]) assertEquals(await ask(fixture.a, claim), true);
   const over = new AbortController();
-  const watching = fixture.a.revocation(holder, over.signal).then(() => fixture.a.revocation(other, over.signal));
+  let revoked = false;
+  const watching = fixture.a.revocation(holder, over.signal).then(() => {
+    revoked = true;
+    return fixture.a.revocation(other, over.signal);
+  });
   await fixture.clock.advance(100);
   assertEquals(await fixture.b.evict("name"), 1);
   await fixture.clock.advance(50);
-  assertEquals(fixture.clock.pending, 1);
+  assertEquals([revoked, fixture.clock.pending], [true, 1]);
   over.abort();
   await watching;
   assertEquals(fixture.clock.pending, 0);

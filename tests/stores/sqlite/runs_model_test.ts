@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import { type Claim, type Granted, handleOf } from "../../../src/store.ts";
+import { type Claim, type Granted, handleOf } from "../../../src/contract/store.ts";
 import { FileStore } from "../../../src/stores/sqlite/store.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { claimOf } from "./fixture.ts";

@@ -2,10 +2,10 @@ import { assert, assertEquals, assertInstanceOf, assertRejects, assertThrows } f
 import { delay } from "@std/async";
 import { acquire, StoreError } from "@holdfast/lock";
 import { sqlite } from "@holdfast/lock/sqlite";
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import { writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
+import { SystemClock } from "../../../src/time/clock.ts";
 import { FileStore } from "../../../src/stores/sqlite/store.ts";
 import { claimOf, rows, testWithFixture } from "./fixture.ts";
 
@@ -140,3 +140,11 @@ testWithFixture(
     await store.release(waiter);
   },
 );
+
+Deno.test("sqlite() of a file that cannot be opened throws a permanent StoreError", () => {
+  const path = `${Deno.makeTempDirSync({ prefix: "holdfast_" })}/missing/locks.db`;
+  const error = assertThrows(() => sqlite(path), StoreError, `Cannot open "${path}": unable to open database file`);
+  assertEquals([error.code, error.permanent], ["store", true]);
+  assert(error.message.endsWith("Its directory must exist, and be writable"), error.message);
+  assertInstanceOf(error.cause, Error);
+});

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Claim } from "../../../src/store.ts";
+import type { Claim } from "../../../src/contract/store.ts";
 import type { FileStore } from "../../../src/stores/sqlite/store.ts";
 import { ask, claimOf, type Fixture } from "./fixture.ts";
 

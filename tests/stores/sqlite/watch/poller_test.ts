@@ -31,6 +31,22 @@ testWithFixture("Poller.check() that cannot read the file leaves the check to th
   assert(await fixture.a.release(holder));
 });
 
+testWithFixture(
+  "Poller wakes all waiters when it cannot read the file",
+  async (fixture) => {
+    using client = new Client(fixture);
+    const holder = claimOf();
+    assertEquals(await ask(fixture.a, holder), true);
+    const sleepers = [await client.sleeps(claimOf()), await client.sleeps(claimOf({ name: "name" }))];
+    await fixture.clock.advance(100);
+    assertEquals(sleepers.map(({ woken }) => woken), [false, false]);
+    client.file.read = () => Promise.reject(new Error("disk I/O error"));
+    await fixture.clock.advance(20);
+    assertEquals(sleepers.map(({ woken }) => woken), [true, true]);
+    assert(await fixture.a.release(holder));
+  },
+);
+
 testWithFixture("Poller.close() wakes all waiters", async (fixture) => {
   using client = new Client(fixture);
   const holder = claimOf();

@@ -1,0 +1,43 @@
+import { assert, assertEquals } from "@std/assert";
+import { acquire, tryAcquire } from "@holdfast/lock";
+import { zookeeper } from "@holdfast/lock/zookeeper";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { until } from "../../support/until.ts";
+import { ZookeeperEnsemble, type ZookeeperServer } from "../../support/zookeeper_server.ts";
+import { ignore, Place } from "./place.ts";
+
+Deno.test({
+  name: "tryAcquire() on a ZooKeeper server that is behind sees a release",
+  ignore,
+  async fn() {
+    await using network = new AsyncDisposableStack();
+    const ways: { readonly from: number; readonly to: number; readonly proxy: TcpProxy }[] = [];
+    await using ensemble = await ZookeeperEnsemble.start(3, {}, async ({ from, to, port }) => {
+      const proxy = network.use(await TcpProxy.start(port));
+      ways.push({ from, to, proxy });
+      return proxy.port;
+    });
+    const { leader, followers: [behind] } = await ensemble.roles();
+    const idOf = (server: ZookeeperServer) => ensemble.servers.indexOf(server) + 1;
+    const way = ways.filter(({ from, to }) => from === idOf(behind!) && to === idOf(leader));
+    await using place = Place.open(leader.address);
+    const holder = await place.store();
+    const client = place.client(behind!.address);
+    const other = zookeeper(client, { path: place.path });
+    const lock = await acquire(holder, "a", { lease: 60_000 });
+    await until(() => tryAcquire(other, "a").then((found) => found === null, () => false), "it is known there", 30_000);
+    for (const { proxy } of way) proxy.stall();
+    await lock.release();
+    let read = false;
+    const { getData } = client;
+    client.getData = (...call) => (read = true, getData.apply(client, call));
+    const attempt = tryAcquire(other, "a");
+    await until(() => read, "it reads");
+    // The server answers what does not wait for the leader: by now it has answered a read without a sync.
+    assertEquals(await behind!.mode(), "follower");
+    for (const { proxy } of way) proxy.resume();
+    const next = await attempt;
+    assert(next !== null, "the lock was free");
+    await next.release();
+  },
+});
