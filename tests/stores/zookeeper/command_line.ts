@@ -1,12 +1,13 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { acquire } from "@holdfast/lock";
-import { UsageError } from "../../../src/cli/command.ts";
-import type { Finding } from "../../../src/cli/doctor/finding.ts";
-import { judgeModes } from "../../../src/cli/doctor/zookeeper.ts";
-import { readZookeeperUrl } from "../../../src/cli/schemes/zookeeper.ts";
-import { openStore, permissionsOf } from "../../../examples/store.ts";
+import { UsageError } from "../../../packages/cli/src/command.ts";
+import type { Finding } from "../../../packages/cli/src/doctor/finding.ts";
+import { judgeModes } from "../../../packages/cli/src/doctor/zookeeper.ts";
+import { readZookeeperUrl } from "../../../packages/cli/src/schemes/zookeeper.ts";
+import { openStore } from "../../../examples/store.ts";
+import { permissionsOf } from "../../../examples/store_url.ts";
 import { runSource } from "../../support/run_source.ts";
-import { holdfast, jsonLines, type Result } from "../../cli/cli_process.ts";
+import { holdfast, jsonLines, type Result } from "../../../packages/cli/tests/cli_process.ts";
 import { answered, Place, test, threeServers } from "./place.ts";
 
 const CONFIG = new URL("../../../deno.json", import.meta.url).pathname;
@@ -77,8 +78,7 @@ test("holdfast doctor leaves no lock on healthy servers", async () => {
   await using place = Place.open(threeServers().address);
   const result = await holdfast(["doctor", "--json"], { store: urlOf(place) });
   assertEquals([result.status, wrong(result)], [0, ["warning auth"]], result.out);
-  const [nodes] = await answered<[readonly string[]]>((done) => place.client().getChildren(place.path, done));
-  assertEquals(nodes, []);
+  assertEquals((await place.backend().list(9)).documents, []);
   const codes = jsonLines<Finding>(result.out).map(({ code }) => code);
   for (const code of ["quorum", "client", "auth", "clock", "wake-up", "lock"] as const) {
     assert(codes.includes(code), code);

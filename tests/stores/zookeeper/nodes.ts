@@ -1,8 +1,11 @@
 import { createClient } from "node-zookeeper-client";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, StoreError } from "@holdfast/lock";
+import { cohort } from "@holdfast/lock/cohort";
 import { zookeeper } from "@holdfast/lock/zookeeper";
-import { nameOf, nodeOf, orderOf } from "../../../src/stores/zookeeper/node_name.ts";
+import { DIRECTORIES, isLock, nameOf, nodeOf } from "../../../src/stores/zookeeper/node_name.ts";
+import { assertRemovesMany, assertSweeps } from "../../engine/removal.ts";
+import { assertEndsAtOnce } from "../../handoff/objects.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
 import { type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
@@ -19,17 +22,41 @@ test("nodeOf() keeps names apart, in names that ZooKeeper takes", async (place) 
     assertEquals(await backend.write(name, JSON.stringify({ name }), undefined), { written: true, version: 0 });
   }
   const { documents } = await backend.list(1_000);
-  assertEquals(documents.map(({ key }) => key).slice(0, NAMES.length - 1), NAMES.slice(1));
-  assertEquals(documents.map(({ key }) => key).slice(NAMES.length - 1).sort(), [...LONG].sort());
-  const nodes = await answered<[readonly string[]]>((done) => place.client().getChildren(place.path, done));
-  assert(nodes[0].includes("YQ") && nodes[0].includes("YS9i") && nodes[0].includes("AA"), `${nodes[0]}`);
+  assertEquals(documents.map(({ key }) => key).sort(), [...NAMES.slice(1), ...LONG].sort());
+  for (const node of ["V/o/YQ", "E/x/YS9i", "I/V/AA"]) {
+    const [data] = await answered<[Uint8Array | undefined, unknown]>((done) =>
+      place.client().getData(`${place.path}/${node}`, done)
+    );
+    assertEquals(nameOf(node.slice(4)), JSON.parse(new TextDecoder().decode(data)).name);
+  }
+});
+
+/** Returns the name of a node without its directories. */
+async function ownNodeOf(name: string): Promise<string> {
+  return (await nodeOf(name)).slice("a/b/".length);
+}
+
+Deno.test("nodeOf() spreads a million names over directories, a few hundred in each", async () => {
+  assertEquals([DIRECTORIES.length, ...DIRECTORIES], [64, ...new Set(DIRECTORIES.toSorted())]);
+  const names = { "numbers": (i: number) => `invoice:${i}`, "ids": () => `invoice:${crypto.randomUUID()}` };
+  for (const [kind, name] of Object.entries(names)) {
+    const counts = new Map<string, number>();
+    // One of 20, as hashing takes its time.
+    for (let i = 0; i < 1_000_000; i += 20) {
+      const directory = (await nodeOf(name(i))).slice(0, 3);
+      counts.set(directory, (counts.get(directory) ?? 0) + 20);
+    }
+    const outer = Map.groupBy(counts.keys(), ([first]) => first);
+    assertEquals([outer.size, counts.size > 4_000], [64, true], kind);
+    assert(Math.max(...counts.values()) < 900, `${kind}: ${Math.max(...counts.values())}`);
+  }
 });
 
 Deno.test("nodeOf() hashes names of more than 200 bytes", async () => {
-  assertEquals(await nodeOf("a?>"), "YT8-");
-  assertEquals(await nodeOf("x".repeat(200)), "eHh4".repeat(66) + "eHg");
+  assertEquals(await ownNodeOf("a?>"), "YT8-");
+  assertEquals(await ownNodeOf("x".repeat(200)), "eHh4".repeat(66) + "eHg");
   for (const name of LONG) {
-    const node = await nodeOf(name);
+    const node = await ownNodeOf(name);
     assert(/^sha256:[\w-]{43}$/.test(node), node);
     assertEquals([nameOf(node), nameOf(node, "no document"), nameOf(node, JSON.stringify({ name }))], [
       undefined,
@@ -37,33 +64,61 @@ Deno.test("nodeOf() hashes names of more than 200 bytes", async () => {
       name,
     ]);
   }
-  for (const name of NAMES) assertEquals(nameOf(await nodeOf(name)), name);
+  for (const name of NAMES.slice(1)) assertEquals(nameOf(await ownNodeOf(name)), name);
 });
 
-Deno.test("orderOf() skips nodes that have no lock", () => {
-  for (const node of ["a", "YR", "a b", "/w", "_w"]) {
-    assertEquals([orderOf(node), nameOf(node)], [undefined, undefined]);
+Deno.test("isLock() skips nodes that have no lock", () => {
+  for (const node of ["a", "YR", "a b", "/w", "_w", ":"]) {
+    assertEquals([isLock(node), nameOf(node)], [false, undefined]);
   }
 });
 
-test("ZookeeperBackend lists no nodes of others, and pages in order", async (place) => {
+test("ZookeeperBackend lists no nodes of others, and each lock once", async (place) => {
   const backend = place.backend();
-  for (const name of ["c", "a", "b"]) await backend.write(name, `${name}!`, undefined);
-  await answered((done) => place.client().mkdirp(`${place.path}/no lock`, done));
-  const first = await backend.list(2);
-  assertEquals(first.documents.map(({ key, value }) => [key, value]), [["a", "a!"], ["b", "b!"]]);
-  const second = await backend.list(2, first.cursor);
-  assertEquals([second.documents.map(({ key }) => key), second.cursor], [["c"], undefined]);
+  const names = Array.from({ length: 300 }, (_, i) => `name ${i}`);
+  await Promise.all(["", ...names].map((name) => backend.write(name, `${name}!`, undefined)));
+  const node = await place.nodeOf("name 7");
+  // Of another layout, beside directories, in them, and below a lock.
+  for (const other of [`${place.path}/YQ`, `${place.path}/no lock`, node.replace(/[^/]*$/, "no lock"), `${node}/YQ`]) {
+    await answered((done) => place.client().mkdirp(other, done));
+  }
+  for (const limit of [7, 299, 300, 301, 1_000]) {
+    const listed: (readonly [string, string | undefined])[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await backend.list(limit, cursor);
+      assert(page.documents.length <= limit);
+      listed.push(...page.documents.map(({ key, value }) => [key, value] as const));
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    assertEquals(listed.toSorted(), names.map((name) => [name, `${name}!`] as const).toSorted());
+  }
+  for (const cursor of ["YQ", "a/b/", "a/b/c/d", "a/b/c d", "../zookeeper"]) {
+    await assertRejects(() => backend.list(1, cursor), RangeError, "cursor must be one that query() has returned");
+  }
 });
+
+test("ZookeeperBackend makes the directories of many names at the same time", async (place) => {
+  const [one, other] = [place.backend(), place.backend()];
+  const names = Array.from({ length: 100 }, (_, i) => `name ${i}`);
+  const written = await Promise.all(
+    names.flatMap((name) => [one, other].map((backend) => backend.write(name, "1", undefined))),
+  );
+  assertEquals(written.filter(({ written }) => written).length, names.length);
+});
+
+test("ZookeeperBackend removes many nodes", (place) => assertRemovesMany(place.backend()));
+
+test("zookeeper() removes old nodes, page by page", (place) => assertSweeps(place.backend()));
 
 test("ZookeeperBackend removes a node with its version only, and begins anew", async (place) => {
   const backend = place.backend();
   await backend.write("a", "0", undefined);
   assertEquals(await backend.write("a", "1", 0), { written: true, version: 1 });
-  assertEquals(await backend.remove("a", 0), false);
-  assertEquals(await backend.remove("a", undefined), false);
-  assertEquals(await backend.remove("a", 1), true);
-  assertEquals(await backend.remove("a", 1), false);
+  assertEquals(await backend.remove([{ key: "a", version: 0 }]), 0);
+  assertEquals(await backend.remove([{ key: "a", version: undefined }]), 0);
+  assertEquals(await backend.remove([{ key: "a", version: 1 }]), 1);
+  assertEquals(await backend.remove([{ key: "a", version: 1 }]), 0);
   assertEquals(await backend.write("a", "old", 1), {
     written: false,
     found: { value: undefined, version: undefined },
@@ -108,10 +163,25 @@ Deno.test({
     assertEquals(await backend.write("a", "3", 0), { written: true, version: 1 });
     const error = await assertRejects(() => backend.write("b", "any", -1), StoreError, "The version of the node");
     assert(error.permanent);
-    assertEquals(await backend.remove("b", -1), false);
+    assertEquals(await backend.remove([{ key: "b", version: -1 }]), 0);
     assertEquals(await backend.read("b"), { value: "b", version: -1 });
     assertEquals(versions, [-3, -3, -2, -2, 0]);
   },
+});
+
+test("ZookeeperBackend takes a reply without a version for no answer", async (place) => {
+  const client = place.client();
+  const backend = place.backend(client);
+  await backend.write("a", "one", undefined);
+  const { getData, setData } = client;
+  // The client calls back with neither an error nor a result.
+  client.setData = (path, data, version, done) =>
+    setData.call(client, path, data, version, (error) => done(error, undefined as never));
+  await assertRejects(() => backend.write("a", "two", 0), Error, "without the version of the node");
+  assertEquals(await place.backend().read("a"), { value: "two", version: 1 });
+  client.getData = (path, done) => getData.call(client, path, (error) => done(error, undefined, undefined as never));
+  const error = await assertRejects(() => backend.read("a"), Error, "without the version of the node");
+  assert(!(error instanceof StoreError) && !(error instanceof TypeError));
 });
 
 test("ZookeeperBackend finds another version with what is executed late", async (place) => {
@@ -178,14 +248,6 @@ test("ZookeeperBackend.read() that fails leaves nothing behind of its two reques
   await assertRejects(() => place.backend(slow).read("a"), StoreError, "Was connect() called?");
 });
 
-test("acquire() on ZooKeeper is not told that a lock is held that another one released", async (place) => {
-  const stores = [await place.store(), await place.store()];
-  for (let turn = 0; turn < 20; turn++) {
-    const lock = await acquire(stores[turn % 2]!, "a", { wait: 0 });
-    await lock.release();
-  }
-});
-
 test("acquire() on ZooKeeper sends one request, as do a renewal and a release", async (place) => {
   const client = place.client();
   const store = zookeeper(client, { path: place.path });
@@ -193,7 +255,8 @@ test("acquire() on ZooKeeper sends one request, as do a renewal and a release", 
   const sent: unknown[] = [];
   const { queue } = client.connectionManager;
   client.connectionManager.queue = (request, done) => {
-    sent.push(request);
+    // Nobody waits for a timer.
+    if (!`${(request as { payload?: { path?: string } }).payload?.path}`.endsWith(":clock")) sent.push(request);
     queue.call(client.connectionManager, request, done);
   };
   const lock = await acquire(store, "a");
@@ -206,4 +269,11 @@ test("acquire() on ZooKeeper sends one request, as do a renewal and a release", 
   await (await acquire(other, "a")).release();
   // A sync and a read, which are one trip, then both writes.
   assertEquals(sent.length, 4);
+});
+
+test("steal and evict() end at once what any zookeeper() of the same client hands on", async (place) => {
+  const client = place.client();
+  const store = () => zookeeper(client, { path: place.path });
+  await using made = cohort(store(), { keep: 60_000 });
+  await assertEndsAtOnce([["zookeeper()", store()], ["a cohort of another one", made]], store());
 });

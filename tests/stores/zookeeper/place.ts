@@ -1,10 +1,10 @@
-import type { Store } from "@holdfast/lock";
 import { zookeeper, type ZookeeperOptions, type ZookeeperStore } from "@holdfast/lock/zookeeper";
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import { type LockDocument, parseDocument } from "../../../src/stores/cas/document.ts";
-import { CasStore } from "../../../src/stores/cas/store.ts";
+import { type Clock, SystemClock } from "../../../src/time/clock.ts";
+import { type LockDocument, parseDocument } from "../../../src/engine/document.ts";
+import { CasStore } from "../../../src/engine/store.ts";
+import { nodeOf } from "../../../src/stores/zookeeper/node_name.ts";
 import { ZookeeperBackend } from "../../../src/stores/zookeeper/store.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
 import { findZookeeper } from "../../support/zookeeper.ts";
 import {
   type ClientOptions,
@@ -79,11 +79,11 @@ export class Place implements AsyncDisposable {
   }
 
   /** Returns a store that does not hand on, for tests that call it themselves. It is connected. */
-  async engine(): Promise<Store> {
-    const backend = this.backend();
+  async engine(clock: Clock = new SystemClock(), client: TestClient = this.client()): Promise<CasStore> {
+    const backend = this.backend(client);
     // The session is being made, which takes longer than leases of the suite allow.
     await answers(() => backend.read("a"));
-    return new CasStore(backend, { maxClockSkew: 10_000, observer: undefined }, new SystemClock());
+    return new CasStore(backend, { maxClockSkew: 10_000, observer: undefined }, clock);
   }
 
   /** Returns a store of a new client, which is connected. */
@@ -99,6 +99,11 @@ export class Place implements AsyncDisposable {
     const query = store.query.bind(store);
     store.query = (options) => answers(() => query(options));
     return store;
+  }
+
+  /** Returns the path of the node of a lock. */
+  async nodeOf(name: string): Promise<string> {
+    return `${this.path}/${await nodeOf(name)}`;
   }
 
   /** Reads the document of a lock. */
@@ -124,7 +129,7 @@ export class Place implements AsyncDisposable {
 async function answers<T>(call: () => Promise<T>): Promise<T> {
   const found: T[] = [];
   const isAnswered = () => call().then((answer) => found.push(answer) > 0, () => false);
-  await until(isAnswered, "ZooKeeper answers", 30_000);
+  await until(isAnswered, "ZooKeeper answers", HANG_MS);
   return found[0]!;
 }
 

@@ -30,6 +30,13 @@ async function makePath(place: Place, rights: readonly (readonly [user: string, 
   await answered((done) => admin.create(place.path, admin.getSessionId(), all, done));
 }
 
+/** Removes a node, and those below it. */
+async function removeAll(client: TestClient, path: string): Promise<void> {
+  const [nodes] = await answered<[readonly string[]]>((done) => client.getChildren(path, done));
+  for (const node of nodes) await removeAll(client, `${path}/${node}`);
+  await answered((done) => client.remove(path, -1, done));
+}
+
 /** Does with a lock what programs do, and what removes old nodes. Resolves to whether all was permitted. */
 async function useOf(place: Place, client: TestClient): Promise<string> {
   const store = zookeeper(client, { path: place.path });
@@ -40,7 +47,7 @@ async function useOf(place: Place, client: TestClient): Promise<string> {
     await lock.extend(3_000);
     await store.query();
     await lock.release();
-    await backend.remove("a", (await backend.read("a")).version);
+    await backend.remove([{ key: "a", version: (await backend.read("a")).version }]);
     return "permitted";
   } catch (error) {
     assert(error instanceof StoreError && error.permanent, `${error}`);
@@ -77,11 +84,27 @@ test("acquire() on ZooKeeper gives the nodes of locks the rights of the path", a
   assertEquals(await useOf(place, await clientOf(place, "app")), "permitted");
   const client = await clientOf(place, "app");
   await using _lock = await acquire(zookeeper(client, { path: place.path }), "a");
-  const lists = await Promise.all([place.path, `${place.path}/YQ`].map((path) => {
+  const node = await place.nodeOf("a");
+  const directories = [node.replace(/\/[^/]*$/, ""), node.replace(/\/[^/]*\/[^/]*$/, "")];
+  const [given, ...lists] = await Promise.all([place.path, node, ...directories].map((path) => {
     return answered<[ZookeeperAcl[]]>((done) => client.getACL(path, done));
   }));
-  assertEquals(JSON.stringify(lists[1]![0]), JSON.stringify(lists[0]![0]));
-  assertEquals(lists[0]![0].length, 3);
+  for (const [acl] of lists) assertEquals(JSON.stringify(acl), JSON.stringify(given![0]));
+  assertEquals([given![0].length, lists.length], [3, 3]);
+});
+
+test("acquire() on ZooKeeper gives nodes the rights of a path that was made anew", async (place) => {
+  await makePath(place, [["app", ALL]]);
+  const [client, admin] = [await clientOf(place, "app"), await clientOf(place, "admin")];
+  const backend = place.backend(client);
+  await backend.write("a", "1", undefined);
+  await backend.remove([{ key: "a", version: 0 }]);
+  await removeAll(admin, place.path);
+  // The store makes the path again, for everybody.
+  await backend.write("b", "1", undefined);
+  const node = await place.nodeOf("b");
+  const [acl] = await answered<[ZookeeperAcl[]]>((done) => client.getACL(node, done));
+  assertEquals(acl.map(({ id: { scheme } }) => scheme), ["world"]);
 });
 
 test("acquire() on ZooKeeper needs no ADMIN where everybody has the rights", async (place) => {
@@ -116,7 +139,7 @@ test("zookeeper() throws for what is no client of node-zookeeper-client", () => 
   // The second one is like a client of the npm package `zookeeper`.
   const method = () => {};
   for (
-    const wrong of [undefined, { connect: method, on: method, get: method, set: method, create: method }, "zk:2181"]
+    const wrong of [undefined, { connect: method, on: method, get: method, set: method, create: method }, 2181]
   ) {
     assertThrows(() => zookeeper(wrong as never), TypeError, "client must be one of node-zookeeper-client");
   }
@@ -131,7 +154,8 @@ test("zookeeper() throws for a wrong option", (place) => {
     assertThrows(() => zookeeper(client, { path }), RangeError, "path must be that of a node");
   }
   for (const path of ["/a", "/a/b", "/...", "/é€", "/zookeepers"]) zookeeper(client, { path });
-  assertThrows(() => zookeeper(client, { maxClockSkew: -1 }), RangeError, "maxClockSkew");
+  const skewed = { maxClockSkew: 5_000 } as never;
+  assertThrows(() => zookeeper(client, skewed), TypeError, "maxClockSkew must be left out: timers of the server");
   assertThrows(() => zookeeper(client, { observer: 7 as never }), TypeError, "observer");
   return Promise.resolve();
 });
