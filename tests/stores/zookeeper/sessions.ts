@@ -1,15 +1,24 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire, StoreError, tryAcquire } from "@holdfast/lock";
 import { zookeeper } from "@holdfast/lock/zookeeper";
+import { nodeOf } from "../../../src/stores/zookeeper/node_name.ts";
 import { ZookeeperConnection } from "../../../src/stores/zookeeper/client.ts";
+import { ZookeeperBackend } from "../../../src/stores/zookeeper/store.ts";
 import { NodeWatches } from "../../../src/stores/zookeeper/watch.ts";
+import { claimOf } from "../../support/claims.ts";
+import { inTime } from "../../support/in_time.ts";
+import { freePort } from "../../support/redis_server.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
-import { until } from "../../support/until.ts";
+import { HANG_MS, until } from "../../support/until.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
 import { closeClient, type TestClient, ZookeeperServer } from "../../support/zookeeper_server.ts";
 import { answered, ignore, oneServer, Place, test, threeServers } from "./place.ts";
 
 /** Whether a client is connected. */
 const isConnected = (client: TestClient) => client.getState().getCode() === 3;
+
+/** How long an event may take that nothing else stands in for, in milliseconds: then it has been lost. */
+const EVENT_MS = 30_000;
 
 /** A session that ends when the server has not heard of the client for so long, in milliseconds. */
 const SHORT_SESSION = { sessionTimeout: 2_000 };
@@ -29,10 +38,10 @@ test("acquire() on ZooKeeper goes on with a new session, and keeps its locks", a
   const client = place.client(`127.0.0.1:${proxy.port}`, SHORT_SESSION);
   const store = zookeeper(client, { path: place.path });
   const lock = await acquire(store, "a", { lease: 60_000 });
-  const session = `${client.getSessionId()}`;
+  const session = client.getSessionId().toHex();
   await expire(client, proxy);
   await lock.extend(60_000);
-  assert(lock.held && isConnected(client) && `${client.getSessionId()}` !== session, "the session is another one");
+  assert(lock.held && isConnected(client) && client.getSessionId().toHex() !== session, "the session is another one");
   assertEquals(await tryAcquire(await place.store(), "a"), null);
   await lock.release();
   assertEquals(await place.used(), []);
@@ -57,6 +66,36 @@ test("acquire() on ZooKeeper goes on after a connection that was cut within an a
   const cut = proxy.loseReply(place.path, 100);
   await Promise.all([cut, store.query().catch(() => {})]);
   await until(() => isConnected(client), "the client is connected again");
+  await lock.release();
+});
+
+test("acquire() on ZooKeeper goes on after a cut with 2 MB of watches", async (place) => {
+  const [client, backend] = [place.client(), place.backend()];
+  const store = zookeeper(client, { path: place.path });
+  const lock = await acquire(store, "a", { lease: 60_000 });
+  const watches = new NodeWatches(new ZookeeperConnection(client));
+  const { signal } = new AbortController();
+  const a = await place.nodeOf("a");
+  // 2 MB, of which a server takes 1 MB in one packet.
+  const paths = Array.from({ length: 8_000 }, (_, i) => `${place.path}/${String(i).padEnd(250, "x")}`);
+  const told = [...paths, await place.nodeOf("b")].map((path) =>
+    watches.changed(path, undefined, signal).then(() => path)
+  );
+  await answered<[unknown]>((done) => client.exists(a, () => {}, done));
+  client.connectionManager.socket!.destroy();
+  await backend.write("b", "1", undefined);
+  assertEquals(await Promise.race(told), await place.nodeOf("b"));
+  await lock.release();
+});
+
+test("acquire() on ZooKeeper goes on when its client has sent 2^31 requests", async (place) => {
+  const client = place.client();
+  const store = zookeeper(client, { path: place.path });
+  const lock = await acquire(store, "a", { lease: 60_000 });
+  client.connectionManager.xid = 2 ** 31 - 3;
+  for (let i = 0; i < 3; i++) await (await acquire(store, "b")).release();
+  assert(client.connectionManager.xid < 100, `${client.connectionManager.xid}`);
+  await lock.extend(60_000);
   await lock.release();
 });
 
@@ -86,11 +125,11 @@ test("acquire() on ZooKeeper keeps its locks when its session moves", async () =
   await using place = Place.open(threeServers().address);
   const client = place.client();
   const lock = await acquire(zookeeper(client, { path: place.path }), "a", { lease: 20_000 });
-  const [session, server] = [`${client.getSessionId()}`, client.connectionManager.socket!.remotePort];
+  const [session, server] = [client.getSessionId().toHex(), client.connectionManager.socket!.remotePort];
   client.connectionManager.socket!.destroy();
   await until(() => isConnected(client) && client.connectionManager.socket!.remotePort !== server, "it has moved");
   await lock.extend(20_000);
-  assertEquals(`${client.getSessionId()}`, session);
+  assertEquals(client.getSessionId().toHex(), session);
   await lock.release();
 });
 
@@ -116,7 +155,7 @@ test("acquire() on ZooKeeper leaves a server that is frozen", async () => {
   try {
     // On a busy machine a process stops somewhat later.
     const moved = () => lock.extend(60_000).then(() => serverOf(client) !== frozen, () => false);
-    await until(moved, "the lock is renewed elsewhere", 40_000);
+    await until(moved, "the lock is renewed elsewhere", HANG_MS);
     assert(lock.held);
   } finally {
     frozen.thaw();
@@ -163,17 +202,55 @@ test("acquire() on ZooKeeper rejects once the client is closed, also while it wa
   await lock.release();
 });
 
+test("wakeup() on ZooKeeper resolves by a watch alone when a lock is released", async (place) => {
+  const lock = await acquire(await place.store(), "a", { lease: 60_000 });
+  // On a clock that stands still nobody looks, and nobody attempts again.
+  const store = await place.engine(new VirtualClock());
+  const claim = claimOf("a");
+  assert(!(await store.attempt(claim, { enqueue: true })).granted);
+  const woken = store.wakeup(claim, new AbortController().signal);
+  const node = await place.nodeOf("a");
+  await until(async () => (await oneServer().command("wchp")).includes(node), "it watches");
+  await lock.release();
+  await inTime(woken, EVENT_MS, "the event");
+  assert((await store.attempt(claim, { enqueue: true })).granted);
+  assert(await store.release(claim));
+});
+
+test("wakeup() on ZooKeeper resolves when the client is closed", async (place) => {
+  const lock = await acquire(await place.store(), "a", { lease: 60_000 });
+  const client = place.client();
+  const store = await place.engine(new VirtualClock(), client);
+  const claim = claimOf("a");
+  assert(!(await store.attempt(claim, { enqueue: true })).granted);
+  const woken = store.wakeup(claim, new AbortController().signal);
+  await closeClient(client);
+  await inTime(woken, EVENT_MS, "the close");
+  await lock.release();
+});
+
+test("revocation() on ZooKeeper resolves by a watch alone when the lock is taken away", async (place) => {
+  const store = await place.engine(new VirtualClock());
+  const claim = claimOf("a");
+  assert((await store.attempt(claim, { enqueue: false })).granted);
+  const revoked = store.revocation(claim, new AbortController().signal);
+  const node = await place.nodeOf("a");
+  await until(async () => (await oneServer().command("wchp")).includes(node), "it watches");
+  assertEquals(await (await place.store()).evict("a"), 1);
+  await inTime(revoked, EVENT_MS, "the event");
+});
+
 test("NodeWatches resolves when a node is made, changed and removed", async (place) => {
   const [client, backend] = [place.client(), place.backend()];
   const watches = new NodeWatches(new ZookeeperConnection(client));
-  const path = `${place.path}/YQ`;
+  const path = await place.nodeOf("a");
   const { signal } = new AbortController();
   await watches.changed(path, 7, signal);
   for (
     const [before, change] of [
       [undefined, () => backend.write("a", "1", undefined)],
       [0, () => backend.write("a", "2", 0)],
-      [1, () => backend.remove("a", 1)],
+      [1, () => backend.remove([{ key: "a", version: 1 }])],
     ] as const
   ) {
     let told = false;
@@ -194,7 +271,7 @@ test("NodeWatches has one watch for all who wait for a node, and those who come 
   const asked: string[] = [];
   const { exists } = client;
   client.exists = (path, ...rest) => (asked.push(path), exists.call(client, path, ...rest));
-  const path = `${place.path}/YQ`;
+  const path = await place.nodeOf("a");
   for (let turn = 0; turn < 20; turn++) {
     const leaving = new AbortController();
     const left = watches.changed(path, 0, leaving.signal);
@@ -209,18 +286,24 @@ test("NodeWatches has one watch for all who wait for a node, and those who come 
 });
 
 test("NodeWatches is told below a chroot, and what happened while disconnected", async (place) => {
-  await answered((done) => place.client().mkdirp(`${place.path}/chroot`, done));
+  await answered((done) => place.client().mkdirp(`${place.path}/chroot/holdfast`, done));
   await using proxy = await TcpProxy.start(oneServer().port);
   const client = place.client(`127.0.0.1:${proxy.port}${place.path}/chroot`);
-  const store = zookeeper(client);
-  const other = zookeeper(place.client(), { path: `${place.path}/chroot/holdfast` });
+  const watches = new NodeWatches(new ZookeeperConnection(client));
+  const other = new ZookeeperBackend(place.client(), `${place.path}/chroot/holdfast`);
+  await other.write("a", "0", undefined);
+  const node = await nodeOf("a");
   for (const cut of [false, true]) {
-    const lock = await acquire(other, "a", { lease: 60_000 });
-    const waiting = acquire(store, "a", { wait: 30_000 });
-    await until(async () => (await other.query()).pending.length === 1, "it waits");
-    if (cut) proxy.cut();
-    await lock.release();
-    await (await waiting).release();
+    const { version } = await other.read("a");
+    const watched = watches.changed(`/holdfast/${node}`, version, new AbortController().signal);
+    await until(
+      async () => (await oneServer().command("wchp")).includes(`${place.path}/chroot/holdfast/${node}`),
+      "it is set",
+    );
+    if (cut) proxy.redirect(freePort());
+    await other.write("a", "1", version);
+    if (cut) proxy.redirect(oneServer().port);
+    await inTime(watched, EVENT_MS, "the event");
   }
 });
 
@@ -232,17 +315,33 @@ test("NodeWatches rejects when the watch could not be set", async (place) => {
   await assertRejects(() => watches.changed("/a", 0, new AbortController().signal), Error, "not set");
 });
 
-test("acquire() on ZooKeeper polls beside its watches", async (place) => {
+test("zookeeper() listens to a client once, for all stores on it", (place) => {
+  const client = place.client() as TestClient & { listenerCount(event: string): number };
+  const before = client.listenerCount("state");
+  for (let i = 0; i < 20; i++) zookeeper(client, { path: `${place.path}/${i}` });
+  assertEquals(client.listenerCount("state") - before, 1);
+  return Promise.resolve();
+});
+
+test("wakeup() on ZooKeeper resolves by a look every 5 s where no watch fires", async (place) => {
   const client = place.client();
   const { exists } = client;
   const deaf: TestClient = Object.assign(Object.create(client), {
     exists: (...[path, , done]: Parameters<TestClient["exists"]>) => exists.call(client, path, () => {}, done),
   });
-  const lock = await acquire(await place.store(), "a", { lease: 60_000 });
-  const waiting = acquire(zookeeper(deaf, { path: place.path }), "a", { wait: 30_000 });
-  await until(async () => (await place.documentOf("a")).queue.length === 1, "it waits");
+  const lock = await acquire(await place.store(), "a", { lease: 300_000 });
+  const clock = new VirtualClock();
+  const store = await place.engine(clock, deaf);
+  const claim = claimOf("a");
+  assert(!(await store.attempt(claim, { enqueue: true })).granted);
+  let looked = false;
+  const woken = store.wakeup(claim, new AbortController().signal).then(() => looked = true);
   await lock.release();
-  await (await waiting).release();
+  await clock.advance(4_999);
+  assertEquals(looked, false);
+  await clock.advance(1);
+  await inTime(woken, EVENT_MS, "the look");
+  assert(await store.release(claim));
 });
 
 Deno.test({
@@ -257,8 +356,8 @@ Deno.test({
     await server.kill();
     await server.start();
     // A client that connects to a server that only begins may be stuck.
-    await until(() => lock.extend(60_000).then(() => true, () => false), "it is renewed", 50_000);
-    await until(() => other.query().then(() => true, () => false), "the other one is connected", 50_000);
+    await until(() => lock.extend(60_000).then(() => true, () => false), "it is renewed", HANG_MS);
+    await until(() => other.query().then(() => true, () => false), "the other one is connected", HANG_MS);
     assertEquals(await tryAcquire(other, "a"), null);
     const next = await acquire(other, "b", { wait: 20_000 });
     assert(next.fence > dead.fence, `${next.fence} after ${dead.fence}`);

@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
 import type { ZookeeperServer } from "../../support/zookeeper_server.ts";
-import { nodeOf } from "../../../src/stores/zookeeper/node_name.ts";
 import type { Place } from "./place.ts";
 
 /** The end of each part of a snapshot: a checksum of all before it, and the text `/`. */
@@ -28,7 +27,7 @@ export async function setVersion(
   const [last] = names.sort((one, other) => parseInt(other.slice(9), 16) - parseInt(one.slice(9), 16));
   const bytes = Buffer.from(Deno.readFileSync(`${folder}/${last}`));
   for (const [name, version] of Object.entries(versions)) {
-    const path = `${place.path}/${await nodeOf(name)}`;
+    const path = await place.nodeOf(name);
     const data = bytes.indexOf(path) + path.length;
     bytes.writeInt32BE(version, data + 4 + bytes.readInt32BE(data) + BEFORE_VERSION_BYTES);
   }

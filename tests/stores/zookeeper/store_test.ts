@@ -1,10 +1,10 @@
 // Deno only: it takes long, and starts servers. Besides it only the fault run starts Java.
 import { assert } from "@std/assert";
 import { LockManager } from "@holdfast/lock/web-locks";
-import { storeSuite } from "@holdfast/lock/testing";
+import { storeSuite } from "@holdfast/testing";
 import { zookeeper } from "@holdfast/lock/zookeeper";
-import type { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { dispose, FULL, made, ofSeveral } from "../../composed/cohort/suites.ts";
+import type { HandoffCohort } from "../../../src/cohort/cohort.ts";
+import { dispose, FULL, made, ofSeveral } from "../../cohort/suites.ts";
 import { killHolder } from "../../support/killed_holder.ts";
 import { patient } from "../../support/patient.ts";
 import { until } from "../../support/until.ts";
@@ -12,14 +12,20 @@ import { endsOnce, plansOf } from "../../verification/events/ends.ts";
 import { really, SHORT } from "../../verification/events/really.ts";
 import { agrees } from "../../verification/queue/agrees.ts";
 import { killedSuite } from "../../verification/killed_suite.ts";
-import { webLocksSuite } from "../../web_locks/suite.ts";
+import { ACROSS_NAMES, TOGETHER, webLocksSuite } from "../../web_locks/suite.ts";
 import { ignore, oneServer, Place, serve, threeServers } from "./place.ts";
+import "./behind.ts";
 import "./command_line.ts";
 import "./nodes.ts";
 import "./refusals.ts";
+import "./session.ts";
 import "./sessions.ts";
+import "./timers.ts";
 
 serve();
+
+/** A process that holds a lock until it is killed. */
+const HOLDER = new URL("holder_process.ts", import.meta.url);
 
 /** Where the suites run. The three servers are asked by way of all of them. */
 const SERVERS = { "one server": () => oneServer().address, "three servers": () => threeServers().address };
@@ -63,6 +69,7 @@ if (!ignore) {
 
   webLocksSuite({
     of: "LockManager on ZooKeeper",
+    without: [ACROSS_NAMES, TOGETHER],
     open: async () => {
       const place = Place.open(threeServers().address);
       const first = await place.store();
@@ -108,14 +115,15 @@ killedSuite({
   open: () => {
     const place = Place.open();
     return {
-      async kill(lease) {
-        const program = new URL("holder_process.ts", import.meta.url);
-        const fence = await killHolder(program, place.address, place.path, `${lease}`);
-        const [holder] = (await place.documentOf("a")).holders.values();
-        return { fence, end: holder!.end };
+      kill: (lease, held) => killHolder(HOLDER, place.address, place.path, `${lease}`, `${held}`),
+      store: () => zookeeper(place.client(), { path: place.path }),
+      engine: (clock) => place.engine(clock),
+      async forgetTimers() {
+        const backend = place.backend();
+        const { value, version } = await backend.read("a");
+        const { written } = await backend.write("a", value!.replace(/,"timer":"[^"]*"/, ""), version);
+        assert(written);
       },
-      store: (maxClockSkew) => zookeeper(place.client(), { path: place.path, maxClockSkew }),
-      engine: () => place.engine(),
       [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
     };
   },
