@@ -27,13 +27,13 @@ export async function grant(store: Store, claim: Claim, options: { steal?: boole
 /** Queues, or asks again, and returns when to ask next. */
 export async function ask(store: Store, claim: Claim, enqueue = true): Promise<number> {
   const attempt = await store.attempt(claim, { enqueue });
-  assert("retryAfter" in attempt, "busy");
+  assert(!attempt.granted && "retryAfter" in attempt, "busy");
   return attempt.retryAfter;
 }
 
 /** Asks, which must end in a conflict, and returns that. */
 export async function clash(store: Store, claim: Claim, enqueue = true): Promise<Conflict> {
   const attempt = await store.attempt(claim, { enqueue });
-  assert("conflict" in attempt, "a conflict");
+  assert(!attempt.granted && "conflict" in attempt, "a conflict");
   return attempt.conflict;
 }

@@ -25,6 +25,11 @@ export interface EtcdAnswer {
   readonly dbSize: string;
   readonly token: string;
   readonly leases?: readonly unknown[];
+  /** The id of a lease. */
+  readonly ID: string;
+  readonly succeeded?: boolean;
+  /** Of a lease that was kept alive: without a time if there is none. */
+  readonly result: { readonly TTL?: string };
 }
 
 /** A member of an etcd cluster that a test has started, on free ports of the loopback interface. */
@@ -34,6 +39,8 @@ export class EtcdServer extends TestServer {
   readonly peerPort: number = freePort();
   /** Where the other members reach it, if not at its own port. */
   reachedAt: number | undefined;
+  /** The words of a command that starts its program, if that is not started as it is. */
+  startedBy: readonly string[] = [];
   /** Where it keeps its data. */
   readonly directory: string;
   readonly #program: string;
@@ -76,8 +83,10 @@ export class EtcdServer extends TestServer {
 
   /** Starts the process, among these members of a cluster that is new or not. */
   spawn(members: readonly EtcdServer[] = [this], state: "new" | "existing" = "new"): ServerProcess {
-    return this.process = new ServerProcess(this.#program, {
+    const [program, ...words] = [...this.startedBy, this.#program];
+    return this.process = new ServerProcess(program!, {
       args: [
+        ...words,
         ...[`--name=${this.name}`, `--data-dir=${this.directory}/data`],
         ...[`--listen-client-urls=${this.url}`, `--advertise-client-urls=${this.url}`],
         ...[`--listen-peer-urls=http://127.0.0.1:${this.peerPort}`, `--initial-advertise-peer-urls=${this.peerUrl}`],
@@ -151,6 +160,8 @@ export interface EtcdClusterOptions {
   readonly reached?: (peerPort: number) => Promise<number | undefined>;
   /** Where their folders are: in memory if it is left out. */
   readonly parent?: string;
+  /** The words of a command that starts the program of a member. */
+  readonly startedBy?: (member: EtcdServer) => readonly string[];
 }
 
 /** Several members that a test has started. */
@@ -165,10 +176,13 @@ export class EtcdCluster implements AsyncDisposable {
   static async start(
     members = 3,
     settings: readonly string[] = [],
-    { reached, parent }: EtcdClusterOptions = {},
+    { reached, parent, startedBy }: EtcdClusterOptions = {},
   ): Promise<EtcdCluster> {
     return await startedServer(() => new EtcdCluster(members, settings, parent), async (cluster) => {
-      for (const member of cluster.members) member.reachedAt = await reached?.(member.peerPort);
+      for (const member of cluster.members) {
+        member.reachedAt = await reached?.(member.peerPort);
+        member.startedBy = startedBy?.(member) ?? [];
+      }
       await Promise.all(cluster.members.map((member) => member.start(cluster.members)));
     });
   }

@@ -1,4 +1,4 @@
-import { type Attempt, type Claim, type Granted, handleOf, type Store } from "../../src/store.ts";
+import { type Attempt, type Claim, type Granted, handleOf, type Store } from "../../src/contract/store.ts";
 import type { MemoryStore } from "../../src/stores/memory/store.ts";
 
 /** What a store does wrong, over one that does it right. */

@@ -5,7 +5,7 @@ import {
   type QueryOptions,
   type Snapshot,
   type WaiterEntry,
-} from "../../src/store.ts";
+} from "../../src/contract/store.ts";
 import type { MemoryStore } from "../../src/stores/memory/store.ts";
 import type { Breakage } from "./faulty_grants.ts";
 

@@ -23,6 +23,8 @@ export interface MariadbServerOptions {
   readonly env?: Record<string, string> | undefined;
   /** Where its files are; where temporary ones are if left out. */
   readonly folder?: string | undefined;
+  /** The words of a command that starts the program of the server, if that is not started as it is. */
+  readonly startedBy?: readonly string[] | undefined;
 }
 
 /** A MariaDB server that a test has started, on a free port of the loopback interface. */
@@ -34,8 +36,9 @@ export class MariadbServer extends TestServer {
   readonly #directory: string;
   readonly #settings: readonly string[];
   readonly #env: Record<string, string> | undefined;
+  readonly #startedBy: readonly string[];
 
-  private constructor(settings: readonly string[], { env, folder }: MariadbServerOptions) {
+  private constructor(settings: readonly string[], { env, folder, startedBy = [] }: MariadbServerOptions) {
     super();
     const found = findMariadb();
     if ("missing" in found) throw new Error(found.missing);
@@ -45,6 +48,7 @@ export class MariadbServer extends TestServer {
     this.#directory = Deno.makeTempDirSync({ ...place, prefix: "holdfast_mariadb_" });
     this.#settings = settings;
     this.#env = env;
+    this.#startedBy = startedBy;
   }
 
   /**
@@ -105,7 +109,9 @@ export class MariadbServer extends TestServer {
       ...[`--pid-file=${this.#directory}/pid`, `--log-error=${this.#directory}/log`],
       ...this.#settings,
     ]);
-    const process = this.process = new ServerProcess(this.#program, command);
+    const [program, ...words] = [...this.#startedBy, this.#program];
+    const args = [...words, ...command.args ?? []];
+    const process = this.process = new ServerProcess(program!, { ...command, args });
     for (const started = performance.now();;) {
       try {
         const [[row]] = await this.query("SELECT @@pid_file AS path");

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
-import type { QuorumNode } from "../../src/quorum_node.ts";
-import type { Store } from "../../src/store.ts";
+import type { QuorumNode } from "../../src/contract/quorum_node.ts";
+import type { Store } from "../../src/contract/store.ts";
 import { RedisServer } from "./redis_server.ts";
 import { serverStore } from "./server_store.ts";
 

@@ -1,4 +1,4 @@
-import type { Store } from "@holdfast/lock";
+import type { Claim, Store } from "@holdfast/lock";
 
 /**
  * Lets the calls of a store ask again when there was no answer in time, as `acquire()` does: a third of the shortest lease
@@ -6,20 +6,30 @@ import type { Store } from "@holdfast/lock";
  */
 export function patient<Kind extends Store>(store: Kind): Kind {
   const [attempt, renew, release] = [store.attempt.bind(store), store.renew.bind(store), store.release.bind(store)];
-  store.attempt = (claim, options) => answered(() => attempt(claim, options));
-  store.renew = (claim) => answered(() => renew(claim));
-  store.release = (claim) => answered(() => release(claim));
+  const leases = new Map<string, number>();
+  const leaseOf = ({ handle, owner }: Claim) => leases.get(handle ?? owner) ?? 0;
+  const note = (claim: Claim) => void leases.set(claim.handle ?? claim.owner, Math.max(claim.lease, leaseOf(claim)));
+  store.attempt = (claim, options) => (note(claim), answered(() => attempt(claim, options)));
+  // The first try may have released the lock, or have left it to a lease that is over now: `acquire()` knows that.
+  store.renew = (claim) =>
+    answered(() => renew(claim), (renewal) => renewal === "lost" && claim.lease < leaseOf(claim));
+  store.release = (claim) => answered(() => release(claim), (released) => !released);
   const evict = store.evict?.bind(store);
   if (evict !== undefined) store.evict = (name, options) => answered(() => evict(name, options));
   return store;
 }
 
-async function answered<T>(ask: () => Promise<T>): Promise<T> {
-  for (;;) {
+/** Asks until there is an answer. Rejects with the fault if the answer may be due to a try that had none. */
+async function answered<T>(ask: () => Promise<T>, mayBeDue: (answer: T) => boolean = () => false): Promise<T> {
+  for (let fault: Error | undefined;;) {
     try {
-      return await ask();
+      const answer = await ask();
+      if (fault === undefined || !mayBeDue(answer)) return answer;
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith("no answer to a "))) throw error;
+      fault = error;
+      continue;
     }
+    throw fault;
   }
 }

@@ -36,6 +36,8 @@ export interface PostgresServerOptions {
   readonly encoding?: string | undefined;
   /** Where its files are; where temporary ones are if left out. */
   readonly folder?: string | undefined;
+  /** The words of a command that starts the program of the server on a port, if that is not started as it is. */
+  readonly startedBy?: ((port: number) => readonly string[]) | undefined;
 }
 
 /** A PostgreSQL server that a test has started, on a free port of the loopback interface. */
@@ -86,8 +88,9 @@ export class PostgresServer implements AsyncDisposable {
   async start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
     const data = `${this.#directory}/data`;
     const all = { ...SETTINGS, ...this.#options.settings, ...settings, port: `${this.port}` };
-    const process = this.#process = new ServerProcess(this.#program, {
-      args: ["-D", data, ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+    const [program, ...words] = [...this.#options.startedBy?.(this.port) ?? [], this.#program];
+    const process = this.#process = new ServerProcess(program!, {
+      args: [...words, "-D", data, ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
       env: { ...librariesOf(this.#program), ...this.#options.env },
       ...await unprivileged(),
       cwd: this.#directory,

@@ -1,5 +1,4 @@
-/** What to do when the library that sets the clock cannot be compiled. */
-const REMEDY = 'install one with "apt-get install gcc libc6-dev"';
+import { compile } from "./c_compiler.ts";
 
 /** How long the text in a file is, in bytes: as long as what a process reads of it. */
 const LENGTH = 31;
@@ -21,7 +20,7 @@ export class ProcessClock implements Disposable {
     try {
       // Servers that do not run as root read it, too.
       await Deno.chmod(clock.#directory, 0o755);
-      await compile(`${import.meta.dirname}/process_clock.c`, clock.#library);
+      await compile(`${import.meta.dirname}/process_clock.c`, clock.#library, ["-shared", "-fPIC"]);
       clock.shift(0);
       return clock;
     } catch (error) {
@@ -66,20 +65,4 @@ export class ProcessClock implements Disposable {
   get #library(): string {
     return `${this.#directory}/process_clock.so`;
   }
-}
-
-/** Compiles a library with the C compiler that the test command has found, or the first that there is. */
-async function compile(source: string, library: string): Promise<void> {
-  const named = Deno.env.get("CC");
-  const args = ["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o", library, source];
-  for (const compiler of named ? [named] : ["cc", "gcc", "clang"]) {
-    try {
-      const { success, stderr } = await new Deno.Command(compiler, { args, stderr: "piped" }).output();
-      if (success) return;
-      throw new Error(`${compiler} fails: ${REMEDY}. It says: ${new TextDecoder().decode(stderr)}`);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
-  }
-  throw new Error(`no C compiler: ${REMEDY}`);
 }

@@ -130,7 +130,7 @@ export class RedisServer extends TestServer {
   async leftovers(): Promise<string[]> {
     const client = new Redis(this.port, "127.0.0.1");
     try {
-      return (await client.keys("*")).filter((key) => !key.endsWith(":fence"));
+      return (await client.keys("*")).filter((key) => !/:(fence|calls)$/.test(key));
     } finally {
       await closed(client);
     }

@@ -1,5 +1,5 @@
 import { assert } from "@std/assert";
-import { type Attempt, type Claim, type Granted, handleOf, type Store } from "../../src/store.ts";
+import { type Attempt, type Claim, type Granted, handleOf, type Store } from "../../src/contract/store.ts";
 import { claimOf } from "./claims.ts";
 
 /** Returns claims of one group for the lock. */

@@ -1,7 +1,14 @@
-import type { Clock } from "../../src/internal/time/clock.ts";
-import { StoreError } from "../../src/errors.ts";
-import type { LockEvent, Observer } from "../../src/events.ts";
-import { type Attempt, type AttemptOptions, type Claim, drift, type Renewal, type Store } from "../../src/store.ts";
+import type { Clock } from "../../src/time/clock.ts";
+import { StoreError } from "../../src/contract/errors.ts";
+import type { LockEvent, Observer } from "../../src/contract/events.ts";
+import {
+  type Attempt,
+  type AttemptOptions,
+  type Claim,
+  drift,
+  type Renewal,
+  type Store,
+} from "../../src/contract/store.ts";
 
 /** A call that a {@linkcode ScriptedStore} was asked. */
 export interface Call {
@@ -18,7 +25,7 @@ export class ScriptedStore implements Store {
   readonly drift = drift;
   closed = false;
   connectionError: Error | undefined;
-  observer: Observer = (event) => this.events.push(event);
+  observer: Observer = (event) => this.events.push({ ...event });
   onAttempt: (claim: Claim, options: AttemptOptions) => Attempt | Promise<Attempt> = () => granted(1n);
   onRenew: (claim: Claim) => Renewal | Promise<Renewal> = () => "renewed";
   onRelease: (claim: Claim) => boolean | Promise<boolean> = () => true;

@@ -1,4 +1,4 @@
-import type { Timer } from "../../src/internal/time/clock.ts";
+import type { Timer } from "../../src/time/clock.ts";
 
 /** The `sleep` of a clock, made of its timers. */
 export function sleep(

@@ -1,0 +1,23 @@
+import { assertEquals } from "@std/assert";
+import { acquire } from "@holdfast/lock";
+import { memory } from "@holdfast/lock/memory";
+import { patient } from "./patient.ts";
+
+for (const [how, options] of Object.entries({ "release()": {}, "atLeast": { atLeast: 20, lease: 60_000 } })) {
+  Deno.test(`patient() leaves it to acquire() what a lost answer to its ${how} means`, async () => {
+    const store = memory();
+    const ended: string[] = [];
+    /** Keeps back the first answer until the lock has gone. */
+    const losing = async <T>(what: string, done: Promise<T>): Promise<T> => {
+      const answer = await done;
+      if (ended.push(what) > 1) return answer;
+      while ((await store.query()).held.length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      throw new Error(`no answer to a ${what} within 1 ms`);
+    };
+    const [renew, release] = [store.renew.bind(store), store.release.bind(store)];
+    store.renew = (claim) => losing("renewal", renew(claim));
+    store.release = (claim) => losing("release", release(claim));
+    await (await acquire(patient(store), "a", options)).release();
+    assertEquals(ended.length >= 2, true);
+  });
+}
