@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Clock, Instant, Timer } from "../../src/internal/time/clock.ts";
+import type { Clock, Instant, Timer } from "../../src/time/clock.ts";
 import { sleep } from "./sleep.ts";
 
 interface PendingTimer {

@@ -35,6 +35,7 @@ export interface TestClient extends ZookeeperClient {
   setACL(path: string, acl: unknown[], done: (error: unknown) => void): void;
   readonly connectionManager: {
     readonly state: number;
+    xid: number;
     readonly socket?: { destroy(): void; readonly remotePort?: number };
     readonly sessionId: Uint8Array;
     readonly sessionPassword: Uint8Array;
@@ -109,7 +110,8 @@ export class ZookeeperServer extends TestServer {
     const serves = async () => {
       if (this.process?.ended ?? true) throw new Error("the server has ended");
       // Another process may have been quicker on that port.
-      return await this.mode() !== undefined && (await this.command("conf")).includes(`dataDir=${this.directory}/`);
+      if (await this.mode() === undefined) return false;
+      return (await this.command("conf").catch(() => "")).includes(`dataDir=${this.directory}/`);
     };
     await until(serves, "the server serves clients", START_LIMIT_MS);
   }
@@ -217,12 +219,12 @@ export function connected(address: string, options: ClientOptions = {}): TestCli
   return client;
 }
 
-/** Closes a client, and waits until its connection is gone. */
-export async function closeClient(client: TestClient): Promise<void> {
+/** Closes a client once it is connected, after so many milliseconds in any case, and waits until its connection is gone. */
+export async function closeClient(client: TestClient, patience = 2_000): Promise<void> {
   const inside = client.connectionManager;
   const isClosed = () => inside.state === CLOSED;
   // One that is closed while it connects takes the answer for another one, and throws where nobody can catch it.
-  await until(() => isClosed() || inside.state === CONNECTED, "the client is connected", 2_000).catch(() => {});
+  await until(() => isClosed() || inside.state === CONNECTED, "the client is connected", patience).catch(() => {});
   if (!isClosed()) client.close();
   // A server that is gone does not answer.
   await until(isClosed, "the session is closed", 1_000).catch(() => inside.socket?.destroy());
