@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { overdue } from "../../../src/internal/time/overdue.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
+import { overdue } from "../../src/time/clock.ts";
+import { VirtualClock } from "../support/virtual_clock.ts";
 
 /** A clock, and how often what is overdue was run on it, `ms` milliseconds after its start. */
 function scene(ms: number) {

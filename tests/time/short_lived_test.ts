@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { ShortLivedMap, ShortLivedSet } from "../../../src/internal/process/short_lived.ts";
+import { ShortLivedMap, ShortLivedSet } from "../../src/time/short_lived.ts";
 
 Deno.test("ShortLivedMap has the entries of a Map, in its order, whatever is deleted", () => {
   const [ours, model] = [new ShortLivedMap<number, string>(), new Map<number, string>()];

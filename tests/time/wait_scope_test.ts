@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { getEventListeners } from "node:events";
-import { UNANSWERED, unlessAborted, WaitScope } from "../../../src/internal/time/wait_scope.ts";
-import { settled, VirtualClock } from "../../support/virtual_clock.ts";
+import { OVER, UNANSWERED, unlessAborted, WaitScope } from "../../src/time/wait_scope.ts";
+import { settled, VirtualClock } from "../support/virtual_clock.ts";
 
 const late = () => new Error("late");
 
@@ -86,6 +86,42 @@ Deno.test("WaitScope.abandon() ends a race but not the wait", async () => {
   assert(!none.reached, "not over");
   assertEquals(await none.race(Promise.resolve(1)), 1);
   none.end();
+});
+
+Deno.test("WaitScope.race() that outlasts the time ends with the promise or the signal", async () => {
+  for (const end of ["promise", "signal"] as const) {
+    const clock = new VirtualClock();
+    const controller = new AbortController();
+    const scope = new WaitScope(controller.signal, 50, () => new Error("late"), clock);
+    const { promise, resolve } = Promise.withResolvers<string>();
+    let settledAs: unknown = "pending";
+    scope.race(promise, () => true).then((value) => settledAs = value, (error) => settledAs = error);
+    await clock.advance(60);
+    assertEquals([settledAs, scope.endedBy], ["pending", "time"]);
+    if (end === "promise") resolve("answer");
+    else controller.abort("enough");
+    await settled();
+    assertEquals(settledAs, end === "promise" ? "answer" : OVER);
+    assertEquals(scope.endedBy, end === "promise" ? "time" : "signal");
+    assertEquals(await scope.race(new Promise(() => {})).catch((error) => error), OVER);
+    scope.end();
+  }
+});
+
+Deno.test("WaitScope.undo() waits for a second at most, and leaves no timer", async () => {
+  for (const [by, outlasts, ms] of [["time", true, 1_000], ["time", false, 0], ["signal", true, 0]] as const) {
+    const clock = new VirtualClock();
+    const controller = new AbortController();
+    const scope = new WaitScope(controller.signal, 50, () => new Error("late"), clock);
+    if (by === "signal") controller.abort();
+    await clock.advance(50);
+    const undone = scope.undo(new Promise(() => {}), () => outlasts).then(() => clock.now().monotonic);
+    const began = clock.now().monotonic;
+    await clock.advance(ms);
+    assertEquals(await undone - began, ms);
+    assertEquals(clock.pending, 0);
+    scope.end();
+  }
 });
 
 Deno.test("WaitScope.step() aborts its signal when the wait is over, or in tidy()", async () => {
