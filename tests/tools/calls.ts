@@ -17,6 +17,9 @@ export interface Call {
 /** What some calls of `deno test` have come to; `"interrupted"` after Ctrl-C. */
 export type Outcome = readonly Results[] | "interrupted";
 
+/** What is loaded before each test file. */
+const LIMIT = new URL("limit.ts", import.meta.url).pathname;
+
 /** How long something that a test has left behind may keep the output open, in milliseconds. */
 const LEFTOVER_MS = 5_000;
 
@@ -48,7 +51,16 @@ async function run(
   scratch: string,
 ): Promise<Ended> {
   const test = new Deno.Command("nice", {
-    args: ["-n", nice ? "3" : "0", Deno.execPath(), "test", ...permissions, `--junit-path=${path}`, ...args],
+    args: [
+      "-n",
+      nice ? "3" : "0",
+      Deno.execPath(),
+      "test",
+      `--preload=${LIMIT}`,
+      `--junit-path=${path}`,
+      ...permissions,
+      ...args,
+    ],
     env: { ...env, TMPDIR: scratch, DENO_JOBS: `${jobs}` },
     stdin: "null",
     stdout: "piped",
