@@ -12,7 +12,7 @@ const CONSTANTS = "src/stores/redis/constants.ts";
 /** Returns the files with such paths. */
 export async function texts(paths: RegExp): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  for (const path of await files("src/")) if (paths.test(path)) found.set(path, await source(path));
+  for (const path of await files("src/", "packages/")) if (paths.test(path)) found.set(path, await source(path));
   return found;
 }
 

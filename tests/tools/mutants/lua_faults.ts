@@ -24,7 +24,7 @@ const MEMBERS: Stage = { tests: /^tests\/stores\/redis\/members\w*_test\.ts$/ };
 const RECORDS: Stage = { tests: /^tests\/stores\/redis\/records\w*_test\.ts$/ };
 const VOTES: Stage = { tests: /^tests\/stores\/redis\/vote\w*_test\.ts$/ };
 /** Random sequences of calls, compared with those on a store in memory. */
-const MODEL: Stage = { tests: /^tests\/(stores|composed)\/redlock\/model\w*_test\.ts$/ };
+const MODEL: Stage = { tests: /^tests\/redlock\/model\w*_test\.ts$/ };
 
 /** The faults in scripts. */
 export const LUA_FAULTS: readonly LuaFault[] = [

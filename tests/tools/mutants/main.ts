@@ -46,7 +46,7 @@ async function main(args: string[]): Promise<number> {
 
 /** The mutants that are asked for. */
 async function chosen({ files: parts, targets, sample, seed }: Options): Promise<Mutant[]> {
-  const wanted = (await files("src/")).filter((path) => {
+  const wanted = (await files("src/", "packages/")).filter((path) => {
     const target = targetOf(path);
     if (target === undefined || targets.length > 0 && !targets.includes(target.name)) return false;
     return parts.length === 0 || parts.some((part) => path.includes(part));
@@ -75,7 +75,7 @@ async function inWorkshops(
 ): Promise<number> {
   const imports = await importArguments();
   const workshops = await Promise.all(Array.from({ length: jobs }, () => Workshop.open(imports)));
-  const campaign = new Campaign(workshops, await files("tests/"), (line) => console.log(line));
+  const campaign = new Campaign(workshops, await files("tests/", "packages/"), (line) => console.log(line));
   let interrupted = false;
   const stop = () => {
     interrupted = true;

@@ -25,13 +25,13 @@ Deno.test("deno task mutants explains itself, and refuses what it does not know"
   const help = await run("--help");
   assertEquals(help.code, 0);
   assert(help.text.includes("--sample N") && help.text.includes("redlock"), help.text);
-  for (const args of [["--samples", "3"], ["--sample", "0"], ["--jobs", "many"], ["src/lease.ts"]]) {
+  for (const args of [["--samples", "3"], ["--sample", "0"], ["--jobs", "many"], ["src/lock/lease.ts"]]) {
     assertEquals((await run(...args)).code, 2, args.join(" "));
   }
 });
 
 Deno.test("deno task mutants --list names the same sample of mutants for the same seed", async () => {
-  const list = (...args: string[]) => run("--list", "--files", "src/lease.ts", ...args);
+  const list = (...args: string[]) => run("--list", "--files", "src/lock/lease.ts", ...args);
   const [one, again, other] = await Promise.all([
     list("--sample", "5", "--seed", "7"),
     list("--sample", "5", "--seed", "7"),
@@ -52,17 +52,17 @@ Deno.test("parseOptions() takes several targets, and none that it does not know"
 });
 
 Deno.test("deno task mutants --target names mutants of this target alone", async () => {
-  const { text } = await run("--list", "--target", "redis", "--files", "key_space,evict");
+  const { text } = await run("--list", "--target", "redis", "--files", "keys/keys,redis/revoke");
   const paths = new Set(text.trim().split("\n").map((line) => line.split(": ")[1]!.split(" ")[0]));
-  assertEquals([...paths], ["src/stores/redis/commands/evict.ts", "src/stores/redis/keys/key_space.ts"]);
+  assertEquals([...paths], ["src/stores/redis/keys/keys.ts", "src/stores/redis/revoke.ts"]);
 });
 
 Deno.test("Campaign kills a mutant that a test notices, and restores the copy", async () => {
-  const path = "src/internal/time/wait_scope.ts";
+  const path = "src/time/wait_scope.ts";
   const target: Target = {
     name: "wait_scope",
     source: /./,
-    stages: [{ tests: /^tests\/internal\/time\/wait_scope_test\.ts$/ }],
+    stages: [{ tests: /^tests\/time\/wait_scope_test\.ts$/ }],
   };
   const text = await source(path);
   const outcomes: string[] = [];
@@ -91,10 +91,10 @@ Deno.test("Campaign refuses tests that are not there, and tests that fail withou
   const all = await files("tests/");
   const prepare = (...stages: Stage[]) =>
     new Campaign([workshop], all, () => {}).prepare([{ name: "planted", source: /./, stages }]);
-  const tests = /^tests\/internal\/time\/wait_scope_test\.ts$/;
+  const tests = /^tests\/time\/wait_scope_test\.ts$/;
   await assertRejects(() => prepare({ tests: /^no such file$/ }), Error, "there is no test in /^no such file$/");
   await assertRejects(() => prepare({ tests, filter: /^no such test$/ }), Error, "there is no test in");
-  const path = "src/internal/time/wait_scope.ts";
+  const path = "src/time/wait_scope.ts";
   const broken = { operator: "planted", start: 0, end: 1, replacement: "throw 1;" };
   await workshop.changed(path, broken, async () => {
     await assertRejects(() => prepare({ tests }), Error, "no tests of planted pass without a mutant");
