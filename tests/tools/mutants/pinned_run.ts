@@ -4,8 +4,8 @@ import { LUA_FAULTS, type LuaFault } from "./lua_faults.ts";
 import { pinLua } from "./lua_pin.ts";
 import { applied, type Change } from "./mutant.ts";
 import { pin } from "./pin.ts";
-import { type Fault, FAULTS } from "./pinned.ts";
-import { SCRIPTS, type Target, TARGETS } from "./targets.ts";
+import { type Fault, FAULTS, testFileOf } from "./pinned.ts";
+import { SCRIPTS, type Stage, type Target, TARGETS } from "./targets.ts";
 
 /** A fault, where it is planted, and what is to notice it. */
 export interface Pinned {
@@ -22,9 +22,14 @@ export async function pinAll(
   luaFaults: readonly LuaFault[] = LUA_FAULTS,
 ): Promise<Pinned[]> {
   const pinned: Pinned[] = [];
+  // One for each file: it is run once without a fault.
+  const stages = new Map<string, Stage>();
   for (const fault of faults) {
-    const target = TARGETS.find(({ name }) => name === fault.target);
-    if (target === undefined) throw new Error(`"${fault.name}": there is no target ${fault.target}`);
+    const whole = TARGETS.find(({ name }) => name === fault.target);
+    if (whole === undefined) throw new Error(`"${fault.name}": there is no target ${fault.target}`);
+    const stage = stages.get(fault.test) ?? { tests: new RegExp(`^${testFileOf(fault).replace(".", "\\.")}$`) };
+    stages.set(fault.test, stage);
+    const target = { ...whole, stages: [stage] };
     pinned.push({ name: fault.name, open: fault.open === true, target, ...pin(fault, await texts(target.source)) });
   }
   const scripts = await texts(SCRIPTS);

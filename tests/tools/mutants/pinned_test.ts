@@ -5,7 +5,7 @@ import { pinLua, placesIn } from "./lua_pin.ts";
 import { FOLDER, MODULE } from "../scripts/build.ts";
 import { applied } from "./mutant.ts";
 import { pin } from "./pin.ts";
-import type { Edit, Fault } from "./pinned.ts";
+import { type Edit, type Fault, FAULTS, testFileOf } from "./pinned.ts";
 import { changesOf, texts } from "./changes.ts";
 import { pinAll } from "./pinned_run.ts";
 import { source } from "./workshop.ts";
@@ -23,7 +23,7 @@ const SOURCE = `class A {
 
 /** What an edit of `A.b` makes of the source. */
 function edited(edit: Edit, place = "A.b"): string[] {
-  const fault: Fault = { name: "a fault", target: "lease", place, edit };
+  const fault: Fault = { name: "a fault", target: "lease", test: "lease", place, edit };
   const { change } = pin(fault, new Map([["a.ts", SOURCE]]));
   return applied(SOURCE, change).split("\n").filter((line, i) => line !== SOURCE.split("\n")[i]);
 }
@@ -62,7 +62,7 @@ Deno.test("changesOf() builds the scripts anew when one has changed", async () =
   const [before, after] = [await source(MODULE), (await changesOf(path, changed)).get(MODULE)];
   assert(after?.includes("0 or 1"), "the change is in the module");
   assert(after !== before.replace("and 1 or 0", "and 0 or 1"), "its SHA-1 is another");
-  assertEquals([...(await changesOf("src/store.ts", "")).keys()], ["src/store.ts"]);
+  assertEquals([...(await changesOf("src/contract/store.ts", "")).keys()], ["src/contract/store.ts"]);
 });
 
 Deno.test("changesOf() builds the scripts anew when a constant has changed", async () => {
@@ -73,6 +73,7 @@ Deno.test("changesOf() builds the scripts anew when a constant has changed", asy
 
 Deno.test("PINNED and the scripts name the same places, and all of them exist", async () => {
   await pinAll();
+  for (const fault of FAULTS) await Deno.stat(new URL(`../../../${testFileOf(fault)}`, import.meta.url));
   const named = [...(await texts(/^src\/stores\/redis\//)).values()].flatMap(placesIn);
   assertEquals(named.filter((place) => !LUA_FAULTS.some((fault) => fault.place === place)), []);
 });

@@ -44,44 +44,43 @@ const REDIS_STORE: Stage = {
 export const TARGETS: readonly Target[] = [
   {
     name: "lease",
-    source:
-      /^src\/(lease|internal\/lease\/(deadline|forgotten_handle|renewal|renewal_loop|renewal_schedule|renewals))\.ts$/,
+    source: /^src\/lock\/(lease|lease\/(deadline|forgotten_handle|renewal_schedule|renewals))\.ts$/,
     stages: [
-      { tests: /^tests\/(lease\w*|internal\/lease\/(deadline|renewal_schedule))_test\.ts$/ },
-      { tests: /^tests\/(lock|events|acquire|forgotten)\w*_test\.ts$/ },
+      { tests: /^tests\/lock\/(lease\w*|lease\/(deadline|renewal_schedule))_test\.ts$/ },
+      { tests: /^tests\/(lock|contract)\/(lock|events|acquire|forgotten)\w*_test\.ts$/ },
       { seeds: 300 },
     ],
   },
   {
     name: "acquire",
     source:
-      /^src\/(acquire|acquire_all|acquisition|lock|with_lock|internal\/((lease\/)?(attempt_history|failure|owner_key|reason|release|held_leases|timeout_error)|time\/(backoff|clock|overdue|timers|wait_scope)))\.ts$/,
+      /^src\/(lock\/(acquire|acquire_all|acquisition|lock|with_lock|lease\/(attempt_history|held_leases))|contract\/release|internal\/(failure|reason)|time\/(clock|timers|wait_scope))\.ts$/,
     stages: [
       {
         tests:
-          /^tests\/(acquire|lock|with_lock|internal\/((lease\/)?(attempt_history|failure|reason|release)|time\/(backoff|clock|overdue|wait_scope)))\w*_test\.ts$/,
+          /^tests\/(lock\/(acquire|at_least|lock|with_lock|lease\/attempt_history)|contract\/release|internal\/(failure|reason)|time\/(backoff|clock|overdue|wait_scope))\w*_test\.ts$/,
       },
-      { tests: /^tests\/(closed_early|kinds|events|options|target|errors|lease)\w*_test\.ts$/ },
+      { tests: /^tests\/(|lock\/|contract\/)(closed_early|kinds|events|options|target|errors|lease)\w*_test\.ts$/ },
       { seeds: 300 },
     ],
   },
   {
     name: "handoff",
-    source: /^src\/(internal\/handoff\/\w+|composed\/cohort\/\w+)\.ts$/,
+    source: /^src\/(handoff\/\w+|cohort\/\w+)\.ts$/,
     stages: [
-      { tests: /^tests\/(internal\/)?handoff\/\w+_test\.ts$/, except: SLOW },
-      { tests: /^tests\/composed\/cohort\/(events|faults|hand_on|linger|linger_at_once|mod|revocation)_test\.ts$/ },
+      { tests: /^tests\/handoff\/\w+_test\.ts$/, except: SLOW },
+      { tests: /^tests\/cohort\/(events|faults|hand_on|linger|linger_at_once|mod|revocation)_test\.ts$/ },
       { tests: /^tests\/verification\/handoff\/\w+_test\.ts$/ },
       { seeds: 300 },
     ],
   },
   {
     name: "redlock",
-    source: /^src\/composed\/redlock\/[\w/]+\.ts$/,
+    source: /^src\/redlock\/[\w/]+\.ts$/,
     stages: [
-      { tests: /^tests\/composed\/redlock\/[\w/]+_test\.ts$/, except: /\/(model|restore_model|store)_test\.ts$/ },
+      { tests: /^tests\/redlock\/[\w/]+_test\.ts$/, except: /\/(model|restore_model|store)_test\.ts$/ },
       { seeds: 300 },
-      { tests: /^tests\/composed\/redlock\/store_test\.ts$/, filter: /^redlock of (3|5) stores in memory/ },
+      { tests: /^tests\/redlock\/store_test\.ts$/, filter: /^redlock of (3|5) stores in memory/ },
     ],
   },
   {
@@ -94,10 +93,10 @@ export const TARGETS: readonly Target[] = [
   },
   {
     name: "cas",
-    source: /^src\/stores\/cas\/\w+\.ts$/,
+    source: /^src\/engine\/\w+\.ts$/,
     stages: [
-      { tests: /^tests\/stores\/cas\/\w+_test\.ts$/, except: /(backends|cohort|store)_test\.ts$/ },
-      { tests: /^tests\/stores\/cas\/store_test\.ts$/ },
+      { tests: /^tests\/engine\/\w+_test\.ts$/, except: /(backends|cohort|store)_test\.ts$/ },
+      { tests: /^tests\/engine\/store_test\.ts$/ },
       { tests: /^tests\/simulation\/cas\/simulation_test\.ts$/, filter: /^cas\(\) keeps its promises/ },
     ],
   },
@@ -122,6 +121,7 @@ export const TARGETS: readonly Target[] = [
     name: "postgres",
     source: /^src\/(stores\/postgres|internal\/sql)\/\w+\.ts$/,
     stages: [
+      { tests: /^tests\/stores\/postgres\/(notifications|connections)_test\.ts$/ },
       { tests: /^tests\/stores\/postgres\/(pairs|statements|refusals)_test\.ts$/ },
       { tests: /^tests\/stores\/postgres\/(listen|orders)_test\.ts$/ },
       { tests: /^tests\/stores\/postgres\/store_test\.ts$/ },
@@ -131,6 +131,7 @@ export const TARGETS: readonly Target[] = [
     name: "mysql",
     source: /^src\/stores\/mysql\/\w+\.ts$/,
     stages: [
+      { tests: /^tests\/stores\/mysql\/connections_test\.ts$/ },
       { tests: /^tests\/stores\/mysql\/store_test\.ts$/ },
       { tests: /^tests\/stores\/mysql\/suite_test\.ts$/, filter: /^mysql\(\) over mysql2/ },
     ],
@@ -139,10 +140,11 @@ export const TARGETS: readonly Target[] = [
     name: "zookeeper",
     source: /^src\/stores\/zookeeper\/\w+\.ts$/,
     stages: [
+      { tests: /^tests\/stores\/zookeeper\/(client|sync|watch)_test\.ts$/ },
       {
         tests: /^tests\/stores\/zookeeper\/store_test\.ts$/,
         filter:
-          /^(ZookeeperBackend|NodeWatches|nodeOf|orderOf|zookeeper\(\) throws|acquire\(\) on ZooKeeper (gives|goes|is|needs|rejects|says|waits|without))/,
+          /^(Zookeeper(Backend|Session|Timers)|NodeWatches|nodeOf|isLock|parseServers|zookeeper\(\) (of a text keeps|throws)|(?:wakeup|revocation|tryAcquire)\(\) on (a )?ZooKeeper|acquire\(\) on ZooKeeper (gives|goes|is|needs|rejects|says|waits|without))/,
       },
       { tests: /^tests\/stores\/zookeeper\/store_test\.ts$/, filter: /^zookeeper\(\) on one server/ },
     ],
@@ -151,7 +153,8 @@ export const TARGETS: readonly Target[] = [
     name: "etcd",
     source: /^src\/stores\/etcd\/\w+\.ts$/,
     stages: [
-      { tests: /^tests\/stores\/etcd\/(failures|options|store|watch)_test\.ts$/ },
+      { tests: /^tests\/stores\/etcd\/key_events_test\.ts$/ },
+      { tests: /^tests\/stores\/etcd\/(answers|failures|options|store|watch)_test\.ts$/ },
       { tests: /^tests\/stores\/etcd\/(auth|endpoints|numbers)_test\.ts$/ },
       { tests: /^tests\/stores\/etcd\/suite_test\.ts$/, filter: /^etcd\(\) with members: 1/ },
     ],
@@ -159,7 +162,11 @@ export const TARGETS: readonly Target[] = [
   {
     name: "guard",
     source: /^src\/guard\/\w+\.ts$/,
-    stages: [{ tests: /^tests\/guard\/guard_test\.ts$/ }],
+    stages: [
+      { tests: /^tests\/guard\/anomalies_test\.ts$/, filter: /(savepoint|a plain read before|rejects a stale)/ },
+      { tests: /^tests\/guard\/(anomalies|guard|together)_test\.ts$/ },
+      { tests: /^tests\/docs_recipes\/orms_test\.ts$/ },
+    ],
   },
   {
     name: "web_locks",
@@ -168,35 +175,37 @@ export const TARGETS: readonly Target[] = [
   },
   {
     name: "compat",
-    source: /^src\/compat\/\w+\/\w+\.ts$/,
+    source: /^packages\/compat\/src\/[\w/]+\.ts$/,
     stages: [
-      { tests: /^tests\/compat\/options_test\.ts$/ },
-      { tests: /^tests\/compat\/(redis_semaphore|redlock)_test\.ts$/ },
+      { tests: /^packages\/compat\/tests\/(limited_store|options)_test\.ts$/ },
+      { tests: /^packages\/compat\/tests\/(redis_semaphore|redlock)_test\.ts$/ },
     ],
   },
   {
     name: "otel",
-    source: /^src\/otel\/\w+\.ts$/,
-    stages: [{ tests: /^tests\/otel\/(metrics|options|spans|trace_meta)_test\.ts$/ }],
+    source: /^packages\/otel\/src\/\w+\.ts$/,
+    stages: [{ tests: /^packages\/otel\/tests\/(metrics|options|spans|trace_meta)_test\.ts$/ }],
   },
   {
     name: "supervise",
-    source: /^src\/cli\/supervise\/\w+\.ts$/,
+    source: /^packages\/cli\/src\/supervise\/\w+\.ts$/,
     stages: [
-      { tests: /^tests\/cli\/(supervise\/\w+|run_supervision)_test\.ts$/ },
-      { tests: /^tests\/cli\/run_(leftovers|loss|signals|terminal)_test\.ts$/ },
+      { tests: /^packages\/cli\/tests\/(supervise\/\w+|run_supervision)_test\.ts$/ },
+      { tests: /^packages\/cli\/tests\/run_(leftovers|loss|signals|terminal)_test\.ts$/ },
     ],
   },
   {
     name: "clients",
-    // The client of Bun is in Bun alone.
-    source: /^src\/stores\/redis\/clients\/(?!bun\.ts)[\w/]+\.ts$/,
+    source: /^src\/stores\/redis\/clients\/[\w/]+\.ts$/,
     stages: [
       {
         tests:
-          /^tests\/stores\/redis\/clients\/(?:\w+\/)?(client_warning|connection_events|options|rest_client|writes)_test\.ts$/,
+          /^tests\/stores\/redis\/clients\/(?:\w+\/)?(bad_input|bun|client_warning|connection_events|deployment|event_stream|options|reject_unanswered|renew_subscriptions|rest_client|second_connection|selected_database|writes)_test\.ts$/,
       },
-      { tests: /^tests\/stores\/redis\/clients\/(?:\w+\/)?(connection|database|second_connections)_test\.ts$/ },
+      {
+        tests:
+          /^tests\/stores\/redis\/(?:clients\/(?:\w+\/)?(?:connection|database|handshake|second_connections)|wakeups\/subscription_states)_test\.ts$/,
+      },
       REDIS_STORE,
       { tests: /^tests\/stores\/redis\/clients\/(?:node_redis|valkey_glide)_test\.ts$/ },
       { tests: /^tests\/stores\/redis\/(closed_early|cluster|node_redis|replicas|upstash)_test\.ts$/ },
@@ -231,7 +240,7 @@ export const TARGETS: readonly Target[] = [
       { tests: /^tests\/stores\/redis\/(query|interoperability|refusals)_test\.ts$/ },
       REDIS_STORE,
       // Random sequences of calls, compared with those on a store in memory.
-      { tests: /^tests\/composed\/redlock\/model_test\.ts$/ },
+      { tests: /^tests\/redlock\/model_test\.ts$/ },
       { seeds: 300 },
     ],
   },

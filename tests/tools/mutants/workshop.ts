@@ -98,7 +98,7 @@ export class Workshop implements AsyncDisposable {
     const tests = files.filter((path) => stage.tests.test(path) && !stage.except?.test(path));
     if (tests.length === 0) return undefined;
     const filter = stage.filter === undefined ? [] : ["--filter", `/${stage.filter.source}/`];
-    return ["test", "--allow-all", "--fail-fast", ...run, ...filter, ...tests];
+    return ["test", "--preload=tests/tools/limit.ts", "--allow-all", "--fail-fast", ...run, ...filter, ...tests];
   }
 
   #stop(): void {
