@@ -4,12 +4,15 @@ import { fetchLaterPostgres, fetchPgbouncer, fetchPostgres } from "../support/po
 import { fetchPrometheus } from "../support/prometheus.ts";
 import { fetchValkey } from "../support/valkey.ts";
 import { fetchZookeeper } from "../support/zookeeper.ts";
+import type { Found } from "../support/debian_programs.ts";
+import { allTests, type Need, needsOf } from "./tiers.ts";
 
 /** Whether nothing may be missing, and no test may be skipped. */
 export const IN_CI = ![undefined, "", "0", "false"].includes(Deno.env.get("CI"));
 
 /** A program that the tests start, and the Debian packages that bring it. */
 interface Requirement {
+  readonly need: Need;
   /** Any of these will do. */
   readonly programs: readonly string[];
   readonly packages: readonly string[];
@@ -19,55 +22,71 @@ interface Requirement {
   readonly version?: string;
 }
 
-const REQUIREMENTS: readonly (Requirement & { readonly variable: string })[] = [
-  { programs: ["redis-server", "valkey-server"], packages: ["redis-server"], variable: "REDIS_SERVER" },
-  // For the library that moves a server's clock.
-  { programs: ["cc", "gcc", "clang"], packages: ["gcc", "libc6-dev"], variable: "CC" },
+const REDIS = { programs: ["redis-server", "valkey-server"], packages: ["redis-server"], variable: "REDIS_SERVER" };
+const COMPILER = { programs: ["cc", "gcc", "clang"], packages: ["gcc", "libc6-dev"], variable: "CC" };
+const BROWSER = { programs: ["chromium", "chromium-browser", "google-chrome"], packages: ["chromium"] };
+
+/** What is installed with the system's packages. */
+const INSTALLED: readonly Requirement[] = [
+  { need: "redis-server", ...REDIS },
+  // For the library that moves a server's clock, and the program that stalls its disk.
+  { need: "a C compiler", ...COMPILER },
+  { need: "Chromium", ...BROWSER, variable: "CHROMIUM" },
+  { need: "memcached", programs: ["memcached"], packages: ["memcached"], variable: "MEMCACHED" },
+  // For certificates.
+  { need: "OpenSSL", programs: ["openssl"], packages: ["openssl"], version: "version" },
+  { need: "zsh, fish", programs: ["zsh"], packages: ["zsh"] },
+  { need: "zsh, fish", programs: ["fish"], packages: ["fish"] },
 ];
 
-/** What some tests start, which are skipped without it. */
-const OPTIONAL: readonly Requirement[] = [
-  { programs: ["chromium", "chromium-browser", "google-chrome"], packages: ["chromium"], variable: "CHROMIUM" },
-  { programs: ["memcached"], packages: ["memcached"], variable: "MEMCACHED" },
-  // For certificates.
-  { programs: ["openssl"], packages: ["openssl"], version: "version" },
-  { programs: ["zsh"], packages: ["zsh"] },
-  { programs: ["fish"], packages: ["fish"] },
+/** What no test is skipped without. */
+const REQUIRED: readonly Need[] = ["redis-server", "a C compiler"];
+
+/** What would start a service if it were installed: it is unpacked beside the system. */
+const UNPACKED: readonly { readonly need: Need; readonly variable: string; fetch(): Promise<Found> }[] = [
+  { need: "Valkey", variable: "VALKEY_SERVER", fetch: fetchValkey },
+  { need: "Prometheus", variable: "PROMETHEUS", fetch: fetchPrometheus },
+  { need: "PostgreSQL", variable: "POSTGRES", fetch: fetchPostgres },
+  { need: "PostgreSQL", variable: "POSTGRES_18", fetch: fetchLaterPostgres },
+  { need: "pgbouncer", variable: "PGBOUNCER", fetch: fetchPgbouncer },
+  { need: "MariaDB", variable: "MARIADBD", fetch: fetchMariadb },
+  { need: "ZooKeeper", variable: "JAVA", fetch: fetchZookeeper },
+  { need: "etcd", variable: "ETCD", fetch: fetchEtcd },
 ];
 
 /**
  * Finds the programs that the tests start, and gives the environment that names them. What is missing is installed
  * where apt-get may do that.
  *
- * @throws {Error} in one line, when something is missing that all tests need; with CI=1 when anything is
+ * @param needs what is to be found; everything that tests need, when left out
+ * @throws {Error} in one line, when something is missing that no test is skipped without; with CI=1 when anything is
  */
-export async function requirements(): Promise<Record<string, string>> {
-  const missing = REQUIREMENTS.filter((requirement) => find(requirement) === undefined);
-  if (missing.length > 0) await install(missing);
+export async function requirements(
+  needs: ReadonlySet<Need> = needsOf(...allTests()),
+): Promise<Record<string, string>> {
+  const wanted = INSTALLED.filter(({ need }) => needs.has(need));
+  const reasons: string[] = [];
+  const isMissing = (requirement: Requirement) => find(requirement) === undefined;
   // One after the other: apt-get runs alone.
-  const fetched = {
-    VALKEY_SERVER: await fetchValkey(),
-    PROMETHEUS: await fetchPrometheus(),
-    POSTGRES: await fetchPostgres(),
-    POSTGRES_18: await fetchLaterPostgres(),
-    PGBOUNCER: await fetchPgbouncer(),
-    MARIADBD: await fetchMariadb(),
-    JAVA: await fetchZookeeper(),
-    ETCD: await fetchEtcd(),
-  };
-  const reasons = Object.values(fetched).flatMap((found) => "missing" in found ? [found.missing] : []);
-  const absent = OPTIONAL.filter((requirement) => find(requirement) === undefined);
-  if (absent.length > 0) await install(absent).catch((error: Error) => reasons.push(error.message));
+  const absent = wanted.filter(isMissing);
+  const required = absent.filter(({ need }) => REQUIRED.includes(need));
+  if (required.length > 0) await install(required);
+  const env: Record<string, string> = {};
+  for (const { need, variable, fetch } of UNPACKED) {
+    if (!needs.has(need)) continue;
+    const found = await fetch();
+    if ("program" in found) env[variable] = found.program;
+    else reasons.push(found.missing);
+  }
+  const others = absent.filter(isMissing);
+  if (others.length > 0) await install(others).catch((error: Error) => reasons.push(error.message));
   if (reasons.length > 0 && IN_CI) throw new Error(`With CI=1 no test may be skipped: ${reasons.join("; ")}`);
   if (reasons.length > 0) console.log(`Some tests are skipped: ${reasons.join("; ")}`);
-  return {
-    ...Object.fromEntries(REQUIREMENTS.map((requirement) => [requirement.variable, find(requirement) ?? ""])),
-    ...Object.fromEntries(
-      Object.entries(fetched).flatMap(([variable, found]) => {
-        return "program" in found ? [[variable, found.program]] : [];
-      }),
-    ),
-  };
+  for (const requirement of wanted) {
+    const program = find(requirement);
+    if (requirement.variable !== undefined && program !== undefined) env[requirement.variable] = program;
+  }
+  return env;
 }
 
 function find({ programs, variable, version }: Requirement): string | undefined {

@@ -87,7 +87,7 @@ Deno.test("passedAgain() wants each test and step that failed among those that p
   assert(passedAgain(failed, second(passing)));
   assert(!passedAgain(failed, resultsOf(ENDED)), "they failed again");
   assert(!passedAgain(failed, second(passing.replace("f() &gt; does", "f() &gt; has"))), "a step is missing");
-  assert(!passedAgain(failed, second(passing.replaceAll("site.ts", "other.ts"))), "others passed");
+  assert(passedAgain(failed, second(passing.replaceAll("site.ts", "other.ts"))), "another file is said to run them");
   assert(!passedAgain(failed, second(passing, 1)), "the run failed");
   assert(!passedAgain([...failed, ...failed], second(passing)), "one of two with a name is missing");
 });

@@ -1,21 +1,26 @@
 /**
- * The test command: finds or installs what the tests start, runs them all with coverage, and counts them.
+ * The test command: finds or installs what the tests start, runs them, and counts them.
  *
  * @module
  */
 import { INTERRUPTED } from "../support/command_line.ts";
-import { testFiles } from "../support/test_files.ts";
 import { install } from "../runtimes/install.ts";
+import { SOURCES } from "../support/test_files.ts";
 import { type Call, count, failures, runTests } from "./calls.ts";
 import { importArguments } from "./offline/arguments.ts";
+import { entryPoints } from "./packages.ts";
 import { IN_CI, requirements } from "./requirements.ts";
 import { passedAgain, type Results } from "./results.ts";
 import { argumentsFor, flakyLine, mayTryAgain, MOST_FLAKY } from "./second_try.ts";
+import { slowest } from "./slowest.ts";
+import { allTests, type Need, needsOf, otherTests, readmeTests } from "./tiers.ts";
 
-const HELP = `Run the tests of Holdfast on real servers: deno task test [--once] [arguments of deno test]
+const HELP = `Run the tests of Holdfast: deno task test [--once] [arguments of deno test]
 
-  deno task test                             all tests, with the examples in the docs
-  deno task test tests/lease_test.ts         one file
+  deno task test                             what users of the README run, on a Redis server
+  deno task test:all                         all tests: every store, client and server, in a browser too
+  deno task test:all --others                those of them that "deno task test" leaves out
+  deno task test tests/lock/lease_test.ts         one file
   deno task test --filter "release()"        by name
   deno task test --once                      without a second try
   REDIS_SERVER=path deno task test           on another server, such as valkey-server
@@ -23,36 +28,70 @@ const HELP = `Run the tests of Holdfast on real servers: deno task test [--once]
 If up to ${MOST_FLAKY} tests fail beside the others, and can fail because the machine is busy, they are run once more by
 themselves. If they pass then, the run goes on, and the last line but one names them as flaky.
 
-All tests together run without a check of their types, which "deno task checks" does, and leave the coverage in coverage/
-for it.
-Needs redis-server or valkey-server, and a C compiler; as root on Debian or Ubuntu it installs them. With CI=1 nothing
-may be missing, and no test may be skipped.`;
+Whole tiers run without a check of their types, which "deno task checks" does; all tests, and with CI=1 each tier, leave
+the coverage in coverage/ for it.
+What the tests start is installed as root on Debian or Ubuntu; elsewhere one line says what is missing. With CI=1
+nothing may be missing, and no test may be skipped.`;
 
 const COVERAGE = "coverage";
 
-/** What computes all the time. With coverage it takes half as long again. */
+/** How many runs each simulator makes in the tests of the README. */
+const FEW_SEEDS = "200";
+
+/** What computes all the time. */
 const MODELS: readonly string[] = ["tests/simulation/", "tests/verification/"];
 
 /** What starts many processes for each test. Two of these files at a time would take each other for faults of the machine. */
 const CROWDS: readonly string[] = ["tests/faults/"];
 
+/** What is to be run, and what it needs. */
+interface Plan {
+  readonly calls: readonly Call[];
+  readonly needs: ReadonlySet<Need>;
+  /** What is left out of all tests. */
+  readonly without: readonly Need[];
+}
+
+/** Plans the run of a tier, or, by the arguments of `deno test`, of some files. */
+function planOf(words: readonly string[], all: boolean, others: boolean): Plan {
+  const [readme, rest] = [readmeTests(), otherTests()];
+  if (words.length > 0) {
+    const files = allTests().filter((path) => words.some((word) => `${path}/`.startsWith(word.replace(/\/?$/, "/"))));
+    // Without files and folders, they are chosen by their names: it may be any.
+    const needs = files.length > 0 ? needsOf(...files) : readme.needs.union(rest.needs);
+    return { calls: [{ args: words, jobs: 4 }], needs, without: [] };
+  }
+  if (others) return { calls: callsFor(rest.files, true), needs: rest.needs, without: [] };
+  const source = [
+    "--doc",
+    ...SOURCES,
+    ...entryPoints().filter((path) => path.endsWith("mod.ts") && !path.includes("src/")),
+  ];
+  if (!all) return { calls: callsFor(readme.files, IN_CI, source), needs: readme.needs, without: readme.without };
+  const files = [...readme.files, ...rest.files];
+  return { calls: callsFor(files, true, source), needs: readme.needs.union(rest.needs), without: [] };
+}
+
 /**
- * Returns the calls for all tests, side by side: the models, the crowds of processes, and the others, most of whose time is
- * spent waiting for leases and servers. One after the other, they would leave a core idle.
+ * Returns the calls for the files of a tier, side by side: the models, the crowds of processes, and the others, most of
+ * whose time is spent waiting for leases and servers. One after the other, they would leave a core idle.
+ *
+ * @param documented what has examples in its comments
  */
-function everything(): readonly Call[] {
+function callsFor(files: readonly string[], covered: boolean, documented: readonly string[] = []): readonly Call[] {
   // By their names: --ignore does not hold with several paths.
-  const files = [...testFiles("tests/"), ...testFiles("bench/")];
   const isIn = (folders: readonly string[]) => (path: string) => folders.some((folder) => path.startsWith(folder));
   const models = files.filter(isIn(MODELS));
   const crowds = files.filter(isIn(CROWDS));
   const others = files.filter((path) => !models.includes(path) && !crowds.includes(path));
-  const measured = ["--no-check", `--coverage=${COVERAGE}`, "--coverage-raw-data-only"];
-  return [
+  // The models and the crowds reach nothing that the others do not reach.
+  const measured = ["--no-check", ...covered ? [`--coverage=${COVERAGE}`, "--coverage-raw-data-only"] : []];
+  const calls: readonly Call[] = [
     { args: ["--no-check", ...models], jobs: 2, nice: true, files: models },
-    { args: [...measured, ...crowds], jobs: 1, files: crowds },
-    { args: [...measured, "--doc", "mod.ts", "src", ...others], jobs: 3, files: others },
+    { args: ["--no-check", ...crowds], jobs: 1, files: crowds },
+    { args: [...measured, ...documented, ...others], jobs: 3, files: others },
   ];
+  return calls.filter(({ files = [] }) => files.length > 0);
 }
 
 async function main(args: string[]): Promise<number> {
@@ -60,18 +99,25 @@ async function main(args: string[]): Promise<number> {
     console.log(HELP);
     return 0;
   }
-  const once = args.includes("--once");
-  const words = args.filter((arg) => arg !== "--once");
-  const env = await requirements();
-  // One of the tests on Prometheus runs in Node.
-  if (IN_CI) await install();
+  const [once, all, others] = ["--once", "--all", "--others"].map((word) => args.includes(word));
+  const words = args.filter((arg) => !["--once", "--all", "--others"].includes(arg));
+  const { calls, needs, without } = planOf(words, all!, others!);
+  const env = await requirements(needs);
+  if (needs.has("Node and Bun")) await install();
   const imports = await importArguments();
-  if (words.length === 0) await Deno.remove(COVERAGE, { recursive: true }).catch(() => {});
-  const calls: readonly Call[] = words.length === 0 ? everything() : [{ args: words, jobs: 4 }];
-  const first = await runTests(calls.map((call) => ({ ...call, args: ["--parallel", ...imports, ...call.args] })), env);
+  // What the other tests cover comes to that of the README's.
+  if (words.length === 0 && !others) await Deno.remove(COVERAGE, { recursive: true }).catch(() => {});
+  const few = without.length > 0 ? { SEEDS: FEW_SEEDS } : {};
+  const commands = calls.map((call) => ({ ...call, args: ["--parallel", ...imports, ...call.args] }));
+  const first = await runTests(commands, { ...env, ...few });
   if (first === "interrupted") return INTERRUPTED;
   const results = IN_CI ? first.map(withoutIgnored) : first;
+  if (IN_CI && words.length === 0) console.log(`\n${slowest(results).join("\n")}\n`);
+  const sayWhatIsLeftOut = () => {
+    if (without.length > 0) console.log(`\nnot run: tests with ${without.join(", ")}: deno task test:all`);
+  };
   if (failures(results) === 0) {
+    sayWhatIsLeftOut();
     console.log(count(results));
     return 0;
   }
@@ -79,11 +125,12 @@ async function main(args: string[]): Promise<number> {
   const tests = results.flatMap(({ tests }) => tests);
   if (!once && results.every(({ unnamed }) => unnamed === 0) && mayTryAgain(tests)) {
     console.log(`\nFailed beside the others: ${tests.length}. Once more, alone:`);
-    const second = await runTests([{ args: [...imports, ...argumentsFor(tests)], jobs: 1 }], env);
+    const second = await runTests([{ args: [...imports, ...argumentsFor(tests)], jobs: 1 }], { ...env, ...few });
     if (second === "interrupted") return INTERRUPTED;
     const failed = results.flatMap(({ failed }) => failed);
     if (passedAgain(failed, second[0]!)) {
       for (const { name, error } of tests) console.log(`\nPassed only the second time: ${name}\n${error}`);
+      sayWhatIsLeftOut();
       console.log(`\n${flakyLine(tests.map(({ name, files }) => `${name} (${files})`))}`);
       console.log(count(results, failed.length));
       return 0;
@@ -91,6 +138,7 @@ async function main(args: string[]): Promise<number> {
   }
   // Once more at the end, where the last lines of a long log have it.
   for (const { name, files, error } of tests) console.log(`\n${error}\nFailed: ${name} (${files})`);
+  sayWhatIsLeftOut();
   console.log(count(results));
   return 1;
 }

@@ -114,6 +114,10 @@ const FAILURES: Readonly<Record<string, { files: Record<string, string>; args?: 
     },
     last: "1 passed, 1 failed",
   },
+  "a test that never ends": {
+    files: { "a_test.ts": `Deno.test({ name: "a", timeout: 100, fn: () => { for (;;) {} } });` },
+    last: "0 passed, 1 failed",
+  },
   "more than two tests the first time": {
     files: { "a_test.ts": ["a", "b", "c"].map(flaky).join("\n") },
     last: "0 passed, 3 failed",
@@ -213,4 +217,11 @@ Deno.test("deno task test fails without a server that all tests need", async () 
   using project = new Project({ "a_test.ts": test("a", "") });
   const { code, text } = await project.run(["tests"], { REDIS_SERVER: "/missing" });
   assertEquals([code, text], [1, "REDIS_SERVER=/missing does not run\n"]);
+});
+
+Deno.test("deno task test fails with a rejection behind the last test", async () => {
+  using project = new Project({ "a_test.ts": test("a", `setTimeout(() => Promise.reject(new Error("late")), 1);`) });
+  const { code, last, text } = await project.run(["tests"]);
+  // Whether the test itself has passed by then, and whether the file has failed besides, depends on Deno's timing.
+  assert(code === 1 && /^[01] passed, [12] failed$/.test(last) && text.includes("Error: late"), text);
 });
