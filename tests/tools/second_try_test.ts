@@ -8,7 +8,10 @@ Deno.test("mayTryAgain() refuses broken promises, unknown or other files, and ma
   assert(mayTryAgain([failed("tests/a_test.ts"), failed("tests/a_test.ts", "tests/b_test.ts")]));
   assert(!mayTryAgain([]));
   for (
-    const file of ["tests/simulation/a_test.ts", "tests/verification/a_test.ts", "tests/faults/run/a_test.ts", "mod.ts"]
+    const file of [
+      ...["tests/simulation/a_test.ts", "tests/verification/a_test.ts", "tests/faults/run/a_test.ts", "mod.ts"],
+      ...["tests/engine/a_test.ts", "tests/guard/paused_test.ts", "tests/handoff/two_holders_test.ts"],
+    ]
   ) {
     assert(!mayTryAgain([failed("tests/a_test.ts"), failed(file)]), file);
     assert(!mayTryAgain([failed("tests/a_test.ts", file)]), file);

@@ -17,7 +17,7 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "with memory": [MAIN, "src/stores/memory/mod.ts"],
   "with sqlite": [MAIN, "src/stores/sqlite/mod.ts"],
   "with durable-object": [MAIN, "src/stores/durable_object/mod.ts"],
-  "with cas": [MAIN, "src/stores/cas/mod.ts"],
+  "with cas": [MAIN, "src/engine/mod.ts"],
   "with deno-kv": [MAIN, "src/stores/deno_kv/mod.ts"],
   "with postgres": [MAIN, "src/stores/postgres/mod.ts"],
   "with mysql": [MAIN, "src/stores/mysql/mod.ts"],
@@ -25,12 +25,12 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   "with etcd": [MAIN, "src/stores/etcd/mod.ts"],
   "with redis": [MAIN, "src/stores/redis/mod.ts"],
   "with upstash": [MAIN, "src/stores/redis/mod.ts", "src/stores/redis/clients/upstash/mod.ts"],
-  "with redlock": [MAIN, "src/composed/redlock/mod.ts"],
-  "with cohort": [MAIN, "src/composed/cohort/mod.ts"],
+  "with redlock": [MAIN, "src/redlock/mod.ts"],
+  "with cohort": [MAIN, "src/cohort/mod.ts"],
   "with guard": [MAIN, "src/guard/mod.ts"],
-  "with compat/redlock": [MAIN, "src/compat/redlock/mod.ts"],
-  "with compat/redis-semaphore": [MAIN, "src/compat/redis_semaphore/mod.ts"],
-  "with otel": [MAIN, "src/otel/mod.ts"],
+  "with @holdfast/compat/redlock": [MAIN, "packages/compat/src/redlock/mod.ts"],
+  "with @holdfast/compat/redis-semaphore": [MAIN, "packages/compat/src/redis_semaphore/mod.ts"],
+  "with @holdfast/otel": [MAIN, "packages/otel/mod.ts"],
 };
 
 async function main(): Promise<number> {

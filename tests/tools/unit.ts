@@ -14,11 +14,11 @@ const JOBS = 4;
 const HELP = `Run the unit tests of Holdfast, which need no server: deno task test:unit [arguments of deno test]
 
   deno task test:unit                        all unit tests
-  deno task test:unit tests/lease_test.ts    one file
+  deno task test:unit tests/lock/lease_test.ts    one file
   deno task test:unit --filter "release()"   by name
 
-A test file is a unit test if neither it nor what it imports from the tests starts a process; those of the simulator
-are none, as they run for minutes. "deno task test" runs all tests.`;
+A test file is a unit test if neither it nor what it imports from the tests starts a process or uses the network.
+"deno task test" adds the tests on a Redis server, "deno task test:all" runs all tests.`;
 
 async function main(args: string[]): Promise<number> {
   if (args.includes("--help") || args.includes("-h")) {

@@ -4,7 +4,15 @@ import { withoutCoverage } from "../support/without_coverage.ts";
 
 Deno.test("deno task test:unit fails with a filter that matches nothing", async () => {
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["task", "--quiet", "test:unit", "--no-check", "--filter", "no test has this name", "tests/errors_test.ts"],
+    args: [
+      "task",
+      "--quiet",
+      "test:unit",
+      "--no-check",
+      "--filter",
+      "no test has this name",
+      "tests/contract/errors_test.ts",
+    ],
     cwd: new URL("../../", import.meta.url),
     clearEnv: true,
     env: withoutCoverage(),

@@ -1,7 +1,7 @@
 import { escape, type Texts } from "./build.ts";
 
 /** The folder with what browsers load. */
-export const ASSETS = "src/dashboard/assets";
+export const ASSETS = "packages/cli/src/dashboard/assets";
 
 /** The module with its texts. */
 export const ASSETS_MODULE = `${ASSETS}/generated.ts`;
