@@ -1,4 +1,4 @@
-import type { Kind } from "../../src/store.ts";
+import type { Kind } from "../../src/contract/store.ts";
 
 /** Who holds a lock: exclusively, unless `kind` is another one. The handles of an owner that was given are together. */
 export interface Holder {

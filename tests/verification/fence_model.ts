@@ -1,5 +1,5 @@
-import { candidate } from "../../src/composed/redlock/attempt/fences.ts";
-import { quorum, verdict } from "../../src/composed/redlock/attempt/verdict.ts";
+import { candidate } from "../../src/redlock/attempt/fences.ts";
+import { quorum, verdict } from "../../src/redlock/attempt/verdict.ts";
 import { fenceOrder } from "./exclusion.ts";
 import { type Exploration, explore, type Model, type Step } from "../simulation/explore.ts";
 import { type Block, confirm, type Node, PROTOCOL, type Reply, type Rules, vote, YES } from "./fence_node.ts";

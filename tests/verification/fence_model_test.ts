@@ -1,9 +1,9 @@
 // Deno only: it takes long, and explores a model.
 import { assert, assertEquals } from "@std/assert";
-import { SystemClock } from "../../src/internal/time/clock.ts";
+import { SystemClock } from "../../src/time/clock.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
-import type { Claim } from "../../src/store.ts";
-import type { QuorumNode, Vote } from "../../src/quorum_node.ts";
+import type { Claim } from "../../src/contract/store.ts";
+import type { QuorumNode, Vote } from "../../src/contract/quorum_node.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { type Exploration, explore, type Model } from "../simulation/explore.ts";
 import { type Bounds, exploreFence, FenceModel, type Invariant, type State } from "./fence_model.ts";

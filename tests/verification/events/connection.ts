@@ -1,7 +1,7 @@
-import { aborted } from "../../../src/internal/time/aborted.ts";
-import type { Clock } from "../../../src/internal/time/clock.ts";
-import { StoreError } from "../../../src/errors.ts";
-import type { Observer } from "../../../src/events.ts";
+import { aborted } from "../../../src/time/aborted.ts";
+import type { Clock } from "../../../src/time/clock.ts";
+import { StoreError } from "../../../src/contract/errors.ts";
+import type { Observer } from "../../../src/contract/events.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -10,7 +10,7 @@ import {
   handleOf,
   type Renewal,
   type Store,
-} from "../../../src/store.ts";
+} from "../../../src/contract/store.ts";
 
 /**
  * What becomes of a call to a store:

@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { AcquireOptions, Lock, Store } from "@holdfast/lock";
-import { acquireFrom } from "../../../src/acquisition.ts";
-import type { Clock } from "../../../src/internal/time/clock.ts";
-import { checkAcquireOptions } from "../../../src/options.ts";
-import type { Observer } from "../../../src/events.ts";
+import { acquireFrom } from "../../../src/lock/acquisition.ts";
+import type { Clock } from "../../../src/time/clock.ts";
+import { checkAcquireOptions } from "../../../src/lock/options.ts";
+import type { Observer } from "../../../src/contract/events.ts";
 import { Caller, type Fate } from "./connection.ts";
 import { EventLedger, type Outcome } from "./ledger.ts";
 

@@ -9,9 +9,6 @@ Place.serve();
 Deno.test({
   name: "acquire() on etcd ends in one event",
   ignore,
-  // Nobody waits for the release of a lock that was lost, which is tried again while the machine is slow.
-  sanitizeOps: false,
-  sanitizeResources: false,
   async fn() {
     const store = new Place().store();
     await store.query();

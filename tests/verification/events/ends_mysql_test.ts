@@ -10,9 +10,6 @@ Place.serve();
 Deno.test({
   name: "acquire() on MariaDB ends in one event",
   ignore,
-  // Nobody waits for the release of a lock that was lost, which is tried again while the machine is slow.
-  sanitizeOps: false,
-  sanitizeResources: false,
   async fn() {
     await using place = await Place.open();
     const store = mysql(place.pool());

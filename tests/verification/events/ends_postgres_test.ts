@@ -11,9 +11,6 @@ const { server, ignore } = await sharedServer();
 Deno.test({
   name: "acquire() on PostgreSQL ends in one event",
   ignore,
-  // Nobody waits for the release of a lock that was lost, which is tried again while the machine is slow.
-  sanitizeOps: false,
-  sanitizeResources: false,
   fn: async () => {
     await using connected = connectWith("pg", server().url);
     const store = postgres(connected.client);

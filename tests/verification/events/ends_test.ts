@@ -1,13 +1,13 @@
 // Deno only: it takes long, and runs thousands of random histories.
 import { assert } from "@std/assert";
 import type { Observer, Store } from "@holdfast/lock";
-import { checkCohortOptions } from "../../../src/composed/cohort/options.ts";
-import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import { RedlockStore } from "../../../src/composed/redlock/store.ts";
-import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
-import { CasStore } from "../../../src/stores/cas/store.ts";
+import { checkCohortOptions } from "../../../src/cohort/options.ts";
+import { HandoffCohort } from "../../../src/cohort/cohort.ts";
+import { RedlockStore } from "../../../src/redlock/store.ts";
+import { HandoffStore } from "../../../src/handoff/handoff_store.ts";
+import { CasStore } from "../../../src/engine/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import { Documents, memoryBackend } from "../../stores/cas/memory_backend.ts";
+import { Documents, memoryBackend } from "../../engine/memory_backend.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 import { Connection, type Fate } from "./connection.ts";
 import { endsOnce, type Fixture, plansOf, type Times } from "./ends.ts";

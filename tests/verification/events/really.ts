@@ -1,5 +1,5 @@
-import { SystemClock } from "../../../src/internal/time/clock.ts";
-import type { Store } from "../../../src/store.ts";
+import { SystemClock } from "../../../src/time/clock.ts";
+import type { Store } from "../../../src/contract/store.ts";
 import type { Fixture, Times } from "./ends.ts";
 
 /** Times that are short enough to wait for. */

@@ -1,5 +1,5 @@
-import { StoreError } from "../../../src/errors.ts";
-import type { Observer } from "../../../src/events.ts";
+import { StoreError } from "../../../src/contract/errors.ts";
+import type { Observer } from "../../../src/contract/events.ts";
 import {
   type Attempt,
   type AttemptOptions,
@@ -10,7 +10,7 @@ import {
   type Renewal,
   type Snapshot,
   type Store,
-} from "../../../src/store.ts";
+} from "../../../src/contract/store.ts";
 import type { Random } from "../../simulation/random.ts";
 import type { Server, Tenure } from "./server.ts";
 import type { Host, Turns } from "./turns.ts";
@@ -22,6 +22,8 @@ export interface Line {
   readonly trip: readonly [number, number];
   /** Whether requests are executed, and answered, in the order in which they were sent. */
   readonly ordered: boolean;
+  /** Whether the place of a waiter can be given to another one. */
+  readonly succeeds: boolean;
   /** After how many milliseconds a request that is not answered fails; it may be executed nevertheless. */
   readonly timeout: number | undefined;
   /** How likely a request is lost, a reply is lost, both take long, or there never is an answer. */
@@ -37,6 +39,9 @@ export type Operation = "attempt" | "renew" | "release" | "succeed" | "evict" | 
 
 /** How long what is late takes, in milliseconds. */
 const LATE: readonly [number, number] = [100, 5_000];
+
+/** How long an eviction takes that is late: not longer than a lock is in use. */
+const LATE_EVICTION: readonly [number, number] = [1, 50];
 
 /** Who is told what happens on a connection. */
 export interface Listener {
@@ -104,6 +109,7 @@ export class Connection implements Store {
   readonly drift = drift;
   readonly capabilities: readonly Capability[];
   readonly observer: Observer;
+  readonly succeed?: (from: Claim, to: Claim) => Promise<void>;
   closed = false;
   /** Whether things go wrong at random. */
   faulty = true;
@@ -127,6 +133,9 @@ export class Connection implements Store {
     this.observer = fixture.listener.observer;
     this.#out = new Pipe(fixture, line, undefined);
     this.#back = new Pipe(fixture, line, fixture.host);
+    if (!line.succeeds) return;
+    this.succeed = (from, to) =>
+      this.#request("succeed", from, ` by ${fixture.label(to)}`, () => fixture.server.succeed(from, to));
   }
 
   attempt(claim: Claim, options: AttemptOptions): Promise<Attempt> {
@@ -167,11 +176,6 @@ export class Connection implements Store {
 
   query(options?: QueryOptions): Promise<Snapshot> {
     return this.#request("query", undefined, "", () => this.#fixture.server.store.query(options));
-  }
-
-  succeed(from: Claim, to: Claim): Promise<void> {
-    const { server } = this.#fixture;
-    return this.#request("succeed", from, ` by ${this.#fixture.label(to)}`, () => server.succeed(from, to));
   }
 
   forget(claim: Claim): void {
@@ -278,7 +282,8 @@ export class Connection implements Store {
       return false;
     }
     if (hangs && random.chance(1 / 2)) return true;
-    const longer = outage === undefined ? isLate ? random.integer(...LATE) : 0 : outage.until - turns.now;
+    const lateness = operation === "evict" ? LATE_EVICTION : LATE;
+    const longer = outage === undefined ? isLate ? random.integer(...lateness) : 0 : outage.until - turns.now;
     this.#out.carry(() => {
       void execute().then((value) => {
         listener.log(() => `  server: ${what}: ${shown(value)}`);

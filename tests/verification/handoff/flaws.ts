@@ -1,4 +1,4 @@
-import type { Attempt, AttemptOptions, Claim, Store } from "../../../src/store.ts";
+import type { Attempt, AttemptOptions, Claim, Store } from "../../../src/contract/store.ts";
 import type { Connection } from "./connection.ts";
 
 /** Plants a bug in a connection. */
