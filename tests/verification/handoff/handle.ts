@@ -1,5 +1,5 @@
-import type { Attempt, AttemptOptions, Claim, Kind, Store } from "../../../src/store.ts";
-import { handleOf } from "../../../src/store.ts";
+import type { Attempt, AttemptOptions, Claim, Kind, Store } from "../../../src/contract/store.ts";
+import { handleOf } from "../../../src/contract/store.ts";
 import type { Process } from "./process.ts";
 import type { Tenure } from "./server.ts";
 
@@ -46,6 +46,8 @@ export class Handle implements Wish {
   place = Infinity;
   #enqueues = false;
   phase: "waiting" | "held" | "over" = "waiting";
+  /** The shortest lease that it was extended to. */
+  shortest = Infinity;
   /** How many of its attempts were not answered. */
   asking = 0;
   /** How its last attempt ended. */

@@ -1,4 +1,4 @@
-import { LockConflictError, LockLostError, LockTimeoutError, StoreError } from "../../../src/errors.ts";
+import { LockConflictError, LockLostError, LockTimeoutError, StoreError } from "../../../src/contract/errors.ts";
 import { excluded, fenceOrder, mayShare } from "../exclusion.ts";
 import type { Handle } from "./handle.ts";
 import type { Process } from "./process.ts";
@@ -142,8 +142,10 @@ export class Judge {
   releaseFailed(handles: readonly Handle[], error: unknown): void {
     const { server, turns } = this.#court;
     for (const handle of handles) {
-      const { tenure, lease, forgotten } = handle;
-      if (!this.isSafe(lease) || forgotten || this.#isDisturbed(handle) || tenure?.end === "revoked") return;
+      const { tenure, lease, shortest, forgotten } = handle;
+      if (
+        !this.isSafe(Math.min(lease, shortest)) || forgotten || this.#isDisturbed(handle) || tenure?.end === "revoked"
+      ) return;
       if (error instanceof LockLostError && tenure !== undefined && turns.now - tenure.since > tenure.lease) return;
     }
     const known = handles.map(({ tenure }) => tenure !== undefined && server.isHeld(tenure) ? "has" : "has not");
@@ -265,6 +267,8 @@ export class Judge {
     // Without a cohort the queue of the server decides, also between processes.
     if (scenario.theme !== "lost replies" && (this.#isFaulted(waiter) || this.#isFaulted(by))) return false;
     if (waiter.faulted) return false;
+    // A run whose lease has ended: others may be served until its members have attempted again.
+    if (waiter.ids.some((id) => by.tenure?.away.has(id))) return false;
     const [first, second] = [waiter, by].map(({ ids }) => server.arrival(ids[0] ?? ""));
     return first !== undefined && second !== undefined && first < second;
   }
@@ -314,7 +318,8 @@ export class Judge {
     const linger = typeof handoff === "string" ? 0 : handoff.linger;
     // An attempt that is executed late may make the lease longer of a lock that its handle does not want any more.
     // Where renewals are answered late or never, so is the one that is sent for the next handle.
-    if (!line.ordered || theme === "slow" || theme === "faults") return;
+    const isLate = line.faults.late + line.faults.never > 0 && line.faulty.includes("renew");
+    if (!line.ordered || theme === "slow" || theme === "faults" || isLate) return;
     for (const tenure of server.tenures(name)) {
       const { number, stalledUntil, closedAt } = processes[tenure.process]!;
       const here = handles.filter(({ process, phase, name }) =>

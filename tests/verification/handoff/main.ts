@@ -7,6 +7,8 @@
 import { INTERRUPTED, readOptions } from "../../support/command_line.ts";
 import { type Options, parseOptions, usage } from "./options.ts";
 import { play } from "./play.ts";
+import type { Branches } from "../../simulation/branches.ts";
+import { countedMechanism, type Mechanism } from "./stores.ts";
 
 /** How many lines before the violation are shown of the log of a run that failed. */
 const SHOWN = 120;
@@ -21,7 +23,8 @@ async function main(args: string[]): Promise<number> {
 }
 
 async function run(options: Options): Promise<number> {
-  const { seeds, from, verbose, all } = options;
+  const { seeds, from, verbose, all, explore } = options;
+  const explored = explore ? await exploring() : undefined;
   let interrupted = false;
   const interrupt = () => void (interrupted = true);
   Deno.addSignalListener("SIGINT", interrupt);
@@ -29,7 +32,11 @@ async function run(options: Options): Promise<number> {
   let granted = 0;
   const broken = new Map<string, number[]>();
   for (let seed = from; seed < from + seeds && !interrupted; seed++) {
-    const outcome = await play(seed, { ...options, log: verbose ? console.log : undefined });
+    const outcome = await play(seed, {
+      ...options,
+      mechanism: explored?.mechanism,
+      log: verbose ? console.log : undefined,
+    });
     granted += outcome.granted;
     const [first] = outcome.violations;
     if (first === undefined) continue;
@@ -37,6 +44,10 @@ async function run(options: Options): Promise<number> {
     broken.set(first.rule, [...broken.get(first.rule) ?? [], seed]);
   }
   Deno.removeSignalListener("SIGINT", interrupt);
+  if (explored !== undefined) {
+    console.log(`Taken: ${explored.branches}`);
+    for (const branch of explored.branches.missing) console.log(`Never taken: ${branch}`);
+  }
   if (interrupted) return INTERRUPTED;
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   console.log(
@@ -48,6 +59,14 @@ async function run(options: Options): Promise<number> {
     console.log(`  ${rule}: ${failed.length} seeds, ${failed.slice(0, EXAMPLES).join(" ")}`);
   }
   return broken.size === 0 ? 0 : 1;
+}
+
+/** Returns what hands locks on, and what counts the branches of that. */
+async function exploring(): Promise<{ readonly branches: Branches; readonly mechanism: Mechanism }> {
+  // Loaded here alone: it brings a compiler along.
+  const { Branches } = await import("../../simulation/branches.ts");
+  const branches = new Branches();
+  return { branches, mechanism: await countedMechanism(branches) };
 }
 
 /** Shows what led to the violations. */

@@ -11,6 +11,8 @@ export interface Options {
   readonly theme: Theme | undefined;
   readonly verbose: boolean;
   readonly all: boolean;
+  /** Whether the branches are counted that the seeds take. */
+  readonly explore: boolean;
 }
 
 /** Reads the command line; throws an `Error` that says what is wrong with it. */
@@ -26,12 +28,14 @@ export function parseOptions(args: string[]): Options {
       theme: { type: "string" },
       verbose: { type: "boolean", default: false },
       all: { type: "boolean", default: false },
+      explore: { type: "boolean", default: false },
     },
   });
   return {
     help: values.help,
     verbose: values.verbose,
     all: values.all,
+    explore: values.explore,
     seeds: wholeNumber("--seeds", values.seeds, 1),
     from: wholeNumber("--from", values.from, 0),
     handoff: values.handoff === undefined ? undefined : oneOf("handoff", values.handoff, HANDOFFS),
@@ -51,6 +55,7 @@ Usage: deno task handoff [options]
   --theme T      only this kind of world: ${THEMES.join(", ")}
   --verbose      log all that happens, to replay a seed that fails
   --all          go on after a failure, and count at the end which rules were broken, and by which seeds
+  --explore      count the branches of the handoff that are taken, and name at the end those that no seed takes
   --help         this text
 
 Ctrl-C ends it after the present seed.

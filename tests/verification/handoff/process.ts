@@ -1,5 +1,5 @@
-import type { Clock, Instant, Timer } from "../../../src/internal/time/clock.ts";
-import type { AttemptOptions, Capability, Claim, QueryOptions, Store } from "../../../src/store.ts";
+import type { Clock, Instant, Timer } from "../../../src/time/clock.ts";
+import type { AttemptOptions, Capability, Claim, QueryOptions, Store } from "../../../src/contract/store.ts";
 import { sleep } from "../../support/sleep.ts";
 import type { Connection } from "./connection.ts";
 import { onClock, type Stores } from "./stores.ts";

@@ -1,4 +1,4 @@
-import type { Capability } from "../../../src/store.ts";
+import type { Capability } from "../../../src/contract/store.ts";
 import { Random } from "../../simulation/random.ts";
 import type { Line } from "./connection.ts";
 import type { HandoffKind } from "./stores.ts";
@@ -71,21 +71,29 @@ export function drawScenario(
   const goesWrong = theme === "faults" || theme === "ends" && random.chance(1 / 3);
   const calm = theme === "calm";
   const rate = (usual: number) => goesWrong ? random.pick([0, usual, usual, 3 * usual]) : 0;
+  const own = capabilities(handoff, random);
+  const ordered = random.chance(3 / 4);
   const line: Line = {
-    capabilities: [...CAPABILITIES, ...capabilities(handoff, random)],
+    capabilities: [...CAPABILITIES, ...own],
     trip,
-    ordered: random.chance(3 / 4),
+    ordered,
+    succeeds: new Random(seed ^ 0x51de).chance(3 / 4),
     timeout: goesWrong && random.chance(1 / 3) ? random.pick([100, 500]) : undefined,
     faults: theme === "lost replies"
       ? { request: 0, reply: 0.1, late: 0, never: 0 }
       : theme === "slow"
       ? { request: 0, reply: 0, late: 0.1, never: 0 }
+      : theme === "revocations"
+      // On a line that keeps the order all that is sent later would be late as well.
+      ? { request: 0, reply: 0, late: ordered ? 0 : 0.5, never: 0 }
       : { request: rate(0.03), reply: rate(0.03), late: rate(0.02), never: rate(0.005) },
     ages: random.pick([0, 0, 0.2]),
     faulty: theme === "lost replies"
       ? ["attempt"]
       : theme === "slow"
       ? [random.pick(["attempt", "renew", "release"] as const)]
+      : theme === "revocations"
+      ? ["evict"]
       : ["attempt", "renew", "release", "succeed", "evict"],
   };
   const mixed = random.chance(1 / 2);

@@ -1,5 +1,5 @@
-import type { Attempt, AttemptOptions, Claim, Renewal } from "../../../src/store.ts";
-import { handleOf } from "../../../src/store.ts";
+import type { Attempt, AttemptOptions, Claim, Renewal } from "../../../src/contract/store.ts";
+import { handleOf } from "../../../src/contract/store.ts";
 import type { MemoryStore } from "../../../src/stores/memory/store.ts";
 
 /** What one handle id was granted by the server, until it was released or revoked or its lease ended. */
@@ -14,6 +14,8 @@ export interface Tenure {
   readonly grantedAt: number;
   /** The ids of other processes that were in the queue when it was granted. */
   readonly behind: readonly string[];
+  /** The ids that a run had taken out of the queue, and that had not attempted again when it was granted. */
+  readonly away: ReadonlySet<string>;
   /** Whether its process was told of all that the server has granted it. */
   told: boolean;
   /** Whether its process has asked to release it. */
@@ -37,6 +39,8 @@ export class Server {
   readonly #arrivals = new Map<string, number>();
   /** The ids in the queue of each name, and their processes. */
   readonly #queues = new Map<string, Map<string, number>>();
+  /** The ids that a run has taken out of a queue, and that have not attempted since. */
+  readonly #taken = new Set<string>();
   readonly #granting: (tenure: Tenure, passedOver: readonly string[]) => void;
   #executed = 0;
 
@@ -111,6 +115,7 @@ export class Server {
     const number = ++this.#executed;
     const asked = age === 0 ? claim : { ...claim, lease: claim.lease - age };
     const attempt = await this.store.attempt(asked, options);
+    this.#taken.delete(handleOf(claim));
     const queues = !attempt.granted && options.enqueue && !("conflict" in attempt);
     if ((queues || attempt.granted) && !this.#arrivals.has(handleOf(claim))) {
       this.#arrivals.set(handleOf(claim), number);
@@ -193,11 +198,13 @@ export class Server {
     const revoked = steal ? this.#revoke(name) : [];
     const queue = this.#queue(name);
     for (const id of [handleOf(claim), ...run]) queue.delete(id);
+    for (const id of run) this.#taken.add(id);
     const before = this.#tenures.findLast((each) => each.name === name && each.process === process);
     const passedOver = before?.behind.filter((id) => queue.has(id)) ?? [];
     const tenure: Tenure = {
       ...{ name, handle: handleOf(claim), process, claim, blocks: [block], grantedAt: now, since: now, lease, renewal },
       behind: [...queue].flatMap(([id, other]) => other === process ? [] : [id]),
+      away: new Set(this.#taken),
       ...{ told: false, releasing: false, end: undefined, endedAt: now, ownRevocation: undefined },
     };
     this.#tenures.push(tenure);

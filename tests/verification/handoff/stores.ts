@@ -1,9 +1,10 @@
-import { clockOf } from "../../../src/internal/lease/held_leases.ts";
-import { HandoffStore } from "../../../src/internal/handoff/handoff_store.ts";
-import type { Clock } from "../../../src/internal/time/clock.ts";
-import { HandoffCohort } from "../../../src/composed/cohort/cohort.ts";
-import type { Store } from "../../../src/store.ts";
+import { clockOf } from "../../../src/lock/lease/held_leases.ts";
+import { HandoffStore } from "../../../src/handoff/handoff_store.ts";
+import type { Clock } from "../../../src/time/clock.ts";
+import { HandoffCohort } from "../../../src/cohort/cohort.ts";
+import type { Store } from "../../../src/contract/store.ts";
 import { MemoryStore } from "../../../src/stores/memory/store.ts";
+import type { Branches } from "../../simulation/branches.ts";
 import type { Connection } from "./connection.ts";
 
 /** How a process hands a lock on: not at all, as every store does by itself, or as `cohort()` with these options does. */
@@ -33,12 +34,34 @@ export function onClock<S extends Store>(store: S, clock: Clock): S {
   return store;
 }
 
+/** What hands locks on: the shipped classes, or such whose branches are counted. */
+export interface Mechanism {
+  readonly HandoffStore: typeof HandoffStore;
+  readonly HandoffCohort: typeof HandoffCohort;
+}
+
+/** Loads what hands locks on, with its branches counted. */
+export async function countedMechanism(branches: Branches): Promise<Mechanism> {
+  const isCounted = (path: string) => path.startsWith("handoff/");
+  // The cohort is made of what is counted.
+  const load = branches.count((path) => isCounted(path) || path === "cohort/cohort.ts", isCounted);
+  return {
+    ...await load<Pick<Mechanism, "HandoffStore">>("handoff/handoff_store.ts"),
+    ...await load<Pick<Mechanism, "HandoffCohort">>("cohort/cohort.ts"),
+  };
+}
+
 /** Makes the stores of a process on its connection. All that knows how handing on is built is in this file. */
-export function makeStores(connection: Connection, clock: Clock, handoff: HandoffKind): Stores {
+export function makeStores(
+  connection: Connection,
+  clock: Clock,
+  handoff: HandoffKind,
+  mechanism: Mechanism = { HandoffStore, HandoffCohort },
+): Stores {
   onClock(connection, clock);
   if (handoff === "none") return { store: connection, target: connection, kept: () => 0 };
-  const target = onClock(new HandoffStore(connection, clock), clock);
+  const target = onClock(new mechanism.HandoffStore(connection, clock), clock);
   if (handoff === "default") return { store: target, target, kept: () => target.names.length };
-  const store = onClock(new HandoffCohort(connection, clock, handoff, target), clock);
+  const store = onClock(new mechanism.HandoffCohort(connection, clock, handoff, target.place), clock);
   return { store, target, dispose: () => store[Symbol.asyncDispose](), kept: () => store.names.length };
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Timer } from "../../../src/internal/time/clock.ts";
+import type { Timer } from "../../../src/time/clock.ts";
 import type { Random } from "../../simulation/random.ts";
 
 /** How many microtasks lie between two things of one turn, at most. */

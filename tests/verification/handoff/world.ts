@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import { acquire, tryAcquire } from "../../../src/acquire.ts";
-import { acquireAll } from "../../../src/acquire_all.ts";
-import type { LockEvent } from "../../../src/events.ts";
-import type { Claim, Store } from "../../../src/store.ts";
+import { acquire, tryAcquire } from "../../../src/lock/acquire.ts";
+import { acquireAll } from "../../../src/lock/acquire_all.ts";
+import type { LockEvent } from "../../../src/contract/events.ts";
+import type { Claim, Store } from "../../../src/contract/store.ts";
 import { Random } from "../../simulation/random.ts";
 import { Connection, type Fixture } from "./connection.ts";
 import type { Flaw } from "./flaws.ts";
@@ -11,7 +11,7 @@ import { ABORTED, type Court, Judge, type Violation } from "./judge.ts";
 import { HostClock, Process } from "./process.ts";
 import type { Deed, Scenario } from "./scenario.ts";
 import { Server, type Tenure } from "./server.ts";
-import { makeServer, makeStores } from "./stores.ts";
+import { makeServer, makeStores, type Mechanism } from "./stores.ts";
 import { Turns } from "./turns.ts";
 
 /** How long after the last fault every waiter must have been granted the lock, or have given up, in milliseconds. */
@@ -38,6 +38,8 @@ export interface WorldOptions {
   readonly log?: ((line: string) => void) | undefined;
   /** What the connection of a process does wrong. */
   readonly flaw?: Flaw | undefined;
+  /** What hands locks on. */
+  readonly mechanism?: Mechanism | undefined;
 }
 
 /** What the tasks of one call have asked for. */
@@ -57,6 +59,7 @@ export class World implements Court {
   readonly #judge: Judge;
   readonly #log: ((line: string) => void) | undefined;
   readonly #flaw: Flaw | undefined;
+  readonly #mechanism: Mechanism | undefined;
   readonly #calls: Call[] = [];
   readonly #revokedAt = new Map<string, number>();
   /** The longest lease that the handles of a process have asked for. */
@@ -67,10 +70,11 @@ export class World implements Court {
   #attempts = 0;
   #granted = 0;
 
-  constructor(seed: number, scenario: Scenario, { log, flaw }: WorldOptions = {}) {
+  constructor(seed: number, scenario: Scenario, { log, flaw, mechanism }: WorldOptions = {}) {
     this.scenario = scenario;
     this.#log = log;
     this.#flaw = flaw;
+    this.#mechanism = mechanism;
     this.#random = new Random(seed ^ 0x5eed);
     this.turns = new Turns(this.#random.fork());
     this.server = new Server(makeServer(new HostClock(this.turns)), () => this.turns.now, (tenure, passedOver) => {
@@ -166,6 +170,7 @@ export class World implements Court {
         if (call === undefined || call.handles[0]!.forgotten) return;
         this.#note(() => `${labels(call)} is extended to ${lease} ms`);
         this.#allow(process, call.handles, lease);
+        for (const handle of call.handles) handle.shortest = Math.min(lease, handle.shortest);
         return void call.handles[0]!.held!.extend(lease).catch(() => {});
       }
       case "query":
@@ -434,7 +439,7 @@ export class World implements Court {
     };
     const make = ({ connection, clock }: Process) => {
       this.#flaw?.(connection);
-      return makeStores(connection, clock, this.scenario.handoff);
+      return makeStores(connection, clock, this.scenario.handoff, this.#mechanism);
     };
     const process = new Process(number, this.turns, connect, make);
     const { stores: { store, target }, decorator } = process;
