@@ -1,8 +1,8 @@
 import { assert } from "@std/assert";
 import { LockLostError, type Store } from "@holdfast/lock";
-import { acquireFrom } from "../../src/acquisition.ts";
-import type { Clock } from "../../src/internal/time/clock.ts";
-import { checkAcquireOptions } from "../../src/options.ts";
+import { acquireFrom } from "../../src/lock/acquisition.ts";
+import type { Clock } from "../../src/time/clock.ts";
+import { checkAcquireOptions } from "../../src/lock/options.ts";
 import { Random } from "../simulation/random.ts";
 import { MortalProcess, type Phase, type Sharing } from "./mortal_process.ts";
 

@@ -1,7 +1,7 @@
 // Deno only: it stops the clock of a server by a library that it compiles.
 import { assert } from "@std/assert";
 import { redis } from "@holdfast/lock/redis";
-import { SystemClock } from "../../src/internal/time/clock.ts";
+import { SystemClock } from "../../src/time/clock.ts";
 import { ProcessClock } from "../support/process_clock.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { killProcesses } from "./killed_processes.ts";

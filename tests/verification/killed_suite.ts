@@ -1,21 +1,31 @@
 import { assert, assertEquals } from "@std/assert";
-import { acquire, type Store, tryAcquire } from "@holdfast/lock";
+import { delay } from "@std/async";
+import { acquire, LockTimeoutError, type Store, StoreError, tryAcquire } from "@holdfast/lock";
+import { acquireFrom } from "../../src/lock/acquisition.ts";
+import { type Clock, SystemClock } from "../../src/time/clock.ts";
+import { checkAcquireOptions } from "../../src/lock/options.ts";
 import { until } from "../support/until.ts";
 
-/** The lease of the process that is killed, in milliseconds. */
+/** The lease of the process that is killed, and how long callers wait, in milliseconds. */
 const LEASE = 3_000;
+const WAIT = 1_000;
 
-/** How far its clock may be from that of the others, in milliseconds. */
-const SKEW = 1_500;
+/** For how long a process holds the lock until its document names a timer, in milliseconds. */
+const RENEWED = 2_300;
+
+/** When an election is over, the lease and a timer, on a busy machine, in milliseconds. */
+const SUCCEEDED = 60_000;
 
 /** Where a process holds the lock "a", and is killed. */
 export interface KilledFixture extends AsyncDisposable {
-  /** Kills a process that holds the lock with a lease. Resolves to the fence, and to when the lease ends. */
-  kill(lease: number): Promise<{ readonly fence: bigint; readonly end: number }>;
+  /** Kills a process that has held the lock with a lease for so many milliseconds. Resolves to the fence. */
+  kill(lease: number, held: number): Promise<bigint>;
   /** Returns a store object that has seen nothing yet. */
-  store(maxClockSkew: number): Store;
+  store(): Store;
   /** The same, which does not hand on. */
-  engine(): Promise<Store>;
+  engine(clock?: Clock): Promise<Store>;
+  /** Writes the document as a version does that knows no timers. */
+  forgetTimers(): Promise<void>;
 }
 
 /** What {@linkcode killedSuite} takes. */
@@ -26,54 +36,88 @@ export interface KilledSuiteOptions {
   readonly open: () => KilledFixture;
 }
 
-/** Defines the tests of who succeeds a killed process on a store without a clock of its own, and when. */
+/** A clock that is a minute ahead. */
+class ClockAhead extends SystemClock {
+  override now() {
+    const { monotonic, wall } = super.now();
+    return { monotonic, wall: wall + 60_000 };
+  }
+}
+
+/** Lets callers want the lock "a", each in a store object of its own, until one is granted it with a higher fence. */
+export async function succeeds(store: () => Store, fence: bigint, wait = WAIT): Promise<void> {
+  const attempt = async () => {
+    try {
+      const lock = wait === 0 ? await tryAcquire(store(), "a") : await acquire(store(), "a", { wait });
+      if (lock === null) return false;
+      assert(lock.fence > fence);
+      await lock.release();
+      return true;
+    } catch (error) {
+      if (error instanceof LockTimeoutError || error instanceof StoreError) return false;
+      throw error;
+    }
+  };
+  await until(attempt, "somebody is granted the lock", SUCCEEDED);
+}
+
+/** Defines the tests of who succeeds a killed process on a store whose server has timers. */
 export function killedSuite({ of, ignore, open }: KilledSuiteOptions): void {
-  const test = (name: string, run: (place: KilledFixture, fence: bigint, end: number) => Promise<void>) => {
+  const test = (name: string, run: (place: KilledFixture) => Promise<void>) => {
     Deno.test({
       name: `${name} on ${of}`,
       ignore,
       async fn() {
         await using place = open();
-        const { fence, end } = await place.kill(LEASE);
-        await run(place, fence, end);
+        await run(place);
       },
     });
   };
-  /** Resolves to when it is granted, after the end of the lease. */
-  const granted = async (place: KilledFixture, fence: bigint, end: number) => {
-    let late = 0;
-    await until(
-      async () => {
-        const lock = await tryAcquire(place.store(SKEW), "a");
-        late = Date.now() - end;
-        if (lock === null) return false;
-        assert(lock.fence > fence);
-        await lock.release();
-        return true;
-      },
-      "it is granted",
-      30_000,
-    );
-    return late;
-  };
 
-  test("tryAcquire() succeeds a killed process maxClockSkew after its lease", async (place, fence, end) => {
-    const late = await granted(place, fence, end);
-    assert(late >= SKEW, `${late} ms after its end`);
+  for (const wait of [0, WAIT]) {
+    const who = wait === 0 ? "tryAcquire() of new processes" : "acquire() of new processes with short waits";
+    test(`${who} succeeds one that was killed before a renewal`, async (place) => {
+      const fence = await place.kill(LEASE, 0);
+      const since = performance.now();
+      await succeeds(() => place.store(), fence, wait);
+      assert(performance.now() - since >= LEASE);
+    });
+
+    test(`${who} succeeds one that was killed after renewals`, async (place) => {
+      await succeeds(() => place.store(), await place.kill(LEASE, RENEWED), wait);
+    });
+  }
+
+  test("tryAcquire() succeeds a killed process of a version without timers", async (place) => {
+    const fence = await place.kill(LEASE, RENEWED);
+    await place.forgetTimers();
+    await succeeds(() => place.store(), fence, 0);
   });
 
-  test("acquire() succeeds a killed process once it has watched for a lease", async (place, fence) => {
-    const started = performance.now();
-    // By no clock of the other process.
-    await using lock = await acquire(place.store(Infinity), "a", { wait: LEASE + 20_000 });
-    const waited = performance.now() - started;
-    assert(waited >= LEASE && lock.fence > fence, `${waited} ms`);
-  });
-
-  test("tryAcquire() succeeds a killed process past a waiter that has died", async (place, fence, end) => {
+  test("tryAcquire() succeeds a killed process past a waiter that has died", async (place) => {
+    const fence = await place.kill(LEASE, 0);
     const dead = await place.engine();
     const claim = { name: "a", owner: crypto.randomUUID(), mode: "exclusive", lease: LEASE } as const;
     assertEquals((await dead.attempt(claim, { enqueue: true })).granted, false);
-    await granted(place, fence, end);
+    await succeeds(() => place.store(), fence, 0);
+  });
+
+  test("acquire() succeeds a killed process once it has watched for a lease", async (place) => {
+    const fence = await place.kill(LEASE, 0);
+    await using lock = await acquire(place.store(), "a", { wait: LEASE + 20_000 });
+    assert(lock.fence > fence);
+  });
+
+  test("tryAcquire() by a clock that is a minute ahead takes no lock of a live holder", async (place) => {
+    await using lock = await acquire(place.store(), "a", { lease: LEASE, wait: WAIT });
+    const since = performance.now();
+    while (performance.now() - since < 2 * LEASE && lock.held) {
+      const clock = new ClockAhead();
+      const settings = checkAcquireOptions({ wait: 0, lease: LEASE });
+      const other = await acquireFrom(await place.engine(clock), "a", settings, clock);
+      assert(other === null || !lock.held, "two hold the lock");
+      await other?.release();
+      await delay(100);
+    }
   });
 }

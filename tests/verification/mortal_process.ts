@@ -1,9 +1,9 @@
 import type { Store } from "@holdfast/lock";
-import { checkCohortOptions, type CohortOptions } from "../../src/composed/cohort/options.ts";
-import { HandoffCohort } from "../../src/composed/cohort/cohort.ts";
-import type { Clock, Instant, Timer } from "../../src/internal/time/clock.ts";
-import { HandoffStore } from "../../src/internal/handoff/handoff_store.ts";
-import type { Attempt, AttemptOptions, Capability, Claim, Renewal } from "../../src/store.ts";
+import { checkCohortOptions, type CohortOptions } from "../../src/cohort/options.ts";
+import { HandoffCohort } from "../../src/cohort/cohort.ts";
+import type { Clock, Instant, Timer } from "../../src/time/clock.ts";
+import { HandoffStore } from "../../src/handoff/handoff_store.ts";
+import type { Attempt, AttemptOptions, Capability, Claim, Renewal } from "../../src/contract/store.ts";
 import { sleep } from "../support/sleep.ts";
 
 /** Returns a promise that is never settled, and keeps nobody who waits for it from being garbage. */
