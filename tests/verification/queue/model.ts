@@ -1,5 +1,5 @@
 import type { Claim, Kind } from "@holdfast/lock";
-import { handleOf, kindOf } from "../../../src/store.ts";
+import { handleOf, kindOf } from "../../../src/contract/store.ts";
 import { excluded } from "../exclusion.ts";
 
 /** What became of a request. */

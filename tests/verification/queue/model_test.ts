@@ -9,10 +9,10 @@ import { sharedServer } from "../../stores/postgres/shared_server.ts";
 import { connectWith } from "../../stores/postgres/clients.ts";
 import { agrees } from "./agrees.ts";
 import { serverStore } from "../../support/server_store.ts";
-import { cas } from "../../../src/stores/cas/mod.ts";
+import { cas } from "../../../src/engine/mod.ts";
 import { patient } from "../../support/patient.ts";
 import { ObjectHost } from "../../stores/durable_object/host.ts";
-import { Documents, memoryBackend } from "../../stores/cas/memory_backend.ts";
+import { Documents, memoryBackend } from "../../engine/memory_backend.ts";
 
 /** How many of the runs wait for leases to end; each does so several times. */
 const ENDING = 15;

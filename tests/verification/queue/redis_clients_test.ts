@@ -8,9 +8,6 @@ import { agrees } from "./agrees.ts";
 for (const library of [...IN_FULL.slice(1), OVER_HTTP]) {
   Deno.test({
     name: `redis() over ${library.name} grants what the model of the queue grants, in order`,
-    // node-redis has timers for a while after each command.
-    sanitizeOps: false,
-    sanitizeResources: false,
     fn: async () => {
       await using server = await RedisServer.start();
       const store = serverStore(tested(server.connect(), library));
