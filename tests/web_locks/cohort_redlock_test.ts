@@ -4,12 +4,12 @@ import { redlock } from "@holdfast/lock/redlock";
 import { LockManager } from "@holdfast/lock/web-locks";
 import { until } from "../support/until.ts";
 import { STEALING } from "./stealing.ts";
-import { webLocksSuite } from "./suite.ts";
+import { ACROSS_NAMES, TOGETHER, webLocksSuite } from "./suite.ts";
 
 webLocksSuite({
   of: "LockManager on a cohort of redlock",
   // Redlock steals nothing.
-  without: [...Object.keys(STEALING), "request() steals exclusively or not at all"],
+  without: [...Object.keys(STEALING), "request() steals exclusively or not at all", ACROSS_NAMES, TOGETHER],
   open: () => {
     const nodes = [memory(), memory(), memory()];
     const shared = cohort(redlock(nodes));

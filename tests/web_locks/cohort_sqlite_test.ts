@@ -2,10 +2,11 @@ import { cohort } from "@holdfast/lock/cohort";
 import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
 import { LockManager } from "@holdfast/lock/web-locks";
 import { until } from "../support/until.ts";
-import { webLocksSuite } from "./suite.ts";
+import { ACROSS_NAMES, TOGETHER, webLocksSuite } from "./suite.ts";
 
 webLocksSuite({
   of: "LockManager on a cohort of sqlite",
+  without: [ACROSS_NAMES, TOGETHER],
   open: () => {
     const directory = Deno.makeTempDirSync({ prefix: "holdfast_cohort_" });
     const stores: SqliteStore[] = [];

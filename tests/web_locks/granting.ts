@@ -168,6 +168,35 @@ export const GRANTING: Steps = {
     assertEquals(order, Array.from({ length: 20 }, (_, i) => i));
   },
 
+  async "requests of different modes keep their order though none of them is awaited"({ connect, name }) {
+    const locks = connect();
+    const order: number[] = [];
+    const request = (_: unknown, i: number) => {
+      return locks.request(name, { mode: i % 2 === 0 ? "exclusive" : "shared" }, () => void order.push(i));
+    };
+    await Promise.all(Array.from({ length: 12 }, request));
+    assertEquals(order, Array.from({ length: 12 }, (_, i) => i));
+  },
+
+  async "requests for different names that are free are called back in their order"({ connect, name }) {
+    const locks = connect();
+    const order: number[] = [];
+    const request = (_: unknown, i: number) => locks.request(`${name}:${i}`, () => void order.push(i));
+    await Promise.all(Array.from({ length: 6 }, request));
+    assertEquals(order, Array.from({ length: 6 }, (_, i) => i));
+  },
+
+  async "shared requests that are granted together are called back in their order"({ connect, name }) {
+    const locks = connect();
+    const held = await hold(locks, name);
+    const order: number[] = [];
+    const request = (_: unknown, i: number) => locks.request(name, { mode: "shared" }, () => void order.push(i));
+    const all = Array.from({ length: 6 }, request);
+    held.release();
+    await Promise.all([held.done, ...all]);
+    assertEquals(order, Array.from({ length: 6 }, (_, i) => i));
+  },
+
   async "shared requests that follow each other are granted together"({ connect, name }) {
     const held = await hold(connect(), name);
     const readers = [];

@@ -1,11 +1,14 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertThrows } from "@std/assert";
 import { acquire, isLockLost, LockConflictError, type LockEvent, LockLostError, StoreError } from "@holdfast/lock";
+import { cas } from "@holdfast/lock/cas";
 import { memory } from "@holdfast/lock/memory";
 import { LockManager } from "@holdfast/lock/web-locks";
 import { deadline } from "@std/async";
 import { validate } from "@std/uuid";
-import { SystemClock } from "../../src/internal/time/clock.ts";
+import { SystemClock } from "../../src/time/clock.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { until } from "../support/until.ts";
+import { Documents, memoryBackend } from "../engine/memory_backend.ts";
 import { granted, inTurn, refused, ScriptedStore, unreachable } from "../support/scripted_store.ts";
 import { assertDomError, failure, hold, holders, pending, wait } from "./place.ts";
 
@@ -218,4 +221,36 @@ Deno.test("request() holds the lock for as long as the callback runs, beyond its
   };
   const locks = new LockManager(store, { lease: 60_000, renew: 10 });
   await deadline(locks.request("a", () => renewed.promise), LIMIT_MS);
+});
+
+Deno.test("query() waits for requests that the store has not answered yet", async () => {
+  const documents = new Documents();
+  const backend = memoryBackend(documents);
+  const gate = Promise.withResolvers<void>();
+  let waiting = 0;
+  const slow: typeof backend = {
+    ...backend,
+    write: async (...written) => {
+      waiting++;
+      await gate.promise;
+      return await backend.write(...written);
+    },
+  };
+  const store = cas(backend);
+  const lock = await acquire(store, "a");
+  const locks = new LockManager(cas(slow));
+  const requests = ["a", "b"].map((name) => locks.request(name, () => {}));
+  const aborted = new AbortController();
+  requests.push(locks.request("c", { signal: aborted.signal }, () => {}));
+  const refused = assertRejects(() => requests[2]!, DOMException, "over");
+  const state = locks.query();
+  await until(() => waiting === 3, "three writes are sent");
+  aborted.abort(new DOMException("over", "AbortError"));
+  await refused;
+  gate.resolve();
+  assertEquals((await state).pending.map(({ name }) => name), ["a"]);
+  await lock.release();
+  await Promise.all(requests.slice(0, 2));
+  // What was aborted is released once it is answered.
+  await until(async () => (await locks.query()).held.length === 0, "nothing is held");
 });

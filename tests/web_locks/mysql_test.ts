@@ -3,13 +3,14 @@ import { mysql } from "@holdfast/lock/mysql";
 import { LockManager } from "@holdfast/lock/web-locks";
 import { ignore, Place } from "../stores/mysql/place.ts";
 import { until } from "../support/until.ts";
-import { webLocksSuite } from "./suite.ts";
+import { ACROSS_NAMES, webLocksSuite } from "./suite.ts";
 
 Place.serve();
 
 if (!ignore) {
   webLocksSuite({
     of: "LockManager on MariaDB",
+    without: [ACROSS_NAMES],
     open: async () => {
       const place = await Place.open();
       const first = mysql(place.pool());

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { hold, holders, pending, type Steps, wait, waitElsewhere } from "./place.ts";
+import { ask, hold, holders, pending, type Steps, wait, waitElsewhere } from "./place.ts";
 
 /** How the state of the locks is listed. */
 export const QUERYING: Steps = {
@@ -65,6 +65,18 @@ export const QUERYING: Steps = {
       release();
       await done;
     }
+  },
+
+  async "query() lists the requests that its manager has just made"({ connect, name }) {
+    const locks = connect();
+    const held = await hold(locks, name);
+    const names = [`${name}:1`, name, `${name}:2`, name];
+    const all = names.map((each) => ask(locks, each));
+    const state = await locks.query();
+    assertEquals(state.pending.filter((info) => info.name === name).length, 2);
+    for (const { release } of all) release();
+    held.release();
+    await Promise.all([held, ...all].map(({ done }) => done));
   },
 
   async "query() gives the same client for what one manager holds and requests"({ connect, name }) {

@@ -1,10 +1,11 @@
 import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
 import { LockManager } from "@holdfast/lock/web-locks";
 import { until } from "../support/until.ts";
-import { webLocksSuite } from "./suite.ts";
+import { ACROSS_NAMES, TOGETHER, webLocksSuite } from "./suite.ts";
 
 webLocksSuite({
   of: "LockManager on sqlite",
+  without: [ACROSS_NAMES, TOGETHER],
   open: () => {
     const directory = Deno.makeTempDirSync({ prefix: "holdfast_sqlite_" });
     const stores: SqliteStore[] = [];

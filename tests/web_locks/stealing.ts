@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { assertDomError, hold, holders, pending, type Steps, wait } from "./place.ts";
+import { ask, assertDomError, hold, holders, pending, type Steps, wait } from "./place.ts";
 
 /** How a lock is stolen. */
 export const STEALING: Steps = {
@@ -34,6 +34,16 @@ export const STEALING: Steps = {
     await assertDomError(first.done, "AbortError");
     second.release();
     await second.done;
+  },
+
+  async "the last of several thieves has the lock though none of them is awaited"({ connect, name }) {
+    const locks = connect();
+    const thieves = [0, 1, 2].map(() => ask(locks, name, { steal: true }));
+    const last = thieves.pop()!;
+    for (const { done } of thieves) await assertDomError(done, "AbortError");
+    await last.granted;
+    last.release("stolen");
+    assertEquals(await last.done, "stolen");
   },
 
   async "steal leaves locks of other names alone"({ connect, name }) {

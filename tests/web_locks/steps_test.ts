@@ -1,4 +1,4 @@
-import { SystemClock } from "../../src/internal/time/clock.ts";
+import { SystemClock } from "../../src/time/clock.ts";
 import { MemoryStore } from "../../src/stores/memory/store.ts";
 import { LockManager } from "@holdfast/lock/web-locks";
 import { until } from "../support/until.ts";

@@ -10,6 +10,10 @@ import { STEALING } from "./stealing.ts";
 /** How long a test may take, in milliseconds: a request that is never granted would hang. */
 const TEST_LIMIT_MS = 30_000;
 
+/** What stores lack that ask for each name, or for each waiter, by itself: see `docs/web_locks.md`. */
+export const ACROSS_NAMES = "requests for different names that are free are called back in their order";
+export const TOGETHER = "shared requests that are granted together are called back in their order";
+
 /** Where the locks of one test are kept, opened for each test. */
 export interface Fixture {
   /** Another lock manager of this place. */
