@@ -85,14 +85,21 @@ export interface Progress {
   readonly elapsed: number;
 }
 
+/** What must have happened before a run may end. */
+export interface Least {
+  readonly grants: number;
+  readonly faults: number;
+}
+
 /**
- * Lets faults happen to a deployment for a while, and checks what its users have written down. All that is started is
- * stopped with the stack, which may happen at any time.
+ * Lets faults happen to a deployment for a while, and for longer until the least has happened, and checks what its users
+ * have written down. All that is started is stopped with the stack, which may happen at any time.
  */
 export async function run(
   options: Omit<Options, "help">,
   stack: AsyncDisposableStack,
   report: (progress: Progress) => void,
+  least: Least = { grants: 0, faults: 0 },
 ): Promise<Outcome> {
   const random = new Random(options.seed);
   const deployment = await started(
@@ -151,6 +158,8 @@ export async function run(
   const switches = stack.use(new Switches(masters, breaching));
   const happening = alternate(schedule, faults, random.fork(), over.signal);
   await pause(options.minutes * 60_000, over.signal);
+  const enough = () => crew.ledger.grants.size >= least.grants && schedule.happenings.length >= least.faults;
+  while (!enough() && !over.signal.aborted) await pause(PROBE_MS, over.signal);
   over.abort();
   await happening;
   await crew.agree();

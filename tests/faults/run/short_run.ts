@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import type { HandoffName } from "../../verification/handoff/scenario.ts";
 import type { ClientName, DeploymentKind } from "./options.ts";
 import type { Outcome } from "./outcome.ts";
@@ -26,9 +26,8 @@ export async function shortRun(
   await using stack = new AsyncDisposableStack();
   const rest = { client, seed, workers: 3, stores: STORES, handoff, fences: true, only: [] };
   const options = { deployment, minutes: MINUTES, ...rest };
-  const outcome = await run(options, stack, () => {});
+  // However slow the machine is.
+  const outcome = await run(options, stack, () => {}, { grants: 10, faults: 3 });
   assertEquals(outcome.violations, [], report(outcome));
-  assert(outcome.counts.get("locks granted")! >= 10, report(outcome));
-  assert(outcome.counts.get("faults")! >= 3, report(outcome));
   return outcome;
 }
