@@ -26,10 +26,15 @@ async function answered<T>(ask: () => Promise<T>, mayBeDue: (answer: T) => boole
       const answer = await ask();
       if (fault === undefined || !mayBeDue(answer)) return answer;
     } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith("no answer to a "))) throw error;
+      if (!isUnanswered(error)) throw error;
       fault = error;
       continue;
     }
     throw fault;
   }
+}
+
+/** Whether the engine had no answer in time, so that the request may have been executed. */
+export function isUnanswered(error: unknown): error is Error {
+  return error instanceof Error && error.message.startsWith("no answer to a ");
 }
