@@ -8,10 +8,10 @@ import { FOLDER, MODULES } from "./versions.ts";
 
 /**
  * How large each package may be, in bytes. Of the lock, CommonJS beside the ES modules takes a part, without which Jest
- * does not load it; a store takes 10 to 15 kB, with its page, and the recipes of the docs 13 kB.
+ * does not load it.
  */
 const MOST_BYTES: Readonly<Record<string, number>> = {
-  "@holdfast/lock": 420_000,
+  "@holdfast/lock": 260_000,
   "@holdfast/cli": 100_000,
   "@holdfast/compat": 25_000,
   "@holdfast/otel": 15_000,
@@ -100,6 +100,17 @@ for (
     }
   });
 }
+
+Deno.test("the README of the packed lock links pages that are published", async () => {
+  const readme = await Deno.readTextFile(`${folder}/node_modules/@holdfast/lock/README.md`);
+  const published = `https://jsr.io/@holdfast/lock/${PACKAGES[0]!.version}/`;
+  const pages = [...readme.matchAll(/\]\(([^)#]*docs\/[^)#]*)/g)].map(([, link]) => link!);
+  assert(pages.length > 10, readme);
+  for (const link of pages) {
+    assert(link.startsWith(published), link);
+    assert(textOf(link.slice(published.length)) !== "", link);
+  }
+});
 
 Deno.test("the packages beside the lock need nothing but the lock, as a peer", async () => {
   const [lock, ...others] = PACKAGES;

@@ -27,7 +27,7 @@ export async function pack(folder: string, packages: readonly Package[] = PACKAG
   return files;
 }
 
-async function packOne({ name, folder: source }: Package, file: string): Promise<void> {
+async function packOne({ name, version, folder: source }: Package, file: string): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "holdfast_pack_" });
   try {
     const tarball = `${folder}/package.tgz`;
@@ -35,10 +35,11 @@ async function packOne({ name, folder: source }: Package, file: string): Promise
     await run(Deno.execPath(), args, ROOT + source);
     await run("tar", ["xzf", tarball, "-C", folder]);
     if (source !== "") await Deno.copyFile(`${ROOT}LICENSE`, `${folder}/package/LICENSE`);
+    await leaveDocs(`${folder}/package`, `https://jsr.io/${name}/${version}`);
     const path = `${folder}/package/package.json`;
     const packed: Manifest = JSON.parse(await Deno.readTextFile(path));
     const files = filesOf(`${folder}/package/`);
-    await Promise.all(files.filter((file) => file.endsWith(".js")).map(withoutDocs));
+    await Promise.all(files.filter((file) => file.endsWith(".js")).map(withoutComments));
     const paths = files.map((file) => file.slice(`${folder}/package/`.length));
     const isProgram = name === PROGRAM.package;
     const exports = await addCommonJs(
@@ -58,6 +59,13 @@ async function packOne({ name, folder: source }: Package, file: string): Promise
   }
 }
 
+/** Leaves the pages out, which are half as large as the modules; the links of the README lead to where they are published. */
+async function leaveDocs(folder: string, published: string): Promise<void> {
+  await Deno.remove(`${folder}/docs`, { recursive: true }).catch(() => {});
+  const readme = await Deno.readTextFile(`${folder}/README.md`);
+  await Deno.writeTextFile(`${folder}/README.md`, readme.replaceAll("](docs/", `](${published}/docs/`));
+}
+
 /** Compresses the package. A module is beside its CommonJS there: compression finds what is the same no further away. */
 async function archive(file: string, folder: string): Promise<void> {
   const place = (path: string) => path.replace(`/${COMMON_JS}`, "/");
@@ -69,10 +77,10 @@ async function archive(file: string, folder: string): Promise<void> {
   await Deno.writeFile(file, gzipSync(await Deno.readFile(tarball), { level: 9 }));
 }
 
-/** Takes the doc comments out of a module: its types have them too, and editors show those. They are a third of its text. */
-async function withoutDocs(path: string): Promise<void> {
+/** Takes the comments out of a module: its types have those for users, which editors show. They are a third of its text. */
+async function withoutComments(path: string): Promise<void> {
   const text = await Deno.readTextFile(path);
-  await Deno.writeTextFile(path, text.replace(/^ *\/\*\*(?:(?!\*\/)[^])*\*\/(?: *\n| )?/gm, ""));
+  await Deno.writeTextFile(path, text.replace(/^ *\/\*\*(?:(?!\*\/)[^])*\*\/(?: *\n| )?|^ *\/\/.*\n/gm, ""));
 }
 
 /** Returns the paths of the files under a folder. */
