@@ -13,7 +13,8 @@ const FIRST_WAIT_MS = 50;
 /** The programs of a page, with the ports of the test, and with what only the framework does. */
 function programs(page: string, ports: { readonly redis: number; readonly http: number }): string[] {
   return blocksOf(page).map((block) => {
-    const code = block.replace("new Redis()", `new Redis(${ports.redis})`).replace("3000", `${ports.http}`)
+    // The port of HTTP first: that of Redis may contain its digits.
+    const code = block.replace("3000", `${ports.http}`).replace("new Redis()", `new Redis(${ports.redis})`)
       .replace("wait: 2_000", `wait: waits.shift() ?? ${HANG_MS}`);
     const isRoute = code.includes("export async function POST");
     // As Next.js calls it, for requests of this method alone.

@@ -9,7 +9,7 @@ import { blocksOf, outputOf } from "./packages/run.ts";
 function programOf(page: string, comment: string, server?: RedisServer): string {
   const [program = ""] = blocksOf(page).filter((code) => code.startsWith(comment));
   const port = `${server?.port}`;
-  return program.replace("new Redis()", `new Redis(${port})`).replace("6379", port);
+  return program.replace("6379", port).replace("new Redis()", `new Redis(${port})`);
 }
 
 Deno.test("docs/recipes/lambda.md answers 503 when busy, and stops in time", async () => {
