@@ -15,6 +15,7 @@ import { now } from "../../verification/history/history.ts";
 import { Random } from "../../simulation/random.ts";
 import { connect } from "./access.ts";
 import { Belief } from "./belief.ts";
+import { TURN_MS } from "./dead_holders.ts";
 import { pause } from "./fault.ts";
 import { guarding } from "./guarded.ts";
 import { Inspector } from "./inspector.ts";
@@ -24,9 +25,6 @@ import { Trace } from "./trace.ts";
 import { Visitor } from "./visitor.ts";
 import { Witness } from "./witness.ts";
 import { type Line, THRONGED, type Work } from "./work.ts";
-
-/** How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s. */
-const SETTLING = 40_000;
 
 /** How long it may take to end by itself when all is closed, in milliseconds. */
 const LINGERING = 5_000;
@@ -55,6 +53,13 @@ interface Call {
 }
 
 const work: Work = JSON.parse(Deno.args[0] ?? "");
+
+/**
+ * How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s, and each
+ * store object of the two processes that were killed last costs a turn.
+ */
+const SETTLING = 40_000 + 2 * work.stores * TURN_MS;
+
 const encoder = new TextEncoder();
 const waiting = new Set<string>();
 const pending = new Set<Call>();
