@@ -35,9 +35,6 @@ const ASKED = 20;
 /** The options of `cohort()`, in milliseconds. */
 const COHORTS = { keep: { keep: 10 }, linger: { keep: 10, linger: 5 } };
 
-/** When many store objects want one lock at the same time: each time when so many milliseconds are over. */
-const THRONG_MS = 10_000;
-
 /**
  * How many visitors there are at a time, how often one dies with the lock, and when the next one comes, in milliseconds.
  */
@@ -59,6 +56,12 @@ const work: Work = JSON.parse(Deno.args[0] ?? "");
  * store object of the two processes that were killed last costs a turn.
  */
 const SETTLING = 40_000 + 2 * work.stores * TURN_MS;
+
+/**
+ * When the store objects want one lock at the same time: each time when so many milliseconds are over, in which the turns
+ * of the dead end. A process is killed every 12 s.
+ */
+const THRONG_MS = 1.25 * work.stores * TURN_MS;
 
 const encoder = new TextEncoder();
 const waiting = new Set<string>();
