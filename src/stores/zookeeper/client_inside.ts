@@ -1,11 +1,7 @@
+import { partsOf, SET_WATCHES } from "./sent_watches.ts";
+
 /** The fields with the paths of watches, in the request that sets watches on a new connection. */
 const WATCHED = ["dataWatches", "existWatches", "childWatches"] as const;
-
-/** The code of the request. */
-const SET_WATCHES = 101;
-
-/** How many characters of paths one request has at most: a server takes no request above 1 MB (`jute.maxbuffer`). */
-const WATCHED_CHARACTERS = 2 ** 16;
 
 /** The limit of the numbers of requests: this number does not fit into 32 bits with a sign. */
 const XIDS = 2 ** 31;
@@ -66,7 +62,7 @@ function divided(request: WatchesRequest): WatchesRequest[] {
   const { header, payload } = request;
   const none = { dataWatches: [], existWatches: [], childWatches: [] };
   return WATCHED.flatMap((field) =>
-    parts(payload[field]).map((paths) =>
+    partsOf(payload[field]).map((paths) =>
       changed(request, { header: changed(header, {}), payload: changed(payload, { ...none, [field]: paths }) })
     )
   );
@@ -75,19 +71,4 @@ function divided(request: WatchesRequest): WatchesRequest[] {
 /** Returns a copy of an object of the client, with other fields. */
 function changed<T extends object | null>(object: T, fields: object): T {
   return Object.assign(Object.create(Object.getPrototypeOf(object)), object, fields);
-}
-
-/** Divides paths into parts with few characters. */
-function parts(paths: readonly string[]): string[][] {
-  const all: string[][] = [];
-  let characters = Infinity;
-  for (const path of paths) {
-    characters += path.length;
-    if (characters > WATCHED_CHARACTERS) {
-      all.push([]);
-      characters = path.length;
-    }
-    all.at(-1)!.push(path);
-  }
-  return all;
 }

@@ -1,6 +1,7 @@
 import { codeOf, ZookeeperFault } from "./failures.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
 import type { ZookeeperAcl, ZookeeperDone, ZookeeperRequests, ZookeeperStat, ZookeeperTransaction } from "./options.ts";
+import type { SentWatch } from "./sent_watches.ts";
 
 /** The codes of requests. */
 const CREATE = 1;
@@ -29,14 +30,6 @@ export type SendRequest = (
   write: (body: JuteWriter) => void,
   done: (error: unknown, answer: JuteReader) => void,
 ) => void;
-
-/** A watch of a node, which fires once. */
-export interface SentWatch {
-  readonly path: string;
-  /** Whether the node existed when the watch was set. */
-  readonly isThere: boolean;
-  readonly fire: () => void;
-}
 
 /** The requests for nodes, as the server takes them. */
 export class NodeRequests implements ZookeeperRequests {

@@ -5,7 +5,8 @@ import { type Clock, type Instant, monotonicMs, SystemClock, type Timer } from "
 import { AUTH_FAILED, CONNECTION_LOSS, failureOf, unlessGivenUp, ZookeeperFault } from "./failures.ts";
 import { JuteReader, JuteWriter } from "./jute.ts";
 import type { ZookeeperDone, ZookeeperRequests } from "./options.ts";
-import { NodeRequests, type SendRequest, type SentWatch } from "./requests.ts";
+import { NodeRequests, type SendRequest } from "./requests.ts";
+import { SentWatches, SET_WATCHES } from "./sent_watches.ts";
 import type { ZookeeperAddress } from "./servers.ts";
 
 /**
@@ -35,7 +36,6 @@ const PAUSE_MS = 100;
 const SYNC = 9;
 const PING = 11;
 const AUTH = 100;
-const SET_WATCHES = 101;
 const CLOSE = -11;
 
 /** The numbers of requests and answers outside the sequence of requests. */
@@ -46,9 +46,6 @@ const WATCHES_XID = -8;
 
 /** The limit of the numbers of requests, which have 32 bits with a sign. */
 const XIDS = 2 ** 31;
-
-/** How many characters of paths a request that sets watches has at most: a server takes no request above 1 MB. */
-const WATCHED_CHARACTERS = 2 ** 16;
 
 /** The largest acceptable answer, in bytes. */
 const LARGEST_ANSWER = 2 ** 26;
@@ -91,7 +88,7 @@ export class ZookeeperSession {
   #xid = 0;
   /** The number of the last seen transaction: no server that is behind it takes the connection. */
   #zxid = 0n;
-  readonly #watches = new Set<SentWatch>();
+  readonly #watches = new SentWatches();
   readonly #requests: ZookeeperRequests;
   #received = new Uint8Array();
   #heardAt: Instant;
@@ -298,7 +295,7 @@ export class ZookeeperSession {
     if (xid === EVENT_XID) {
       answer.int();
       answer.int();
-      return this.#fire(answer.text());
+      return this.#watches.fire(answer.text());
     }
     if (xid === AUTH_XID && code !== 0) return this.#refuse(new ZookeeperFault(AUTH_FAILED, "the authentication"));
     if (xid < 0) return;
@@ -324,26 +321,14 @@ export class ZookeeperSession {
 
   /** Sets the watches again. The server reports at once the changes since the last seen transaction. */
   #setWatches(): void {
-    const all = [...this.#watches];
-    while (all.length > 0) {
-      let characters = 0;
-      const end = all.findIndex(({ path }) => (characters += path.length) > WATCHED_CHARACTERS);
-      const some = all.splice(0, end === -1 ? all.length : Math.max(1, end));
-      const of = (
-        isThere: boolean,
-      ) => [...new Set(some.filter((watch) => watch.isThere === isThere).map(({ path }) => path))];
-      this.#write(WATCHES_XID, SET_WATCHES, (body) => {
-        body.long(this.#zxid);
-        for (const paths of [of(true), of(false), []]) body.list(paths, (path) => body.text(path));
-      });
-    }
-  }
-
-  #fire(path: string): void {
-    const fired = [...this.#watches].filter((watch) => watch.path === path);
-    for (const watch of fired) {
-      this.#watches.delete(watch);
-      watch.fire();
+    for (const isThere of [true, false]) {
+      for (const paths of this.#watches.paths(isThere)) {
+        const lists = isThere ? [paths, [], []] : [[], paths, []];
+        this.#write(WATCHES_XID, SET_WATCHES, (body) => {
+          body.long(this.#zxid);
+          for (const list of lists) body.list(list, (path) => body.text(path));
+        });
+      }
     }
   }
 
