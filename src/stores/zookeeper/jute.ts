@@ -6,6 +6,9 @@ const ROOM = 256;
 /** The length of a node's `Stat` in bytes, and the positions of its fields. */
 const STAT = { length: 68, czxid: 0, mzxid: 8, ctime: 16, mtime: 24, version: 32 } as const;
 
+/** The largest acceptable answer, in bytes. */
+const LARGEST_ANSWER = 2 ** 26;
+
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();
 
@@ -136,5 +139,29 @@ export class JuteReader {
     if (length > this.#bytes.length - at) throw new RangeError("an answer of ZooKeeper is too short");
     this.#at += length;
     return at;
+  }
+}
+
+/** Divides the bytes of a connection into answers, each of which comes after its length. */
+export class JuteAnswers {
+  /** The beginning of an incomplete answer. */
+  #rest = new Uint8Array();
+
+  /** Yields the answers that are complete with more bytes. Throws a `RangeError` for the length of none. */
+  *with(more: Uint8Array): Generator<JuteReader> {
+    const bytes = new Uint8Array(this.#rest.length + more.length);
+    bytes.set(this.#rest);
+    bytes.set(more, this.#rest.length);
+    const view = new DataView(bytes.buffer);
+    let at = 0;
+    while (bytes.length - at >= 4) {
+      const length = view.getInt32(at);
+      if (length < 0 || length > LARGEST_ANSWER) throw new RangeError("an answer of ZooKeeper has no valid length");
+      const end = at + 4 + length;
+      if (bytes.length < end) break;
+      yield new JuteReader(bytes.subarray(at + 4, end));
+      at = end;
+    }
+    this.#rest = bytes.subarray(at);
   }
 }

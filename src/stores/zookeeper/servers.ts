@@ -1,3 +1,4 @@
+import { StoreError } from "../../contract/errors.ts";
 import { show } from "../../internal/validation.ts";
 
 /** The servers of an ensemble, and the login. */
@@ -27,4 +28,18 @@ export function parseServers(text: string, auth: string | undefined): ZookeeperA
   });
   const chroot = path.join("/").replace(/\/+$/, "");
   return { servers, chroot: chroot === "" ? "" : `/${chroot}`, auth };
+}
+
+/**
+ * Returns the module that makes sockets in Deno, Node and Bun. It is loaded here, because a browser can import the
+ * store, too.
+ *
+ * @throws {StoreError} when this runtime has no sockets
+ */
+export function socketsHere(): typeof import("node:net") {
+  const module = globalThis.process?.getBuiltinModule?.("node:net");
+  if (module !== undefined) return module;
+  throw new StoreError("zookeeper() of servers needs node:net, which this runtime lacks: pass a client", {
+    permanent: true,
+  });
 }

@@ -3,11 +3,11 @@ import { StoreError } from "../../contract/errors.ts";
 import { LATE, within } from "../../contract/release.ts";
 import { type Clock, type Instant, monotonicMs, SystemClock, type Timer } from "../../time/clock.ts";
 import { AUTH_FAILED, CONNECTION_LOSS, failureOf, unlessGivenUp, ZookeeperFault } from "./failures.ts";
-import { JuteReader, JuteWriter } from "./jute.ts";
+import { JuteAnswers, JuteReader, JuteWriter } from "./jute.ts";
 import type { ZookeeperDone, ZookeeperRequests } from "./options.ts";
 import { NodeRequests, type SendRequest } from "./requests.ts";
 import { SentWatches, SET_WATCHES } from "./sent_watches.ts";
-import type { ZookeeperAddress } from "./servers.ts";
+import { socketsHere, type ZookeeperAddress } from "./servers.ts";
 
 /**
  * How long a session outlives its connection (nothing depends on it), and how often to ping the server, in
@@ -47,25 +47,10 @@ const WATCHES_XID = -8;
 /** The limit of the numbers of requests, which have 32 bits with a sign. */
 const XIDS = 2 ** 31;
 
-/** The largest acceptable answer, in bytes. */
-const LARGEST_ANSWER = 2 ** 26;
-
 /** A request that was sent. */
 interface SentRequest {
   readonly xid: number;
   readonly done: Parameters<SendRequest>[2];
-}
-
-/**
- * Returns the function that makes sockets in Deno, Node and Bun. It is loaded here, because a browser can import the
- * module, too.
- */
-function socketsHere(): typeof import("node:net") {
-  const module = globalThis.process?.getBuiltinModule?.("node:net");
-  if (module !== undefined) return module;
-  throw new StoreError("zookeeper() of servers needs node:net, which this runtime lacks: pass a client", {
-    permanent: true,
-  });
 }
 
 const NOTHING = new JuteReader(new Uint8Array());
@@ -90,7 +75,7 @@ export class ZookeeperSession {
   #zxid = 0n;
   readonly #watches = new SentWatches();
   readonly #requests: ZookeeperRequests;
-  #received = new Uint8Array();
+  #answers = new JuteAnswers();
   #heardAt: Instant;
   #usedAt: Instant;
   /** How many calls and waiters keep the process alive. */
@@ -215,7 +200,7 @@ export class ZookeeperSession {
     const { host, port } = servers[this.#next++ % servers.length]!;
     const socket = this.#socket = this.#net.connect({ host, port, noDelay: true });
     if (this.#users === 0) socket.unref();
-    this.#received = new Uint8Array();
+    this.#answers = new JuteAnswers();
     socket.on("connect", () => {
       const request = new JuteWriter().int(0).long(this.#zxid).int(SESSION_MS).long(0n).bytes(new Uint8Array(16));
       socket.write(request.flag(false).finish());
@@ -263,26 +248,16 @@ export class ZookeeperSession {
   }
 
   #receive(data: Uint8Array): void {
-    const received = new Uint8Array(this.#received.length + data.length);
-    received.set(this.#received);
-    received.set(data, this.#received.length);
-    let at = 0;
-    const view = new DataView(received.buffer);
     const socket = this.#socket;
-    while (received.length - at >= 4) {
-      const length = view.getInt32(at);
-      if (length < 0 || length > LARGEST_ANSWER) return this.#lose(socket);
-      if (received.length - at - 4 < length) break;
-      try {
-        this.#read(new JuteReader(received.subarray(at + 4, at + 4 + length)));
-      } catch {
-        return this.#lose(socket);
+    try {
+      for (const answer of this.#answers.with(data)) {
+        this.#read(answer);
+        // What was called may have ended it.
+        if (this.#socket !== socket) return;
       }
-      // What was called may have ended it.
-      if (this.#socket !== socket) return;
-      at += 4 + length;
+    } catch {
+      this.#lose(socket);
     }
-    this.#received = received.subarray(at);
   }
 
   #read(answer: JuteReader): void {
