@@ -1,15 +1,9 @@
 import { StoreError } from "../../contract/errors.ts";
-import { LATE, within } from "../../contract/release.ts";
 import { type Clock, type Instant, monotonicMs, SystemClock } from "../../time/clock.ts";
+import { answerTo, CONNECT_MS, SILENT_MS, whenConnected } from "./calls.ts";
 import { type ClientInside, type ClientSocket, mend } from "./client_inside.ts";
-import { codeOf, CONNECTION_LOSS, failureOf, unlessGivenUp } from "./failures.ts";
+import { codeOf, CONNECTION_LOSS, failureOf } from "./failures.ts";
 import type { ZookeeperClient, ZookeeperDone, ZookeeperRequests } from "./options.ts";
-
-/** How long a call waits for a connection, in milliseconds: less than the engine waits for the call. */
-const CONNECT_MS = 1_500;
-
-/** How long a connection may stay silent, in milliseconds, before the client connects to the next server. */
-const SILENT_MS = 5_000;
 
 /** The states of a client. */
 const CONNECTED = 3;
@@ -94,12 +88,6 @@ export class ZookeeperConnection {
     return () => this.#closed.delete(run);
   }
 
-  /** Calls a function each time the client is connected or disconnected. */
-  onChange(run: () => void): () => void {
-    this.#changed.add(run);
-    return () => this.#changed.delete(run);
-  }
-
   /** Returns a text in a `Buffer` of the class that the client uses. */
   bufferOf(text: string): Uint8Array {
     const { constructor } = this.#client.getSessionId() as { constructor: unknown };
@@ -125,14 +113,12 @@ export class ZookeeperConnection {
   ): Promise<Results> {
     if (!this.#isConnected) await this.#connected(signal);
     const { socket } = this.#inside ?? {};
-    const answer = new Promise<Results>((resolve, reject) => {
-      send(this.#client, (error, ...results) => error ? reject(this.#failureOf(error)) : resolve(results));
+    const request = (done: ZookeeperDone<Results>) => send(this.#client, done);
+    return await answerTo(request, (error) => this.#failureOf(error), {
+      clock: this.#clock,
+      signal,
+      late: () => silentError(socket),
     });
-    try {
-      return await within(SILENT_MS, unlessGivenUp(answer, signal), this.#clock);
-    } catch (error) {
-      throw error === LATE ? silentError(socket) : error;
-    }
   }
 
   get #inside(): ClientInside | undefined {
@@ -144,24 +130,15 @@ export class ZookeeperConnection {
   }
 
   /** Resolves when the client is connected. No request is sent earlier: the client would queue it without a limit. */
-  async #connected(signal?: AbortSignal): Promise<void> {
-    let cancel = () => {};
-    const connected = new Promise<void>((resolve, reject) => {
-      const look = () => {
-        if (this.closed) reject(closedError());
-        else if (this.#isConnected) resolve();
-        else this.#reopen();
-      };
-      cancel = this.onChange(look);
-      look();
-    });
-    try {
-      await within(CONNECT_MS, unlessGivenUp(connected, signal), this.#clock);
-    } catch (error) {
-      throw error === LATE ? this.#unconnectedError() : error;
-    } finally {
-      cancel();
-    }
+  #connected(signal?: AbortSignal): Promise<void> {
+    const look = () => {
+      if (this.closed) throw closedError();
+      if (this.#isConnected) return true;
+      this.#reopen();
+      return false;
+    };
+    const late = () => this.#unconnectedError();
+    return whenConnected(look, this.#changed, { clock: this.#clock, signal, late });
   }
 
   /**

@@ -1,6 +1,5 @@
 import { StoreError } from "../../contract/errors.ts";
 import { reason } from "../../internal/reason.ts";
-import { aborted } from "../../time/aborted.ts";
 
 /** The code of the error of a request that was not sent, or whose answer was lost. */
 export const CONNECTION_LOSS = -4;
@@ -52,12 +51,4 @@ export function failureOf(cause: unknown): unknown {
   if (code === AUTH_FAILED) return refused(`ZooKeeper does not know this authentication: ${reason(cause)}`);
   if (code === INVALID_ACL) return refused(`ZooKeeper refuses the access control list: ${reason(cause)}`);
   return cause;
-}
-
-/** Settles like a promise, or rejects when a signal aborts. */
-export async function unlessGivenUp<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return await promise;
-  const found = await Promise.race([promise.then((value) => ({ value })), aborted(signal)]);
-  if (found === undefined) throw signal.reason;
-  return found.value;
 }

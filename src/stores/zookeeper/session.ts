@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import { StoreError } from "../../contract/errors.ts";
-import { LATE, within } from "../../contract/release.ts";
 import { type Clock, type Instant, monotonicMs, SystemClock, type Timer } from "../../time/clock.ts";
-import { AUTH_FAILED, CONNECTION_LOSS, failureOf, unlessGivenUp, ZookeeperFault } from "./failures.ts";
+import { answerTo, CONNECT_MS, SILENT_MS, whenConnected } from "./calls.ts";
+import { AUTH_FAILED, CONNECTION_LOSS, failureOf, ZookeeperFault } from "./failures.ts";
 import { JuteAnswers, JuteReader, JuteWriter } from "./jute.ts";
 import type { ZookeeperDone, ZookeeperRequests } from "./options.ts";
 import { NodeRequests, type SendRequest } from "./requests.ts";
@@ -16,15 +16,8 @@ import { socketsHere, type ZookeeperAddress } from "./servers.ts";
 const SESSION_MS = 15_000;
 const PING_MS = 5_000;
 
-/** How long a call waits for a connection, in milliseconds: less than the engine waits for the call. */
-const CONNECT_MS = 1_500;
-
-/**
- * How long making a connection may take, and how long a connection may stay silent, in milliseconds. Then the next
- * server is tried.
- */
+/** How long making a connection may take, in milliseconds. Then the next server is tried. */
 const OPEN_MS = 1_000;
-const SILENT_MS = 5_000;
 
 /** How long an unused connection is kept, in milliseconds. */
 const IDLE_MS = 30_000;
@@ -69,7 +62,7 @@ export class ZookeeperSession {
   #isOpen = false;
   /** Called when the connection is open, or has failed for good. */
   readonly #changed = new Set<() => void>();
-  #sent: SentRequest[] = [];
+  readonly #sent: SentRequest[] = [];
   #xid = 0;
   /** The number of the last seen transaction: no server that is behind it takes the connection. */
   #zxid = 0n;
@@ -139,16 +132,13 @@ export class ZookeeperSession {
   ): Promise<Results> {
     const end = this.use();
     try {
-      if (!this.#isOpen) await unlessGivenUp(this.#opened(), signal);
-      const answer = new Promise<Results>((resolve, reject) => {
-        send(this.#requests, (error, ...results) => error ? reject(failureOf(error)) : resolve(results));
-      });
+      if (!this.#isOpen) await this.#opened(signal);
       const socket = this.#socket;
-      return await within(SILENT_MS, unlessGivenUp(answer, signal), this.#clock).catch((error) => {
-        if (error !== LATE) throw error;
+      const late = () => {
         this.#lose(socket);
-        throw new Error(`no answer from ZooKeeper within ${SILENT_MS} ms`);
-      });
+        return new Error(`no answer from ZooKeeper within ${SILENT_MS} ms`);
+      };
+      return await answerTo((done) => send(this.#requests, done), failureOf, { clock: this.#clock, signal, late });
     } finally {
       end();
     }
@@ -168,28 +158,17 @@ export class ZookeeperSession {
   }
 
   /** Resolves when it is connected. */
-  async #opened(): Promise<void> {
-    let cancel = () => {};
-    const opened = new Promise<void>((resolve, reject) => {
-      const look = () => {
-        if (this.#refused !== undefined) reject(failureOf(this.#refused));
-        else if (this.#isOpen) resolve();
-      };
-      this.#changed.add(look);
-      cancel = () => this.#changed.delete(look);
-      this.#open();
-      look();
-    });
-    try {
-      await within(CONNECT_MS, opened, this.#clock);
-    } catch (error) {
-      if (error !== LATE) throw error;
-      const { servers } = this.#address;
-      const which = servers.map(({ host, port }) => `${host}:${port}`).join();
-      throw new StoreError(`No server of ZooKeeper has taken a connection for ${CONNECT_MS} ms: ${which}`);
-    } finally {
-      cancel();
-    }
+  #opened(signal?: AbortSignal): Promise<void> {
+    const look = () => {
+      if (this.#refused !== undefined) throw failureOf(this.#refused);
+      return this.#isOpen;
+    };
+    const late = () => {
+      const which = this.#address.servers.map(({ host, port }) => `${host}:${port}`).join();
+      return new StoreError(`No server of ZooKeeper has taken a connection for ${CONNECT_MS} ms: ${which}`);
+    };
+    this.#open();
+    return whenConnected(look, this.#changed, { clock: this.#clock, signal, late });
   }
 
   /** Connects to the next server, unless it is connecting already. */
@@ -234,10 +213,13 @@ export class ZookeeperSession {
     else socket.destroy();
     this.#socket = undefined;
     this.#isOpen = false;
-    const lost = this.#sent;
-    this.#sent = [];
-    for (const { done } of lost) done(new ZookeeperFault(CONNECTION_LOSS, "the answer is lost"), NOTHING);
+    this.#fail(new ZookeeperFault(CONNECTION_LOSS, "the answer is lost"));
     if (this.#users > 0) void this.#openSoon();
+  }
+
+  /** Fails all requests without an answer. */
+  #fail(fault: unknown): void {
+    for (const { done } of this.#sent.splice(0)) done(fault, NOTHING);
   }
 
   /** Connects again after a pause, if there are calls or waiters then. */
@@ -310,9 +292,7 @@ export class ZookeeperSession {
   /** Ends the connection for good: the servers do not accept the login. */
   #refuse(fault: unknown): void {
     this.#refused = fault;
-    const lost = this.#sent;
-    this.#sent = [];
-    for (const { done } of lost) done(fault, NOTHING);
+    this.#fail(fault);
     this.#lose(this.#socket);
     for (const run of [...this.#changed]) run();
   }
