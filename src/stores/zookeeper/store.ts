@@ -1,4 +1,3 @@
-import { StoreError } from "../../contract/errors.ts";
 import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
 import type {
   Backend,
@@ -12,13 +11,8 @@ import { casOf } from "../../engine/store.ts";
 import { connectionOf, type NodeConnection } from "./client.ts";
 import { isMissing, isRefused } from "./failures.ts";
 import { checkCursor, DIRECTORIES, isLock, nameOf, nodeOf } from "./node_name.ts";
-import {
-  checkZookeeperOptions,
-  type ZookeeperAcl,
-  type ZookeeperClient,
-  type ZookeeperOptions,
-  type ZookeeperStat,
-} from "./options.ts";
+import { DIRECTORY, LockNodes } from "./nodes.ts";
+import { checkZookeeperOptions, type ZookeeperClient, type ZookeeperOptions } from "./options.ts";
 import { parseServers } from "./servers.ts";
 import { ZookeeperSession } from "./session.ts";
 import { ZookeeperTimers } from "./timers.ts";
@@ -71,32 +65,23 @@ export function zookeeper(client: ZookeeperClient | string, options: ZookeeperOp
   return casOf(new ZookeeperBackend(own, path), engine, own, JSON.stringify([path])) as ZookeeperStore;
 }
 
-/** The beginning of a node's path below the store's path, as a sample of its length. */
-const DIRECTORY = "a/b/";
-
 /** How many directories are listed at the same time at most. */
 const MOST_LISTED = 64;
-
-/** The number that stands for any version. Versions have 32 bits, so that a node could reach it. */
-const ANY_VERSION = -1;
 
 /** Keeps documents as the data of nodes. The version of a missing node is `undefined`. */
 export class ZookeeperBackend implements Backend<number | undefined> {
   readonly timers: ZookeeperTimers;
   readonly #connection: NodeConnection;
   readonly #watches: NodeWatches;
+  readonly #nodes: LockNodes;
   readonly #path: string;
-  /** The access control list of the path, which each new node gets. */
-  #acl: ZookeeperAcl[] | undefined;
 
   constructor(client: ZookeeperClient | ZookeeperSession, path: string) {
     this.#connection = client instanceof ZookeeperSession ? client : connectionOf(client);
     this.#watches = new NodeWatches(this.#connection);
     this.#path = path;
-    this.timers = new ZookeeperTimers(this.#connection, path, {
-      make: (node, data) => this.#make(node, data),
-      remake: (node, data, version) => this.#remake(node, data, version),
-    });
+    this.#nodes = new LockNodes(this.#connection, path);
+    this.timers = new ZookeeperTimers(this.#connection, path, this.#nodes);
   }
 
   get closed(): boolean {
@@ -109,40 +94,30 @@ export class ZookeeperBackend implements Backend<number | undefined> {
 
   async read(name: string): Promise<FoundDocument<number | undefined>> {
     const path = await this.#pathOf(name);
-    return await this.#synced(() => this.#readNode(path));
+    return await this.#synced(() => this.#nodes.read(path));
   }
 
   async write(name: string, text: string, version: number | undefined): Promise<WriteResult<number | undefined>> {
     const path = await this.#pathOf(name);
     const data = this.#connection.bufferOf(text);
     try {
-      return { written: true, version: await this.#replace(path, data, version) };
+      return { written: true, version: await this.#nodes.replace(path, data, version) };
     } catch (error) {
       if (!isRefused(error)) throw error;
       // A server answers the requests of a client in their order, so this is not older than the refusal.
-      return { written: false, found: await this.#readNode(path) };
+      return { written: false, found: await this.#nodes.read(path) };
     }
   }
 
   async remove(documents: readonly KeyVersion<number | undefined>[]): Promise<number> {
     // Not in one transaction: one node that was written meanwhile would keep all others.
-    const removed = await Promise.allSettled(documents.map(({ key, version }) => this.#remove(key, version)));
+    const removed = await Promise.allSettled(
+      documents.map(async ({ key, version }) => this.#nodes.remove(await this.#pathOf(key), version)),
+    );
     return removed.filter((result) => {
       if (result.status === "rejected") throw result.reason;
       return result.value;
     }).length;
-  }
-
-  async #remove(name: string, version: number | undefined): Promise<boolean> {
-    if (version === undefined || version === ANY_VERSION) return false;
-    const path = await this.#pathOf(name);
-    try {
-      await this.#connection.call<[]>((client, done) => client.remove(path, version, done));
-      return true;
-    } catch (error) {
-      if (!isRefused(error)) throw error;
-      return false;
-    }
   }
 
   async list(limit: number, cursor = ""): Promise<ListedDocuments<number | undefined>> {
@@ -153,7 +128,7 @@ export class ZookeeperBackend implements Backend<number | undefined> {
     }
     const page = nodes.slice(0, limit);
     const found = await Promise.all(page.map(async (node) => {
-      const document = await this.#readNode(`${this.#path}/${node}`);
+      const document = await this.#nodes.read(`${this.#path}/${node}`);
       const key = nameOf(node.slice(DIRECTORY.length), document.value);
       return key === undefined || document.value === undefined ? [] : [{ key, ...document }];
     }));
@@ -181,18 +156,6 @@ export class ZookeeperBackend implements Backend<number | undefined> {
       await this.#watches.changed(await this.#pathOf(name), version, signal);
     } finally {
       end?.();
-    }
-  }
-
-  async #readNode(path: string): Promise<FoundDocument<number | undefined>> {
-    try {
-      const [data, stat] = await this.#connection.call<[Uint8Array | undefined, ZookeeperStat]>(
-        (client, done) => client.getData(path, done),
-      );
-      return { value: new TextDecoder().decode(data), version: versionIn(stat) };
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-      return { value: undefined, version: undefined };
     }
   }
 
@@ -226,85 +189,6 @@ export class ZookeeperBackend implements Backend<number | undefined> {
     return found.flat();
   }
 
-  /** Replaces the data of a node with a given version, or makes the node. Returns its new version. */
-  async #replace(path: string, data: Uint8Array, version: number | undefined): Promise<number> {
-    if (version === undefined) return await this.#make(path, data);
-    if (version === ANY_VERSION) throw anyVersionError(path);
-    if (version + 1 === ANY_VERSION) return await this.#remake(path, data, version);
-    const [stat] = await this.#connection.call<[ZookeeperStat]>((client, done) => {
-      client.setData(path, data, version, done);
-    });
-    return versionIn(stat);
-  }
-
-  /** Makes a node, and missing nodes above it. */
-  async #make(path: string, data: Uint8Array): Promise<number> {
-    try {
-      await this.#create(path, data);
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-      this.#acl = undefined;
-      await this.#makeDirectories(path);
-      await this.#create(path, data);
-    }
-    return 0;
-  }
-
-  async #create(path: string, data: Uint8Array): Promise<void> {
-    const acl = await this.#pathAcl();
-    await this.#connection.call<[]>((client, done) => client.create(path, data, acl, done));
-  }
-
-  /** Makes the directories of a node, and the store's path if it is missing. */
-  async #makeDirectories(path: string): Promise<void> {
-    await this.#pathAcl().catch((error) => {
-      if (!isMissing(error)) throw error;
-      return this.#makePath();
-    });
-    const empty = this.#connection.bufferOf("");
-    for (const end of [DIRECTORY.indexOf("/"), DIRECTORY.length - 1]) {
-      const directory = path.slice(0, this.#path.length + 1 + end);
-      await this.#create(directory, empty).catch((error) => {
-        // Another one was quicker.
-        if (!isRefused(error) || isMissing(error)) throw error;
-      });
-    }
-  }
-
-  /** Removes a node with a given version, and makes it anew: its versions begin with 0 again. */
-  async #remake(path: string, data: Uint8Array, version: number): Promise<number> {
-    const acl = await this.#pathAcl();
-    await this.#connection.call<[]>((client, done) => {
-      const transaction = client.transaction();
-      transaction.remove(path, version);
-      transaction.create(path, data, acl);
-      transaction.commit(done);
-    });
-    return 0;
-  }
-
-  async #makePath(): Promise<void> {
-    try {
-      await this.#connection.call<[]>((client, done) => client.mkdirp(this.#path, done));
-    } catch (cause) {
-      if (!isMissing(cause)) throw cause;
-      const advice = "make it, for example with: zkCli.sh -server HOST:PORT create CHROOT";
-      throw new StoreError(`The chroot of the client does not exist: ${advice}`, { permanent: true, cause });
-    }
-  }
-
-  /** Returns the access control list of the path, which nodes do not inherit by themselves. */
-  async #pathAcl(): Promise<ZookeeperAcl[]> {
-    if (this.#acl !== undefined) return this.#acl;
-    const [acl] = await this.#connection.call<[ZookeeperAcl[]]>((client, done) => client.getACL(this.#path, done));
-    if (acl.some(({ id: { scheme, id } }) => scheme === "digest" && id.endsWith(":x"))) {
-      const needed = `the client needs ADMIN (a) on ${this.#path}`;
-      const message = `ZooKeeper does not show the access control list that the nodes of locks are given: ${needed}`;
-      throw new StoreError(message, { permanent: true });
-    }
-    return this.#acl = acl;
-  }
-
   async #pathOf(name: string): Promise<string> {
     return `${this.#path}/${await nodeOf(name)}`;
   }
@@ -318,15 +202,4 @@ function* slices<T>(all: readonly T[], pace = { size: 1 }): Generator<T[]> {
     from = to;
     pace.size = Math.min(2 * pace.size, MOST_LISTED);
   }
-}
-
-/** Returns the version in a reply. The error is no `TypeError`: the request may have been executed. */
-function versionIn(stat: ZookeeperStat | undefined): number {
-  if (Number.isInteger(stat?.version)) return stat!.version;
-  throw new Error("The client of ZooKeeper gave a reply without the version of the node");
-}
-
-function anyVersionError(path: string): StoreError {
-  const why = "another program has written it, and -1 means any version. Remove the node once nobody uses the lock";
-  return new StoreError(`The version of the node ${path} is -1: ${why}`, { permanent: true });
 }

@@ -1,6 +1,7 @@
 import type { ServerTimers } from "../../engine/mod.ts";
 import type { NodeConnection } from "./client.ts";
 import { isMissing, isRefused } from "./failures.ts";
+import type { LockNodes } from "./nodes.ts";
 import type { ZookeeperStat } from "./options.ts";
 
 /** The name of the clock's node below the path: no lock has it, because base64url has no colon. */
@@ -25,14 +26,6 @@ interface LeaderTime extends Stamp {
   readonly first: number;
 }
 
-/** Makes nodes below the path. */
-export interface NodeMaker {
-  /** Makes a node; also the path, if it is missing. Rejects if the node exists. */
-  make(path: string, data: Uint8Array): Promise<unknown>;
-  /** Removes a node with a given version, and makes it anew in the same step. */
-  remake(path: string, data: Uint8Array, version: number): Promise<unknown>;
-}
-
 /**
  * Timers in ZooKeeper: each is a moment of the leader's clock, from the answer to a write, and a length. To learn the
  * present moment a client writes one node, which is a sync as well. A session does not qualify: a follower that is cut
@@ -44,9 +37,9 @@ export interface NodeMaker {
 export class ZookeeperTimers implements ServerTimers {
   readonly #connection: NodeConnection;
   readonly #node: string;
-  readonly #nodes: NodeMaker;
+  readonly #nodes: LockNodes;
 
-  constructor(connection: NodeConnection, path: string, nodes: NodeMaker) {
+  constructor(connection: NodeConnection, path: string, nodes: LockNodes) {
     this.#connection = connection;
     this.#node = `${path}/${NODE}`;
     this.#nodes = nodes;
