@@ -5,17 +5,15 @@ import { type Clock, elapsed, type Instant, SystemClock } from "../../time/clock
 import { checkEvict, type EvictTarget } from "../../internal/listing/eviction.ts";
 import { HandoffStore } from "../../handoff/handoff_store.ts";
 import { HandoffPlace } from "../../handoff/place.ts";
-import { checkQuery, entryOf, pageOf, withRanks } from "../../internal/listing/query_options.ts";
+import { checkQuery } from "../../internal/listing/query_options.ts";
 import {
   type Attempt,
   type AttemptOptions,
   type Capability,
   type Claim,
   drift,
-  type Entry,
   type EvictOptions,
   handleOf,
-  type HolderEntry,
   type Kind,
   type Meta,
   type QueryOptions,
@@ -27,7 +25,8 @@ import { Fences } from "./fences.ts";
 import type { Admission } from "../../rules/lock_record.ts";
 import { fits } from "../../rules/occupancy.ts";
 import { readMeta } from "../../internal/process/meta.ts";
-import { DEAD_MS, isDead, type MemoryHolder, type MemoryLock, type MemoryWaiter, RETRY_MS } from "./lock.ts";
+import { snapshotOf } from "./listing.ts";
+import { DEAD_MS, isDead, type MemoryLock, type MemoryWaiter, RETRY_MS } from "./lock.ts";
 import { Locks } from "./locks.ts";
 import { checkMemoryOptions, type MemoryOptions } from "./options.ts";
 
@@ -40,8 +39,7 @@ export interface InMemoryStore extends Store {
 }
 
 /**
- * Returns a store in memory. Each call creates a new, empty store. @throws {TypeError} when an option is unknown or of
- * the wrong kind
+ * Returns a store in memory. Each call creates a new, empty store.
  *
  * @example
  * ```ts
@@ -239,23 +237,7 @@ export class MemoryStore implements QuorumNode {
 
   query(options?: QueryOptions): Promise<Snapshot> {
     // What is wrong with the options rejects, as it does elsewhere.
-    return Promise.resolve().then(() => this.#query(checkQuery(options)));
-  }
-
-  #query(options: QueryOptions): Snapshot {
-    const { name } = options;
-    const { names, cursor } = pageOf(name === undefined ? this.names : [name], options);
-    // Some of the names are no longer used.
-    const locks = names.flatMap((name) => this.#locks.get(name) ?? []);
-    const now = this.#clock.now();
-    return {
-      held: locks.flatMap(({ holders }) => Array.from(holders.values(), (holder) => holderEntry(holder, now))),
-      pending: withRanks(locks.flatMap((lock) => {
-        const members = [...lock.holders.values()].flatMap((holder) => lock.membersOf(holder));
-        return [...members.map((waiter) => ({ ...waiterEntry(waiter), member: true })), ...lock.queue.map(waiterEntry)];
-      })),
-      ...cursor === undefined ? {} : { cursor },
-    };
+    return Promise.resolve().then(() => snapshotOf(this.#locks, checkQuery(options), this.#clock.now()));
   }
 
   /** Decides whether the claim can be granted. If it cannot, and the caller waits, puts it into the queue. */
@@ -302,14 +284,6 @@ export class MemoryStore implements QuorumNode {
     const now = this.#clock.now();
     for (const { wake } of lock.next((waiter) => !isDead(waiter, now))) wake?.();
   }
-}
-
-function holderEntry({ claim, grantedAt, since, lease, fence }: MemoryHolder, now: Instant): HolderEntry {
-  return { ...entryOf(claim), since: grantedAt, expiresIn: lease - elapsed(since, now), fence };
-}
-
-function waiterEntry({ claim, queuedAt }: MemoryWaiter): Entry {
-  return { ...entryOf(claim), since: queuedAt };
 }
 
 /** Returns when to ask again: a permit may be free at the first end of a lease, any other lock at the last. */
