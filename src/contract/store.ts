@@ -124,6 +124,11 @@ export type Renewal = "renewed" | "lost";
  */
 export type Capability = "shared" | "permits" | "owner" | "steal" | "evict" | "query" | "fences" | "runs";
 
+/** All capabilities. */
+export const CAPABILITIES: readonly Capability[] = [
+  ...["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const,
+];
+
 /** A handle that holds a lock or waits for it, as {@linkcode Store.query} lists it. */
 export interface Entry {
   /** The name of the lock. */

@@ -10,6 +10,7 @@ import { type Clock, SystemClock } from "../time/clock.ts";
 import {
   type Attempt,
   type AttemptOptions,
+  CAPABILITIES,
   type Capability,
   type Claim,
   drift,
@@ -54,10 +55,6 @@ export function casOf<Version>(backend: Backend<Version>, options: CasOptions, c
     new HandoffPlace(client, part),
   );
 }
-
-const CAPABILITIES: readonly Capability[] = [
-  ...["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const,
-];
 
 /** The largest document of a backend without `maxBytes`, in bytes. */
 const MAX_BYTES = 1_000_000;

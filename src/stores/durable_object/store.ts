@@ -8,7 +8,7 @@ import { unlessAborted } from "../../time/wait_scope.ts";
 import {
   type Attempt,
   type AttemptOptions,
-  type Capability,
+  CAPABILITIES,
   type Claim,
   drift,
   type EvictOptions,
@@ -49,10 +49,6 @@ export function durableObject(namespace: LockNamespace, options: DurableObjectOp
   return new HandoffStore(store, clock, undefined, new HandoffPlace(store));
 }
 
-const CAPABILITIES: readonly Capability[] = [
-  ...["shared", "permits", "owner", "steal", "evict", "fences", "runs"] as const,
-];
-
 /** The address of requests. Any address works: the binding selects the object. */
 const URL = "https://lock.holdfast/";
 
@@ -66,7 +62,7 @@ const LONGEST_PAUSE_MS = 2_000;
 /** Keeps locks in Durable Objects. */
 export class DurableObjectStore implements Store {
   readonly drift = drift;
-  readonly capabilities: readonly Capability[] = CAPABILITIES;
+  readonly capabilities = CAPABILITIES.filter((capability) => capability !== "query");
   readonly observer: Observer | undefined;
   readonly #namespace: LockNamespace;
   readonly #clock: Clock;

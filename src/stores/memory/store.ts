@@ -9,7 +9,7 @@ import { checkQuery } from "../../internal/listing/query_options.ts";
 import {
   type Attempt,
   type AttemptOptions,
-  type Capability,
+  CAPABILITIES,
   type Claim,
   drift,
   type EvictOptions,
@@ -58,10 +58,6 @@ export function memory(options: MemoryOptions = {}): InMemoryStore {
   return new HandoffStore(store, clock, undefined, new HandoffPlace(store)) as Store as InMemoryStore;
 }
 
-const CAPABILITIES: readonly Capability[] = [
-  ...["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const,
-];
-
 /** An attempt that was not granted. */
 type RefusedAttempt = Exclude<Attempt, { granted: true }>;
 
@@ -75,7 +71,7 @@ interface Admitted {
 export class MemoryStore implements QuorumNode {
   readonly drift = drift;
   readonly queueTimeout = DEAD_MS;
-  readonly capabilities: readonly Capability[] = CAPABILITIES;
+  readonly capabilities = CAPABILITIES;
   readonly observer: Observer | undefined;
   readonly #clock: Clock;
   readonly #locks: Locks;

@@ -8,7 +8,7 @@ import { ShortLivedSet } from "../../time/short_lived.ts";
 import {
   type Attempt,
   type AttemptOptions,
-  type Capability,
+  CAPABILITIES,
   type Claim,
   drift,
   type EvictOptions,
@@ -87,10 +87,6 @@ export function redis(client: RedisClient, options: RedisOptions = {}): RedisSto
   const place = new HandoffPlace(client, settings.prefix);
   return new HandoffStore(store, new SystemClock(), undefined, place) as HandoffStore & RedisStore;
 }
-
-const CAPABILITIES: readonly Capability[] = [
-  ...["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const,
-];
 
 /** The reply of the scripts that grant the lock. */
 type ServerGrant = Pick<Granted, "granted" | "run">;

@@ -8,7 +8,7 @@ import { ownerKey } from "../../rules/occupancy.ts";
 import {
   type Attempt,
   type AttemptOptions,
-  type Capability,
+  CAPABILITIES,
   type Claim,
   drift,
   type EvictOptions,
@@ -105,14 +105,10 @@ const RETRY_MS = 500;
 /** When a waiter that sleeps in `wakeup()` asks again without a wake-up, in milliseconds. */
 const RETRY_ASLEEP_MS = 10_000;
 
-const CAPABILITIES: readonly Capability[] = [
-  ...["shared", "permits", "owner", "steal", "evict", "query", "fences", "runs"] as const,
-];
-
 /** Keeps locks as rows of a file. */
 export class FileStore implements SqliteStore {
   readonly drift = drift;
-  readonly capabilities: readonly Capability[] = CAPABILITIES;
+  readonly capabilities = CAPABILITIES;
   readonly revocationHeard = this.revocation;
   readonly observer: Observer | undefined;
   readonly #clock: Clock;
