@@ -9,7 +9,6 @@ const [LINES, FIELDS] = [300, 7];
 /** Files that are longer, and why they are one file. */
 const LONG: Readonly<Record<string, string>> = {
   "src/contract/store.ts": "the contract, two thirds of which are its documentation",
-  "src/stores/redis/store.ts": "one short method for each script, of which a node of a quorum needs five more",
   "packages/testing/src/behaviours/runs.ts": "a table of behaviours",
 };
 

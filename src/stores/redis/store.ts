@@ -1,4 +1,3 @@
-import { StoreError } from "../../contract/errors.ts";
 import type { Observer } from "../../contract/events.ts";
 import { SystemClock } from "../../time/clock.ts";
 import { checkEvict, isMeant } from "../../internal/listing/eviction.ts";
@@ -23,7 +22,7 @@ import {
 import type { Inspection, QuorumNode, Vote, VoteOptions } from "../../contract/quorum_node.ts";
 import type { RedisClient } from "./clients/client.ts";
 import type { RedisPort } from "./clients/port.ts";
-import { attempt, type NotGranted, type WaiterInput } from "./commands/attempt.ts";
+import { attempt, type NotGranted } from "./commands/attempt.ts";
 import type { Command } from "./commands/command.ts";
 import { confirm, inspect, retake, vote } from "./commands/quorum.ts";
 import { evict, held, notify, prolong, release, renew, type RenewReply } from "./commands/holder.ts";
@@ -97,6 +96,7 @@ type Refused = Exclude<Attempt, { granted: true }> & Pick<NotGranted, "heldFor">
 /** The store of `redis()`: the scripts keep the locks on the server. */
 export class ServerStore implements RedisStore, QuorumNode {
   readonly drift = drift;
+  readonly queueTimeout = WAITER_TIMEOUT_MS;
   readonly capabilities = CAPABILITIES;
   readonly observer: Observer | undefined;
   readonly #port: RedisPort;
@@ -134,8 +134,6 @@ export class ServerStore implements RedisStore, QuorumNode {
     return this.#port.state === "connecting" && this.connectionError === undefined;
   }
 
-  readonly queueTimeout = WAITER_TIMEOUT_MS;
-
   get address(): string | undefined {
     return this.#port.address;
   }
@@ -143,7 +141,7 @@ export class ServerStore implements RedisStore, QuorumNode {
   attempt(claim: Claim, { enqueue, steal = false, alive }: AttemptOptions): Promise<Attempt> {
     this.#warnings.check(claim);
     if (steal) return stealWith((steal, input) => this.#grant(steal, claim, input), claim, this.#port.connection);
-    const waiter = this.#waiter(claim, enqueue, claim.group);
+    const waiter = enqueue ? this.#wakeups.waiter(handleOf(claim), claim.group) : undefined;
     const answer = this.#grant(attempt, claim, { claim, waiter, alive });
     if (waiter?.group !== undefined) this.#wakeups.wakeIfCut(answer);
     return answer;
@@ -151,7 +149,7 @@ export class ServerStore implements RedisStore, QuorumNode {
 
   async vote(claim: Claim, { enqueue, guess, end, maxClockSkew }: VoteOptions): Promise<Vote> {
     this.#warnings.check(claim);
-    const waiter = this.#waiter(claim, enqueue);
+    const waiter = enqueue ? this.#wakeups.waiter(handleOf(claim)) : undefined;
     const answer = await this.#grant(vote, claim, { claim, waiter, guess, end, maxClockSkew });
     // A quorum knows no conflict of a single node: it asks again.
     if (!("conflict" in answer)) return answer;
@@ -172,12 +170,11 @@ export class ServerStore implements RedisStore, QuorumNode {
   }
 
   async renew(claim: Claim): Promise<Renewal> {
-    if (this.#replicas === undefined) {
-      return this.#renewed(claim, await this.#run(renew, claim, claim));
-    }
+    const replicas = this.#replicas;
+    if (replicas === undefined) return this.#renewed(claim, await this.#run(renew, claim, claim));
     // The holder must not trust a deadline that a promoted replica would not keep.
-    const outcome = await this.#renewOnReplicas(claim, this.#replicas);
-    if (outcome === "short") throw new Error(this.#replicas.shortage);
+    const outcome = await this.#renewOnReplicas(claim, replicas);
+    if (outcome === "short") throw new Error(replicas.shortage);
     return outcome;
   }
 
@@ -223,10 +220,11 @@ export class ServerStore implements RedisStore, QuorumNode {
   async evict(name: string, options?: EvictOptions): Promise<number> {
     const target = checkEvict(options);
     const { meta, fence } = target;
-    const handles = fence === undefined ? undefined : await this.#handlesWith(fence, name);
+    // A handle that is granted the lock never gets another fence.
+    const held = fence === undefined ? [] : (await this.#entries(name)).held;
     const evicted = await evictWith(
       (digests) => this.#run(evict, { name }, { digests, meta }),
-      (handle) => isMeant(target, { handle, fence: handles?.has(handle) ? fence : undefined }),
+      (handle) => isMeant(target, held.find((holder) => holder.handle === handle) ?? { handle, fence: undefined }),
       this.#port.connection,
     );
     this.#warnings.check();
@@ -237,21 +235,8 @@ export class ServerStore implements RedisStore, QuorumNode {
     return await query(this.#port, this.#keys, (name) => this.#entries(name), options);
   }
 
-  /** Resolves to the holders with a fence. A handle that is granted the lock never gets another fence. */
-  async #handlesWith(fence: bigint, name: string): Promise<Set<string>> {
-    const { held } = await this.#entries(name);
-    return new Set(held.filter((holder) => holder.fence === fence).map(({ handle }) => handle));
-  }
-
   #entries(name: string): Promise<Snapshot> {
     return this.#run(entries, { name }, { name });
-  }
-
-  /** Returns how a handle waits: its address, ticket and group; `undefined` if it does not. */
-  #waiter(claim: Claim, enqueue: boolean, group?: string): WaiterInput | undefined {
-    if (!enqueue) return undefined;
-    const { address } = this.#wakeups;
-    return { address, ticket: this.#wakeups.ask(handleOf(claim)), group };
   }
 
   /** Runs a script that grants the lock. */
@@ -267,7 +252,8 @@ export class ServerStore implements RedisStore, QuorumNode {
     // The handle keeps its ticket until the replicas have the lock, in case the grant is undone.
     return this.#run(command, claim, input).then(async (answer) => {
       if (answer.granted) {
-        await this.#confirmOnReplicas(claim, replicas).catch((error) => {
+        const undo = () => this.#run(release, claim, claim);
+        await replicas.confirm(() => this.#renewOnReplicas(claim, replicas), undo).catch((error) => {
           // The members of its run have left the queue: each comes back to its place when it asks again.
           for (const handle of answer.run ?? []) this.#wakeups.wake(handle);
           throw error;
@@ -284,27 +270,9 @@ export class ServerStore implements RedisStore, QuorumNode {
       this.#wakeups.leave(handleOf(claim));
       return answer;
     }
-    this.#wakeups.enqueue(handleOf(claim), answer.ticket);
-    const { granted, heldFor } = answer;
-    const retryAfter = this.#wakeups.pollAfter(answer.retryAfter, claim.lease);
-    const busy = this.#wakeups.subscribed ? { granted, retryAfter, maySleep: true } : { granted, retryAfter };
+    const { heldFor } = answer;
+    const busy = this.#wakeups.busy(handleOf(claim), answer, claim.lease);
     return heldFor === undefined ? busy : { ...busy, heldFor };
-  }
-
-  /**
-   * Rejects unless enough replicas have the lock that was just granted. The lock is then released, unless it is lost
-   * already.
-   */
-  async #confirmOnReplicas(claim: Claim, replicas: Replicas): Promise<void> {
-    const outcome = await this.#renewOnReplicas(claim, replicas).catch(async (error) => {
-      if (error instanceof StoreError) await this.#run(release, claim, claim);
-      throw error;
-    });
-    if (outcome === "lost") throw new Error("the lock was lost before its replicas had it");
-    if (outcome === "short") {
-      await this.#run(release, claim, claim);
-      throw new StoreError(replicas.shortage);
-    }
   }
 
   async #renewOnReplicas(claim: Claim, replicas: Replicas): Promise<Renewal | "short"> {

@@ -1,7 +1,8 @@
 import type { RedisPort } from "../clients/port.ts";
 import type { LockKeys } from "../keys/keys.ts";
 import type { ReplicasSettings } from "../options.ts";
-import type { Claim } from "../../../contract/store.ts";
+import { StoreError } from "../../../contract/errors.ts";
+import type { Claim, Renewal } from "../../../contract/store.ts";
 import { decodeNumber, type Script } from "./command.ts";
 import { renew, type RenewReply } from "./holder.ts";
 import { isUnknownScript, type Runner } from "./runner.ts";
@@ -37,6 +38,22 @@ export class Replicas {
       return { ...renew.decode(reply, claim), replicated: decodeNumber(count) >= this.#settings.min };
     } catch (error) {
       throw this.#runner.failure(error, script, keys, cuts);
+    }
+  }
+
+  /**
+   * Rejects unless a renewal shows that enough replicas have the lock that was just granted. The lock is then released,
+   * unless it is lost already.
+   */
+  async confirm(renew: () => Promise<Renewal | "short">, release: () => Promise<unknown>): Promise<void> {
+    const outcome = await renew().catch(async (error) => {
+      if (error instanceof StoreError) await release();
+      throw error;
+    });
+    if (outcome === "lost") throw new Error("the lock was lost before its replicas had it");
+    if (outcome === "short") {
+      await release();
+      throw new StoreError(this.shortage);
     }
   }
 }

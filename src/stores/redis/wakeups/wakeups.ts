@@ -1,9 +1,10 @@
 import { aborted } from "../../../time/aborted.ts";
 import { SystemClock } from "../../../time/clock.ts";
-import type { Meta } from "../../../contract/store.ts";
+import type { Attempt, Meta } from "../../../contract/store.ts";
 import type { RedisClient } from "../clients/client.ts";
 import type { RedisPort } from "../clients/port.ts";
 import { portOf } from "../clients/port_of.ts";
+import type { Busy, WaiterInput } from "../commands/attempt.ts";
 import { Revocations } from "./revocations.ts";
 import { MIN_RESERVATION_MS, PROVABLE, RESERVATION_MS, REVOCATIONS, UNPROVABLE } from "../constants.ts";
 import { Subscription } from "./subscription.ts";
@@ -97,6 +98,18 @@ export class Wakeups {
     if (ticket === undefined) return "";
     this.#subscription.check();
     return ticket;
+  }
+
+  /** Returns how a handle waits, as the scripts take it. */
+  waiter(handle: string, group?: string): WaiterInput {
+    return { address: this.address, ticket: this.ask(handle), group };
+  }
+
+  /** Records that a handle waits. Returns when it attempts again, and whether it may sleep until then. */
+  busy(handle: string, { ticket, retryAfter }: Busy, lease: number): Exclude<Attempt, { granted: true }> {
+    this.enqueue(handle, ticket);
+    const refused = { granted: false, retryAfter: this.pollAfter(retryAfter, lease) } as const;
+    return this.subscribed ? { ...refused, maySleep: true } : refused;
   }
 
   /** Records the ticket of a handle, if it waits, and subscribes to its wake-ups. */
