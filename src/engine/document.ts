@@ -2,7 +2,7 @@ import { StoreError } from "../contract/errors.ts";
 import { LockRecord, type RecordHolder, type RecordWaiter } from "../rules/lock_record.ts";
 import { reason } from "../internal/reason.ts";
 import { show } from "../internal/validation.ts";
-import { type Claim, handleOf, type Kind, kindOf } from "../contract/store.ts";
+import { type Claim, handleOf, kindOf } from "../contract/store.ts";
 import { fenceIn, kindIn, momentIn, numberIn, optionalTextIn, textIn, wrong } from "./fields.ts";
 
 /** The version of the format of documents. */
@@ -97,62 +97,14 @@ export class LockDocument extends LockRecord<DocumentHolder, DocumentWaiter> {
   }
 }
 
-/** A claim in the form of the document. */
-interface ClaimFields {
-  readonly handle: string;
-  /** The caller's `owner`; left out if the handle is the owner. */
-  readonly owner?: string | undefined;
-  readonly kind: Kind;
-  readonly meta?: string | undefined;
-}
-
-interface WaiterFields extends ClaimFields {
-  readonly ticket: number;
-  readonly since: number;
-  readonly store: string;
-  readonly group?: string | undefined;
-}
-
-interface HolderFields extends ClaimFields {
-  readonly fence: string;
-  readonly since: number;
-  readonly lease: number;
-  readonly end: number;
-  readonly beat: number;
-  readonly renewal?: number | undefined;
-  readonly run?: readonly WaiterFields[] | undefined;
-  readonly timer?: string | undefined;
-}
-
-interface Fields {
-  readonly holdfast: number;
-  readonly name: string;
-  readonly fence: string;
-  readonly counter: number;
-  readonly used: number;
-  readonly turn?: Turn | undefined;
-  readonly revoked?: Revocation | undefined;
-  readonly writes?: readonly string[] | undefined;
-  readonly holders: readonly HolderFields[];
-  readonly queue: readonly WaiterFields[];
-}
+/** A waiter, a holder and the whole lock in the form of the document. JSON leaves out fields that are `undefined`. */
+type WaiterFields = ReturnType<typeof waiterFields>;
+type HolderFields = ReturnType<typeof holderFields>;
+type DocumentFields = ReturnType<typeof documentFields>;
 
 /** Returns the text of a document: JSON, which people and other programs may read. */
 export function formatDocument(name: string, document: LockDocument): string {
-  const { fence, counter, used, turn, revoked, writes, holders, queue } = document;
-  const fields: Fields = {
-    holdfast: FORMAT,
-    name,
-    fence: String(fence),
-    counter,
-    used: Math.floor(used),
-    turn,
-    revoked,
-    writes: writes.length > 0 ? writes : undefined,
-    holders: Array.from(holders.values(), holderFields),
-    queue: queue.map(waiterFields),
-  };
-  return JSON.stringify(fields);
+  return JSON.stringify(documentFields(name, document));
 }
 
 /** Returns the text of a waiter for a document. */
@@ -165,7 +117,7 @@ export function parseDocument(name: string, text: string | undefined): LockDocum
   const document = new LockDocument();
   if (text === undefined) return document;
   try {
-    const fields: Fields = JSON.parse(text);
+    const fields: DocumentFields = JSON.parse(text);
     if (fields.holdfast !== FORMAT) throw wrong("format", fields.holdfast);
     // A number above the counter would be given out again: an observer of a live holder would see the same beat twice.
     const counter = document.counter = numberIn("counter", fields.counter);
@@ -187,7 +139,25 @@ export function parseDocument(name: string, text: string | undefined): LockDocum
 
 // Object literals without a spread: they take half the time.
 
-function waiterFields({ claim, ticket, queuedAt, store }: DocumentWaiter): WaiterFields {
+function documentFields(
+  name: string,
+  { fence, counter, used, turn, revoked, writes, holders, queue }: LockDocument,
+) {
+  return {
+    holdfast: FORMAT,
+    name,
+    fence: String(fence),
+    counter,
+    used: Math.floor(used),
+    turn,
+    revoked,
+    writes: writes.length > 0 ? writes : undefined,
+    holders: Array.from(holders.values(), holderFields),
+    queue: queue.map(waiterFields),
+  };
+}
+
+function waiterFields({ claim, ticket, queuedAt, store }: DocumentWaiter) {
   return {
     handle: handleOf(claim),
     owner: ownerOf(claim),
@@ -200,9 +170,7 @@ function waiterFields({ claim, ticket, queuedAt, store }: DocumentWaiter): Waite
   };
 }
 
-function holderFields(
-  { claim, fence, grantedAt, lease, end, beat, renewal, run, timer }: DocumentHolder,
-): HolderFields {
+function holderFields({ claim, fence, grantedAt, lease, end, beat, renewal, run, timer }: DocumentHolder) {
   return {
     handle: handleOf(claim),
     owner: ownerOf(claim),
@@ -219,12 +187,12 @@ function holderFields(
   };
 }
 
-/** Returns the caller's `owner`, if there is one. */
+/** Returns the caller's `owner`; `undefined` if the handle is the owner. */
 function ownerOf({ owner, handle }: Claim): string | undefined {
   return handle === undefined ? undefined : owner;
 }
 
-function claimOf(name: string, fields: ClaimFields, lease: number, group?: string): Claim {
+function claimOf(name: string, fields: WaiterFields | HolderFields, lease: number, group?: string): Claim {
   const handle = textIn("handle", fields.handle);
   const owner = optionalTextIn("owner", fields.owner);
   const kind = kindIn(fields.kind);
