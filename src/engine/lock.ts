@@ -154,17 +154,20 @@ export class CasLock {
 
   /** Answers calls, with as few trips as possible. Pausing calls are answered later. */
   async #answer(calls: readonly PendingCall[]): Promise<void> {
-    const { clock } = this.#context;
+    const { clock, maxBytes, timers } = this.#context;
     try {
-      let seen = this.#remembered();
+      let seen = this.last?.isStale(clock.now()) ? undefined : this.last;
       const isRead = seen === undefined || calls.every(({ read }) => read === seen);
       let source: "memory" | "read" | "refusal" = isRead ? "read" : "memory";
       seen ??= await this.#read();
       calls = settleWritten(calls, seen.document);
       while ((calls = this.#contention.patient(calls)).length > 0) {
         const now = clock.now();
-        const view = this.#viewFor(seen, calls, now);
-        const plan = this.#plan(seen, calls, view, now);
+        // A store object whose clocks have moved apart since the read does not trust them.
+        const cannotWatch = !seen.isStale(now) && calls.some(({ change }) => change.cannotWatch);
+        const view = this.#view(seen, now, cannotWatch);
+        const timerFor = timers && ((ms: number) => timers.lasting(ms, now));
+        const plan = planOf(seen, calls, view, { waiters: this.waiters, maxBytes, timerFor });
         if (source === "memory" && (plan.needs === "read" || plan.mayBeOver)) {
           seen = await this.#read();
           source = "read";
@@ -191,22 +194,6 @@ export class CasLock {
     } catch (error) {
       for (const { reject } of calls) reject(error);
     }
-  }
-
-  #remembered(): Seen | undefined {
-    const { last } = this;
-    return last?.isStale(this.#context.clock.now()) === false ? last : undefined;
-  }
-
-  #viewFor(seen: Seen, calls: readonly PendingCall[], now: Instant): DocumentView {
-    // A store object whose clocks have moved apart since the read does not trust them.
-    return this.#view(seen, now, !seen.isStale(now) && calls.some(({ change }) => change.cannotWatch));
-  }
-
-  #plan(seen: Seen, calls: readonly PendingCall[], view: DocumentView, now: Instant): Plan {
-    const succession = this.#succession;
-    const timers = succession && { lasting: (ms: number) => succession.lasting(ms, now) };
-    return planOf(seen, calls, view, { waiters: this.waiters, maxBytes: this.#context.maxBytes, timers });
   }
 
   async #read(): Promise<Seen> {

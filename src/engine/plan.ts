@@ -123,9 +123,12 @@ export interface Plan {
 export interface PlanOptions {
   readonly waiters: OwnWaiters;
   readonly maxBytes: number;
-  /** The timers of the store object, where the server has timers. */
-  readonly timers?: { lasting(ms: number): string | undefined } | undefined;
+  /** Returns a timer of the store object that lasts for `ms` milliseconds, if any, where the server has timers. */
+  readonly timerFor?: ((ms: number) => string | undefined) | undefined;
 }
+
+/** Stands for the timers of a server that has none. */
+const untimed = () => undefined;
 
 /**
  * Returns the document after the changes of calls, each after the one before. Nothing is read or written.
@@ -136,7 +139,7 @@ export function planOf(
   seen: Seen,
   calls: readonly PendingCall[],
   view: DocumentView,
-  { waiters, maxBytes, timers }: PlanOptions,
+  { waiters, maxBytes, timerFor = untimed }: PlanOptions,
 ): Plan {
   const { now, least } = view;
   const document = seen.take();
@@ -145,8 +148,7 @@ export function planOf(
   const mayBeOver = isTimed && Array.from(document.holders.values()).some(({ end }) => end <= now);
   const { changed, notBefore, passesOver } = tidy(document, view, waiters);
   const effects: [PendingCall, Effect<unknown>][] = [];
-  const room = roomIn(seen, document, maxBytes, timers === undefined ? 0 : TIMER_BYTES);
-  const timerFor = (ms: number) => timers?.lasting(ms);
+  const room = roomIn(seen, document, maxBytes, timerFor === untimed ? 0 : TIMER_BYTES);
   for (const call of calls) {
     try {
       effects.push([call, call.change.apply(document, { now, least, isTimed, timerFor, ...room })]);

@@ -1,10 +1,17 @@
+import { StoreError } from "../contract/errors.ts";
 import { LATE, within } from "../contract/release.ts";
+import { warnOnce } from "../internal/process/warning.ts";
 import { type Clock, elapsed, type Instant } from "../time/clock.ts";
 import type { Backend } from "./backend.ts";
 import type { LockDocument } from "./document.ts";
 
 /** How long a call of the backend may take, in milliseconds; a write at most a third of the shortest lease in it. */
 const ANSWER_MS = 2_000;
+
+/** Warns once of a missing right, unless the backend was closed. Other failures of work in the background pass. */
+export function warnOfRefusal(kind: string, what: string, error: unknown, { closed }: Pick<Backend, "closed">): void {
+  if (!closed && error instanceof StoreError && error.permanent) warnOnce(kind, `${what}: ${error.message}`);
+}
 
 /** The requests of one lock to the backend, each with a limit. */
 export class Requests {

@@ -82,7 +82,6 @@ export class CasStore implements Store {
   readonly drift = drift;
   readonly capabilities: readonly Capability[];
   readonly observer: Observer | undefined;
-  readonly evict: (name: string, options?: EvictOptions) => Promise<number>;
   readonly query?: (options?: QueryOptions) => Promise<Snapshot>;
   readonly #context: CasContext;
   readonly #sweeper: DocumentSweeper;
@@ -101,7 +100,6 @@ export class CasStore implements Store {
     const store = remote?.store ?? id;
     this.#context = { backend, clock, store, writeId, maxClockSkew, maxBytes, timers, remote, random, sweeper };
     this.capabilities = CAPABILITIES.filter((capability) => capability !== "query" || backend.list !== undefined);
-    this.evict = (name, options) => this.#evict(name, options);
     if (backend.list !== undefined) this.query = (options) => this.#query(options);
     backend.onClosed?.(() => {
       for (const { lock } of this.#locks.values()) lock.waiters.wakeAll();
@@ -220,7 +218,7 @@ export class CasStore implements Store {
     return this.#looking.has(this.#entry(claim.name).watcher) ? this.revocation(claim, signal) : undefined;
   }
 
-  async #evict(name: string, options?: EvictOptions): Promise<number> {
+  async evict(name: string, options?: EvictOptions): Promise<number> {
     return await this.#entry(name).lock.change(evict(checkEvict(options)));
   }
 

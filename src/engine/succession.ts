@@ -47,11 +47,6 @@ export class DocumentSuccession {
     return this.#answers;
   }
 
-  /** Returns a timer of this store object that lasts for at least `ms` milliseconds, if any. */
-  lasting(ms: number, now: Instant): string | undefined {
-    return this.#timers.lasting(ms, now);
-  }
-
   /** Adds a call behind the waiting calls. */
   add(call: PendingCall): void {
     this.#waiting?.push(call);

@@ -1,10 +1,9 @@
-import { StoreError } from "../contract/errors.ts";
 import { hashOf } from "../internal/hash.ts";
 import { within } from "../contract/release.ts";
-import { warnOnce } from "../internal/process/warning.ts";
 import { type Clock, elapsed, type Instant } from "../time/clock.ts";
 import type { Backend, FoundDocument, ListedDocuments } from "./backend.ts";
 import { parseDocument } from "./document.ts";
+import { warnOfRefusal } from "./requests.ts";
 
 /** How long a document must be unused before it is removed, in milliseconds: 7 days. */
 export const UNUSED_MS = 7 * 24 * 3_600_000;
@@ -69,7 +68,8 @@ export class DocumentSweeper {
       try {
         await within(LIMIT_MS, this.#sweep(), this.#clock);
       } catch (error) {
-        this.#warn(error);
+        // Documents would pile up unseen.
+        warnOfRefusal("sweep", "Locks that nobody has used for 7 days are not removed", error, this.#backend);
         this.#due = 1;
       }
     }
@@ -105,12 +105,6 @@ export class DocumentSweeper {
       if (from !== "" && (error instanceof RangeError || error instanceof TypeError)) return await this.#list("");
       throw error;
     }
-  }
-
-  /** Warns once of a missing right: documents would pile up unseen. Other failures pass until the next page. */
-  #warn(error: unknown): void {
-    if (!(error instanceof StoreError) || !error.permanent || this.#backend.closed) return;
-    warnOnce("sweep", `Locks that nobody has used for 7 days are not removed: ${error.message}`);
   }
 }
 

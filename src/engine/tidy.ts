@@ -1,5 +1,5 @@
 import { handleOf } from "../contract/store.ts";
-import type { DocumentHolder, DocumentWaiter, LockDocument } from "./document.ts";
+import type { DocumentWaiter, LockDocument } from "./document.ts";
 import type { OwnWaiters } from "./own_waiters.ts";
 import { leaseOf, nameTimer, periodOf } from "./period.ts";
 import type { DocumentView } from "./view.ts";
@@ -27,7 +27,11 @@ export function tidy(document: LockDocument, view: DocumentView, waiters: OwnWai
   let changed = false;
   let notBefore: number | undefined;
   for (const holder of [...document.holders.values()]) {
-    if (cap(holder, view)) changed = true;
+    // The server's clock was set back. If writes do not return it, the known time may be older than the renewal.
+    if (view.time !== undefined && holder.end > view.now + holder.lease + OVERLONG_MS) {
+      holder.end = view.now + holder.lease;
+      changed = true;
+    }
     if (view.left(leaseOf(holder)) > 0) continue;
     document.holders.delete(handleOf(holder.claim));
     changed = true;
@@ -69,16 +73,6 @@ export function nameTimers(
     changed = true;
   }
   return changed;
-}
-
-/**
- * Cuts a lease that ends later than if it began now: the server's clock was set back. Returns whether it was cut. If
- * writes do not return the server's clock, the known time may be older than the renewal.
- */
-function cap(holder: DocumentHolder, { time, now }: DocumentView): boolean {
-  if (time === undefined || holder.end <= now + holder.lease + OVERLONG_MS) return false;
-  holder.end = now + holder.lease;
-  return true;
 }
 
 /** Returns the waiters to remove. */

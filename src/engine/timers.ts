@@ -1,10 +1,9 @@
 import { drift } from "../contract/store.ts";
-import { StoreError } from "../contract/errors.ts";
 import { LATE, within } from "../contract/release.ts";
-import { warnOnce } from "../internal/process/warning.ts";
 import { aborted } from "../time/aborted.ts";
 import { type Clock, elapsed, type Instant } from "../time/clock.ts";
 import type { Backend, ServerTimers } from "./backend.ts";
+import { warnOfRefusal } from "./requests.ts";
 
 /** How long a request about timers may take, in milliseconds. */
 const ANSWER_MS = 2_000;
@@ -95,7 +94,7 @@ export class OwnTimers {
       const answers = await within(ANSWER_MS, this.#timers.areOver(names), this.#clock);
       return new Map(names.map((name, i) => [name, answers[i]]));
     } catch (error) {
-      this.#warnIfPermanent(error);
+      this.#warn(error);
       return new Map(names.map((name) => [name, false]));
     }
   }
@@ -109,15 +108,14 @@ export class OwnTimers {
       if (name !== undefined) this.#running = [...this.#running, { name, sentAt, ms }];
     } catch (error) {
       if (error === LATE) over.abort();
-      else this.#warnIfPermanent(error);
+      else this.#warn(error);
     }
   }
 
   /** Warns once of a missing right: the lock of a dead holder would stay held for callers with short waits. */
-  #warnIfPermanent(error: unknown): void {
-    if (this.#backend.closed || !(error instanceof StoreError) || !error.permanent) return;
+  #warn(error: unknown): void {
     const what = "Callers that wait for less than a lease do not succeed dead holders";
-    warnOnce("timers", `${what}: ${error.message}`);
+    warnOfRefusal("timers", what, error, this.#backend);
   }
 }
 

@@ -170,11 +170,6 @@ export class Watcher {
     return this.#lock.waiters.sleeping.length > 0;
   }
 
-  /** The time between two reads without waiters, in milliseconds, however they end. */
-  get #revocationPollMs(): number {
-    return this.#forEachLock(this.#backend.watch === undefined ? REVOCATION_POLL_MS : LOOK_MS);
-  }
-
   /** How long after a failed or useless watch the document is read, in milliseconds. */
   get #unwatchedPollMs(): number {
     if (this.#isLong) return this.#forEachLock(REVOCATION_POLL_MS);
@@ -185,15 +180,10 @@ export class Watcher {
     return Math.max(leastMs, this.#looking.size * EACH_MS);
   }
 
-  /** The longest time between two reads with waiters, in milliseconds. */
-  get #pollMs(): number {
-    if (this.#backend.watch !== undefined) return LOOK_MS;
-    return backoffMs(this.#idle, FIRST_POLL_MS, LONGEST_POLL_MS);
-  }
-
   /** Returns in how many milliseconds the document must be read, changed or not. */
   #lookIn(last: Seen | undefined): number {
-    if (!this.#hasWaiters) return this.#revocationPollMs;
+    const isTold = this.#backend.watch !== undefined;
+    if (!this.#hasWaiters) return this.#forEachLock(isTold ? LOOK_MS : REVOCATION_POLL_MS);
     if (this.#idle === Infinity) return LONGEST_POLL_MS;
     const view = this.#lock.present;
     if (last === undefined || view === undefined) return LEAST_MS;
@@ -203,6 +193,7 @@ export class Watcher {
     const rank = [...new Set(queue.map(({ store }) => store))].indexOf(this.#lock.waiters.store);
     const ahead = turn === undefined ? rank : rank - 1;
     const after = Math.min(Math.max(ahead, 0) * LEAST_MS, LONGEST_POLL_MS);
-    return Math.min(this.#pollMs, this.#lock.untilNextLook, ...left.map((ms) => Math.max(ms, LEAST_MS) + after));
+    const pollMs = isTold ? LOOK_MS : backoffMs(this.#idle, FIRST_POLL_MS, LONGEST_POLL_MS);
+    return Math.min(pollMs, this.#lock.untilNextLook, ...left.map((ms) => Math.max(ms, LEAST_MS) + after));
   }
 }

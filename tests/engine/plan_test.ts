@@ -191,7 +191,7 @@ Deno.test("planOf() notifies when it passes a process over that had the turn", (
 Deno.test("planOf() names timers for what is old only where a call is blocked", () => {
   const held = (document: LockDocument) => void document.grant(claimOf(NAME), 1n, NOW.wall, []);
   const named = (blocked: boolean) => {
-    const plan = planned(found(held), [needing("read", { blocked })], 0, { timers: { lasting: () => "t" } });
+    const plan = planned(found(held), [needing("read", { blocked })], 0, { timerFor: () => "t" });
     return [plan.needs, ...Array.from(plan.document.holders.values(), ({ timer }) => timer)];
   };
   assertEquals([named(false), named(true)], [["read", undefined], ["write", "t"]]);
@@ -218,13 +218,13 @@ Deno.test("admit() leaves room for the renewals of those that hold the lock", ()
   const seen = found((document) => {
     for (let i = 0; i < 10; i++) document.grant(claimOf(NAME, "shared"), 1n, NOW.wall, []);
   });
-  const admits = (maxBytes: number, timers?: { lasting(): undefined }) => {
+  const admits = (maxBytes: number, timerFor?: () => undefined) => {
     const claim = claimOf(NAME, "shared");
     const called = callOf((_, { admit }) => {
       admit(claim);
       return { needs: "seen", answer: () => "room" };
     });
-    settle(planned(seen, [called], 0, { maxBytes, timers }));
+    settle(planned(seen, [called], 0, { maxBytes, timerFor }));
     const [end] = called.ends;
     return end instanceof StoreError ? "full" : end;
   };
@@ -232,8 +232,8 @@ Deno.test("admit() leaves room for the renewals of those that hold the lock", ()
   const least = seen.bytes() + 1_024 + 11 * 40 + 200 + claimBytes;
   assertEquals([admits(least), admits(least - 1)], ["room", "full"]);
   // Where the server has timers each may get the name of one.
-  const timers = { lasting: () => undefined };
-  assertEquals([admits(least + 11 * 50, timers), admits(least + 11 * 50 - 1, timers)], ["room", "full"]);
+  const timerFor = () => undefined;
+  assertEquals([admits(least + 11 * 50, timerFor), admits(least + 11 * 50 - 1, timerFor)], ["room", "full"]);
 });
 
 Deno.test("noteWrite() notes a write for all calls if one must not be executed twice", () => {

@@ -111,11 +111,10 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   "an end that is cut by an old time": {
     causes: TWO_HOLDERS,
     in: ({ clock, timedWrites, crashes }) => clock && !timedWrites && crashes > 0,
-    engine: [{
-      file: "tidy.ts",
-      from: "{ time, now }: DocumentView): boolean {",
-      to: "{ time, time: now }: DocumentView): boolean {",
-    }],
+    engine: [
+      { file: "tidy.ts", from: "holder.end > view.now + holder.lease", to: "holder.end > view.time + holder.lease" },
+      { file: "tidy.ts", from: "holder.end = view.now + holder.lease", to: "holder.end = view.time + holder.lease" },
+    ],
   },
   "a turn that is never over": {
     causes: NEVER_RETURNS,
