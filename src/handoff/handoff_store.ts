@@ -129,19 +129,18 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
     if (leaving !== undefined) return leaving.then(() => this.attempt(claim, options));
     if (options.steal) return this.#steal(claim, options);
     const state = this.#names.get(claim.name);
+    if (state instanceof NameHandoff) return state.attempt(claim, options);
+    if (!options.enqueue) return this.target.attempt(claim, options);
     if (state === undefined) {
       const plain = isPlain(claim);
       // Without `keep` only plain handles line up here.
       if (this.#stopped || !plain && !this.keeps) return this.target.attempt(claim, options);
+      // To linger, the process itself must have the lock.
       if (!plain || this.#context.settings.linger === 0) {
-        if (options.enqueue) this.#names.set(claim.name, handleOf(claim));
+        this.#names.set(claim.name, handleOf(claim));
         return this.target.attempt(claim, options);
       }
-      // To linger, the process itself must have the lock.
-      return options.enqueue ? this.#share(claim.name).attempt(claim, options) : this.target.attempt(claim, options);
     }
-    if (state instanceof NameHandoff) return state.attempt(claim, options);
-    if (!options.enqueue) return this.target.attempt(claim, options);
     return this.#share(claim.name, state).attempt(claim, options);
   }
 
@@ -224,10 +223,7 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
 
   async #steal(claim: Claim, options: AttemptOptions): Promise<Attempt> {
     const state = this.#names.get(claim.name);
-    const shared = state instanceof NameHandoff ? state : undefined;
-    const id = handleOf(claim);
-    if (shared?.holds(id)) return await shared.attempt(claim, options);
-    shared?.drop(id);
+    if (state instanceof NameHandoff && state.drop(handleOf(claim))) return await state.attempt(claim, options);
     return await this.#revoke(claim.name, () => this.target.attempt(claim, options), ({ granted }) => granted);
   }
 

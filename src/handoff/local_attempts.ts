@@ -40,8 +40,6 @@ export class LocalAttempts {
   readonly #releases: LocalReleases;
   /** How many attempts were sent. */
   #sent = 0;
-  /** How often this process has revoked the lock. */
-  #revocations = 0;
   /** The fault of the last attempt, its time, and whether the attempts of several handles in a row have failed. */
   #fault: { readonly error: unknown; readonly at: Instant; readonly id: string; readonly several: boolean } | undefined;
 
@@ -50,11 +48,6 @@ export class LocalAttempts {
     this.#queue = queue;
     this.#grants = grants;
     this.#releases = releases;
-  }
-
-  /** Records that this process revokes the lock: a grant that was requested before is not handed on. */
-  revoking(): void {
-    this.#revocations++;
   }
 
   /** Adds a handle; `place` says whether it waits in the store's queue already. */
@@ -108,7 +101,7 @@ export class LocalAttempts {
       ? this.#queue.sleepers(handle)
       : [];
     const sent = this.#context.store.attempt(handle.claim, alive.length === 0 ? options : { ...options, alive });
-    const request = { number: ++this.#sent, at: now, revocations: this.#revocations };
+    const request = { number: ++this.#sent, at: now, revocations: this.#grants.revocations };
     const answer = handle.sends(now, sent);
     handle.unheard(this.#context.clock, () => this.#releases.drop(handle), now);
     if (this.#queue.long) this.#grants.wakeLeaders();
@@ -223,7 +216,7 @@ export class LocalAttempts {
       this.#grants.wakeLeaders();
       return granted;
     }
-    if (sent.revocations === this.#revocations) this.#grants.share(grant, run);
+    if (sent.revocations === this.#grants.revocations) this.#grants.share(grant, run);
     else wake(run); // It may be revoked by now: the handle then finds out like any holder.
     return this.#hold(grant, handle, sent.at, now);
   }

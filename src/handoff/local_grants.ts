@@ -31,6 +31,8 @@ export class LocalGrants {
   /** The grants, by the ids of the handles that hold the lock, or have released it without an answer. */
   readonly #held = new ShortLivedMap<string, Grant>();
   #current: Grant | undefined;
+  /** How often this process has revoked the lock: a grant that was requested before is not handed on. */
+  revocations = 0;
   /** The timer of the next check. */
   #timer: Timer | undefined;
 
@@ -146,25 +148,11 @@ export class LocalGrants {
     const { holding, phase } = grant;
     // Only a release may be sent again: other handles may lead by then.
     if (phase.kind === "over" && reason !== "released") return Promise.resolve();
-    let givesBack = false;
-    switch (reason) {
-      case "released":
-        break;
-      case "expired":
-        if (holding !== undefined) this.#held.delete(holding.handle.id);
-        break;
-      case "lost":
-        if (holding !== undefined) {
-          this.#held.delete(holding.handle.id);
-          holding.revoked?.(by);
-        }
-        // A quorum that has lost the lock may still have it on some nodes. The handle that it was granted to releases
-        // it itself.
-        givesBack = holding?.handle.id !== grant.id;
-        break;
-      case "unclaimed":
-        givesBack = true;
-    }
+    if (holding !== undefined && (reason === "expired" || reason === "lost")) this.#held.delete(holding.handle.id);
+    if (reason === "lost") holding?.revoked?.(by);
+    // A quorum that has lost the lock may still have it on some nodes. The handle that it was granted to releases it
+    // itself.
+    const givesBack = reason === "unclaimed" || reason === "lost" && holding?.handle.id !== grant.id;
     if (this.#current === grant) {
       this.#clear();
       if (!grant.long) this.#queue.long = false;

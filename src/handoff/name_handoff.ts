@@ -67,15 +67,11 @@ export class NameHandoff {
     return [...this.#queue.values()];
   }
 
-  /** Returns whether a handle holds the lock under a grant. */
-  holds(id: string): boolean {
-    return this.#grants.of(id) !== undefined;
-  }
-
-  /** Drops a waiter that steals the lock. */
-  drop(id: string): void {
+  /** Drops a waiter that steals the lock. Returns whether the handle holds the lock under a grant instead. */
+  drop(id: string): boolean {
     const handle = this.#queue.get(id);
     if (handle !== undefined) this.#releases.drop(handle);
+    return this.#grants.of(id) !== undefined;
   }
 
   /** Attempts for a handle. */
@@ -146,7 +142,7 @@ export class NameHandoff {
   /** Stops handing on because this process revokes the lock. Returns the grants under which handles hold it. */
   revoke(): readonly Grant[] {
     const grants = this.#grants.held;
-    this.#attempts.revoking();
+    this.#grants.revocations++;
     this.#grants.stop();
     this.#grants.tidy();
     return grants;

@@ -172,7 +172,7 @@ export const FAULTS: readonly Fault[] = [
     target: "handoff",
     test: "handoff/late",
     place: "LocalAttempts.#granted",
-    edit: { replace: /^sent\.revocations === this\.#revocations$/, by: "true" },
+    edit: { replace: /^sent\.revocations === this\.#grants\.revocations$/, by: "true" },
   },
   {
     name: "a lock that lingers is given back before its renewal is answered, so that a try finds it busy",
