@@ -1,4 +1,5 @@
 import { StoreError } from "../../contract/errors.ts";
+import { Closable } from "../../internal/closable.ts";
 import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
 import type {
   Backend,
@@ -58,26 +59,15 @@ const MAX_BYTES = 65_000;
 /**
  * Keeps documents in a Deno KV: as UTF-8, because a string takes two bytes for each character if one is not Latin-1.
  */
-export class KvBackend implements Backend<string | null> {
+export class KvBackend extends Closable implements Backend<string | null> {
   readonly maxBytes = MAX_BYTES;
   readonly #kv: DenoKv;
   readonly #prefix: string;
-  readonly #closed = new Set<() => void>();
-  #isClosed = false;
 
   constructor(kv: DenoKv, prefix: string) {
+    super();
     this.#kv = kv;
     this.#prefix = prefix;
-  }
-
-  /** Whether a call has found it closed: a Deno KV does not report it. */
-  get closed(): boolean {
-    return this.#isClosed;
-  }
-
-  onClosed(run: () => void): () => void {
-    this.#closed.add(run);
-    return () => this.#closed.delete(run);
   }
 
   read(key: string): Promise<FoundDocument<string | null>> {
@@ -143,21 +133,16 @@ export class KvBackend implements Backend<string | null> {
       return await run();
     } catch (cause) {
       // What Deno throws for a resource that was closed.
-      if (cause instanceof Error && cause.name === "BadResource") throw this.#closedError(cause);
+      if (cause instanceof Error && cause.name === "BadResource") {
+        this.foundClosed();
+        throw new StoreError("The Deno KV is closed", { permanent: true, cause });
+      }
       if (!(cause instanceof TypeError) || /cursor/.test(cause.message)) throw cause;
       // A key with a long prefix, above all: nothing was done.
       if (/too large/.test(cause.message)) throw new StoreError(cause.message, { permanent: true, cause });
       // Deno also throws one where a retry helps: "database is locked".
       throw new Error(cause.message, { cause });
     }
-  }
-
-  #closedError(cause: Error): StoreError {
-    if (!this.#isClosed) {
-      this.#isClosed = true;
-      for (const run of this.#closed) run();
-    }
-    return new StoreError("The Deno KV is closed", { permanent: true, cause });
   }
 }
 

@@ -1,4 +1,5 @@
 import { StoreError } from "../../contract/errors.ts";
+import { Closable } from "../../internal/closable.ts";
 import { checkHexCursor, textOfHex } from "../../internal/sql/hex.ts";
 import type { EvictOptions, QueryOptions, Snapshot, Store } from "../../contract/store.ts";
 import type {
@@ -93,17 +94,16 @@ const [IN_TRANSACTION, AUTOCOMMIT] = [1, 2];
 const EARLIEST = Date.UTC(2020);
 
 /** Keeps documents as rows of a table. */
-export class MysqlBackend implements Backend<string | undefined> {
+export class MysqlBackend extends Closable implements Backend<string | undefined> {
   readonly #connections: MysqlConnections;
   readonly #table: string;
   readonly #statements: MysqlStatements;
-  readonly #closed = new Set<() => void>();
-  #isClosed = false;
   #severalClocks = false;
   #prepared: Promise<void> | undefined;
 
   /** Creates the backend. Sends nothing: the first call examines the table, and makes it if it is missing. */
   constructor(connections: MysqlConnections, table: string) {
+    super();
     this.#connections = connections;
     this.#table = table;
     this.#statements = new MysqlStatements(table);
@@ -114,18 +114,8 @@ export class MysqlBackend implements Backend<string | undefined> {
     return this.#severalClocks;
   }
 
-  /** Whether a call has found the pool closed: mysql2 does not report it. */
-  get closed(): boolean {
-    return this.#isClosed;
-  }
-
   get lateBecause(): string | undefined {
     return this.#connections.lateBecause;
-  }
-
-  onClosed(run: () => void): () => void {
-    this.#closed.add(run);
-    return () => this.#closed.delete(run);
   }
 
   async read(name: string): Promise<FoundDocument<string | undefined>> {
@@ -252,10 +242,7 @@ export class MysqlBackend implements Backend<string | undefined> {
       });
     }
     if (!CLOSED.test(message)) return cause;
-    if (!this.#isClosed) {
-      this.#isClosed = true;
-      for (const run of this.#closed) run();
-    }
+    this.foundClosed();
     return new StoreError("The pool is closed", { permanent: true, cause });
   }
 }

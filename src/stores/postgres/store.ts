@@ -1,4 +1,5 @@
 import { StoreError } from "../../contract/errors.ts";
+import { Closable } from "../../internal/closable.ts";
 import { checkHexCursor, hexOf, textOfHex } from "../../internal/sql/hex.ts";
 import { ShortLivedMap } from "../../time/short_lived.ts";
 import { type Clock, SystemClock } from "../../time/clock.ts";
@@ -84,7 +85,7 @@ const CONTENDED_WRITES = 16;
 const READS = 5;
 
 /** Keeps documents in a table of PostgreSQL. */
-export class PostgresBackend implements Backend<string | null> {
+export class PostgresBackend extends Closable implements Backend<string | null> {
   readonly severalClocks: boolean;
   readonly watch?: (key: string, version: string | null, signal: AbortSignal) => Promise<void>;
   readonly #client: PostgresClient;
@@ -92,8 +93,6 @@ export class PostgresBackend implements Backend<string | null> {
   readonly #settings: PostgresSettings;
   readonly #statements: DocumentStatements;
   readonly #notifications: Notifications | undefined;
-  readonly #closed = new Set<() => void>();
-  #isClosed = false;
   readonly #clock: Clock;
   /** For each name with a recently refused write: how many further writes return the present document. */
   readonly #contended = new ShortLivedMap<string, number>((_, old) => old);
@@ -101,6 +100,7 @@ export class PostgresBackend implements Backend<string | null> {
   #isPrepared = false;
 
   constructor(client: PostgresClient, settings: PostgresSettings, clock: Clock, lingerMs = LINGER_MS) {
+    super();
     this.#client = client;
     this.#connections = new PostgresConnections(client, settings.kind);
     this.#settings = settings;
@@ -115,18 +115,13 @@ export class PostgresBackend implements Backend<string | null> {
     this.watch = (key, version, signal) => notifications.watch(hexOf(key), version, signal);
   }
 
-  get closed(): boolean {
+  override get closed(): boolean {
     const { ending, closed } = this.#client as Partial<PgPool & PgliteClient>;
-    return this.#isClosed || ending === true || closed === true;
+    return super.closed || ending === true || closed === true;
   }
 
   get lateBecause(): string | undefined {
     return this.#connections.lateBecause;
-  }
-
-  onClosed(run: () => void): () => void {
-    this.#closed.add(run);
-    return () => this.#closed.delete(run);
   }
 
   async read(key: string): Promise<FoundDocument<string | null>> {
@@ -253,10 +248,7 @@ export class PostgresBackend implements Backend<string | null> {
 
   #failure(error: unknown): unknown {
     if (!this.closed && !isClosed(error)) return failureOf(error);
-    if (!this.#isClosed) {
-      this.#isClosed = true;
-      for (const run of this.#closed) run();
-    }
+    this.foundClosed();
     return new StoreError("The client of PostgreSQL is closed", { permanent: true, cause: error });
   }
 }

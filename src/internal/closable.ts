@@ -1,0 +1,23 @@
+/** A client that a call may find closed: it does not report that by itself. */
+export class Closable {
+  readonly #runs = new Set<() => void>();
+  #isClosed = false;
+
+  /** Whether a call has found it closed. */
+  get closed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Calls a function once it is found closed. Returns a function that cancels this. */
+  onClosed(run: () => void): () => void {
+    this.#runs.add(run);
+    return () => this.#runs.delete(run);
+  }
+
+  /** Records that a call has found it closed. */
+  foundClosed(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const run of this.#runs) run();
+  }
+}
