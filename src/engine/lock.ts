@@ -100,7 +100,7 @@ export class CasLock {
   /** Changes the document, together with other calls; one write at a time. Resolves to the answer. */
   change<T>(change: DocumentChange<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#add({
+      const call: PendingCall = {
         change,
         resolve: resolve as PendingCall["resolve"],
         reject,
@@ -110,7 +110,12 @@ export class CasLock {
         hasAsked: false,
         read: undefined,
         sent: [],
-      });
+      };
+      // Behind the calls that pause, unless it may pass them.
+      if (!change.passes) this.#contention.resume();
+      if (!change.passes && this.#succession?.isAsking) return this.#succession.add(call);
+      this.#calls.push(call);
+      if (!this.#working) void this.#work();
     });
   }
 
@@ -126,16 +131,6 @@ export class CasLock {
     if (seen.document.counter <= from.document.counter) return false;
     this.#saw(seen);
     return elapsed(this.#requests.askedAt ?? begunAt, this.#context.clock.now()) < readMs;
-  }
-
-  /** Adds a call, behind the pausing calls unless it may pass them. */
-  #add(call: PendingCall): void {
-    if (!call.change.passes) this.#contention.resume();
-    if (!call.change.passes && this.#succession?.isAsking) this.#succession.add(call);
-    else {
-      this.#calls.push(call);
-      if (!this.#working) void this.#work();
-    }
   }
 
   /** Answers calls before the calls that came meanwhile. */

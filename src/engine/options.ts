@@ -29,30 +29,25 @@ export function checkCasOptions(backend: Backend, options: CasOptions): CasSetti
   if (typeof backend !== "object" || backend === null) {
     throw new TypeError(`backend must be an object with read() and write(): got ${show(backend)}`);
   }
-  for (const method of ["read", "write"] as const) {
-    if (typeof backend[method] !== "function") {
-      throw new TypeError(`backend.${method} must be a function: got ${show(backend[method])}`);
-    }
+  const { timers } = backend;
+  checkMethods("backend", backend, ["read", "write"]);
+  checkMethods("backend", backend, ["remove", "list", "watch", "onClosed"], " or left out");
+  if (timers !== undefined) {
+    checkMethods("backend.timers", timers, ["start", "areOver"]);
+    refuseClockSkew(options);
   }
-  for (const method of ["remove", "list", "watch", "onClosed"] as const) {
-    if (backend[method] !== undefined && typeof backend[method] !== "function") {
-      throw new TypeError(`backend.${method} must be a function or left out: got ${show(backend[method])}`);
-    }
-  }
-  checkTimers(backend, options);
   const { maxClockSkew = DEFAULT_SKEW_MS, observer } = checkKeys(options, ["maxClockSkew", "observer"]);
   if (maxClockSkew !== Infinity) checkMilliseconds("maxClockSkew", maxClockSkew, 0);
   checkObserver(observer);
   return { maxClockSkew, observer };
 }
 
-function checkTimers({ timers }: Backend, options: CasOptions): void {
-  if (timers === undefined) return;
-  for (const method of ["start", "areOver"] as const) {
-    if (typeof timers?.[method] === "function") continue;
-    throw new TypeError(`backend.timers.${method} must be a function: got ${show(timers?.[method])}`);
+function checkMethods<T>(what: string, object: T, methods: readonly (keyof T & string)[], orElse = ""): void {
+  for (const method of methods) {
+    const value = object?.[method];
+    if (typeof value === "function" || orElse !== "" && value === undefined) continue;
+    throw new TypeError(`${what}.${method} must be a function${orElse}: got ${show(value)}`);
   }
-  refuseClockSkew(options);
 }
 
 /** Throws a `TypeError` for an option that is of no use where the server has timers. */

@@ -48,12 +48,8 @@ export function cas<Version>(backend: Backend<Version>, options: CasOptions = {}
 export function casOf<Version>(backend: Backend<Version>, options: CasOptions, client: object, part?: string): Store {
   const settings = checkCasOptions(backend as Backend, options);
   const clock = new SystemClock();
-  return new HandoffStore(
-    new CasStore(backend as Backend, settings, clock),
-    clock,
-    undefined,
-    new HandoffPlace(client, part),
-  );
+  const store = new CasStore(backend as Backend, settings, clock);
+  return new HandoffStore(store, clock, undefined, new HandoffPlace(client, part));
 }
 
 /** The largest document of a backend without `maxBytes`, in bytes. */
@@ -70,12 +66,8 @@ interface Known {
   readonly watching: Map<string, (document: LockDocument) => void>;
 }
 
-/** A lock in a listing. */
-interface ListedDocument {
-  readonly document: LockDocument;
-  /** The server's clock, where the server has one. */
-  readonly time: number | undefined;
-}
+/** A lock in a listing, and the server's clock, where the server has one. */
+type ListedDocument = readonly [document: LockDocument, time: number | undefined];
 
 /** Keeps locks as documents. */
 export class CasStore implements Store {
@@ -227,7 +219,7 @@ export class CasStore implements Store {
     const { backend } = this.#context;
     if (name !== undefined) {
       const { value, time } = await backend.read(name);
-      return this.#snapshot([{ document: parseDocument(name, value), time }]);
+      return this.#snapshot([[parseDocument(name, value), time]]);
     }
     const matches = nameFilter(rest);
     const listed: ListedDocument[] = [];
@@ -243,7 +235,7 @@ export class CasStore implements Store {
   #snapshot(listed: readonly ListedDocument[]): Snapshot {
     const held: HolderEntry[] = [];
     const pending: (Entry & { readonly member?: boolean })[] = [];
-    for (const { document, time } of listed) {
+    for (const [document, time] of listed) {
       const now = time ?? this.#context.clock.now().wall;
       for (const holder of document.holders.values()) {
         const { claim, grantedAt, end, lease, fence } = holder;
@@ -281,7 +273,7 @@ export class CasStore implements Store {
  */
 function listedDocuments({ key, value, time }: ListedDocuments["documents"][number]): ListedDocument[] {
   try {
-    return [{ document: parseDocument(key, value), time }];
+    return [[parseDocument(key, value), time]];
   } catch {
     return [];
   }
