@@ -16,15 +16,6 @@ export interface BlockOptions {
 }
 
 /**
- * Returns the fence that a round asks for first: above the highest known fence, and not below the clock (in
- * milliseconds).
- */
-export function guess(highest: bigint, wall: number): bigint {
-  const clock = microseconds(wall);
-  return clock > highest ? clock : highest + 1n;
-}
-
-/**
  * Returns the block that begins with a fence. The block ends at most 10 ms ahead of the clock (in milliseconds), and no
  * further than nodes with the same clock allow; but it has at least one fence.
  */
@@ -46,9 +37,10 @@ export class HighestFence {
     if (fence > this.#fence) this.#fence = fence;
   }
 
-  /** Returns the fence to ask for next. */
+  /** Returns the fence to ask for next: above this fence, and not below the clock (in milliseconds). */
   guess(wall: number): bigint {
-    return guess(this.#fence, wall);
+    const clock = microseconds(wall);
+    return clock > this.#fence ? clock : this.#fence + 1n;
   }
 }
 

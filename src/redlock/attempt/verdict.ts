@@ -33,9 +33,6 @@ export interface VoteTally {
   readonly failed: number;
 }
 
-/** The vote of one node so far; *raised*: granted, and its counter is at the requested value. */
-type VoteState = "pending" | "raised" | "granted" | "busy" | "failed";
-
 /** Returns the outcome of a round as soon as it is certain, so that no caller waits for a node that hangs. */
 export function verdict({ nodes, granted, raised, busy, failed }: VoteTally): Verdict | undefined {
   const majority = quorum(nodes);
@@ -59,34 +56,15 @@ export function endsAttempt(vote: Vote | undefined): vote is Vote & { granted: f
 export function verdictOf(answers: readonly Answer<Vote>[], coordinator: number): Verdict | undefined {
   const vote = valueOf(answers[coordinator]!);
   if (endsAttempt(vote)) return "busy";
-  const tally = { nodes: answers.length, granted: 0, raised: 0, busy: 0, failed: 0 };
-  for (const answer of answers) {
-    switch (voteState(answer)) {
-      case "pending":
-        break;
-      case "raised":
-        tally.granted++;
-        tally.raised++;
-        break;
-      case "granted":
-        tally.granted++;
-        break;
-      case "busy":
-        tally.busy++;
-        break;
-      case "failed":
-        tally.failed++;
-        break;
-    }
-  }
-  const decided = verdict(tally);
+  const votes = answers.flatMap((answer) => valueOf(answer) ?? []);
+  const granted = votes.filter((vote) => vote.granted);
+  const decided = verdict({
+    nodes: answers.length,
+    granted: granted.length,
+    raised: granted.filter(({ raised }) => raised).length,
+    busy: votes.length - granted.length,
+    failed: answers.filter(({ state }) => state === "failed").length,
+  });
   // It waits in the queue while too many nodes fail.
   return decided === "failed" && vote?.granted === false ? "busy" : decided;
-}
-
-function voteState(answer: Answer<Vote>): VoteState {
-  if (answer.state !== "answered") return answer.state;
-  const vote = answer.value;
-  if (!vote.granted) return "busy";
-  return vote.raised ? "raised" : "granted";
 }

@@ -60,10 +60,7 @@ export class NodeHealth {
   /** Records whether a call was answered, in time or late, or failed. */
   note(answered: boolean): void {
     if (answered) this.#state = HEALTHY;
-    else if (!this.down) this.#fail();
-  }
-
-  #fail(): void {
+    if (answered || this.down) return;
     const failures = this.#state.name === "failed" ? this.#state.failures + 1 : 1;
     this.#state = { name: "failed", since: this.#clock.now(), failures };
   }
