@@ -100,7 +100,8 @@ export class EtcdBackend implements Backend<string> {
 
   async write(name: string, value: string, version: string): Promise<WriteResult<string>> {
     const key = this.#keyOf(name);
-    const { succeeded = false, header, responses } = await this.#transact(key, version, {
+    const { succeeded = false, header, responses } = await this.#gateway.call<TransactionResult>("/v3/kv/txn", {
+      compare: [unchanged(key, version)],
       success: [{ request_put: { key, value: base64Of(value) } }],
       failure: [{ request_range: { key } }],
     });
@@ -140,11 +141,6 @@ export class EtcdBackend implements Backend<string> {
   ): Promise<WatchedDocument<string> | undefined> {
     const event = await this.#watches.watch(this.#keyOf(name), BigInt(version) + 1n, signal, options);
     return event && foundIn({ kvs: event.type === "DELETE" ? [] : [event.kv] });
-  }
-
-  /** Runs one branch if the key has this version, else the other. */
-  #transact(key: string, version: string, branches: object): Promise<TransactionResult> {
-    return this.#gateway.call("/v3/kv/txn", { compare: [unchanged(key, version)], ...branches });
   }
 
   #keyOf(name: string): string {

@@ -33,7 +33,9 @@ class SyncRequest {
 }
 
 /** The part of a connection that the store uses. */
-export type NodeConnection = Pick<ZookeeperConnection, "closed" | "onClosed" | "bufferOf" | "sync" | "call"> & {
+export type NodeConnection = Pick<ZookeeperConnection, "closed" | "bufferOf" | "sync" | "call"> & {
+  /** Calls a function when it is closed for good. Servers given as a text never are. */
+  onClosed?(run: () => void): () => void;
   /** Keeps the process alive until the returned function is called. A user's client always does. */
   use?(): () => void;
 };
@@ -72,7 +74,9 @@ export class ZookeeperConnection {
       // Another store on this client may have connected it again.
       if (code === CONNECTED || code === EXPIRED) this.#hasExpired = code === EXPIRED;
       // Only then does the client know whether it is closed.
-      queueMicrotask(() => this.#noteChange());
+      queueMicrotask(() => {
+        for (const run of [...this.#changed, ...this.closed ? this.#closed : []]) run();
+      });
     });
   }
 
@@ -161,10 +165,6 @@ export class ZookeeperConnection {
     inside.sessionId.fill(0);
     inside.sessionPassword.fill(0);
     this.#client.connect();
-  }
-
-  #noteChange(): void {
-    for (const run of [...this.#changed, ...this.closed ? this.#closed : []]) run();
   }
 
   #failureOf(error: unknown): unknown {

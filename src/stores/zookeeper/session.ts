@@ -101,11 +101,6 @@ export class ZookeeperSession {
     this.#pause?.abort("over");
   }
 
-  /** Does nothing: there is nothing to close for good. */
-  onClosed(_run: () => void): () => void {
-    return () => {};
-  }
-
   /** Returns a text as bytes. */
   bufferOf(text: string): Uint8Array {
     return new TextEncoder().encode(text);

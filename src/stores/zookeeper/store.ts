@@ -89,7 +89,7 @@ export class ZookeeperBackend implements Backend<number | undefined> {
   }
 
   onClosed(run: () => void): () => void {
-    return this.#connection.onClosed(run);
+    return this.#connection.onClosed?.(run) ?? (() => {});
   }
 
   async read(name: string): Promise<FoundDocument<number | undefined>> {

@@ -39,7 +39,7 @@ export class NodeWatches {
   #begin(path: string): NodeWatch {
     const end = () => {
       if (this.#watches.get(path) === watch) this.#watches.delete(path);
-      fire(watch);
+      for (const call of [...watch.waiting]) call();
     };
     const set = this.#connection.call<[{ readonly version: number } | null]>((client, done) => {
       client.exists(path, end, done);
@@ -49,8 +49,4 @@ export class NodeWatches {
     set.catch(end);
     return watch;
   }
-}
-
-function fire({ waiting }: NodeWatch): void {
-  for (const call of [...waiting]) call();
 }
