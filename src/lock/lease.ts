@@ -181,7 +181,7 @@ export class Lease implements HeldLease {
    */
   disown(): LockLostError | undefined {
     if (this.#deadline.left(this.#clock.now()) > 0) {
-      this.#lose("missing", "the store did not know it any more when it was released");
+      this.#lose("missing", "the store no longer had it when it was released");
     }
     return this.#state.phase === "lost" ? this.#state.error : undefined;
   }
@@ -228,7 +228,7 @@ export class Lease implements HeldLease {
     this.#setTimer();
     const outcome = await sent;
     if (!this.held) return outcome;
-    if (outcome === "lost") this.#lose("missing", "the store does not know it any more");
+    if (outcome === "lost") this.#lose("missing", "the store no longer has it");
     else this.#setTimer();
     if (outcome === "renewed" && isObserved(this.#store)) {
       notify(this.#store, this.claim, { type: "renewed", remaining: this.#deadline.left(this.#clock.now()) });

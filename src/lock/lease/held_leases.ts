@@ -95,7 +95,8 @@ export function isHeldHere(store: Store, name: string): boolean {
 
 /** Creates the error for a lock that another handle holds, perhaps a handle of this process. */
 export function timeoutError(store: Store, name: string, what: string, fault?: unknown): LockTimeoutError {
-  const hint = store.capabilities?.includes("owner") ? "; give all calls that may nest the same owner" : "";
+  const advice = "; if this call is nested in the holder's, give both the same owner";
+  const hint = store.capabilities?.includes("owner") ? advice : "";
   const holder = isHeldHere(store, name) ? `this process${hint}` : "another owner";
   if (fault === undefined) return new LockTimeoutError(`${what}: held by ${holder}`);
   const since = `${what}: held by ${holder} when the store last answered, since then: ${reason(fault)}`;

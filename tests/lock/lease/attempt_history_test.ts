@@ -138,7 +138,7 @@ Deno.test("timeoutError() says how to nest only where the store supports owner",
   const lock = await acquireFrom(store, "a", checkAcquireOptions({}), clock);
   assertEquals(timeoutError(store, "a", "Cannot").message, "Cannot: held by this process");
   const knowing = Object.assign(store, { capabilities: ["owner"] as const });
-  const hint = "Cannot: held by this process; give all calls that may nest the same owner";
+  const hint = "Cannot: held by this process; if this call is nested in the holder's, give both the same owner";
   assertEquals(timeoutError(knowing, "a", "Cannot").message, hint);
   assertEquals(timeoutError(knowing, "b", "Cannot").message, "Cannot: held by another owner");
   await lock?.release();
