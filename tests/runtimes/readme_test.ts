@@ -66,28 +66,36 @@ console.log(lock.held);
     await project.run(Deno.execPath(), ["run", "--allow-read", "--allow-write", "program.ts"], env),
     "true\n",
   );
+  assert((await project.run(Deno.execPath(), ["run", "jsr:@holdfast/cli", "--help"], env)).includes("holdfast"));
 });
 
-Deno.test("the commands of the README pack a clone and install it for Node", async () => {
+/** Returns the packages that the README installs after the lock. */
+function others(): string[] {
+  return Array.from(textOf("README.md").matchAll(/`(holdfast-\w+\.tgz)`/g), ([, file]) => `../holdfast/${file}`);
+}
+
+Deno.test("the commands of the README pack a clone and install it for Node and Bun", async () => {
   using project = new Project();
-  const [install = "", ...others] = blocks("sh").filter((code) => code.includes("npm install"));
-  assertEquals(others, []);
+  using bun = new Project();
+  const [install = "", ...more] = blocks("sh").filter((code) => code.includes("npm install"));
+  assertEquals([more, others().length], [[], 2]);
   // In the place of npx: this Deno.
   const stub = `#!/bin/sh\n[ "$1" = -y ] && shift 2 && exec "${Deno.execPath()}" "$@"\n`;
   Deno.mkdirSync(`${project.path}/bin`);
   project.write("bin/npx", stub);
   Deno.chmodSync(`${project.path}/bin/npx`, 0o755);
   const PATH = `${project.path}/bin:${MODULES}/node22/bin:${Deno.env.get("PATH")}`;
+  const lock = install.split(" ").at(-1)!.trim();
   try {
     await project.run("sh", ["-e", "-c", install], { npm_config_offline: "true", PATH });
+    await project.run("npm", ["install", ...others()], { npm_config_offline: "true", PATH });
+    await bun.run("bun", ["add", lock], { HOME: bun.path, PATH: `${MODULES}/bun/bin` });
   } finally {
     for (const { name } of Deno.readDirSync(ROOT)) {
       if (/^holdfast-\w+\.tgz$/.test(name)) await Deno.remove(`${ROOT}/${name}`);
     }
   }
-  project.write(
-    "program.cjs",
-    `const { acquire } = require("@holdfast/lock");
+  const program = `const { acquire } = require("@holdfast/lock");
 const { sqlite } = require("@holdfast/lock/sqlite");
 const store = sqlite("locks.db");
 acquire(store, "invoice:42").then(async (lock) => {
@@ -95,8 +103,12 @@ acquire(store, "invoice:42").then(async (lock) => {
   await lock.release();
   store.close();
 });
-`,
-  );
+`;
+  project.write("program.cjs", program);
+  bun.write("program.cjs", program);
   assertEquals(await project.run("node", ["program.cjs"], { PATH }), "true true\n");
+  assertEquals(await bun.run("bun", ["program.cjs"], { PATH: `${MODULES}/bun/bin` }), "true true\n");
+  await project.run("node_modules/.bin/holdfast", ["--help"], { PATH });
+  await project.run("node", ["-e", `require("@holdfast/compat/redlock")`], { PATH });
   assert((await Deno.stat(`${project.path}/node_modules/@holdfast/lock/package.json`)).isFile);
 });
