@@ -4,8 +4,9 @@ import { acquire } from "@holdfast/lock";
 import { redis } from "@holdfast/lock/redis";
 import { Redis } from "ioredis";
 import { closed, freePort, RedisServer } from "../support/redis_server.ts";
+import { textOf } from "../support/test_files.ts";
 import { HANG_MS, until } from "../support/until.ts";
-import { blocksOf, whileRuns } from "./packages/run.ts";
+import { blocksOf, outputOf, whileRuns } from "./packages/run.ts";
 
 /** How long the first request of a program waits, in milliseconds; the others wait for as long as they may. */
 const FIRST_WAIT_MS = 50;
@@ -75,3 +76,16 @@ for (const page of ["express.md", "hono.md", "nestjs.md"]) {
     }
   });
 }
+
+Deno.test("docs/recipes/nestjs.md is tested without a server, as the page says", async () => {
+  const [program = ""] = blocksOf("nestjs.md");
+  const [, override = ""] = /`Test\.createTestingModule\(…\)(.+)`/.exec(textOf("docs/recipes/nestjs.md")) ?? [];
+  const [module] = program.split("const app =");
+  const lines = await outputOf(`import { memory } from "@holdfast/lock/memory";
+import { Test } from "@nestjs/testing";
+${module}
+const app = await Test.createTestingModule({ imports: [AppModule] })${override}.compile();
+console.log(JSON.stringify(await app.get(Invoices).charge("42")), app.get(Locks).redis.capabilities.includes("query"));
+`);
+  assertEquals(lines, ['{"charged":"42"} true']);
+});
