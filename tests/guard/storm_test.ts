@@ -5,8 +5,11 @@
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { guard } from "@holdfast/lock/guard";
+import postgres from "postgres";
 import { DenoProcess } from "../support/deno_process.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
 import { type ClientName, CLIENTS, type Database, journalOf } from "./databases.ts";
 import { isMissing, Place, serve } from "./place.ts";
 
@@ -66,5 +69,29 @@ Deno.test({
     await Array.fromAsync(process.lines);
     assertEquals((await process.status).success, false);
     assertEquals(await journalOf(place.database), []);
+  },
+});
+
+Deno.test({
+  name: "guard() over postgres.js may never be answered after a reset, as docs say",
+  ignore: isMissing("postgres.js"),
+  fn: async () => {
+    await using place = await Place.open("postgres.js");
+    await using proxy = await TcpProxy.start(place.port);
+    const sql = postgres(place.at.replace(`:${place.port}`, `:${proxy.port}`), { max: 1, fetch_types: false });
+    const lock = { name: "a", fence: 1n, held: true, mode: "exclusive", permits: undefined } as const;
+    let settled = false;
+    const transaction = sql.begin(async (tx) => {
+      const stalled = proxy.stallReply("SELECT 2");
+      const query = tx.unsafe("SELECT 2").catch(() => {});
+      await stalled;
+      proxy.reset();
+      await query;
+      // The connection is broken, and its client has not closed it yet.
+      await guard(tx, lock).catch(() => {}).finally(() => settled = true);
+    });
+    await assertRejects(() => transaction, Error, "CONNECTION_CLOSED");
+    await sql.end({ timeout: 0 });
+    assert(!settled, "guard() was answered");
   },
 });
