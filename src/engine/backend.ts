@@ -141,7 +141,7 @@ export interface Backend<Version = unknown> {
   readonly maxBytes?: number | undefined;
   /**
    * Whether several machines decide on writes, each by its own clock: multi-writer clusters, and clusters that promote
-   * another machine. Leases then end `maxClockSkew` later for others, see the table in `docs/stores/cas.md`.
+   * another machine. Leases then end `maxClockSkew` later for others: the documentation of `cas()` has a table.
    */
   readonly severalClocks?: boolean | undefined;
   /** The reason for late requests, such as a pool without a free connection. Late requests have it in their error. */

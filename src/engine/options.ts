@@ -7,7 +7,7 @@ import type { RemoteWaiters } from "./own_waiters.ts";
 export interface CasOptions {
   /**
    * How far apart two clocks may be, in milliseconds; 10,000 when left out. The backend decides which clocks are meant,
-   * and what the option does: see the table in `docs/stores/cas.md`. Refused where the server has timers.
+   * and what the option does: the documentation of `cas()` has a table. Refused where the server has timers.
    */
   readonly maxClockSkew?: number | undefined;
   /** Called for each event of the locks of this store. */

@@ -66,8 +66,8 @@ export interface PostgresOptions extends CasOptions {
    */
   readonly listen?: boolean | PostgresJsClient | (() => PgClient) | undefined;
   /**
-   * How far apart the clocks may be of the servers of which one is the primary, in milliseconds; 0 when left out. A
-   * table in `docs/stores/cas.md` says what it does.
+   * How far apart the clocks may be of the servers of which one is the primary, in milliseconds; 0 when left out. The
+   * documentation of `cas()` has a table of what it does.
    */
   readonly maxClockSkew?: number | undefined;
 }

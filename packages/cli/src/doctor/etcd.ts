@@ -120,7 +120,7 @@ async function judgeAuth({ url }: EtcdMember): Promise<Finding[]> {
     return [ok("auth", reason(fault), "Nobody reads or writes without a user.")];
   }
   const meaning = "Everybody who reaches the cluster can take locks away, and remove fences.";
-  const advice = "Make a user with a role, as docs/stores/etcd.md shows, then run: etcdctl auth enable.";
+  const advice = "Make a user with a role, as the documentation of etcd() shows, then run: etcdctl auth enable.";
   return [warning("auth", "authentication is off", meaning, advice)];
 }
 

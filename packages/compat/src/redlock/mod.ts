@@ -2,8 +2,8 @@
  * The interface of `redlock` 5 and 4 over Holdfast: a change of one import. Old and new processes exclude each other,
  * because the keys are the same.
  *
- * Not included: scripts of your own, bluebird, and a lock that is passed to another process. docs/migration.md lists
- * the differences.
+ * Not included: scripts of your own, bluebird, and a lock that is passed to another process. The page on
+ * moving in the documentation of the lock lists the differences.
  *
  * @example
  * ```ts ignore
