@@ -103,7 +103,7 @@ export class HandoffStore<Target extends HandoffTarget = HandoffTarget> implemen
 
   /** The names that several handles of this process want, or hold under a grant. */
   get names(): string[] {
-    return [...this.#names.entries()].flatMap(([name, state]) => state instanceof NameHandoff ? [name] : []);
+    return [...this.#names.entries()].flatMap(([name, state]) => typeof state === "string" ? [] : [name]);
   }
 
   get closed(): boolean {
