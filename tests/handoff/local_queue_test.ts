@@ -29,3 +29,18 @@ Deno.test("LocalQueue.sleepers() names 1,000 at most", () => {
   });
   assertEquals(queue.sleepers(handles[0]!), handles.slice(1, 1_001).map(({ id }) => id));
 });
+
+Deno.test("LocalQueue.asks() is true for one sleeper, and after ten minutes for another", () => {
+  const queue = new LocalQueue({ keeps: false });
+  const at = (ms: number) => ({ monotonic: ms, wall: ms });
+  const [first, second] = [600_500, 1_000].map((asked) => {
+    const handle = new Handle(claimOf("a"), at(asked));
+    handle.state = "queued";
+    handle.place = "shared";
+    queue.set(handle.id, handle);
+    return handle;
+  });
+  const asks = (handle: Handle, ms: number) => queue.asks(handle, at(ms), "here", undefined);
+  assertEquals([asks(first!, 600_999), asks(second!, 600_999)], [true, false]);
+  assertEquals(asks(second!, 601_000), true);
+});
