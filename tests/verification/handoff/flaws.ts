@@ -96,7 +96,7 @@ export const FLAWS: readonly (readonly [flaw: string, rules: readonly string[], 
           const id = claim.handle ?? claim.owner;
           if (options.enqueue && !waiting.includes(id)) waiting.push(id);
           // The others do not ask while there is one that came later.
-          if (waiting.includes(id) && waiting.at(-1) !== id) return { granted: false, retryAfter: 1 };
+          if (waiting.includes(id) && waiting.at(-1) !== id) return { granted: false, retryAfter: 50 };
           const attempt = await connection.attempt(claim, options);
           if (attempt.granted && waiting.includes(id)) waiting.splice(waiting.indexOf(id), 1);
           return attempt;
