@@ -34,6 +34,7 @@ Deno.test("EtcdBackend takes what etcd does not answer for no answer", async () 
     () => answered({ header, kvs: without }).list(1),
     () => answered({ header }).write("a", "x", "0"),
     () => answered({ header: {}, succeeded: true }).write("a", "x", "0"),
+    () => answered({ header: { revision: "seven" }, succeeded: true }).write("a", "x", "0"),
     () => answered({ header, responses: [{ response_range: { kvs: without } }] }).write("a", "x", "0"),
   ];
   for (const call of calls) {

@@ -153,8 +153,8 @@ export const TARGETS: readonly Target[] = [
     name: "etcd",
     source: /^src\/stores\/etcd\/\w+\.ts$/,
     stages: [
-      { tests: /^tests\/stores\/etcd\/key_events_test\.ts$/ },
-      { tests: /^tests\/stores\/etcd\/(answers|failures|options|store|watch)_test\.ts$/ },
+      { tests: /^tests\/stores\/etcd\/key_(events|polls)_test\.ts$/ },
+      { tests: /^tests\/stores\/etcd\/(answers|failures|options|store|timers|watch)_test\.ts$/ },
       { tests: /^tests\/stores\/etcd\/(auth|endpoints|numbers)_test\.ts$/ },
       { tests: /^tests\/stores\/etcd\/suite_test\.ts$/, filter: /^etcd\(\) with members: 1/ },
     ],
