@@ -20,7 +20,7 @@ export interface Flaw {
   readonly engine?: readonly Edit[];
   /** What the server does otherwise. */
   readonly server?: ServerFlaws;
-  /** A seed that has noticed it, where few do: it is tried first. */
+  /** A seed that has noticed it, in a short run: it is tried first. */
   readonly seed?: number;
   /** Whether only the directed schedule finds it. */
   readonly directed?: boolean;
@@ -47,6 +47,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   "an observation by the clock that has moved further": {
     causes: TWO_HOLDERS,
     in: FAULTY,
+    seed: 109,
     engine: [{
       file: "seen.ts",
       from: "Math.max(0, Math.min(to.monotonic - from.monotonic, to.wall - from.wall))",
@@ -68,6 +69,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   "a renewal that is answered from a read": {
     causes: TWO_HOLDERS,
+    seed: 7,
     engine: [{
       file: "changes.ts",
       from: 'return { needs: "write", answer: (written) => written.holders.has(handle)',
@@ -101,6 +103,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   "a document that is remembered for days": {
     causes: TWO_HOLDERS,
     in: ({ rest, sets }) => rest !== undefined && sets === "server",
+    seed: 798,
     engine: [{ file: "seen.ts", from: "REMEMBERED_MS = 60_000", to: "REMEMBERED_MS = 30 * 24 * 3_600_000" }],
   },
   "a sweep that removes what was just used": {
@@ -111,6 +114,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   "an end that is cut by an old time": {
     causes: TWO_HOLDERS,
     in: ({ clock, timedWrites, crashes }) => clock && !timedWrites && crashes > 0,
+    seed: 1301,
     engine: [
       { file: "tidy.ts", from: "holder.end > view.now + holder.lease", to: "holder.end > view.time + holder.lease" },
       { file: "tidy.ts", from: "holder.end = view.now + holder.lease", to: "holder.end = view.time + holder.lease" },
@@ -118,6 +122,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   "a turn that is never over": {
     causes: NEVER_RETURNS,
+    seed: 18,
     engine: [{ file: "period.ts", from: "TURN_MS = 1_500", to: "TURN_MS = Infinity" }],
   },
   "a missed turn that costs a process the place of one waiter alone": {
@@ -138,6 +143,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   "a place that a second miss costs": {
     causes: / loses its place /,
     in: FAULTY,
+    seed: 25,
     engine: [{
       file: "own_waiters.ts",
       from: "return this.get(claim)?.place;",
@@ -217,7 +223,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   "a look for a loss that fails once and for all": {
     causes: / is not told that \w was taken away/,
     in: ({ revokes, quality }) => revokes > 0 && quality.lost > 0,
-    seed: 907,
+    seed: 685,
     engine: [{
       file: "store.ts",
       from: "}, () => {}).finally(() => asking = false);",
@@ -241,6 +247,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   "a waiter that is dead as soon as it is woken": {
     causes: / is struck off by \w+, and lives/,
+    seed: 28,
     engine: [{
       file: "store.ts",
       from: "waiter.wake = undefined;\n        lock.waiters.notice(claim);",
@@ -250,16 +257,19 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   "a waiter that is dead while its attempt is not answered": {
     causes: / overtakes | loses its place /,
     in: FAULTY,
+    seed: 334,
     engine: [{ file: "own_waiters.ts", from: "attempts > 0 ||", to: "" }],
   },
   "silent waiters that are struck off when their object is started anew": {
     causes: / is struck off before it could ask again/,
     in: ({ hosted }) => hosted,
+    seed: 42,
     engine: [{ file: "tidy.ts", from: "left + waiters.graceMs <= 0", to: "left <= 0" }],
   },
   "a place that is lost with the reply to the first write": {
     causes: / loses its place /,
     in: FAULTY,
+    seed: 35,
     engine: [{ file: "changes.ts", from: "if (queued !== undefined) local.keepPlace(queued);", to: "" }],
   },
   "a watch that is never ended": {
@@ -267,15 +277,17 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
     in: ({ watch }) => watch,
     engine: [{ file: "watcher.ts", from: 'pause.abort("over");', to: "" }],
   },
-  "a version that repeats": { causes: TWO_HOLDERS, server: { repeatsVersions: true } },
+  "a version that repeats": { causes: TWO_HOLDERS, seed: 26, server: { repeatsVersions: true } },
   "an old time of the server": {
     causes: TWO_HOLDERS,
     in: CLOCKED,
+    seed: 8,
     server: { otherTime: (time) => time - time % 5_000 },
   },
   "the time of another machine": {
     causes: TWO_HOLDERS,
     in: CLOCKED,
+    seed: 8,
     server: { otherTime: (time) => time + (time % 2_000 < 1_000 ? 3_000 : -3_000) },
   },
   "two machines that decide like one": {
