@@ -40,8 +40,10 @@ for (const [kind, [servers, make]] of Object.entries(KINDS)) {
       assert(lock.isAcquired && lock.fence! > fence && !lock.signal!.aborted);
       fence = lock.fence!;
       if (kind !== "Semaphore") await at.has("mutex:a", lock.identifier);
+      const { identifier } = lock;
       await lock.release();
-      assert(!lock.isAcquired);
+      // Of the lock that was held last.
+      assertEquals([lock.isAcquired, lock.identifier, lock.fence], [false, identifier, fence]);
     }
   });
 
@@ -212,7 +214,9 @@ Deno.test("RedlockMutex has a nodeTimeout of its own, and counts silence as a re
   assertInstanceOf(error.cause, QuorumError);
   assert(!await brief.tryAcquire());
   for (const client of at.clients) Reflect.deleteProperty(client, "evalsha");
-  assertThrows(() => new RedlockMutex(at.clients, "a", { nodeTimeout: 0 }), RangeError, "nodeTimeout");
+  for (const clients of [at.clients, at.clients.slice(2)]) {
+    assertThrows(() => new RedlockMutex(clients, "a", { nodeTimeout: 0 }), RangeError, "nodeTimeout");
+  }
 });
 
 Deno.test("Mutex and Semaphore of one client and key do not exclude each other", async () => {
