@@ -16,7 +16,10 @@ export function pin(
   fault: Fault,
   texts: ReadonlyMap<string, string>,
 ): { readonly path: string; readonly change: Change } {
-  const found = [...texts].flatMap(([path, text]) =>
+  const names = fault.place.split(".");
+  // Parsing takes long: only a file that has all the names can have the place.
+  const candidates = [...texts].filter(([, text]) => names.every((name) => text.includes(name)));
+  const found = candidates.flatMap(([path, text]) =>
     [...descendants(parse(path, text))]
       .filter((node) => isIn(node, fault.place) && matches(node, fault.edit))
       .map((node) => ({ path, change: changeOf(node, fault.edit) }))

@@ -24,13 +24,16 @@ export async function pinAll(
   const pinned: Pinned[] = [];
   // One for each file: it is run once without a fault.
   const stages = new Map<string, Stage>();
+  const sources = new Map<Target, ReadonlyMap<string, string>>();
   for (const fault of faults) {
     const whole = TARGETS.find(({ name }) => name === fault.target);
     if (whole === undefined) throw new Error(`"${fault.name}": there is no target ${fault.target}`);
     const stage = stages.get(fault.test) ?? { tests: new RegExp(`^${testFileOf(fault).replace(".", "\\.")}$`) };
     stages.set(fault.test, stage);
+    const source = sources.get(whole) ?? await texts(whole.source);
+    sources.set(whole, source);
     const target = { ...whole, stages: [stage] };
-    pinned.push({ name: fault.name, open: fault.open === true, target, ...pin(fault, await texts(target.source)) });
+    pinned.push({ name: fault.name, open: fault.open === true, target, ...pin(fault, source) });
   }
   const scripts = await texts(SCRIPTS);
   for (const fault of luaFaults) {
