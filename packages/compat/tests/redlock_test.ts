@@ -343,7 +343,7 @@ Deno.test("Redlock checks its arguments", async () => {
   assertThrows(() => new Redlock(at.clients, { retryCount: "3" as unknown as number }), TypeError, "retryCount");
   assertThrows(() => new Redlock(at.clients, {}, { acquireScript: "" } as never), TypeError, "scripts");
   await assertRejects(() => locks.acquire(["a"], 1.5), RangeError, "duration");
-  await assertRejects(() => locks.using(["a"], LONG, undefined as never), TypeError, "routine");
+  await assertRejects(() => locks.using(["a"], LONG, undefined as never), TypeError, "routine must be a function");
   await assertRejects(() => locks.acquire(["a"], LONG, { retryCount: "3" as never }), TypeError, "retryCount");
   const none = undefined as never;
   for (const call of [() => locks.release(none), () => locks.unlock(none), () => locks.extend(none, LONG)]) {
