@@ -79,6 +79,12 @@ for (const [missing, permission] of Object.entries({ READ, WRITE, CREATE, DELETE
   });
 }
 
+test("acquire() on ZooKeeper says what is needed without ADMIN where anyone may read", async (place) => {
+  await makePath(place, [["app", ALL - ADMIN], ["anyone", READ]]);
+  const message = await useOf(place, await clientOf(place, "app"));
+  assert(message.includes("the client needs ADMIN (a) on"), message);
+});
+
 test("acquire() on ZooKeeper gives the nodes of locks the rights of the path", async (place) => {
   await makePath(place, [["app", ALL], ["other", READ]]);
   assertEquals(await useOf(place, await clientOf(place, "app")), "permitted");
