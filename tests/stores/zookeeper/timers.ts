@@ -1,5 +1,5 @@
 import { ACL, Id, Permission } from "node-zookeeper-client";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { acquire } from "@holdfast/lock";
 import { zookeeper, type ZookeeperAcl, type ZookeeperStat } from "@holdfast/lock/zookeeper";
 import { killHolder } from "../../support/killed_holder.ts";
@@ -17,11 +17,20 @@ function earlier(name: string, ms: number): string {
 test("ZookeeperTimers.start() begins a timer that ends by the leader's clock", async (place) => {
   const { timers } = place.backend();
   const since = performance.now();
-  const [one, other] = [await timers.start(1_500), await timers.start(60_000)];
+  const { signal } = new AbortController();
+  const [one, other] = [await timers.start(1_500, signal), await timers.start(60_000)];
   assertEquals(await timers.areOver([one, other]), [false, false]);
   await until(async () => (await timers.areOver([one]))[0]!, "it is over");
   assert(performance.now() - since >= 1_500);
   assertEquals(await timers.areOver([other, earlier(other, 30_000), earlier(other, 60_000)]), [false, false, true]);
+});
+
+test("ZookeeperTimers.start() rejects once its signal aborts", async (place) => {
+  const { timers } = place.backend();
+  const over = new AbortController();
+  const started = timers.start(60_000, over.signal);
+  over.abort(new Error("given up"));
+  await assertRejects(() => started, Error, "given up");
 });
 
 test("ZookeeperTimers areOver() says of which timers it knows nothing", async (place) => {
