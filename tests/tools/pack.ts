@@ -107,5 +107,8 @@ if (import.meta.main) {
   if (folder === undefined || folder.startsWith("-") || Deno.args.length > 1) {
     console.log(HELP);
     Deno.exitCode = ["--help", "-h"].includes(folder ?? "") ? 0 : 2;
-  } else await pack(folder);
+  } else {
+    console.log("packing, for up to a minute …");
+    for (const file of (await pack(folder)).values()) console.log(file);
+  }
 }
