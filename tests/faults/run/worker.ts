@@ -52,10 +52,10 @@ interface Call {
 const work: Work = JSON.parse(Deno.args[0] ?? "");
 
 /**
- * How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s, and each
- * store object of the two processes that were killed last costs a turn.
+ * How long calls may still take when the faults are over, in milliseconds: dead waiters are passed over for 15 s, and on a
+ * slow machine each store object of the processes, and of those that were killed, takes a turn.
  */
-const SETTLING = 40_000 + 2 * work.stores * TURN_MS;
+const SETTLING = 40_000 + 6 * work.stores * TURN_MS;
 
 /**
  * When the store objects want one lock at the same time: each time when so many milliseconds are over, in which the turns
