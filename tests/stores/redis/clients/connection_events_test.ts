@@ -114,6 +114,22 @@ Deno.test("Connection counts a cut when a client of Sentinels has left its maste
   assertEquals(connection.error, undefined, "and has not failed");
 });
 
+Deno.test("NodeRedisPort counts one cut, however often its client then tries in vain", () => {
+  const client = Object.assign(new EventEmitter(), { evalSha() {}, isOpen: true, isReady: false, options: {} });
+  client.on("error", () => {});
+  const { connection } = portOf(client as unknown as NodeRedisClient);
+  const refused = new Error("connect ECONNREFUSED 127.0.0.1:1");
+  client.emit("error", refused);
+  assertEquals(connection.cuts, 0, "it was never connected");
+  for (const cuts of [1, 2]) {
+    client.isReady = true;
+    client.emit("ready");
+    client.isReady = false;
+    for (let tries = 0; tries < 3; tries++) client.emit("error", refused);
+    assertEquals(connection.cuts, cuts);
+  }
+});
+
 Deno.test("NodeRedisPort rejects what waits for its database when the client is closed", async () => {
   const options = { database: 3, disableOfflineQueue: true };
   const client = Object.assign(new EventEmitter(), { evalSha() {}, isOpen: true, isReady: false, options });
