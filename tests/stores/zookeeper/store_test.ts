@@ -12,7 +12,7 @@ import { patient } from "../../support/patient.ts";
 import { until } from "../../support/until.ts";
 import { endsOnce, plansOf } from "../../verification/events/ends.ts";
 import { really, SHORT } from "../../verification/events/really.ts";
-import { agrees } from "../../verification/queue/agrees.ts";
+import { agreesInFewRuns } from "../../verification/queue/agrees.ts";
 import { killedSuite } from "../../verification/killed_suite.ts";
 import { ACROSS_NAMES, TOGETHER, webLocksSuite } from "../../web_locks/suite.ts";
 import { ignore, oneServer, Place, serve, threeServers } from "./place.ts";
@@ -116,8 +116,7 @@ Deno.test({
   async fn() {
     await using place = Place.open(threeServers().address);
     const store = patient(await place.store());
-    await agrees(store, { runs: 200, ending: false });
-    await agrees(store, { runs: 5, ending: true });
+    await agreesInFewRuns(store);
   },
 });
 

@@ -7,7 +7,7 @@ import { sqlite } from "@holdfast/lock/sqlite";
 import { RedisServer } from "../../support/redis_server.ts";
 import { sharedServer } from "../../stores/postgres/shared_server.ts";
 import { connectWith } from "../../stores/postgres/clients.ts";
-import { agrees } from "./agrees.ts";
+import { agrees, agreesInFewRuns } from "./agrees.ts";
 import { serverStore } from "../../support/server_store.ts";
 import { cas } from "../../../src/engine/mod.ts";
 import { patient } from "../../support/patient.ts";
@@ -38,14 +38,12 @@ Deno.test("redis() grants what the model of the queue grants, in the same order"
 Deno.test("denoKv() grants what the model of the queue grants, in the same order", async () => {
   using kv = await Deno.openKv(":memory:");
   const store = patient(denoKv(kv));
-  await agrees(store, { runs: 500, ending: false });
-  await agrees(store, { runs: ENDING, ending: true });
+  await agreesInFewRuns(store);
 });
 
 Deno.test("durableObject() grants what the model of the queue grants, in the same order", async () => {
   const store = durableObject(new ObjectHost());
-  await agrees(store, { runs: 500, ending: false });
-  await agrees(store, { runs: ENDING, ending: true });
+  await agreesInFewRuns(store);
 });
 
 const { server, ignore } = await sharedServer();
@@ -56,8 +54,7 @@ Deno.test({
   fn: async () => {
     await using connected = connectWith("postgres.js", server().url);
     const store = patient(postgres(connected.client));
-    await agrees(store, { runs: 200, ending: false });
-    await agrees(store, { runs: ENDING, ending: true });
+    await agreesInFewRuns(store);
   },
 });
 

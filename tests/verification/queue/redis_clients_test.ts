@@ -2,7 +2,7 @@
 import { IN_FULL, OVER_HTTP, tested } from "../../stores/redis/clients.ts";
 import { RedisServer } from "../../support/redis_server.ts";
 import { serverStore } from "../../support/server_store.ts";
-import { agrees } from "./agrees.ts";
+import { agreesInFewRuns } from "./agrees.ts";
 
 /** Those that model_test.ts leaves out. */
 for (const library of [...IN_FULL.slice(1), OVER_HTTP]) {
@@ -11,8 +11,7 @@ for (const library of [...IN_FULL.slice(1), OVER_HTTP]) {
     fn: async () => {
       await using server = await RedisServer.start();
       const store = serverStore(tested(server.connect(), library));
-      await agrees(store, { runs: 200, ending: false });
-      await agrees(store, { runs: 10, ending: true });
+      await agreesInFewRuns(store);
     },
   });
 }
