@@ -3,6 +3,9 @@ import { assert, assertEquals } from "@std/assert";
 import pg from "pg";
 import { acquire } from "@holdfast/lock";
 import { type PgClient, postgres } from "@holdfast/lock/postgres";
+import { checkPostgresOptions } from "../../../src/stores/postgres/options.ts";
+import { PostgresBackend } from "../../../src/stores/postgres/store.ts";
+import { SystemClock } from "../../../src/time/clock.ts";
 import { until } from "../../support/until.ts";
 import { warningsOf } from "../../support/warnings.ts";
 import { connectWith } from "./clients.ts";
@@ -31,4 +34,10 @@ Deno.test({
     assertEquals(warnings.length, 1);
     assert(/^Waiters poll, since the store does not notify them: .*ECONNREFUSED/.test(warnings[0]!), warnings[0]);
   },
+});
+
+Deno.test("PostgresBackend has no watch without a connection that listens", () => {
+  const client = { query: () => Promise.reject(new Error("it is not asked")) };
+  const backend = new PostgresBackend(client, checkPostgresOptions(client, {}), new SystemClock());
+  assertEquals(backend.watch, undefined, "or it would warn of what was not asked for");
 });

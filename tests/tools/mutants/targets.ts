@@ -122,7 +122,7 @@ export const TARGETS: readonly Target[] = [
     source: /^src\/(stores\/postgres|internal\/sql)\/\w+\.ts$/,
     stages: [
       { tests: /^tests\/stores\/postgres\/(notifications|connections)_test\.ts$/ },
-      { tests: /^tests\/stores\/postgres\/(pairs|statements|refusals)_test\.ts$/ },
+      { tests: /^tests\/stores\/postgres\/(first_call|pairs|refusals|statements|unwatched)_test\.ts$/ },
       { tests: /^tests\/stores\/postgres\/(listen|orders)_test\.ts$/ },
       { tests: /^tests\/stores\/postgres\/store_test\.ts$/ },
     ],
