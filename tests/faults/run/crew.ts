@@ -11,6 +11,9 @@ import type { WorkerClocks } from "./worker_clocks.ts";
 /** How long a process may take to begin, and to end when it is asked to, in milliseconds. */
 const PROCESS_LIMIT_MS = 120_000;
 
+/** How long a worker process may take to end, in milliseconds: its calls are served first, those of sixty stores too. */
+const END_LIMIT_MS = 300_000;
+
 /** What the processes of a run have written down. */
 export interface Ledger {
   readonly grants: Map<string, { -readonly [Key in keyof Grant]: Grant[Key] }>;
@@ -129,7 +132,7 @@ class Worker {
   async finish(): Promise<void> {
     this.ending = true;
     await this.#process.endInput();
-    await inTime(this.#reading, PROCESS_LIMIT_MS, "the end of a worker process");
+    await inTime(this.#reading, END_LIMIT_MS, "the end of a worker process");
   }
 
   async #read(ready: () => void): Promise<void> {
