@@ -8,7 +8,7 @@ import type { Span } from "./fault_times.ts";
 import type { Line, Remains, Work } from "./work.ts";
 import type { WorkerClocks } from "./worker_clocks.ts";
 
-/** How long a process may take to begin, and to end when it is asked to, in milliseconds. */
+/** How long a process may take to begin and to tell its time, in milliseconds. */
 const PROCESS_LIMIT_MS = 120_000;
 
 /** How long a worker process may take to end, in milliseconds: its calls are served first, those of sixty stores too. */
