@@ -30,7 +30,8 @@ interface Mysql2Connection {
 interface MariadbConnection {
   query(query: MysqlQuery): Promise<unknown>;
   release(): Promise<void>;
-  destroy(): void;
+  /** Rejects, and closes the connection, when there is no answer within so many milliseconds. */
+  ping(timeout: number): Promise<void>;
 }
 
 /** The numbers that a pool of mariadb reports. */
@@ -108,8 +109,10 @@ export class MariadbConnections implements MysqlConnections {
       isLate = error === LATE;
       throw isLate ? new Error(`no answer within ${this.#timeout} ms`) : error;
     } finally {
-      if (isLate) connection.destroy();
-      else await connection.release();
+      // destroy() would send KILL over another connection: where the thread is gone, nobody catches the rejection, and
+      // where another server has taken the place of this one, the thread may be somebody else's.
+      if (isLate) await connection.ping(1).catch(() => {});
+      await connection.release();
     }
   }
 
