@@ -108,12 +108,14 @@ export class Place implements AsyncDisposable {
 
   /** Reads the document of a lock. */
   async documentOf(name: string): Promise<LockDocument> {
-    return parseDocument(name, (await (this.#reader ??= this.backend()).read(name)).value);
+    const reader = this.#reader ??= this.backend();
+    return parseDocument(name, (await answers(() => reader.read(name))).value);
   }
 
   /** Returns the names of the locks that are held or waited for. */
   async used(): Promise<string[]> {
-    const { documents } = await (this.#reader ??= this.backend()).list(100_000);
+    const reader = this.#reader ??= this.backend();
+    const { documents } = await answers(() => reader.list(100_000));
     return documents.filter(({ key, value }) => !parseDocument(key, value).unused).map(({ key }) => key);
   }
 
