@@ -121,10 +121,11 @@ export class PostgresServer implements AsyncDisposable {
     await this.#end("SIGINT");
   }
 
-  /** Kills the first process: the others notice that and end. */
+  /** Kills all processes. The others would notice the end of the first one, but not while the disk keeps them waiting. */
   async kill(): Promise<void> {
     const ids = this.#children();
     await this.#end("SIGKILL");
+    for (const id of ids) send(id, "SIGKILL");
     await until(() => !ids.some(isAlive), "all processes of PostgreSQL have ended", START_LIMIT_MS);
   }
 

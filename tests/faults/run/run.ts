@@ -180,7 +180,9 @@ export async function run(
     began,
     lease: LEASE,
     traits: deployment.traits,
-    left: await remaining(deployment),
+    left: await remaining(deployment).catch((cause) => {
+      throw new Error(`what is left cannot be seen: ${cause}. ${schedule.failures.join("; ")}`, { cause });
+    }),
   });
 }
 
