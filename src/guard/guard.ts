@@ -24,9 +24,12 @@ export type GuardedLock = Pick<Lock, "name" | "fence" | "held" | "mode" | "permi
  * around it.
  *
  * ```sql
- * CREATE TABLE holdfast_guard (name bytea PRIMARY KEY, fence bigint NOT NULL);               -- PostgreSQL
- * CREATE TABLE holdfast_guard (name VARBINARY(1024) NOT NULL PRIMARY KEY, fence BIGINT NOT NULL) ENGINE=InnoDB; -- MySQL
- * CREATE TABLE holdfast_guard (name BLOB PRIMARY KEY, fence INTEGER NOT NULL);               -- SQLite
+ * -- PostgreSQL:
+ * CREATE TABLE holdfast_guard (name bytea PRIMARY KEY, fence bigint NOT NULL);
+ * -- MySQL:
+ * CREATE TABLE holdfast_guard (name VARBINARY(1024) NOT NULL PRIMARY KEY, fence BIGINT NOT NULL) ENGINE=InnoDB;
+ * -- SQLite:
+ * CREATE TABLE holdfast_guard (name BLOB PRIMARY KEY, fence INTEGER NOT NULL);
  * ```
  *
  * @example
