@@ -15,6 +15,7 @@ const RUNS: readonly (readonly [task: string, args: string, prints: RegExp])[] =
   ["handoff", "--seeds 3", /nothing wrong/],
   ["mutants", "--list --files src/contract/errors.ts,src/lock/lease.ts --sample 2", /src\/lock\/lease\.ts/],
   ["scripts", "--check", /^$/],
+  ["busy", "--loops 2 --nice 19 --stop nice", /^19$/m],
 ];
 
 /** Runs a task as developers do, with the permissions that deno.json gives it. */

@@ -1,0 +1,106 @@
+/**
+ * Runs a command on a machine that is kept busy: `deno task busy`.
+ *
+ * @module
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { INTERRUPTED, readOptions, wholeNumber } from "../support/command_line.ts";
+
+const HELP = `Runs a command on a machine that is kept busy: its tests must pass there as well.
+
+Usage: deno task busy [options] command [arguments...]
+
+  --loops N   busy loops beside the command (default: 8)
+  --nice N    how much the command steps back behind other work, 0 to 19 (default: 0)
+  --stop      again and again stops one process of the command, drawn by lot, for 100 to 300 ms
+  --help      this text
+
+For example: deno task busy --loops 4 deno task test
+The exit status is that of the command.`;
+
+interface Options {
+  readonly help: boolean;
+  readonly loops: number;
+  readonly nice: number;
+  readonly stop: boolean;
+  readonly command: readonly string[];
+}
+
+/** Reads the command line; throws an `Error` that says what is wrong with it. */
+export function parseOptions(args: string[]): Options {
+  // What follows the command's name belongs to the command.
+  const own = args.findIndex((arg, i) => !arg.startsWith("-") && !["--loops", "--nice"].includes(args[i - 1] ?? ""));
+  const end = own < 0 ? args.length : own;
+  const { values } = parseArgs({
+    args: args.slice(0, end),
+    options: {
+      help: { type: "boolean", short: "h", default: false },
+      loops: { type: "string", default: "8" },
+      nice: { type: "string", default: "0" },
+      stop: { type: "boolean", default: false },
+    },
+  });
+  const { help, stop } = values;
+  const command = args.slice(end);
+  if (!help && command.length === 0) throw new Error("There is no command");
+  const loops = wholeNumber("--loops", values.loops, 0, 64);
+  return { help, loops, nice: wholeNumber("--nice", values.nice, 0, 19), stop, command };
+}
+
+/** Returns the processes that descend from a process, the process itself first. */
+async function descendants(root: number): Promise<number[]> {
+  const { stdout } = await new Deno.Command("ps", { args: ["-e", "-o", "pid=,ppid="] }).output();
+  const rows = new TextDecoder().decode(stdout).trim().split("\n").map((row) => row.trim().split(/ +/).map(Number));
+  const found = [root];
+  for (const pid of found) found.push(...rows.flatMap(([child, parent]) => parent === pid ? [child!] : []));
+  return found;
+}
+
+/** Sends a signal to a process, which may have ended. */
+function send(pid: number, signal: Deno.Signal): void {
+  try {
+    Deno.kill(pid, signal);
+  } catch { /* it has ended */ }
+}
+
+/** Stops a process of a command for a moment, again and again. Returns how often. */
+async function stopAtRandom(root: number, over: AbortSignal): Promise<number> {
+  let stops = 0;
+  while (!over.aborted) {
+    const pids = await descendants(root);
+    const pid = pids[Math.floor(Math.random() * pids.length)]!;
+    send(pid, "SIGSTOP");
+    await sleep(100 + 200 * Math.random());
+    send(pid, "SIGCONT");
+    stops++;
+    await sleep(100 * Math.random());
+  }
+  return stops;
+}
+
+async function main(args: string[]): Promise<number> {
+  const options = readOptions(() => parseOptions(args), () => HELP);
+  if (typeof options === "number") return options;
+  // A loop ends with this program, however that ends.
+  const loop = ["-c", "while kill -0 $1 2>/dev/null; do :; done", "busy", `${Deno.pid}`];
+  const loops = Array.from({ length: options.loops }, () => new Deno.Command("sh", { args: loop }).spawn());
+  const child = new Deno.Command("nice", { args: ["-n", `${options.nice}`, ...options.command] }).spawn();
+  const over = new AbortController();
+  let interrupted = false;
+  const interrupt = () => {
+    interrupted = true;
+    send(child.pid, "SIGINT");
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, interrupt);
+  const stopping = options.stop ? stopAtRandom(child.pid, over.signal) : undefined;
+  const { code } = await child.status;
+  over.abort();
+  for (const { pid } of loops) send(pid, "SIGKILL");
+  await Promise.all(loops.map(({ status }) => status));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(signal, interrupt);
+  if (stopping !== undefined) console.error(`processes stopped: ${await stopping} times`);
+  return interrupted ? INTERRUPTED : code;
+}
+
+if (import.meta.main) Deno.exitCode = await main(Deno.args);
