@@ -86,19 +86,17 @@ function losses({ grants, releases, faultTimes, lease }: Observed): Excess[] {
 /** Returns the waits of which too long a part cannot be explained by those ahead and by what has been done. */
 function waits({ grants, releases, kills, storesOf, traits, faultTimes }: Observed): Excess[] {
   const ends = new Map(releases.map((release) => [release.owner, release.end]));
-  // The lock is reserved, in turn, for the waiters of a process that was killed, until they have not asked for so long;
-  // or each of its store objects has missed its turn.
   const { keepsTurns, waiterTimeout, idle: most } = traits;
-  const reservedOf = (lock: string) => {
-    const turns = storesOf(lock) > 1 ? storesOf(lock) * TURN_MS : 0;
-    const ms = Math.max(keepsTurns ? waiterTimeout : 0, turns);
-    return ms === 0 ? [] : kills.map(({ start, end }) => ({ start, end: end + ms }));
-  };
+  // The lock is reserved, in turn, for the waiters of a process that was killed, until they have not asked for so long.
+  const unasked = keepsTurns ? kills.map(({ start, end }) => ({ start, end: end + waiterTimeout })) : [];
   return [...Map.groupBy(grants, ({ lock }) => lock)].flatMap(([lock, all]) => {
     const held = all.map(({ owner, start, end, believed }) => {
       return { came: start, start: end, end: ends.get(owner) ?? believed };
     });
-    const reserved = reservedOf(lock);
+    const anybodys = new FaultTimes(held, 0);
+    const idle = all.flatMap((waiter) => faultTimes.free(waiter)).flatMap((span) => anybodys.free(span));
+    const turns = storesOf(lock) > 1 ? deadTurns(kills, storesOf(lock) * TURN_MS, idle) : [];
+    const reserved = [...unasked, ...turns];
     return all.flatMap(({ start, end }): Excess[] => {
       if (faultTimes.quiet(start, end) <= most) return [];
       const idle = faultTimes.free({ start, end }).reduce((sum, { start, end }) => {
@@ -111,6 +109,26 @@ function waits({ grants, releases, kills, storesOf, traits, faultTimes }: Observ
         at: end,
         what: `a waiter for lock ${lock} waited ${idle.toFixed(0)} ms while nobody ahead of it had it`,
       }];
+    });
+  });
+}
+
+/**
+ * Returns when a lock may have been free for the sake of dead store objects, each of which misses its turn: after each
+ * kill so many milliseconds of the time in which the lock was wanted and nobody had it.
+ */
+function deadTurns(kills: readonly Span[], ms: number, idle: readonly Span[]): Span[] {
+  const ordered = idle.toSorted((a, b) => a.start - b.start);
+  let taken = 0;
+  return kills.toSorted((a, b) => a.start - b.start).flatMap((kill) => {
+    let left = ms;
+    return ordered.flatMap((span): Span[] => {
+      const start = Math.max(span.start, kill.start, taken);
+      const end = Math.min(span.end, start + left);
+      if (end <= start) return [];
+      taken = end;
+      left -= end - start;
+      return [{ start, end }];
     });
   });
 }

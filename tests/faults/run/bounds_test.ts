@@ -149,6 +149,20 @@ Deno.test("excesses() allows a free lock for dead waiters after a kill in a Clus
   }
 });
 
+Deno.test("excesses() allows dead store objects one turn each, when their turns come", () => {
+  const kills = [{ start: 50, end: 60 }];
+  // Somebody has the lock for long after the kill: only then the turns come.
+  const others = [grant("x", 1n, 0, 100, 60_000), grant("y", 2n, 100, 70_000, 70_100)];
+  const releases = [release("x", 60_000, 60_010), release("y", 70_100, 70_110)];
+  assertEquals(found({ grants: others, releases, kills, storesOf: () => 5 }), []);
+  // They come once.
+  const again = [...others, grant("z", 3n, 70_050, 80_000, 80_100)];
+  const what = ["a waiter for lock a waited 9890 ms while nobody ahead of it had it"];
+  assertEquals(found({ grants: again, releases, kills, storesOf: () => 5 }), what);
+  const twice = [...kills, { start: 65_000, end: 65_010 }];
+  assertEquals(found({ grants: again, releases, kills: twice, storesOf: () => 5 }), []);
+});
+
 Deno.test("excesses() finds handoffs that take much longer than trips to a server", () => {
   const turns = (gap: number) => {
     const grants = Array.from({ length: 30 }, (_, i) => {
