@@ -2,7 +2,7 @@ import type { EtcdServer } from "../tests/support/etcd_server.ts";
 import { runChild } from "./child.ts";
 import type { Figure } from "./figure.ts";
 import { pause } from "./pause.ts";
-import { denoArguments } from "./peers/deno_arguments.ts";
+import { denoArguments } from "../tools/peers/deno_arguments.ts";
 import { IDLE } from "./relay.ts";
 import type { Bench } from "./row.ts";
 import { median } from "./statistics.ts";

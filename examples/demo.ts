@@ -10,9 +10,9 @@
  *
  * @module
  */
-import { Crew } from "./demo/crew.ts";
-import { HELP, type Options, parse } from "./demo/options.ts";
-import { show } from "./demo/show.ts";
+import { Crew } from "../tools/demo/crew.ts";
+import { HELP, type Options, parse } from "../tools/demo/options.ts";
+import { show } from "../tools/demo/show.ts";
 
 /** The signals that stop the demo, with the exit status that a shell would give. */
 const STOPPED = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;

@@ -71,7 +71,7 @@ const ITEMS: Readonly<Record<string, Check>> = {
     return files.some((path) => importsOf(tree, path).some((target) => belongsTo(target, store)));
   },
   "mutants": (tree, { name }) => {
-    const sources = tree.text("tests/tools/mutants/targets.ts").matchAll(/source:\s*\/(.+)\/,$/gm);
+    const sources = tree.text("tools/mutants/targets.ts").matchAll(/source:\s*\/(.+)\/,$/gm);
     const targets = Array.from(sources, ([, source]) => new RegExp(source!));
     return tree.files(`src/${folderOf(name)}/`).some((path) => targets.some((target) => target.test(path)));
   },
@@ -229,7 +229,9 @@ function judge(tree: Tree, reasons: Reasons): string[] {
 
 /** The repository as it is. Each file is read once. */
 class Repository implements Tree {
-  readonly #paths = ["docs/", "src/", "packages/", "tests/", "bench/"].flatMap((folder) => sourceFiles(folder, ""));
+  readonly #paths = ["docs/", "src/", "packages/", "tests/", "bench/", "tools/"].flatMap((folder) =>
+    sourceFiles(folder, "")
+  );
   readonly #texts = new Map<string, string>();
 
   files(folder: string): string[] {
@@ -272,7 +274,7 @@ const PLANTED: Readonly<Record<string, readonly [store: string, path: string, te
   "queue model": ["sqlite", "tests/verification/queue/model_test.ts", "@holdfast/lock/sqlite"],
   "events": ["sqlite", "tests/verification/events/ends_sqlite_test.ts"],
   "cohort suite": ["mysql", "tests/stores/mysql/cohort_test.ts"],
-  "mutants": ["sqlite", "tests/tools/mutants/targets.ts", "stores\\/sqlite"],
+  "mutants": ["sqlite", "tools/mutants/targets.ts", "stores\\/sqlite"],
   "size": ["sqlite", "tests/tools/size.ts", "src/stores/sqlite/mod.ts"],
   "loads": ["sqlite", "tests/loads_test.ts", "stores/sqlite/mod.ts"],
   "types": ["sqlite", "tests/runtimes/types/program.ts", "@holdfast/lock/sqlite"],

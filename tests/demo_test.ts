@@ -1,6 +1,6 @@
 // Deno only: it starts processes of Deno.
 import { assert, assertEquals } from "@std/assert";
-import { shorten } from "../examples/demo/fences.ts";
+import { shorten } from "../tools/demo/fences.ts";
 import { stripVTControlCharacters } from "node:util";
 import { Directory, Program } from "./support/program.ts";
 import { freePort, RedisServer } from "./support/redis_server.ts";

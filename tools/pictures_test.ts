@@ -90,14 +90,14 @@ Deno.test("pictures() leaves out what was not measured", () => {
   assertEquals([...pictures(machine, []).keys()], []);
 });
 
-Deno.test("docs/pictures/ are drawn from bench/peers/report.json", async () => {
+Deno.test("docs/pictures/ are drawn from tools/peers/report.json", async () => {
   for (const [file, svg] of pictures(machine, outcomes)) {
     const stored = await Deno.readTextFile(new URL(`../docs/pictures/${file}`, import.meta.url));
     assertEquals(stored, svg, `${file} is stale: deno task bench:pictures`);
   }
 });
 
-Deno.test("bench/peers/report.json has the figures of report.md", async () => {
+Deno.test("tools/peers/report.json has the figures of report.md", async () => {
   const text = await Deno.readTextFile(new URL("peers/report.md", import.meta.url));
   for (const outcome of outcomes) {
     const there = text.slice(text.indexOf(`### ${outcome.title}\n`));

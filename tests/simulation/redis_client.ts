@@ -1,6 +1,6 @@
 import type { IoredisClient, RedisSubscriber } from "../../src/stores/redis/clients/client.ts";
 import * as scripts from "../../src/stores/redis/scripts/generated.ts";
-import { type Reply, ReplyError } from "./lua/keyspace.ts";
+import { type Reply, ReplyError } from "../../tools/lua/keyspace.ts";
 import type { Machine } from "./machine.ts";
 import type { Kind } from "./network.ts";
 import type { Node } from "./node.ts";

@@ -1,7 +1,7 @@
 import type { Snapshot } from "../../src/contract/store.ts";
 import { lockKeys, lockOf } from "../../src/stores/redis/keys/keys.ts";
 import { entries } from "../../src/stores/redis/commands/entries.ts";
-import { ScriptServer } from "./lua/server.ts";
+import { ScriptServer } from "../../tools/lua/server.ts";
 import type { Machine } from "./machine.ts";
 
 /** What stands before the names of locks in their keys. */

@@ -13,7 +13,7 @@ The coverage is that of the last "deno task test" and, before the first one, not
 "deno task ok" runs both.`;
 
 /** The programs of the benchmark beside other libraries, which has packages of its own. */
-const PEERS = ["main", "worker_process", "cold_process", "broker", "draw"].map((name) => `bench/peers/${name}.ts`);
+const PEERS = ["main", "worker_process", "cold_process", "broker", "draw"].map((name) => `tools/peers/${name}.ts`);
 
 const PINNED = "pinned faults, which a test must notice";
 
@@ -38,9 +38,10 @@ async function main(args: string[]): Promise<number> {
       "tests",
       "bench",
       "examples",
+      "tools",
     ],
     "types of the benchmark beside other libraries": [
-      ...["check", "--no-config", "--no-lock", "--import-map=bench/peers/import_map.json", ...PEERS],
+      ...["check", "--no-config", "--no-lock", "--import-map=tools/peers/import_map.json", ...PEERS],
     ],
     "docs": ["doc", "--lint", ...entryPoints()],
     ...measured ? { "coverage": ["coverage", "--include=/src/", "coverage"] } : {},

@@ -14,7 +14,7 @@ const ROOT = new URL("../../", import.meta.url).href;
  * How long a test may take that says nothing else, in milliseconds: longer if it computes all the time. No slow machine
  * reaches it, only what never ends.
  */
-const LIMIT_MS = /\/tests\/(simulation|verification)\//.test(Deno.mainModule) ? 1_800_000 : 300_000;
+const LIMIT_MS = /\/(tests\/simulation|tests\/verification|tools\/lua)\//.test(Deno.mainModule) ? 1_800_000 : 300_000;
 
 const test = Deno.test;
 

@@ -39,7 +39,7 @@ const COVERAGE = "coverage";
 const FEW_SEEDS = "200";
 
 /** What computes all the time. */
-const MODELS: readonly string[] = ["tests/simulation/", "tests/verification/"];
+const MODELS: readonly string[] = ["tests/simulation/", "tests/verification/", "tools/lua/"];
 
 /** What starts many processes for each test. Two of these files at a time would take each other for faults of the machine. */
 const CROWDS: readonly string[] = ["tests/faults/"];

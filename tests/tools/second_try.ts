@@ -5,7 +5,13 @@ export const MOST_FLAKY = 2;
 
 /** What fails here has seen a promise broken, and may see it only once in a thousand runs: it is never tried again. */
 const NEVER = [
-  ...["tests/simulation/", "tests/verification/", "tests/engine/", "packages/compat/tests/rolling_test.ts"],
+  ...[
+    "tests/simulation/",
+    "tests/verification/",
+    "tools/lua/",
+    "tests/engine/",
+    "packages/compat/tests/rolling_test.ts",
+  ],
   ...["tests/faults/run/", "tests/faults/contention_", "tests/faults/order_test.ts"],
   ...["tests/handoff/two_holders_test.ts", "tests/guard/paused_test.ts"],
 ];
@@ -14,7 +20,7 @@ const NEVER = [
 export function mayTryAgain(failed: readonly FailedTest[]): boolean {
   return failed.length > 0 && failed.length <= MOST_FLAKY && failed.every(({ files }) => files.length > 0) &&
     failed.flatMap(({ files }) => files).every((file) =>
-      /^(tests|packages)\//.test(file) && !NEVER.some((folder) => file.startsWith(folder))
+      /^(tests|packages|tools)\//.test(file) && !NEVER.some((folder) => file.startsWith(folder))
     );
 }
 

@@ -37,7 +37,7 @@ function longNames(path: string, text: string): string[] {
 }
 
 Deno.test("test names have at most 80 characters", () => {
-  const folders = ["tests/", "bench/", "packages/"];
+  const folders = ["tests/", "bench/", "packages/", "tools/"];
   const files = folders.flatMap((folder) => sourceFiles(folder, ".ts"));
   assertEquals(files.flatMap((path) => longNames(path, textOf(path))), []);
 });

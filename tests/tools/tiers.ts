@@ -29,7 +29,7 @@ const SIGNS = {
   "other stores": /^tests\/(engine|stores\/(postgres|mysql|etcd|zookeeper|deno_kv|durable_object))\//,
   "drop-ins": /^packages\/compat\/tests\/\w+_test\.ts\n/,
   "crowds of processes": /^tests\/faults\/\w+_test\.ts\n/,
-  "tools of the project": /^(tests\/tools|bench)\/[\w/]+_test\.ts\n/,
+  "tools of the project": /^(tests\/tools|bench|tools(?!\/lua\/))\/[\w/]+_test\.ts\n/,
   "packages of recipes": /\bdenoWithPackages\b/,
   "fault runs": /^import .* from "\.\/short_run\.ts"/m,
   "planted faults": /^import .* from "\.\/(flaws|flawed_\w+)\.ts"/m,
@@ -60,7 +60,7 @@ export interface Tier {
 
 /** Returns the paths of all test files. */
 export function allTests(): string[] {
-  return [...TESTS, "bench/"].flatMap(testFiles);
+  return [...TESTS, "bench/", "tools/"].flatMap(testFiles);
 }
 
 /** Returns the tests of what a user of the README runs: they start nothing but a few processes and Redis servers. */

@@ -1,4 +1,4 @@
-import { permissionsOf, protocolOf } from "../store_url.ts";
+import { permissionsOf, protocolOf } from "../../examples/store_url.ts";
 import { lines } from "./lines.ts";
 import type { Message, Order } from "./worker.ts";
 

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { permissionsOf } from "../store_url.ts";
+import { permissionsOf } from "../../examples/store_url.ts";
 
 /** What `--help` prints. */
 export const HELP = `Shows in about 10 seconds what Holdfast does, with real processes.

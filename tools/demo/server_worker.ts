@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { openStore } from "../store.ts";
+import { openStore } from "../../examples/store.ts";
 import { runWorker } from "./worker.ts";
 
 await runWorker(openStore);

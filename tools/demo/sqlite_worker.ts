@@ -4,7 +4,7 @@
  * @module
  */
 import { sqlite } from "@holdfast/lock/sqlite";
-import { pathOf } from "../store_url.ts";
+import { pathOf } from "../../examples/store_url.ts";
 import { runWorker } from "./worker.ts";
 
 await runWorker((where, observer) => {

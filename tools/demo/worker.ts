@@ -5,7 +5,7 @@
  * @module
  */
 import { acquire, isLockLost, type Observer, type Store } from "@holdfast/lock";
-import type { OpenStore } from "../store.ts";
+import type { OpenStore } from "../../examples/store.ts";
 import { Counter } from "./counter.ts";
 import { lines } from "./lines.ts";
 import { write } from "./record.ts";

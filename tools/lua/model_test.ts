@@ -1,17 +1,17 @@
 // Deno only: it runs in a simulated world, of which the runtime is no part.
 import { assert, assertEquals } from "@std/assert";
-import type { QuorumNode } from "../../../src/contract/quorum_node.ts";
-import { MemoryStore } from "../../../src/stores/memory/store.ts";
-import { RESERVATION_MS, TURN } from "../../../src/stores/redis/constants.ts";
-import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
-import * as scripts from "../../../src/stores/redis/scripts/generated.ts";
-import { type Attempt, type Claim, type Entry, handleOf, type Kind, kindOf } from "../../../src/contract/store.ts";
-import { claimOf } from "../../support/claims.ts";
-import { VirtualClock } from "../../support/virtual_clock.ts";
-import { FakeClient } from "../../stores/redis/fake_client.ts";
-import { Random } from "../random.ts";
+import type { QuorumNode } from "../../src/contract/quorum_node.ts";
+import { MemoryStore } from "../../src/stores/memory/store.ts";
+import { RESERVATION_MS, TURN } from "../../src/stores/redis/constants.ts";
+import { lockKeys } from "../../src/stores/redis/keys/keys.ts";
+import * as scripts from "../../src/stores/redis/scripts/generated.ts";
+import { type Attempt, type Claim, type Entry, handleOf, type Kind, kindOf } from "../../src/contract/store.ts";
+import { claimOf } from "../../tests/support/claims.ts";
+import { VirtualClock } from "../../tests/support/virtual_clock.ts";
+import { FakeClient } from "../../tests/stores/redis/fake_client.ts";
+import { Random } from "../../tests/simulation/random.ts";
 import { ScriptServer } from "./server.ts";
-import { serverStore } from "../../support/server_store.ts";
+import { serverStore } from "../../tests/support/server_store.ts";
 
 /** How many runs there are, and how many steps each has. */
 const RUNS = 150;

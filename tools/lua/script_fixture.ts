@@ -1,5 +1,5 @@
-import type { Command } from "../../../src/stores/redis/commands/command.ts";
-import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
+import type { Command } from "../../src/stores/redis/commands/command.ts";
+import { lockKeys } from "../../src/stores/redis/keys/keys.ts";
 import { ScriptServer } from "./server.ts";
 
 /** When a fixture begins, in milliseconds since 1970. */

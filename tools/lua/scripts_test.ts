@@ -1,13 +1,13 @@
 // Deno only: it runs in a simulated world, of which the runtime is no part.
 import { assertEquals } from "@std/assert";
-import { type Claim, handleOf } from "../../../src/contract/store.ts";
-import { attempt } from "../../../src/stores/redis/commands/attempt.ts";
-import { entries } from "../../../src/stores/redis/commands/entries.ts";
-import { notify, release } from "../../../src/stores/redis/commands/holder.ts";
-import { vote as voteCommand } from "../../../src/stores/redis/commands/quorum.ts";
-import { NEXT, POLL_MS, TURN, WAITER_TIMEOUT_MS } from "../../../src/stores/redis/constants.ts";
-import { lockKeys } from "../../../src/stores/redis/keys/keys.ts";
-import { claimOf, LONG } from "../../support/claims.ts";
+import { type Claim, handleOf } from "../../src/contract/store.ts";
+import { attempt } from "../../src/stores/redis/commands/attempt.ts";
+import { entries } from "../../src/stores/redis/commands/entries.ts";
+import { notify, release } from "../../src/stores/redis/commands/holder.ts";
+import { vote as voteCommand } from "../../src/stores/redis/commands/quorum.ts";
+import { NEXT, POLL_MS, TURN, WAITER_TIMEOUT_MS } from "../../src/stores/redis/constants.ts";
+import { lockKeys } from "../../src/stores/redis/keys/keys.ts";
+import { claimOf, LONG } from "../../tests/support/claims.ts";
 import { ScriptFixture, START } from "./script_fixture.ts";
 
 const [LOCK, QUEUE, WAITERS, HOLDERS, , FENCE] = lockKeys("lock:a");

@@ -1,15 +1,15 @@
 // Deno only: it runs in a simulated world, of which the runtime is no part.
 import { assert, assertEquals } from "@std/assert";
 import type { Redis } from "ioredis";
-import type { Claim } from "../../../src/contract/store.ts";
-import type { QuorumNode } from "../../../src/contract/quorum_node.ts";
-import { ProcessClock } from "../../support/process_clock.ts";
-import { RedisServer } from "../../support/redis_server.ts";
-import { Random } from "../random.ts";
+import type { Claim } from "../../src/contract/store.ts";
+import type { QuorumNode } from "../../src/contract/quorum_node.ts";
+import { ProcessClock } from "../../tests/support/process_clock.ts";
+import { RedisServer } from "../../tests/support/redis_server.ts";
+import { Random } from "../../tests/simulation/random.ts";
 import { scoreText } from "./keyspace.ts";
 import { ScriptServer } from "./server.ts";
 import { TwinClient } from "./twin_client.ts";
-import { serverStore } from "../../support/server_store.ts";
+import { serverStore } from "../../tests/support/server_store.ts";
 
 const START = 1_700_000_000_000_000;
 

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { assertEquals } from "@std/assert";
-import type { IoredisClient, RedisSubscriber } from "../../../src/stores/redis/clients/client.ts";
+import type { IoredisClient, RedisSubscriber } from "../../src/stores/redis/clients/client.ts";
 import { type Reply, ReplyError } from "./keyspace.ts";
 import type { ScriptServer } from "./server.ts";
 

@@ -1,5 +1,5 @@
-import * as constants from "../../../src/stores/redis/constants.ts";
-import { build, type Constants, MODULE } from "../scripts/build.ts";
+import * as constants from "../../src/stores/redis/constants.ts";
+import { build, type Constants, MODULE } from "../../tests/tools/scripts/build.ts";
 import type { Mutant } from "./mutant.ts";
 import { mutantsOf } from "./mutate.ts";
 import { luaMutantsOf } from "./mutate_lua.ts";

@@ -43,7 +43,7 @@ export const LUA_FAULTS: readonly LuaFault[] = [
   {
     name: "a waiter does not keep the others of its process alive",
     place: "others-alive",
-    stage: { tests: /^tests\/simulation\/lua\/scripts_test\.ts$/ },
+    stage: { tests: /^tools\/lua\/scripts_test\.ts$/ },
   },
   {
     name: "the next but one is not told to look again",

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { INTERRUPTED, MISUSED, readOptions } from "../../support/command_line.ts";
-import { reason } from "../../support/interruption.ts";
-import { importArguments } from "../offline/arguments.ts";
-import { Random } from "../../simulation/random.ts";
+import { INTERRUPTED, MISUSED, readOptions } from "../../tests/support/command_line.ts";
+import { reason } from "../../tests/support/interruption.ts";
+import { importArguments } from "../../tests/tools/offline/arguments.ts";
+import { Random } from "../../tests/simulation/random.ts";
 import { Campaign } from "./campaign.ts";
 import { mutantsIn } from "./changes.ts";
 import type { Mutant } from "./mutant.ts";
@@ -75,7 +75,7 @@ async function inWorkshops(
 ): Promise<number> {
   const imports = await importArguments();
   const workshops = await Promise.all(Array.from({ length: jobs }, () => Workshop.open(imports)));
-  const campaign = new Campaign(workshops, await files("tests/", "packages/"), (line) => console.log(line));
+  const campaign = new Campaign(workshops, await files("tests/", "packages/", "tools/"), (line) => console.log(line));
   let interrupted = false;
   const stop = () => {
     interrupted = true;

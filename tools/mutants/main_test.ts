@@ -1,7 +1,7 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { importArguments } from "../offline/arguments.ts";
-import { withoutCoverage } from "../../support/without_coverage.ts";
+import { importArguments } from "../../tests/tools/offline/arguments.ts";
+import { withoutCoverage } from "../../tests/support/without_coverage.ts";
 import { Campaign } from "./campaign.ts";
 import { mutantsOf } from "./mutate.ts";
 import { parseOptions } from "./options.ts";

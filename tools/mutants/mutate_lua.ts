@@ -1,6 +1,6 @@
-// @ts-types="../../simulation/lua/luaparse.d.ts"
+// @ts-types="../lua/luaparse.d.ts"
 import luaparse, { type Expression, type Node } from "luaparse";
-import * as constants from "../../../src/stores/redis/constants.ts";
+import * as constants from "../../src/stores/redis/constants.ts";
 import { applied, type Change, type Mutant, numbering } from "./mutant.ts";
 import { shown } from "./places.ts";
 

@@ -1,9 +1,9 @@
 // Deno only: it tests a tool for Deno.
 import { assert, assertEquals } from "@std/assert";
-import { compile } from "../../simulation/lua/compile.ts";
-import { build } from "../scripts/build.ts";
-import * as constants from "../../../src/stores/redis/constants.ts";
-import { luaFiles } from "../scripts/text_files.ts";
+import { compile } from "../lua/compile.ts";
+import { build } from "../../tests/tools/scripts/build.ts";
+import * as constants from "../../src/stores/redis/constants.ts";
+import { luaFiles } from "../../tests/tools/scripts/text_files.ts";
 import { applied } from "./mutant.ts";
 import { luaMutantsOf } from "./mutate_lua.ts";
 

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { wholeNumber } from "../../support/command_line.ts";
+import { wholeNumber } from "../../tests/support/command_line.ts";
 import { TARGETS } from "./targets.ts";
 
 /** The names of all targets. */
@@ -72,13 +72,13 @@ Usage: deno task mutants [options]
   --sample N     only so many mutants of each target, drawn at random (default: all)
   --seed S       what the sample is drawn from (default: 1)
   --jobs N       how many are tried at a time (default: the number of cores)
-  --pinned       only the faults that must always be noticed, see tests/tools/mutants/pinned.ts; fails if one is not
+  --pinned       only the faults that must always be noticed, see tools/mutants/pinned.ts; fails if one is not
   --list         name the mutants, and try none
   --fresh        try again what was tried before on the same sources and tests
   --json FILE    write the results there as well
   --help         this text
 
-Targets: ${NAMES}; see tests/tools/mutants/targets.ts for their files and tests.
+Targets: ${NAMES}; see tools/mutants/targets.ts for their files and tests.
 A run that was interrupted goes on where it was. Everything happens in temporary copies of the repository.
 
 Exit status: 0, 1 when a pinned fault was not noticed or there are no tests to notice anything, 2 for a wrong command line

@@ -7,7 +7,7 @@ import { descendants, parse, placeOf, shown } from "./places.ts";
 export class PlaceError extends Error {
   /** Says what was found instead. */
   constructor({ name, place }: Fault, found: number) {
-    super(`"${name}": ${found} nodes of ${place} match instead of one; carry it over in tests/tools/mutants/pinned.ts`);
+    super(`"${name}": ${found} nodes of ${place} match instead of one; carry it over in tools/mutants/pinned.ts`);
   }
 }
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { LUA_FAULTS, type LuaFault } from "./lua_faults.ts";
 import { pinLua, placesIn } from "./lua_pin.ts";
-import { FOLDER, MODULE } from "../scripts/build.ts";
+import { FOLDER, MODULE } from "../../tests/tools/scripts/build.ts";
 import { applied } from "./mutant.ts";
 import { pin } from "./pin.ts";
 import { type Edit, type Fault, FAULTS, testFileOf } from "./pinned.ts";
@@ -73,7 +73,7 @@ Deno.test("changesOf() builds the scripts anew when a constant has changed", asy
 
 Deno.test("PINNED and the scripts name the same places, and all of them exist", async () => {
   await pinAll();
-  for (const fault of FAULTS) await Deno.stat(new URL(`../../../${testFileOf(fault)}`, import.meta.url));
+  for (const fault of FAULTS) await Deno.stat(new URL(`../../${testFileOf(fault)}`, import.meta.url));
   const named = [...(await texts(/^src\/stores\/redis\//)).values()].flatMap(placesIn);
   assertEquals(named.filter((place) => !LUA_FAULTS.some((fault) => fault.place === place)), []);
 });

@@ -50,7 +50,7 @@ export class Results {
 /** Another text for other sources or tests. */
 async function fingerprint(): Promise<string> {
   const parts: string[] = [];
-  for (const path of await files("src/", "packages/", "tests/")) {
+  for (const path of await files("src/", "packages/", "tests/", "tools/")) {
     if (path.endsWith(".ts") || path.endsWith(".lua")) parts.push(path, await source(path));
   }
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(parts)));

@@ -234,7 +234,7 @@ export const TARGETS: readonly Target[] = [
     name: "scripts",
     source: SCRIPTS,
     stages: [
-      { tests: /^tests\/simulation\/lua\/(model|scripts)_test\.ts$/ },
+      { tests: /^tools\/lua\/(model|scripts)_test\.ts$/ },
       REDIS_SCRIPTS,
       REDIS_KINDS,
       { tests: /^tests\/stores\/redis\/(query|interoperability|refusals)_test\.ts$/ },

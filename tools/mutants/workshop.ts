@@ -1,9 +1,9 @@
-import { withoutCoverage } from "../../support/without_coverage.ts";
+import { withoutCoverage } from "../../tests/support/without_coverage.ts";
 import { applied, type Change } from "./mutant.ts";
 import type { Stage } from "./targets.ts";
 
 /** The root of the repository. */
-const ROOT = new URL("../../../", import.meta.url);
+const ROOT = new URL("../../", import.meta.url);
 
 /** What no test needs. */
 const LEFT_OUT = /^(\.git|\.runtimes|node_modules|coverage|results\..*)$/;

@@ -1,7 +1,7 @@
 import type { PostgresServer } from "../../tests/support/postgres_server.ts";
 import type { RedisServer } from "../../tests/support/redis_server.ts";
 import { reason } from "../../tests/support/interruption.ts";
-import { takeTurns } from "../turns.ts";
+import { takeTurns } from "../../bench/turns.ts";
 import type { Contender, Run } from "./contender.ts";
 import type { Outcome, Result } from "./outcome.ts";
 

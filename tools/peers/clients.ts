@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from "ioredis";
 import pg from "pg";
-import { LEASE } from "../bare.ts";
+import { LEASE } from "../../bench/bare.ts";
 
 /** How long a command may take where a setting of the client bounds it, in milliseconds. */
 const COMMAND_TIMEOUT = 250;

@@ -1,4 +1,4 @@
-import { show } from "../report.ts";
+import { show } from "../../bench/report.ts";
 
 /** A picture: the rows share one logarithmic scale, in one panel for each circumstance. */
 export interface Plot {

@@ -9,7 +9,7 @@
 import { pictures } from "./pictures.ts";
 
 if (Deno.args.length > 0) {
-  console.log("Draw the pictures of docs/comparison.md from bench/peers/report.json: deno task bench:pictures");
+  console.log("Draw the pictures of docs/comparison.md from tools/peers/report.json: deno task bench:pictures");
   Deno.exit(["--help", "-h"].includes(Deno.args[0]!) ? 0 : 2);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Takes a lock with npm `etcd3` again and again, and prints how often in a second. Run by `../etcd_peers.ts`, with the URL of
+ * Takes a lock with npm `etcd3` again and again, and prints how often in a second. Run by `bench/etcd_peers.ts`, with the URL of
  * a member and the seconds as JSON.
  *
  * @module

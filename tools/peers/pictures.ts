@@ -1,4 +1,4 @@
-import { headline, type Machine } from "../machine.ts";
+import { headline, type Machine } from "../../bench/machine.ts";
 import { dotPlot, type PlotRow } from "./dot_plot.ts";
 import type { Outcome, Result } from "./outcome.ts";
 

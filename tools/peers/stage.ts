@@ -1,6 +1,6 @@
 import type { RedisServer } from "../../tests/support/redis_server.ts";
-import { masters } from "../masters.ts";
-import { pause } from "../pause.ts";
+import { masters } from "../../bench/masters.ts";
+import { pause } from "../../bench/pause.ts";
 import type { Contender } from "./contender.ts";
 import { Worker } from "./worker.ts";
 

@@ -1,4 +1,4 @@
-import { align, show } from "../report.ts";
+import { align, show } from "../../bench/report.ts";
 import { type Outcome, ranked } from "./outcome.ts";
 
 /** What is told of a row, by the column, in which unit, and of which libraries much is good. */

@@ -1,4 +1,4 @@
-import { align, show } from "../report.ts";
+import { align, show } from "../../bench/report.ts";
 import { type Column, type Outcome, ranked, type Result } from "./outcome.ts";
 
 /** A table in Markdown that is also legible as it stands, the best line first. */

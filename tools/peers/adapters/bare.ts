@@ -1,5 +1,5 @@
-import { BarePair } from "../../bare.ts";
-import { BareQuorum } from "../../bare_quorum.ts";
+import { BarePair } from "../../../bench/bare.ts";
+import { BareQuorum } from "../../../bench/bare_quorum.ts";
 import { connect } from "../clients.ts";
 import type { Session, SessionOptions } from "../session.ts";
 

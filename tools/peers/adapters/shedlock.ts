@@ -1,5 +1,5 @@
 import { LEASE, poolOf, RETRY } from "../clients.ts";
-import { pause } from "../../pause.ts";
+import { pause } from "../../../bench/pause.ts";
 import type { Session, SessionOptions } from "../session.ts";
 
 /** The table of ShedLock, and its statements: a row for each name that stays, with the moment until which it is locked. */

@@ -1,4 +1,4 @@
-import { pause } from "../../pause.ts";
+import { pause } from "../../../bench/pause.ts";
 import { type Behaviour, ms } from "./behaviour.ts";
 
 /** For how long one process takes the lock again as soon as it has released it, and how long each section lasts. */

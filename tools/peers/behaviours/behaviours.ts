@@ -1,5 +1,5 @@
 import { reason } from "../../../tests/support/interruption.ts";
-import { align } from "../../report.ts";
+import { align } from "../../../bench/report.ts";
 import type { PeerBench } from "../bench.ts";
 import { type Contender, contenders } from "../contender.ts";
 import { Stage } from "../stage.ts";

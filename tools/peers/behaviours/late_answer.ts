@@ -1,5 +1,5 @@
 import { TcpProxy } from "../../../tests/support/tcp_proxy.ts";
-import { pause } from "../../pause.ts";
+import { pause } from "../../../bench/pause.ts";
 import { keyAppears } from "../stage.ts";
 import { type Behaviour, ms } from "./behaviour.ts";
 

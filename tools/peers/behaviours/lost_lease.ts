@@ -1,4 +1,4 @@
-import { pause } from "../../pause.ts";
+import { pause } from "../../../bench/pause.ts";
 import { keyAppears } from "../stage.ts";
 import { type Behaviour, ms } from "./behaviour.ts";
 

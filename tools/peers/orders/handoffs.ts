@@ -1,6 +1,6 @@
-import { countCommands, resetCommands } from "../../commands.ts";
-import { pause } from "../../pause.ts";
-import { IDLE } from "../../relay.ts";
+import { countCommands, resetCommands } from "../../../bench/commands.ts";
+import { pause } from "../../../bench/pause.ts";
+import { IDLE } from "../../../bench/relay.ts";
 import { connect } from "../clients.ts";
 import type { Release, Session } from "../session.ts";
 import { need } from "./order.ts";

@@ -1,6 +1,6 @@
 import process from "node:process";
-import { countCommands, resetCommands } from "../../commands.ts";
-import { pause } from "../../pause.ts";
+import { countCommands, resetCommands } from "../../../bench/commands.ts";
+import { pause } from "../../../bench/pause.ts";
 import { connect } from "../clients.ts";
 import type { Session } from "../session.ts";
 import { need } from "./order.ts";

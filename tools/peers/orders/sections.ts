@@ -1,4 +1,4 @@
-import { pause } from "../../pause.ts";
+import { pause } from "../../../bench/pause.ts";
 import type { Session } from "../session.ts";
 import { need } from "./order.ts";
 

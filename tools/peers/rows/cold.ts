@@ -1,4 +1,4 @@
-import { median } from "../../statistics.ts";
+import { median } from "../../../bench/statistics.ts";
 import { compete, line, type PeerBench, portOf } from "../bench.ts";
 import type { Cold } from "../cold_process.ts";
 import { type Contender, contenders, lockName } from "../contender.ts";

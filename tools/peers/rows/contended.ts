@@ -1,5 +1,5 @@
-import { type Commands, countCommands, resetCommands } from "../../commands.ts";
-import { mean, median } from "../../statistics.ts";
+import { type Commands, countCommands, resetCommands } from "../../../bench/commands.ts";
+import { mean, median } from "../../../bench/statistics.ts";
 import { compete, line, type PeerBench, portOf } from "../bench.ts";
 import { type Contender, contenders, hire, lockName, type Place, type Run } from "../contender.ts";
 import type { SectionsDone } from "../orders/sections.ts";

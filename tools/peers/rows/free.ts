@@ -1,5 +1,5 @@
-import { cpuTime } from "../../commands.ts";
-import { median } from "../../statistics.ts";
+import { cpuTime } from "../../../bench/commands.ts";
+import { median } from "../../../bench/statistics.ts";
 import { compete, line, type PeerBench, portOf } from "../bench.ts";
 import { type Contender, contenders, hire, lockName, type Place, type Run } from "../contender.ts";
 import type { PairsDone } from "../orders/pairs.ts";

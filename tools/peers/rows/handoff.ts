@@ -1,4 +1,4 @@
-import { median, quantile } from "../../statistics.ts";
+import { median, quantile } from "../../../bench/statistics.ts";
 import { compete, line, type PeerBench, portOf } from "../bench.ts";
 import { type Contender, contenders, hire, lockName, type Run } from "../contender.ts";
 import type { HandoffsDone } from "../orders/handoffs.ts";

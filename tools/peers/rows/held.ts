@@ -1,4 +1,4 @@
-import { median } from "../../statistics.ts";
+import { median } from "../../../bench/statistics.ts";
 import { compete, line, type PeerBench } from "../bench.ts";
 import { contenders, hire } from "../contender.ts";
 import type { Held } from "../orders/holding.ts";

@@ -1,7 +1,7 @@
-import { countCommands, resetCommands } from "../../commands.ts";
+import { countCommands, resetCommands } from "../../../bench/commands.ts";
 import { reason } from "../../../tests/support/interruption.ts";
-import { masters } from "../../masters.ts";
-import { pause } from "../../pause.ts";
+import { masters } from "../../../bench/masters.ts";
+import { pause } from "../../../bench/pause.ts";
 import { line, type PeerBench } from "../bench.ts";
 import { type Contender, contenders, hire, type Run } from "../contender.ts";
 import type { Outcome } from "../outcome.ts";

@@ -1,5 +1,5 @@
 import { findPostgres } from "../../../tests/support/postgres.ts";
-import { processorMs } from "../../processor.ts";
+import { processorMs } from "../../../bench/processor.ts";
 import type { PeerBench } from "../bench.ts";
 import type { Outcome } from "../outcome.ts";
 import { contended, processes } from "./contended.ts";

@@ -1,6 +1,6 @@
 import type { RedisServer } from "../../../tests/support/redis_server.ts";
-import { masters } from "../../masters.ts";
-import { median } from "../../statistics.ts";
+import { masters } from "../../../bench/masters.ts";
+import { median } from "../../../bench/statistics.ts";
 import { compete, line, type PeerBench } from "../bench.ts";
 import { contenders, hire, lockName } from "../contender.ts";
 import type { Outcome } from "../outcome.ts";
