@@ -3,7 +3,8 @@ import { delay } from "@std/async";
 import type { Claim, Store } from "@holdfast/lock";
 import fc from "fast-check";
 import { handleOf } from "../../../src/contract/store.ts";
-import { isUnanswered } from "../../support/patient.ts";
+import { connected, type Place, testOn } from "../../places/place.ts";
+import { isUnanswered, patient } from "../../support/patient.ts";
 import { type Fate, QueueModel } from "./model.ts";
 
 /** A step of a run: a new handle asks, the handle at a place in the list of all handles releases, or leases end. */
@@ -29,6 +30,9 @@ const SHORT = 150;
 
 /** The group of all that may be members of a run. */
 const GROUP = crypto.randomUUID();
+
+/** How many of the runs wait for leases to end; each does so several times. */
+const ENDING = 15;
 
 /** After so many milliseconds the short leases have ended. */
 const OVER = SHORT + 70;
@@ -173,4 +177,14 @@ export async function agrees(
 export async function agreesInFewRuns(store: Store): Promise<void> {
   await agrees(store, { runs: 100, ending: false });
   await agrees(store, { runs: 5, ending: true });
+}
+
+/** Defines the test of a place, with so many runs whose leases do not end, or with few. */
+export function queueModel(place: Place, runs?: number): void {
+  testOn(place, `${place.of} grants what the model of the queue grants, in the same order`, async (fixture) => {
+    const store = patient(await connected(fixture));
+    if (runs === undefined) return await agreesInFewRuns(store);
+    await agrees(store, { runs, ending: false });
+    await agrees(store, { runs: ENDING, ending: true });
+  });
 }
