@@ -53,7 +53,7 @@ Deno.test("needsOf() finds what a test starts through the files that it imports"
     "tests/stores/postgres/store_test.ts": "PostgreSQL",
     "tests/stores/etcd/watch_test.ts": "etcd",
     "tests/faults/run/zookeeper_test.ts": "ZooKeeper",
-    "tests/web_locks/mysql_test.ts": "MariaDB",
+    "tests/web_locks/servers_test.ts": "MariaDB",
     "packages/cli/tests/dashboard/browser_test.ts": "Chromium",
     "packages/cli/tests/doctor/redis_test.ts": "a C compiler",
     "tests/stores/redis/node_redis_test.ts": "other clients of Redis",

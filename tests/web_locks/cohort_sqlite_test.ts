@@ -1,31 +1,5 @@
 import { cohort } from "@holdfast/lock/cohort";
-import { sqlite, type SqliteStore } from "@holdfast/lock/sqlite";
-import { LockManager } from "@holdfast/lock/web-locks";
-import { until } from "../support/until.ts";
-import { ACROSS_NAMES, TOGETHER, webLocksSuite } from "./suite.ts";
+import { SQLITE } from "../places/embedded.ts";
+import { ACROSS_NAMES, TOGETHER, webLocksOn } from "./suite.ts";
 
-webLocksSuite({
-  of: "LockManager on a cohort of sqlite",
-  without: [ACROSS_NAMES, TOGETHER],
-  open: () => {
-    const directory = Deno.makeTempDirSync({ prefix: "holdfast_cohort_" });
-    const stores: SqliteStore[] = [];
-    const open = () => {
-      const store = sqlite(`${directory}/locks.db`);
-      stores.push(store);
-      return store;
-    };
-    const empty = async () => {
-      const { held, pending } = await open().query!();
-      return held.length + pending.length === 0;
-    };
-    return {
-      connect: () => new LockManager(cohort(open())),
-      close: async () => {
-        await until(empty, "nothing is left");
-        for (const store of stores) store.close();
-        Deno.removeSync(directory, { recursive: true });
-      },
-    };
-  },
-});
+webLocksOn(SQLITE, [ACROSS_NAMES, TOGETHER], cohort);

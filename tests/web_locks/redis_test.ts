@@ -1,25 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { acquire, isLockLost } from "@holdfast/lock";
 import { LockManager } from "@holdfast/lock/web-locks";
-import { until } from "../support/until.ts";
+import { REDIS } from "../places/redis.ts";
 import { RedisServer } from "../support/redis_server.ts";
 import { failure, hold, holders, wait } from "./place.ts";
-import { webLocksSuite } from "./suite.ts";
+import { webLocksOn } from "./suite.ts";
 
-webLocksSuite({
-  of: "LockManager on redis",
-  open: async () => {
-    const server = await RedisServer.start();
-    return {
-      // Each has a connection of its own, as in another process.
-      connect: () => new LockManager(server.connect()),
-      close: async () => {
-        await until(async () => (await server.leftovers()).length === 0, "nothing is left");
-        await server[Symbol.asyncDispose]();
-      },
-    };
-  },
-});
+webLocksOn(REDIS);
 
 Deno.test("LockManager on a Redis client excludes acquire(), and others list its locks", async () => {
   await using server = await RedisServer.start();

@@ -1,4 +1,7 @@
 import { deadline } from "@std/async";
+import type { Store } from "@holdfast/lock";
+import { LockManager } from "@holdfast/lock/web-locks";
+import { connected, empty, type Place, serve } from "../places/place.ts";
 import { ABORTING } from "./aborting.ts";
 import { ARGUMENTS } from "./arguments.ts";
 import { AVAILABLE } from "./available.ts";
@@ -52,4 +55,25 @@ export function webLocksSuite({ of, open, without = [], ignore = false }: SuiteO
       },
     });
   }
+}
+
+/** Defines the tests on the stores of a place, which are made at once; or over what a function makes of each. */
+export function webLocksOn(place: Place, without: readonly string[] = [], over = (store: Store): Store => store): void {
+  serve(place);
+  webLocksSuite({
+    of: `LockManager on ${over.name === "cohort" ? "a cohort of " : ""}${place.of}`,
+    without,
+    ignore: place.ignore ?? false,
+    open: async () => {
+      const fixture = await place.open();
+      await connected(fixture);
+      return {
+        connect: () => new LockManager(over(fixture.connect() as Store)),
+        close: async () => {
+          await empty(fixture);
+          await fixture.close();
+        },
+      };
+    },
+  });
 }
